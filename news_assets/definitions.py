@@ -1,4 +1,6 @@
-"""The composition root: the assets, checks, jobs, sensors and schedules of the desks in the settings."""
+"""The composition root: the assets, checks, jobs, sensors and schedules of the desks in
+the settings.
+"""
 
 import warnings
 
@@ -25,32 +27,56 @@ from news_assets.sources.kinds import ALL_KINDS
 
 
 def build_definitions(
-    settings: Settings, desks: tuple[Desk, ...] | None = None, resources: dict[str, object] | None = None
+    settings: Settings,
+    desks: tuple[Desk, ...] | None = None,
+    resources: dict[str, object] | None = None,
 ) -> dg.Definitions:
-    """Return the definitions of these settings; `desks` and `resources` override those of the settings."""
-    desks = load_desks(settings.desks, ALL_KINDS, settings.caps) if desks is None else with_neighbours(desks)
+    """Return the definitions of these settings; `desks` and `resources` override those
+    of the settings.
+    """
+    desks = (
+        load_desks(settings.desks, ALL_KINDS, settings.caps)
+        if desks is None
+        else with_neighbours(desks)
+    )
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", dg.BetaWarning)  # range backfills, and the mapping of agency-days to agencies
+        warnings.simplefilter(
+            "ignore", dg.BetaWarning
+        )  # range backfills, and the mapping of agency-days to agencies
         assets = {desk.key: build_desk_assets(desk) for desk in desks}
         report = build_daily_report(desks)
     meetings = [spec for desk in desks for spec in build_meeting_specs(desk)]
     checks = [
-        check for desk in desks for check in (*build_desk_checks(desk, assets[desk.key]), build_freshness_checks(desk))
+        check
+        for desk in desks
+        for check in (
+            *build_desk_checks(desk, assets[desk.key]),
+            build_freshness_checks(desk),
+        )
     ]
     newsroom = [report, build_enrichment_batches(desks), build_alerts(desks, checks)]
-    all_assets = [*(asset for of_desk in assets.values() for asset in of_desk), *newsroom]
+    all_assets = [
+        *(asset for of_desk in assets.values() for asset in of_desk),
+        *newsroom,
+    ]
     jobs = [job for desk in desks for job in build_desk_jobs(desk, settings.max_run_s)]
     shared_jobs = build_shared_jobs(desks, settings.max_run_s)
     all_resources = build_resources(settings) | (resources or {})
     open_lake = opener_of(all_resources["lake"])
     of_desks = build_desk_sensors(
-        desks, jobs, open_lake, fetch_only=settings.work == "fetch", has_models=settings.has_models
+        desks,
+        jobs,
+        open_lake,
+        fetch_only=settings.work == "fetch",
+        has_models=settings.has_models,
     )
     return dg.Definitions(
         assets=[
             *all_assets,
             *meetings,
-            build_lake_maintenance(desks, all_assets, settings.backup_days, settings.keep_days),
+            build_lake_maintenance(
+                desks, all_assets, settings.backup_days, settings.keep_days
+            ),
         ],
         asset_checks=checks,
         jobs=[*jobs, *shared_jobs],

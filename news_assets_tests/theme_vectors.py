@@ -1,7 +1,7 @@
 """Write the vectors of the built-in taxonomies' themes, which are part of the package.
 
-Run after a change of a taxonomy or of the built-in model: `python -m news_assets_tests.theme_vectors`. It takes 15
-seconds of CPU time.
+Run after a change of a taxonomy or of the built-in model: `python -m
+news_assets_tests.theme_vectors`. It takes 15 seconds of CPU time.
 """
 
 import shutil

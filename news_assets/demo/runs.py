@@ -1,7 +1,8 @@
-"""A process that runs `dagster` commands one after the other, and so imports Dagster and the graph once.
+"""A process that runs `dagster` commands one after the other, and so imports Dagster
+and the graph once.
 
-It reads the arguments of a command as a JSON list from a line of stdin, and answers with a line that has
-its exit code. What the command prints goes to stderr.
+It reads the arguments of a command as a JSON list from a line of stdin, and answers
+with a line that has its exit code. What the command prints goes to stderr.
 """
 
 import json
@@ -25,7 +26,9 @@ def _run(arguments: list[str]) -> int:
     try:
         runpy.run_module("dagster", run_name="__main__")
     except SystemExit as ended:
-        return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+        return (
+            ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+        )
     return 0
 
 

@@ -1,4 +1,6 @@
-"""Keys of cities as civic desks have them: `paloaltoCA`, the name's letters and the state or province."""
+"""Keys of cities as civic desks have them: `paloaltoCA`, the name's letters and the
+state or province.
+"""
 
 import re
 import unicodedata
@@ -86,14 +88,18 @@ _KEY = re.compile(r"(?P<name>[a-z0-9]{2,60})(?P<state>[A-Z]{2})")
 
 @dataclass(frozen=True, slots=True)
 class CityKey:
-    """A city: its name in lower-case letters without spaces, and the two letters of its state or province."""
+    """A city: its name in lower-case letters without spaces, and the two letters of its
+    state or province.
+    """
 
     name: str
     state: str
 
 
 def city_key(text: str) -> CityKey:
-    """Return the parts of a key. Raises DeskFileError, which names the mistake and the right spelling."""
+    """Return the parts of a key. Raises DeskFileError, which names the mistake and the
+    right spelling.
+    """
     match = _KEY.fullmatch(text)
     if match and match["state"] in STATES:
         return CityKey(match["name"], match["state"])

@@ -9,9 +9,22 @@ from functools import cache
 from typing import Annotated, Literal, TypeVar, get_args
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationInfo,
+    field_validator,
+)
 
-from news_assets.desks.source_options import AccessSpec, PageRuleSpec, SelectorsSpec, VendorSpec
+from news_assets.desks.source_options import (
+    AccessSpec,
+    PageRuleSpec,
+    SelectorsSpec,
+    VendorSpec,
+)
 from news_assets.errors import without_credentials
 from news_assets.records.desks import (
     DROPPED_ITEMS,
@@ -27,28 +40,41 @@ from news_assets.setting_values import MODEL_PROVIDERS, check_model_name
 from news_assets.sources.civic.limits import CIVIC_LIMITS
 from news_assets.text.urls import host_of
 
-DESK_KEY = re.compile(r"[a-z][a-z0-9_]*")  # a Dagster asset key prefix, group and queue name
+DESK_KEY = re.compile(
+    r"[a-z][a-z0-9_]*"
+)  # a Dagster asset key prefix, group and queue name
 AGENCY_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _HOST = re.compile(r"[^\s/@?#:]+(:\d+)?(/[^\s?#]*)?")
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z]{4})?(-([A-Z]{2}|[0-9]{3}))?")
 
 _PACES = get_args(Pace)
 BY_SELECTORS = "html_listing"  # the kind of source whose selectors are in the desk file
-_WITH_SELECTORS = (BY_SELECTORS, "pdf_links")  # this one finds links to PDFs without them too
+_WITH_SELECTORS = (
+    BY_SELECTORS,
+    "pdf_links",
+)  # this one finds links to PDFs without them too
 _MAX_CHOICES = 2000  # 10 ms; there are 600 time zones
 
 Many = TypeVar("Many", bound=Sized)
 
 
 def suggestion(word: str, choices: Collection[str], otherwise: str) -> str:
-    """Return "did you mean" with the closest choice, or `otherwise` if none is close or there are too many."""
-    near = difflib.get_close_matches(word, choices, n=1) if len(choices) <= _MAX_CHOICES else []
+    """Return "did you mean" with the closest choice, or `otherwise` if none is close or
+    there are too many.
+    """
+    near = (
+        difflib.get_close_matches(word, choices, n=1)
+        if len(choices) <= _MAX_CHOICES
+        else []
+    )
     return f"did you mean `{near[0]}`?" if near else otherwise
 
 
 @cache
 def _known_timezones() -> frozenset[str]:
-    """Return the names of all zones; cached, because listing tzdata's folders takes 20 ms."""
+    """Return the names of all zones; cached, because listing tzdata's folders takes 20
+    ms.
+    """
     return frozenset(zoneinfo.available_timezones())
 
 
@@ -62,7 +88,9 @@ def _timezone(value: str) -> str:
 
 def _language(value: str) -> str:
     if not _LANGUAGE.fullmatch(value):
-        raise ValueError(f"`{value}` is not a language code; write BCP 47 such as pt or pt-BR")
+        raise ValueError(
+            f"`{value}` is not a language code; write BCP 47 such as pt or pt-BR"
+        )
     return value
 
 
@@ -84,14 +112,17 @@ def _key(pattern: re.Pattern[str], takes: str) -> Callable[[str], str]:
 
 def _without_fixed_interval(value: int, info: ValidationInfo) -> int:
     if info.data.get("every_minutes") is not None:
-        raise ValueError("`every_minutes` beside it fixes the interval; keep one of the two")
+        raise ValueError(
+            "`every_minutes` beside it fixes the interval; keep one of the two"
+        )
     return value
 
 
 def _host(value: str) -> str:
     if not host_of(f"https://{value}/") or not _HOST.fullmatch(value):
         raise ValueError(
-            f"`{value}` is not a host; write one such as news.example.org, or with a path example.org/news"
+            f"`{value}` is not a host; write one such as news.example.org, or with a path"
+            " example.org/news"
         )
     return value
 
@@ -109,7 +140,10 @@ MaxMinutes = Annotated[Minutes, AfterValidator(_without_fixed_interval)]
 Hash = Literal["name", "metadata"]
 Pace_ = Annotated[Pace, BeforeValidator(_pace)]
 Host = Annotated[str, AfterValidator(_host)]
-DeskKey = Annotated[str, AfterValidator(_key(DESK_KEY, "lower-case letters, digits and _, a letter first"))]
+DeskKey = Annotated[
+    str,
+    AfterValidator(_key(DESK_KEY, "lower-case letters, digits and _, a letter first")),
+]
 AgencyKey = Annotated[str, AfterValidator(_key(AGENCY_KEY, "letters, digits, - and _"))]
 
 
@@ -120,7 +154,9 @@ class _Spec(BaseModel):
 def _known_kind(value: str, info: ValidationInfo) -> str:
     kinds = (info.context or {})["kinds"]
     if value not in kinds:
-        raise ValueError(f"`{value}` is not a kind of source; known: {', '.join(kinds)}")
+        raise ValueError(
+            f"`{value}` is not a kind of source; known: {', '.join(kinds)}"
+        )
     return value
 
 
@@ -143,12 +179,19 @@ class SourceSpec(AccessSpec):
 
     @field_validator("selectors")
     @classmethod
-    def _selectors_of_a_page(cls, value: SelectorsSpec | None, info: ValidationInfo) -> SelectorsSpec | None:
+    def _selectors_of_a_page(
+        cls, value: SelectorsSpec | None, info: ValidationInfo
+    ) -> SelectorsSpec | None:
         kind = info.data.get("kind", "")
         if value is None and kind == BY_SELECTORS:
-            raise ValueError(f"a source of kind {kind} needs selectors; add `selectors: {{item: ...}}`")
+            raise ValueError(
+                f"a source of kind {kind} needs selectors; add `selectors: {{item: ...}}`"
+            )
         if value is not None and kind not in ("", *_WITH_SELECTORS):
-            raise ValueError(f"a source of kind {kind} takes no selectors; remove them, or write kind {BY_SELECTORS}")
+            raise ValueError(
+                f"a source of kind {kind} takes no selectors; remove them, or write kind"
+                f" {BY_SELECTORS}"
+            )
         return value
 
     @field_validator("hash")
@@ -156,7 +199,9 @@ class SourceSpec(AccessSpec):
     def _hash_of_documents(cls, value: str | None, info: ValidationInfo) -> str | None:
         kind = info.data.get("kind", "")
         if value is not None and kind and kind not in CIVIC_LIMITS:
-            raise ValueError(f"a source of kind {kind} lists no meetings with documents; remove it")
+            raise ValueError(
+                f"a source of kind {kind} lists no meetings with documents; remove it"
+            )
         return value
 
     @field_validator("url")
@@ -164,14 +209,23 @@ class SourceSpec(AccessSpec):
     def _web_address(cls, value: str) -> str:
         try:
             parts = urlsplit(value)
-            is_web = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+            is_web = (
+                parts.scheme in ("http", "https")
+                and bool(parts.hostname)
+                and parts.port != 0
+            )
         except ValueError:
             is_web = False
         shown = without_credentials(value)
         if not is_web:
-            raise ValueError(f"`{shown}` is not a web address; write http://... or https://...")
+            raise ValueError(
+                f"`{shown}` is not a web address; write http://... or https://..."
+            )
         if "@" in parts.netloc:
-            raise ValueError(f"`{shown}` has a user or password; put them into NEWS_LOGINS and leave them out here")
+            raise ValueError(
+                f"`{shown}` has a user or password; put them into NEWS_LOGINS and leave them out"
+                " here"
+            )
         return value
 
 
@@ -196,17 +250,23 @@ class AgencySpec(_Spec):
 
     @field_validator("pages")
     @classmethod
-    def _one_rule_a_day(cls, value: tuple[PageRuleSpec, ...]) -> tuple[PageRuleSpec, ...]:
+    def _one_rule_a_day(
+        cls, value: tuple[PageRuleSpec, ...]
+    ) -> tuple[PageRuleSpec, ...]:
         days = [rule.since for rule in value]
         twice = next((day for day in days if days.count(day) > 1), "")
         if twice != "":
             when = f"`since: {twice}`" if twice else "no `since`"
-            raise ValueError(f"two rules have {when}; join them, or give one the day from which it holds")
+            raise ValueError(
+                f"two rules have {when}; join them, or give one the day from which it holds"
+            )
         return value
 
     @field_validator("reason")
     @classmethod
-    def _reason_where_inactive(cls, value: str | None, info: ValidationInfo) -> str | None:
+    def _reason_where_inactive(
+        cls, value: str | None, info: ValidationInfo
+    ) -> str | None:
         if info.data.get("active") is False and not value:
             raise ValueError("an inactive agency needs a reason; add `reason: ...`")
         return value
@@ -218,7 +278,9 @@ def _entities(value: str) -> str:
             check_model_name(value)
         except ValueError as error:
             known = ", ".join(MODEL_PROVIDERS)
-            raise ValueError(f"{error}; write none, or PROVIDER:MODEL with a provider of {known}") from error
+            raise ValueError(
+                f"{error}; write none, or PROVIDER:MODEL with a provider of {known}"
+            ) from error
     return value
 
 
@@ -227,7 +289,9 @@ _DEPTH = DepthRules()
 
 
 class DepthSpec(_Spec):
-    """Rules of how fully agenda items are summarised; see `records.DepthRules`. A given list replaces the default."""
+    """Rules of how fully agenda items are summarised; see `records.DepthRules`. A given
+    list replaces the default.
+    """
 
     brief: tuple[Phrase, ...] = Field(_DEPTH.brief, max_length=500)
     full: tuple[Phrase, ...] = Field(_DEPTH.full, max_length=500)
@@ -259,7 +323,9 @@ class EnrichSpec(_Spec):
 
 
 class FiltersSpec(_Spec):
-    """Phrases of agenda items by tier; see `records.ItemFilters`. A list that is given replaces the default one."""
+    """Phrases of agenda items by tier; see `records.ItemFilters`. A list that is given
+    replaces the default one.
+    """
 
     dropped: tuple[Phrase, ...] = Field(DROPPED_ITEMS, max_length=500)
     not_enriched: tuple[Phrase, ...] = Field(ITEMS_NOT_ENRICHED, max_length=500)
@@ -270,11 +336,13 @@ class FiltersSpec(_Spec):
 
 
 class DeskSpec(_Spec):
-    """A whole desk file. `kinds` in the validation context are the known kinds of source.
+    """A whole desk file. `kinds` in the validation context are the known kinds of
+    source.
 
-    `outside` names bodies without sources in this desk that agencies give as `parent`. With `city_keys`, agencies with
-    civic sources have keys such as `paloaltoCA` (`city_keys.py`). `taxonomy` is the name of a built-in taxonomy, or a
-    path that begins at the folder of the desk file.
+    `outside` names bodies without sources in this desk that agencies give as `parent`.
+    With `city_keys`, agencies with civic sources have keys such as `paloaltoCA`
+    (`city_keys.py`). `taxonomy` is the name of a built-in taxonomy, or a path that
+    begins at the folder of the desk file.
     """
 
     desk: DeskKey

@@ -1,6 +1,8 @@
-"""Candidate addresses of a site's sources, most promising first: feeds that a page links, APIs, usual paths.
+"""Candidate addresses of a site's sources, most promising first: feeds that a page
+links, APIs, usual paths.
 
-Pure: the addresses are fetched, parsed and evaluated in `pipeline/discovery/discover.py`.
+Pure: the addresses are fetched, parsed and evaluated in
+`pipeline/discovery/discover.py`.
 """
 
 import re
@@ -12,8 +14,20 @@ from urllib.parse import urljoin, urlsplit
 from news_assets.records.reading import Page
 from news_assets.sources.civic.detection import VendorAddress, vendors_of_page
 from news_assets.sources.entries import unique
-from news_assets.sources.html.document import base_of, html_tree, select, title_of, words_of
-from news_assets.sources.platforms import PLONE, PLONE_6, WORDPRESS, Platform, platform_of
+from news_assets.sources.html.document import (
+    base_of,
+    html_tree,
+    select,
+    title_of,
+    words_of,
+)
+from news_assets.sources.platforms import (
+    PLONE,
+    PLONE_6,
+    WORDPRESS,
+    Platform,
+    platform_of,
+)
 from news_assets.text.html import plain_text
 from news_assets.text.language import language_tag
 from news_assets.text.urls import canonical_url, host_of, is_same_site, web_url
@@ -23,27 +37,56 @@ if TYPE_CHECKING:
 
 _FEED_KINDS: Final = ("feed", "json_feed", "sitemap")
 _PAGE_KINDS: Final = ("plone_listing", "ebc", "g1")
-_KIND_OF_HOST: Final = {"g1.globo.com": "g1"}  # its feeds are RSS; this kind reads more of them than kind feed
-_FEED_TYPES: Final = ("application/rss+xml", "application/atom+xml", "application/rdf+xml", "application/feed+json")
-_ANY_XML_OR_JSON: Final = ("application/xml", "text/xml", "application/json")  # a feed, or the page in an API's format
+_KIND_OF_HOST: Final = {
+    "g1.globo.com": "g1"
+}  # its feeds are RSS; this kind reads more of them than kind feed
+_FEED_TYPES: Final = (
+    "application/rss+xml",
+    "application/atom+xml",
+    "application/rdf+xml",
+    "application/feed+json",
+)
+_ANY_XML_OR_JSON: Final = (
+    "application/xml",
+    "text/xml",
+    "application/json",
+)  # a feed, or the page in an API's format
 _FEED_PATH = re.compile(
     r"/\.?(?:feeds?|rss2?|atom)(?:/|$|\.(?:xml|php|json|aspx?)$)|\.(?:rss|rdf|atom)$|/(?:index|feed|rss)\.(?:xml|rdf)$",
     re.IGNORECASE,
 )
-_FEED_QUERY = re.compile(r"(?:^|&)(?:feed|format|type|fmt)=(?:rss2?|atom|feed)(?:&|$)", re.IGNORECASE)
+_FEED_QUERY = re.compile(
+    r"(?:^|&)(?:feed|format|type|fmt)=(?:rss2?|atom|feed)(?:&|$)", re.IGNORECASE
+)
 _COMMENTS = re.compile(
-    r"\bcomments?(?: on\b| feed\b|$)|\bcoment[áa]rios?\b|\bcomentarios\b|\bkommentare?\b", re.IGNORECASE
+    r"\bcomments?(?: on\b| feed\b|$)|\bcoment[áa]rios?\b|\bcomentarios\b|\bkommentare?\b",
+    re.IGNORECASE,
 )
 _COMMENTS_PATH = re.compile(r"/comments?(?:/|$)|[?&]feed=comments", re.IGNORECASE)
-_FEED_WORDS = re.compile(r"(?: ?[»|:–—-] ?| )(?:rss(?: ?2(?:\.0)?)?|atom|feed)(?: feed)?$", re.IGNORECASE)
+_FEED_WORDS = re.compile(
+    r"(?: ?[»|:–—-] ?| )(?:rss(?: ?2(?:\.0)?)?|atom|feed)(?: feed)?$", re.IGNORECASE
+)
 _MAX_NAME_CHARS: Final = 80
 _HTML = re.compile(rb"<(?:!doctype\s+html|html|head|body)[\s>]", re.IGNORECASE)
 _HEAD_BYTES: Final = 65_536
 
-# Usual paths below the page, then at the root of the host, in the order in which they are requested.
+# Usual paths below the page, then at the root of the host, in the order in which they
+# are requested.
 _BELOW_ANY: Final = ("feed", "rss")
-_AT_ROOT: Final = ("feed", "rss", "rss.xml", "feed.xml", "atom.xml", "index.xml", "feed.json")
-_BELOW_PLONE: Final = ("RSS", "assuntos/noticias", "noticias")  # not at the root: one host has many Plone sites
+_AT_ROOT: Final = (
+    "feed",
+    "rss",
+    "rss.xml",
+    "feed.xml",
+    "atom.xml",
+    "index.xml",
+    "feed.json",
+)
+_BELOW_PLONE: Final = (
+    "RSS",
+    "assuntos/noticias",
+    "noticias",
+)  # not at the root: one host has many Plone sites
 _SITEMAPS: Final = ("sitemap.xml", "sitemap_index.xml", "news-sitemap.xml")
 
 
@@ -51,8 +94,8 @@ _SITEMAPS: Final = ("sitemap.xml", "sitemap_index.xml", "news-sitemap.xml")
 class CandidateUrl:
     """An address that may be a source, and how it was found.
 
-    `kind` is None if only the document tells. `refusal` is a reason not to request the address. A guess that fails is
-    not reported.
+    `kind` is None if only the document tells. `refusal` is a reason not to request the
+    address. A guess that fails is not reported.
     """
 
     url: str
@@ -107,7 +150,9 @@ def facts_of(page: Page) -> PageFacts:
 
 
 def kinds_of(page: Page) -> tuple[str, ...]:
-    """Return the kinds that may read this document itself, most likely first; kinds that use an API are left out."""
+    """Return the kinds that may read this document itself, most likely first; kinds
+    that use an API are left out.
+    """
     platform = platform_of(page)
     readable = (*_FEED_KINDS, *_PAGE_KINDS)
     looks_like = platform.kind if platform and platform.kind in readable else None
@@ -116,18 +161,27 @@ def kinds_of(page: Page) -> tuple[str, ...]:
 
 
 def is_html(page: Page) -> bool:
-    """Return whether the page is HTML, which may link sources; False for feeds and JSON."""
+    """Return whether the page is HTML, which may link sources; False for feeds and
+    JSON.
+    """
     platform = platform_of(page)
-    if platform is not None and (platform.kind in _FEED_KINDS or page.body.lstrip()[:1] in (b"{", b"[")):
+    if platform is not None and (
+        platform.kind in _FEED_KINDS or page.body.lstrip()[:1] in (b"{", b"[")
+    ):
         return False
-    return _HTML.search(page.body, 0, _HEAD_BYTES) is not None and html_tree(page) is not None
+    return (
+        _HTML.search(page.body, 0, _HEAD_BYTES) is not None
+        and html_tree(page) is not None
+    )
 
 
-# --- feeds a page links ----------------------------------------------------------------------------------------------
+# --- feeds a page links ---------------------------------------------------------------
 
 
 def linked_feeds(page: Page) -> tuple[CandidateUrl, ...]:
-    """Return the feeds that a page links, each once: its head's first, comment feeds last and with a refusal."""
+    """Return the feeds that a page links, each once: its head's first, comment feeds
+    last and with a refusal.
+    """
     tree = html_tree(page)
     if tree is None:
         return ()
@@ -136,12 +190,16 @@ def linked_feeds(page: Page) -> tuple[CandidateUrl, ...]:
     for candidate in (*_of_head(tree, base), *_of_links(tree, base, page)):
         found.setdefault(canonical_url(candidate.url), candidate)
     found.pop(canonical_url(page.final_url), None)
-    return tuple(sorted(found.values(), key=lambda candidate: candidate.refusal is not None))
+    return tuple(
+        sorted(found.values(), key=lambda candidate: candidate.refusal is not None)
+    )
 
 
 def _of_head(tree: "HtmlElement", base: str) -> Iterator[CandidateUrl]:
     for link in tree.iter("link"):
-        if "alternate" in (link.get("rel") or "").lower().split() and (url := _web_url(link, base)):
+        if "alternate" in (link.get("rel") or "").lower().split() and (
+            url := _web_url(link, base)
+        ):
             title = plain_text(link.get("title") or "")
             if _is_feed_link(link, url, title):
                 yield _feed_at(url, title, "link rel=alternate")
@@ -151,19 +209,34 @@ def _of_links(tree: "HtmlElement", base: str, page: Page) -> Iterator[CandidateU
     for link in tree.iter("a"):
         url = _web_url(link, base)
         if url and _looks_like_feed(url) and is_same_site(url, page.final_url):
-            yield _feed_at(url, words_of(link) or plain_text(link.get("title") or ""), "a link on the page")
+            yield _feed_at(
+                url,
+                words_of(link) or plain_text(link.get("title") or ""),
+                "a link on the page",
+            )
 
 
 def _web_url(link: "HtmlElement", base: str) -> str | None:
     href = (link.get("href") or "").strip()
-    return web_url(re.sub(r"^feed:(?://)?(?=https?:)", "", href, flags=re.IGNORECASE), base) if href else None
+    return (
+        web_url(
+            re.sub(r"^feed:(?://)?(?=https?:)", "", href, flags=re.IGNORECASE), base
+        )
+        if href
+        else None
+    )
 
 
 def _is_feed_link(link: "HtmlElement", url: str, title: str) -> bool:
-    """Return whether the stated type is a feed's; plain XML or JSON counts if its address or title looks like one."""
+    """Return whether the stated type is a feed's; plain XML or JSON counts if its
+    address or title looks like one.
+    """
     stated = (link.get("type") or "").partition(";")[0].strip().lower()
     if stated in _ANY_XML_OR_JSON:
-        return _looks_like_feed(url) or re.search(r"\b(?:rss|atom|feed)\b", title, re.IGNORECASE) is not None
+        return (
+            _looks_like_feed(url)
+            or re.search(r"\b(?:rss|atom|feed)\b", title, re.IGNORECASE) is not None
+        )
     return stated in _FEED_TYPES
 
 
@@ -177,19 +250,33 @@ def _looks_like_feed(url: str) -> bool:
 
 def _feed_at(url: str, title: str, found_by: str) -> CandidateUrl:
     is_of_comments = _COMMENTS.search(title) or _COMMENTS_PATH.search(url)
-    return CandidateUrl(url=url, found_by=found_by, refusal="a feed of comments" if is_of_comments else None)
+    return CandidateUrl(
+        url=url,
+        found_by=found_by,
+        refusal="a feed of comments" if is_of_comments else None,
+    )
 
 
-# --- APIs ------------------------------------------------------------------------------------------------------------
+# --- APIs -----------------------------------------------------------------------------
 
 
 def platform_apis(page: Page) -> tuple[CandidateUrl, ...]:
     """Return the API of the software behind the page, if there is a source kind for it."""
     platform = platform_of(page)
     if platform == WORDPRESS:
-        return (CandidateUrl(url=_wordpress_url(page), kind="wordpress", found_by="looks like WordPress"),)
+        return (
+            CandidateUrl(
+                url=_wordpress_url(page),
+                kind="wordpress",
+                found_by="looks like WordPress",
+            ),
+        )
     if platform == PLONE_6:
-        return (CandidateUrl(url=page.final_url, kind="plone_search", found_by="looks like Plone 6"),)
+        return (
+            CandidateUrl(
+                url=page.final_url, kind="plone_search", found_by="looks like Plone 6"
+            ),
+        )
     return ()
 
 
@@ -197,11 +284,13 @@ def _wordpress_url(page: Page) -> str:
     """Return the site whose API the page links; the root of its host if it links none."""
     tree = html_tree(page)
     links = select(tree, 'link[rel="https://api.w.org/"]') if tree is not None else []
-    stated = next(filter(None, (_web_url(link, page.final_url) for link in links)), None)
+    stated = next(
+        filter(None, (_web_url(link, page.final_url) for link in links)), None
+    )
     return re.sub(r"wp-json/?$", "", stated) if stated else urljoin(page.final_url, "/")
 
 
-# --- usual addresses -------------------------------------------------------------------------------------------------
+# --- usual addresses ------------------------------------------------------------------
 
 
 def usual_feeds(url: str, platform: Platform | None) -> tuple[CandidateUrl, ...]:
@@ -214,7 +303,9 @@ def usual_feeds(url: str, platform: Platform | None) -> tuple[CandidateUrl, ...]
 
 
 def robots_url(url: str, platform: Platform | None) -> str | None:
-    """Return the address of the site's robots.txt; None for Plone, where one host holds many sites."""
+    """Return the address of the site's robots.txt; None for Plone, where one host holds
+    many sites.
+    """
     return None if platform in (PLONE, PLONE_6) else urljoin(url, "/robots.txt")
 
 
@@ -226,30 +317,41 @@ def usual_sitemaps(url: str, platform: Platform | None) -> tuple[CandidateUrl, .
 
 
 def _guesses(urls: Iterable[str]) -> tuple[CandidateUrl, ...]:
-    return tuple(CandidateUrl(url=url, found_by="a usual address", is_guess=True) for url in dict.fromkeys(urls))
+    return tuple(
+        CandidateUrl(url=url, found_by="a usual address", is_guess=True)
+        for url in dict.fromkeys(urls)
+    )
 
 
 def _below(url: str, names: Iterable[str]) -> list[str]:
     parts = urlsplit(url)
-    folder = parts._replace(path=parts.path.rstrip("/") + "/", query="", fragment="").geturl()
+    folder = parts._replace(
+        path=parts.path.rstrip("/") + "/", query="", fragment=""
+    ).geturl()
     return [folder + name for name in names]
 
 
-# --- name and language of the site -----------------------------------------------------------------------------------
+# --- name and language of the site ----------------------------------------------------
 
 
 def site_name(page: Page) -> str | None:
-    """Return the site's name: `og:site_name` or `application-name`, else the page's title."""
+    """Return the site's name: `og:site_name` or `application-name`, else the page's
+    title.
+    """
     tree = html_tree(page) if is_html(page) else None
     if tree is None:
         return None
-    stated = select(tree, 'meta[property="og:site_name"], meta[name="application-name"]')
+    stated = select(
+        tree, 'meta[property="og:site_name"], meta[name="application-name"]'
+    )
     names = (plain_text(meta.get("content") or "") for meta in stated)
     return name_of(next(filter(None, names), None) or title_of(tree))
 
 
 def name_of(title: str | None) -> str | None:
-    """Return a title as a name: without "RSS" or "feed" at its end, cut to 80 characters."""
+    """Return a title as a name: without "RSS" or "feed" at its end, cut to 80
+    characters.
+    """
     name = _FEED_WORDS.sub("", " ".join((title or "").split())).strip()
     if len(name) > _MAX_NAME_CHARS:
         name = name[: _MAX_NAME_CHARS + 1].rpartition(" ")[0] or name[:_MAX_NAME_CHARS]

@@ -1,4 +1,6 @@
-"""Rules for the entries of every listing format: ids, order, and a problem for each entry that cannot be stored."""
+"""Rules for the entries of every listing format: ids, order, and a problem for each
+entry that cannot be stored.
+"""
 
 import hashlib
 from collections import Counter, defaultdict
@@ -13,17 +15,22 @@ _MAX_NAMED = 3  # entries without a link that get a problem each; the rest is co
 
 
 def storable(listing: Listing) -> Listing:
-    """Return the listing as it is stored: newest first, each entry within the limits, with an address and an own id.
+    """Return the listing as it is stored: newest first, each entry within the limits,
+    with an address and an own id.
 
-    An entry without an http(s) address, or with one that is too long, is dropped with a problem. Where several
-    addresses share one id, each entry gets its address as id, so that none replaces another. Where one address has one
-    id several times, the newest is kept. Entries with equal times keep the document's order, and so do all entries if
-    one of them has no time.
+    An entry without an http(s) address, or with one that is too long, is dropped with a
+    problem. Where several addresses share one id, each entry gets its address as id, so
+    that none replaces another. Where one address has one id several times, the newest
+    is kept. Entries with equal times keep the document's order, and so do all entries
+    if one of them has no time.
     """
     entries = [bounded(entry) for entry in listing.entries if is_usable(entry.url)]
     shared = _shared_ids(entries)
     identified = [
-        replace(entry, entry_id=canonical_url(entry.url)) if entry.entry_id in shared else entry for entry in entries
+        replace(entry, entry_id=canonical_url(entry.url))
+        if entry.entry_id in shared
+        else entry
+        for entry in entries
     ]
     first_of_each: dict[str, ListedEntry] = {}
     for entry in _newest_first(identified):
@@ -32,12 +39,26 @@ def storable(listing: Listing) -> Listing:
     kept = every[: most("entries")]
     problems = (
         *listing.problems,
-        *_link_problems([number for number, entry in enumerate(listing.entries, start=1) if not entry.url]),
-        *([f"{len(shared)} ids are shared by several addresses: addresses used as ids"] if shared else ()),
+        *_link_problems(
+            [
+                number
+                for number, entry in enumerate(listing.entries, start=1)
+                if not entry.url
+            ]
+        ),
+        *(
+            [
+                f"{len(shared)} ids are shared by several addresses: addresses used as ids"
+            ]
+            if shared
+            else ()
+        ),
         *_size_problems(listing.entries, len(every) - len(kept)),
         *_date_problems(kept),
     )
-    return replace(listing, entries=kept, title=line(listing.title, "title"), problems=problems)
+    return replace(
+        listing, entries=kept, title=line(listing.title, "title"), problems=problems
+    )
 
 
 def bounded(entry: ListedEntry) -> ListedEntry:
@@ -54,7 +75,9 @@ def bounded(entry: ListedEntry) -> ListedEntry:
 
 
 def is_usable(url: str | None) -> bool:
-    """Return whether there is an address, and it is short enough; a cut one would be another address."""
+    """Return whether there is an address, and it is short enough; a cut one would be
+    another address.
+    """
     return bool(url) and len(url or "") <= most("address")
 
 
@@ -93,21 +116,34 @@ def _date_problems(entries: Sequence[ListedEntry]) -> Iterable[str]:
 
 
 def _newest_first(entries: Sequence[ListedEntry]) -> Sequence[ListedEntry]:
-    dated = [(entry.published_at, entry) for entry in entries if entry.published_at is not None]
+    dated = [
+        (entry.published_at, entry)
+        for entry in entries
+        if entry.published_at is not None
+    ]
     if len(dated) < len(entries):
         return entries
     return [entry for _, entry in sorted(dated, key=lambda pair: pair[0], reverse=True)]
 
 
 def fallback_id(url: str | None, *texts: str | None) -> str:
-    """Return an id for an entry that states none: its canonical URL, else the hash of its texts."""
+    """Return an id for an entry that states none: its canonical URL, else the hash of
+    its texts.
+    """
     if url:
         return canonical_url(url)
-    return "sha256:" + hashlib.sha256("\n".join(text or "" for text in texts).encode("utf-8", "replace")).hexdigest()
+    return (
+        "sha256:"
+        + hashlib.sha256(
+            "\n".join(text or "" for text in texts).encode("utf-8", "replace")
+        ).hexdigest()
+    )
 
 
 def first_web_url(links: Iterable[str], base: str) -> str | None:
-    """Return the first link that is an http(s) address, made absolute; empty links are skipped."""
+    """Return the first link that is an http(s) address, made absolute; empty links are
+    skipped.
+    """
     urls = (web_url(link, base) for link in links if link.strip())
     return next(filter(None, urls), None)
 

@@ -1,10 +1,14 @@
-"""G1 (g1.globo.com): the RSS feed of a section or region, or its HTML page where there is no feed.
+"""G1 (g1.globo.com): the RSS feed of a section or region, or its HTML page where there
+is no feed.
 
-The feed (https://g1.globo.com/rss/g1/politica/, seen with items of 2026-03-21) has the whole article in `description`:
-an image, then plain text, one paragraph a line, captions and credits among them. `atom:subtitle` is the line below the
-headline, `media:content` the image. The page's items (`div.feed-post`, seen below an article of g1.globo.com/pi/piaui,
-with items of 2024-03-25) state relative times such as "Há 2 horas", which are ignored: adapters have no clock. The link
-to older items (`div.load-more`, `index/feed/pagina-2.ghtml`) was not on that page; it follows published scrapers.
+The feed (https://g1.globo.com/rss/g1/politica/, seen with items of 2026-03-21) has the
+whole article in `description`: an image, then plain text, one paragraph a line,
+captions and credits among them. `atom:subtitle` is the line below the headline,
+`media:content` the image. The page's items (`div.feed-post`, seen below an article of
+g1.globo.com/pi/piaui, with items of 2024-03-25) state relative times such as "Há 2
+horas", which are ignored: adapters have no clock. The link to older items
+(`div.load-more`, `index/feed/pagina-2.ghtml`) was not on that page; it follows
+published scrapers.
 """
 
 import html
@@ -36,29 +40,40 @@ _LINE_END = re.compile(r"\n|<br\s*+/?>", re.IGNORECASE)
 _BLOCK = re.compile(r"<(?:p|div|h[2-6]|ul|ol|blockquote|figure)[\s>]", re.IGNORECASE)
 _IMAGE = re.compile(r"^<img\b[^>]*>$", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"""[.!?…]["'”’)\]]*$""")
-_CREDIT = re.compile(r"/|\b(?:Reprodução|Divulgação|Arquivo|Foto|Montagem|Getty|Reuters|AFP|AP|g1|TV)\b", re.IGNORECASE)
+_CREDIT = re.compile(
+    r"/|\b(?:Reprodução|Divulgação|Arquivo|Foto|Montagem|Getty|Reuters|AFP|AP|g1|TV)\b",
+    re.IGNORECASE,
+)
 _MAX_CREDIT_CHARS = 80
-_MIN_LEAD_CHARS = 100  # with a full stop; the shortest of 100 leads seen has 123; captions rarely have both
+# with a full stop; the shortest of 100 leads seen has 123; captions rarely have both
+_MIN_LEAD_CHARS = 100
 _SURE_LEAD_CHARS = 160  # without a full stop; the longest such caption seen has 124
 
 
 def parse(page: Page, source: Source) -> Listing:
-    """Return the entries of a feed, newest first and with full text, or of a page, in its order.
+    """Return the entries of a feed, newest first and with full text, or of a page, in
+    its order.
 
-    `summary` is the line below the headline, else the first paragraph. A page's `next_urls` lead to older items; a feed
-    has none. Items of a page without a link (a group's heading, a banner) are skipped.
+    `summary` is the line below the headline, else the first paragraph. A page's
+    `next_urls` lead to older items; a feed has none. Items of a page without a link (a
+    group's heading, a banner) are skipped.
 
     Raises:
-        ListingChangedError: A page without `div.feed-post`, a log-in form, other XML or JSON.
+        ListingChangedError: A page without `div.feed-post`, a log-in form, other XML or
+            JSON.
         SourceError: The document is empty or unreadable.
     """
     if not page.body.strip():
         raise SourceError(f"{page.url}: an empty document")
-    is_feed = feed.ROOT.search(decode(page.body[:_HEAD_BYTES], page.encoding)) is not None
-    return storable(_feed_listing(page, source) if is_feed else _page_listing(page, source))
+    is_feed = (
+        feed.ROOT.search(decode(page.body[:_HEAD_BYTES], page.encoding)) is not None
+    )
+    return storable(
+        _feed_listing(page, source) if is_feed else _page_listing(page, source)
+    )
 
 
-# --- the feed --------------------------------------------------------------------------------------------------------
+# --- the feed -------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +88,12 @@ class _Stated:
 def _feed_listing(page: Page, source: Source) -> Listing:
     listing = feed.read(page, source)
     stated = _stated(page)
-    return replace(listing, entries=tuple(_with_text(entry, stated.get(entry.url)) for entry in listing.entries))
+    return replace(
+        listing,
+        entries=tuple(
+            _with_text(entry, stated.get(entry.url)) for entry in listing.entries
+        ),
+    )
 
 
 def _with_text(entry: ListedEntry, stated: _Stated | None) -> ListedEntry:
@@ -81,11 +101,15 @@ def _with_text(entry: ListedEntry, stated: _Stated | None) -> ListedEntry:
         return entry
     if stated.content_html is None:
         return replace(entry, summary=stated.subtitle or entry.summary)
-    return replace(entry, summary=stated.subtitle or stated.lead, content_html=stated.content_html)
+    return replace(
+        entry, summary=stated.subtitle or stated.lead, content_html=stated.content_html
+    )
 
 
 def _stated(page: Page) -> dict[str, _Stated]:
-    """Return G1's own fields by article address, read again from the XML because feedparser joins the lines."""
+    """Return G1's own fields by article address, read again from the XML because
+    feedparser joins the lines.
+    """
     from lxml import etree
 
     body, _, _ = sound_xml(page)
@@ -98,15 +122,26 @@ def _stated(page: Page) -> dict[str, _Stated]:
         url = web_url(item.findtext("link") or "", page.final_url)
         if url is not None:
             description = item.findtext("description") or ""
-            stated[url] = _stated_of(description, item.findtext(f"{_ATOM}subtitle"), page)
+            stated[url] = _stated_of(
+                description, item.findtext(f"{_ATOM}subtitle"), page
+            )
     return stated
 
 
 def _stated_of(description: str, subtitle: str | None, page: Page) -> _Stated:
     lines = [line for part in _LINE_END.split(description) if (line := part.strip())]
     texts = [plain_text(line) for line in lines]
-    lead = next((text for number, text in enumerate(texts) if _is_lead(text, texts[number + 1 : number + 2])), None)
-    markup = description if _BLOCK.search(description) else "".join(_blocks(lines, texts))
+    lead = next(
+        (
+            text
+            for number, text in enumerate(texts)
+            if _is_lead(text, texts[number + 1 : number + 2])
+        ),
+        None,
+    )
+    markup = (
+        description if _BLOCK.search(description) else "".join(_blocks(lines, texts))
+    )
     return _Stated(
         subtitle=plain_text(subtitle or "") or None,
         content_html=sanitize(markup, page.final_url) or None if lead else None,
@@ -115,21 +150,35 @@ def _stated_of(description: str, subtitle: str | None, page: Page) -> _Stated:
 
 
 def _is_lead(text: str, following: list[str]) -> bool:
-    """Return whether a line is a paragraph rather than a caption: long enough, and not followed by a credit."""
-    is_sentence = len(text) >= _MIN_LEAD_CHARS and _SENTENCE_END.search(text) is not None
-    return (is_sentence or len(text) >= _SURE_LEAD_CHARS) and not (following and _is_credit(following[0]))
+    """Return whether a line is a paragraph rather than a caption: long enough, and not
+    followed by a credit.
+    """
+    is_sentence = (
+        len(text) >= _MIN_LEAD_CHARS and _SENTENCE_END.search(text) is not None
+    )
+    return (is_sentence or len(text) >= _SURE_LEAD_CHARS) and not (
+        following and _is_credit(following[0])
+    )
 
 
 def _is_credit(text: str) -> bool:
-    return 0 < len(text) <= _MAX_CREDIT_CHARS and not _SENTENCE_END.search(text) and _CREDIT.search(text) is not None
+    return (
+        0 < len(text) <= _MAX_CREDIT_CHARS
+        and not _SENTENCE_END.search(text)
+        and _CREDIT.search(text) is not None
+    )
 
 
 def _blocks(lines: list[str], texts: list[str]) -> Iterator[str]:
-    """Yield a paragraph for each line; a leading image becomes a figure with its caption and credit."""
+    """Yield a paragraph for each line; a leading image becomes a figure with its
+    caption and credit.
+    """
     start = 0
     if lines and _IMAGE.match(lines[0]):
         has_caption = len(texts) > 2 and _is_credit(texts[2])
-        caption = f"<figcaption>{_escaped(texts[1:3])}</figcaption>" if has_caption else ""
+        caption = (
+            f"<figcaption>{_escaped(texts[1:3])}</figcaption>" if has_caption else ""
+        )
         yield f"<figure>{lines[0]}{caption}</figure>"
         start = 3 if has_caption else 1
     yield from (f"<p>{line}</p>" for line in lines[start:])
@@ -139,15 +188,19 @@ def _escaped(texts: list[str]) -> str:
     return html.escape(" – ".join(texts), quote=False)
 
 
-# --- the page --------------------------------------------------------------------------------------------------------
+# --- the page -------------------------------------------------------------------------
 
 
 def _page_listing(page: Page, source: Source) -> Listing:
     root = html_tree(page)
     posts = [] if root is None else root.find_class("feed-post")
-    entries = tuple(entry for post in posts for entry in _post_entry(post, page, source))
+    entries = tuple(
+        entry for post in posts for entry in _post_entry(post, page, source)
+    )
     if root is None or not entries:
-        raise ListingChangedError(f"{page.url}: no G1 items (div.feed-post): {found_instead(page)}")
+        raise ListingChangedError(
+            f"{page.url}: no G1 items (div.feed-post): {found_instead(page)}"
+        )
     return Listing(
         entries=entries,
         title=plain_text(root.findtext(".//title") or "") or None,
@@ -156,7 +209,9 @@ def _page_listing(page: Page, source: Source) -> Listing:
     )
 
 
-def _post_entry(post: "HtmlElement", page: Page, source: Source) -> Iterator[ListedEntry]:
+def _post_entry(
+    post: "HtmlElement", page: Page, source: Source
+) -> Iterator[ListedEntry]:
     for related in post.find_class("bstn-related"):  # other articles below this one
         related.drop_tree()
     url, title = _link_of(post, page)
@@ -174,7 +229,9 @@ def _post_entry(post: "HtmlElement", page: Page, source: Source) -> Iterator[Lis
 
 
 def _link_of(post: "HtmlElement", page: Page) -> tuple[str | None, str | None]:
-    """Return address and title of the headline's link; without one, the first link and the headline's text."""
+    """Return address and title of the headline's link; without one, the first link and
+    the headline's text.
+    """
     headlines = post.find_class("feed-post-link")
     hrefs = [link.get("href", "") for link in (*headlines, *post.iter("a"))]
     title = _text_of(post, "feed-post-link") or _text_of(post, "feed-post-body-title")
@@ -182,20 +239,37 @@ def _link_of(post: "HtmlElement", page: Page) -> tuple[str | None, str | None]:
 
 
 def _text_of(post: "HtmlElement", name: str) -> str | None:
-    texts = (plain_text(html.escape(element.text_content())) for element in post.find_class(name))
+    texts = (
+        plain_text(html.escape(element.text_content()))
+        for element in post.find_class(name)
+    )
     return next(filter(None, texts), None)
 
 
 def _image_url(post: "HtmlElement", page: Page) -> str | None:
-    """Return the first image with a web address; placeholders have a `data:` address until a script sets another."""
-    links = [image.get(name, "") for image in post.iter("img") for name in ("src", "data-src")]
-    sources = [image.get(name, "") for image in post.iter("img", "source") for name in ("srcset", "data-srcset")]
+    """Return the first image with a web address; placeholders have a `data:` address
+    until a script sets another.
+    """
+    links = [
+        image.get(name, "")
+        for image in post.iter("img")
+        for name in ("src", "data-src")
+    ]
+    sources = [
+        image.get(name, "")
+        for image in post.iter("img", "source")
+        for name in ("srcset", "data-srcset")
+    ]
     links += [text.split()[0] for text in sources if text.strip()]
     return first_web_url(links, page.final_url)
 
 
 def _older_urls(root: "HtmlElement", page: Page) -> tuple[str, ...]:
-    links = [link.get("href", "") for more in root.find_class("load-more") for link in more.iter("a")]
+    links = [
+        link.get("href", "")
+        for more in root.find_class("load-more")
+        for link in more.iter("a")
+    ]
     urls = unique(web_url(link, page.final_url) for link in links if link)
     own = {canonical_url(page.url), canonical_url(page.final_url)}
     return tuple(url for url in urls if canonical_url(url) not in own)[:1]

@@ -1,4 +1,6 @@
-"""The table of adapters: kind of source -> how it is polled and parsed. A new kind is one module and one line here."""
+"""The table of adapters: kind of source -> how it is polled and parsed. A new kind is
+one module and one line here.
+"""
 
 from typing import Final
 
@@ -20,17 +22,27 @@ KINDS: Final[dict[str, Adapter]] = {
     "html_listing": Adapter(parse=by_selectors.parse, day_url=newest_page),
     "json_feed": Adapter(parse=json_feed.parse),
     "plone_listing": Adapter(parse=plone_listing.parse, day_url=newest_page),
-    "plone_search": Adapter(parse=plone_search.parse, first_url=plone_search.first_url, day_url=plone_search.day_url),
+    "plone_search": Adapter(
+        parse=plone_search.parse,
+        first_url=plone_search.first_url,
+        day_url=plone_search.day_url,
+    ),
     "sitemap": Adapter(parse=sitemap.parse, day_url=sitemap.day_url),
-    "wordpress": Adapter(parse=wordpress.parse, first_url=wordpress.first_url, day_url=wordpress.day_url),
+    "wordpress": Adapter(
+        parse=wordpress.parse, first_url=wordpress.first_url, day_url=wordpress.day_url
+    ),
 }
 
 ALL_KINDS: Final = (*KINDS, *CIVIC_LIMITS)  # of desk files
 
 
 def adapter_of(source: Source) -> Adapter:
-    """Return the adapter of a source. Raises SourceError for a kind that is not in the table."""
+    """Return the adapter of a source. Raises SourceError for a kind that is not in the
+    table.
+    """
     adapter = KINDS.get(source.kind)
     if adapter is None:
-        raise SourceError(f"{source.source_id}: unknown kind of source {source.kind!r}; known: {', '.join(KINDS)}")
+        raise SourceError(
+            f"{source.source_id}: unknown kind of source {source.kind!r}; known: {', '.join(KINDS)}"
+        )
     return adapter

@@ -1,9 +1,10 @@
 """WordPress sites, read through their REST API.
 
-Follows the published reference (developer.wordpress.org/rest-api/reference/posts and .../using-the-rest-api/pagination,
-global-parameters); no site's response was saved here. The number of pages is only in a header (X-WP-TotalPages), so
-every full page names a next one, and the API's "no such page" error (status 400) ends the listing. The source's address
-selects the posts (categories, another post type).
+Follows the published reference (developer.wordpress.org/rest-api/reference/posts and
+.../using-the-rest-api/pagination, global-parameters); no site's response was saved
+here. The number of pages is only in a header (X-WP-TotalPages), so every full page
+names a next one, and the API's "no such page" error (status 400) ends the listing. The
+source's address selects the posts (categories, another post type).
 """
 
 import re
@@ -38,10 +39,13 @@ Object = Mapping[str, Any]
 
 
 def first_url(source: Source) -> str:
-    """Return the API address of the newest posts, from a site's address or from one of its API.
+    """Return the API address of the newest posts, from a site's address or from one of
+    its API.
 
-    `https://example.org/blog` gives `https://example.org/blog/wp-json/wp/v2/posts?per_page=100&...`; another route
-    (`/wp-json/wp/v2/noticias`, `?rest_route=/wp/v2/posts`) and its own parameters (`categories=5`) are kept.
+    `https://example.org/blog` gives
+    `https://example.org/blog/wp-json/wp/v2/posts?per_page=100&...`; another route
+    (`/wp-json/wp/v2/noticias`, `?rest_route=/wp/v2/posts`) and its own parameters
+    (`categories=5`) are kept.
     """
     return _posts_url(source.url)
 
@@ -49,26 +53,34 @@ def first_url(source: Source) -> str:
 def day_url(source: Source, day: date) -> str:
     """Return the address of the posts of one day in the source's zone.
 
-    `after` and `before` are exclusive, so `after` is one second before midnight. Both are in UTC, because WordPress
-    reads a time without a zone in the site's own zone.
+    `after` and `before` are exclusive, so `after` is one second before midnight. Both
+    are in UTC, because WordPress reads a time without a zone in the site's own zone.
     """
     begin, end = _midnight(day, source), _midnight(day + timedelta(days=1), source)
     bounds = {"after": begin - timedelta(seconds=1), "before": end}
-    return _with(_posts_url(source.url), {name: f"{at:%Y-%m-%dT%H:%M:%SZ}" for name, at in bounds.items()})
+    return _with(
+        _posts_url(source.url),
+        {name: f"{at:%Y-%m-%dT%H:%M:%SZ}" for name, at in bounds.items()},
+    )
 
 
 def _midnight(day: date, source: Source) -> datetime:
-    return parse_date(day.isoformat(), source.timezone) or datetime.combine(day, time(), UTC)
+    return parse_date(day.isoformat(), source.timezone) or datetime.combine(
+        day, time(), UTC
+    )
 
 
 def parse(page: Page, source: Source) -> Listing:
-    """Return the posts of one page, newest first, with full text; after a full page `next_urls` has the next one.
+    """Return the posts of one page, newest first, with full text; after a full page
+    `next_urls` has the next one.
 
-    Times are `date_gmt` and `modified_gmt`; if they are missing, the local ones in `source.timezone`. A page after the
-    last one gives an empty listing. A post without an address is dropped with a problem.
+    Times are `date_gmt` and `modified_gmt`; if they are missing, the local ones in
+    `source.timezone`. A page after the last one gives an empty listing. A post without
+    an address is dropped with a problem.
 
     Raises:
-        ListingChangedError: An HTML page, a log-in form, a closed or missing API, or other JSON.
+        ListingChangedError: An HTML page, a log-in form, a closed or missing API, or
+            other JSON.
         SourceError: The document is empty, or its JSON is broken.
     """
     document = decoded_json(page, source, "a response of the WordPress API")
@@ -76,7 +88,11 @@ def parse(page: Page, source: Source) -> Listing:
         return Listing(entries=())
     if not isinstance(document, list):
         raise ListingChangedError(f"{page.url}: {_refusal_of(document)}")
-    posts = [post for post in document if isinstance(post, dict) and ("link" in post or "guid" in post)]
+    posts = [
+        post
+        for post in document
+        if isinstance(post, dict) and ("link" in post or "guid" in post)
+    ]
     if document and not posts:
         raise ListingChangedError(f"{page.url}: a JSON list without any WordPress post")
     lost = len(document) - len(posts)
@@ -84,7 +100,9 @@ def parse(page: Page, source: Source) -> Listing:
         Listing(
             entries=tuple(_entry(post, page, source) for post in posts),
             next_urls=_next_urls(page, len(document)),
-            problems=(f"{lost} of {len(document)} items are not posts: skipped",) if lost else (),
+            problems=(f"{lost} of {len(document)} items are not posts: skipped",)
+            if lost
+            else (),
         )
     )
 
@@ -96,7 +114,7 @@ def _refusal_of(document: Any) -> str:
     return f"the WordPress API answered {code}: {plain_text(string_of(document, 'message'))[:200]}"
 
 
-# --- addresses -------------------------------------------------------------------------------------------------------
+# --- addresses ------------------------------------------------------------------------
 
 
 def _posts_url(url: str) -> str:
@@ -113,12 +131,18 @@ def _posts_url(url: str) -> str:
     changes = {name: value for name, value in _PARAMETERS.items() if name not in own}
     if "per_page" in own:
         changes["per_page"] = str(_per_page(own))
-    return _with(urlunsplit((parts.scheme, parts.netloc, path, urlencode(pairs), "")), changes)
+    return _with(
+        urlunsplit((parts.scheme, parts.netloc, path, urlencode(pairs), "")), changes
+    )
 
 
 def _per_page(query: Mapping[str, str]) -> int:
     text = query.get("per_page", "")
-    return min(max(int(text), 1), MAX_PER_PAGE) if re.fullmatch(r"[0-9]{1,4}", text) else MAX_PER_PAGE
+    return (
+        min(max(int(text), 1), MAX_PER_PAGE)
+        if re.fullmatch(r"[0-9]{1,4}", text)
+        else MAX_PER_PAGE
+    )
 
 
 def _with(url: str, changes: Mapping[str, str]) -> str:
@@ -127,7 +151,10 @@ def _with(url: str, changes: Mapping[str, str]) -> str:
     pairs = parse_qsl(parts.query)
     own = {name for name, _ in pairs}
     changed = [(name, changes.get(name, value)) for name, value in pairs]
-    query = urlencode([*changed, *(pair for pair in changes.items() if pair[0] not in own)], safe=",:/")
+    query = urlencode(
+        [*changed, *(pair for pair in changes.items() if pair[0] not in own)],
+        safe=",:/",
+    )
     return urlunsplit((parts.scheme, parts.netloc, parts.path, query, ""))
 
 
@@ -142,7 +169,7 @@ def _next_urls(page: Page, count: int) -> tuple[str, ...]:
     return (_with(url, {"page": str(number + 1)}),)
 
 
-# --- one post --------------------------------------------------------------------------------------------------------
+# --- one post -------------------------------------------------------------------------
 
 
 def _entry(post: Object, page: Page, source: Source) -> ListedEntry:
@@ -153,14 +180,24 @@ def _entry(post: Object, page: Page, source: Source) -> ListedEntry:
     content = _rendered(post, "content")
     embedded = post.get("_embedded")
     embedded = embedded if isinstance(embedded, dict) else {}
-    terms = [term for group in _list(embedded, "wp:term") if isinstance(group, list) for term in group]
+    terms = [
+        term
+        for group in _list(embedded, "wp:term")
+        if isinstance(group, list)
+        for term in group
+    ]
     return ListedEntry(
         entry_id=guid or fallback_id(url, title, content),
         url=url or "",
         title=title,
         summary=_CUT_MARKER.sub("", plain_text(_rendered(post, "excerpt"))) or None,
-        content_html=sanitize(content, url or page.final_url) or None if content else None,
-        authors=unique(plain_text(string_of(author, "name")) for author in _list(embedded, "author")),
+        content_html=sanitize(content, url or page.final_url) or None
+        if content
+        else None,
+        authors=unique(
+            plain_text(string_of(author, "name"))
+            for author in _list(embedded, "author")
+        ),
         categories=unique(plain_text(string_of(term, "name")) for term in terms),
         image_url=_image_url(post, embedded, page),
         published_at=_time(post, "date", source),
@@ -170,7 +207,9 @@ def _entry(post: Object, page: Page, source: Source) -> ListedEntry:
 
 def _image_url(post: Object, embedded: Object, page: Page) -> str | None:
     """Return the featured image, else the one in Jetpack's field."""
-    links = [string_of(media, "source_url") for media in _list(embedded, "wp:featuredmedia")]
+    links = [
+        string_of(media, "source_url") for media in _list(embedded, "wp:featuredmedia")
+    ]
     return first_web_url((*links, string_of(post, _JETPACK_IMAGE)), page.final_url)
 
 
@@ -180,9 +219,15 @@ def _time(post: Object, name: str, source: Source) -> datetime | None:
 
 
 def _rendered(post: Object, name: str) -> str:
-    """Return the text of `{"rendered": "..."}`, or a plain string, which some plug-ins write."""
+    """Return the text of `{"rendered": "..."}`, or a plain string, which some plug-ins
+    write.
+    """
     value = post.get(name)
-    return string_of(value, "rendered") if isinstance(value, dict) else string_of(post, name)
+    return (
+        string_of(value, "rendered")
+        if isinstance(value, dict)
+        else string_of(post, name)
+    )
 
 
 def _list(owner: Object, name: str) -> list[Any]:

@@ -1,16 +1,23 @@
 """The lake: every table of the pipeline, read and written by several processes.
 
-Concurrent writers were measured with four processes that each read a row and write it back (160 commits), and a fifth
-with two-second transactions (3 commits):
+Concurrent writers were measured with four processes that each read a row and write it
+back (160 commits), and a fifth with two-second transactions (3 commits):
 
-- With its own retries (`ducklake_max_retry_count` 10), DuckLake adds a commit that lost the race to the other one
-  without reading again: on Postgres one of 160 updates was lost. So the count is 0: a commit fails if another one came
-  in between, and `transact` runs its work again from the reads. No update was lost on either catalog.
-- Retries alone starve slow writers: the two-second transactions got through only when the others had finished, after
-  up to 10.4 s, and a third of all attempts failed. So a writer holds the write lock (`write_lock.py`) from its reads to
-  its commit: no attempt failed, and the longest wait was 2.4 s on Postgres and 7.9 s on SQLite.
+- With its own retries (`ducklake_max_retry_count` 10), DuckLake adds a commit that lost
+  the race to the other one
+  without reading again: on Postgres one of 160 updates was lost. So the count is 0: a
+      commit fails if another one came
+  in between, and `transact` runs its work again from the reads. No update was lost on
+  either catalog.
+- Retries alone starve slow writers: the two-second transactions got through only when
+  the others had finished, after
+  up to 10.4 s, and a third of all attempts failed. So a writer holds the write lock
+  (`write_lock.py`) from its reads to
+  its commit: no attempt failed, and the longest wait was 2.4 s on Postgres and 7.9 s on
+      SQLite.
 
-The lock orders the writers. The failing commit protects the rows, also from a writer without the lock.
+The lock orders the writers. The failing commit protects the rows, also from a writer
+without the lock.
 """
 
 import random
@@ -23,7 +30,12 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import duckdb
-from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random_exponential
+from tenacity import (
+    Retrying,
+    retry_if_exception,
+    stop_after_delay,
+    wait_random_exponential,
+)
 
 from news_assets.errors import LakeError
 from news_assets.records.reading import AgencyDays
@@ -48,9 +60,15 @@ class Lake:
     """An open lake. Threads may share one; each process opens its own."""
 
     transactions_per_connection = 1_000  # to connect takes 0.3 s
-    kept_snapshots = MOST  # of a SQLite catalog; one write in STEP deletes the oldest of the others
+    # of a SQLite catalog; one write in STEP deletes the oldest of the others
+    kept_snapshots = MOST
 
-    def __init__(self, address: Address, connect: Callable[[], duckdb.DuckDBPyConnection], wait_s: float) -> None:
+    def __init__(
+        self,
+        address: Address,
+        connect: Callable[[], duckdb.DuckDBPyConnection],
+        wait_s: float,
+    ) -> None:
         self.address = address
         self._connect = connect
         self._wait_s = wait_s
@@ -81,13 +99,16 @@ class Lake:
         memory_mb: int = 512,
         wait_s: float = 120.0,
     ) -> Self:
-        """Open the lake with this catalog (SQLite file or postgresql://) and data (folder or s3://), or create it.
+        """Open the lake with this catalog (SQLite file or postgresql://) and data
+        (folder or s3://), or create it.
 
-        Declared tables and columns that the lake lacks are added. A writer waits at most `wait_s` seconds for the lock.
-        A catalog that cannot be written is read as it is now. Errors name the newest backup in `backups`.
+        Declared tables and columns that the lake lacks are added. A writer waits at
+        most `wait_s` seconds for the lock. A catalog that cannot be written is read as
+        it is now. Errors name the newest backup in `backups`.
 
         Raises:
-            LakeError: The catalog cannot be opened; the message has its address and what to do.
+            LakeError: The catalog cannot be opened; the message has its address and
+                what to do.
         """
         address = Address(str(catalog), str(data), str(backups))
         return cls(address, partial(connect, address, threads, memory_mb), wait_s)
@@ -100,11 +121,16 @@ class Lake:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.close()
 
-    def read(self, record: type[R], keys: AgencyDays | None = None, **isin: Collection[Any]) -> list[R]:
+    def read(
+        self, record: type[R], keys: AgencyDays | None = None, **isin: Collection[Any]
+    ) -> list[R]:
         """Return records of the latest commit; see `Snapshot.read`."""
         with self._snapshot() as snapshot:
             return snapshot.read(record, keys, **isin)
@@ -120,20 +146,26 @@ class Lake:
         with self._snapshot() as snapshot:
             return snapshot.frame(record, keys, columns, **isin)
 
-    def query(self, sql: str, params: "Collection[Any] | Mapping[str, Any]" = ()) -> "polars.DataFrame":
+    def query(
+        self, sql: str, params: "Collection[Any] | Mapping[str, Any]" = ()
+    ) -> "polars.DataFrame":
         """Return the result of one SELECT over the latest commit; see `Snapshot.query`."""
         with self._snapshot() as snapshot:
             return snapshot.query(sql, params)
 
     def snapshot(self) -> int:
-        """Return the number of the latest commit, which grows with every change of any table."""
+        """Return the number of the latest commit, which grows with every change of any
+        table.
+        """
         with self._snapshot() as snapshot:
             return snapshot.snapshot()
 
     def mark(self) -> Mark:
-        """Return a value that differs once there is another commit: far cheaper than `snapshot`.
+        """Return a value that differs once there is another commit: far cheaper than
+        `snapshot`.
 
-        It may also differ where there is none: for a second after each write, and after a checkpoint.
+        It may also differ where there is none: for a second after each write, and after
+        a checkpoint.
         """
         return self._watch.mark()
 
@@ -147,8 +179,8 @@ class Lake:
             folder = DataFolder(self.address, snapshot.cursor)
             if folder.lake_id() is None and snapshot.snapshot():
                 raise LakeError(
-                    f"{self.address.data}: the data folder is missing or empty; check that it is mounted and that "
-                    "NEWS_DATA is right"
+                    f"{self.address.data}: the data folder is missing or empty; check that it is"
+                    " mounted and that NEWS_DATA is right"
                 )
 
     def stream(
@@ -158,16 +190,20 @@ class Lake:
         batch_rows: int = _STREAM_ROWS,
         **isin: Collection[Any],
     ) -> "Iterator[polars.DataFrame]":
-        """Yield the rows of one snapshot in frames of about `batch_rows`, by day and then by key.
+        """Yield the rows of one snapshot in frames of about `batch_rows`, by day and
+        then by key.
 
-        Only one frame is in memory at a time. A day is never split, so a frame has more rows if its day has.
+        Only one frame is in memory at a time. A day is never split, so a frame has more
+        rows if its day has.
         """
         with self._snapshot() as snapshot:
             yield from snapshot.stream(record, keys, batch_rows, isin)
 
     @contextmanager
     def latest(self) -> Iterator[Snapshot]:
-        """Yield the reads of the latest commit in one transaction; each read outside of one begins its own, in 3 ms."""
+        """Yield the reads of the latest commit in one transaction; each read outside of
+        one begins its own, in 3 ms.
+        """
         with self._snapshot() as snapshot:
             yield snapshot
 
@@ -176,7 +212,8 @@ class Lake:
         """Yield the reads of an earlier commit, which maintenance keeps for some days.
 
         Raises:
-            LakeError: The commit is not kept any more, or its tables lack columns that were added since.
+            LakeError: The commit is not kept any more, or its tables lack columns that
+                were added since.
         """
         with self._snapshot(commit) as snapshot:
             yield snapshot
@@ -191,13 +228,17 @@ class Lake:
 
     @contextmanager
     def _counted(self) -> Iterator[None]:
-        """Count a transaction; now and then, when no other is in progress, connect again before it.
+        """Count a transaction; now and then, when no other is in progress, connect
+        again before it.
 
-        DuckDB keeps DuckLake's statistics of every commit that it has read: some 160 kB for each, beyond its memory
-        limit. Detaching the lake does not free them.
+        DuckDB keeps DuckLake's statistics of every commit that it has read: some 160 kB
+        for each, beyond its memory limit. Detaching the lake does not free them.
         """
         with self._counting:
-            if self._begun >= self.transactions_per_connection and not self._in_progress:
+            if (
+                self._begun >= self.transactions_per_connection
+                and not self._in_progress
+            ):
                 former = self._connection
                 self._open_connection()
                 former.close()
@@ -211,19 +252,24 @@ class Lake:
 
     @contextmanager
     def _transaction(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        """Yield a cursor in a transaction; `USE` outside of it would look the latest commit up once more, in 3 ms."""
+        """Yield a cursor in a transaction; `USE` outside of it would look the latest
+        commit up once more, in 3 ms.
+        """
         with self._connection.cursor() as cursor, in_transaction(cursor):
             cursor.execute(f"USE {LAKE}")
             yield cursor
 
     def transact(self, work: Callable[[Transaction], T]) -> T:
-        """Run `work` in one transaction and return its result; if it raises, nothing is stored.
+        """Run `work` in one transaction and return its result; if it raises, nothing is
+        stored.
 
-        `work` may run several times, each time from the latest commit, so its only side effects must be those on its
-        transaction. It blocks all other writers: fetch pages and run models before calling it.
+        `work` may run several times, each time from the latest commit, so its only side
+        effects must be those on its transaction. It blocks all other writers: fetch
+        pages and run models before calling it.
 
         Raises:
-            LakeError: The write lock was not free in time, or the lake could not be written. `is_transient` is set if
+            LakeError: The write lock was not free in time, or the lake could not be
+                written. `is_transient` is set if
                 another attempt can succeed.
         """
         retrying = Retrying(
@@ -242,11 +288,19 @@ class Lake:
         return result
 
     def _is_upkeep_due(self) -> bool:
-        """Whether this transaction is one in STEP, by chance: a process may end after a few of them."""
+        """Whether this transaction is one in STEP.
+
+        By chance, because a process may end after a few of them.
+        """
         return self._random.random() < 1 / STEP
 
     def _error(self, what: str, error: duckdb.Error) -> LakeError:
-        return data_error(self.address, what, error, lambda: first_damaged_file(self.address, self._connection))
+        return data_error(
+            self.address,
+            what,
+            error,
+            lambda: first_damaged_file(self.address, self._connection),
+        )
 
     def _transact_once(self, work: Callable[[Transaction], T]) -> T:
         with (

@@ -23,5 +23,7 @@ def delete_oldest(transaction: Transaction, most: int = MOST, step: int = STEP) 
         f"WHERE snapshot_id NOT IN ({_NEEDED}) ORDER BY snapshot_id LIMIT {step:d}"
     )["snapshot_id"].to_list()
     if old:
-        transaction.cursor.execute(f"CALL ducklake_expire_snapshots('{LAKE}', versions => {old})").fetchall()
+        transaction.cursor.execute(
+            f"CALL ducklake_expire_snapshots('{LAKE}', versions => {old})"
+        ).fetchall()
     return len(old)

@@ -16,12 +16,18 @@ _SETTLED_S = 1.0  # SQLite writes a commit to its log, syncs the file, and then 
 class Watch:
     """Reads when a catalog was last written. Thread-safe.
 
-    Of a SQLite catalog that is the time and the size of the file and of its write-ahead log, some
-    20 microseconds for both. Opening the file here would release the locks that DuckDB holds on it.
-    A Postgres catalog is on another machine: its last commit is read, once for all threads.
+    Of a SQLite catalog that is the time and the size of the file and of its write-ahead
+    log, some 20 microseconds for both. Opening the file here would release the locks
+    that DuckDB holds on it. A Postgres catalog is on another machine: its last commit
+    is read, once for all threads.
     """
 
-    def __init__(self, address: Address, snapshot: Callable[[], int], clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        address: Address,
+        snapshot: Callable[[], int],
+        clock: Callable[[], float] = time.time,
+    ) -> None:
         self._catalog = None if address.is_postgres else Path(address.catalog)
         self._log = Path(f"{address.catalog}-wal")
         self._snapshot, self._clock = snapshot, clock
@@ -30,11 +36,15 @@ class Watch:
         self._mark: Mark = ()
 
     def mark(self) -> Mark:
-        """Return the mark of now, see `Lake.mark`. Raises LakeError where Postgres is unavailable."""
+        """Return the mark of now, see `Lake.mark`. Raises LakeError where Postgres is
+        unavailable.
+        """
         if self._catalog is not None:
             return self._of_files(self._catalog)
         with self._reading:
-            if abs(self._clock() - self._read_at) >= _SHARED_S:  # a clock may be set back
+            if (
+                abs(self._clock() - self._read_at) >= _SHARED_S
+            ):  # a clock may be set back
                 self._mark = (self._snapshot(),)
                 self._read_at = self._clock()
             return self._mark

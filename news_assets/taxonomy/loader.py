@@ -1,8 +1,8 @@
 """Load a taxonomy from YAML, or report all mistakes of the file at once.
 
-A theme has `code` and `label`, and may have `description`, `keywords`, `hints`, `includes`, `excludes`, `examples` and
-`children`, down to level 3. Each text is given for all languages or by language: `label: Health` or
-`label: {en: Health, pt: Saúde}`.
+A theme has `code` and `label`, and may have `description`, `keywords`, `hints`,
+`includes`, `excludes`, `examples` and `children`, down to level 3. Each text is given
+for all languages or by language: `label: Health` or `label: {en: Health, pt: Saúde}`.
 """
 
 import hashlib
@@ -41,7 +41,9 @@ _YamlLoader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Theme:
-    """One theme. Its texts are keyed by language; those for all languages by ANY_LANGUAGE, the empty string."""
+    """One theme. Its texts are keyed by language; those for all languages by
+    ANY_LANGUAGE, the empty string.
+    """
 
     code: str
     level: int
@@ -56,14 +58,20 @@ class Theme:
     children: tuple[str, ...]
 
     def label(self, language: str | None = None) -> str:
-        """Return the label in this language, else the one for all languages, else the first."""
-        found = self.labels.get(language or ANY_LANGUAGE) or self.labels.get(ANY_LANGUAGE)
+        """Return the label in this language, else the one for all languages, else the
+        first.
+        """
+        found = self.labels.get(language or ANY_LANGUAGE) or self.labels.get(
+            ANY_LANGUAGE
+        )
         return (found or next(iter(self.labels.values())))[0]
 
 
 @dataclass(frozen=True, slots=True)
 class Taxonomy:
-    """Themes by code, parents before their children. `version` is a hash of the content without its layout."""
+    """Themes by code, parents before their children. `version` is a hash of the content
+    without its layout.
+    """
 
     version: str
     themes: Mapping[str, Theme] = field(repr=False)
@@ -80,7 +88,8 @@ class Taxonomy:
 
 
 def load_taxonomy(path: Path | None = None) -> Taxonomy:
-    """Return the taxonomy of a file, by default the built-in one; it is read again once the file has changed.
+    """Return the taxonomy of a file, by default the built-in one; it is read again once
+    the file has changed.
 
     Raises:
         TaxonomyError: All mistakes of the file, one `file:line: what; fix` per line.
@@ -100,7 +109,8 @@ def _loaded(path: Path, changed_ns: int) -> Taxonomy:
 
 
 def taxonomy_file(desk: Desk, setting: Path | None) -> Path:
-    """Return the file of a desk's taxonomy: that of its desk file, else `setting`, else a built-in one.
+    """Return the file of a desk's taxonomy: that of its desk file, else `setting`, else
+    a built-in one.
 
     Of a desk with meetings that is the civic topics.
     """
@@ -116,6 +126,15 @@ def taxonomy_of(desk: Desk, setting: Path | None) -> Taxonomy:
     return load_taxonomy(taxonomy_file(desk, setting))
 
 
+def lender_of(file: Path | None) -> Taxonomy | None:
+    """Return the taxonomy whose words help to find the themes of this file: the
+    built-in one.
+
+    The built-in taxonomies have enough words of their own; they need none.
+    """
+    return None if file in (None, BUILT_IN, CIVIC_TOPICS) else load_taxonomy()
+
+
 def _version(themes: Iterable[Theme]) -> str:
     content = json.dumps([asdict(theme) for theme in themes], ensure_ascii=False)
     return hashlib.sha256(content.encode()).hexdigest()[:12]
@@ -123,20 +142,30 @@ def _version(themes: Iterable[Theme]) -> str:
 
 def _parse_yaml(path: Path) -> Node | None:
     try:
-        return bounded_yaml.compose(bounded_yaml.read_bytes(path).decode("utf-8-sig"), _YamlLoader)
+        return bounded_yaml.compose(
+            bounded_yaml.read_bytes(path).decode("utf-8-sig"), _YamlLoader
+        )
     except OSError as error:
-        raise TaxonomyError(f"{path}: cannot be read ({error.strerror}); name a YAML file") from error
+        raise TaxonomyError(
+            f"{path}: cannot be read ({error.strerror}); name a YAML file"
+        ) from error
     except UnicodeDecodeError as error:
-        raise TaxonomyError(f"{path}: is not UTF-8 (byte {error.start}); save it as UTF-8") from error
+        raise TaxonomyError(
+            f"{path}: is not UTF-8 (byte {error.start}); save it as UTF-8"
+        ) from error
     except YamlLimitError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise TaxonomyError(f"{path.name}:{line}: {error.problem}") from error
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise TaxonomyError(f"{path.name}:{line}: not YAML: {error.problem}; check indent and quotes") from error
+        raise TaxonomyError(
+            f"{path.name}:{line}: not YAML: {error.problem}; check indent and quotes"
+        ) from error
     except yaml.YAMLError as error:
         reason = " ".join(str(error).split())
-        raise TaxonomyError(f"{path.name}: not YAML: {reason}; check for control characters and nesting") from error
+        raise TaxonomyError(
+            f"{path.name}: not YAML: {reason}; check for control characters and nesting"
+        ) from error
 
 
 class _Reader:
@@ -151,23 +180,32 @@ class _Reader:
     def read(self, document: Node | None) -> None:
         """Read the list under `themes`, or a document that is the list itself."""
         if isinstance(document, MappingNode):
-            document = next((value for key, value in document.value if key.value == "themes"), None)
+            document = next(
+                (value for key, value in document.value if key.value == "themes"), None
+            )
         if isinstance(document, SequenceNode) and document.value:
             for node in document.value:
                 self._theme(node, parent=None, level=1)
         else:
-            self.mistakes.append(f"{self.file}:1: no themes; begin with `themes:` and a list below it")
+            self.mistakes.append(
+                f"{self.file}:1: no themes; begin with `themes:` and a list below it"
+            )
 
     def _theme(self, node: Node, parent: str | None, level: int) -> str | None:
         """Add a theme and its descendants; return its code."""
         if level > MAX_LEVEL:
-            self._mistake(node, f"a theme at level {level}", f"keep to {MAX_LEVEL} levels")
+            self._mistake(
+                node, f"a theme at level {level}", f"keep to {MAX_LEVEL} levels"
+            )
             return None
         fields = self._fields(node)
         code = self._code(fields, node)
         if code is None or fields is None:
             return None
-        texts = {name: self._by_language(fields.get(name), name) for name in ("label", "description", *_LISTS)}
+        texts = {
+            name: self._by_language(fields.get(name), name)
+            for name in ("label", "description", *_LISTS)
+        }
         if not texts["label"]:
             self._mistake(node, f"theme {code} has no label", "add `label:`")
         place = len(self.themes)
@@ -188,21 +226,29 @@ class _Reader:
         if node is None or _is_empty(node):
             return ()
         if not isinstance(node, SequenceNode):
-            self._mistake(node, f"children of {code} are not a list", "begin each with `- code:`")
+            self._mistake(
+                node, f"children of {code} are not a list", "begin each with `- code:`"
+            )
             return ()
-        found = [self._theme(child, parent=code, level=level + 1) for child in node.value]
+        found = [
+            self._theme(child, parent=code, level=level + 1) for child in node.value
+        ]
         return tuple(child for child in found if child is not None)
 
     def _fields(self, node: Node) -> dict[str, Node] | None:
         if not isinstance(node, MappingNode):
-            self._mistake(node, "a theme that is not a mapping", "write `code:` and `label:`")
+            self._mistake(
+                node, "a theme that is not a mapping", "write `code:` and `label:`"
+            )
             return None
         fields: dict[str, Node] = {}
         for key, value in node.value:
             if key.value in fields:
                 self._mistake(key, f"duplicate key `{key.value}`", "keep one")
             elif key.value not in _KEYS:
-                self._mistake(key, f"unknown key `{key.value}`", _suggestion(str(key.value)))
+                self._mistake(
+                    key, f"unknown key `{key.value}`", _suggestion(str(key.value))
+                )
             fields[key.value] = value
         return fields
 
@@ -217,7 +263,11 @@ class _Reader:
         code: str = found.value.strip()
         first = self._first_lines.setdefault(code, _line(found))
         if first != _line(found):
-            self._mistake(found, f"code {code} is already used in line {first}", "give every theme its own")
+            self._mistake(
+                found,
+                f"code {code} is already used in line {first}",
+                "give every theme its own",
+            )
             return None
         return code
 
@@ -225,15 +275,25 @@ class _Reader:
         if node is None or _is_empty(node):
             return {}
         if isinstance(node, MappingNode):
-            pairs = [(key, value) for key, value in node.value if self._is_language(key, value, name)]
+            pairs = [
+                (key, value)
+                for key, value in node.value
+                if self._is_language(key, value, name)
+            ]
             return {key.value: self._texts(value, name) for key, value in pairs}
         return {ANY_LANGUAGE: self._texts(node, name)}
 
     def _is_language(self, key: Node, value: Node, name: str) -> bool:
-        if isinstance(key, ScalarNode) and _LANGUAGE.fullmatch(key.value) and not _is_empty(value):
+        if (
+            isinstance(key, ScalarNode)
+            and _LANGUAGE.fullmatch(key.value)
+            and not _is_empty(value)
+        ):
             return True
         self._mistake(
-            key, f"`{key.value}` under `{name}` is not a language with a text", "quote a text that contains a comma"
+            key,
+            f"`{key.value}` under `{name}` is not a language with a text",
+            "quote a text that contains a comma",
         )
         return False
 
@@ -242,13 +302,19 @@ class _Reader:
         items = node.value if is_list and isinstance(node, SequenceNode) else [node]
         if is_list != isinstance(node, SequenceNode):
             self._mistake(
-                node, f"`{name}` takes {'a list' if is_list else 'one text'}", f"write `{name}: {_form(name)}`"
+                node,
+                f"`{name}` takes {'a list' if is_list else 'one text'}",
+                f"write `{name}: {_form(name)}`",
             )
         return tuple(text for item in items if (text := self._text(item, name)))
 
     def _text(self, node: Node, name: str) -> str | None:
         if not isinstance(node, ScalarNode) or not node.value.strip():
-            self._mistake(node, f"an entry of `{name}` is not a text", "write words, in quotes if they contain `:`")
+            self._mistake(
+                node,
+                f"an entry of `{name}` is not a text",
+                "write words, in quotes if they contain `:`",
+            )
             return None
         return " ".join(node.value.split())
 

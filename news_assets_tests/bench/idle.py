@@ -20,7 +20,10 @@ import psutil
 from news_assets.clients.embedding.embedder import OnnxEmbedder
 from news_assets.settings import Settings
 from news_assets_tests.bench.latency import Waiter, by_poll
-from news_assets_tests.support.profile_with_desk import exported_model, profile_with_desk
+from news_assets_tests.support.profile_with_desk import (
+    exported_model,
+    profile_with_desk,
+)
 from news_assets_tests.support.profiles import Profile
 
 GOAL_PERCENT, GOAL_MB = 2.0, 900.0
@@ -52,7 +55,9 @@ def uses(profile: Profile) -> dict[int, Use]:
     for process in profile.tree():
         with suppress(psutil.Error):
             line, times = " ".join(process.cmdline()), process.cpu_times()
-            kind = next((kind for part, kind in _KINDS.items() if part in line), line[:40])
+            kind = next(
+                (kind for part, kind in _KINDS.items() if part in line), line[:40]
+            )
             mb = process.memory_full_info().pss / 1e6
             found[process.pid] = Use(kind, times.user + times.system, mb)
     return found
@@ -61,7 +66,9 @@ def uses(profile: Profile) -> dict[int, Use]:
 def measure(name: str, settle_s: float, minutes: float, models_dir: Path) -> bool:
     """Print the use of each process of one profile; return whether their sum is within the goals."""
     embedder = OnnxEmbedder.open(Settings.read().embedding_model, models_dir, 1)
-    with profile_with_desk(name, models_dir, date(datetime.now(UTC).year, 1, 1), 8) as running:
+    with profile_with_desk(
+        name, models_dir, date(datetime.now(UTC).year, 1, 1), 8
+    ) as running:
         running.wait_until_quiet()
         waiter = Waiter(running, embedder)
         for number in range(ARTICLES):
@@ -77,18 +84,26 @@ def measure(name: str, settle_s: float, minutes: float, models_dir: Path) -> boo
         percents.append(100 * used_s / seconds)
         print(f"  {use.kind:20}{percents[-1]:6.2f} %{use.mb:8.0f} MB")
     percent, mb = sum(percents), sum(use.mb for use in after.values())
-    print(f"  {'all':20}{percent:6.2f} %{mb:8.0f} MB   goals {GOAL_PERCENT:g} % and {GOAL_MB:g} MB", flush=True)
+    print(
+        f"  {'all':20}{percent:6.2f} %{mb:8.0f} MB   goals {GOAL_PERCENT:g} % and {GOAL_MB:g} MB",
+        flush=True,
+    )
     return percent <= GOAL_PERCENT and mb <= GOAL_MB
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("profiles", nargs="*", default=["plain", "local"])
     parser.add_argument("--settle-s", type=float, default=360.0)
     parser.add_argument("--minutes", type=float, default=2.0)
     options = parser.parse_args()
     with exported_model() as models:
-        results = [measure(name, options.settle_s, options.minutes, models) for name in options.profiles]
+        results = [
+            measure(name, options.settle_s, options.minutes, models)
+            for name in options.profiles
+        ]
     sys.exit(not all(results))
 
 

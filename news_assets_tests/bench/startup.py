@@ -26,7 +26,10 @@ GOALS: Mapping[str, tuple[tuple[str, ...], float]] = {
     "news-assets status": ((*_NEWS, "status"), 0.4),
     "search by words": ((*_NEWS, "search", "água", "--mode", "keyword"), 0.4),
     "search": ((*_NEWS, "search", "água"), 0.9),
-    "import news_assets.definitions": ((*_PYTHON, "import news_assets.definitions"), 1.4),
+    "import news_assets.definitions": (
+        (*_PYTHON, "import news_assets.definitions"),
+        1.4,
+    ),
     "load the definitions": (_LOAD, 1.4),
 }
 
@@ -52,7 +55,9 @@ def main() -> None:
             reference = cpu_s(_REFERENCE, env)
             for name, (command, _) in GOALS.items():
                 rows[name].append(cpu_s(command, env) / reference)
-        heavy = subprocess.run(_LOAD, check=True, capture_output=True, text=True, env=env).stdout.strip()
+        heavy = subprocess.run(
+            _LOAD, check=True, capture_output=True, text=True, env=env
+        ).stdout.strip()
     print(f"import dagster: {reference:.2f} s of CPU; load {os.getloadavg()[0]:.1f}")
     for name, (_, goal) in GOALS.items():
         print(f"  {name:32}{statistics.median(rows[name]):6.2f}   goal {goal}")

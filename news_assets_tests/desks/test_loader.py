@@ -6,7 +6,14 @@ import pytest
 
 from news_assets.desks.loader import built_in_desks, load_desks
 from news_assets.errors import MAX_MISTAKES, DeskFileError
-from news_assets.records.desks import Agency, DepthRules, Desk, EnrichRules, Source, Vendor
+from news_assets.records.desks import (
+    Agency,
+    DepthRules,
+    Desk,
+    EnrichRules,
+    Source,
+    Vendor,
+)
 from news_assets.sources.kinds import KINDS as SOURCE_KINDS
 from news_assets.taxonomy.loader import CIVIC_TOPICS
 from news_assets_tests.support.growth import grows_linearly
@@ -105,7 +112,13 @@ def test_a_desk_file_becomes_a_desk(tmp_path: Path) -> None:
                 reason="the site is being rebuilt",
                 since=date(2026, 5, 1),
             ),
-            Agency(key="on", name="Observatório Nacional", timezone="America/Manaus", language="pt", sources=(on,)),
+            Agency(
+                key="on",
+                name="Observatório Nacional",
+                timezone="America/Manaus",
+                language="pt",
+                sources=(on,),
+            ),
         ),
     )
     assert desk.sources == (on,), "an agency that is not active is not polled"
@@ -149,7 +162,9 @@ def test_an_unknown_key_gets_a_suggestion(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_file_without_a_desk_is_an_error(tmp_path: Path, text: str, mistake: str) -> None:
+def test_a_file_without_a_desk_is_an_error(
+    tmp_path: Path, text: str, mistake: str
+) -> None:
     assert mistakes(tmp_path, text) == [mistake]
 
 
@@ -182,7 +197,9 @@ def test_mistakes_of_all_files_are_reported_together(tmp_path: Path) -> None:
 
 def test_two_desks_with_one_key_are_an_error(tmp_path: Path) -> None:
     path = written(tmp_path, GOOD)
-    with pytest.raises(DeskFileError, match="govbr: two desks have this key; rename one"):
+    with pytest.raises(
+        DeskFileError, match="govbr: two desks have this key; rename one"
+    ):
         load_desks([path, path], KINDS)
 
 
@@ -198,24 +215,39 @@ def test_a_pace_is_inherited_and_adaptive_by_default(tmp_path: Path) -> None:
         ["adaptive", "civic"],
         ["civic", "civic"],
     ]
-    assert paces(civic_desk.replace("every_minutes: 15", "pace: adaptive")) == ["civic", "adaptive"]
+    assert paces(civic_desk.replace("every_minutes: 15", "pace: adaptive")) == [
+        "civic",
+        "adaptive",
+    ]
 
 
 def test_the_nearest_interval_or_ceiling_counts(tmp_path: Path) -> None:
     def intervals(text: str) -> list[tuple[int | None, int | None]]:
         (desk,) = load_desks([written(tmp_path, text)], KINDS)
-        return [(one.every_minutes, one.max_minutes) for agency in desk.agencies for one in agency.sources]
+        return [
+            (one.every_minutes, one.max_minutes)
+            for agency in desk.agencies
+            for one in agency.sources
+        ]
 
-    bounded = GOOD.replace("language: pt\nfirst", "language: pt\nmax_minutes: 15\nfirst")
+    bounded = GOOD.replace(
+        "language: pt\nfirst", "language: pt\nmax_minutes: 15\nfirst"
+    )
     fixed_agency = bounded.replace("    language: pt-BR", "    every_minutes: 60")
     assert intervals(GOOD) == [(None, None), (15, None)]
     assert intervals(bounded) == [(None, 15), (15, None)]
     assert intervals(fixed_agency) == [(60, None), (15, None)]
-    assert intervals(fixed_agency.replace("every_minutes: 15", "max_minutes: 30")) == [(60, None), (None, 30)]
+    assert intervals(fixed_agency.replace("every_minutes: 15", "max_minutes: 30")) == [
+        (60, None),
+        (None, 30),
+    ]
 
 
 def test_a_ceiling_beside_a_fixed_interval_is_a_mistake(tmp_path: Path) -> None:
-    both = GOOD.replace("        every_minutes: 15", "        every_minutes: 15\n        max_minutes: 30")
+    both = GOOD.replace(
+        "        every_minutes: 15",
+        "        every_minutes: 15\n        max_minutes: 30",
+    )
     (mistake,) = mistakes(tmp_path, both)
     assert mistake == (
         "desk.yaml:13: agencies.on.sources.0.max_minutes: `every_minutes` beside it fixes the interval; "
@@ -225,24 +257,40 @@ def test_a_ceiling_beside_a_fixed_interval_is_a_mistake(tmp_path: Path) -> None:
 
 def test_the_built_in_gov_br_desk_is_polled_every_15_minutes_in_working_hours() -> None:
     (desk,) = load_desks(["govbr"], SOURCE_KINDS)
-    assert {(source.every_minutes, source.max_minutes) for source in desk.sources} == {(None, 15)}
+    assert {(source.every_minutes, source.max_minutes) for source in desk.sources} == {
+        (None, 15)
+    }
 
 
 @pytest.mark.parametrize(
     ("pace", "hint"),
-    [("civil", "did you mean `civic`?"), ("12", "write adaptive or civic"), ("[civic]", "did you mean")],
+    [
+        ("civil", "did you mean `civic`?"),
+        ("12", "write adaptive or civic"),
+        ("[civic]", "did you mean"),
+    ],
 )
-def test_an_unknown_pace_gets_a_suggestion(tmp_path: Path, pace: str, hint: str) -> None:
+def test_an_unknown_pace_gets_a_suggestion(
+    tmp_path: Path, pace: str, hint: str
+) -> None:
     text = GOOD.replace("        every_minutes: 15", f"        pace: {pace}")
     (mistake,) = mistakes(tmp_path, text)
     assert mistake.startswith(
-        f"desk.yaml:12: agencies.on.sources.0.pace: `{pace}` is not a pace; {hint}".replace("[civic]", "['civic']")
+        f"desk.yaml:12: agencies.on.sources.0.pace: `{pace}` is not a pace; {hint}".replace(
+            "[civic]", "['civic']"
+        )
     )
 
 
 def test_an_agency_may_state_type_and_parent(tmp_path: Path) -> None:
-    text = GOOD.replace("first_day: 2026-01-01\n", "first_day: 2026-01-01\noutside: {mcti: Ministério da Ciência}\n")
-    text = text.replace("    name: Obs", "    type: Unidade de Pesquisa\n    parent: mcti\n    name: Obs")
+    text = GOOD.replace(
+        "first_day: 2026-01-01\n",
+        "first_day: 2026-01-01\noutside: {mcti: Ministério da Ciência}\n",
+    )
+    text = text.replace(
+        "    name: Obs",
+        "    type: Unidade de Pesquisa\n    parent: mcti\n    name: Obs",
+    )
     text = text.replace("    name: Min", "    parent: on\n    name: Min")
     (desk,) = load_desks([written(tmp_path, text)], KINDS)
     assert [(agency.key, agency.type, agency.parent) for agency in desk.agencies] == [
@@ -264,13 +312,19 @@ def test_a_parent_is_an_agency_or_declared_outside(tmp_path: Path) -> None:
 def test_a_desk_file_with_windows_line_ends_is_read(tmp_path: Path) -> None:
     path = tmp_path / "desk.yaml"
     path.write_bytes(GOOD.replace("\n", "\r\n").encode())
-    assert load_desks([str(path)], KINDS) == load_desks([written(tmp_path, GOOD)], KINDS)
+    assert load_desks([str(path)], KINDS) == load_desks(
+        [written(tmp_path, GOOD)], KINDS
+    )
 
 
 def test_on_and_no_are_not_booleans(tmp_path: Path) -> None:
-    text = GOOD.replace("Observatório Nacional", "true story").replace("  mec:", "  false-2:")
+    text = GOOD.replace("Observatório Nacional", "true story").replace(
+        "  mec:", "  false-2:"
+    )
     (desk,) = load_desks([written(tmp_path, text)], KINDS)
-    assert [(agency.key, agency.name, agency.is_active) for agency in desk.agencies] == [
+    assert [
+        (agency.key, agency.name, agency.is_active) for agency in desk.agencies
+    ] == [
         ("false-2", "Ministério da Educação", False),
         ("on", "true story", True),
     ]
@@ -296,13 +350,19 @@ FEED = "sources: [{kind: feed, url: 'https://example.org'}]"
     [
         lambda size: HEAD + "".join(f"key{n}: 1\n" for n in range(size)),
         lambda size: (
-            HEAD + "agencies:\n" + "".join(f"  a{n}: {{name: x, parent: z{n}, {FEED}}}\n" for n in range(size))
+            HEAD
+            + "agencies:\n"
+            + "".join(
+                f"  a{n}: {{name: x, parent: z{n}, {FEED}}}\n" for n in range(size)
+            )
         ),
         lambda size: HEAD + f"agencies: {{a: {{name: [{'x, ' * size}], {FEED}}}}}\n",
     ],
     ids=["keys", "agencies", "names"],
 )
-def test_thousands_of_mistakes_are_a_short_list_in_linear_time(make: Callable[[int], str], tmp_path: Path) -> None:
+def test_thousands_of_mistakes_are_a_short_list_in_linear_time(
+    make: Callable[[int], str], tmp_path: Path
+) -> None:
     path = tmp_path / "d.yaml"
 
     def mistakes(text: str) -> str:
@@ -317,11 +377,15 @@ def test_thousands_of_mistakes_are_a_short_list_in_linear_time(make: Callable[[i
     assert grows_linearly(mistakes, make)
 
 
-@pytest.mark.parametrize("tag", ["!!python/object/apply:os.system", "!!python/name:os.system", "!secret"])
+@pytest.mark.parametrize(
+    "tag", ["!!python/object/apply:os.system", "!!python/name:os.system", "!secret"]
+)
 def test_a_tag_creates_no_object(tmp_path: Path, tag: str) -> None:
     path = tmp_path / "d.yaml"
     path.write_text(f"desk: d\nagencies: {tag} ['touch {tmp_path}/owned']\n")
-    with pytest.raises(DeskFileError, match=r"d\.yaml:2: not YAML: could not determine a constructor"):
+    with pytest.raises(
+        DeskFileError, match=r"d\.yaml:2: not YAML: could not determine a constructor"
+    ):
         load_desks([str(path)], KINDS)
     assert [one.name for one in tmp_path.iterdir()] == ["d.yaml"]
 
@@ -352,13 +416,20 @@ def test_a_desk_states_rules_of_enrichment(tmp_path: Path) -> None:
     rules = "enrich: {min_chars: 90, skip_titles: [Boletim], fallback: none, via: batch, entities: openai:gpt-5-mini}\n"
     (desk,) = load_desks([written(tmp_path, GOOD + rules)], KINDS)
     assert desk.enrich == EnrichRules(
-        min_chars=90, skip_titles=("Boletim",), fallback="none", via="batch", entities="openai:gpt-5-mini"
+        min_chars=90,
+        skip_titles=("Boletim",),
+        fallback="none",
+        via="batch",
+        entities="openai:gpt-5-mini",
     )
 
 
 def test_the_model_of_a_desk_has_a_known_provider(tmp_path: Path) -> None:
     [mistake] = mistakes(tmp_path, GOOD + "enrich: {entities: oracle:x}\n")
-    assert "unknown provider 'oracle'; write none, or PROVIDER:MODEL with a provider of anthropic, bedrock" in mistake
+    assert (
+        "unknown provider 'oracle'; write none, or PROVIDER:MODEL with a provider of anthropic, bedrock"
+        in mistake
+    )
 
 
 CITIES = """\
@@ -397,11 +468,18 @@ def test_the_key_of_a_city_is_a_name_and_a_state(tmp_path: Path) -> None:
 def test_a_desk_may_have_other_keys_for_its_cities(tmp_path: Path) -> None:
     text = "city_keys: false\n" + CITIES.replace("Palo Alto:\n", "paloalto:\n")
     [desk] = load_desks([written(tmp_path, text)], CIVIC)
-    assert [agency.key for agency in desk.agencies] == ["oaklandCA", "paloalto", "paper", "reno"]
+    assert [agency.key for agency in desk.agencies] == [
+        "oaklandCA",
+        "paloalto",
+        "paper",
+        "reno",
+    ]
 
 
 def test_a_desk_may_set_other_limits_for_a_vendor(tmp_path: Path) -> None:
-    text = "vendors: {primegov: {slots: 1, delay_s: 10}}\n" + CITIES.replace("Palo Alto", "paloaltoCA", 1)
+    text = "vendors: {primegov: {slots: 1, delay_s: 10}}\n" + CITIES.replace(
+        "Palo Alto", "paloaltoCA", 1
+    )
     [desk] = load_desks([written(tmp_path, text.replace("reno:", "renoNV:"))], CIVIC)
     assert {source.kind: source.access.vendor for source in desk.sources} == {
         "primegov": Vendor(kind="primegov", slots=1, delay_s=10.0),
@@ -424,15 +502,22 @@ agencies:
 """
 
 
-def test_files_of_civic_sources_are_checked_where_the_nearest_hash_says_metadata(tmp_path: Path) -> None:
+def test_files_of_civic_sources_are_checked_where_the_nearest_hash_says_metadata(
+    tmp_path: Path,
+) -> None:
     def checked(text: str) -> list[bool]:
         (desk,) = load_desks([written(tmp_path, text)], CIVIC)
         return [source.checks_documents for source in desk.sources]
 
     of_desk = COUNCIL.replace("agencies:", "hash: metadata\nagencies:")
     assert [checked(COUNCIL), checked(of_desk)] == [[False, False], [True, False]]
-    assert checked(of_desk.replace("legistar,", "legistar, hash: name,")) == [False, False]
-    assert checked(COUNCIL.replace("Springfield\n", "Springfield\n    hash: metadata\n")) == [True, False]
+    assert checked(of_desk.replace("legistar,", "legistar, hash: name,")) == [
+        False,
+        False,
+    ]
+    assert checked(
+        COUNCIL.replace("Springfield\n", "Springfield\n    hash: metadata\n")
+    ) == [True, False]
 
 
 def test_a_hash_where_it_has_no_meaning_is_a_mistake(tmp_path: Path) -> None:
@@ -441,7 +526,9 @@ def test_a_hash_where_it_has_no_meaning_is_a_mistake(tmp_path: Path) -> None:
             load_desks([written(tmp_path, text)], CIVIC)
         return tuple(mistake.rpartition("/")[2] for mistake in caught.value.mistakes)
 
-    assert mistakes_of(COUNCIL.replace("kind: feed,", "kind: feed, hash: metadata,")) == (
+    assert mistakes_of(
+        COUNCIL.replace("kind: feed,", "kind: feed, hash: metadata,")
+    ) == (
         "desk.yaml:10: agencies.springfieldIL.sources.1.hash: a source of kind feed lists no meetings with documents; "
         "remove it",
     )

@@ -23,7 +23,11 @@ def parsed(kind: str, document: object) -> Listing:
 
 def strings(value: Any) -> list[str]:
     if isinstance(value, dict | list | tuple):
-        return [text for part in (value.values() if isinstance(value, dict) else value) for text in strings(part)]
+        return [
+            text
+            for part in (value.values() if isinstance(value, dict) else value)
+            for text in strings(part)
+        ]
     return [value] if isinstance(value, str) else []
 
 
@@ -55,20 +59,38 @@ def test_what_a_listing_holds_is_stored_unchanged(kind: str, document: object) -
 
 def test_values_are_cut_and_an_address_that_is_too_long_is_refused() -> None:
     long = "a" * 50_000
-    item = {"id": long, "url": "/1", "title": long, "summary": long, "tags": [f"{n}{long[:300]}" for n in range(900)]}
+    item = {
+        "id": long,
+        "url": "/1",
+        "title": long,
+        "summary": long,
+        "tags": [f"{n}{long[:300]}" for n in range(900)],
+    }
     entry = parsed("json_feed", {"version": "1", "items": [item]}).entries[0]
 
-    assert (len(entry.entry_id), len(entry.title or ""), len(entry.summary or "")) == (1000, 1000, 20_000)
+    assert (len(entry.entry_id), len(entry.title or ""), len(entry.summary or "")) == (
+        1000,
+        1000,
+        20_000,
+    )
     assert (len(entry.categories), max(map(len, entry.categories))) == (100, 200)
 
-    refused = parsed("json_feed", {"version": "1", "items": [item | {"url": f"/{long}"}, item]})
+    refused = parsed(
+        "json_feed", {"version": "1", "items": [item | {"url": f"/{long}"}, item]}
+    )
 
     assert [entry.url for entry in refused.entries] == ["https://example.org/1"]
-    assert "1 entries have an address of more than 8,000 characters: skipped" in refused.problems
+    assert (
+        "1 entries have an address of more than 8,000 characters: skipped"
+        in refused.problems
+    )
 
 
 def test_of_too_many_entries_the_newest_are_kept_with_a_problem() -> None:
-    entries = tuple(ListedEntry(entry_id=str(n), url=f"https://example.org/{n}") for n in range(10_010))
+    entries = tuple(
+        ListedEntry(entry_id=str(n), url=f"https://example.org/{n}")
+        for n in range(10_010)
+    )
 
     kept = storable(Listing(entries=entries))
 

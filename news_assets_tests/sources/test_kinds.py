@@ -9,7 +9,9 @@ from news_assets_tests.sources.feeds.rss_pages import SOURCE
 
 
 def test_an_unknown_kind_of_source_names_the_known_ones() -> None:
-    with pytest.raises(SourceError, match=r"unknown kind of source 'ftp'; known: .*feed"):
+    with pytest.raises(
+        SourceError, match=r"unknown kind of source 'ftp'; known: .*feed"
+    ):
         kinds.adapter_of(replace(SOURCE, kind="ftp"))
 
 

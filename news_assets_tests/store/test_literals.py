@@ -26,7 +26,9 @@ def database() -> duckdb.DuckDBPyConnection:
 
 
 @given(st.one_of(VALUES, st.lists(st.text(max_size=5), max_size=4)))
-def test_a_literal_is_read_as_the_value(database: duckdb.DuckDBPyConnection, value: object) -> None:
+def test_a_literal_is_read_as_the_value(
+    database: duckdb.DuckDBPyConnection, value: object
+) -> None:
     text = literal(value)
     if text is not None:
         assert database.execute(f"SELECT {text} = ?", [value]).fetchone() == (True,)
@@ -44,11 +46,16 @@ def test_a_literal_is_read_as_the_value(database: duckdb.DuckDBPyConnection, val
         (["a", "b"], "VARCHAR[]"),
     ],
 )
-def test_a_literal_has_the_type_of_a_parameter(database: duckdb.DuckDBPyConnection, value: object, type_: str) -> None:
+def test_a_literal_has_the_type_of_a_parameter(
+    database: duckdb.DuckDBPyConnection, value: object, type_: str
+) -> None:
     assert database.execute(f"SELECT typeof({literal(value)})").fetchone() == (type_,)
 
 
-@pytest.mark.parametrize("value", [None, [], [1, "a"], ["a", None], 0.5, b"a", "a\0b", "a\nb", "a" * 1001, 2**63])
+@pytest.mark.parametrize(
+    "value",
+    [None, [], [1, "a"], ["a", None], 0.5, b"a", "a\0b", "a\nb", "a" * 1001, 2**63],
+)
 def test_other_values_have_none(value: object) -> None:
     assert literal(value) is None
 

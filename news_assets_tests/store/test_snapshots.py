@@ -12,10 +12,14 @@ from news_assets_tests.store.examples import article
 
 
 def commits_of(lake: Lake) -> list[int]:
-    return lake.query("SELECT snapshot_id FROM ducklake_snapshots('lake') ORDER BY 1")["snapshot_id"].to_list()
+    return lake.query("SELECT snapshot_id FROM ducklake_snapshots('lake') ORDER BY 1")[
+        "snapshot_id"
+    ].to_list()
 
 
-def test_the_newest_snapshots_stay_and_the_commit_before_a_withdrawal(lake: Lake) -> None:
+def test_the_newest_snapshots_stay_and_the_commit_before_a_withdrawal(
+    lake: Lake,
+) -> None:
     for number in range(4):
         lake.transact(lambda rows, number=number: rows.upsert([article(number)]))
     kept_for = lake.snapshot()
@@ -32,13 +36,17 @@ def test_the_newest_snapshots_stay_and_the_commit_before_a_withdrawal(lake: Lake
 
 
 @pytest.mark.parametrize("is_due", [True, False])
-def test_one_write_in_a_hundred_deletes_old_snapshots(lake: Lake, *, is_due: bool) -> None:
+def test_one_write_in_a_hundred_deletes_old_snapshots(
+    lake: Lake, *, is_due: bool
+) -> None:
     if lake.address.is_postgres:
         pytest.skip("a Postgres catalog has indexes")
     for number in range(4):
         lake.transact(lambda rows, number=number: rows.upsert([article(number)]))
     before = commits_of(lake)
     lake.kept_snapshots = 2
-    lake._random = next(Random(seed) for seed in range(1000) if (Random(seed).random() < 0.01) == is_due)
+    lake._random = next(
+        Random(seed) for seed in range(1000) if (Random(seed).random() < 0.01) == is_due
+    )
     lake.transact(lambda rows: rows.upsert([article(9)]))
     assert (len(commits_of(lake)) < len(before)) == is_due

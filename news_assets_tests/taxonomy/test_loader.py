@@ -6,7 +6,14 @@ from pathlib import Path
 import pytest
 
 from news_assets.errors import MAX_MISTAKES, TaxonomyError
-from news_assets.taxonomy.loader import BUILT_IN, CIVIC_TOPICS, Theme, load_taxonomy, taxonomy_file
+from news_assets.taxonomy.loader import (
+    BUILT_IN,
+    CIVIC_TOPICS,
+    Theme,
+    lender_of,
+    load_taxonomy,
+    taxonomy_file,
+)
 from news_assets.text.words import stopwords, words
 from news_assets_tests.support.council_room import desk_of
 from news_assets_tests.support.model_enrichment import desk
@@ -64,7 +71,9 @@ def test_paths_roots_and_labels_follow_the_tree(file: Path) -> None:
     taxonomy = load_taxonomy(file)
 
     assert (taxonomy.roots, taxonomy.path("01.10")) == (("01", "07"), ("01", "01.10"))
-    assert [taxonomy.themes["01"].label(language) for language in ("pt", "en", "de", None)] == [
+    assert [
+        taxonomy.themes["01"].label(language) for language in ("pt", "en", "de", None)
+    ] == [
         "Saúde",
         "Health",
         "Saúde",
@@ -107,11 +116,11 @@ def test_all_mistakes_are_reported_with_line_and_fix(tmp_path: Path) -> None:
 
 
 def test_a_fourth_level_is_a_mistake(tmp_path: Path) -> None:
-    text = (
-        "- {code: a, label: A, children: [{code: b, label: B, children: [{code: c, label: C, children: [{code: d}]}]}]}"
-    )
+    text = "- {code: a, label: A, children: [{code: b, label: B, children: [{code: c, label: C, children: [{code: d}]}]}]}"
 
-    assert mistakes_of(tmp_path / "t.yaml", text) == ["t.yaml:1: a theme at level 4; keep to 3 levels"]
+    assert mistakes_of(tmp_path / "t.yaml", text) == [
+        "t.yaml:1: a theme at level 4; keep to 3 levels"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -124,7 +133,9 @@ def test_a_fourth_level_is_a_mistake(tmp_path: Path) -> None:
         ("themes:\n- code: a\n  label: \x01", "not YAML"),
     ],
 )
-def test_a_file_without_themes_is_one_line(tmp_path: Path, text: str, reason: str) -> None:
+def test_a_file_without_themes_is_one_line(
+    tmp_path: Path, text: str, reason: str
+) -> None:
     lines = mistakes_of(tmp_path / "t.yaml", text)
 
     assert len(lines) == 1
@@ -144,8 +155,16 @@ def test_an_unreadable_file_has_its_reason(tmp_path: Path) -> None:
 def test_every_built_in_theme_has_both_languages() -> None:
     taxonomy = load_taxonomy()
 
-    assert [theme.code for theme in taxonomy.themes.values() if set(theme.labels) != {"pt", "en"}] == []
-    assert [theme.code for theme in taxonomy.themes.values() if set(theme.keywords) - {"pt", "en"}] == []
+    assert [
+        theme.code
+        for theme in taxonomy.themes.values()
+        if set(theme.labels) != {"pt", "en"}
+    ] == []
+    assert [
+        theme.code
+        for theme in taxonomy.themes.values()
+        if set(theme.keywords) - {"pt", "en"}
+    ] == []
 
 
 def test_every_built_in_phrase_keeps_two_words_without_stop_words() -> None:
@@ -156,14 +175,20 @@ def test_every_built_in_phrase_keeps_two_words_without_stop_words() -> None:
         for language, keywords in by_language.items()
         for keyword in keywords
         if len(found := words(keyword)) != 1
-        and sum((len(word) > 1 or word.isdigit()) and word not in stopwords(language) for word in found) < 2
+        and sum(
+            (len(word) > 1 or word.isdigit()) and word not in stopwords(language)
+            for word in found
+        )
+        < 2
     ]
 
     assert dead == []
 
 
 def test_the_theme_tree_of_gov_br_is_accepted(shared: Path) -> None:
-    taxonomy = load_taxonomy(shared / "corpus/themes_govbr/common/themes_tree_enriched_full.yaml")
+    taxonomy = load_taxonomy(
+        shared / "corpus/themes_govbr/common/themes_tree_enriched_full.yaml"
+    )
 
     assert (len(taxonomy.themes), len(taxonomy.roots)) == (588, 23)
     assert taxonomy.path("01.02.03") == ("01", "01.02", "01.02.03")
@@ -177,11 +202,38 @@ def test_a_bomb_is_one_error_with_its_line(tmp_path: Path, name: str) -> None:
 
 
 def test_thousands_of_mistakes_are_a_short_list(tmp_path: Path) -> None:
-    assert len(mistakes_of(tmp_path / "t.yaml", "themes:\n" + "- {cod: 1}\n" * 5000)) == MAX_MISTAKES + 1
+    assert (
+        len(mistakes_of(tmp_path / "t.yaml", "themes:\n" + "- {cod: 1}\n" * 5000))
+        == MAX_MISTAKES + 1
+    )
 
 
-def test_the_desk_file_comes_before_the_setting_and_the_setting_before_what_is_built_in(tmp_path: Path) -> None:
-    news, city, own, setting = desk(), desk_of("https://example.org/"), tmp_path / "own.yaml", tmp_path / "setting.yaml"
-    assert [taxonomy_file(one, None) for one in (news, city)] == [BUILT_IN, CIVIC_TOPICS]
+def test_the_desk_file_comes_before_the_setting_and_the_setting_before_what_is_built_in(
+    tmp_path: Path,
+) -> None:
+    news, city, own, setting = (
+        desk(),
+        desk_of("https://example.org/"),
+        tmp_path / "own.yaml",
+        tmp_path / "setting.yaml",
+    )
+    assert [taxonomy_file(one, None) for one in (news, city)] == [
+        BUILT_IN,
+        CIVIC_TOPICS,
+    ]
     assert [taxonomy_file(one, setting) for one in (news, city)] == [setting, setting]
-    assert [taxonomy_file(replace(one, taxonomy=own), setting) for one in (news, city)] == [own, own]
+    assert [
+        taxonomy_file(replace(one, taxonomy=own), setting) for one in (news, city)
+    ] == [own, own]
+
+
+def test_the_built_in_taxonomy_lends_its_words_to_files_of_ones_own_only(
+    file: Path,
+) -> None:
+    lenders = [lender_of(path) for path in (None, BUILT_IN, CIVIC_TOPICS, file)]
+    assert [lender and lender.version for lender in lenders] == [
+        None,
+        None,
+        None,
+        load_taxonomy().version,
+    ]

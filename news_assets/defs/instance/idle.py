@@ -8,14 +8,16 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Self
 
-IDLE_S = 300.0  # polls of a newsroom are more frequent by day, and to load a model takes 0.5 s
+# polls of a newsroom are more frequent by day, and to load a model takes 0.5 s
+IDLE_S = 300.0
 
 
 class IdleTimer:
-    """Calls `release` once no run was in progress for `idle_s`: `with timer:` around each run.
+    """Calls `release` once no run was in progress for `idle_s`: `with timer:` around
+    each run.
 
-    A run that begins meanwhile waits until `release` has returned. `has_released` is whether it was called
-    since the last run.
+    A run that begins meanwhile waits until `release` has returned. `has_released` is
+    whether it was called since the last run.
     """
 
     def __init__(self, release: Callable[[], None], idle_s: float = IDLE_S) -> None:
@@ -32,7 +34,10 @@ class IdleTimer:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.has_released = False
         self._timer = threading.Timer(self._idle_s, self._end)

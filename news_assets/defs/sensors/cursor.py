@@ -1,10 +1,11 @@
 """What a sensor remembers between ticks, and how long a tick waits for changes.
 
-The daemon starts a tick within two seconds after the one before. During its tick a sensor evaluates the
-backlog whenever the lake has changed, until it has runs to request or the tick's time is over. An
-evaluation covers the last weeks; once a minute, less often where that takes long, a sweep covers the
-whole grid. While nothing happens ticks are longer: Dagster's work for a tick costs some 30 ms of two
-processes, to look whether the catalog was written 20 microseconds.
+The daemon starts a tick within two seconds after the one before. During its tick a
+sensor evaluates the backlog whenever the lake has changed, until it has runs to request
+or the tick's time is over. An evaluation covers the last weeks; once a minute, less
+often where that takes long, a sweep covers the whole grid. While nothing happens ticks
+are longer: Dagster's work for a tick costs some 30 ms of two processes, to look whether
+the catalog was written 20 microseconds.
 """
 
 import json
@@ -15,17 +16,28 @@ from datetime import datetime
 
 from news_assets.defs.clock import utc_now
 from news_assets.pipeline.freshness.rectangles import AgencyDay
-from news_assets.pipeline.freshness.run_planner import Attempt, attempts_from_json, attempts_to_json
+from news_assets.pipeline.freshness.run_planner import (
+    Attempt,
+    attempts_from_json,
+    attempts_to_json,
+)
 from news_assets.store.watch import Mark
 
 TICK_S = 4.4  # a row is stored for each tick
-_QUIET_TICKS = 3  # ticks that a tick of a quiet lake takes; to stop Dagster takes as long
+_QUIET_TICKS = (
+    3  # ticks that a tick of a quiet lake takes; to stop Dagster takes as long
+)
 _QUIET_AFTER_S = 30.0
 _PAUSE_S = 0.1
-_EVALUATE_AGAIN_S = 60.0  # work that becomes due by the clock changes nothing in the lake
+_EVALUATE_AGAIN_S = (
+    60.0  # work that becomes due by the clock changes nothing in the lake
+)
 _EVALUATE_AGAIN_ACTIVE_S = 0.5
-_EVALUATE_SHARE = 0.08  # of one core during runs: with 100 pending agency-days an evaluation takes 0.25 s
-_MAX_WAIT_S = 3.0  # bounds that: the first evaluation of a process takes 0.6 s, so the second would wait for 8 s
+# of one core during runs: with 100 pending agency-days an evaluation takes 0.25 s
+_EVALUATE_SHARE = 0.08
+# bounds that: the first evaluation of a process takes 0.6 s, so the second would wait
+# for 8 s
+_MAX_WAIT_S = 3.0
 _SWEEP_S = 60.0
 _SWEEP_SHARE = 0.02  # of one core at most: among 500,000 articles a sweep takes 4 s
 
@@ -63,14 +75,21 @@ class Cursor:
         """Return a stored cursor; a new one where it cannot be read."""
         try:
             stored = json.loads(text or "{}")
-            attempts = {desk: attempts_from_json(rows) for desk, rows in stored.pop("attempts", {}).items()}
+            attempts = {
+                desk: attempts_from_json(rows)
+                for desk, rows in stored.pop("attempts", {}).items()
+            }
             return cls(attempts=attempts, mark=tuple(stored.pop("mark", ())), **stored)
         except (ValueError, TypeError, AttributeError):
             return cls()
 
     def to_json(self) -> str:
         """Return the cursor as text."""
-        attempts = {desk: attempts_to_json(of_desk) for desk, of_desk in self.attempts.items() if of_desk}
+        attempts = {
+            desk: attempts_to_json(of_desk)
+            for desk, of_desk in self.attempts.items()
+            if of_desk
+        }
         return json.dumps(
             {
                 "mark": self.mark,
@@ -97,7 +116,8 @@ class Cursor:
         return tick_s * _QUIET_TICKS if is_quiet else tick_s
 
     def is_look_due(self, mark: Mark | None, now_s: float) -> bool:
-        """Return whether the lake may have another commit, or an evaluation is due without one.
+        """Return whether the lake may have another commit, or an evaluation is due
+        without one.
 
         `mark` is that of the lake as it is; None if it is not known.
         """

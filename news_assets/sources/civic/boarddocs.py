@@ -1,11 +1,12 @@
-"""BoardDocs: `https://go.boarddocs.com/{state}/{client}/Board.nsf/Public`, a client's committees.
+"""BoardDocs: `https://go.boarddocs.com/{state}/{client}/Board.nsf/Public`, a client's
+committees.
 
-`BD-GetMeetingsList` answers a POST with all meetings of one committee, without pages and hours;
-its list may end with an empty object. `PRINT-AgendaDetailed` is the agenda of one meeting as a
-page, with the files of each item; it is empty before the agenda is posted. The hour stands in its
-description. A postponed meeting keeps its row, whose name says the new day. Ids of items change
-when they are edited, so their titles are their ids here. Minutes have no address: they are the
-answer to another POST.
+`BD-GetMeetingsList` answers a POST with all meetings of one committee, without pages
+and hours; its list may end with an empty object. `PRINT-AgendaDetailed` is the agenda
+of one meeting as a page, with the files of each item; it is empty before the agenda is
+posted. The hour stands in its description. A postponed meeting keeps its row, whose
+name says the new day. Ids of items change when they are edited, so their titles are
+their ids here. Minutes have no address: they are the answer to another POST.
 """
 
 import re
@@ -18,12 +19,27 @@ from urllib.parse import quote, urlencode, urljoin, urlsplit
 
 from lxml.html import HtmlElement
 
-from news_assets.records.meetings import AgendaItem, Attachment, Meeting, MeetingListing, Request
+from news_assets.records.meetings import (
+    AgendaItem,
+    Attachment,
+    Meeting,
+    MeetingListing,
+    Request,
+)
 from news_assets.records.reading import Page
-from news_assets.sources.civic.reading.agenda import notes_beside, visible_lines, with_notes
+from news_assets.sources.civic.reading.agenda import (
+    notes_beside,
+    visible_lines,
+    with_notes,
+)
 from news_assets.sources.civic.reading.build import Stated, meeting_of
 from news_assets.sources.civic.reading.matter_numbers import file_in
-from news_assets.sources.civic.reading.moments import Moment, clock_of_text, day_of_text, wall_clock
+from news_assets.sources.civic.reading.moments import (
+    Moment,
+    clock_of_text,
+    day_of_text,
+    wall_clock,
+)
 from news_assets.sources.civic.reading.pages import (
     Object,
     changed,
@@ -61,7 +77,8 @@ _FORM: Final = (
 
 
 def parse(page: Page, reading: Reading) -> MeetingListing:
-    """Return the meetings of a committee, the agenda of one meeting, or requests for all committees.
+    """Return the meetings of a committee, the agenda of one meeting, or requests for
+    all committees.
 
     Raises:
         ListingChangedError: None of them.
@@ -76,7 +93,9 @@ def parse(page: Page, reading: Reading) -> MeetingListing:
         return MeetingListing(meetings=(_agenda(tree, elements, page, reading),))
     if _AGENDA.search(page.final_url[:2000]) and select(tree, ".print-meeting-name"):
         return MeetingListing(meetings=(_agenda(tree, [], page, reading),))
-    requests = tuple(_list_of(page.final_url, key, name) for key, name in _committees(tree).items())
+    requests = tuple(
+        _list_of(page.final_url, key, name) for key, name in _committees(tree).items()
+    )
     if not requests:
         raise changed(page, _EXPECTED)
     return MeetingListing(next_requests=requests[:_MAX_COMMITTEES])
@@ -97,7 +116,11 @@ def _meetings(page: Page, reading: Reading) -> MeetingListing:
     answer = json_of(page, _EXPECTED)
     rows = [row for row in objects(answer) if row]
     meetings = [_meeting(row, page, reading) for row in rows if "unique" in row]
-    if not isinstance(answer, list) or (rows and not meetings) or len(objects(answer)) != len(answer):
+    if (
+        not isinstance(answer, list)
+        or (rows and not meetings)
+        or len(objects(answer)) != len(answer)
+    ):
         raise changed(page, _EXPECTED)
     return MeetingListing(meetings=tuple(meetings))
 
@@ -112,7 +135,9 @@ def _meeting(row: Object, page: Page, reading: Reading) -> Meeting:
             title=name,
             body=parameter(page.final_url, "body") or name,
             start=Moment(day) if day else None,
-            url=urljoin(page.final_url, f"goto?open&id={quote(unique)}") if unique else None,
+            url=urljoin(page.final_url, f"goto?open&id={quote(unique)}")
+            if unique
+            else None,
             status_words=["cancelled"] if new_day and new_day != day else [],
         ),
         reading,
@@ -125,12 +150,16 @@ def _day(text: str) -> date | None:
     return moment.day if moment else None
 
 
-# --- the agenda of one meeting ---------------------------------------------------------------------------------------
+# --- the agenda of one meeting --------------------------------------------------------
 
 
-def _agenda(tree: HtmlElement, elements: list[HtmlElement], page: Page, reading: Reading) -> Meeting:
+def _agenda(
+    tree: HtmlElement, elements: list[HtmlElement], page: Page, reading: Reading
+) -> Meeting:
     base = base_of(tree, page)
-    described = chain.from_iterable(map(visible_lines, select(tree, ".print-meeting-description")))
+    described = chain.from_iterable(
+        map(visible_lines, select(tree, ".print-meeting-description"))
+    )
     day = day_of_text(words_at(tree, ".print-meeting-date"))
     clock = next((found for line in described if (found := clock_of_text(line))), None)
     meeting = meeting_of(
@@ -138,7 +167,10 @@ def _agenda(tree: HtmlElement, elements: list[HtmlElement], page: Page, reading:
             vendor_id=parameter(page.final_url, "id"),
             title=words_at(tree, ".print-meeting-name"),
             start=Moment(day, clock) if day else None,
-            items=[_item(element, number, base) for number, element in enumerate(elements, start=1)],
+            items=[
+                _item(element, number, base)
+                for number, element in enumerate(elements, start=1)
+            ],
         ),
         reading,
     )
@@ -179,11 +211,13 @@ def _attachments(element: HtmlElement, base: str) -> Iterator[Attachment]:
             yield Attachment(name=_SIZE.sub("", clean(words_of(anchor))), url=href)
 
 
-# --- requests --------------------------------------------------------------------------------------------------------
+# --- requests -------------------------------------------------------------------------
 
 
 def upcoming(url: str, today: date) -> tuple[Request, ...]:
-    """Return the request for the committees, whose answer continues with the meetings of each."""
+    """Return the request for the committees, whose answer continues with the meetings
+    of each.
+    """
     return (Request(url=urljoin(_folder(url), "Public")),)
 
 
@@ -193,16 +227,25 @@ def days(url: str, first: date, last: date) -> tuple[Request, ...]:
 
 
 def items(url: str, meeting: Meeting) -> tuple[Request, ...]:
-    """Return the request for an agenda. The id in its address is for the reader of the answer."""
+    """Return the request for an agenda. The id in its address is for the reader of the
+    answer.
+    """
     body = urlencode({"id": meeting.vendor_id}).encode()
-    address = urljoin(_folder(url), f"PRINT-AgendaDetailed?open&{_query(id=meeting.vendor_id)}")
+    address = urljoin(
+        _folder(url), f"PRINT-AgendaDetailed?open&{_query(id=meeting.vendor_id)}"
+    )
     return (Request(url=address, method="POST", body=body, headers=_FORM),)
 
 
 def _list_of(url: str, committee: str, name: str) -> Request:
-    """Return the request for a committee's meetings, with its name for the reader of the answer."""
+    """Return the request for a committee's meetings, with its name for the reader of
+    the answer.
+    """
     body = urlencode({"current_committee_id": committee}).encode()
-    address = urljoin(_folder(url), f"BD-GetMeetingsList?open&{_query(committee=committee, body=name)}")
+    address = urljoin(
+        _folder(url),
+        f"BD-GetMeetingsList?open&{_query(committee=committee, body=name)}",
+    )
     return Request(url=address, method="POST", body=body, headers=_FORM)
 
 
@@ -214,5 +257,9 @@ def _folder(url: str) -> str:
     """Return the address of a client's database, with a slash at its end."""
     parts = urlsplit(url)
     path, dot, _ = parts.path.lower().partition(".nsf")
-    folder = f"{parts.path[: len(path)]}{parts.path[len(path) : len(path) + 4]}/" if dot else "/"
+    folder = (
+        f"{parts.path[: len(path)]}{parts.path[len(path) : len(path) + 4]}/"
+        if dot
+        else "/"
+    )
     return f"{parts.scheme}://{parts.netloc}{folder}"

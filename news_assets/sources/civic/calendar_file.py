@@ -1,7 +1,9 @@
-"""iCalendar files (RFC 5545), read with icalendar: `BEGIN:VCALENDAR`, as calendars of any software export them.
+"""iCalendar files (RFC 5545), read with icalendar: `BEGIN:VCALENDAR`, as calendars of
+any software export them.
 
-A time with `Z` is UTC, one with a `TZID` in that zone, one without either in the agency's. A series is repeated within
-two months back and a year on; days taken out (EXDATE) and moved ones (RECURRENCE-ID) are respected.
+A time with `Z` is UTC, one with a `TZID` in that zone, one without either in the
+agency's. A series is repeated within two months back and a year on; days taken out
+(EXDATE) and moved ones (RECURRENCE-ID) are respected.
 """
 
 from collections.abc import Iterator
@@ -28,9 +30,22 @@ if TYPE_CHECKING:
 _EXPECTED = "an iCalendar file"
 _BACK, _ON = timedelta(days=62), timedelta(days=366)
 _MAX_EVENTS = 10_000
-_MAX_VAIN = 3  # rules that never fit, such as the 31st of February: each is tried up to the year 9999
+# rules that never fit, such as the 31st of February: each is tried up to the year 9999
+_MAX_VAIN = 3
 _MAX_REPEATS = 400  # of one series: one a day, and a few
-_RULES = frozenset(("FREQ", "INTERVAL", "COUNT", "UNTIL", "BYDAY", "BYMONTHDAY", "BYMONTH", "BYSETPOS", "WKST"))
+_RULES = frozenset(
+    (
+        "FREQ",
+        "INTERVAL",
+        "COUNT",
+        "UNTIL",
+        "BYDAY",
+        "BYMONTHDAY",
+        "BYMONTH",
+        "BYSETPOS",
+        "WKST",
+    )
+)
 _FREQUENCIES = frozenset(("DAILY", "WEEKLY", "MONTHLY", "YEARLY"))
 _OLDEST = 20  # years of a series' first meeting
 
@@ -49,7 +64,9 @@ def parse(page: Page, reading: Reading) -> MeetingListing:
     problems: list[str] = []
     events = _events(page, problems)
     moved = {
-        (_text(event, "UID"), _local(event, "RECURRENCE-ID", reading)) for event in events if "RECURRENCE-ID" in event
+        (_text(event, "UID"), _local(event, "RECURRENCE-ID", reading))
+        for event in events
+        if "RECURRENCE-ID" in event
     }
     found: dict[str, Meeting] = {}
     left_out = vain = 0
@@ -64,12 +81,16 @@ def parse(page: Page, reading: Reading) -> MeetingListing:
             meeting = _meeting(event, start, page, reading, is_repeat=is_series)
             found[meeting.vendor_id] = meeting
     if left_out:
-        problems.append(f"{left_out} series left out, after {_MAX_VAIN} that never take place")
+        problems.append(
+            f"{left_out} series left out, after {_MAX_VAIN} that never take place"
+        )
     return MeetingListing(meetings=tuple(found.values()), problems=tuple(problems))
 
 
 def _events(page: Page, problems: list[str]) -> list["Event"]:
-    """Return the events of a file; a file whose zones cannot be read is read by the names of its zones."""
+    """Return the events of a file; a file whose zones cannot be read is read by the
+    names of its zones.
+    """
     text = clean_text(decode(page.body, page.encoding))
     try:
         events = _parsed(text)
@@ -79,16 +100,23 @@ def _events(page: Page, problems: list[str]) -> list["Event"]:
             events = _parsed(_without_zones(text))
         except (ValueError, IndexError, KeyError, TypeError, AttributeError) as error:
             reason = " ".join(str(error).split())[:120]
-            raise SourceError(f"{page.url}: iCalendar that cannot be read: {reason}") from error
+            raise SourceError(
+                f"{page.url}: iCalendar that cannot be read: {reason}"
+            ) from error
     if len(events) > _MAX_EVENTS:
-        problems.append(f"{len(events) - _MAX_EVENTS} events left out: more than {_MAX_EVENTS}")
+        problems.append(
+            f"{len(events) - _MAX_EVENTS} events left out: more than {_MAX_EVENTS}"
+        )
     return events[:_MAX_EVENTS]
 
 
 def _parsed(text: str) -> list["Event"]:
     from icalendar import Calendar
 
-    return [event for one in Calendar.from_ical(text, multiple=True) for event in one.walk("VEVENT")]  # type: ignore[misc]
+    events: list[Any] = []
+    for calendar in Calendar.from_ical(text, multiple=True):
+        events += calendar.walk("VEVENT")
+    return events
 
 
 def _without_zones(text: str) -> str:
@@ -126,15 +154,22 @@ def _moment(value: Any, reading: Reading) -> Moment | None:
     """Return a day or time of the file as the agency's local one."""
     if isinstance(value, datetime):
         try:
-            local = value.astimezone(zone_info(reading.timezone)) if value.tzinfo else value
+            local = (
+                value.astimezone(zone_info(reading.timezone)) if value.tzinfo else value
+            )
         except (OverflowError, ValueError):
             return None
-        return Moment(local.date(), local.time().replace(second=0, microsecond=0, tzinfo=None))
+        return Moment(
+            local.date(), local.time().replace(second=0, microsecond=0, tzinfo=None)
+        )
     return Moment(value) if isinstance(value, date) else None
 
 
 def _starts(
-    event: "Event", reading: Reading, moved: set[tuple[str, Moment | None]], problems: list[str]
+    event: "Event",
+    reading: Reading,
+    moved: set[tuple[str, Moment | None]],
+    problems: list[str],
 ) -> Iterator[Moment]:
     """Yield the begins of an event: its own, or those of its series."""
     start = _local(event, "DTSTART", reading)
@@ -160,16 +195,26 @@ def _may_have_ended(event: "Event", reading: Reading) -> bool:
 def _rule_of(event: "Event") -> dict[str, list[Any]]:
     """Return the rule of a series; empty if it has several, which cannot be followed."""
     rule: Any = event["RRULE"]
-    return {name.upper(): value for name, value in rule.items()} if isinstance(rule, dict) else {}
+    return (
+        {name.upper(): value for name, value in rule.items()}
+        if isinstance(rule, dict)
+        else {}
+    )
 
 
 def _left_out(event: "Event", reading: Reading) -> set[Moment | None]:
     value = event.get("EXDATE")
     groups = value if isinstance(value, list) else [value]
-    return {_moment(_value(one, "dt"), reading) for group in groups for one in _value(group, "dts") or ()}
+    return {
+        _moment(_value(one, "dt"), reading)
+        for group in groups
+        for one in _value(group, "dts") or ()
+    }
 
 
-def _repeats(event: "Event", start: Moment, reading: Reading, problems: list[str]) -> Iterator[Moment]:
+def _repeats(
+    event: "Event", start: Moment, reading: Reading, problems: list[str]
+) -> Iterator[Moment]:
     """Yield the begins of a series near the present, on the local wall clock."""
     from dateutil.rrule import rrulestr
 
@@ -177,27 +222,48 @@ def _repeats(event: "Event", start: Moment, reading: Reading, problems: list[str
     rule = _rule_of(event)
     now = reading.now.astimezone(zone_info(reading.timezone)).replace(tzinfo=None)
     frequency = str((rule.get("FREQ") or [""])[0]).upper()
-    if rule.keys() - _RULES or frequency not in _FREQUENCIES or first.year < now.year - _OLDEST:
-        problems.append(f"a series could not be repeated: {clean(_text(event, 'SUMMARY'))[:80]}")
+    if (
+        rule.keys() - _RULES
+        or frequency not in _FREQUENCIES
+        or first.year < now.year - _OLDEST
+    ):
+        problems.append(
+            f"a series could not be repeated: {clean(_text(event, 'SUMMARY'))[:80]}"
+        )
         yield start
         return
     until = [_moment(value, reading) for value in rule.pop("UNTIL", [])]
-    last = min((datetime.combine(one.day, one.clock or time.max) for one in until if one), default=now + _ON)
-    parts = ";".join(f"{name}={','.join(str(one) for one in values)}" for name, values in rule.items())
+    last = min(
+        (datetime.combine(one.day, one.clock or time.max) for one in until if one),
+        default=now + _ON,
+    )
+    parts = ";".join(
+        f"{name}={','.join(str(one) for one in values)}"
+        for name, values in rule.items()
+    )
     try:
-        repeated = rrulestr(parts, dtstart=first).xafter(max(first, now - _BACK), count=_MAX_REPEATS, inc=True)
+        repeated = rrulestr(parts, dtstart=first).xafter(
+            max(first, now - _BACK), count=_MAX_REPEATS, inc=True
+        )
         for at in repeated:
             if at > min(last, now + _ON):
                 break
             yield Moment(at.date(), at.time() if start.clock else None)
     except (ValueError, TypeError, OverflowError):
-        problems.append(f"a series could not be repeated: {clean(_text(event, 'SUMMARY'))[:80]}")
+        problems.append(
+            f"a series could not be repeated: {clean(_text(event, 'SUMMARY'))[:80]}"
+        )
 
 
-def _meeting(event: "Event", start: Moment, page: Page, reading: Reading, *, is_repeat: bool) -> Meeting:
+def _meeting(
+    event: "Event", start: Moment, page: Page, reading: Reading, *, is_repeat: bool
+) -> Meeting:
     uid = _text(event, "UID") or digest(_text(event, "SUMMARY"), str(start))
     own = _local(event, "RECURRENCE-ID", reading) or (start if is_repeat else None)
-    summary, status = clean(plain_text(_text(event, "SUMMARY"))), _text(event, "STATUS").upper()
+    summary, status = (
+        clean(plain_text(_text(event, "SUMMARY"))),
+        _text(event, "STATUS").upper(),
+    )
     url = web_url(_text(event, "URL"), page.final_url) if _text(event, "URL") else None
     begin, end = _local(event, "DTSTART", reading), _local(event, "DTEND", reading)
     length = _length(begin, end)
@@ -211,11 +277,20 @@ def _meeting(event: "Event", start: Moment, page: Page, reading: Reading, *, is_
             end=start.later(length) if length else None,
             location=location_of(_text(event, "LOCATION")),
             url=url,
-            links=unique_links((Link(title="Details", href=url) if url else None, *_attached(event, page))),
+            links=unique_links(
+                (
+                    Link(title="Details", href=url) if url else None,
+                    *_attached(event, page),
+                )
+            ),
             comment=clean(plain_text(_text(event, "DESCRIPTION")[:20_000])),
             status_words=[status],
             is_final=status == "CONFIRMED",
-            updated_at=updated.astimezone(UTC) if isinstance(updated, datetime) and updated.tzinfo else None,
+            updated_at=(
+                updated.astimezone(UTC)
+                if isinstance(updated, datetime) and updated.tzinfo
+                else None
+            ),
         ),
         reading,
     )
@@ -224,7 +299,9 @@ def _meeting(event: "Event", start: Moment, page: Page, reading: Reading, *, is_
 def _length(begin: Moment | None, end: Moment | None) -> timedelta | None:
     if not begin or not end or not begin.clock or not end.clock:
         return None
-    length = datetime.combine(end.day, end.clock) - datetime.combine(begin.day, begin.clock)
+    length = datetime.combine(end.day, end.clock) - datetime.combine(
+        begin.day, begin.clock
+    )
     return length if length > timedelta() else None
 
 
@@ -237,7 +314,7 @@ def _attached(event: "Event", page: Page) -> Iterator[Link]:
             yield Link(title=clean(str(name)) if name else "Attachment", href=url)
 
 
-# --- requests --------------------------------------------------------------------------------------------------------
+# --- requests -------------------------------------------------------------------------
 
 
 def upcoming(url: str, today: date) -> tuple[Request, ...]:

@@ -1,17 +1,35 @@
-"""CivicClerk (CivicPlus): `https://{client}.api.civicclerk.com/v1/Events`, OData v4, and `/v1/Meetings/{agendaId}`.
+"""CivicClerk (CivicPlus): `https://{client}.api.civicclerk.com/v1/Events`, OData v4,
+and `/v1/Meetings/{agendaId}`.
 
-Times end in `Z` and are local all the same. A page has 15 events; `@odata.nextLink` names the next one.
+Times end in `Z` and are local all the same. A page has 15 events; `@odata.nextLink`
+names the next one.
 """
 
 from collections.abc import Iterable, Iterator
 from datetime import date, timedelta
 from urllib.parse import quote, urlencode, urljoin
 
-from news_assets.records.meetings import AgendaItem, Attachment, Link, Location, Meeting, MeetingListing, Request
+from news_assets.records.meetings import (
+    AgendaItem,
+    Attachment,
+    Link,
+    Location,
+    Meeting,
+    MeetingListing,
+    Request,
+)
 from news_assets.records.reading import Page
 from news_assets.sources.civic.reading.build import Stated, meeting_of
 from news_assets.sources.civic.reading.moments import utc_time, wall_clock
-from news_assets.sources.civic.reading.pages import Object, changed, json_of, objects, origin_of, text_at, unique_links
+from news_assets.sources.civic.reading.pages import (
+    Object,
+    changed,
+    json_of,
+    objects,
+    origin_of,
+    text_at,
+    unique_links,
+)
 from news_assets.sources.civic.vendor import Reading
 from news_assets.text.urls import host_of, web_url
 
@@ -22,30 +40,45 @@ _MAX_DEPTH = 12  # of items within items
 
 
 def parse(page: Page, reading: Reading) -> MeetingListing:
-    """Return the events of one answer, or the items of one agenda. Lists of categories hold no meeting.
+    """Return the events of one answer, or the items of one agenda. Lists of categories
+    hold no meeting.
 
     Raises:
         ListingChangedError: Other JSON, or none.
         SourceError: Empty or broken JSON.
     """
     document = json_of(page, _EXPECTED)
-    if isinstance(document, dict) and isinstance(document.get("items"), list) and "value" not in document:
+    if (
+        isinstance(document, dict)
+        and isinstance(document.get("items"), list)
+        and "value" not in document
+    ):
         found = tuple(_items(objects(document["items"]), page))
         agenda = text_at(document, "id", "agendaId")
         return MeetingListing(
-            meetings=(Meeting(vendor_id=f"agenda-{agenda}", agenda_id=agenda, items=found, is_partial=True),)
+            meetings=(
+                Meeting(
+                    vendor_id=f"agenda-{agenda}",
+                    agenda_id=agenda,
+                    items=found,
+                    is_partial=True,
+                ),
+            )
         )
     rows = document.get("value") if isinstance(document, dict) else document
     if isinstance(document, dict) and rows is None and "eventName" in document:
         rows = [document]
     if not isinstance(rows, list):
         raise changed(page, _EXPECTED)
-    meetings = [_meeting(row, page, reading) for row in objects(rows) if "eventName" in row]
+    meetings = [
+        _meeting(row, page, reading) for row in objects(rows) if "eventName" in row
+    ]
     following = document.get("@odata.nextLink") if isinstance(document, dict) else None
     url = web_url(following, page.final_url) if isinstance(following, str) else None
     is_same_host = url is not None and host_of(url) == host_of(page.final_url)
     return MeetingListing(
-        meetings=tuple(meetings), next_requests=(Request(url=url),) if url is not None and is_same_host else ()
+        meetings=tuple(meetings),
+        next_requests=(Request(url=url),) if url is not None and is_same_host else (),
     )
 
 
@@ -92,28 +125,45 @@ def _portal(page: Page) -> str:
 
 
 def _file(row: Object, page: Page) -> Link | None:
-    """Return the API's address of a file: the stated one is signed and expires, and the portal's needs a browser."""
+    """Return the API's address of a file: the stated one is signed and expires, and the
+    portal's needs a browser.
+    """
     kind, file = text_at(row, "type"), text_at(row, "fileId", "id")
     if not file:
         return None
     path = f"/v1/Meetings/GetMeetingFileStream(fileId={file},plainText=false)"
-    return Link(title=_title(kind, text_at(row, "name")), href=urljoin(page.final_url, path))
+    return Link(
+        title=_title(kind, text_at(row, "name")), href=urljoin(page.final_url, path)
+    )
 
 
 def _title(kind: str, name: str) -> str:
     """Return a file's title, which tells its kind."""
-    return name if not kind or kind.lower() in name.lower() else f"{kind}: {name}".removesuffix(": ")
+    return (
+        name
+        if not kind or kind.lower() in name.lower()
+        else f"{kind}: {name}".removesuffix(": ")
+    )
 
 
 def _location(value: object) -> Location:
     if not isinstance(value, dict):
         return Location()
-    region = " ".join(filter(None, (text_at(value, "state"), text_at(value, "zipCode"))))
-    parts = [*(text_at(value, name) for name in _STREET), text_at(value, "city"), region]
-    return Location(name=text_at(value, "name", "locationName"), address=", ".join(filter(None, parts)))
+    region = " ".join(
+        filter(None, (text_at(value, "state"), text_at(value, "zipCode")))
+    )
+    parts = [
+        *(text_at(value, name) for name in _STREET),
+        text_at(value, "city"),
+        region,
+    ]
+    return Location(
+        name=text_at(value, "name", "locationName"),
+        address=", ".join(filter(None, parts)),
+    )
 
 
-# --- items -----------------------------------------------------------------------------------------------------------
+# --- items ----------------------------------------------------------------------------
 
 
 def _items(rows: Iterable[Object], page: Page) -> Iterator[AgendaItem]:
@@ -129,11 +179,17 @@ def _items(rows: Iterable[Object], page: Page) -> Iterator[AgendaItem]:
 
 
 def _number(row: Object) -> str:
-    return text_at(row, "agendaObjectItemNumber", "agendaObjectItemOutlineNumber").strip(". ")
+    return text_at(
+        row, "agendaObjectItemNumber", "agendaObjectItemOutlineNumber"
+    ).strip(". ")
 
 
-def _flat(rows: Iterable[Object], section: str = "", depth: int = 0) -> Iterator[tuple[Object, str]]:
-    """Yield the items with the heading above each, without headings and the placeholders of the editor."""
+def _flat(
+    rows: Iterable[Object], section: str = "", depth: int = 0
+) -> Iterator[tuple[Object, str]]:
+    """Yield the items with the heading above each, without headings and the
+    placeholders of the editor.
+    """
     ordered = sorted(rows, key=_place)
     for row in ordered:
         title = text_at(row, "agendaObjectItemName")
@@ -158,7 +214,7 @@ def _attachments(row: Object, page: Page) -> Iterator[Attachment]:
             yield Attachment(name=text_at(one, "fileName", "mediaFileName"), url=url)
 
 
-# --- requests --------------------------------------------------------------------------------------------------------
+# --- requests -------------------------------------------------------------------------
 
 
 def upcoming(url: str, today: date) -> tuple[Request, ...]:
@@ -167,21 +223,34 @@ def upcoming(url: str, today: date) -> tuple[Request, ...]:
 
 
 def days(url: str, first: date, last: date) -> tuple[Request, ...]:
-    """Return the request for the meetings of these days: the bounds are local, as the times are."""
+    """Return the request for the meetings of these days: the bounds are local, as the
+    times are.
+    """
     end = last + timedelta(days=1)
-    bounds = f"startDateTime ge {first:%Y-%m-%d}T00:00:00.000Z and startDateTime lt {end:%Y-%m-%d}T00:00:00.000Z"
+    bounds = (
+        f"startDateTime ge {first:%Y-%m-%d}T00:00:00.000Z and startDateTime lt"
+        f" {end:%Y-%m-%d}T00:00:00.000Z"
+    )
     return (_events(url, bounds),)
 
 
 def items(url: str, meeting: Meeting) -> tuple[Request, ...]:
-    """Return the request for the items of a meeting's agenda, which is refused without the portal's origin."""
+    """Return the request for the items of a meeting's agenda, which is refused without
+    the portal's origin.
+    """
     if not meeting.agenda_id:
         return ()
     portal = origin_of(url).replace(".api.", ".portal.")
     headers = (("Origin", portal), ("Referer", f"{portal}/"))
-    return (Request(url=urljoin(url, f"/v1/Meetings/{meeting.agenda_id}"), headers=headers),)
+    return (
+        Request(url=urljoin(url, f"/v1/Meetings/{meeting.agenda_id}"), headers=headers),
+    )
 
 
 def _events(url: str, where: str) -> Request:
-    query = urlencode({"$filter": where, "$orderby": "startDateTime asc,id asc"}, safe="$:,", quote_via=quote)
+    query = urlencode(
+        {"$filter": where, "$orderby": "startDateTime asc,id asc"},
+        safe="$:,",
+        quote_via=quote,
+    )
     return Request(url=urljoin(url, f"/v1/Events?{query}"))

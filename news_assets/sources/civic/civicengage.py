@@ -1,11 +1,12 @@
-"""CivicEngage's Archive Center (CivicPlus): `https://www.city.gov/Archive.aspx`, documents only.
+"""CivicEngage's Archive Center (CivicPlus): `https://www.city.gov/Archive.aspx`,
+documents only.
 
-It is no calendar: a meeting is there once its agenda is posted, and its hour stands in that
-document only. A category's page, `?AMID=N`, links all its documents, `?ADID=N`, which are PDFs;
-the day stands in the title of each. An address without `AMID` is that of the form, whose
-categories of agendas, packets and minutes are read. Some clients number their pages otherwise
-than their form, and need their `AMID`s in the address. Documents of one day and body are one
-meeting.
+It is no calendar: a meeting is there once its agenda is posted, and its hour stands in
+that document only. A category's page, `?AMID=N`, links all its documents, `?ADID=N`,
+which are PDFs; the day stands in the title of each. An address without `AMID` is that
+of the form, whose categories of agendas, packets and minutes are read. Some clients
+number their pages otherwise than their form, and need their `AMID`s in the address.
+Documents of one day and body are one meeting.
 """
 
 import re
@@ -22,7 +23,13 @@ from news_assets.records.meetings import Link, Meeting, MeetingListing, Request
 from news_assets.records.reading import Page
 from news_assets.sources.civic.reading.build import Stated, meeting_of
 from news_assets.sources.civic.reading.moments import Moment, day_of_text
-from news_assets.sources.civic.reading.pages import changed, clean, href_of, parameter, tree_of
+from news_assets.sources.civic.reading.pages import (
+    changed,
+    clean,
+    href_of,
+    parameter,
+    tree_of,
+)
 from news_assets.sources.civic.vendor import Reading
 from news_assets.sources.html.document import base_of, select, words_of
 
@@ -33,7 +40,9 @@ _CATEGORIES = "select[name=lngArchiveMasterID] option"
 _DOCUMENT = re.compile(r"archive\.aspx\?.{0,200}?\badid=\d", re.IGNORECASE)
 _NUMBER = re.compile(r"[0-9]{1,12}")
 _WORD = re.compile(r"[a-z0-9]+")
-_LOOSE = re.compile(r"\s[-–—|:,]{1,3}(?=\s|\Z)|\A\W{1,5}")  # what is left between words without a date
+_LOOSE = re.compile(
+    r"\s[-–—|:,]{1,3}(?=\s|\Z)|\A\W{1,5}"
+)  # what is left between words without a date
 _READ = re.compile(r"\b(?:agendas?|packets?|minutes)\b", re.IGNORECASE)
 _NOT_READ = re.compile(r"\b(?:audio|video|scanned)\b", re.IGNORECASE)
 _MINUTES = re.compile(r"\bminutes\b", re.IGNORECASE)
@@ -52,7 +61,8 @@ _NOT_BODY = re.compile(
 
 
 def parse(page: Page, reading: Reading) -> MeetingListing:
-    """Return the meetings of a category, what its minutes add, or the requests for categories.
+    """Return the meetings of a category, what its minutes add, or the requests for
+    categories.
 
     Raises:
         ListingChangedError: No Archive Center.
@@ -80,7 +90,12 @@ def _requests(options: Iterable[HtmlElement], page: Page) -> tuple[Request, ...]
     found: list[Request] = []
     for option in options:
         number, name = option.get("value") or "", clean(words_of(option))
-        if number.isdecimal() and number != "0" and _READ.search(name) and not _NOT_READ.search(name):
+        if (
+            number.isdecimal()
+            and number != "0"
+            and _READ.search(name)
+            and not _NOT_READ.search(name)
+        ):
             found.append(_category_request(page.final_url, number))
     return tuple(found[:_MAX_CATEGORIES])
 
@@ -88,7 +103,14 @@ def _requests(options: Iterable[HtmlElement], page: Page) -> tuple[Request, ...]
 def _category(options: Iterable[HtmlElement], page: Page) -> str:
     """Return the name of the page's category; empty if it is not stated."""
     number = parameter(page.final_url, "amid")
-    return next((clean(words_of(option)) for option in options if option.get("value") == number), "")
+    return next(
+        (
+            clean(words_of(option))
+            for option in options
+            if option.get("value") == number
+        ),
+        "",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +145,14 @@ def _documents(tree: HtmlElement, base: str, category: str) -> Iterable[_Documen
 def _document(number: int, title: str, href: str, category: str) -> _Document:
     named = title if _READ.search(title) else f"{title} {category}"
     body = _body(title) or _body(category) or title
-    return _Document(number, title, href, day_of_text(title), body, _MINUTES.search(named) is not None)
+    return _Document(
+        number,
+        title,
+        href,
+        day_of_text(title),
+        body,
+        _MINUTES.search(named) is not None,
+    )
 
 
 def _body(title: str) -> str:
@@ -132,7 +161,9 @@ def _body(title: str) -> str:
 
 
 def _meetings(documents: Iterable[_Document], reading: Reading) -> Iterable[Meeting]:
-    """Yield the meetings, each with its newest agenda first, and what minutes add to others."""
+    """Yield the meetings, each with its newest agenda first, and what minutes add to
+    others.
+    """
     grouped: dict[str, list[_Document]] = defaultdict(list)
     for document in documents:
         grouped[document.key].append(document)
@@ -153,8 +184,12 @@ def _meetings(documents: Iterable[_Document], reading: Reading) -> Iterable[Meet
             )
 
 
-def _meeting(key: str, agendas: Sequence[_Document], links: Sequence[Link], reading: Reading) -> Meeting:
-    """Return a meeting. Its id, the number of its first agenda, stays when the title is corrected."""
+def _meeting(
+    key: str, agendas: Sequence[_Document], links: Sequence[Link], reading: Reading
+) -> Meeting:
+    """Return a meeting. Its id, the number of its first agenda, stays when the title is
+    corrected.
+    """
     newest, first = agendas[0], agendas[-1]
     return meeting_of(
         Stated(
@@ -175,11 +210,13 @@ def _link(document: _Document) -> Link:
     return Link(title="Minutes" if document.is_minutes else kind, href=document.href)
 
 
-# --- requests --------------------------------------------------------------------------------------------------------
+# --- requests -------------------------------------------------------------------------
 
 
 def upcoming(url: str, today: date) -> tuple[Request, ...]:
-    """Return the requests for the categories in the address, else for the form that names all."""
+    """Return the requests for the categories in the address, else for the form that
+    names all.
+    """
     numbers = _categories_of(url)
     if not numbers:
         return (Request(url=urljoin(url, "/Archive.aspx")),)
@@ -202,4 +239,6 @@ def _categories_of(url: str) -> list[str]:
     except ValueError:
         return []
     stated = ",".join(value for name, value in pairs if name.lower() == "amid")
-    return [number for number in stated.split(",") if number.isdecimal()][:_MAX_CATEGORIES]
+    return [number for number in stated.split(",") if number.isdecimal()][
+        :_MAX_CATEGORIES
+    ]

@@ -1,7 +1,9 @@
-"""CivicPlus AgendaCenter: `/AgendaCenter`, its search, and the rows of one category (`UpdateCategoryList`).
+"""CivicPlus AgendaCenter: `/AgendaCenter`, its search, and the rows of one category
+(`UpdateCategoryList`).
 
-Rows are `tr.catAgendaRow`; a file's id is `_MMDDYYYY-NNN`, of which only NNN stays when the date is corrected. There
-is no time of day at all. A heading `h2` above the rows names the body.
+Rows are `tr.catAgendaRow`; a file's id is `_MMDDYYYY-NNN`, of which only NNN stays when
+the date is corrected. There is no time of day at all. A heading `h2` above the rows
+names the body.
 """
 
 import re
@@ -11,19 +13,40 @@ from urllib.parse import urlencode, urljoin
 
 from lxml.html import HtmlElement
 
-from news_assets.records.meetings import AgendaItem, Attachment, Link, Meeting, MeetingListing, Request
+from news_assets.records.meetings import (
+    AgendaItem,
+    Attachment,
+    Link,
+    Meeting,
+    MeetingListing,
+    Request,
+)
 from news_assets.records.reading import Page
-from news_assets.sources.civic.reading.agenda import agenda_of, notes_beside, visible_lines
+from news_assets.sources.civic.reading.agenda import (
+    agenda_of,
+    notes_beside,
+    visible_lines,
+)
 from news_assets.sources.civic.reading.build import Stated, meeting_of
 from news_assets.sources.civic.reading.matter_numbers import file_in
 from news_assets.sources.civic.reading.moments import Moment, day_of_text
-from news_assets.sources.civic.reading.pages import changed, clean, links_in, tree_of, unique_links, words_at
+from news_assets.sources.civic.reading.pages import (
+    changed,
+    clean,
+    links_in,
+    tree_of,
+    unique_links,
+    words_at,
+)
 from news_assets.sources.civic.vendor import Reading
 from news_assets.sources.html.document import base_of, select, words_of
 
 _EXPECTED = "an AgendaCenter of CivicPlus"
 _ROWS = "tr.catAgendaRow"
-_FILE = re.compile(r"/ViewFile/(?P<kind>[A-Za-z]+)/(?P<id>_(?P<date>\d{8})-(?P<number>\d{1,9}))", re.IGNORECASE)
+_FILE = re.compile(
+    r"/ViewFile/(?P<kind>[A-Za-z]+)/(?P<id>_(?P<date>\d{8})-(?P<number>\d{1,9}))",
+    re.IGNORECASE,
+)
 _PREVIOUS = "/previousversions/"
 _LEVEL = re.compile(r"\blevel(\d)")
 
@@ -52,7 +75,8 @@ def parse(page: Page, reading: Reading) -> MeetingListing:
         else:
             found.setdefault(meeting.vendor_id, meeting)
     return MeetingListing(
-        meetings=tuple(found.values()), problems=(f"{lost} rows have no file: skipped",) if lost else ()
+        meetings=tuple(found.values()),
+        problems=(f"{lost} rows have no file: skipped",) if lost else (),
     )
 
 
@@ -68,10 +92,20 @@ def _bodies(tree: HtmlElement) -> dict[HtmlElement, str]:
     return found
 
 
-def _meeting(row: HtmlElement, body: str, base: str, reading: Reading) -> Meeting | None:
-    files = [(link, match) for link in links_in(row, base) if (match := _FILE.search(link.href[:2000]))]
+def _meeting(
+    row: HtmlElement, body: str, base: str, reading: Reading
+) -> Meeting | None:
+    files = [
+        (link, match)
+        for link in links_in(row, base)
+        if (match := _FILE.search(link.href[:2000]))
+    ]
     anchors = " ".join(anchor.get("name") or "" for anchor in row.iter("a"))
-    stated = files[0][1] if files else _FILE.search(f"/ViewFile/Agenda/{anchors.strip()}"[:2000])
+    stated = (
+        files[0][1]
+        if files
+        else _FILE.search(f"/ViewFile/Agenda/{anchors.strip()}"[:2000])
+    )
     if stated is None:
         return None
     day = day_of_text(words_at(row, "h3, h4")) or _day_of_id(stated["date"])
@@ -100,23 +134,31 @@ def _links(files: list[tuple[Link, re.Match[str]]]) -> Iterator[Link]:
             yield Link(title=match["kind"].title(), href=link.href)
 
 
-# --- an agenda as a page ---------------------------------------------------------------------------------------------
+# --- an agenda as a page --------------------------------------------------------------
 
 
-def _agenda(tree: HtmlElement, elements: Sequence[HtmlElement], base: str, page: Page) -> Meeting:
-    """Return the agenda of `?html=true`: `div.item.levelN`, a flat list whose levels tell headings from items."""
+def _agenda(
+    tree: HtmlElement, elements: Sequence[HtmlElement], base: str, page: Page
+) -> Meeting:
+    """Return the agenda of `?html=true`: `div.item.levelN`, a flat list whose levels
+    tell headings from items.
+    """
     levels = [_level(element) for element in elements]
     items: list[AgendaItem] = []
     headings: dict[int, str] = {}
     for place, (element, level) in enumerate(zip(elements, levels, strict=True)):
         headings = {above: title for above, title in headings.items() if above < level}
-        item = _item(element, len(items) + 1, headings[max(headings)] if headings else "", base)
+        item = _item(
+            element, len(items) + 1, headings[max(headings)] if headings else "", base
+        )
         headings[level] = item.title
         has_items = place + 1 < len(levels) and levels[place + 1] > level
         if item.title and not (has_items and not item.attachments):
             items.append(item)
     stated = _FILE.search(page.final_url[:2000])
-    return agenda_of(items, notes_beside(tree, elements), stated["number"] if stated else "")
+    return agenda_of(
+        items, notes_beside(tree, elements), stated["number"] if stated else ""
+    )
 
 
 def _level(element: HtmlElement) -> int:
@@ -144,7 +186,7 @@ def _day_of_id(digits: str) -> date | None:
     return day_of_text(f"{digits[:2]}/{digits[2:4]}/{digits[4:]}")
 
 
-# --- requests --------------------------------------------------------------------------------------------------------
+# --- requests -------------------------------------------------------------------------
 
 
 def upcoming(url: str, today: date) -> tuple[Request, ...]:
@@ -164,16 +206,23 @@ def items(url: str, meeting: Meeting) -> tuple[Request, ...]:
 
 
 def signal(url: str, since: datetime) -> Request:
-    """Return the request for the feed of all categories, which many clients have switched off."""
+    """Return the request for the feed of all categories, which many clients have
+    switched off.
+    """
     return Request(url=urljoin(url, "/RSSFeed.aspx?ModID=65&CID=All-0"))
 
 
 def category(url: str, category_id: str, year: int) -> Request:
-    """Return the request for the rows of one category in one year, where the search does not work."""
+    """Return the request for the rows of one category in one year, where the search
+    does not work.
+    """
     body = urlencode({"year": year, "catID": category_id})
     headers = (("Content-Type", "application/x-www-form-urlencoded"),)
     return Request(
-        url=urljoin(url, "/AgendaCenter/UpdateCategoryList"), method="POST", body=body.encode(), headers=headers
+        url=urljoin(url, "/AgendaCenter/UpdateCategoryList"),
+        method="POST",
+        body=body.encode(),
+        headers=headers,
     )
 
 

@@ -1,12 +1,14 @@
-"""CivicWeb (iCompass, now Diligent Community): `/Services/MeetingsService.svc/meetings` of a client.
+"""CivicWeb (iCompass, now Diligent Community): `/Services/MeetingsService.svc/meetings`
+of a client.
 
 Clients are `{client}.civicweb.net`, `{client}.community.highbond.com` and
-`{client}.community.diligentoneplatform.com`. The answer for a span of days is a JSON list without
-pages; without the span it is empty. `MeetingDateTime` is local, and midnight means that no hour
-is set. `Published` says that an agenda is: then `meetings/{id}/meetingDocuments` has it as HTML
-that Word made, with the documents of each item. `DocumentType` tells what a document is, also of
-drafts and closed sessions, which are left out. A cancelled meeting says so in its name, or at the
-head of its agenda. A recording is shown on the meeting's page.
+`{client}.community.diligentoneplatform.com`. The answer for a span of days is a JSON
+list without pages; without the span it is empty. `MeetingDateTime` is local, and
+midnight means that no hour is set. `Published` says that an agenda is: then
+`meetings/{id}/meetingDocuments` has it as HTML that Word made, with the documents of
+each item. `DocumentType` tells what a document is, also of drafts and closed sessions,
+which are left out. A cancelled meeting says so in its name, or at the head of its
+agenda. A recording is shown on the meeting's page.
 """
 
 import re
@@ -18,7 +20,13 @@ from urllib.parse import quote, urljoin
 
 from lxml.html import HtmlElement
 
-from news_assets.records.meetings import Attachment, Link, Meeting, MeetingListing, Request
+from news_assets.records.meetings import (
+    Attachment,
+    Link,
+    Meeting,
+    MeetingListing,
+    Request,
+)
 from news_assets.records.reading import Page
 from news_assets.sources.civic.reading.agenda import agenda_of, notes_beside
 from news_assets.sources.civic.reading.build import Stated, location_of, meeting_of
@@ -49,7 +57,9 @@ from news_assets.sources.html.document import base_of, words_of
 _EXPECTED = "an answer of CivicWeb"
 _SERVICE = "/Services/MeetingsService.svc/meetings"
 _OF_MEETING = re.compile(r"/meetings/(\d{1,12})/meetingdocuments", re.IGNORECASE)
-_MARK = re.compile(r"Agenda(?P<kind>Heading|Item)(?P<id>\d{1,12})")  # the name of an anchor before a line's table
+_MARK = re.compile(
+    r"Agenda(?P<kind>Heading|Item)(?P<id>\d{1,12})"
+)  # the name of an anchor before a line's table
 _DOCUMENT = re.compile(r"/document/", re.IGNORECASE)
 _FORMAT = re.compile(r"\s{0,3}-\s{0,3}(?:pdf|docx?|xlsx?|pptx?|html?)\Z", re.IGNORECASE)
 _MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}\.?"
@@ -82,9 +92,15 @@ def parse(page: Page, reading: Reading) -> MeetingListing:
     match = _OF_MEETING.search(page.final_url[:2000])
     documents = answer.get("Documents") if isinstance(answer, dict) else answer
     if match is not None and isinstance(documents, list):
-        return MeetingListing(meetings=(_documents(match[1], objects(documents), page, reading),))
+        return MeetingListing(
+            meetings=(_documents(match[1], objects(documents), page, reading),)
+        )
     rows = objects(answer)
-    meetings = [_meeting(row, page, reading) for row in rows if "MeetingDate" in row or "MeetingDateTime" in row]
+    meetings = [
+        _meeting(row, page, reading)
+        for row in rows
+        if "MeetingDate" in row or "MeetingDateTime" in row
+    ]
     if not isinstance(answer, list) or (answer and not meetings):
         raise changed(page, _EXPECTED)
     return MeetingListing(meetings=tuple(meetings))
@@ -93,7 +109,11 @@ def parse(page: Page, reading: Reading) -> MeetingListing:
 def _meeting(row: Object, page: Page, reading: Reading) -> Meeting:
     own_id, name = text_at(row, "Id"), text_at(row, "Name")
     title = _STARRED.sub("", _DATE.sub("", name)).strip(" -–—*") or name
-    url = f"{origin_of(page.final_url)}/Portal/MeetingInformation.aspx?Id={quote(own_id)}" if own_id else None
+    url = (
+        f"{origin_of(page.final_url)}/Portal/MeetingInformation.aspx?Id={quote(own_id)}"
+        if own_id
+        else None
+    )
     has_video = url is not None and bool(row.get("VideoIcon"))
     return meeting_of(
         Stated(
@@ -116,17 +136,25 @@ def _start(row: Object) -> Moment | None:
     return replace(moment, clock=None) if moment and moment.clock == time() else moment
 
 
-# --- the documents of one meeting ------------------------------------------------------------------------------------
+# --- the documents of one meeting -----------------------------------------------------
 
 
-def _documents(own_id: str, documents: Sequence[Object], page: Page, reading: Reading) -> Meeting:
+def _documents(
+    own_id: str, documents: Sequence[Object], page: Page, reading: Reading
+) -> Meeting:
     published = [one for one in documents if not _is_withheld(one, reading)]
     agenda = next(
-        (one for one in published if text_at(one, "DocumentType") == _AGENDA_PAGE and one.get("Html")),
+        (
+            one
+            for one in published
+            if text_at(one, "DocumentType") == _AGENDA_PAGE and one.get("Html")
+        ),
         None,
     )
     meeting = (
-        _agenda(own_id, str(agenda["Html"]), page, reading) if agenda else Meeting(vendor_id=own_id, is_partial=True)
+        _agenda(own_id, str(agenda["Html"]), page, reading)
+        if agenda
+        else Meeting(vendor_id=own_id, is_partial=True)
     )
     links = unique_links(_links(published, page))
     return replace(
@@ -148,13 +176,19 @@ def _is_withheld(document: Object, reading: Reading) -> bool:
 
 def _links(documents: Iterable[Object], page: Page) -> Iterator[Link]:
     """Yield the links to agendas and minutes, PDF before HTML."""
-    ordered = sorted(documents, key=lambda one: text_at(one, "DocumentType") not in _PDF)
+    ordered = sorted(
+        documents, key=lambda one: text_at(one, "DocumentType") not in _PDF
+    )
     for document in ordered:
         kind, own_id = text_at(document, "DocumentType"), text_at(document, "Id")
         title = _TITLES.get(kind)
         if title is None or not own_id:
             continue
-        file = f"/{quote(text_at(document, 'Name') or 'document', safe=' ')}.pdf" if kind in _PDF else ""
+        file = (
+            f"/{quote(text_at(document, 'Name') or 'document', safe=' ')}.pdf"
+            if kind in _PDF
+            else ""
+        )
         href = f"/document/{quote(own_id)}{file}".replace(" ", "%20")
         yield Link(title=title, href=urljoin(page.final_url, href))
 
@@ -164,17 +198,28 @@ def _first(links: Iterable[Link], title: str) -> str | None:
 
 
 def _agenda(own_id: str, markup: str, page: Page, reading: Reading) -> Meeting:
-    agenda = replace(page, body=markup.encode("utf-8", "replace"), encoding="utf-8", content_type="text/html")
+    agenda = replace(
+        page,
+        body=markup.encode("utf-8", "replace"),
+        encoding="utf-8",
+        content_type="text/html",
+    )
     tree = tree_of(agenda, _EXPECTED)
     base = base_of(tree, page)
     lines = _marked_lines(tree, base) or _numbered_lines(tree, base)
     notes = notes_beside(tree, [line.row for line in lines])
     meeting = agenda_of(items_of(lines), notes, own_id)
-    return replace(meeting, status="cancelled") if says_off(notes, reading.now) else meeting
+    return (
+        replace(meeting, status="cancelled")
+        if says_off(notes, reading.now)
+        else meeting
+    )
 
 
 def _marked_lines(tree: HtmlElement, base: str) -> list[Line]:
-    """Return the lines before whose tables an anchor stands that names a heading or an item."""
+    """Return the lines before whose tables an anchor stands that names a heading or an
+    item.
+    """
     lines = Lines()
     mark: re.Match[str] | None = None
     for element in tree.iter("a", "tr"):
@@ -191,7 +236,9 @@ def _line(row: HtmlElement, mark: re.Match[str]) -> Line:
     is_heading = mark["kind"] == "Heading"
     number, texts = texts_of_row(row, _files_in(row))
     own_id = f"heading-{mark['id']}" if is_heading else mark["id"]
-    return Line(row=row, own_id=own_id, number=number, texts=texts, is_heading=is_heading)
+    return Line(
+        row=row, own_id=own_id, number=number, texts=texts, is_heading=is_heading
+    )
 
 
 def _numbered_lines(tree: HtmlElement, base: str) -> list[Line]:
@@ -208,7 +255,11 @@ def _numbered_lines(tree: HtmlElement, base: str) -> list[Line]:
 
 
 def _files_in(row: HtmlElement) -> list[HtmlElement]:
-    return [anchor for anchor in row.iter("a") if _DOCUMENT.search((anchor.get("href") or "")[:2000])]
+    return [
+        anchor
+        for anchor in row.iter("a")
+        if _DOCUMENT.search((anchor.get("href") or "")[:2000])
+    ]
 
 
 def _file(anchor: HtmlElement, base: str) -> Attachment | None:
@@ -218,7 +269,7 @@ def _file(anchor: HtmlElement, base: str) -> Attachment | None:
     return Attachment(name=_FORMAT.sub("", clean(words_of(anchor))), url=href)
 
 
-# --- requests --------------------------------------------------------------------------------------------------------
+# --- requests -------------------------------------------------------------------------
 
 
 def upcoming(url: str, today: date) -> tuple[Request, ...]:
@@ -228,14 +279,23 @@ def upcoming(url: str, today: date) -> tuple[Request, ...]:
 
 def days(url: str, first: date, last: date) -> tuple[Request, ...]:
     """Return the request for the meetings of these days."""
-    return (_json(urljoin(url, f"{_SERVICE}?from={first:%Y-%m-%d}&to={last:%Y-%m-%d}&loadall=false")),)
+    return (
+        _json(
+            urljoin(
+                url,
+                f"{_SERVICE}?from={first:%Y-%m-%d}&to={last:%Y-%m-%d}&loadall=false",
+            )
+        ),
+    )
 
 
 def items(url: str, meeting: Meeting) -> tuple[Request, ...]:
     """Return the request for a meeting's documents, if any are published."""
     if not meeting.agenda_id:
         return ()
-    return (_json(urljoin(url, f"{_SERVICE}/{quote(meeting.agenda_id)}/meetingDocuments")),)
+    return (
+        _json(urljoin(url, f"{_SERVICE}/{quote(meeting.agenda_id)}/meetingDocuments")),
+    )
 
 
 def _json(url: str) -> Request:

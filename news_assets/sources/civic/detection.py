@@ -1,4 +1,6 @@
-"""Recognises the vendor of a civic address by its host and path, and of a page by its links and marks."""
+"""Recognises the vendor of a civic address by its host and path, and of a page by its
+links and marks.
+"""
 
 import re
 from collections.abc import Iterator
@@ -18,10 +20,19 @@ _HEAD_BYTES: Final = 400_000
 
 # host of a vendor -> kind and base addresses; {client} is the first label of the host
 _HOSTS: Final = (
-    ("legistar.com", (("legistar", "https://webapi.legistar.com/v1/{client}"), ("legistar_html", "https://{host}/"))),
+    (
+        "legistar.com",
+        (
+            ("legistar", "https://webapi.legistar.com/v1/{client}"),
+            ("legistar_html", "https://{host}/"),
+        ),
+    ),
     ("primegov.com", (("primegov", "https://{host}/"),)),
     ("api.civicclerk.com", (("civicclerk", "https://{host}/"),)),
-    ("portal.civicclerk.com", (("civicclerk", "https://{client}.api.civicclerk.com/"),)),
+    (
+        "portal.civicclerk.com",
+        (("civicclerk", "https://{client}.api.civicclerk.com/"),),
+    ),
     ("iqm2.com", (("iqm2", "https://{host}/Citizens/"),)),
     ("novusagenda.com", (("novusagenda", "https://{host}/agendapublic/"),)),
     ("municodemeetings.com", (("municode", "https://{host}/"),)),
@@ -41,13 +52,41 @@ _CALENDAR = re.compile(r"\.ics$|/ical(?:endar)?\.aspx$", re.IGNORECASE)
 
 # what pages of a vendor contain whatever their host -> kind and path
 _MARKS: Final = (
-    ("civicplus", re.compile(rb"/agendacenter/(?:viewfile|updatecategorylist)", re.IGNORECASE), "/AgendaCenter"),
-    ("legistar_html", re.compile(rb"ctl00_contentplaceholder1_gridcalendar", re.IGNORECASE), "/"),
-    ("primegov", re.compile(rb"/portal/meeting\?meetingtemplateid=|/api/v2/publicportal/", re.IGNORECASE), "/"),
-    ("iqm2", re.compile(rb"/citizens/detail_meeting\.aspx", re.IGNORECASE), "/Citizens/"),
-    ("novusagenda", re.compile(rb"displayagendapdf\.ashx\?meetingid=", re.IGNORECASE), "/agendapublic/"),
+    (
+        "civicplus",
+        re.compile(rb"/agendacenter/(?:viewfile|updatecategorylist)", re.IGNORECASE),
+        "/AgendaCenter",
+    ),
+    (
+        "legistar_html",
+        re.compile(rb"ctl00_contentplaceholder1_gridcalendar", re.IGNORECASE),
+        "/",
+    ),
+    (
+        "primegov",
+        re.compile(
+            rb"/portal/meeting\?meetingtemplateid=|/api/v2/publicportal/", re.IGNORECASE
+        ),
+        "/",
+    ),
+    (
+        "iqm2",
+        re.compile(rb"/citizens/detail_meeting\.aspx", re.IGNORECASE),
+        "/Citizens/",
+    ),
+    (
+        "novusagenda",
+        re.compile(rb"displayagendapdf\.ashx\?meetingid=", re.IGNORECASE),
+        "/agendapublic/",
+    ),
     ("escribe", re.compile(rb"meetingscalendarview\.aspx", re.IGNORECASE), "/"),
-    ("civicweb", re.compile(rb"/portal/meeting(?:information|schedule|typelist)\.aspx", re.IGNORECASE), "/"),
+    (
+        "civicweb",
+        re.compile(
+            rb"/portal/meeting(?:information|schedule|typelist)\.aspx", re.IGNORECASE
+        ),
+        "/",
+    ),
 )
 
 
@@ -60,7 +99,9 @@ class VendorAddress:
 
 
 def vendors_of_address(url: str) -> tuple[VendorAddress, ...]:
-    """Return the sources that an address of a vendor belongs to, the best first; none for any other address."""
+    """Return the sources that an address of a vendor belongs to, the best first; none
+    for any other address.
+    """
     try:
         parts = urlsplit(url)
         host = (parts.hostname or "").lower()
@@ -68,40 +109,64 @@ def vendors_of_address(url: str) -> tuple[VendorAddress, ...]:
         return ()
     if host == "webapi.legistar.com":
         match = _WEB_API.match(parts.path)
-        return (VendorAddress("legistar", f"https://{host}/v1/{match[1]}"),) if match else ()
+        return (
+            (VendorAddress("legistar", f"https://{host}/v1/{match[1]}"),)
+            if match
+            else ()
+        )
     if host.endswith(".granicus.com") and (view := parameter(url, "view_id")):
-        return (VendorAddress("granicus", f"https://{host}/ViewPublisher.php?view_id={view}"),)
+        return (
+            VendorAddress(
+                "granicus", f"https://{host}/ViewPublisher.php?view_id={view}"
+            ),
+        )
     if found := _by_path(url, host, parts.path):
         return (found,)
     if _CALENDAR.search(parts.path) or parameter(url, "ical") == "1":
         return (VendorAddress("icalendar", url),)
     client, _, domain = host.partition(".")
     known = next((sources for name, sources in _HOSTS if name == domain), ())
-    return tuple(VendorAddress(kind, base.format(client=client, host=host)) for kind, base in known)
+    return tuple(
+        VendorAddress(kind, base.format(client=client, host=host))
+        for kind, base in known
+    )
 
 
 def _by_path(url: str, host: str, path: str) -> VendorAddress | None:
-    """Return the source of a vendor that is known by its path: on hosts of cities, or on one host for all clients."""
+    """Return the source of a vendor that is known by its path: on hosts of cities, or
+    on one host for all clients.
+    """
     if host.endswith("boarddocs.com") and (match := _BOARD.match(path)):
         return VendorAddress("boarddocs", f"https://{host}{match[0]}/Public")
     if match := _ONBASE.match(path):
-        return VendorAddress("onbase", f"{origin_of(url)}{match['named'] or match['other']}/")
+        return VendorAddress(
+            "onbase", f"{origin_of(url)}{match['named'] or match['other']}/"
+        )
     if path.lower() == "/archive.aspx" and not parameter(url, "adid"):
         category = parameter(url, "amid")
-        return VendorAddress("civicengage", f"{origin_of(url)}/Archive.aspx{category and f'?AMID={category}'}")
+        return VendorAddress(
+            "civicengage",
+            f"{origin_of(url)}/Archive.aspx{category and f'?AMID={category}'}",
+        )
     if "/agendacenter" in path.lower():
         return VendorAddress("civicplus", f"{origin_of(url)}/AgendaCenter")
     return None
 
 
 def vendors_of_page(page: Page) -> tuple[VendorAddress, ...]:
-    """Return the sources that a page links or shows in a frame, at most five; else that of the vendor that made it."""
+    """Return the sources that a page links or shows in a frame, at most five; else that
+    of the vendor that made it.
+    """
     if page.body.lstrip(b"\xef\xbb\xbf \t\r\n")[:15].upper() == b"BEGIN:VCALENDAR":
         return (VendorAddress("icalendar", page.final_url),)
     if linked := tuple(dict.fromkeys(_linked(page)))[:MAX_LINKED]:
         return linked
     head, origin = page.body[:_HEAD_BYTES], origin_of(page.final_url)
-    return tuple(VendorAddress(kind, origin + path) for kind, mark, path in _MARKS if mark.search(head))
+    return tuple(
+        VendorAddress(kind, origin + path)
+        for kind, mark, path in _MARKS
+        if mark.search(head)
+    )
 
 
 def _linked(page: Page) -> Iterator[VendorAddress]:
@@ -112,9 +177,13 @@ def _linked(page: Page) -> Iterator[VendorAddress]:
     for element in select(tree, "a[href], iframe[src]"):
         url = web_url(element.get("href") or element.get("src") or "", base)
         found = vendors_of_address(url) if url else ()
-        yield from (one for one in found if one.kind != "civicengage" or _names_agendas(element))
+        yield from (
+            one for one in found if one.kind != "civicengage" or _names_agendas(element)
+        )
 
 
 def _names_agendas(link: HtmlElement) -> bool:
-    """Whether a link to an archive says that its documents are agendas: cities archive reports and letters too."""
+    """Whether a link to an archive says that its documents are agendas: cities archive
+    reports and letters too.
+    """
     return "agenda" in words_of(link).lower()

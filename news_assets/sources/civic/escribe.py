@@ -1,7 +1,9 @@
-"""eScribe: `POST https://pub-{client}.escribemeetings.com/MeetingsCalendarView.aspx/GetCalendarMeetings`.
+"""eScribe: `POST
+https://pub-{client}.escribemeetings.com/MeetingsCalendarView.aspx/GetCalendarMeetings`.
 
-`StartDate` is local (`YYYY/MM/DD HH:mm:ss`), or `/Date(ms)/`, milliseconds of the local wall clock counted as if it
-were UTC. `Description` holds the place: its lines below `Location` are the address. An agenda page nests its items.
+`StartDate` is local (`YYYY/MM/DD HH:mm:ss`), or `/Date(ms)/`, milliseconds of the local
+wall clock counted as if it were UTC. `Description` holds the place: its lines below
+`Location` are the address. An agenda page nests its items.
 """
 
 import json
@@ -69,14 +71,20 @@ def parse(page: Page, reading: Reading) -> MeetingListing:
         return _agenda(page)
     document = json_of(page, _EXPECTED)
     rows = document.get("d") if isinstance(document, dict) else document
-    if not isinstance(rows, list) or (rows and not any("MeetingName" in row for row in objects(rows))):
+    if not isinstance(rows, list) or (
+        rows and not any("MeetingName" in row for row in objects(rows))
+    ):
         raise changed(page, _EXPECTED)
-    return MeetingListing(meetings=tuple(_meeting(row, page, reading) for row in objects(rows)))
+    return MeetingListing(
+        meetings=tuple(_meeting(row, page, reading) for row in objects(rows))
+    )
 
 
 def _meeting(row: Object, page: Page, reading: Reading) -> Meeting:
     base = f"{origin_of(page.final_url)}/"
-    documents = (_document(one, base) for one in objects(row.get("MeetingDocumentLink")))
+    documents = (
+        _document(one, base) for one in objects(row.get("MeetingDocumentLink"))
+    )
     url = text_at(row, "Url")
     return meeting_of(
         Stated(
@@ -109,18 +117,32 @@ def _moment(text: str) -> Moment | None:
 def _location(row: Object) -> Location:
     name = text_at(row, "Location")
     described = row.get("Description")
-    lines = [clean(plain_text(part)) for part in _BREAK.split(described[:4000])] if isinstance(described, str) else []
+    lines = (
+        [clean(plain_text(part)) for part in _BREAK.split(described[:4000])]
+        if isinstance(described, str)
+        else []
+    )
     rest = [part for part in lines if part and part != name]
-    return Location(name=name, address=", ".join(rest)) if name in lines else Location(name=name)
+    return (
+        Location(name=name, address=", ".join(rest))
+        if name in lines
+        else Location(name=name)
+    )
 
 
 def _document(row: Object, base: str) -> Link | None:
     link = text_at(row, "Url")
     url = web_url(link, base) if link else None
-    return Link(title=_FORM.sub("", text_at(row, "Title")) or text_at(row, "Type"), href=url) if url else None
+    return (
+        Link(
+            title=_FORM.sub("", text_at(row, "Title")) or text_at(row, "Type"), href=url
+        )
+        if url
+        else None
+    )
 
 
-# --- the page of one meeting -----------------------------------------------------------------------------------------
+# --- the page of one meeting ----------------------------------------------------------
 
 
 def _agenda(page: Page) -> MeetingListing:
@@ -130,20 +152,32 @@ def _agenda(page: Page) -> MeetingListing:
     if not containers:
         raise changed(page, _EXPECTED)
     leaves = [element for element in containers if not select(element, _CONTAINER)]
-    titles = {element: words_at(element, ".AgendaItemTitle") for element in set(containers) - set(leaves)}
+    titles = {
+        element: words_at(element, ".AgendaItemTitle")
+        for element in set(containers) - set(leaves)
+    }
     completes = _MINUTES.search(page.url) is not None
-    items = [_item(element, number, titles, base) for number, element in enumerate(leaves, start=1)]
+    items = [
+        _item(element, number, titles, base)
+        for number, element in enumerate(leaves, start=1)
+    ]
     if completes:
         items = [replace(item, sequence=0) for item in items if item.outcome]
     notes = notes_beside(tree, containers)
-    return MeetingListing(meetings=(agenda_of(items, notes, parameter(page.final_url, "id")),))
+    return MeetingListing(
+        meetings=(agenda_of(items, notes, parameter(page.final_url, "id")),)
+    )
 
 
-def _item(element: HtmlElement, sequence: int, titles: dict[HtmlElement, str], base: str) -> AgendaItem:
+def _item(
+    element: HtmlElement, sequence: int, titles: dict[HtmlElement, str], base: str
+) -> AgendaItem:
     """Return one item; `titles` are those of the containers around."""
     within = (one.get("class") or "" for one in element.iterdescendants("div"))
     found = _ITEM_CLASS.search(" ".join([element.get("class") or "", *within])[:10_000])
-    section = next((titles[above] for above in element.iterancestors("div") if above in titles), "")
+    section = next(
+        (titles[above] for above in element.iterancestors("div") if above in titles), ""
+    )
     outcome, votes = _decision(element)
     return AgendaItem(
         sequence=sequence,
@@ -154,14 +188,20 @@ def _item(element: HtmlElement, sequence: int, titles: dict[HtmlElement, str], b
         title=words_at(element, ".AgendaItemTitle") or clean(words_of(element)),
         section=section,
         attachments=tuple(
-            Attachment(name=link.title, url=link.href) for link in links_in(element, base) if _FILE.search(link.href)
+            Attachment(name=link.title, url=link.href)
+            for link in links_in(element, base)
+            if _FILE.search(link.href)
         ),
     )
 
 
 def _decision(element: HtmlElement) -> tuple[Outcome, tuple[Vote, ...]]:
     """Return the last decided motion of an item; agendas have motions without a result."""
-    decided = [motion for motion in select(element, ".AgendaItemMotion") if words_at(motion, ".MotionResult")]
+    decided = [
+        motion
+        for motion in select(element, ".AgendaItemMotion")
+        if words_at(motion, ".MotionResult")
+    ]
     if not decided:
         return Outcome(), ()
     motion = decided[-1]
@@ -175,7 +215,7 @@ def _decision(element: HtmlElement) -> tuple[Outcome, tuple[Vote, ...]]:
     return decision_of(facts)
 
 
-# --- requests --------------------------------------------------------------------------------------------------------
+# --- requests -------------------------------------------------------------------------
 
 
 def upcoming(url: str, today: date) -> tuple[Request, ...]:
@@ -185,12 +225,24 @@ def upcoming(url: str, today: date) -> tuple[Request, ...]:
 
 def days(url: str, first: date, last: date) -> tuple[Request, ...]:
     """Return the request for the meetings of these days."""
-    body = json.dumps({"calendarStartDate": f"{first:%Y-%m-%d}", "calendarEndDate": f"{last:%Y-%m-%d}"})
-    return (json_post(urljoin(url, "/MeetingsCalendarView.aspx/GetCalendarMeetings"), body.encode()),)
+    body = json.dumps(
+        {
+            "calendarStartDate": f"{first:%Y-%m-%d}",
+            "calendarEndDate": f"{last:%Y-%m-%d}",
+        }
+    )
+    return (
+        json_post(
+            urljoin(url, "/MeetingsCalendarView.aspx/GetCalendarMeetings"),
+            body.encode(),
+        ),
+    )
 
 
 def items(url: str, meeting: Meeting) -> tuple[Request, ...]:
-    """Return the requests for a meeting's agenda as a page, if it has published anything, and for its minutes."""
+    """Return the requests for a meeting's agenda as a page, if it has published
+    anything, and for its minutes.
+    """
     if not meeting.links:
         return ()
     forms = ["Merged"]

@@ -1,8 +1,10 @@
-"""Saved answers of one client: a single answer, JSON lines of exchanges, or a folder of answers.
+"""Saved answers of one client: a single answer, JSON lines of exchanges, or a folder of
+answers.
 
-An exchange is `{method, url, status, headers, text}` or with `base64` in place of `text`. Answers that are not of the
-vendor's pages, such as its PDF documents, are left out. Meetings of several answers are put together: an answer that
-only has a meeting's items completes the listed one.
+An exchange is `{method, url, status, headers, text}` or with `base64` in place of
+`text`. Answers that are not of the vendor's pages, such as its PDF documents, are left
+out. Meetings of several answers are put together: an answer that only has a meeting's
+items completes the listed one.
 """
 
 import base64
@@ -22,11 +24,21 @@ from news_assets.sources.civic.vendor import Reading, read
 from news_assets.sources.platforms import file_of
 
 MAX_EXCHANGES = 2000
-_STATES: Final[tuple[AnswerState, ...]] = ("ok", "stale", "blocked", "closed", "unknown_client", "empty")
+_STATES: Final[tuple[AnswerState, ...]] = (
+    "ok",
+    "stale",
+    "blocked",
+    "closed",
+    "unknown_client",
+    "empty",
+)
 
 
-def read_answers(kind: str, answers: list[tuple[str, bytes]], url: str, reading: Reading) -> MeetingListing:
-    """Return the meetings of saved answers, each (name, bytes); what cannot be read is a problem.
+def read_answers(
+    kind: str, answers: list[tuple[str, bytes]], url: str, reading: Reading
+) -> MeetingListing:
+    """Return the meetings of saved answers, each (name, bytes); what cannot be read is
+    a problem.
 
     Raises:
         SourceError: An unknown kind.
@@ -45,7 +57,11 @@ def read_answers(kind: str, answers: list[tuple[str, bytes]], url: str, reading:
     states = {listing.state for listing in listings}
     state: AnswerState = next((one for one in _STATES if one in states), "empty")
     found = [problem for listing in listings for problem in listing.problems]
-    return MeetingListing(meetings=meetings, state=state, problems=tuple(dict.fromkeys((*found, *problems))))
+    return MeetingListing(
+        meetings=meetings,
+        state=state,
+        problems=tuple(dict.fromkeys((*found, *problems))),
+    )
 
 
 def pages_of(name: str, body: bytes, url: str, now: datetime) -> Iterator[Page]:
@@ -56,7 +72,11 @@ def pages_of(name: str, body: bytes, url: str, now: datetime) -> Iterator[Page]:
         yield _page(url or name, 200, body, now)
     for method, page in exchanges:
         is_answer = method in ("GET", "POST") and not 300 <= page.status < 400
-        if is_answer and (page.body.strip() or page.status != 200) and file_of(page) is None:
+        if (
+            is_answer
+            and (page.body.strip() or page.status != 200)
+            and file_of(page) is None
+        ):
             yield page
 
 
@@ -66,9 +86,15 @@ def _exchange(line: bytes, now: datetime) -> tuple[str, Page] | None:
         found = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(found, dict) or not isinstance(found.get("status"), int) or not isinstance(found.get("url"), str):
+    if (
+        not isinstance(found, dict)
+        or not isinstance(found.get("status"), int)
+        or not isinstance(found.get("url"), str)
+    ):
         return None
-    return str(found.get("method", "GET")).upper(), _page(found["url"], found["status"], _body(found), now)
+    return str(found.get("method", "GET")).upper(), _page(
+        found["url"], found["status"], _body(found), now
+    )
 
 
 def _body(exchange: dict[str, object]) -> bytes:

@@ -1,7 +1,9 @@
-"""IQM2 (Granicus): `https://{client}.iqm2.com/Citizens/Calendar.aspx?From=&To=` and `Detail_Meeting.aspx?ID=`.
+"""IQM2 (Granicus): `https://{client}.iqm2.com/Citizens/Calendar.aspx?From=&To=` and
+`Detail_Meeting.aspx?ID=`.
 
-A row is `div.MeetingRow`; the title of its link states day, board, type, status and place, one a line. The page of a
-meeting has its agenda in `table#MeetingDetail`, whose rows are indented by empty cells.
+A row is `div.MeetingRow`; the title of its link states day, board, type, status and
+place, one a line. The page of a meeting has its agenda in `table#MeetingDetail`, whose
+rows are indented by empty cells.
 """
 
 import re
@@ -13,27 +15,46 @@ from urllib.parse import urlencode, urljoin
 
 from lxml.html import HtmlElement
 
-from news_assets.records.meetings import AgendaItem, Attachment, Link, Location, Meeting, MeetingListing, Request
+from news_assets.records.meetings import (
+    AgendaItem,
+    Attachment,
+    Link,
+    Location,
+    Meeting,
+    MeetingListing,
+    Request,
+)
 from news_assets.records.reading import Page
 from news_assets.sources.civic.reading.agenda import notes_beside, with_notes
 from news_assets.sources.civic.reading.build import Stated, meeting_of
 from news_assets.sources.civic.reading.labelled import decision_of
 from news_assets.sources.civic.reading.moments import moment_of_text
-from news_assets.sources.civic.reading.pages import changed, clean, href_of, links_in, parameter, tree_of, words_at
+from news_assets.sources.civic.reading.pages import (
+    changed,
+    clean,
+    href_of,
+    links_in,
+    parameter,
+    tree_of,
+    words_at,
+)
 from news_assets.sources.civic.vendor import Reading
 from news_assets.sources.html.document import base_of, select, words_of
 
 _EXPECTED = "a page of IQM2"
 _FACTS = ("board", "type", "status")
 _HIDDEN = "HiddenDocumentLink"
-_NO_ADDRESS = re.compile(r"(?:N/?A[\s,]*+)+")  # what clerks type for a meeting without a place
+_NO_ADDRESS = re.compile(
+    r"(?:N/?A[\s,]*+)+"
+)  # what clerks type for a meeting without a place
 _MATTER = re.compile(r"Detail_(?:LegiFile|Motion)\.aspx", re.IGNORECASE)
 _LEGISLATION = re.compile(r"Detail_LegiFile\.aspx", re.IGNORECASE)
 _FILE = re.compile(r"File(?:Open|View)\.aspx", re.IGNORECASE)
 
 
 def parse(page: Page, reading: Reading) -> MeetingListing:
-    """Return the meetings of a calendar, or the one meeting of its own page with its items.
+    """Return the meetings of a calendar, or the one meeting of its own page with its
+    items.
 
     Raises:
         ListingChangedError: Not a page of IQM2.
@@ -48,10 +69,15 @@ def parse(page: Page, reading: Reading) -> MeetingListing:
     rows = select(tree, "div.MeetingRow")
     if not rows and b"iqm2" not in page.body.lower():
         raise changed(page, _EXPECTED)
-    found = {meeting.vendor_id: meeting for row in rows if (meeting := _meeting(row, base, reading))}
+    found = {
+        meeting.vendor_id: meeting
+        for row in rows
+        if (meeting := _meeting(row, base, reading))
+    }
     lost = len(rows) - sum(1 for row in rows if _detail_link(row) is not None)
     return MeetingListing(
-        meetings=tuple(found.values()), problems=(f"{lost} rows have no meeting: skipped",) if lost else ()
+        meetings=tuple(found.values()),
+        problems=(f"{lost} rows have no meeting: skipped",) if lost else (),
     )
 
 
@@ -65,14 +91,19 @@ def _meeting(row: HtmlElement, base: str, reading: Reading) -> Meeting | None:
         return None
     facts, place = _facts(anchor.get("title") or "")
     url = href_of(anchor, base)
-    links = [link for link in links_in(row, base, f".MeetingLinks a:not(.{_HIDDEN})") if link.title]
+    links = [
+        link
+        for link in links_in(row, base, f".MeetingLinks a:not(.{_HIDDEN})")
+        if link.title
+    ]
     board = facts.get("board", "")
     return meeting_of(
         Stated(
             vendor_id=parameter(url, "id"),
             title=words_at(row, ".RowDetails") or board,
             body=board,
-            start=moment_of_text(words_of(anchor)) or moment_of_text((anchor.get("title") or "")[:200]),
+            start=moment_of_text(words_of(anchor))
+            or moment_of_text((anchor.get("title") or "")[:200]),
             location=place,
             url=url,
             links=links,
@@ -83,7 +114,9 @@ def _meeting(row: HtmlElement, base: str, reading: Reading) -> Meeting | None:
 
 
 def _facts(title: str) -> tuple[dict[str, str], Location]:
-    """Return what the title of a link states: `Board:⇥…` and the like, then the room and its address."""
+    """Return what the title of a link states: `Board:⇥…` and the like, then the room
+    and its address.
+    """
     facts: dict[str, str] = {}
     place: list[str] = []
     for number, written in enumerate(title[:2000].replace("\r", "\n").split("\n")):
@@ -95,7 +128,7 @@ def _facts(title: str) -> tuple[dict[str, str], Location]:
     return facts, Location(name=place[0] if place else "", address=", ".join(place[1:]))
 
 
-# --- the page of one meeting -----------------------------------------------------------------------------------------
+# --- the page of one meeting ----------------------------------------------------------
 
 
 def _detail(tree: HtmlElement, base: str, page: Page, reading: Reading) -> Meeting:
@@ -104,7 +137,8 @@ def _detail(tree: HtmlElement, base: str, page: Page, reading: Reading) -> Meeti
     links = [link for link in links_in(tree, base, ".MeetingDownloads a") if link.title]
     meeting = meeting_of(
         Stated(
-            vendor_id=(stated[0].get("value") if stated else "") or parameter(page.final_url, "id"),
+            vendor_id=(stated[0].get("value") if stated else "")
+            or parameter(page.final_url, "id"),
             title=board or words_at(tree, "[id$=_lblMeetingType]"),
             body=board,
             start=moment_of_text(words_at(tree, "[id$=_lblMeetingDate]")),
@@ -112,26 +146,42 @@ def _detail(tree: HtmlElement, base: str, page: Page, reading: Reading) -> Meeti
             url=page.final_url,
             links=links,
             items=tuple(_items(tree, base)),
-            status_words=[words_at(tree, "[id$=_lblMeetingStatus]"), words_at(tree, ".MeetingCancelled")],
+            status_words=[
+                words_at(tree, "[id$=_lblMeetingStatus]"),
+                words_at(tree, ".MeetingCancelled"),
+            ],
         ),
         reading,
     )
-    return with_notes(meeting, notes_beside(tree, select(tree, "table#MeetingDetail, .MeetingHeading")))
+    return with_notes(
+        meeting,
+        notes_beside(tree, select(tree, "table#MeetingDetail, .MeetingHeading")),
+    )
 
 
 def _place(tree: HtmlElement) -> Location:
-    """Return the place: it stands as bare text behind the date, its address in an element of its own."""
+    """Return the place: it stands as bare text behind the date, its address in an
+    element of its own.
+    """
     found = select(tree, ".MeetingHeading [id$=_lblMeetingDate]")
     following = found[0].itersiblings() if found else iter(())
     name = clean(
-        " ".join(next_text for next_text in (one.tail or "" for one in (*found, *following)) if next_text.strip())
+        " ".join(
+            next_text
+            for next_text in (one.tail or "" for one in (*found, *following))
+            if next_text.strip()
+        )
     )
     address = words_at(tree, ".MeetingHeading .MeetingAddress")
-    return Location(name=name, address="" if _NO_ADDRESS.fullmatch(address) else address)
+    return Location(
+        name=name, address="" if _NO_ADDRESS.fullmatch(address) else address
+    )
 
 
 class _Row(NamedTuple):
-    """A row of the agenda: how far it is indented, its number and title, and the links in the title."""
+    """A row of the agenda: how far it is indented, its number and title, and the links
+    in the title.
+    """
 
     depth: int
     number: str
@@ -155,9 +205,13 @@ def _items(tree: HtmlElement, base: str) -> list[AgendaItem]:
         if row.is_file:
             if items:
                 files = _attachments(row.links)
-                items[-1] = replace(items[-1], attachments=(*items[-1].attachments, *files))
+                items[-1] = replace(
+                    items[-1], attachments=(*items[-1].attachments, *files)
+                )
             continue
-        headings = {depth: title for depth, title in headings.items() if depth < row.depth}
+        headings = {
+            depth: title for depth, title in headings.items() if depth < row.depth
+        }
         above = headings[max(headings)] if headings else ""
         headings[row.depth] = row.title
         is_heading = following[place] > row.depth and not row.links
@@ -167,7 +221,9 @@ def _items(tree: HtmlElement, base: str) -> list[AgendaItem]:
 
 
 def _depths_below(rows: Sequence[_Row]) -> list[int]:
-    """Return how far the next row after each is indented that is no attachment; 0 after the last one."""
+    """Return how far the next row after each is indented that is no attachment; 0 after
+    the last one.
+    """
     depths: list[int] = []
     depth = 0
     for row in reversed(rows):
@@ -179,7 +235,11 @@ def _depths_below(rows: Sequence[_Row]) -> list[int]:
 def _rows(tree: HtmlElement, base: str) -> Iterator[_Row]:
     for row in select(tree, "table#MeetingDetail tr"):
         cells = row.findall("td")
-        numbered = (place for place, cell in enumerate(cells) if "Num" in (cell.get("class") or "").split())
+        numbered = (
+            place
+            for place, cell in enumerate(cells)
+            if "Num" in (cell.get("class") or "").split()
+        )
         depth = next(numbered, None)
         if depth is None or len(cells) <= depth + 1:
             continue
@@ -190,15 +250,21 @@ def _rows(tree: HtmlElement, base: str) -> Iterator[_Row]:
 
 
 def _item(row: _Row, sequence: int, section: str) -> AgendaItem:
-    matter = next((link.href for link in row.links if _LEGISLATION.search(link.href)), None)
+    matter = next(
+        (link.href for link in row.links if _LEGISLATION.search(link.href)), None
+    )
     return AgendaItem(
         sequence=sequence,
-        vendor_id=next((value for link in row.links if (value := parameter(link.href, "id"))), ""),
+        vendor_id=next(
+            (value for link in row.links if (value := parameter(link.href, "id"))), ""
+        ),
         number=row.number,
         title=row.title,
         section=section,
         matter_id=parameter(matter, "id") or None,
-        attachments=_attachments([link for link in row.links if _FILE.search(link.href)]),
+        attachments=_attachments(
+            [link for link in row.links if _FILE.search(link.href)]
+        ),
         details_urls=(matter,) if matter else (),
     )
 
@@ -207,13 +273,17 @@ def _attachments(links: Iterable[Link]) -> tuple[Attachment, ...]:
     return tuple(Attachment(name=link.title, url=link.href) for link in links)
 
 
-# --- the page of one file --------------------------------------------------------------------------------------------
+# --- the page of one file -------------------------------------------------------------
 
 
 def _legislation(tree: HtmlElement, base: str, page: Page) -> Meeting:
-    """Return what the page of a file adds to its item: category, sponsors and attachments."""
+    """Return what the page of a file adds to its item: category, sponsors and
+    attachments.
+    """
     facts = _table(select(tree, "table#tblLegiFileInfo")[0])
-    files = [link for link in links_in(tree, base) if _FILE.search(link.href) and link.title]
+    files = [
+        link for link in links_in(tree, base) if _FILE.search(link.href) and link.title
+    ]
     sponsors = re.split(r"\s{0,3}[,;]\s{0,3}", facts.get("sponsors", ""))
     outcome, votes = decision_of(_last_result(tree))
     item = AgendaItem(
@@ -227,11 +297,15 @@ def _legislation(tree: HtmlElement, base: str, page: Page) -> Meeting:
         outcome=outcome,
         details_urls=(page.url,),
     )
-    return Meeting(vendor_id=parameter(page.final_url, "meetingid"), items=(item,), is_partial=True)
+    return Meeting(
+        vendor_id=parameter(page.final_url, "meetingid"), items=(item,), is_partial=True
+    )
 
 
 def _last_result(tree: HtmlElement) -> dict[str, str]:
-    """Return the rows of the last decision that a page shows: RESULT, MOVER, SECONDER, AYES and the like."""
+    """Return the rows of the last decision that a page shows: RESULT, MOVER, SECONDER,
+    AYES and the like.
+    """
     facts: dict[str, str] = {}
     for row in select(tree, "tr"):
         cells = [clean(words_of(cell)) for cell in row.findall("td")]
@@ -250,11 +324,13 @@ def _table(table: HtmlElement) -> dict[str, str]:
     for heading in select(table, "th"):
         value = heading.getnext()
         if value is not None:
-            facts[clean(words_of(heading)).rstrip(": ").lower()] = clean(words_of(value))
+            facts[clean(words_of(heading)).rstrip(": ").lower()] = clean(
+                words_of(value)
+            )
     return facts
 
 
-# --- requests --------------------------------------------------------------------------------------------------------
+# --- requests -------------------------------------------------------------------------
 
 
 def upcoming(url: str, today: date) -> tuple[Request, ...]:
@@ -264,10 +340,21 @@ def upcoming(url: str, today: date) -> tuple[Request, ...]:
 
 def days(url: str, first: date, last: date) -> tuple[Request, ...]:
     """Return the request for the meetings of these days."""
-    span = {"From": f"{first.month}/{first.day}/{first.year}", "To": f"{last.month}/{last.day}/{last.year}"}
-    return (Request(url=urljoin(url, f"/Citizens/Calendar.aspx?{urlencode(span, safe='/')}")),)
+    span = {
+        "From": f"{first.month}/{first.day}/{first.year}",
+        "To": f"{last.month}/{last.day}/{last.year}",
+    }
+    return (
+        Request(
+            url=urljoin(url, f"/Citizens/Calendar.aspx?{urlencode(span, safe='/')}")
+        ),
+    )
 
 
 def items(url: str, meeting: Meeting) -> tuple[Request, ...]:
     """Return the request for a meeting's own page."""
-    return (Request(url=urljoin(url, f"/Citizens/Detail_Meeting.aspx?ID={meeting.vendor_id}")),)
+    return (
+        Request(
+            url=urljoin(url, f"/Citizens/Detail_Meeting.aspx?ID={meeting.vendor_id}")
+        ),
+    )

@@ -1,4 +1,6 @@
-"""The table of vendors: kind -> Vendor. A new kind is one module and one line here and in `limits.py`."""
+"""The table of vendors: kind -> Vendor. A new kind is one module and one line here and
+in `limits.py`.
+"""
 
 from typing import Final
 
@@ -121,7 +123,9 @@ CIVIC_KINDS: Final[dict[str, Vendor]] = {
 
 
 def vendor_of(kind: str) -> Vendor:
-    """Return the vendor of a kind. Raises SourceError for a kind that is not in the table."""
+    """Return the vendor of a kind. Raises SourceError for a kind that is not in the
+    table.
+    """
     vendor = CIVIC_KINDS.get(kind)
     if vendor is None:
         raise SourceError(f"unknown kind {kind!r}; known: {', '.join(CIVIC_KINDS)}")

@@ -1,8 +1,9 @@
 """Rate limits of civic vendors, by kind of source; a desk file may set others.
 
-The hosts of all clients of a vendor share `slots` concurrent requests, each slot with a pause of `delay_s` seconds
-between two. A vendor without a delay has no shared limit. The table of readers, `kinds.py`, has the same kinds: reading
-a desk file needs only this module, and imports no reader.
+The hosts of all clients of a vendor share `slots` concurrent requests, each slot with a
+pause of `delay_s` seconds between two. A vendor without a delay has no shared limit.
+The table of readers, `kinds.py`, has the same kinds: reading a desk file needs only
+this module, and imports no reader.
 """
 
 from typing import Final

@@ -1,7 +1,9 @@
-"""NovusAgenda: `https://{client}.novusagenda.com/agendapublic/`, a Telerik grid whose columns vary.
+"""NovusAgenda: `https://{client}.novusagenda.com/agendapublic/`, a Telerik grid whose
+columns vary.
 
-Columns are told by their headings, else by what they hold. Dates are `m/d/yy` or `m/d/yyyy`. The address of an agenda
-stands in `onclick`; its items link to `CoverSheet.aspx?ItemID=`, their documents to `AttachmentViewer.ashx`.
+Columns are told by their headings, else by what they hold. Dates are `m/d/yy` or
+`m/d/yyyy`. The address of an agenda stands in `onclick`; its items link to
+`CoverSheet.aspx?ItemID=`, their documents to `AttachmentViewer.ashx`.
 """
 
 import re
@@ -12,15 +14,33 @@ from urllib.parse import urljoin
 
 from lxml.html import HtmlElement
 
-from news_assets.records.meetings import AgendaItem, Attachment, Link, Meeting, MeetingListing, Request
+from news_assets.records.meetings import (
+    AgendaItem,
+    Attachment,
+    Link,
+    Meeting,
+    MeetingListing,
+    Request,
+)
 from news_assets.records.reading import Page
-from news_assets.sources.civic.reading.agenda import agenda_of, notes_beside, visible_lines
+from news_assets.sources.civic.reading.agenda import (
+    agenda_of,
+    notes_beside,
+    visible_lines,
+)
 from news_assets.sources.civic.reading.build import Stated, location_of, meeting_of
 from news_assets.sources.civic.reading.ids import listed_key
 from news_assets.sources.civic.reading.matter_numbers import file_in
 from news_assets.sources.civic.reading.moments import Moment, clock_of_text, day_of_text
 from news_assets.sources.civic.reading.numbers import number_alone
-from news_assets.sources.civic.reading.pages import changed, clean, href_of, parameter, tree_of, unique_links
+from news_assets.sources.civic.reading.pages import (
+    changed,
+    clean,
+    href_of,
+    parameter,
+    tree_of,
+    unique_links,
+)
 from news_assets.sources.civic.vendor import Reading
 from news_assets.sources.html.document import base_of, select, words_of
 
@@ -51,7 +71,9 @@ def parse(page: Page, reading: Reading) -> MeetingListing:
         return MeetingListing(meetings=(_cover_sheet(tree, base, page),))
     if items := _items(tree, base):
         notes = notes_beside(tree, _agenda_rows(tree))
-        return MeetingListing(meetings=(agenda_of(items, notes, parameter(page.final_url, "meetingid")),))
+        return MeetingListing(
+            meetings=(agenda_of(items, notes, parameter(page.final_url, "meetingid")),)
+        )
     grids = select(tree, "table.rgMasterTable, table[class*=rgMaster]")
     rows = select(tree, _ROWS)
     if not rows and not grids:
@@ -66,11 +88,22 @@ def parse(page: Page, reading: Reading) -> MeetingListing:
     )
 
 
-def _meeting(row: HtmlElement, headings: list[str], base: str, reading: Reading) -> Meeting | None:
+def _meeting(
+    row: HtmlElement, headings: list[str], base: str, reading: Reading
+) -> Meeting | None:
     cells = row.findall("td")
     texts = [clean(words_of(cell)) for cell in cells]
-    named = dict(zip(headings, texts, strict=False)) if len(headings) == len(cells) else {}
-    at = next((number for number, text in enumerate(texts) if len(text) <= 60 and day_of_text(text)), None)
+    named = (
+        dict(zip(headings, texts, strict=False)) if len(headings) == len(cells) else {}
+    )
+    at = next(
+        (
+            number
+            for number, text in enumerate(texts)
+            if len(text) <= 60 and day_of_text(text)
+        ),
+        None,
+    )
     if at is None:
         return None
     links = unique_links(_links(row, base))
@@ -81,10 +114,23 @@ def _meeting(row: HtmlElement, headings: list[str], base: str, reading: Reading)
     day = day_of_text(texts[at])
     return meeting_of(
         Stated(
-            vendor_id=next((value for link in links if (value := parameter(link.href, "meetingid"))), ""),
+            vendor_id=next(
+                (
+                    value
+                    for link in links
+                    if (value := parameter(link.href, "meetingid"))
+                ),
+                "",
+            ),
             title=title,
             body=title,
-            start=Moment(day, clock or next(filter(None, map(clock_of_text, hours)), None)) if day else None,
+            start=(
+                Moment(
+                    day, clock or next(filter(None, map(clock_of_text, hours)), None)
+                )
+                if day
+                else None
+            ),
             location=location_of(_named(named, "location", "place")),
             links=links,
             status_words=others,
@@ -96,7 +142,13 @@ def _meeting(row: HtmlElement, headings: list[str], base: str, reading: Reading)
 def _named(named: dict[str, str], *words: str) -> str:
     """Return the cell whose heading has one of these words, but not that of the date."""
     return next(
-        (text for word in words for name, text in named.items() if word in name and "date" not in name and text), ""
+        (
+            text
+            for word in words
+            for name, text in named.items()
+            if word in name and "date" not in name and text
+        ),
+        "",
     )
 
 
@@ -106,15 +158,20 @@ def _links(row: HtmlElement, base: str) -> Iterator[Link]:
             described = clean(words_of(anchor)) or next(
                 (clean(image.get("alt") or "") for image in anchor.iter("img")), ""
             )
-            by_address = next((title for mark, title in _DOCUMENTS if mark.lower() in href.lower()), "")
+            by_address = next(
+                (title for mark, title in _DOCUMENTS if mark.lower() in href.lower()),
+                "",
+            )
             yield Link(title=described or by_address or "Document", href=href)
 
 
-# --- an agenda -------------------------------------------------------------------------------------------------------
+# --- an agenda ------------------------------------------------------------------------
 
 
 def _items(tree: HtmlElement, base: str) -> list[AgendaItem]:
-    """Return the items, which link to a cover sheet, with the attachments that follow each."""
+    """Return the items, which link to a cover sheet, with the attachments that follow
+    each.
+    """
     items: list[AgendaItem] = []
     section = ""
     for element in tree.iter("tr", "a"):
@@ -144,7 +201,9 @@ def _heading(row: HtmlElement) -> str:
     if row.find(".//tr") is not None or row.find(".//a") is not None:
         return ""
     text = clean(words_of(row))
-    marked = " ".join(clean(words_of(element)) for element in row.iter("b", "strong", "h2", "h3"))
+    marked = " ".join(
+        clean(words_of(element)) for element in row.iter("b", "strong", "h2", "h3")
+    )
     return marked if marked and text.endswith(marked) else ""
 
 
@@ -155,40 +214,62 @@ def _number_before(anchor: HtmlElement) -> str:
 
 
 def _agenda_rows(tree: HtmlElement) -> list[HtmlElement]:
-    """Return the smallest elements that hold the agenda: the rows or blocks with its items."""
-    anchors = (anchor for anchor in tree.iter("a") if _AGENDA_ITEM.search(anchor.get("href") or ""))
+    """Return the smallest elements that hold the agenda: the rows or blocks with its
+    items.
+    """
+    anchors = (
+        anchor
+        for anchor in tree.iter("a")
+        if _AGENDA_ITEM.search(anchor.get("href") or "")
+    )
     blocks = (next(anchor.iterancestors("tr", "li", "p"), anchor) for anchor in anchors)
     return list(dict.fromkeys(blocks))
 
 
-# --- the cover sheet of an item --------------------------------------------------------------------------------------
+# --- the cover sheet of an item -------------------------------------------------------
 
 
 def _cover_sheet(tree: HtmlElement, base: str, page: Page) -> Meeting:
-    """Return what a cover sheet adds to its item: the number of the file, and the attachments."""
-    links = ((clean(words_of(anchor)), href_of(anchor, base)) for anchor in tree.iter("a"))
-    files = [Attachment(name=name, url=href) for name, href in links if href and _ATTACHMENT.search(href)]
+    """Return what a cover sheet adds to its item: the number of the file, and the
+    attachments.
+    """
+    links = (
+        (clean(words_of(anchor)), href_of(anchor, base)) for anchor in tree.iter("a")
+    )
+    files = [
+        Attachment(name=name, url=href)
+        for name, href in links
+        if href and _ATTACHMENT.search(href)
+    ]
     item = AgendaItem(
         sequence=0,
         title="",
         vendor_id=parameter(page.final_url, "itemid"),
-        matter_file=next((file for text in visible_lines(tree) if (file := file_in(text))), None),
+        matter_file=next(
+            (file for text in visible_lines(tree) if (file := file_in(text))), None
+        ),
         attachments=tuple(files),
         details_urls=(page.url,),
     )
-    return Meeting(vendor_id=parameter(page.final_url, "meetingid"), items=(item,), is_partial=True)
+    return Meeting(
+        vendor_id=parameter(page.final_url, "meetingid"), items=(item,), is_partial=True
+    )
 
 
-# --- requests --------------------------------------------------------------------------------------------------------
+# --- requests -------------------------------------------------------------------------
 
 
 def upcoming(url: str, today: date) -> tuple[Request, ...]:
-    """Return the request for the listing, which holds the next meetings and the last ones."""
+    """Return the request for the listing, which holds the next meetings and the last
+    ones.
+    """
     return (Request(url=urljoin(url, "/agendapublic/")),)
 
 
 def days(url: str, first: date, last: date) -> tuple[Request, ...]:
-    """Return the requests for the listing, and for six months, the longest span the page offers without a form."""
+    """Return the requests for the listing, and for six months, the longest span the
+    page offers without a form.
+    """
     archive = urljoin(url, "/agendapublic/meetingsgeneral.aspx?MeetingType=1&Date=6ms")
     return (*upcoming(url, first), Request(url=archive))
 

@@ -1,7 +1,8 @@
-"""A page of links to PDF or Word files, such as a body's own page: one meeting per day and name.
+"""A page of links to PDF or Word files, such as a body's own page: one meeting per day
+and name.
 
-`item` matches what holds one meeting; without selectors, each link to a PDF is its own. The date stands in the link,
-in its file's name, or in the text around it.
+`item` matches what holds one meeting; without selectors, each link to a PDF is its own.
+The date stands in the link, in its file's name, or in the text around it.
 """
 
 import re
@@ -16,7 +17,14 @@ from news_assets.records.reading import Page
 from news_assets.sources.civic.reading.build import Stated, meeting_of, role_of
 from news_assets.sources.civic.reading.ids import listed_key
 from news_assets.sources.civic.reading.moments import Moment, moment_of_text
-from news_assets.sources.civic.reading.pages import changed, clean, href_of, links_in, tree_of, words_at
+from news_assets.sources.civic.reading.pages import (
+    changed,
+    clean,
+    href_of,
+    links_in,
+    tree_of,
+    words_at,
+)
 from news_assets.sources.civic.vendor import Reading
 from news_assets.sources.html.document import base_of, select, words_of
 
@@ -26,8 +34,12 @@ _FILE = re.compile(r"\.(?:pdf|docx?)(?:$|[?&#])", re.IGNORECASE)
 _AROUND = ("li", "tr", "p", "dd", "article")  # whose text tells of the link in it
 _MAX_AROUND_CHARS = 300
 _SEPARATORS = re.compile(r"[_+.\s-]+")
-_PACKED_DATE = re.compile(r"(?<!\d)(?P<month>0[1-9]|1[0-2])(?P<day>[0-3]\d)(?P<year>20\d\d|\d\d)(?!\d)")
-_ISO_PACKED = re.compile(r"(?<!\d)(?P<year>20\d\d)(?P<month>0[1-9]|1[0-2])(?P<day>[0-3]\d)(?!\d)")
+_PACKED_DATE = re.compile(
+    r"(?<!\d)(?P<month>0[1-9]|1[0-2])(?P<day>[0-3]\d)(?P<year>20\d\d|\d\d)(?!\d)"
+)
+_ISO_PACKED = re.compile(
+    r"(?<!\d)(?P<year>20\d\d)(?P<month>0[1-9]|1[0-2])(?P<day>[0-3]\d)(?!\d)"
+)
 
 
 def parse(page: Page, reading: Reading) -> MeetingListing:
@@ -41,16 +53,24 @@ def parse(page: Page, reading: Reading) -> MeetingListing:
     base = base_of(tree, page)
     selectors = reading.selectors
     if selectors is not None:
-        read = [_of_item(element, base, reading) for element in select(tree, selectors.item)]
+        read = [
+            _of_item(element, base, reading) for element in select(tree, selectors.item)
+        ]
     else:
         read = list(_of_links(tree, base))
     if not read:
         raise changed(page, _EXPECTED)
-    meetings = [_meeting(title, moment, links, reading) for title, moment, links in read if moment and links]
+    meetings = [
+        _meeting(title, moment, links, reading)
+        for title, moment, links in read
+        if moment and links
+    ]
     lost = len(read) - len(meetings)
     return MeetingListing(
         meetings=tuple({listed_key(meeting): meeting for meeting in meetings}.values()),
-        problems=(f"{lost} of {len(read)} entries have no date or no document",) if lost else (),
+        problems=(f"{lost} of {len(read)} entries have no date or no document",)
+        if lost
+        else (),
     )
 
 
@@ -59,10 +79,24 @@ Entry = tuple[str, Moment | None, list[Link]]
 
 def _of_item(element: HtmlElement, base: str, reading: Reading) -> Entry:
     selectors = reading.selectors
-    links = list(links_in(element, base, selectors.link if selectors and selectors.link else _FILE_LINKS))
+    links = list(
+        links_in(
+            element,
+            base,
+            selectors.link if selectors and selectors.link else _FILE_LINKS,
+        )
+    )
     title = words_at(element, selectors.title) if selectors and selectors.title else ""
-    stated = words_at(element, selectors.date) if selectors and selectors.date else clean(words_of(element))
-    return title or (links[0].title if links else ""), moment_of_text(stated) or _moment_of(links, ""), links
+    stated = (
+        words_at(element, selectors.date)
+        if selectors and selectors.date
+        else clean(words_of(element))
+    )
+    return (
+        title or (links[0].title if links else ""),
+        moment_of_text(stated) or _moment_of(links, ""),
+        links,
+    )
 
 
 def _of_links(tree: HtmlElement, base: str) -> Iterator[Entry]:
@@ -85,7 +119,11 @@ def _of_links(tree: HtmlElement, base: str) -> Iterator[Entry]:
         key = (moment.day, heading, "")
         known = by_meeting.get(key)
         if known is not None and any(role_of(one) == role_of(link) for one in known[2]):
-            key = (moment.day, heading, href)  # a second agenda is that of a second meeting
+            key = (
+                moment.day,
+                heading,
+                href,
+            )  # a second agenda is that of a second meeting
             known = None
         if known is None:
             by_meeting[key] = (heading or link.title, moment, [link])
@@ -96,7 +134,9 @@ def _of_links(tree: HtmlElement, base: str) -> Iterator[Entry]:
 
 
 def _text_around(anchor: HtmlElement, texts: dict[HtmlElement, str]) -> str:
-    """Return the text of the list item, row or paragraph that a link is in; of a long one nothing."""
+    """Return the text of the list item, row or paragraph that a link is in; of a long
+    one nothing.
+    """
     around = next(anchor.iterancestors(*_AROUND), None)
     if around is None:
         return ""
@@ -114,22 +154,33 @@ def _moment_of(links: Iterable[Link], around: str) -> Moment | None:
 
 
 def _of_name(href: str) -> Moment | None:
-    """Return the date in a file's name: `agenda_9-29-22.pdf`, `2026-03-27`, `03272026`, `20260327`."""
+    """Return the date in a file's name: `agenda_9-29-22.pdf`, `2026-03-27`, `03272026`,
+    `20260327`.
+    """
     try:
         name = unquote(urlsplit(href).path.rpartition("/")[2])[:200]
     except ValueError:
         return None
     packed = _ISO_PACKED.search(name) or _PACKED_DATE.search(name)
-    text = f"{packed['month']}/{packed['day']}/{packed['year']}" if packed else name.replace("_", " ")
+    text = (
+        f"{packed['month']}/{packed['day']}/{packed['year']}"
+        if packed
+        else name.replace("_", " ")
+    )
     moment = moment_of_text(text) or moment_of_text(_SEPARATORS.sub(" ", name))
     return Moment(moment.day) if moment else None
 
 
-def _meeting(title: str, moment: Moment | None, links: list[Link], reading: Reading) -> Meeting:
-    return meeting_of(Stated(vendor_id="", title=title, body=title, start=moment, links=links), reading)
+def _meeting(
+    title: str, moment: Moment | None, links: list[Link], reading: Reading
+) -> Meeting:
+    return meeting_of(
+        Stated(vendor_id="", title=title, body=title, start=moment, links=links),
+        reading,
+    )
 
 
-# --- requests --------------------------------------------------------------------------------------------------------
+# --- requests -------------------------------------------------------------------------
 
 
 def upcoming(url: str, today: date) -> tuple[Request, ...]:

@@ -1,8 +1,10 @@
-"""PrimeGov: `https://{client}.primegov.com/api/v2/PublicPortal/…`, a JSON list of meetings; agendas are pages.
+"""PrimeGov: `https://{client}.primegov.com/api/v2/PublicPortal/…`, a JSON list of
+meetings; agendas are pages.
 
-`dateTime` is local without a zone; an older form of the API has `date` and `time` as texts, and addresses documents by
-their own id instead of the template's. `meetingState` says nothing of cancellation: the words of the title and of the
-documents do. Titles that end in " - SAP" are Spanish copies of another meeting.
+`dateTime` is local without a zone; an older form of the API has `date` and `time` as
+texts, and addresses documents by their own id instead of the template's. `meetingState`
+says nothing of cancellation: the words of the title and of the documents do. Titles
+that end in " - SAP" are Spanish copies of another meeting.
 """
 
 import re
@@ -12,12 +14,24 @@ from urllib.parse import urljoin
 
 from lxml.html import HtmlElement
 
-from news_assets.records.meetings import AgendaItem, Attachment, Link, Meeting, MeetingListing, Request
+from news_assets.records.meetings import (
+    AgendaItem,
+    Attachment,
+    Link,
+    Meeting,
+    MeetingListing,
+    Request,
+)
 from news_assets.records.reading import Page
 from news_assets.sources.civic.reading.agenda import agenda_of, notes_beside
 from news_assets.sources.civic.reading.build import Stated, location_of, meeting_of
 from news_assets.sources.civic.reading.matter_numbers import file_in
-from news_assets.sources.civic.reading.moments import Moment, clock_of_text, day_of_text, wall_clock
+from news_assets.sources.civic.reading.moments import (
+    Moment,
+    clock_of_text,
+    day_of_text,
+    wall_clock,
+)
 from news_assets.sources.civic.reading.numbers import number_alone, split_number
 from news_assets.sources.civic.reading.pages import (
     Object,
@@ -65,7 +79,10 @@ def parse(page: Page, reading: Reading) -> MeetingListing:
         raise changed(page, _EXPECTED)
     kept = [meeting for meeting in meetings if not meeting.title.endswith(_COPY)]
     copies = len(meetings) - len(kept)
-    return MeetingListing(meetings=tuple(kept), problems=(f"{copies} Spanish copies left out",) if copies else ())
+    return MeetingListing(
+        meetings=tuple(kept),
+        problems=(f"{copies} Spanish copies left out",) if copies else (),
+    )
 
 
 def _meeting(row: Object, page: Page, reading: Reading) -> Meeting:
@@ -76,16 +93,24 @@ def _meeting(row: Object, page: Page, reading: Reading) -> Meeting:
         if is_older
         else wall_clock(text_at(row, "dateTime"))
     )
-    documents = [_document(one, page, is_older=is_older) for one in objects(row.get("documentList"))]
+    documents = [
+        _document(one, page, is_older=is_older)
+        for one in objects(row.get("documentList"))
+    ]
     video = text_at(row, "videoUrl")
     video_url = web_url(video, page.final_url) if video else None
-    zoom = web_url(text_at(row, "zoomMeetingLink"), page.final_url) if text_at(row, "zoomMeetingLink") else None
+    zoom = (
+        web_url(text_at(row, "zoomMeetingLink"), page.final_url)
+        if text_at(row, "zoomMeetingLink")
+        else None
+    )
     return meeting_of(
         Stated(
             vendor_id=text_at(row, "id"),
             agenda_id=_agenda_id(row, is_older=is_older),
             title=text_at(row, "title"),
-            body=text_at(row, "committeeName", "committeeTitle") or _body_of(text_at(row, "title")),
+            body=text_at(row, "committeeName", "committeeTitle")
+            or _body_of(text_at(row, "title")),
             start=start,
             links=unique_links(
                 (
@@ -107,12 +132,18 @@ def _body_of(title: str) -> str:
 
 def _agenda_id(row: Object, *, is_older: bool) -> str:
     """Return by what the page of a meeting's agenda is asked for."""
-    pages = [one for one in objects(row.get("documentList")) if text_at(one, "compileOutputType") == _HTML_OUTPUT]
+    pages = [
+        one
+        for one in objects(row.get("documentList"))
+        if text_at(one, "compileOutputType") == _HTML_OUTPUT
+    ]
     return text_at(pages[0], "id" if is_older else "templateId") if pages else ""
 
 
 def _document(row: Object, page: Page, *, is_older: bool) -> Link | None:
-    """Return the durable address of a document: by its template, which outlives the compiled file."""
+    """Return the durable address of a document: by its template, which outlives the
+    compiled file.
+    """
     own, template = text_at(row, "id"), text_at(row, "templateId")
     is_page = text_at(row, "compileOutputType") == _HTML_OUTPUT
     if stated := text_at(row, "link"):
@@ -126,40 +157,62 @@ def _document(row: Object, page: Page, *, is_older: bool) -> Link | None:
     elif is_older:
         path = f"/Public/CompiledDocument/{own}"
     else:
-        path = f"/Public/CompiledDocument?meetingTemplateId={template}&compileOutputType=1"
+        path = (
+            f"/Public/CompiledDocument?meetingTemplateId={template}&compileOutputType=1"
+        )
     url = web_url(path, page.final_url)
     return Link(title=text_at(row, "templateName"), href=url) if url else None
 
 
-# --- the page of an agenda -------------------------------------------------------------------------------------------
+# --- the page of an agenda ------------------------------------------------------------
 
 
 def _agenda(page: Page) -> MeetingListing:
     tree = tree_of(page, _EXPECTED)
     base = base_of(tree, page)
     matching = select(tree, _ITEMS)
-    found = [element for element in matching if not any(above in matching for above in element.iterancestors())]
+    found = [
+        element
+        for element in matching
+        if not any(above in matching for above in element.iterancestors())
+    ]
     if not found:
         raise changed(page, _EXPECTED)
-    areas = {area.get("id", "").lower(): area for area in select(tree, "[id^=agenda_item_area_]")}
-    items = [_item(element, number, areas, base) for number, element in enumerate(found, start=1)]
-    agenda = parameter(page.final_url, "meetingtemplateid", "compiledmeetingdocumentfileid")
+    areas = {
+        area.get("id", "").lower(): area
+        for area in select(tree, "[id^=agenda_item_area_]")
+    }
+    items = [
+        _item(element, number, areas, base)
+        for number, element in enumerate(found, start=1)
+    ]
+    agenda = parameter(
+        page.final_url, "meetingtemplateid", "compiledmeetingdocumentfileid"
+    )
     notes = notes_beside(tree, [*found, *areas.values()])
     return MeetingListing(meetings=(agenda_of(items, notes, agenda_id=agenda),))
 
 
-def _item(element: HtmlElement, sequence: int, areas: Mapping[str, HtmlElement], base: str) -> AgendaItem:
-    """Return one item; its attachments stand in an area of their own, within the element or behind it."""
+def _item(
+    element: HtmlElement, sequence: int, areas: Mapping[str, HtmlElement], base: str
+) -> AgendaItem:
+    """Return one item; its attachments stand in an area of their own, within the
+    element or behind it.
+    """
     own_id = _id_of(element)
     area = areas.get(f"agenda_item_area_{own_id}".lower())
     holders = [element] if area is None else [element, area]
     links = unique_links(link for holder in holders for link in links_in(holder, base))
     files = [link for link in links if _ATTACHMENT.search(link.href)]
     cells = _cells(element, {link.title for link in files})
-    number = words_at(element, _NUMBERS).strip("(). ") or number_alone(next(iter(cells), ""))
+    number = words_at(element, _NUMBERS).strip("(). ") or number_alone(
+        next(iter(cells), "")
+    )
     stated = [cell for cell in cells if cell.strip("(). ") != number]
     file = next((found for cell in stated if (found := file_in(cell))), None)
-    kind, title = _kind_and_title([cell for cell in stated if not file or file_in(cell) != file])
+    kind, title = _kind_and_title(
+        [cell for cell in stated if not file or file_in(cell) != file]
+    )
     title = words_at(element, ".item-title, .agenda-item-title, .title") or title
     if not number:
         number, title = split_number(title)
@@ -190,13 +243,15 @@ def _cells(element: HtmlElement, names: Collection[str]) -> list[str]:
 
 
 def _kind_and_title(cells: Sequence[str]) -> tuple[str | None, str]:
-    """Return the kind of matter, a short cell before others, and the title, the longest of these."""
+    """Return the kind of matter, a short cell before others, and the title, the longest
+    of these.
+    """
     if len(cells) > 1 and len(cells[0]) <= _MAX_TYPE_CHARS:
         return cells[0], max(cells[1:], key=len)
     return None, max(cells, key=len, default="")
 
 
-# --- requests --------------------------------------------------------------------------------------------------------
+# --- requests -------------------------------------------------------------------------
 
 _API = "/api/v2/PublicPortal/"
 
@@ -207,13 +262,20 @@ def upcoming(url: str, today: date) -> tuple[Request, ...]:
 
 
 def days(url: str, first: date, last: date) -> tuple[Request, ...]:
-    """Return the requests for the archives of these years, and for what is to come, which no archive holds."""
+    """Return the requests for the archives of these years, and for what is to come,
+    which no archive holds.
+    """
     years = range(first.year, last.year + 1)
-    archives = (Request(url=urljoin(url, f"{_API}ListArchivedMeetings?year={year}")) for year in years)
+    archives = (
+        Request(url=urljoin(url, f"{_API}ListArchivedMeetings?year={year}"))
+        for year in years
+    )
     return (*archives, *upcoming(url, first))
 
 
 def items(url: str, meeting: Meeting) -> tuple[Request, ...]:
     """Return the request for the agenda page, if the meeting has one."""
-    pages = [link.href for link in meeting.links if "/portal/meeting" in link.href.lower()]
+    pages = [
+        link.href for link in meeting.links if "/portal/meeting" in link.href.lower()
+    ]
     return (Request(url=pages[0]),) if pages else ()

@@ -1,8 +1,11 @@
-"""The interface of a vendor: how one answer is read, and which requests give its parts. Functions only, no I/O.
+"""The interface of a vendor: how one answer is read, and which requests give its parts.
+Functions only, no I/O.
 
-A source's address is the vendor's base for one client: `https://webapi.legistar.com/v1/seattle`. A vendor without a
-function for something cannot do it: without `days` it cannot list its past, without `signal` the listing itself is the
-signal. Answers of `signal` and of listings are compared by `reading/signal.py`.
+A source's address is the vendor's base for one client:
+`https://webapi.legistar.com/v1/seattle`. A vendor without a function for something
+cannot do it: without `days` it cannot list its past, without `signal` the listing
+itself is the signal. Answers of `signal` and of listings are compared by
+`reading/signal.py`.
 """
 
 from collections.abc import Callable, Iterator
@@ -10,19 +13,29 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 
 from news_assets.records.desks import Selectors
-from news_assets.records.meetings import AgendaItem, AnswerState, Meeting, MeetingListing, Request
+from news_assets.records.meetings import (
+    AgendaItem,
+    AnswerState,
+    Meeting,
+    MeetingListing,
+    Request,
+)
 from news_assets.records.reading import Page
 from news_assets.sources.bot_protection import protection_of_page, protection_of_refusal
 from news_assets.sources.civic.reading.ids import listed_key
 from news_assets.sources.civic.reading.matter_numbers import with_matter_numbers
 
-STALE_DAYS = 45  # a client that moved to another vendor goes on answering with its last meetings for years
+# a client that moved to another vendor goes on answering with its last meetings for
+# years
+STALE_DAYS = 45
 _MAX_REFUSAL_BYTES = 100_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """What an answer is read with: the agency's zone (IANA), the present, and the selectors of a page of links."""
+    """What an answer is read with: the agency's zone (IANA), the present, and the
+    selectors of a page of links.
+    """
 
     timezone: str
     now: datetime
@@ -36,11 +49,12 @@ Parse = Callable[[Page, Reading], MeetingListing]
 class Vendor:
     """One vendor.
 
-    `upcoming` gives the requests for what is to come, `days` those for a range of days (first, last), `items` those
-    that complete a listed meeting, `signal` the cheapest request that shows changes since a time.
-    `votes` gives the requests for the votes and sponsors of an item, `roster` those for bodies, persons and offices.
-    `lists_changes_only`: the answer to `signal` holds what has changed, not all there is.
-    `unknown_marks` and `closed_marks` are what refusals say, in lower case.
+    `upcoming` gives the requests for what is to come, `days` those for a range of days
+    (first, last), `items` those that complete a listed meeting, `signal` the cheapest
+    request that shows changes since a time. `votes` gives the requests for the votes
+    and sponsors of an item, `roster` those for bodies, persons and offices.
+    `lists_changes_only`: the answer to `signal` holds what has changed, not all there
+    is. `unknown_marks` and `closed_marks` are what refusals say, in lower case.
     """
 
     parse: Parse
@@ -73,7 +87,10 @@ def read(vendor: Vendor, page: Page, reading: Reading) -> MeetingListing:
         meetings=tuple(map(with_matter_numbers, listing.meetings)),
         problems=(*listing.problems, *_unnamed(listing)),
     )
-    newest = max((meeting.starts_at for meeting in listing.meetings if meeting.starts_at), default=None)
+    newest = max(
+        (meeting.starts_at for meeting in listing.meetings if meeting.starts_at),
+        default=None,
+    )
     if newest is not None and newest < reading.now - timedelta(days=STALE_DAYS):
         problem = f"stale: the newest meeting is of {newest:%Y-%m-%d}"
         return replace(listing, state="stale", problems=(*listing.problems, problem))
@@ -81,20 +98,32 @@ def read(vendor: Vendor, page: Page, reading: Reading) -> MeetingListing:
 
 
 def _unnamed(listing: MeetingListing) -> Iterator[str]:
-    """Yield the problem of meetings that nothing tells from others: they are not stored."""
+    """Yield the problem of meetings that nothing tells from others: they are not
+    stored.
+    """
     count = sum(not one.is_partial and not listed_key(one) for one in listing.meetings)
     if count:
         yield f"{count} meetings have neither id, title nor day"
 
 
 def _refusal(vendor: Vendor, page: Page) -> tuple[AnswerState | None, str]:
-    """Return the state that an answer refuses with, and why; None for an answer that can be read."""
+    """Return the state that an answer refuses with, and why; None for an answer that
+    can be read.
+    """
     body = page.body[:_MAX_REFUSAL_BYTES].lower()
     if any(mark in body for mark in vendor.unknown_marks):
         return "unknown_client", f"{page.url}: the vendor has no such client"
     if page.status < 400:
-        protection = protection_of_page(body) if len(page.body) < _MAX_REFUSAL_BYTES // 10 else None
-        return ("blocked", f"{page.url}: an anti-bot page ({protection})") if protection else (None, "")
+        protection = (
+            protection_of_page(body)
+            if len(page.body) < _MAX_REFUSAL_BYTES // 10
+            else None
+        )
+        return (
+            ("blocked", f"{page.url}: an anti-bot page ({protection})")
+            if protection
+            else (None, "")
+        )
     if page.status in (401, 403) and (vendor.closed_marks and not body.strip()):
         return "closed", f"{page.url}: closed without a token (status {page.status})"
     if any(mark in body for mark in vendor.closed_marks):
@@ -102,10 +131,15 @@ def _refusal(vendor: Vendor, page: Page) -> tuple[AnswerState | None, str]:
     if page.status in (404, 410):
         return "unknown_client", f"{page.url}: status {page.status}"
     protection = protection_of_refusal(body)
-    return "blocked", f"{page.url}: status {page.status}" + (f" ({protection})" if protection else "")
+    return "blocked", f"{page.url}: status {page.status}" + (
+        f" ({protection})" if protection else ""
+    )
 
 
 def json_post(url: str, body: bytes) -> Request:
     """Return a request with a JSON body."""
-    headers = (("Content-Type", "application/json; charset=utf-8"), ("Accept", "application/json"))
+    headers = (
+        ("Content-Type", "application/json; charset=utf-8"),
+        ("Accept", "application/json"),
+    )
     return Request(url=url, method="POST", body=body, headers=headers)

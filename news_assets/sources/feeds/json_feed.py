@@ -1,4 +1,6 @@
-"""JSON Feed 1.0 and 1.1 (jsonfeed.org). A value of the wrong type is treated as missing."""
+"""JSON Feed 1.0 and 1.1 (jsonfeed.org). A value of the wrong type is treated as
+missing.
+"""
 
 from dataclasses import replace
 from typing import Any
@@ -16,7 +18,8 @@ from news_assets.text.urls import canonical_url, web_url
 
 
 def parse(page: Page, source: Source) -> Listing:
-    """Return the entries that can be stored, newest first, and the feed's `next_url`, which leads to older ones.
+    """Return the entries that can be stored, newest first, and the feed's `next_url`,
+    which leads to older ones.
 
     Raises:
         ListingChangedError: XML, an HTML page, a log-in form or other JSON.
@@ -26,16 +29,24 @@ def parse(page: Page, source: Source) -> Listing:
     listing = storable(read_json(document, page, source))
     link = _string(document, "next_url")
     next_url = web_url(link, page.final_url) if link else None
-    is_older = next_url is not None and canonical_url(next_url) not in map(canonical_url, (page.url, page.final_url))
+    is_older = next_url is not None and canonical_url(next_url) not in map(
+        canonical_url, (page.url, page.final_url)
+    )
     return replace(listing, next_urls=(next_url,) if next_url and is_older else ())
 
 
 def read_json(document: Any, page: Page, source: Source) -> Listing:
-    """Return every item of a JSON Feed in the document's order. Raises ListingChangedError for any other JSON."""
+    """Return every item of a JSON Feed in the document's order. Raises
+    ListingChangedError for any other JSON.
+    """
     if not isinstance(document, dict) or not isinstance(document.get("items"), list):
-        raise ListingChangedError(f"{page.url}: JSON but not a feed: no list of items{_hint(page)}")
+        raise ListingChangedError(
+            f"{page.url}: JSON but not a feed: no list of items{_hint(page)}"
+        )
     if "version" not in document and "title" not in document:
-        raise ListingChangedError(f"{page.url}: JSON but not a feed: neither version nor title{_hint(page)}")
+        raise ListingChangedError(
+            f"{page.url}: JSON but not a feed: neither version nor title{_hint(page)}"
+        )
     items = [item for item in document["items"] if isinstance(item, dict)]
     lost = len(document["items"]) - len(items)
     return Listing(
@@ -52,10 +63,18 @@ def _hint(page: Page) -> str:
 
 def _entry(item: dict[str, Any], page: Page, source: Source) -> ListedEntry:
     base = page.final_url
-    entry_id, link = _string(item, "id"), _string(item, "url") or _string(item, "external_url")
-    url = web_url(link or entry_id, base) if link or entry_id.startswith("http") else None
+    entry_id, link = (
+        _string(item, "id"),
+        _string(item, "url") or _string(item, "external_url"),
+    )
+    url = (
+        web_url(link or entry_id, base) if link or entry_id.startswith("http") else None
+    )
     content = _string(item, "content_html")
-    title, summary = _text(item, "title"), _text(item, "summary") or _text(item, "content_text")
+    title, summary = (
+        _text(item, "title"),
+        _text(item, "summary") or _text(item, "content_text"),
+    )
     published = parse_date(_string(item, "date_published"), source.timezone)
     updated = parse_date(_string(item, "date_modified"), source.timezone)
     image = _string(item, "image") or _string(item, "banner_image")
@@ -77,7 +96,11 @@ def _authors(item: dict[str, Any]) -> tuple[str, ...]:
     """Return names of `authors` (1.1) and `author` (1.0)."""
     authors = item.get("authors")
     people = [*(authors if isinstance(authors, list) else ()), item.get("author")]
-    return unique(plain_text(_string(person, "name")) for person in people if isinstance(person, dict))
+    return unique(
+        plain_text(_string(person, "name"))
+        for person in people
+        if isinstance(person, dict)
+    )
 
 
 def _string(owner: dict[str, Any], key: str) -> str:
@@ -85,11 +108,19 @@ def _string(owner: dict[str, Any], key: str) -> str:
     value = owner.get(key)
     if isinstance(value, str):
         return value.strip()
-    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else ""
+    return (
+        str(value)
+        if isinstance(value, int | float) and not isinstance(value, bool)
+        else ""
+    )
 
 
 def _strings(values: Any) -> list[str]:
-    return [value for value in values if isinstance(value, str)] if isinstance(values, list) else []
+    return (
+        [value for value in values if isinstance(value, str)]
+        if isinstance(values, list)
+        else []
+    )
 
 
 def _text(owner: dict[str, Any], key: str) -> str | None:

@@ -1,9 +1,10 @@
 """Repairs a feed's XML so that feedparser reads it in bounded time.
 
-feedparser takes linear time for well-formed XML, but its lenient parser takes quadratic time for anything else, as do
-depth and attributes: 10 s for 300 kB of a truncated feed, over a minute for 900 kB of `<a `. So a truncated document is
-closed after its last whole entry, and a large broken one goes through lxml's recovery. External entities and DTDs are
-never loaded.
+feedparser takes linear time for well-formed XML, but its lenient parser takes quadratic
+time for anything else, as do depth and attributes: 10 s for 300 kB of a truncated feed,
+over a minute for 900 kB of `<a `. So a truncated document is closed after its last
+whole entry, and a large broken one goes through lxml's recovery. External entities and
+DTDs are never loaded.
 """
 
 import html
@@ -21,8 +22,12 @@ if TYPE_CHECKING:
 
 MAX_DEPTH = 256  # libxml2's own limit; no feed nests as deep, XHTML content included
 MAX_ATTRIBUTES = 256  # in one tag; feedparser takes quadratic time: 13 s for 20,000
-MAX_ELEMENTS = 100_000  # as in a feed of 5,000 entries; feedparser reads about 20,000 a second
-MAX_BROKEN_BYTES = 65_536  # of a document for feedparser's lenient parser: at most 1.5 s
+MAX_ELEMENTS = (
+    100_000  # as in a feed of 5,000 entries; feedparser reads about 20,000 a second
+)
+MAX_BROKEN_BYTES = (
+    65_536  # of a document for feedparser's lenient parser: at most 1.5 s
+)
 
 _TAIL_BYTES = 8192
 _CLOSING = re.compile(rb"</(?:[\w.-]+:)?(?:rss|feed|rdf|channel)\s*>", re.IGNORECASE)
@@ -30,7 +35,9 @@ _ENTRY_END = re.compile(rb"</(?:[\w.-]+:)?(?:item|entry)\s*>", re.IGNORECASE)
 _ROOT = re.compile(rb"<((?:[\w.-]+:)?(?:rss|feed|rdf))[\s>]", re.IGNORECASE)
 _EXTERNAL_DOCTYPE = re.compile(r"<!DOCTYPE\s[^\[<>]*>", re.IGNORECASE)
 _HIGH_REFERENCE = re.compile(r"&#(?:[xX]([0-9a-fA-F]{4,})|(\d{5,}));")
-_NAMED_ENTITY = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos);)([a-zA-Z][a-zA-Z0-9]{1,30});")
+_NAMED_ENTITY = re.compile(
+    rb"&(?!(?:amp|lt|gt|quot|apos);)([a-zA-Z][a-zA-Z0-9]{1,30});"
+)
 _USED_PREFIX = re.compile(rb"(?:</?|\s)([A-Za-z_][\w.-]{0,40}):(?=[A-Za-z_])")
 _DECLARED_PREFIX = re.compile(rb"\sxmlns:([\w.-]{1,40})\s*=")
 _ROOT_NAME = re.compile(rb"<[A-Za-z_][\w.:-]*")
@@ -52,35 +59,58 @@ def sound_xml(page: Page) -> tuple[bytes, tuple[str, ...], bool]:
     """Return the page's document as UTF-8, its problems, and whether it was whole.
 
     Raises:
-        SourceError: It exceeds the limits of depth or attributes, or nothing can be recovered.
+        SourceError: It exceeds the limits of depth or attributes, or nothing can be
+            recovered.
     """
     text, encoding_problem = decoded(page.body, page.encoding, page.content_type)
-    # With an external DOCTYPE expat silently drops `&eacute;`; without it, the entity is an error.
+    # With an external DOCTYPE expat silently drops `&eacute;`; without it, the entity
+    # is an error.
     text = _EXTERNAL_DOCTYPE.sub("", text, count=1)
     body = _HIGH_REFERENCE.sub(_valid_reference, text).encode("utf-8", "replace")
     body, cut_problem = _closed(body)
     scan = _scan(body, page.url)
     if scan.length is not None:
         body, _ = _closed(body[: scan.length])
-        cut_problem, scan = f"document cut at {MAX_ELEMENTS} elements", _scan(body, page.url)
+        cut_problem, scan = (
+            f"document cut at {MAX_ELEMENTS} elements",
+            _scan(body, page.url),
+        )
     if scan.error is not None and scan.error.startswith("unbound prefix"):
         body = _with_prefixes_declared(body)
         scan = _scan(body, page.url)
     if scan.error is not None and len(body) > MAX_BROKEN_BYTES:
         body = _recovered(body, page.url)
-    form_problem = f"not well-formed: {scan.error}" if scan.error and not cut_problem else None
-    return body, tuple(filter(None, (encoding_problem, cut_problem, form_problem))), cut_problem is None
+    form_problem = (
+        f"not well-formed: {scan.error}" if scan.error and not cut_problem else None
+    )
+    return (
+        body,
+        tuple(filter(None, (encoding_problem, cut_problem, form_problem))),
+        cut_problem is None,
+    )
 
 
 def _valid_reference(match: re.Match[str]) -> str:
-    """Return a character reference, or that of U+FFFD if it names a surrogate or nothing."""
+    """Return a character reference, or that of U+FFFD if it names a surrogate or
+    nothing.
+    """
     digits = match[1] or match[2]
-    code = int(digits, 16 if match[1] else 10) if len(digits) < 10 else _LAST_CODE_POINT + 1
-    return match[0] if code <= _LAST_CODE_POINT and not 0xD800 <= code <= 0xDFFF else "&#xFFFD;"
+    code = (
+        int(digits, 16 if match[1] else 10)
+        if len(digits) < 10
+        else _LAST_CODE_POINT + 1
+    )
+    return (
+        match[0]
+        if code <= _LAST_CODE_POINT and not 0xD800 <= code <= 0xDFFF
+        else "&#xFFFD;"
+    )
 
 
 def _closed(body: bytes) -> tuple[bytes, str | None]:
-    """Cut a truncated document after its last whole entry and close its root; return a whole one unchanged."""
+    """Cut a truncated document after its last whole entry and close its root; return a
+    whole one unchanged.
+    """
     root = _ROOT.search(body)
     if root is None or _CLOSING.search(body[-_TAIL_BYTES:]):
         return body, None
@@ -93,16 +123,22 @@ def _closed(body: bytes) -> tuple[bytes, str | None]:
 
 @dataclass(slots=True)
 class _Scan:
-    """What expat found: the first error of form, and the byte offset at which the element limit is reached."""
+    """What expat found: the first error of form, and the byte offset at which the
+    element limit is reached.
+    """
 
     error: str | None = None
     length: int | None = None
 
 
 def _scan(body: bytes, url: str) -> _Scan:
-    """Check a document's form in one pass. Raises SourceError where it exceeds the limits of depth or attributes."""
+    """Check a document's form in one pass. Raises SourceError where it exceeds the
+    limits of depth or attributes.
+    """
     scan = _Scan()
-    parser = expat.ParserCreate("utf-8", " ")  # namespace-aware, as feedparser's strict parser is
+    parser = expat.ParserCreate(
+        "utf-8", " "
+    )  # namespace-aware, as feedparser's strict parser is
     depth = count = 0
 
     def start(_: str, attributes: list[str]) -> None:
@@ -130,9 +166,15 @@ def _scan(body: bytes, url: str) -> _Scan:
 
 def _with_prefixes_declared(body: bytes) -> bytes:
     """Declare on the root element the prefixes that are used without any declaration."""
-    missing = set(_USED_PREFIX.findall(body)) - set(_DECLARED_PREFIX.findall(body)) - {b"xml", b"xmlns"}
+    missing = (
+        set(_USED_PREFIX.findall(body))
+        - set(_DECLARED_PREFIX.findall(body))
+        - {b"xml", b"xmlns"}
+    )
     declared = b"".join(
-        b' xmlns:%s="%s"' % (prefix, _NAMESPACES.get(prefix, b"urn:undeclared:" + prefix)) for prefix in sorted(missing)
+        b' xmlns:%s="%s"'
+        % (prefix, _NAMESPACES.get(prefix, b"urn:undeclared:" + prefix))
+        for prefix in sorted(missing)
     )
     return _ROOT_NAME.sub(lambda match: match[0] + declared, body, count=1)
 
@@ -145,10 +187,16 @@ def _recovered(body: bytes, url: str) -> bytes:
         root = etree.fromstring(characters, recovering_parser())
     except etree.LxmlError as error:
         raise SourceError(f"{url}: XML that cannot be read: {error}") from error
-    sound: bytes = b"" if root is None else etree.tostring(root, encoding="utf-8", xml_declaration=True)
+    sound: bytes = (
+        b""
+        if root is None
+        else etree.tostring(root, encoding="utf-8", xml_declaration=True)
+    )
     scan = _scan(sound, url)
     if scan.error is not None or scan.length is not None:
-        raise SourceError(f"{url}: XML that cannot be read: {scan.error or 'too many elements'}")
+        raise SourceError(
+            f"{url}: XML that cannot be read: {scan.error or 'too many elements'}"
+        )
     return sound
 
 
@@ -156,11 +204,23 @@ def recovering_parser() -> "etree.XMLParser":
     """Return an lxml parser that reads on after an error and loads nothing external."""
     from lxml import etree
 
-    return etree.XMLParser(recover=True, encoding="utf-8", resolve_entities=False, no_network=True, load_dtd=False)
+    return etree.XMLParser(
+        recover=True,
+        encoding="utf-8",
+        resolve_entities=False,
+        no_network=True,
+        load_dtd=False,
+    )
 
 
 def _character(match: re.Match[bytes]) -> bytes:
-    """Return the character of an HTML entity, because lxml's recovery drops entities unknown to XML."""
+    """Return the character of an HTML entity, because lxml's recovery drops entities
+    unknown to XML.
+    """
     entity = match[0].decode()
     character = html.unescape(entity)
-    return match[0] if character == entity else "".join(f"&#{ord(one)};" for one in character).encode()
+    return (
+        match[0]
+        if character == entity
+        else "".join(f"&#{ord(one)};" for one in character).encode()
+    )

@@ -1,6 +1,8 @@
-"""Listing pages that no other kind knows, read with the CSS selectors of the desk file (kind `html_listing`).
+"""Listing pages that no other kind knows, read with the CSS selectors of the desk file
+(kind `html_listing`).
 
-An item needs a link; title, time and summary are optional. Sites with a kind of their own are not read here.
+An item needs a link; title, time and summary are optional. Sites with a kind of their
+own are not read here.
 """
 
 from dataclasses import replace
@@ -19,10 +21,12 @@ _ANY_LINK: Final = "a[href]"
 
 
 def parse(page: Page, source: Source) -> Listing:
-    """Return the entries of one listing page, newest first, and the next page where `next` finds one.
+    """Return the entries of one listing page, newest first, and the next page where
+    `next` finds one.
 
-    The title is the text that `title` matches, else that of the link. The address is that of `link`, else of the title,
-    else the first one of the item. Times are read in `source.timezone`, from the attribute `datetime` or the text.
+    The title is the text that `title` matches, else that of the link. The address is
+    that of `link`, else of the title, else the first one of the item. Times are read in
+    `source.timezone`, from the attribute `datetime` or the text.
 
     Raises:
         ListingChangedError: No item, or none with a link, unless `empty` matches.
@@ -45,7 +49,8 @@ def _template(selectors: Selectors) -> Template:
         name="selectors",
         items=selectors.item,
         title=selectors.title or selectors.link or _ANY_LINK,
-        links=of_link or ((selectors.title, _ANY_LINK) if selectors.title else (_ANY_LINK,)),
+        links=of_link
+        or ((selectors.title, _ANY_LINK) if selectors.title else (_ANY_LINK,)),
         times=(selectors.date,) if selectors.date else (),
         summary=selectors.summary,
     )
@@ -55,11 +60,25 @@ def _complete(read: ReadPage, page: Page, selectors: Selectors) -> Listing:
     url = stated_next(read, page, selectors.next) if selectors.next else None
     listing = read.listing
     untitled = sum(entry.title is None for entry in listing.entries)
-    problem = (f"{untitled} of {len(listing.entries)} entries have no title",) if untitled else ()
-    return replace(listing, next_urls=(url,) if url else (), problems=(*listing.problems, *problem))
+    problem = (
+        (f"{untitled} of {len(listing.entries)} entries have no title",)
+        if untitled
+        else ()
+    )
+    return replace(
+        listing, next_urls=(url,) if url else (), problems=(*listing.problems, *problem)
+    )
 
 
-def _changed(page: Page, source: Source, selectors: Selectors, tree: HtmlElement) -> ListingChangedError:
+def _changed(
+    page: Page, source: Source, selectors: Selectors, tree: HtmlElement
+) -> ListingChangedError:
     count = len(select(tree, selectors.item))
-    what = f"none of {count} items has a link" if count else f"no item matches `{selectors.item}`"
-    return ListingChangedError(f"{page.url}: {what}: {found_instead(page, source.kind)}")
+    what = (
+        f"none of {count} items has a link"
+        if count
+        else f"no item matches `{selectors.item}`"
+    )
+    return ListingChangedError(
+        f"{page.url}: {what}: {found_instead(page, source.kind)}"
+    )

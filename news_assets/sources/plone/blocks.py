@@ -1,8 +1,9 @@
 """Renders the blocks of a Plone 6 article as HTML, not yet sanitised.
 
-Volto's editor stores a mapping of ids to blocks and a layout with their order, nested in grids and tabs (Volto's
-published block model). Blocks that repeat the page's head (title, description) or show other pages (listings, searches,
-teasers) are left out. `slate` is the editor since Volto 16, `text` (Draft.js) the one before.
+Volto's editor stores a mapping of ids to blocks and a layout with their order, nested
+in grids and tabs (Volto's published block model). Blocks that repeat the page's head
+(title, description) or show other pages (listings, searches, teasers) are left out.
+`slate` is the editor since Volto 16, `text` (Draft.js) the one before.
 """
 
 from collections.abc import Callable, Iterator
@@ -28,7 +29,9 @@ Json = Any
 
 
 def blocks_html(blocks: Json, layout: Json) -> str:
-    """Return the text blocks as HTML, in the layout's order; empty if there are none. Never raises."""
+    """Return the text blocks as HTML, in the layout's order; empty if there are none.
+    Never raises.
+    """
     return "\n".join(filter(None, _rendered(blocks, layout, 0)))
 
 
@@ -37,7 +40,9 @@ def _rendered(blocks: Json, layout: Json, depth: int) -> Iterator[str]:
         return
     order = layout.get("items") if isinstance(layout, dict) else None
     names = order if isinstance(order, list) else list(blocks)
-    for name in dict.fromkeys(name for name in names if isinstance(name, str)):  # repeats: exponential time
+    for name in dict.fromkeys(
+        name for name in names if isinstance(name, str)
+    ):  # repeats: exponential time
         block = blocks.get(name)
         if isinstance(block, dict):
             kind = block.get("@type")
@@ -49,7 +54,9 @@ def _nested(block: dict[str, Json], depth: int) -> Iterator[str]:
     """Render the blocks in a grid, column, tab or accordion."""
     data = block.get("data")
     for holder in (block, data if isinstance(data, dict) else {}):
-        yield from _rendered(holder.get("blocks"), holder.get("blocks_layout"), depth + 1)
+        yield from _rendered(
+            holder.get("blocks"), holder.get("blocks_layout"), depth + 1
+        )
 
 
 def _slate(block: dict[str, Json]) -> str:
@@ -59,7 +66,9 @@ def _slate(block: dict[str, Json]) -> str:
 def _nodes(nodes: Json, depth: int) -> str:
     if not isinstance(nodes, list) or depth > _MAX_DEPTH:
         return ""
-    return "".join(_node(node, depth) for node in nodes[:_MAX_NODES] if isinstance(node, dict))
+    return "".join(
+        _node(node, depth) for node in nodes[:_MAX_NODES] if isinstance(node, dict)
+    )
 
 
 def _node(node: dict[str, Json], depth: int) -> str:
@@ -69,7 +78,11 @@ def _node(node: dict[str, Json], depth: int) -> str:
     kind = node.get("type")
     if kind in ("a", "link"):
         return _link(node, inner)
-    return f"<{kind}>{inner}</{kind}>" if isinstance(kind, str) and kind in _TAGS else inner
+    return (
+        f"<{kind}>{inner}</{kind}>"
+        if isinstance(kind, str) and kind in _TAGS
+        else inner
+    )
 
 
 def _styled(leaf: dict[str, Json]) -> str:
@@ -89,13 +102,21 @@ def _link(node: dict[str, Json], inner: str) -> str:
 def _draft(block: dict[str, Json]) -> str:
     text = block.get("text")
     lines = text.get("blocks") if isinstance(text, dict) else None
-    return "".join(_draft_line(line) for line in lines if isinstance(line, dict)) if isinstance(lines, list) else ""
+    return (
+        "".join(_draft_line(line) for line in lines if isinstance(line, dict))
+        if isinstance(lines, list)
+        else ""
+    )
 
 
 def _draft_line(line: dict[str, Json]) -> str:
     text, kind = line.get("text"), line.get("type")
     tag = _DRAFT_TAGS.get(kind, "p") if isinstance(kind, str) else "p"
-    return f"<{tag}>{escape(text, quote=False)}</{tag}>" if isinstance(text, str) and text.strip() else ""
+    return (
+        f"<{tag}>{escape(text, quote=False)}</{tag}>"
+        if isinstance(text, str) and text.strip()
+        else ""
+    )
 
 
 def _html(block: dict[str, Json]) -> str:
@@ -107,20 +128,30 @@ def _image(block: dict[str, Json]) -> str:
     url, alt = block.get("url"), block.get("alt")
     if not (isinstance(url, str) and url.startswith(("http://", "https://", "/"))):
         return ""
-    return f'<img src="{escape(url)}" alt="{escape(alt if isinstance(alt, str) else "")}">'
+    return (
+        f'<img src="{escape(url)}" alt="{escape(alt if isinstance(alt, str) else "")}">'
+    )
 
 
 def _table(block: dict[str, Json]) -> str:
     table = block.get("table")
     rows = table.get("rows") if isinstance(table, dict) else None
-    return f"<table>{''.join(map(_row, rows[:_MAX_NODES]))}</table>" if isinstance(rows, list) else ""
+    return (
+        f"<table>{''.join(map(_row, rows[:_MAX_NODES]))}</table>"
+        if isinstance(rows, list)
+        else ""
+    )
 
 
 def _row(row: Json) -> str:
     cells = row.get("cells") if isinstance(row, dict) else None
     if not isinstance(cells, list):
         return ""
-    inner = (f"<td>{_nodes(cell.get('value'), 0)}</td>" for cell in cells if isinstance(cell, dict))
+    inner = (
+        f"<td>{_nodes(cell.get('value'), 0)}</td>"
+        for cell in cells
+        if isinstance(cell, dict)
+    )
     return f"<tr>{''.join(inner)}</tr>"
 
 
@@ -130,5 +161,8 @@ _RENDERERS: Final[dict[str, Callable[[dict[str, Json]], str]]] = {
     "slate": _slate,
     "slateTable": _table,
     "text": _draft,
-    **dict.fromkeys(("description", "leadimage", "listing", "search", "teaser", "title"), lambda _: ""),
+    **dict.fromkeys(
+        ("description", "leadimage", "listing", "search", "teaser", "title"),
+        lambda _: "",
+    ),
 }

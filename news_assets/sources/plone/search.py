@@ -1,9 +1,11 @@
 """Plone 6 sites, read through plone.restapi's `@search`, which returns full texts.
 
-The source's address is its news page, such as www.gov.br/anpd/pt-br/assuntos/noticias; the request goes to the search
-below it, through the API path at the site's root: www.gov.br/anpd/++api++/pt-br/assuntos/noticias/@search. An address
-that contains `@search` keeps its own parameters. Written without a response of gov.br: it follows plone.restapi's
-documentation (`searching`, `batching`) and the responses recorded in its tests.
+The source's address is its news page, such as www.gov.br/anpd/pt-br/assuntos/noticias;
+the request goes to the search below it, through the API path at the site's root:
+www.gov.br/anpd/++api++/pt-br/assuntos/noticias/@search. An address that contains
+`@search` keeps its own parameters. Written without a response of gov.br: it follows
+plone.restapi's documentation (`searching`, `batching`) and the responses recorded in
+its tests.
 """
 
 import re
@@ -25,7 +27,9 @@ from news_assets.text.html import plain_text, sanitize
 from news_assets.text.urls import web_url
 
 _API = "++api++"
-_LANGUAGE_FOLDER = re.compile(r"[a-z]{2}-[a-z]{2}", re.IGNORECASE)  # pt-br: the site ends before it
+_LANGUAGE_FOLDER = re.compile(
+    r"[a-z]{2}-[a-z]{2}", re.IGNORECASE
+)  # pt-br: the site ends before it
 _QUERY: Final = (
     ("portal_type", "News Item"),
     ("sort_on", "effective"),
@@ -45,11 +49,14 @@ def first_url(source: Source) -> str:
 def day_url(source: Source, day: date) -> str:
     """Return the address of the search for a day of publication in the source's zone.
 
-    plone.restapi takes a range as dotted query options, `effective.query` twice and `effective.range=min:max`, and not
-    as Zope's `:record`; `:list` keeps both values.
+    plone.restapi takes a range as dotted query options, `effective.query` twice and
+    `effective.range=min:max`, and not as Zope's `:record`; `:list` keeps both values.
     """
     zone = ZoneInfo(source.timezone)
-    ends = (datetime.combine(day, time.min, zone), datetime.combine(day, time(23, 59, 59), zone))
+    ends = (
+        datetime.combine(day, time.min, zone),
+        datetime.combine(day, time(23, 59, 59), zone),
+    )
     dates = [("effective.query:list", end.isoformat()) for end in ends]
     return _search_url(source.url, (*dates, ("effective.range", "min:max")))
 
@@ -57,7 +64,8 @@ def day_url(source: Source, day: date) -> str:
 def parse(page: Page, source: Source) -> Listing:
     """Return the items of one response, newest first, and the address of the next one.
 
-    `content_html` is the article's text if the response has it. Authors are left out: `creators` are user accounts.
+    `content_html` is the article's text if the response has it. Authors are left out:
+    `creators` are user accounts.
 
     Raises:
         ListingChangedError: Not JSON, other JSON, or an error reported by Plone.
@@ -75,22 +83,38 @@ def parse(page: Page, source: Source) -> Listing:
     )
 
 
-# --- addresses -------------------------------------------------------------------------------------------------------
+# --- addresses ------------------------------------------------------------------------
 
 
 def _search_url(address: str, conditions: Sequence[tuple[str, str]]) -> str:
     parts = urlsplit(address)
-    own = parse_qsl(parts.query, keep_blank_values=True) if "@search" in parts.path else []
+    own = (
+        parse_qsl(parts.query, keep_blank_values=True)
+        if "@search" in parts.path
+        else []
+    )
     named = {name.partition(":")[0] for name, _ in own}
-    pairs = [*own, *((name, value) for name, value in _QUERY if name not in named), *conditions]
+    pairs = [
+        *own,
+        *((name, value) for name, value in _QUERY if name not in named),
+        *conditions,
+    ]
     query = urlencode(pairs, quote_via=quote, safe=":")
     return urlunsplit((parts.scheme, parts.netloc, _search_path(parts.path), query, ""))
 
 
 def _search_path(path: str) -> str:
-    segments = [segment for segment in path.split("/") if segment and not segment.startswith("@")]
+    segments = [
+        segment
+        for segment in path.split("/")
+        if segment and not segment.startswith("@")
+    ]
     if _API not in segments:
-        folders = (at for at, segment in enumerate(segments) if _LANGUAGE_FOLDER.fullmatch(segment))
+        folders = (
+            at
+            for at, segment in enumerate(segments)
+            if _LANGUAGE_FOLDER.fullmatch(segment)
+        )
         segments.insert(next(folders, 0), _API)
     return "/".join(("", *segments, "@search"))
 
@@ -98,13 +122,16 @@ def _search_path(path: str) -> str:
 def _next_urls(result: dict[str, Any], page: Page) -> tuple[str, ...]:
     """Return the requested address with the query of `batching.next`.
 
-    The host and path of `batching.next` are not used: behind a proxy they may be the inner server's, or lack `++api++`.
+    The host and path of `batching.next` are not used: behind a proxy they may be the
+    inner server's, or lack `++api++`.
     """
     link = first_web_url([string_of(result.get("batching"), "next")], page.final_url)
     if link is None:
         return ()
     requested = urlsplit(page.final_url)
-    url = urlunsplit((requested.scheme, requested.netloc, requested.path, urlsplit(link).query, ""))
+    url = urlunsplit(
+        (requested.scheme, requested.netloc, requested.path, urlsplit(link).query, "")
+    )
     return (url,) if url != page.final_url else ()
 
 
@@ -114,18 +141,24 @@ def _public_url(item: dict[str, Any], page: Page) -> str | None:
     return web_url(link, page.final_url) if link else None
 
 
-# --- the response ----------------------------------------------------------------------------------------------------
+# --- the response ---------------------------------------------------------------------
 
 
 def _result(page: Page, source: Source) -> dict[str, Any]:
     result = decoded_json(page, source, "a response of Plone's API")
-    if isinstance(result, dict) and isinstance(result.get("items"), list) and "@id" in result:
+    if (
+        isinstance(result, dict)
+        and isinstance(result.get("items"), list)
+        and "@id" in result
+    ):
         return result
     raise ListingChangedError(f"{page.url}: {_refusal(result, page, source)}")
 
 
 def _refusal(result: Any, page: Page, source: Source) -> str:
-    error = ": ".join(filter(None, (string_of(result, key) for key in ("type", "message"))))
+    error = ": ".join(
+        filter(None, (string_of(result, key) for key in ("type", "message")))
+    )
     if error:
         return f"Plone reports an error: {error[:_MAX_ERROR_CHARS]}"
     return f"JSON without a list of items: {found_instead(page, source.kind)}"
@@ -150,18 +183,29 @@ def _entry(item: dict[str, Any], page: Page, source: Source) -> ListedEntry:
 
 def _content_of(item: dict[str, Any], base: str) -> str | None:
     """Return the article's HTML from its blocks, else from its rich text."""
-    markup = blocks_html(item.get("blocks"), item.get("blocks_layout")) or string_of(item.get("text"), "data")
+    markup = blocks_html(item.get("blocks"), item.get("blocks_layout")) or string_of(
+        item.get("text"), "data"
+    )
     return sanitize(markup.replace(f"/{_API}/", "/"), base) or None if markup else None
 
 
 def _subjects(item: dict[str, Any]) -> list[str]:
     values = item.get("subjects") or item.get("Subject")
-    return [value for value in values if isinstance(value, str)] if isinstance(values, list) else []
+    return (
+        [value for value in values if isinstance(value, str)]
+        if isinstance(values, list)
+        else []
+    )
 
 
 def _image_of(item: dict[str, Any], base: str) -> str | None:
-    pictures = [item.get(name) for name in ("preview_image", "image", "preview_image_link")]
-    links = (string_of(picture, "download") or string_of(picture, "@id") for picture in pictures)
+    pictures = [
+        item.get(name) for name in ("preview_image", "image", "preview_image_link")
+    ]
+    links = (
+        string_of(picture, "download") or string_of(picture, "@id")
+        for picture in pictures
+    )
     return first_web_url((link.replace(f"/{_API}/", "/") for link in links), base)
 
 

@@ -1,15 +1,22 @@
-"""Templates of Plone's news listings, for `html/listing.py`. The order matters: later rows match more than news.
+"""Templates of Plone's news listings, for `html/listing.py`. The order matters: later
+rows match more than news.
 
 Written without saved pages. The rows of gov.br follow published scrapers of
-www.gov.br/{anac,aneel,anatel,anvisa,cade,compras,defesa,inep,iphan,mre,receitafederal,turismo}; the others follow
-Plone's own templates (plone.app.contenttypes, `listing.pt` and `listing_summary.pt`).
+www.gov.br/{anac,aneel,anatel,anvisa,cade,compras,defesa,inep,iphan,mre,receitafederal,turismo};
+the others follow Plone's own templates (plone.app.contenttypes, `listing.pt` and
+`listing_summary.pt`).
 """
 
 from typing import Final
 
 from news_assets.sources.html.listing import Template
 
-_BYLINES = ("time", ".documentPublished, .documentModified", ".documentByLine", ".documentAuthor")
+_BYLINES = (
+    "time",
+    ".documentPublished, .documentModified",
+    ".documentByLine",
+    ".documentAuthor",
+)
 
 TEMPLATES: Final[tuple[Template, ...]] = (
     Template(
@@ -33,14 +40,18 @@ TEMPLATES: Final[tuple[Template, ...]] = (
     ),
     Template(
         name=".noticias-listagem",
-        items=".noticias-listagem li, .noticias-listagem article, .noticias-listagem .item, li.item-noticia",
+        items=(
+            ".noticias-listagem li, .noticias-listagem article, .noticias-listagem .item,"
+            " li.item-noticia"
+        ),
         title=".titulo a, h2 a, h3 a, .title a",
         times=(".data", ".data-noticia", *_BYLINES),
         summary=".descricao, .description, .resumo",
         categories=".subtitulo-noticia, .categoria, .keywords a, .tags a",
     ),
     Template(
-        name="div.entries > article",  # Plone 5 (article.entry) and Plone 6 without Volto (article.row)
+        # Plone 5 (article.entry) and Plone 6 without Volto (article.row)
+        name="div.entries > article",
         items="div.entries article, #content-core article.entry",
         title=".summary a, a.summary, a.url",
         times=_BYLINES,

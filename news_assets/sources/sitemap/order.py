@@ -1,8 +1,10 @@
-"""Orders the children of a sitemap index by how likely they are to list new articles, or those of a given day.
+"""Orders the children of a sitemap index by how likely they are to list new articles,
+or those of a given day.
 
-Names tell more than `lastmod`: `news-sitemap.xml` has the last two days, `sitemap-2026-11.xml` and `2026/11/21_1.xml` a
-month and a day, `author-sitemap.xml` no articles. A period in the name takes precedence over `lastmod`, which many
-sites set to the time at which they rewrote all files.
+Names tell more than `lastmod`: `news-sitemap.xml` has the last two days,
+`sitemap-2026-11.xml` and `2026/11/21_1.xml` a month and a day, `author-sitemap.xml` no
+articles. A period in the name takes precedence over `lastmod`, which many sites set to
+the time at which they rewrote all files.
 """
 
 import re
@@ -12,7 +14,10 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import Final
 from urllib.parse import urlsplit
 
-_NEWS = re.compile(r"(?<![a-z])(?:google)?(?:news|noticias?|latest|recent|ultimas)(?![a-z])", re.IGNORECASE)
+_NEWS = re.compile(
+    r"(?<![a-z])(?:google)?(?:news|noticias?|latest|recent|ultimas)(?![a-z])",
+    re.IGNORECASE,
+)
 _NO_ARTICLES = re.compile(
     r"(?:^|[-_/])(?:authors?|autores|users?|categor(?:y|ies|ias?)|(?:post_)?tags?|taxonom(?:y|ies)|pages|paginas|images?"
     r"|imagens|videos?)(?=[-_.\d]|$)|(?:^|/)page-sitemap|posts-page(?=-)",
@@ -36,10 +41,11 @@ class Child:
 
 
 def in_order(children: Iterable[Child], day: date | None = None) -> tuple[str, ...]:
-    """Return each address once: news sitemaps first, those without articles last, the others latest first.
+    """Return each address once: news sitemaps first, those without articles last, the
+    others latest first.
 
-    With a day: only the children that can have articles of it, closest first. Those last changed before the day, or
-    named after another period, are left out.
+    With a day: only the children that can have articles of it, closest first. Those
+    last changed before the day, or named after another period, are left out.
     """
     unique = list({child.url: child for child in children}.values())
     if day is not None:
@@ -81,11 +87,15 @@ def _rank_of(url: str) -> int:
 
 
 def _period_of(url: str) -> tuple[date, date] | None:
-    """Return the first and last day of the period in an address; None if it names none or an invalid one."""
+    """Return the first and last day of the period in an address; None if it names none
+    or an invalid one.
+    """
     match = next(reversed(list(_PERIOD.finditer(_name_of(url)))), None)
     if match is None:
         return None
-    year, month, day = (int(match[number] or match[number + 3] or 0) for number in (1, 2, 3))
+    year, month, day = (
+        int(match[number] or match[number + 3] or 0) for number in (1, 2, 3)
+    )
     try:
         first = date(year, month or 1, day or 1)
     except ValueError:

@@ -1,9 +1,11 @@
 """Sitemaps as listings; the children of an index or a robots.txt are `next_urls`.
 
-Follows the protocol (sitemaps.org), Google's documentation of the news and image extensions, and RFC 9309 for
-robots.txt. A `lastmod` is a time of change, never of publication.
+Follows the protocol (sitemaps.org), Google's documentation of the news and image
+extensions, and RFC 9309 for robots.txt. A `lastmod` is a time of change, never of
+publication.
 
-A past day is selected by a fragment (`sitemap.xml#day=2026-11-03`), which is not sent to the server (RFC 3986, section
+A past day is selected by a fragment (`sitemap.xml#day=2026-11-03`), which is not sent
+to the server (RFC 3986, section
 3.5): only the children and entries that can belong to that day are returned.
 """
 
@@ -32,7 +34,10 @@ MAX_BYTES = 52_428_800  # decompressed, as the protocol allows
 _GZIP_MAGIC = b"\x1f\x8b"
 _MAX_MEMBERS = 100  # of one gzip file
 _HEAD_CHARS = 4096
-_ROBOTS_LINE = re.compile(r"^[ \t]*(user-agent|disallow|allow|sitemap)[ \t]*:[ \t]*([^\r\n#]*)", re.IGNORECASE | re.M)
+_ROBOTS_LINE = re.compile(
+    r"^[ \t]*(user-agent|disallow|allow|sitemap)[ \t]*:[ \t]*([^\r\n#]*)",
+    re.IGNORECASE | re.M,
+)
 _ROBOTS_CHARS = 512_000  # RFC 9309, section 2.5: at least 500 KiB are read
 _DAY = re.compile(r"#day=(\d{4}-\d\d-\d\d)$")
 _NEVER = datetime.min.replace(tzinfo=UTC)
@@ -44,11 +49,14 @@ def day_url(source: Source, day: date) -> str:
 
 
 def parse(page: Page, source: Source) -> Listing:
-    """Return the entries of a sitemap, newest first, or the children of an index or a robots.txt as `next_urls`.
+    """Return the entries of a sitemap, newest first, or the children of an index or a
+    robots.txt as `next_urls`.
 
-    Reads `urlset` and `sitemapindex` with the news and image extensions, plain text with one address a line, RSS and
-    Atom, each also as gzip. Only news sitemaps state `published_at` and `title`; `updated_at` is the `lastmod`, read in
-    `source.timezone` if it has no zone. Of more than 10,000 entries the newest are returned, with a problem.
+    Reads `urlset` and `sitemapindex` with the news and image extensions, plain text
+    with one address a line, RSS and Atom, each also as gzip. Only news sitemaps state
+    `published_at` and `title`; `updated_at` is the `lastmod`, read in `source.timezone`
+    if it has no zone. Of more than 10,000 entries the newest are returned, with a
+    problem.
 
     Raises:
         ListingChangedError: An HTML page, a log-in form, other XML, JSON or text.
@@ -62,7 +70,11 @@ def parse(page: Page, source: Source) -> Listing:
     read = _reader_of(text, unpacked)
     listing = read(text, unpacked, source)
     problems = (problem, None if is_whole else "truncated gzip", *listing.problems)
-    return replace(listing, is_whole=listing.is_whole and is_whole, problems=tuple(filter(None, problems)))
+    return replace(
+        listing,
+        is_whole=listing.is_whole and is_whole,
+        problems=tuple(filter(None, problems)),
+    )
 
 
 def _reader_of(text: str, page: Page) -> Callable[[str, Page, Source], Listing]:
@@ -76,7 +88,9 @@ def _reader_of(text: str, page: Page) -> Callable[[str, Page, Source], Listing]:
 
 
 def _unpacked(page: Page) -> tuple[Page, bool]:
-    """Return the page decompressed, up to the protocol's size limit, and whether its gzip was whole."""
+    """Return the page decompressed, up to the protocol's size limit, and whether its
+    gzip was whole.
+    """
     if not page.body.startswith(_GZIP_MAGIC):
         return page, True
     body, rest, is_whole = bytearray(), page.body, True
@@ -87,7 +101,9 @@ def _unpacked(page: Page) -> tuple[Page, bool]:
         try:
             body += inflater.decompress(rest, MAX_BYTES + 1 - len(body))
         except zlib.error as error:
-            raise SourceError(f"{page.url}: gzip that cannot be read: {error}") from error
+            raise SourceError(
+                f"{page.url}: gzip that cannot be read: {error}"
+            ) from error
         if len(body) > MAX_BYTES:
             raise SourceError(f"{page.url}: more than {MAX_BYTES:,} bytes decompressed")
         rest, is_whole = inflater.unused_data, inflater.eof
@@ -96,7 +112,7 @@ def _unpacked(page: Page) -> tuple[Page, bool]:
     return replace(page, body=bytes(body), content_type=""), is_whole
 
 
-# --- the documents ---------------------------------------------------------------------------------------------------
+# --- the documents --------------------------------------------------------------------
 
 
 def _feed_listing(_: str, page: Page, source: Source) -> Listing:
@@ -111,12 +127,18 @@ def _xml_listing(text: str, page: Page, source: Source) -> Listing:
         found = Listing(entries=(), next_urls=_children(sitemap.items, page, source))
     else:
         found = _listing_of(sitemap.items, page, source)
-    return replace(found, is_whole=sitemap.is_whole, problems=(*sitemap.problems, *found.problems))
+    return replace(
+        found, is_whole=sitemap.is_whole, problems=(*sitemap.problems, *found.problems)
+    )
 
 
 def _robots_listing(text: str, page: Page, source: Source) -> Listing:
     lines = _ROBOTS_LINE.finditer(text, 0, _ROBOTS_CHARS)
-    children = _children([{"loc": match[2].strip()} for match in lines if match[1].lower() == "sitemap"], page, source)
+    children = _children(
+        [{"loc": match[2].strip()} for match in lines if match[1].lower() == "sitemap"],
+        page,
+        source,
+    )
     if not children:
         raise ListingChangedError(f"{page.url}: robots.txt names no sitemap")
     return Listing(entries=(), next_urls=children)
@@ -125,18 +147,32 @@ def _robots_listing(text: str, page: Page, source: Source) -> Listing:
 def _text_listing(text: str, page: Page, source: Source) -> Listing:
     lines = text.split(None, MAX_ITEMS)
     listing = _listing_of([{"loc": line} for line in lines[:MAX_ITEMS]], page, source)
-    cut = (f"more than {MAX_ITEMS:,} addresses: the others are not read",) if len(lines) > MAX_ITEMS else ()
+    cut = (
+        (f"more than {MAX_ITEMS:,} addresses: the others are not read",)
+        if len(lines) > MAX_ITEMS
+        else ()
+    )
     return replace(listing, problems=(*cut, *listing.problems))
 
 
 def _children(items: Iterable[Fields], page: Page, source: Source) -> tuple[str, ...]:
-    """Return the addresses of an index, each with the requested day, without the index itself."""
+    """Return the addresses of an index, each with the requested day, without the index
+    itself.
+    """
     day = _requested_day(page)
-    urls = ((web_url(item["loc"], page.final_url), item) for item in items if "loc" in item)
-    children = [Child(url, _time(item.get("lastmod"), source)) for url, item in urls if url and is_usable(url)]
+    urls = (
+        (web_url(item["loc"], page.final_url), item) for item in items if "loc" in item
+    )
+    children = [
+        Child(url, _time(item.get("lastmod"), source))
+        for url, item in urls
+        if url and is_usable(url)
+    ]
     own = {page.url.partition("#")[0], page.final_url}
     fragment = f"#day={day.isoformat()}" if day else ""
-    return tuple(f"{url}{fragment}" for url in in_order(children, day) if url not in own)
+    return tuple(
+        f"{url}{fragment}" for url in in_order(children, day) if url not in own
+    )
 
 
 def _requested_day(page: Page) -> date | None:
@@ -147,7 +183,7 @@ def _requested_day(page: Page) -> date | None:
         return None
 
 
-# --- entries ---------------------------------------------------------------------------------------------------------
+# --- entries --------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,9 +200,13 @@ class _Dated:
 
 
 def _listing_of(items: Sequence[Fields], page: Page, source: Source) -> Listing:
-    newest = sorted(_possible(items, page, source), key=lambda dated: dated.sort_time, reverse=True)
+    newest = sorted(
+        _possible(items, page, source), key=lambda dated: dated.sort_time, reverse=True
+    )
     limit = most("entries")
-    taken = newest[:limit] if _requested_day(page) is None else newest[-limit:]  # closest to the day
+    taken = (
+        newest[:limit] if _requested_day(page) is None else newest[-limit:]
+    )  # closest to the day
     listed = [_entry(dated, page) for dated in taken]
     entries: dict[str, ListedEntry] = {}
     for entry in filter(None, listed):
@@ -174,29 +214,48 @@ def _listing_of(items: Sequence[Fields], page: Page, source: Source) -> Listing:
     left, skipped = len(newest) - len(taken), listed.count(None)
     problems = (
         f"{skipped:,} addresses cannot be used: skipped" if skipped else None,
-        f"{len(taken):,} of {len(newest):,} entries are used: {left:,} skipped" if left else None,
+        f"{len(taken):,} of {len(newest):,} entries are used: {left:,} skipped"
+        if left
+        else None,
         None if items else "no entries",
     )
     return Listing(
         entries=tuple(entries.values()),
-        title=line(_agreed(plain_text(dated.item.get("news:name", "")) for dated in taken), "title"),
-        language=language_tag(_agreed(dated.item.get("news:language") for dated in taken)),
+        title=line(
+            _agreed(plain_text(dated.item.get("news:name", "")) for dated in taken),
+            "title",
+        ),
+        language=language_tag(
+            _agreed(dated.item.get("news:language") for dated in taken)
+        ),
         problems=tuple(filter(None, problems)),
     )
 
 
 def _possible(items: Iterable[Fields], page: Page, source: Source) -> list[_Dated]:
-    """Return the items with their times; if a day is requested, only those that can belong to it."""
+    """Return the items with their times; if a day is requested, only those that can
+    belong to it.
+    """
     day = _requested_day(page)
     dated = [
-        _Dated(item, _time(item.get("news:publication_date"), source), _time(item.get("lastmod"), source))
+        _Dated(
+            item,
+            _time(item.get("news:publication_date"), source),
+            _time(item.get("lastmod"), source),
+        )
         for item in items
     ]
-    return dated if day is None else [one for one in dated if _may_be_of(one, day, source.timezone)]
+    return (
+        dated
+        if day is None
+        else [one for one in dated if _may_be_of(one, day, source.timezone)]
+    )
 
 
 def _may_be_of(dated: _Dated, day: date, timezone: str) -> bool:
-    """Return whether an item can belong to a day: published on it or, if that is unknown, changed on it or later."""
+    """Return whether an item can belong to a day: published on it or, if that is
+    unknown, changed on it or later.
+    """
     if dated.published_at is not None:
         return day_of(dated.published_at, timezone) == day
     return dated.updated_at is None or day_of(dated.updated_at, timezone) >= day
@@ -213,7 +272,9 @@ def _entry(dated: _Dated, page: Page) -> ListedEntry | None:
         entry_id=canonical_url(url),
         url=url,
         title=plain_text(item.get("news:title", "")) or None,
-        categories=unique(plain_text(word) for word in item.get("news:keywords", "").split(",")),
+        categories=unique(
+            plain_text(word) for word in item.get("news:keywords", "").split(",")
+        ),
         image_url=web_url(image, page.final_url) if image else None,
         published_at=dated.published_at,
         updated_at=dated.updated_at,

@@ -1,9 +1,11 @@
-"""Parses a sitemap's XML with expat in linear time: the root's name, and the fields of each `url` or `sitemap`.
+"""Parses a sitemap's XML with expat in linear time: the root's name, and the fields of
+each `url` or `sitemap`.
 
-Nothing external is loaded and no entity is resolved. After an error of form parsing resumes at the next item, so that
-only the broken item is lost. lxml's recovery is not used: it drops the text after a bare `&`, which changes the
-address, and takes quadratic time for `<a <a <a` (10 s for 1.2 million). `feeds/xml.py` is not used either: it stops at
-100,000 elements.
+Nothing external is loaded and no entity is resolved. After an error of form parsing
+resumes at the next item, so that only the broken item is lost. lxml's recovery is not
+used: it drops the text after a bare `&`, which changes the address, and takes quadratic
+time for `<a <a <a` (10 s for 1.2 million). `feeds/xml.py` is not used either: it stops
+at 100,000 elements.
 """
 
 import re
@@ -13,7 +15,9 @@ from xml.parsers import expat
 
 from news_assets.errors import SourceError
 
-Fields = dict[str, str]  # "loc", "lastmod", "news:title", "image:loc", ... -> the first non-empty text
+Fields = dict[
+    str, str
+]  # "loc", "lastmod", "news:title", "image:loc", ... -> the first non-empty text
 
 MAX_ITEMS = 50_000  # in one document, as the protocol allows
 _MAX_ERRORS = 100
@@ -22,17 +26,21 @@ _TAIL_CHARS = 8192
 _ITEM_NAMES: Final = ("url", "sitemap")
 _ITEM_START = re.compile(rb"<(?:[\w.-]+:)?(?:url|sitemap)\s*>", re.IGNORECASE)
 _ROOT_END = re.compile(
-    r"</(?:[\w.-]+:)?(?:urlset|sitemapindex)\s*>|<(?:[\w.-]+:)?(?:urlset|sitemapindex)\b[^<>]*/>\s*$", re.IGNORECASE
+    r"</(?:[\w.-]+:)?(?:urlset|sitemapindex)\s*>|<(?:[\w.-]+:)?(?:urlset|sitemapindex)\b[^<>]*/>\s*$",
+    re.IGNORECASE,
 )
 _BARE_AMPERSAND = re.compile(
-    r"<!\[CDATA\[.*?(?:\]\]>|\Z)|&(?!(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6});)", re.DOTALL
+    r"<!\[CDATA\[.*?(?:\]\]>|\Z)|&(?!(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6});)",
+    re.DOTALL,
 )
 _NAMESPACE = re.compile(r"/schemas/sitemap(?:-(news|image|video))?/")
 
 
 @dataclass(frozen=True, slots=True)
 class Sitemap:
-    """The items of a sitemap in order. `root` is the local name of its root element in lower case."""
+    """The items of a sitemap in order. `root` is the local name of its root element in
+    lower case.
+    """
 
     root: str
     items: tuple[Fields, ...]
@@ -41,7 +49,8 @@ class Sitemap:
 
 
 def read_sitemap(text: str, url: str) -> Sitemap:
-    """Return the items of a sitemap; of a truncated document, every item before its end.
+    """Return the items of a sitemap; of a truncated document, every item before its
+    end.
 
     Raises:
         SourceError: The document declares entities, which no sitemap needs.
@@ -50,14 +59,27 @@ def read_sitemap(text: str, url: str) -> Sitemap:
         raise SourceError(f"{url}: XML that declares entities, which no sitemap needs")
     is_whole = _ROOT_END.search(text[-_TAIL_CHARS:]) is not None
     reader = _Reader()
-    errors = _read(_BARE_AMPERSAND.sub(_escaped, text).encode("utf-8", "replace"), reader)
+    errors = _read(
+        _BARE_AMPERSAND.sub(_escaped, text).encode("utf-8", "replace"), reader
+    )
     count = len(reader.items)
     problems = (
         f"truncated document: {count:,} addresses read" if not is_whole else None,
-        f"not well-formed: {errors[0]}: {count:,} addresses read" if errors and is_whole else None,
-        f"more than {MAX_ITEMS:,} addresses: the others are not read" if count > MAX_ITEMS else None,
+        f"not well-formed: {errors[0]}: {count:,} addresses read"
+        if errors and is_whole
+        else None,
+        (
+            f"more than {MAX_ITEMS:,} addresses: the others are not read"
+            if count > MAX_ITEMS
+            else None
+        ),
     )
-    return Sitemap(reader.root, tuple(reader.items[:MAX_ITEMS]), tuple(filter(None, problems)), is_whole)
+    return Sitemap(
+        reader.root,
+        tuple(reader.items[:MAX_ITEMS]),
+        tuple(filter(None, problems)),
+        is_whole,
+    )
 
 
 def _escaped(match: re.Match[str]) -> str:
@@ -65,7 +87,9 @@ def _escaped(match: re.Match[str]) -> str:
 
 
 def _read(body: bytes, reader: "_Reader") -> list[str]:
-    """Feed the body to the reader, resuming at the next item after each error of form; return the errors."""
+    """Feed the body to the reader, resuming at the next item after each error of form;
+    return the errors.
+    """
     errors: list[str] = []
     start, opening = 0, b""
     while len(errors) < _MAX_ERRORS:
@@ -86,7 +110,9 @@ def _read(body: bytes, reader: "_Reader") -> list[str]:
 
 @dataclass(slots=True)
 class _Reader:
-    """Collects items as expat's handlers. Names are not namespace-aware: many sitemaps use undeclared prefixes."""
+    """Collects items as expat's handlers. Names are not namespace-aware: many sitemaps
+    use undeclared prefixes.
+    """
 
     root: str = ""
     items: list[Fields] = field(default_factory=list)

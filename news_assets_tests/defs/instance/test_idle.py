@@ -12,7 +12,10 @@ def test_a_worker_without_a_run_gives_its_models_back_once() -> None:
     with timer:
         pass
     wait_for(lambda: timer.has_released, pause_s=0.01)
-    assert (released.acquire(blocking=False), released.acquire(blocking=False)) == (True, False)
+    assert (released.acquire(blocking=False), released.acquire(blocking=False)) == (
+        True,
+        False,
+    )
 
 
 def test_a_run_that_begins_in_time_keeps_the_models() -> None:

@@ -27,7 +27,9 @@ BUSY = replace(QUIET, has_backlog=True)
 def test_an_evaluation_is_due_after_a_change_and_less_often_with_a_backlog(
     cursor: Cursor, snapshot: int, after_s: float, is_due: bool
 ) -> None:
-    assert replace(cursor, snapshot=snapshot).is_evaluation_due(1000.0 + after_s) is is_due
+    assert (
+        replace(cursor, snapshot=snapshot).is_evaluation_due(1000.0 + after_s) is is_due
+    )
 
 
 @pytest.mark.parametrize(
@@ -38,7 +40,9 @@ def test_an_evaluation_is_due_after_a_change_and_less_often_with_a_backlog(
         (replace(BUSY, changed_at=1000.0), 30.0, 4.0),
     ],
 )
-def test_ticks_are_longer_while_nothing_happens(cursor: Cursor, after_s: float, tick_s: float) -> None:
+def test_ticks_are_longer_while_nothing_happens(
+    cursor: Cursor, after_s: float, tick_s: float
+) -> None:
     assert cursor.tick_s(4.0, 1000.0 + after_s) == tick_s
 
 
@@ -57,7 +61,9 @@ def test_a_later_commit_is_a_change_and_another_mark_alone_is_none() -> None:
         (None, 0.2, True),  # the process has not opened the lake yet
     ],
 )
-def test_a_lake_with_the_same_mark_is_not_looked_at(mark: tuple[int, ...] | None, after_s: float, is_due: bool) -> None:
+def test_a_lake_with_the_same_mark_is_not_looked_at(
+    mark: tuple[int, ...] | None, after_s: float, is_due: bool
+) -> None:
     assert replace(QUIET, mark=(1, 2)).is_look_due(mark, 1000.0 + after_s) is is_due
 
 
@@ -67,7 +73,9 @@ def test_sweeps_take_at_most_a_fiftieth_of_the_time() -> None:
     assert Cursor(swept_at=1000.0).is_sweep_due(1061.0)
 
 
-@pytest.mark.parametrize("written", [None, "", "[]", "{", '{"unknown": 1}', '{"attempts": 3}'])
+@pytest.mark.parametrize(
+    "written", [None, "", "[]", "{", '{"unknown": 1}', '{"attempts": 3}']
+)
 def test_a_cursor_that_cannot_be_read_is_a_new_one(written: str | None) -> None:
     assert Cursor.from_json(written) == Cursor()
 

@@ -21,9 +21,17 @@ def test_every_kind_has_readers_and_limits() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
-    "body", ["<html><body><h1>Welcome</h1><p>News</p></body></html>", '{"error": 1}', "gone", "%PDF-1.7"]
+    "body",
+    [
+        "<html><body><h1>Welcome</h1><p>News</p></body></html>",
+        '{"error": 1}',
+        "gone",
+        "%PDF-1.7",
+    ],
 )
-def test_another_answer_is_an_error_and_not_a_vendor_without_meetings(kind: str, body: str) -> None:
+def test_another_answer_is_an_error_and_not_a_vendor_without_meetings(
+    kind: str, body: str
+) -> None:
     with pytest.raises(ListingChangedError, match="not a"):
         listing(kind, body, "https://springfield.example.org/")
 
@@ -37,7 +45,11 @@ def test_an_empty_document_is_an_error(kind: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_refusal_says_nothing_about_meetings(kind: str) -> None:
     refused = listing(kind, "<html>no</html>", URL, 503)
-    assert (refused.state, refused.meetings, len(refused.problems)) == ("blocked", (), 1)
+    assert (refused.state, refused.meetings, len(refused.problems)) == (
+        "blocked",
+        (),
+        1,
+    )
     assert listing(kind, "<html>no</html>", URL, 404).state == "unknown_client"
 
 
@@ -55,14 +67,22 @@ def test_requests_stay_on_the_sources_host(kind: str) -> None:
         *vendor.upcoming(URL, today),
         *(vendor.days(URL, today, today) if vendor.days else ()),
         *(vendor.items(URL, meeting) if vendor.items else ()),
-        *([vendor.signal(URL, datetime(2026, 3, 10, tzinfo=UTC))] if vendor.signal else ()),
+        *(
+            [vendor.signal(URL, datetime(2026, 3, 10, tzinfo=UTC))]
+            if vendor.signal
+            else ()
+        ),
     ]
     assert requests
-    assert {request.url.split("/")[2] for request in requests} == {"springfield.example.org"}
+    assert {request.url.split("/")[2] for request in requests} == {
+        "springfield.example.org"
+    }
 
 
 def test_an_unknown_kind_is_an_error_that_names_the_known_ones() -> None:
-    with pytest.raises(SourceError, match="unknown kind 'legistr'; known: boarddocs, civicclerk, "):
+    with pytest.raises(
+        SourceError, match="unknown kind 'legistr'; known: boarddocs, civicclerk, "
+    ):
         vendor_of("legistr")
 
 

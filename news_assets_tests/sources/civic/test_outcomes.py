@@ -21,7 +21,9 @@ def test_labels_give_the_outcome_and_each_members_vote() -> None:
     assert decision_of(facts) == (DECIDED, VOTES)
 
 
-@pytest.mark.parametrize("names", ["Bee, Cee, Dee", "Bee, Cee, and Dee", "Bee, Cee and Dee", "Bee; Cee; Dee"])
+@pytest.mark.parametrize(
+    "names", ["Bee, Cee, Dee", "Bee, Cee, and Dee", "Bee, Cee and Dee", "Bee; Cee; Dee"]
+)
 def test_names_are_told_apart(names: str) -> None:
     _, votes = decision_of({"ayes": names})
     assert [vote.person for vote in votes] == ["Bee", "Cee", "Dee"]
@@ -35,7 +37,9 @@ def test_iqm2_shows_the_last_decision_on_the_page_of_a_file() -> None:
         for result in ("Tabled [5 to 0]", "Carried [4 to 1]")
     )
     facts = "<table id=tblLegiFileInfo><tr><th>Category:</th><td>Bill</td></tr></table>"
-    meeting = one("iqm2", facts + results, "https://x.iqm2.com/Citizens/Detail_LegiFile.aspx?ID=5")
+    meeting = one(
+        "iqm2", facts + results, "https://x.iqm2.com/Citizens/Detail_LegiFile.aspx?ID=5"
+    )
     [item] = meeting.items
     assert (item.outcome, item.votes) == (DECIDED, VOTES)
 
@@ -47,7 +51,11 @@ def test_legistar_shows_votes_on_the_page_of_an_action() -> None:
     <tr class="rgAltRow"><td>C. Okafor</td><td>Nay</td></tr></table>"""
     url = "https://x.legistar.com/HistoryDetail.aspx?ID=5&GUID=G"
     [item] = one("legistar_html", page, url).items
-    assert (item.outcome.mover, item.votes, item.details_urls) == ("A. Ruiz", VOTES, (url,))
+    assert (item.outcome.mover, item.votes, item.details_urls) == (
+        "A. Ruiz",
+        VOTES,
+        (url,),
+    )
 
 
 def test_escribe_shows_motions_in_the_minutes() -> None:

@@ -12,7 +12,9 @@ from news_assets_tests.support.growth import grows_linearly
 
 
 def test_a_truncated_feed_yields_its_whole_entries() -> None:
-    body = rss("<item><link>https://e.org/1</link></item><item><link>https://e.org/2</link></item>")
+    body = rss(
+        "<item><link>https://e.org/1</link></item><item><link>https://e.org/2</link></item>"
+    )
     listing = feed.parse(page(body[: body.index("/2</link>") + 1]), SOURCE)
     assert [entry.url for entry in listing.entries] == ["https://e.org/1"]
     assert listing.problems == ("truncated document: 1 entries read", "no dates")
@@ -35,7 +37,10 @@ def test_a_feed_that_is_not_well_formed_is_read(damage: object) -> None:
 
 
 def test_a_large_feed_that_is_not_well_formed_is_recovered() -> None:
-    items = "".join(f"<item><title>caf&eacute; & {n}</title><link>https://e.org/{n}</link></item>" for n in range(2000))
+    items = "".join(
+        f"<item><title>caf&eacute; & {n}</title><link>https://e.org/{n}</link></item>"
+        for n in range(2000)
+    )
     listing = feed.parse(page(rss(items)), SOURCE)
     assert len(listing.entries) == 2000
     assert (listing.entries[7].title or "").startswith("café")
@@ -45,7 +50,9 @@ def test_a_large_feed_that_is_not_well_formed_is_recovered() -> None:
 def test_entities_are_not_expanded() -> None:
     doctype = """<!DOCTYPE rss [<!ENTITY f SYSTEM "file:///etc/passwd"><!ENTITY a "aaaaaaaaaa">
       <!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;"><!ENTITY c "&b;&b;&b;&b;&b;&b;&b;&b;&b;&b;">]>"""
-    body = rss("<item><title>x &f; &c;</title><link>https://e.org/1</link></item>").replace("<rss", doctype + "<rss")
+    body = rss(
+        "<item><title>x &f; &c;</title><link>https://e.org/1</link></item>"
+    ).replace("<rss", doctype + "<rss")
     listing = feed.read(page(body), SOURCE)
     assert "root:" not in str(listing)
     assert len(str(listing)) < 2000
@@ -61,7 +68,9 @@ def test_entities_are_not_expanded() -> None:
     ],
     ids=["attributes", "depth", "open tags", "ampersands"],
 )
-def test_an_attack_on_the_parser_takes_linear_time(attack: Callable[[int], str]) -> None:
+def test_an_attack_on_the_parser_takes_linear_time(
+    attack: Callable[[int], str],
+) -> None:
     def read(items: str) -> None:
         with suppress(SourceError):
             feed.parse(page(rss(items)), SOURCE)

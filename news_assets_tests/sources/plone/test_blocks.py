@@ -42,14 +42,22 @@ from news_assets_tests.sources.plone.search_answers import API, SITE, content_of
         ({"blocks": {"1": {"@type": ["slate"]}, "2": 7, "3": slate(), "4": {"@type": "text", "text": "x"}}}, None),
     ],
 )  # fmt: skip
-def test_the_text_is_that_of_blocks_or_rich_text(said: dict[str, Any], content: str | None) -> None:
+def test_the_text_is_that_of_blocks_or_rich_text(
+    said: dict[str, Any], content: str | None
+) -> None:
     assert content_of(**said) == content
 
 
 def test_nested_blocks_that_are_listed_many_times_are_read_once() -> None:
     block: dict[str, Any] = slate({"text": "fundo"})
-    for _ in range(30):  # nine times as many readings for each level, if every listing counted
-        block = {"@type": "gridBlock", "blocks": {"1": block}, "blocks_layout": {"items": ["1"] * 9}}
+    for _ in range(
+        30
+    ):  # nine times as many readings for each level, if every listing counted
+        block = {
+            "@type": "gridBlock",
+            "blocks": {"1": block},
+            "blocks_layout": {"items": ["1"] * 9},
+        }
     assert content_of(blocks={"1": block}) == "fundo"
 
 

@@ -26,7 +26,9 @@ def listing(body: str, url: str = URL) -> Listing:
 
 
 def entry(name: str, title: str, **said: object) -> ListedEntry:
-    return ListedEntry(entry_id=f"{SITE}/{name}", url=f"{SITE}/{name}", title=title, **said)  # type: ignore[arg-type]
+    return ListedEntry(
+        entry_id=f"{SITE}/{name}", url=f"{SITE}/{name}", title=title, **said
+    )  # type: ignore[arg-type]
 
 
 def tile(name: str, title: str, day: str = "27/02/2026", hour: str = "14h30") -> str:
@@ -68,7 +70,11 @@ DIV_ITEMS = """<div id="content-core"><div class="item visualIEFloatFix">
 
 AT_1430 = datetime(2026, 2, 27, 17, 30, tzinfo=UTC)
 CHANGED = datetime(2026, 3, 1, 12, 5, tzinfo=UTC)
-WITH_BYLINE = (entry("a", "Primeira", summary="Um resumo", published_at=AT_1430, updated_at=CHANGED),)
+WITH_BYLINE = (
+    entry(
+        "a", "Primeira", summary="Um resumo", published_at=AT_1430, updated_at=CHANGED
+    ),
+)
 
 
 def test_a_listing_of_tiles_is_read() -> None:
@@ -100,7 +106,11 @@ def test_a_listing_with_photos_is_read() -> None:
             image_url="https://www.gov.br/mec/foto/@@images/image/mini",
             published_at=datetime(2026, 9, 8, 3, tzinfo=UTC),
         ),
-        entry("noticias/segunda", "Segunda", published_at=datetime(2026, 9, 7, 3, tzinfo=UTC)),
+        entry(
+            "noticias/segunda",
+            "Segunda",
+            published_at=datetime(2026, 9, 7, 3, tzinfo=UTC),
+        ),
     )
 
 
@@ -140,7 +150,9 @@ def test_a_listing_with_photos_is_read() -> None:
         ),
     ],
 )  # fmt: skip
-def test_each_markup_is_read_by_its_template(body: str, expected: tuple[ListedEntry, ...]) -> None:
+def test_each_markup_is_read_by_its_template(
+    body: str, expected: tuple[ListedEntry, ...]
+) -> None:
     assert listing(body).entries == expected
 
 
@@ -148,7 +160,10 @@ def test_a_date_without_time_is_midnight_in_the_source_zone() -> None:
     dated = tile("a", "Primeira", hour="")
     undated = tile("b", "Segunda", day="", hour="")
     read = listing(dated + undated)
-    assert [item.published_at for item in read.entries] == [datetime(2026, 2, 27, 3, tzinfo=UTC), None]
+    assert [item.published_at for item in read.entries] == [
+        datetime(2026, 2, 27, 3, tzinfo=UTC),
+        None,
+    ]
     assert read.problems == ("1 of 2 entries have no readable date",)
 
 
@@ -160,9 +175,12 @@ def test_an_item_without_a_link_is_skipped_with_a_problem() -> None:
 
 
 def test_a_repeated_article_is_one_entry() -> None:
-    assert [item.url for item in listing(tile("a", "Um") + tile("a?utm_source=x", "Um de novo")).entries] == [
-        f"{SITE}/a"
-    ]
+    assert [
+        item.url
+        for item in listing(
+            tile("a", "Um") + tile("a?utm_source=x", "Um de novo")
+        ).entries
+    ] == [f"{SITE}/a"]
 
 
 def test_the_link_title_is_the_fallback_headline() -> None:
@@ -171,11 +189,18 @@ def test_the_link_title_is_the_fallback_headline() -> None:
 
 
 def test_a_page_in_latin_1_keeps_its_accents() -> None:
-    body = html(tile("a", "Educação")).replace('<meta charset="utf-8">', "").encode("iso-8859-1")
-    assert plone_listing.parse(page_of(body, URL, "iso-8859-1"), SOURCE).entries[0].title == "Educação"
+    body = (
+        html(tile("a", "Educação"))
+        .replace('<meta charset="utf-8">', "")
+        .encode("iso-8859-1")
+    )
+    assert (
+        plone_listing.parse(page_of(body, URL, "iso-8859-1"), SOURCE).entries[0].title
+        == "Educação"
+    )
 
 
-# --- paging ----------------------------------------------------------------------------------------------------------
+# --- paging ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -192,21 +217,30 @@ def test_a_page_in_latin_1_keeps_its_accents() -> None:
         (URL, "", ()),
     ],
 )  # fmt: skip
-def test_the_next_page_is_linked_or_counted(url: str, pager: str, expected: tuple[str, ...]) -> None:
-    assert listing(tile("a", "Um") + tile("b", "Dois") + pager, url).next_urls == expected
+def test_the_next_page_is_linked_or_counted(
+    url: str, pager: str, expected: tuple[str, ...]
+) -> None:
+    assert (
+        listing(tile("a", "Um") + tile("b", "Dois") + pager, url).next_urls == expected
+    )
 
 
 def test_a_page_after_the_last_one_is_empty() -> None:
-    behind = listing("<p class='discreet'>Não existem itens nesta pasta no momento.</p>", f"{URL}?b_start:int=900")
+    behind = listing(
+        "<p class='discreet'>Não existem itens nesta pasta no momento.</p>",
+        f"{URL}?b_start:int=900",
+    )
     assert behind == Listing(entries=(), problems=("no entries",))
 
 
-# --- other documents ----------------------------------------------------------------------------------------------
+# --- other documents ------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("body", "reason"), INSTEAD)
 @pytest.mark.parametrize("url", [URL, f"{URL}?b_start:int=30"])
-def test_any_other_document_is_refused_and_named(body: str | bytes, reason: str, url: str) -> None:
+def test_any_other_document_is_refused_and_named(
+    body: str | bytes, reason: str, url: str
+) -> None:
     with pytest.raises(ListingChangedError) as raised:
         plone_listing.parse(page_of(body, url), SOURCE)
     assert reason in str(raised.value)
@@ -214,7 +248,11 @@ def test_any_other_document_is_refused_and_named(body: str | bytes, reason: str,
 
 def test_a_changed_template_names_the_platform_and_the_templates_tried() -> None:
     with pytest.raises(ListingChangedError) as raised:
-        listing(tile("a", "Um").replace("tileItem", "cartao").replace("tileHeadline", "manchete"))
+        listing(
+            tile("a", "Um")
+            .replace("tileItem", "cartao")
+            .replace("tileHeadline", "manchete")
+        )
     assert str(raised.value) == (
         f'{URL}: no news listing found: looks like Plone, in an unknown form, titled "Notícias"; '
         f"templates tried: {', '.join(template.name for template in TEMPLATES)}"
@@ -233,12 +271,18 @@ def test_an_empty_document_is_an_error(body: str) -> None:
         lambda size: '<article class="tileItem">' * size,
         lambda size: "<div>" * size,
         lambda size: tile("a", "Um") * (size // 10),
-        lambda size: f'<article class="tileItem"><h2 class="tileHeadline"><a href="/a">{"x " * size}</a>',
-        lambda size: '<a href="?b_start:int=' + "9" * size + '">2</a>' + tile("a", "Um"),
+        lambda size: (
+            f'<article class="tileItem"><h2 class="tileHeadline"><a href="/a">{"x " * size}</a>'
+        ),
+        lambda size: (
+            '<a href="?b_start:int=' + "9" * size + '">2</a>' + tile("a", "Um")
+        ),
     ],
     ids=["nested items", "nested boxes", "many items", "long title", "long number"],
 )
-def test_an_attack_on_the_parser_takes_linear_time(attack: Callable[[int], str]) -> None:
+def test_an_attack_on_the_parser_takes_linear_time(
+    attack: Callable[[int], str],
+) -> None:
     def read(document: str) -> None:
         with suppress(SourceError):
             listing(document)
@@ -246,15 +290,23 @@ def test_an_attack_on_the_parser_takes_linear_time(attack: Callable[[int], str])
     assert grows_linearly(read, attack)
 
 
-SAMPLE = html(tile("a", "Um") + PHOTO_LIST + DIV_ITEMS + '<a href="?b_start:int=30">2</a>', attributes=PLONE).encode()
+SAMPLE = html(
+    tile("a", "Um") + PHOTO_LIST + DIV_ITEMS + '<a href="?b_start:int=30">2</a>',
+    attributes=PLONE,
+).encode()
 
 
 @settings(max_examples=60)
 @given(st.binary(max_size=30), st.integers(0, len(SAMPLE)), st.integers(0, 200))
-def test_any_damage_gives_a_listing_or_a_source_error(noise: bytes, at: int, lost: int) -> None:
+def test_any_damage_gives_a_listing_or_a_source_error(
+    noise: bytes, at: int, lost: int
+) -> None:
     page = page_of(SAMPLE[:at] + noise + SAMPLE[at + lost :], URL)
     with suppress(NewsAssetsError):
         read = plone_listing.parse(page, SOURCE)
         assert read == plone_listing.parse(page, SOURCE)
-        assert all(item.url.startswith(("https://", "http://")) and item.title != "" for item in read.entries)
+        assert all(
+            item.url.startswith(("https://", "http://")) and item.title != ""
+            for item in read.entries
+        )
         assert len({item.entry_id for item in read.entries}) == len(read.entries)

@@ -35,7 +35,11 @@ FULL = item(
     modified="2026-03-01T12:05:00+00:00",
     creators=["12345678900"],
     subjects=["Dados", "Dados", "Norma"],
-    image={"content-type": "image/png", "download": f"{API}/2026/norma/@@images/u.png", "scales": {}},
+    image={
+        "content-type": "image/png",
+        "download": f"{API}/2026/norma/@@images/u.png",
+        "scales": {},
+    },
     blocks={
         "1": {"@type": "title"},
         "2": slate(
@@ -45,14 +49,23 @@ FULL = item(
                     {"text": "O prazo é "},
                     {"type": "strong", "children": [{"text": "30 < 31"}]},
                     {"text": ", diz a "},
-                    {"type": "link", "data": {"url": "../lei"}, "children": [{"text": "lei"}]},
+                    {
+                        "type": "link",
+                        "data": {"url": "../lei"},
+                        "children": [{"text": "lei"}],
+                    },
                     {"text": "."},
                 ],
             }
         ),
-        "3": slate({"type": "ul", "children": [{"type": "li", "children": [{"text": "um"}]}]}),
+        "3": slate(
+            {"type": "ul", "children": [{"type": "li", "children": [{"text": "um"}]}]}
+        ),
         "4": {"@type": "listing"},
-        "5": {"@type": "html", "html": "<p onclick='x()'>Fim<script>alert(1)</script></p>"},
+        "5": {
+            "@type": "html",
+            "html": "<p onclick='x()'>Fim<script>alert(1)</script></p>",
+        },
     },
     blocks_layout={"items": ["1", "3", "2", "4", "5", "9"]},
 )
@@ -60,7 +73,11 @@ FULL = item(
 
 def test_a_response_is_read() -> None:
     later = item("depois", effective="2026-02-28T00:00:00Z")
-    assert read(answer_of(FULL, later, next="http://backend:8080/anpd/@search?b_start=25&b_size=25")) == Listing(
+    assert read(
+        answer_of(
+            FULL, later, next="http://backend:8080/anpd/@search?b_start=25&b_size=25"
+        )
+    ) == Listing(
         entries=(
             ListedEntry(
                 entry_id=f"{SITE}/2026/depois",
@@ -97,23 +114,35 @@ def test_the_last_page_has_no_next_url() -> None:
 @pytest.mark.parametrize(
     ("said", "published"),
     [
-        ({"effective": None, "created": "2026-02-20T10:00:00+00:00"}, datetime(2026, 2, 20, 10, tzinfo=UTC)),
+        (
+            {"effective": None, "created": "2026-02-20T10:00:00+00:00"},
+            datetime(2026, 2, 20, 10, tzinfo=UTC),
+        ),
         ({"effective": "1969-12-31T02:00:00+00:00"}, None),
-        ({"effective": "2026-02-27T14:30:00"}, datetime(2026, 2, 27, 17, 30, tzinfo=UTC)),
+        (
+            {"effective": "2026-02-27T14:30:00"},
+            datetime(2026, 2, 27, 17, 30, tzinfo=UTC),
+        ),
         ({"effective": 7}, None),
     ],
 )
-def test_the_creation_date_is_the_fallback(said: dict[str, Any], published: datetime | None) -> None:
+def test_the_creation_date_is_the_fallback(
+    said: dict[str, Any], published: datetime | None
+) -> None:
     assert read(answer_of(item("a", **said))).entries[0].published_at == published
 
 
 def test_unusable_items_are_skipped_with_a_problem() -> None:
     answer = read(answer_of(7, {"title": "sem endereço"}, item("a")))
     assert [entry.title for entry in answer.entries] == ["A"]
-    assert answer.problems == ("1 items are not objects: skipped", "entry 1 has no link: skipped", "no dates")
+    assert answer.problems == (
+        "1 items are not objects: skipped",
+        "entry 1 has no link: skipped",
+        "no dates",
+    )
 
 
-# --- addresses -------------------------------------------------------------------------------------------------------
+# --- addresses ------------------------------------------------------------------------
 
 DEFAULTS = [
     ("portal_type", "News Item"),
@@ -163,7 +192,7 @@ def test_a_past_day_is_bounded_in_the_source_zone() -> None:
     ]
 
 
-# --- other documents -----------------------------------------------------------------------------------------------
+# --- other documents ------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -185,15 +214,25 @@ def test_any_other_document_is_refused_and_named(body: str, reason: str) -> None
     assert reason in str(raised.value)
 
 
-@pytest.mark.parametrize(("body", "reason"), [("", "an empty document"), ('{"items": [', "JSON that cannot be read")])
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [("", "an empty document"), ('{"items": [', "JSON that cannot be read")],
+)
 def test_an_empty_or_truncated_document_is_an_error(body: str, reason: str) -> None:
     with pytest.raises(SourceError, match=reason):
         read(body)
 
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False)
+    | st.text(max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
     max_leaves=8,
 )
 
@@ -205,15 +244,24 @@ def test_any_value_in_any_field_gives_a_listing(key: str, value: Any) -> None:
     answer["batching"] = value
     listing = read(answer)
     assert listing == read(answer)
-    assert all(entry.url.startswith("https://") and entry.title != "" for entry in listing.entries)
+    assert all(
+        entry.url.startswith("https://") and entry.title != ""
+        for entry in listing.entries
+    )
     assert len({entry.entry_id for entry in listing.entries}) == len(listing.entries)
 
 
-SAMPLE = json.dumps(answer_of(FULL, item("a"), next=f"{API}/@search?b_start=25")).encode()
+SAMPLE = json.dumps(
+    answer_of(FULL, item("a"), next=f"{API}/@search?b_start=25")
+).encode()
 
 
 @settings(max_examples=80)
 @given(st.binary(max_size=20), st.integers(0, len(SAMPLE)), st.integers(0, 60))
-def test_any_damage_gives_a_listing_or_a_source_error(noise: bytes, at: int, lost: int) -> None:
+def test_any_damage_gives_a_listing_or_a_source_error(
+    noise: bytes, at: int, lost: int
+) -> None:
     with suppress(NewsAssetsError):
-        plone_search.parse(page_of(SAMPLE[:at] + noise + SAMPLE[at + lost :], FIRST_URL), SOURCE)
+        plone_search.parse(
+            page_of(SAMPLE[:at] + noise + SAMPLE[at + lost :], FIRST_URL), SOURCE
+        )

@@ -4,7 +4,13 @@ from news_assets.sources.sitemap.order import Child, in_order
 
 
 def test_children_without_a_time_stay_in_their_order() -> None:
-    assert in_order([Child("https://e.org/b.xml"), Child("https://e.org/a.xml"), Child("https://e.org/b.xml")]) == (
+    assert in_order(
+        [
+            Child("https://e.org/b.xml"),
+            Child("https://e.org/a.xml"),
+            Child("https://e.org/b.xml"),
+        ]
+    ) == (
         "https://e.org/b.xml",
         "https://e.org/a.xml",
     )
@@ -26,4 +32,7 @@ def test_children_without_a_time_stay_in_their_order() -> None:
 )
 def test_the_name_of_a_child_decides_its_order(later: str, earlier: str) -> None:
     children = [Child(f"https://example.org/{name}") for name in (earlier, later)]
-    assert in_order(children) == (f"https://example.org/{later}", f"https://example.org/{earlier}")
+    assert in_order(children) == (
+        f"https://example.org/{later}",
+        f"https://example.org/{earlier}",
+    )

@@ -1,12 +1,20 @@
-"""Votes, sponsors, persons, bodies and offices of Legistar's Web API, one small answer each.
+"""Votes, sponsors, persons, bodies and offices of Legistar's Web API, one small answer
+each.
 
-Votes and sponsors do not always repeat whose they are: the address of the request says it.
+Votes and sponsors do not always repeat whose they are: the address of the request says
+it.
 """
 
 import re
 from collections.abc import Iterable, Sequence
 
-from news_assets.records.meetings import AgendaItem, ItemVotes, MatterSponsors, MeetingListing, Vote
+from news_assets.records.meetings import (
+    AgendaItem,
+    ItemVotes,
+    MatterSponsors,
+    MeetingListing,
+    Vote,
+)
 from news_assets.records.reading import Page
 from news_assets.records.rosters import Body, Office, Person, Roster
 from news_assets.sources.civic.reading.moments import day_of_text
@@ -18,7 +26,9 @@ _SPONSORS = re.compile(r"/matters/(\d{1,12})/sponsors(?:\?|$)", re.IGNORECASE)
 
 
 def item_paths(item: AgendaItem) -> Iterable[str]:
-    """Yield the paths with an item's votes, once there is an outcome, and with the sponsors of its matter."""
+    """Yield the paths with an item's votes, once there is an outcome, and with the
+    sponsors of its matter.
+    """
     if item.outcome:
         yield f"/eventitems/{item.vendor_id}/votes"
     if item.matter_id:
@@ -28,13 +38,19 @@ def item_paths(item: AgendaItem) -> Iterable[str]:
 def people_of(rows: Sequence[Object], page: Page) -> MeetingListing | None:
     """Return what an answer says about people; None for another answer."""
     if match := _VOTES.search(page.url):
-        return MeetingListing(votes=(ItemVotes(item_id=match[1], votes=votes_of(rows)),))
+        return MeetingListing(
+            votes=(ItemVotes(item_id=match[1], votes=votes_of(rows)),)
+        )
     if match := _SPONSORS.search(page.url):
-        return MeetingListing(sponsors=(MatterSponsors(matter_id=match[1], sponsors=_sponsors(rows)),))
+        return MeetingListing(
+            sponsors=(MatterSponsors(matter_id=match[1], sponsors=_sponsors(rows)),)
+        )
     roster = Roster(
         bodies=tuple(_body(row) for row in rows if text_at(row, "BodyName")),
         persons=tuple(_person(row) for row in rows if text_at(row, "PersonFullName")),
-        offices=tuple(_office(row) for row in rows if text_at(row, "OfficeRecordFullName")),
+        offices=tuple(
+            _office(row) for row in rows if text_at(row, "OfficeRecordFullName")
+        ),
     )
     return MeetingListing(roster=roster) if roster else None
 
@@ -55,7 +71,11 @@ def votes_of(rows: Iterable[Object]) -> tuple[Vote, ...]:
 
 def _sponsors(rows: Iterable[Object]) -> tuple[str, ...]:
     ordered = sorted(rows, key=lambda row: _number(row, "MatterSponsorSequence"))
-    return tuple(dict.fromkeys(name for row in ordered if (name := text_at(row, "MatterSponsorName"))))
+    return tuple(
+        dict.fromkeys(
+            name for row in ordered if (name := text_at(row, "MatterSponsorName"))
+        )
+    )
 
 
 def _number(row: Object, name: str) -> int:

@@ -1,7 +1,9 @@
-"""Municode's JSON: `https://{client}.municodemeetings.com/api/v1/public/meeting/list.json?datefrom=&dateto=`.
+"""Municode's JSON:
+`https://{client}.municodemeetings.com/api/v1/public/meeting/list.json?datefrom=&dateto=`.
 
-`CalendarDate` is local: `[{"FromDate": "YYYY-MM-DD HH:MM:SS", …}]` or `[year, month, day, hour, minute, …]`.
-`Changed`, in seconds since 1970 or as a local time, rises with each change.
+`CalendarDate` is local: `[{"FromDate": "YYYY-MM-DD HH:MM:SS", …}]` or `[year, month,
+day, hour, minute, …]`. `Changed`, in seconds since 1970 or as a local time, rises with
+each change.
 """
 
 from collections.abc import Sequence
@@ -14,18 +16,32 @@ from news_assets.records.reading import Page
 from news_assets.sources.civic.municode.pages import parse as parse_pages
 from news_assets.sources.civic.reading.build import Stated, location_of, meeting_of
 from news_assets.sources.civic.reading.moments import Moment, wall_clock
-from news_assets.sources.civic.reading.pages import Object, changed, is_json, json_of, objects, text_at, unique_links
+from news_assets.sources.civic.reading.pages import (
+    Object,
+    changed,
+    is_json,
+    json_of,
+    objects,
+    text_at,
+    unique_links,
+)
 from news_assets.sources.civic.vendor import Reading
 from news_assets.text.urls import web_url
 
 _EXPECTED = "an answer of Municode Meetings"
 _API = "/api/v1/public/meeting/"
-_LINKS = (("Agenda", "Agenda"), ("Agenda Packet", "Packet"), ("Minutes", "Minutes"), ("Video", "Video"))
+_LINKS = (
+    ("Agenda", "Agenda"),
+    ("Agenda Packet", "Packet"),
+    ("Minutes", "Minutes"),
+    ("Video", "Video"),
+)
 _FORMS = ("LinksURL", "LinkURL", "URL", "LinksHtmlURL")
 
 
 def parse(page: Page, reading: Reading) -> MeetingListing:
-    """Return the meetings of a list, or the one of `details.json`; HTML is read as a published page.
+    """Return the meetings of a list, or the one of `details.json`; HTML is read as a
+    published page.
 
     Raises:
         ListingChangedError: Neither of them.
@@ -39,7 +55,11 @@ def parse(page: Page, reading: Reading) -> MeetingListing:
         raise changed(page, _EXPECTED)
     return MeetingListing(
         meetings=tuple(_meeting(row, page, reading) for row in rows),
-        next_requests=_agenda_pages(document.get("Meeting", document), page) if _is_detail(document) else (),
+        next_requests=(
+            _agenda_pages(document.get("Meeting", document), page)
+            if _is_detail(document)
+            else ()
+        ),
     )
 
 
@@ -98,7 +118,9 @@ def _span(value: Any) -> tuple[Moment | None, Moment | None]:
         return _of_numbers(value), None
     spans = objects(value if isinstance(value, list) else [value])
     if spans:
-        return wall_clock(text_at(spans[0], "FromDate")), wall_clock(text_at(spans[0], "ToDate"))
+        return wall_clock(text_at(spans[0], "FromDate")), wall_clock(
+            text_at(spans[0], "ToDate")
+        )
     return (wall_clock(value) if isinstance(value, str) else None), None
 
 
@@ -106,12 +128,16 @@ def _of_numbers(parts: list[Any]) -> Moment | None:
     numbers = [part for part in parts[:5] if isinstance(part, int)]
     try:
         year, month, day, hour, minute = (*numbers, *[0] * (5 - len(numbers)))
-        return Moment(date(year, month, day), time(hour, minute) if len(numbers) > 3 else None)
+        return Moment(
+            date(year, month, day), time(hour, minute) if len(numbers) > 3 else None
+        )
     except ValueError:
         return None
 
 
-def _link(title: str, row: Object, name: str, page: Page, forms: Sequence[str] = _FORMS) -> Link | None:
+def _link(
+    title: str, row: Object, name: str, page: Page, forms: Sequence[str] = _FORMS
+) -> Link | None:
     stated = next((value for form in forms if (value := row.get(name + form))), None)
     if isinstance(stated, list) and stated:
         stated = stated[0].get("URL") if isinstance(stated[0], dict) else stated[0]
@@ -123,7 +149,7 @@ def _url(text: str, page: Page) -> str | None:
     return web_url(text, page.final_url) if text else None
 
 
-# --- requests --------------------------------------------------------------------------------------------------------
+# --- requests -------------------------------------------------------------------------
 
 
 def upcoming(url: str, today: date) -> tuple[Request, ...]:

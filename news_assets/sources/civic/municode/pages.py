@@ -1,8 +1,10 @@
-"""Municode's pages: PublishPage (`meetings.municode.com/PublishPage?cid=`), a client's site, and an agenda as HTML.
+"""Municode's pages: PublishPage (`meetings.municode.com/PublishPage?cid=`), a client's
+site, and an agenda as HTML.
 
-Three forms: a table whose columns are told by their class (`td.meeting`, `.venue`, `.time`, `.agenda`); the directory
-of a client's Drupal site, with the time in `content` of the date (`td.views-field-title`, `-field-agendas`); and
-`adaHtmlDocument` (`section.agenda-section` with `.agenda-items`).
+Three forms: a table whose columns are told by their class (`td.meeting`, `.venue`,
+`.time`, `.agenda`); the directory of a client's Drupal site, with the time in `content`
+of the date (`td.views-field-title`, `-field-agendas`); and `adaHtmlDocument`
+(`section.agenda-section` with `.agenda-items`).
 """
 
 import re
@@ -12,18 +14,44 @@ from urllib.parse import unquote
 
 from lxml.html import HtmlElement
 
-from news_assets.records.meetings import AgendaItem, Attachment, Link, Meeting, MeetingListing, Request
+from news_assets.records.meetings import (
+    AgendaItem,
+    Attachment,
+    Link,
+    Meeting,
+    MeetingListing,
+    Request,
+)
 from news_assets.records.reading import Page
 from news_assets.sources.civic.reading.agenda import agenda_of, notes_beside
 from news_assets.sources.civic.reading.build import Stated, location_of, meeting_of
-from news_assets.sources.civic.reading.moments import Moment, clock_of_text, day_of_text, moment_of_text, wall_clock
+from news_assets.sources.civic.reading.moments import (
+    Moment,
+    clock_of_text,
+    day_of_text,
+    moment_of_text,
+    wall_clock,
+)
 from news_assets.sources.civic.reading.numbers import number_alone, split_number
-from news_assets.sources.civic.reading.pages import changed, clean, href_of, links_in, parameter, tree_of, words_at
+from news_assets.sources.civic.reading.pages import (
+    changed,
+    clean,
+    href_of,
+    links_in,
+    parameter,
+    tree_of,
+    words_at,
+)
 from news_assets.sources.civic.vendor import Reading
 from news_assets.sources.html.document import base_of, select, words_of
 
 _EXPECTED = "a page of Municode Meetings"
-_COLUMNS = (("agenda", "Agenda"), ("packet", "Packet"), ("minutes", "Minutes"), ("multimedia", "Video"))
+_COLUMNS = (
+    ("agenda", "Agenda"),
+    ("packet", "Packet"),
+    ("minutes", "Minutes"),
+    ("multimedia", "Video"),
+)
 _FIELDS = (
     ("agendas", "Agenda"),
     ("packets", "Agenda Packet"),
@@ -45,32 +73,57 @@ def parse(page: Page, reading: Reading) -> MeetingListing:
     base = base_of(tree, page)
     if sections := select(tree, "section.agenda-section"):
         notes = notes_beside(tree, sections)
-        agenda = agenda_of(_items(sections, base), notes, parameter(page.final_url, "me"))
+        agenda = agenda_of(
+            _items(sections, base), notes, parameter(page.final_url, "me")
+        )
         return MeetingListing(meetings=(agenda,))
     if table := select(tree, "table.mcm, table.div-table"):
-        rows = [row for one in table for row in select(one, "tr") if select(row, "td.meeting")]
-        return MeetingListing(meetings=tuple(_published(row, base, reading) for row in rows))
+        rows = [
+            row
+            for one in table
+            for row in select(one, "tr")
+            if select(row, "td.meeting")
+        ]
+        return MeetingListing(
+            meetings=tuple(_published(row, base, reading) for row in rows)
+        )
     rows = [row for row in select(tree, "tr") if select(row, "td.views-field-title")]
     if not rows and not select(tree, ".view-meetings, .view-empty"):
         raise changed(page, _EXPECTED)
     return MeetingListing(
         meetings=tuple(_listed(row, base, reading) for row in rows),
         next_requests=tuple(
-            Request(url=link.href) for link in links_in(tree, base, ".pager-next a, .pager__item--next a")
+            Request(url=link.href)
+            for link in links_in(tree, base, ".pager-next a, .pager__item--next a")
         ),
     )
 
 
 def _published(row: HtmlElement, base: str, reading: Reading) -> Meeting:
-    """Return the meeting of a row of PublishPage; its date stands in the title or with the hour."""
+    """Return the meeting of a row of PublishPage; its date stands in the title or with
+    the hour.
+    """
     title, when = words_at(row, "td.meeting"), words_at(row, "td.time, td.date")
-    day = day_of_text(words_at(row, "td.date")) or day_of_text(when) or day_of_text(title)
-    links = [link for column, name in _COLUMNS for link in _documents(row, f"td.{column}", name, base)]
+    day = (
+        day_of_text(words_at(row, "td.date")) or day_of_text(when) or day_of_text(title)
+    )
+    links = [
+        link
+        for column, name in _COLUMNS
+        for link in _documents(row, f"td.{column}", name, base)
+    ]
     return meeting_of(
         Stated(
             vendor_id=_id_of(links),
             title=title,
-            start=Moment(day, clock_of_text(words_at(row, "td.time")) or _clock_after_date(when)) if day else None,
+            start=(
+                Moment(
+                    day,
+                    clock_of_text(words_at(row, "td.time")) or _clock_after_date(when),
+                )
+                if day
+                else None
+            ),
             location=location_of(words_at(row, "td.venue")),
             links=links,
         ),
@@ -88,13 +141,22 @@ def _listed(row: HtmlElement, base: str, reading: Reading) -> Meeting:
     dates = select(row, "[content]")
     title = words_at(row, "td.views-field-title")
     stated = dates[0].get("content") if dates else None
-    start = wall_clock(stated) if stated else moment_of_text(words_at(row, "td[class*=calendar-date], td[class*=date]"))
-    links = [link for field, name in _FIELDS for link in _documents(row, f"td.views-field-field-{field}", name, base)]
+    start = (
+        wall_clock(stated)
+        if stated
+        else moment_of_text(words_at(row, "td[class*=calendar-date], td[class*=date]"))
+    )
+    links = [
+        link
+        for field, name in _FIELDS
+        for link in _documents(row, f"td.views-field-field-{field}", name, base)
+    ]
     pages = links_in(row, base, "td.views-field-view-node a, td.views-field-title a")
     url = pages[0].href if pages else None
     return meeting_of(
         Stated(
-            vendor_id=_id_of(links) or (url.rstrip("/").rpartition("/")[2] if url else ""),
+            vendor_id=_id_of(links)
+            or (url.rstrip("/").rpartition("/")[2] if url else ""),
             title=title,
             body=words_at(row, "td[class*=microsite], td[class*=field-group]") or title,
             start=start,
@@ -114,10 +176,17 @@ def _documents(row: HtmlElement, cell: str, title: str, base: str) -> Iterator[L
 
 def _id_of(links: Iterable[Link]) -> str:
     """Return the id of a meeting, which the names of its files hold."""
-    return next((match[1].lower() for link in links if (match := _ID.search(unquote(link.href[:2000])))), "")
+    return next(
+        (
+            match[1].lower()
+            for link in links
+            if (match := _ID.search(unquote(link.href[:2000])))
+        ),
+        "",
+    )
 
 
-# --- the agenda as HTML ----------------------------------------------------------------------------------------------
+# --- the agenda as HTML ---------------------------------------------------------------
 
 
 def _items(sections: Iterable[HtmlElement], base: str) -> Iterator[AgendaItem]:
@@ -138,14 +207,26 @@ def _item(element: HtmlElement, sequence: int, section: str, base: str) -> Agend
     stated, text = words_at(element, "num"), clean(words_of(element))
     number, title = split_number(text)
     if stated:
-        number, title = number_alone(stated) or stated, text.removeprefix(stated).strip()
+        number, title = (
+            number_alone(stated) or stated,
+            text.removeprefix(stated).strip(),
+        )
     following = element.getnext()
-    is_list = following is not None and "agenda_item_attachments" in (following.get("class") or "")
-    lists = [*select(element, ".agenda_item_attachments"), *([following] if is_list and following is not None else [])]
+    is_list = following is not None and "agenda_item_attachments" in (
+        following.get("class") or ""
+    )
+    lists = [
+        *select(element, ".agenda_item_attachments"),
+        *([following] if is_list and following is not None else []),
+    ]
     return AgendaItem(
         sequence=sequence,
         number=number,
         title=title,
         section=section,
-        attachments=tuple(Attachment(name=link.title, url=link.href) for one in lists for link in links_in(one, base)),
+        attachments=tuple(
+            Attachment(name=link.title, url=link.href)
+            for one in lists
+            for link in links_in(one, base)
+        ),
     )

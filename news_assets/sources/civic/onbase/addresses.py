@@ -7,8 +7,12 @@ from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
 from news_assets.records.meetings import Request
 
-_FOLDER = re.compile(r"\A(?P<folder>.{0,500}?/)(?:meetings|documents)(?:/|\Z)", re.IGNORECASE)
-_FILE = re.compile(r"/documents/(?:downloadfile(?:bytes)?|viewdocument)/", re.IGNORECASE)
+_FOLDER = re.compile(
+    r"\A(?P<folder>.{0,500}?/)(?:meetings|documents)(?:/|\Z)", re.IGNORECASE
+)
+_FILE = re.compile(
+    r"/documents/(?:downloadfile(?:bytes)?|viewdocument)/", re.IGNORECASE
+)
 _SCRIPTED: Final = "/DownloadFile/"  # in this spelling only
 _CUSTOM_DATES: Final = "11"  # of the search form's choices
 # Without it, some clients answer with an empty frame.
@@ -29,13 +33,19 @@ def is_file(href: str) -> bool:
 
 
 def lasting(href: str) -> str:
-    """Return the address of a document that leads to the document itself, not to a script."""
+    """Return the address of a document that leads to the document itself, not to a
+    script.
+    """
     return href.replace(_SCRIPTED, "/DownloadFileBytes/")
 
 
 def page_of(folder: str, meeting_id: str, kind: str = "1") -> str:
-    """Return the address of a meeting's page; `kind` is 1 for its agenda, 2 for its minutes."""
-    return f"{folder}Meetings/ViewMeeting?{urlencode({'id': meeting_id, 'doctype': kind})}"
+    """Return the address of a meeting's page; `kind` is 1 for its agenda, 2 for its
+    minutes.
+    """
+    return (
+        f"{folder}Meetings/ViewMeeting?{urlencode({'id': meeting_id, 'doctype': kind})}"
+    )
 
 
 def file_of(folder: str, meeting_id: str, kind: str, name: str) -> str:
@@ -46,12 +56,19 @@ def file_of(folder: str, meeting_id: str, kind: str, name: str) -> str:
 
 def item_page_of(folder: str, meeting_id: str, item_id: str) -> str:
     """Return the address of an item's own page."""
-    query = {"meetingId": meeting_id, "itemId": item_id, "isSection": "false", "type": "agenda"}
+    query = {
+        "meetingId": meeting_id,
+        "itemId": item_id,
+        "isSection": "false",
+        "type": "agenda",
+    }
     return f"{folder}Meetings/ViewMeetingAgendaItem?{urlencode(query)}"
 
 
 def search(url: str, first: date, last: date) -> Request:
-    """Return the search for the meetings of these days, of the kinds that the source's address names."""
+    """Return the search for the meetings of these days, of the kinds that the source's
+    address names.
+    """
     kinds = parse_qs(urlsplit(url).query).get("mtids", [])
     query = {
         "dropid": _CUSTOM_DATES,
@@ -59,16 +76,22 @@ def search(url: str, first: date, last: date) -> Request:
         "dropsv": f"{first:%m/%d/%Y} 00:00:00",
         "dropev": f"{last:%m/%d/%Y} 23:59:59",
     }
-    return Request(url=f"{folder_of(url)}Meetings/Search?{urlencode(query, quote_via=quote)}")
+    return Request(
+        url=f"{folder_of(url)}Meetings/Search?{urlencode(query, quote_via=quote)}"
+    )
 
 
 def outline(url: str, meeting_id: str) -> Request:
     """Return the request for an agenda as Word made it."""
     query = urlencode({"meetingId": meeting_id, "type": "agenda", "doctype": "1"})
-    return Request(url=f"{folder_of(url)}Documents/ViewAgenda?{query}", headers=_AS_SCRIPT)
+    return Request(
+        url=f"{folder_of(url)}Documents/ViewAgenda?{query}", headers=_AS_SCRIPT
+    )
 
 
 def accessible(url: str, meeting_id: str) -> Request:
     """Return the request for an agenda as a page for screen readers."""
     query = urlencode({"meetingId": meeting_id, "type": "agenda"})
-    return Request(url=f"{folder_of(url)}Meetings/ViewMeetingAgenda?{query}", headers=_AS_SCRIPT)
+    return Request(
+        url=f"{folder_of(url)}Meetings/ViewMeetingAgenda?{query}", headers=_AS_SCRIPT
+    )

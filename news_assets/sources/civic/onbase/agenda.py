@@ -1,4 +1,6 @@
-"""Agendas of OnBase Agenda Online, as Word made them or for screen readers, and the pages of their items."""
+"""Agendas of OnBase Agenda Online, as Word made them or for screen readers, and the
+pages of their items.
+"""
 
 import re
 from dataclasses import replace
@@ -8,7 +10,12 @@ from lxml.html import HtmlElement
 
 from news_assets.records.meetings import AgendaItem, Attachment, Meeting
 from news_assets.records.reading import Page
-from news_assets.sources.civic.onbase.addresses import folder_of, is_file, item_page_of, lasting
+from news_assets.sources.civic.onbase.addresses import (
+    folder_of,
+    is_file,
+    item_page_of,
+    lasting,
+)
 from news_assets.sources.civic.reading.agenda import agenda_of, notes_beside
 from news_assets.sources.civic.reading.pages import clean, href_of, parameter, words_at
 from news_assets.sources.civic.reading.word_agenda import (
@@ -28,20 +35,28 @@ _LOADED = re.compile(
 )
 
 
-def agenda_in(tree: HtmlElement, lines: list[Line], page: Page, reading: Reading) -> Meeting:
+def agenda_in(
+    tree: HtmlElement, lines: list[Line], page: Page, reading: Reading
+) -> Meeting:
     """Return the meeting that an agenda with these lines completes."""
     own_id, folder = parameter(page.final_url, "meetingid"), folder_of(page.final_url)
     notes = notes_beside(tree, [line.row for line in lines])
     items = [_with_details(item, own_id, folder) for item in items_of(lines)]
     meeting = agenda_of(items, notes, own_id)
-    return replace(meeting, status="cancelled") if says_off(notes, reading.now) else meeting
+    return (
+        replace(meeting, status="cancelled")
+        if says_off(notes, reading.now)
+        else meeting
+    )
 
 
 def _with_details(item: AgendaItem, meeting_id: str, folder: str) -> AgendaItem:
     """Return an item with the address of its own page; a heading has none."""
     if not item.vendor_id.isdecimal() or not meeting_id:
         return item
-    return replace(item, details_urls=(item_page_of(folder, meeting_id, item.vendor_id),))
+    return replace(
+        item, details_urls=(item_page_of(folder, meeting_id, item.vendor_id),)
+    )
 
 
 def lines_of(tree: HtmlElement) -> list[Line]:
@@ -62,30 +77,51 @@ def _word_lines(tree: HtmlElement) -> list[Line]:
 
 
 def _loaded(anchor: HtmlElement) -> re.Match[str] | None:
-    return _LOADED.search(f"{anchor.get('href') or ''} {anchor.get('onclick') or ''}"[:1000])
+    return _LOADED.search(
+        f"{anchor.get('href') or ''} {anchor.get('onclick') or ''}"[:1000]
+    )
 
 
 def _line(row: HtmlElement, match: re.Match[str]) -> Line:
     is_heading = (match["section"] or "").lower() == "true"
     own_id = f"S{match['id']}" if is_heading else match["id"]
     number, texts = texts_of_row(row)
-    return Line(row=row, own_id=own_id, number=number, texts=texts, is_heading=is_heading)
+    return Line(
+        row=row, own_id=own_id, number=number, texts=texts, is_heading=is_heading
+    )
 
 
 def _accessible_lines(tree: HtmlElement) -> list[Line]:
-    """Return the lines of the page for screen readers: `.accessible-section`, `.accessible-item`."""
+    """Return the lines of the page for screen readers: `.accessible-section`,
+    `.accessible-item`.
+    """
     lines: list[Line] = []
     for element in select(tree, ".accessible-section, .accessible-item"):
         if "accessible-item" not in (element.get("class") or ""):
             heading = next((child for child in element if child.tag in _HEADERS), None)
             if heading is not None and (text := clean(words_of(heading))):
-                lines.append(Line(row=heading, own_id="", number="", texts=(text,), is_heading=True))
+                lines.append(
+                    Line(
+                        row=heading,
+                        own_id="",
+                        number="",
+                        texts=(text,),
+                        is_heading=True,
+                    )
+                )
             continue
         anchor = next(element.iter("a"), element)
         number, title = split_number(words_at(element, "a") or clean(words_of(element)))
         match = _loaded(anchor)
         if title:
-            lines.append(Line(row=element, own_id=match["id"] if match else "", number=number, texts=(title,)))
+            lines.append(
+                Line(
+                    row=element,
+                    own_id=match["id"] if match else "",
+                    number=number,
+                    texts=(title,),
+                )
+            )
     return lines if any(not line.is_heading for line in lines) else []
 
 
@@ -97,8 +133,19 @@ def item_in(tree: HtmlElement, base: str, page: Page) -> Meeting:
         href = href_of(anchor, base)
         is_own = href is not None and parameter(href, "itemid") in ("", own_id)
         if href is not None and is_own and is_file(href):
-            files.setdefault(href, Attachment(name=clean(words_of(anchor)) or "Document", url=lasting(href)))
+            files.setdefault(
+                href,
+                Attachment(
+                    name=clean(words_of(anchor)) or "Document", url=lasting(href)
+                ),
+            )
     item = AgendaItem(
-        sequence=0, title="", vendor_id=own_id, attachments=tuple(files.values()), details_urls=(page.url,)
+        sequence=0,
+        title="",
+        vendor_id=own_id,
+        attachments=tuple(files.values()),
+        details_urls=(page.url,),
     )
-    return Meeting(vendor_id=parameter(page.final_url, "meetingid"), items=(item,), is_partial=True)
+    return Meeting(
+        vendor_id=parameter(page.final_url, "meetingid"), items=(item,), is_partial=True
+    )

@@ -1,12 +1,14 @@
-"""OnBase Agenda Online (Hyland), on hosts of cities: `https://{host}/OnBaseAgendaOnline/`.
+"""OnBase Agenda Online (Hyland), on hosts of cities:
+`https://{host}/OnBaseAgendaOnline/`.
 
-`Meetings/Search` lists the meetings of a span of days, as JSON within the page or as rows of a
-table. The hour is local; its offset is not read, as the table shows the same clock. `mtids` in a
-source's address, ids of kinds of meetings, narrows the search. `Documents/ViewAgenda` is the
-agenda as Word made it, whose lines call `loadAgendaItem(id, isSection)`; clients without it have
-`Meetings/ViewMeetingAgenda`, a page for screen readers. Documents of an item are on its own page.
-Their addresses `DownloadFile` lead to a script, which continues at `DownloadFileBytes`; older
-clients spell it `Downloadfile` and answer with the file.
+`Meetings/Search` lists the meetings of a span of days, as JSON within the page or as
+rows of a table. The hour is local; its offset is not read, as the table shows the same
+clock. `mtids` in a source's address, ids of kinds of meetings, narrows the search.
+`Documents/ViewAgenda` is the agenda as Word made it, whose lines call
+`loadAgendaItem(id, isSection)`; clients without it have `Meetings/ViewMeetingAgenda`, a
+page for screen readers. Documents of an item are on its own page. Their addresses
+`DownloadFile` lead to a script, which continues at `DownloadFileBytes`; older clients
+spell it `Downloadfile` and answer with the file.
 """
 
 import itertools
@@ -34,7 +36,11 @@ from news_assets.sources.civic.onbase.addresses import (
 )
 from news_assets.sources.civic.onbase.agenda import agenda_in, item_in, lines_of
 from news_assets.sources.civic.reading.build import Stated, location_of, meeting_of
-from news_assets.sources.civic.reading.moments import day_of_text, moment_of_text, wall_clock
+from news_assets.sources.civic.reading.moments import (
+    day_of_text,
+    moment_of_text,
+    wall_clock,
+)
 from news_assets.sources.civic.reading.pages import (
     Object,
     changed,
@@ -54,7 +60,10 @@ _RESULTS: Final = "new SearchResults("
 _LIST_MARK: Final = b"meetings-list"
 _ITEM_PAGE = re.compile(r"/viewmeetingagendaitem\Z", re.IGNORECASE)
 _OUTLINE_PAGE = re.compile(r"/documents/viewagenda\Z", re.IGNORECASE)
-_OF_MEETING = re.compile(r"/meetings/viewmeeting\?|/documents/(?:downloadfile(?:bytes)?|viewdocument)/", re.IGNORECASE)
+_OF_MEETING = re.compile(
+    r"/meetings/viewmeeting\?|/documents/(?:downloadfile(?:bytes)?|viewdocument)/",
+    re.IGNORECASE,
+)
 _DESCRIBED = re.compile(
     r"(?:View|Download)\s(?P<what>.{1,60}?)\sfor\s(?P<name>.{0,300}?)\son\s(?P<when>\d{1,2}/\d.{0,40})\Z"
 )
@@ -64,11 +73,14 @@ _DATE = re.compile(
     re.IGNORECASE,
 )
 _MAX_LINKS: Final = 20  # of a meeting, in which its name is looked for
-_BLOCKS_AROUND: Final = 3  # of a link outside a table: its own cell, its row, and what holds both
+_BLOCKS_AROUND: Final = (
+    3  # of a link outside a table: its own cell, its row, and what holds both
+)
 
 
 def parse(page: Page, reading: Reading) -> MeetingListing:
-    """Return the meetings of a listing, the items of an agenda, or the documents of one item.
+    """Return the meetings of a listing, the items of an agenda, or the documents of one
+    item.
 
     Raises:
         ListingChangedError: None of them.
@@ -81,21 +93,29 @@ def parse(page: Page, reading: Reading) -> MeetingListing:
     if lines := lines_of(tree):
         return MeetingListing(meetings=(agenda_in(tree, lines, page, reading),))
     if _OUTLINE_PAGE.search(path):
-        return MeetingListing(next_requests=(accessible(page.final_url, parameter(page.final_url, "meetingid")),))
+        return MeetingListing(
+            next_requests=(
+                accessible(page.final_url, parameter(page.final_url, "meetingid")),
+            )
+        )
     return MeetingListing(meetings=tuple(_meetings(tree, base, page, reading)))
 
 
-# --- the listing -----------------------------------------------------------------------------------------------------
+# --- the listing ----------------------------------------------------------------------
 
 
-def _meetings(tree: HtmlElement, base: str, page: Page, reading: Reading) -> Iterator[Meeting]:
+def _meetings(
+    tree: HtmlElement, base: str, page: Page, reading: Reading
+) -> Iterator[Meeting]:
     stated, linked = _search_results(page), _anchors_by_meeting(tree, base)
     if stated is None and not linked and _LIST_MARK not in page.body:
         raise changed(page, _EXPECTED)
     folder, table = folder_of(page.final_url), _Table()
     for row in stated or []:
         own_id = text_at(row, "ID")
-        links = unique_links((*_stated_links(row, own_id, folder), *_links(linked.get(own_id, ()), base)))
+        links = unique_links(
+            (*_stated_links(row, own_id, folder), *_links(linked.get(own_id, ()), base))
+        )
         yield _meeting(
             own_id,
             text_at(row, "Name"),
@@ -153,12 +173,18 @@ def _search_results(page: Page) -> list[Object] | None:
 
 
 def _stated_links(row: Object, own_id: str, folder: str) -> Iterator[Link]:
-    """Yield the links to agenda and minutes: to the files, or to the page of one whose file has no name."""
+    """Yield the links to agenda and minutes: to the files, or to the page of one whose
+    file has no name.
+    """
     for title, kind in (("Agenda", "1"), ("Minutes", "2")):
         if row.get(f"Is{title}Available") is not True:
             continue
         name = text_at(row, f"{title}UniqueName")
-        href = file_of(folder, own_id, kind, name) if name else page_of(folder, own_id, kind)
+        href = (
+            file_of(folder, own_id, kind, name)
+            if name
+            else page_of(folder, own_id, kind)
+        )
         yield Link(title=title, href=href)
 
 
@@ -167,14 +193,22 @@ def _anchors_by_meeting(tree: HtmlElement, base: str) -> dict[str, list[HtmlElem
     found: dict[str, list[HtmlElement]] = defaultdict(list)
     for anchor in tree.iter("a"):
         href = href_of(anchor, base)
-        if href is not None and _OF_MEETING.search(href[:2000]) and (own_id := parameter(href, "id", "meetingid")):
+        if (
+            href is not None
+            and _OF_MEETING.search(href[:2000])
+            and (own_id := parameter(href, "id", "meetingid"))
+        ):
             found[own_id].append(anchor)
     return found
 
 
 def _links(anchors: Iterable[HtmlElement], base: str) -> Iterator[Link]:
     """Yield the files, then the pages of documents that have no file here."""
-    named = [Link(title=_title_of(anchor), href=lasting(href)) for anchor in anchors if (href := href_of(anchor, base))]
+    named = [
+        Link(title=_title_of(anchor), href=lasting(href))
+        for anchor in anchors
+        if (href := href_of(anchor, base))
+    ]
     files = [link for link in named if is_file(link.href)]
     titles = {link.title for link in files}
     yield from files
@@ -188,14 +222,18 @@ def _title_of(anchor: HtmlElement) -> str:
 
 
 class _Table:
-    """The texts of rows and blocks of a listing, each read once, as many links may stand in one."""
+    """The texts of rows and blocks of a listing, each read once, as many links may
+    stand in one.
+    """
 
     def __init__(self) -> None:
         self._rows: dict[HtmlElement, tuple[str, str, str]] = {}
         self._blocks: dict[HtmlElement, str] = {}
 
     def texts_of(self, anchors: Sequence[HtmlElement]) -> tuple[str, str, str]:
-        """Return name, kind and time of a meeting, from its row, else from what its links say."""
+        """Return name, kind and time of a meeting, from its row, else from what its
+        links say.
+        """
         for anchor in anchors[:_MAX_LINKS]:
             row = next(anchor.iterancestors("tr"), None)
             if row is not None and (texts := self._row(row))[2]:
@@ -211,8 +249,12 @@ class _Table:
         return self._rows[row]
 
     def _name_beside(self, anchor: HtmlElement, described: str) -> str:
-        """Return the text beside a link that its description begins with: the name without the kind."""
-        for block in itertools.islice(anchor.iterancestors("div", "li"), _BLOCKS_AROUND):
+        """Return the text beside a link that its description begins with: the name
+        without the kind.
+        """
+        for block in itertools.islice(
+            anchor.iterancestors("div", "li"), _BLOCKS_AROUND
+        ):
             for part in itertools.islice(block, _BLOCKS_AROUND):
                 text = self._block(part)
                 if text and described.startswith(text):
@@ -222,13 +264,17 @@ class _Table:
     def _block(self, part: HtmlElement) -> str:
         """Return the text of a block without links; empty for another."""
         if part not in self._blocks:
-            self._blocks[part] = clean(words_of(part)) if part.find(".//a") is None else ""
+            self._blocks[part] = (
+                clean(words_of(part)) if part.find(".//a") is None else ""
+            )
         return self._blocks[part]
 
 
 def _row_texts(row: HtmlElement) -> tuple[str, str, str]:
     cells = row.findall("td")
-    named: Mapping[str, str] = {cell.get("data-sortable-type") or "": clean(words_of(cell)) for cell in cells}
+    named: Mapping[str, str] = {
+        cell.get("data-sortable-type") or "": clean(words_of(cell)) for cell in cells
+    }
     if "mtgTime" in named:
         return named.get("mtgName", ""), named.get("mtgType", ""), named["mtgTime"]
     texts = [clean(words_of(cell)) for cell in cells]
@@ -237,7 +283,7 @@ def _row_texts(row: HtmlElement) -> tuple[str, str, str]:
     return (others[0] if others else "", others[1] if len(others) > 2 else "", when)
 
 
-# --- requests --------------------------------------------------------------------------------------------------------
+# --- requests -------------------------------------------------------------------------
 
 
 def upcoming(url: str, today: date) -> tuple[Request, ...]:

@@ -1,4 +1,6 @@
-"""Makes meetings from what a vendor states: times placed in the zone, the status, and the roles of links."""
+"""Makes meetings from what a vendor states: times placed in the zone, the status, and
+the roles of links.
+"""
 
 import re
 from collections.abc import Sequence
@@ -11,9 +13,11 @@ from news_assets.sources.civic.reading.participation import participation_of
 from news_assets.sources.civic.reading.status import status_of
 from news_assets.sources.civic.vendor import Reading
 
-# A text has the name before the address where a street number follows a separator: "Town Hall - 12 Oak St".
+# A text has the name before the address where a street number follows a separator:
+# "Town Hall - 12 Oak St".
 _NAME_AND_ADDRESS = re.compile(
-    r"(?P<name>[^\n]{1,200}?)\s{0,3}(?:\n|,|;|\s[-–—]{1,2}\s)\s{0,3}(?P<address>\d{1,6}\s?\S.*)", re.DOTALL
+    r"(?P<name>[^\n]{1,200}?)\s{0,3}(?:\n|,|;|\s[-–—]{1,2}\s)\s{0,3}(?P<address>\d{1,6}\s?\S.*)",
+    re.DOTALL,
 )
 _STREET = re.compile(r"\b\d{1,6}\s{1,3}(?:[NSEW]\.?\s)?[A-Z0-9][\w'’.-]{0,30}")
 _ROOM = re.compile(r"\b(?:room|suite|floor|rm|ste|fl)\.?\s{1,3}#?\d", re.IGNORECASE)
@@ -34,8 +38,8 @@ _ROLE_PATTERNS = {
 class Stated:
     """What a vendor states of one meeting, as it stands there.
 
-    `status_words` are its own status and the like; `is_final` whether that says that the meeting is certain.
-    `is_all_day`: the vendor itself says that it has no hour.
+    `status_words` are its own status and the like; `is_final` whether that says that
+    the meeting is certain. `is_all_day`: the vendor itself says that it has no hour.
     """
 
     vendor_id: str
@@ -56,15 +60,26 @@ class Stated:
 
 
 def meeting_of(stated: Stated, reading: Reading) -> Meeting:
-    """Return the meeting. A meeting of which only the day is known has passed when its day is over."""
+    """Return the meeting. A meeting of which only the day is known has passed when its
+    day is over.
+    """
     start, links = stated.start, tuple(stated.links)
     starts_at = start.placed(reading.timezone) if start else None
-    ends_at = stated.end.placed(reading.timezone) if stated.end and stated.end.clock and start and start.clock else None
+    ends_at = (
+        stated.end.placed(reading.timezone)
+        if stated.end and stated.end.clock and start and start.clock
+        else None
+    )
     if ends_at and starts_at and ends_at <= starts_at:
         ends_at = None
     all_day = start is not None and start.clock is None
     over = starts_at + timedelta(days=1) if starts_at and all_day else ends_at
-    names = [stated.title, stated.body, *stated.status_words, *(link.title for link in links)]
+    names = [
+        stated.title,
+        stated.body,
+        *stated.status_words,
+        *(link.title for link in links),
+    ]
     return Meeting(
         vendor_id=stated.vendor_id,
         agenda_id=stated.agenda_id,
@@ -73,7 +88,9 @@ def meeting_of(stated: Stated, reading: Reading) -> Meeting:
         starts_at=starts_at,
         ends_at=ends_at,
         all_day=all_day,
-        status=status_of(names, stated.comment, starts_at, over, reading.now, stated.is_final),
+        status=status_of(
+            names, stated.comment, starts_at, over, reading.now, stated.is_final
+        ),
         location=stated.location,
         url=stated.url,
         agenda_url=_first(links, "agenda"),
@@ -92,23 +109,37 @@ def meeting_of(stated: Stated, reading: Reading) -> Meeting:
 def _first(links: Sequence[Link], role: str) -> str | None:
     """Return the first link with a role, by its title."""
     wanted, unwanted = _ROLE_PATTERNS[role]
-    fitting = (link.href for link in links if wanted.search(link.title) and not unwanted.search(link.title))
+    fitting = (
+        link.href
+        for link in links
+        if wanted.search(link.title) and not unwanted.search(link.title)
+    )
     return next(fitting, None)
 
 
 def role_of(link: Link) -> str:
-    """Return what a link is by its title: agenda, packet, minutes or video; else the title."""
+    """Return what a link is by its title: agenda, packet, minutes or video; else the
+    title.
+    """
     found = (role for role in _ROLES if _first((link,), role))
     return next(found, link.title.lower())
 
 
 def location_of(text: str) -> Location:
-    """Return name and address of a place written as one text; a text that cannot be told apart is one of the two."""
-    words = "\n".join(" ".join(part.split()) for part in text[:1000].split("\n") if part.strip()).strip(" ,;")
+    """Return name and address of a place written as one text; a text that cannot be
+    told apart is one of the two.
+    """
+    words = "\n".join(
+        " ".join(part.split()) for part in text[:1000].split("\n") if part.strip()
+    ).strip(" ,;")
     match = _NAME_AND_ADDRESS.fullmatch(words)
     if match:
-        return Location(name=_one_line(match["name"]), address=_one_line(match["address"]))
-    if _STREET.search(_ROOM.sub("", words)) and re.search(r"\b[A-Z]{2}\.?,?\s{1,3}\d{5}\b", words):
+        return Location(
+            name=_one_line(match["name"]), address=_one_line(match["address"])
+        )
+    if _STREET.search(_ROOM.sub("", words)) and re.search(
+        r"\b[A-Z]{2}\.?,?\s{1,3}\d{5}\b", words
+    ):
         return Location(address=_one_line(words))
     name, _, rest = words.partition("\n")
     return Location(name=_one_line(name), address=_one_line(rest))

@@ -1,8 +1,9 @@
 """What the minutes of a meeting say was decided on each item of its agenda.
 
-An item is found by its file number, or by a line that begins with its number and has words of its title. What follows,
-up to the next item, is searched for decisions: lines such as "RESULT: ADOPTED [4 TO 1]" and "AYES: Ruiz, Chen", and
-sentences such as "Motion by Chen, seconded by Ruiz, carried 5-0". Work is linear in the text.
+An item is found by its file number, or by a line that begins with its number and has
+words of its title. What follows, up to the next item, is searched for decisions: lines
+such as "RESULT: ADOPTED [4 TO 1]" and "AYES: Ruiz, Chen", and sentences such as "Motion
+by Chen, seconded by Ruiz, carried 5-0". Work is linear in the text.
 """
 
 import re
@@ -17,15 +18,20 @@ MAX_CHARS: Final = 1_000_000  # of minutes
 MAX_DECISION_CHARS: Final = 600
 _MAX_LINE_CHARS = 600
 _TITLE_LINES = 4  # titles are broken over some lines
-_MIN_TITLE_WORDS = 0.5  # share of the title's words that the lines after its number have
+_MIN_TITLE_WORDS = (
+    0.5  # share of the title's words that the lines after its number have
+)
 _TITLE_WORDS = 12
 
 _LABELLED = re.compile(
-    r"\W{0,4}(?:result|action(?: taken)?|motion|mover|moved by|seconder|second(?:ed)?(?: by)?|vote|ayes?|noes|nays?"
+    r"\W{0,4}(?:result|action(?: taken)?|motion|mover|moved by|seconder|second(?:ed)?(?:"
+    r" by)?|vote|ayes?|noes|nays?"
     r"|abstain(?:ed)?|abstentions?|absent|recused|disposition)\b[^\w\n]{0,3}[:|]",
     re.IGNORECASE,
 )
-_MOTION = re.compile(r"\b(?:motion|moved|seconded|vote|voted|roll call)\b", re.IGNORECASE)
+_MOTION = re.compile(
+    r"\b(?:motion|moved|seconded|vote|voted|roll call)\b", re.IGNORECASE
+)
 _DECIDED = re.compile(
     r"\b(?:carried|passed|failed|approved|adopted|denied|defeated|rejected|tabled|continued|postponed|withdrawn"
     r"|referred|unanimous(?:ly)?|enacted|received and filed)\b",
@@ -33,7 +39,8 @@ _DECIDED = re.compile(
 )
 _SENTENCE_END = re.compile(r"(?<=[.;!])\s{1,3}(?=[A-Z(])")
 _NUMBER = re.compile(
-    r"[\s#*|>-]{0,8}(?:item\s{1,2})?(?P<number>[A-Za-z0-9][A-Za-z0-9.()-]{0,11}?)[.):]{0,2}\s", re.IGNORECASE
+    r"[\s#*|>-]{0,8}(?:item\s{1,2})?(?P<number>[A-Za-z0-9][A-Za-z0-9.()-]{0,11}?)[.):]{0,2}\s",
+    re.IGNORECASE,
 )
 
 
@@ -55,7 +62,9 @@ class _Start(NamedTuple):
 
 
 def decisions_of(text: str, items: Sequence[ItemName]) -> dict[str, str]:
-    """Return what the minutes say was decided, by item_id; items without a decision are left out."""
+    """Return what the minutes say was decided, by item_id; items without a decision are
+    left out.
+    """
     lines = [line[:_MAX_LINE_CHARS] for line in text[:MAX_CHARS].splitlines()]
     starts = [*_starts(lines, items), _Start(len(lines), "")]
     found: dict[str, str] = {}
@@ -66,7 +75,9 @@ def decisions_of(text: str, items: Sequence[ItemName]) -> dict[str, str]:
 
 
 def _starts(lines: Sequence[str], items: Sequence[ItemName]) -> Iterator[_Start]:
-    """Yield where items begin, in the order of the lines: each at most once, at the first line that fits it."""
+    """Yield where items begin, in the order of the lines: each at most once, at the
+    first line that fits it.
+    """
     by_number = {_plain_number(item.number): item for item in items if item.number}
     by_file = {_key(item.matter_file): item for item in items if item.matter_file}
     longest = max(map(len, by_file), default=0)
@@ -79,8 +90,12 @@ def _starts(lines: Sequence[str], items: Sequence[ItemName]) -> Iterator[_Start]
 
 
 def _by_file(line: str, by_file: dict[str, ItemName], longest: int) -> ItemName | None:
-    """Return the item whose file number is in a line: one to four words of it, without spaces and signs."""
-    words = normal_words(line) if longest and any(char.isdigit() for char in line) else []
+    """Return the item whose file number is in a line: one to four words of it, without
+    spaces and signs.
+    """
+    words = (
+        normal_words(line) if longest and any(char.isdigit() for char in line) else []
+    )
     for first in range(len(words)):
         key = ""
         for word in words[first : first + 4]:
@@ -92,7 +107,9 @@ def _by_file(line: str, by_file: dict[str, ItemName], longest: int) -> ItemName 
     return None
 
 
-def _by_number(lines: Sequence[str], at: int, by_number: dict[str, ItemName]) -> ItemName | None:
+def _by_number(
+    lines: Sequence[str], at: int, by_number: dict[str, ItemName]
+) -> ItemName | None:
     """Return the item with the number that a line begins with, if its title follows."""
     match = _NUMBER.match(lines[at] + " ")
     item = by_number.get(_plain_number(match["number"])) if match else None
@@ -100,7 +117,11 @@ def _by_number(lines: Sequence[str], at: int, by_number: dict[str, ItemName]) ->
         return None
     title = set(normal_words(item.title)[:_TITLE_WORDS])
     following = set(normal_words(" ".join(lines[at : at + _TITLE_LINES])))
-    return item if len(title & following) >= _MIN_TITLE_WORDS * max(1, len(title)) else None
+    return (
+        item
+        if len(title & following) >= _MIN_TITLE_WORDS * max(1, len(title))
+        else None
+    )
 
 
 def _plain_number(number: str) -> str:
@@ -118,6 +139,10 @@ def _decision(lines: Sequence[str]) -> str:
         if _LABELLED.match(line):
             found.append(" ".join(line.replace("|", " ").replace("*", "").split()))
             continue
-        found += [part for part in _SENTENCE_END.split(line) if _MOTION.search(part) and _DECIDED.search(part)]
+        found += [
+            part
+            for part in _SENTENCE_END.split(line)
+            if _MOTION.search(part) and _DECIDED.search(part)
+        ]
     joined = " ".join(" ".join(part.split()) for part in dict.fromkeys(found))
     return joined[:MAX_DECISION_CHARS].rstrip()

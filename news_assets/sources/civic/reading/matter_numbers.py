@@ -1,4 +1,6 @@
-"""Public numbers of matters in what vendors write: "ORD-2026-101: An Ordinance to …", "File ID: RES 2026-7"; pure."""
+"""Public numbers of matters in what vendors write: "ORD-2026-101: An Ordinance to …",
+"File ID: RES 2026-7"; pure.
+"""
 
 import re
 from dataclasses import replace
@@ -6,7 +8,8 @@ from typing import Final
 
 from news_assets.records.meetings import AgendaItem, Meeting
 
-# What numbers begin with, and the kind of matter that it stands for; None where it tells none.
+# What numbers begin with, and the kind of matter that it stands for; None where it
+# tells none.
 _KINDS: Final[dict[str, str | None]] = {
     "agr": "Agreement",
     "ann": "Annexation",
@@ -54,14 +57,23 @@ _KINDS: Final[dict[str, str | None]] = {
     "zma": "Zoning Map Amendment",
     "zta": "Zoning Text Amendment",
 }
-_SHORT: Final = {"ordinance": "ord", "resolution": "res", "reso": "res", "motion": "mot"}
-_NO_KINDS: Final = frozenset(("fy", "sr", "us", "hwy", "rt", "cr", "covid"))  # years and roads
+_SHORT: Final = {
+    "ordinance": "ord",
+    "resolution": "res",
+    "reso": "res",
+    "motion": "mot",
+}
+_NO_KINDS: Final = frozenset(
+    ("fy", "sr", "us", "hwy", "rt", "cr", "covid")
+)  # years and roads
 _YEARLY = r"\d{2,4}-(?:[A-Z]{1,3}-)?\d{1,6}(?:-\d{1,4})?[A-Z]?"
 _NUMBER = (
     r"(?:(?P<kind>[A-Za-z]{1,12})\.?[\s#-]{0,3}(?:[Nn]o\.?\s{0,2}|[Nn]umber\s)?#?)?"
     rf"(?P<number>{_YEARLY}|\d{{4,7}})\b"
 )
-_AT_START = re.compile(rf"\A\W{{0,3}}(?P<file>{_NUMBER})\]?(?P<mark>\s{{0,2}}[:.)–-])?\s{{1,3}}(?=\S)")
+_AT_START = re.compile(
+    rf"\A\W{{0,3}}(?P<file>{_NUMBER})\]?(?P<mark>\s{{0,2}}[:.)–-])?\s{{1,3}}(?=\S)"
+)
 _ALONE = re.compile(rf"\A\W{{0,2}}(?P<file>{_NUMBER})\W{{0,2}}\Z")
 _STATED = re.compile(
     r"\b(?:file|item|legislation|record|matter)\s{0,2}(?P<named>id|no\.?|number|#)?\s{0,2}[:#]?"
@@ -69,8 +81,12 @@ _STATED = re.compile(
     re.IGNORECASE,
 )
 _YEAR = re.compile(r"(?:19|20)\d\d")
-_UNMISTAKABLE = re.compile(r"(?:20)?\d\d-(?!(?:19|20)\d\d\Z)\d{4,6}")  # no years, no houses
-_BARE_DIGITS = 3  # behind the year of a number without letters: "2026-27" is a budget's year
+_UNMISTAKABLE = re.compile(
+    r"(?:20)?\d\d-(?!(?:19|20)\d\d\Z)\d{4,6}"
+)  # no years, no houses
+_BARE_DIGITS = (
+    3  # behind the year of a number without letters: "2026-27" is a budget's year
+)
 _LONG_DIGITS = 5  # of a number without a year that stands without a mark: "CB 120999"
 _CANONICAL = re.compile(rf"\A{_NUMBER}\Z")
 _KIND_IN_TITLE = re.compile(
@@ -83,7 +99,9 @@ _KIND_IN_TITLE = re.compile(
 
 
 def with_matter_numbers(meeting: Meeting) -> Meeting:
-    """Return a meeting whose items have the number of their matter apart from the title."""
+    """Return a meeting whose items have the number of their matter apart from the
+    title.
+    """
     return replace(meeting, items=tuple(map(_numbered, meeting.items)))
 
 
@@ -94,14 +112,22 @@ def _numbered(item: AgendaItem) -> AgendaItem:
     stated = item.matter_file
     if stated and canonical_file(stated) != canonical_file(match["file"]):
         return _typed(item)
-    return _typed(replace(item, title=item.title[match.end() :], matter_file=stated or match["file"]))
+    return _typed(
+        replace(
+            item, title=item.title[match.end() :], matter_file=stated or match["file"]
+        )
+    )
 
 
 def _typed(item: AgendaItem) -> AgendaItem:
-    """Return an item whose kind of matter is known by its number or title, unless it is stated."""
+    """Return an item whose kind of matter is known by its number or title, unless it is
+    stated.
+    """
     if item.matter_type:
         return item
-    return replace(item, matter_type=kind_of(item.matter_file) or _kind_in_title(item.title))
+    return replace(
+        item, matter_type=kind_of(item.matter_file) or _kind_in_title(item.title)
+    )
 
 
 def _kind_in_title(title: str) -> str | None:
@@ -110,21 +136,27 @@ def _kind_in_title(title: str) -> str | None:
 
 
 def _is_number(match: re.Match[str], *, has_mark: bool) -> bool:
-    """Whether digits are those of a matter: by the letters before them, or by their form."""
+    """Whether digits are those of a matter: by the letters before them, or by their
+    form.
+    """
     kind, number = match["kind"], match["number"]
     if not kind:
         is_long = len(number.rpartition("-")[2]) >= _BARE_DIGITS and "-" in number
         return (has_mark and is_long) or _UNMISTAKABLE.fullmatch(number) is not None
     is_known = kind.lower() in _KINDS
     if "-" not in number:  # a sum, a house or a year may look so
-        is_plain = not _YEAR.fullmatch(number) and (has_mark or len(number) >= _LONG_DIGITS)
+        is_plain = not _YEAR.fullmatch(number) and (
+            has_mark or len(number) >= _LONG_DIGITS
+        )
         return is_known and is_plain
     is_short = kind.isupper() and len(kind) <= 6 and (has_mark or len(kind) > 1)
     return is_known or (is_short and kind.lower() not in _NO_KINDS)
 
 
 def file_in(text: str) -> str | None:
-    """Return the number that a text states as that of its matter, or consists of; None without one."""
+    """Return the number that a text states as that of its matter, or consists of; None
+    without one.
+    """
     words = " ".join(text[:2000].split())
     match = _STATED.search(words)
     if match and match["kind"]:
@@ -138,13 +170,17 @@ def file_in(text: str) -> str | None:
 
 
 def kind_of(file: str | None) -> str | None:
-    """Return the kind of matter that the letters of a number stand for; None if they stand for none."""
+    """Return the kind of matter that the letters of a number stand for; None if they
+    stand for none.
+    """
     match = _CANONICAL.match(" ".join((file or "").split()))
     return _KINDS.get((match["kind"] or "").lower()) if match else None
 
 
 def canonical_file(file: str) -> str:
-    """Return a public number in one form: "Ord. No. 2026-101" and "ORD-2026-101" are `ORD 2026-101`."""
+    """Return a public number in one form: "Ord. No. 2026-101" and "ORD-2026-101" are
+    `ORD 2026-101`.
+    """
     words = " ".join(file.split())
     match = _CANONICAL.match(words)
     if match is None or not match["kind"]:

@@ -13,7 +13,9 @@ from news_assets.sources.civic.reading.pages import unique_links
 
 
 def merged(meetings: Iterable[Meeting]) -> tuple[Meeting, ...]:
-    """Return each meeting once; the later answer counts, and partial ones complete the listed one."""
+    """Return each meeting once; the later answer counts, and partial ones complete the
+    listed one.
+    """
     return tuple(merged_by_key(meetings).values())
 
 
@@ -27,8 +29,12 @@ def merged_by_key(meetings: Iterable[Meeting]) -> dict[str, Meeting]:
             continue
         key = listed_key(meeting)
         known = found.get(key)
-        found[key] = replace(meeting, items=meeting.items or known.items) if known else meeting
-    by_agenda = {meeting.agenda_id: key for key, meeting in found.items() if meeting.agenda_id}
+        found[key] = (
+            replace(meeting, items=meeting.items or known.items) if known else meeting
+        )
+    by_agenda = {
+        meeting.agenda_id: key for key, meeting in found.items() if meeting.agenda_id
+    }
     for meeting in partial:
         key = by_agenda.get(meeting.agenda_id, meeting.vendor_id)
         if not key:  # the page of an item, without its meeting
@@ -38,7 +44,9 @@ def merged_by_key(meetings: Iterable[Meeting]) -> dict[str, Meeting]:
 
 
 def completed(listed: Meeting, page: Meeting) -> Meeting:
-    """Return a listed meeting with what its own page adds: items, notes, and what the listing leaves out."""
+    """Return a listed meeting with what its own page adds: items, notes, and what the
+    listing leaves out.
+    """
     timed = _timed(listed, page)
     return replace(
         listed,
@@ -59,7 +67,9 @@ def completed(listed: Meeting, page: Meeting) -> Meeting:
         links=unique_links((*listed.links, *page.links)),
         comment=listed.comment or page.comment,
         agenda_notes=page.agenda_notes or listed.agenda_notes,
-        participation=tuple(dict.fromkeys((*listed.participation, *page.participation))),
+        participation=tuple(
+            dict.fromkeys((*listed.participation, *page.participation))
+        ),
     )
 
 
@@ -67,8 +77,12 @@ def _timed(listed: Meeting, page: Meeting) -> Meeting:
     """Return which of them states the hour, for the day of the listing."""
     if listed.starts_at is None:
         return page if page.starts_at else listed
-    if listed.all_day and (clock := clock_in_notes(page.agenda_notes, listed.starts_at.date())):
-        starts_at = datetime.combine(listed.starts_at.date(), clock, listed.starts_at.tzinfo)
+    if listed.all_day and (
+        clock := clock_in_notes(page.agenda_notes, listed.starts_at.date())
+    ):
+        starts_at = datetime.combine(
+            listed.starts_at.date(), clock, listed.starts_at.tzinfo
+        )
         return replace(listed, starts_at=starts_at, all_day=False)
     if not listed.all_day or page.starts_at is None or page.all_day:
         return listed
@@ -82,14 +96,18 @@ def _is_news(listed: Meeting, page: Meeting) -> bool:
     return listed.status == "tentative" and page.status == "confirmed"
 
 
-def _completed_items(listed: Sequence[AgendaItem], found: Sequence[AgendaItem]) -> tuple[AgendaItem, ...]:
+def _completed_items(
+    listed: Sequence[AgendaItem], found: Sequence[AgendaItem]
+) -> tuple[AgendaItem, ...]:
     """Return the items of an agenda, each completed by its own pages."""
     pages: dict[str, list[AgendaItem]] = defaultdict(list)
     for item in found:
         if not item.sequence:
             pages[item.vendor_id].append(item)
     items = [item for item in found if item.sequence] or listed
-    return tuple(reduce(_completed_item, pages.get(item.vendor_id, ()), item) for item in items)
+    return tuple(
+        reduce(_completed_item, pages.get(item.vendor_id, ()), item) for item in items
+    )
 
 
 def _completed_item(item: AgendaItem, page: AgendaItem) -> AgendaItem:
@@ -102,5 +120,7 @@ def _completed_item(item: AgendaItem, page: AgendaItem) -> AgendaItem:
         votes=item.votes or page.votes,
         attachments=tuple(dict.fromkeys((*item.attachments, *page.attachments))),
         outcome=item.outcome.completed(page.outcome),
-        details_urls=tuple(url for url in item.details_urls if url not in page.details_urls),
+        details_urls=tuple(
+            url for url in item.details_urls if url not in page.details_urls
+        ),
     )

@@ -1,4 +1,6 @@
-"""HTML and JSON answers of vendors: trees, cells, links and values, with errors that name the page."""
+"""HTML and JSON answers of vendors: trees, cells, links and values, with errors that
+name the page.
+"""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -20,13 +22,17 @@ from news_assets.text.outside_json import loads
 from news_assets.text.urls import web_url
 
 MAX_ELEMENTS = 200_000  # an archive page of 2,000 meetings has some 40,000
-_IN_SCRIPT = re.compile(r"""['"]([^'"\s]{1,500}\.(?:aspx|ashx|php)\?[^'"\s]{1,500})['"]""", re.IGNORECASE)
+_IN_SCRIPT = re.compile(
+    r"""['"]([^'"\s]{1,500}\.(?:aspx|ashx|php)\?[^'"\s]{1,500})['"]""", re.IGNORECASE
+)
 
 Object = Mapping[str, Any]
 
 
 def tree_of(page: Page, expected: str) -> HtmlElement:
-    """Return the page's tree. Raises SourceError for an empty page, ListingChangedError for one that is not HTML."""
+    """Return the page's tree. Raises SourceError for an empty page, ListingChangedError
+    for one that is not HTML.
+    """
     if not page.body.strip():
         raise SourceError(f"{page.url}: an empty document")
     tree = html_tree(page, MAX_ELEMENTS)
@@ -36,7 +42,9 @@ def tree_of(page: Page, expected: str) -> HtmlElement:
 
 
 def xml_of(page: Page) -> etree._Element:
-    """Return the root of an XML document. Raises SourceError if nothing of it can be read."""
+    """Return the root of an XML document. Raises SourceError if nothing of it can be
+    read.
+    """
     body, _, _ = sound_xml(page)
     root = etree.fromstring(body, recovering_parser())
     if root is None:
@@ -50,7 +58,9 @@ def changed(page: Page, expected: str) -> ListingChangedError:
 
 
 def json_of(page: Page, expected: str) -> Any:
-    """Return a JSON document. Raises SourceError if it is empty or broken, ListingChangedError for another form."""
+    """Return a JSON document. Raises SourceError if it is empty or broken,
+    ListingChangedError for another form.
+    """
     if not page.body.strip():
         raise SourceError(f"{page.url}: an empty document")
     try:
@@ -60,7 +70,9 @@ def json_of(page: Page, expected: str) -> Any:
     except ValueError as error:  # also UnicodeDecodeError
         if not is_json(page):
             raise changed(page, expected) from error
-        raise SourceError(f"{page.url}: JSON that cannot be read: {str(error)[:120]}") from error
+        raise SourceError(
+            f"{page.url}: JSON that cannot be read: {str(error)[:120]}"
+        ) from error
 
 
 def is_json(page: Page) -> bool:
@@ -70,11 +82,17 @@ def is_json(page: Page) -> bool:
 
 def objects(value: Any) -> list[Object]:
     """Return the objects of a list; none for anything else."""
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+    return (
+        [one for one in value if isinstance(one, dict)]
+        if isinstance(value, list)
+        else []
+    )
 
 
 def text_at(owner: Object, *names: str) -> str:
-    """Return the first value of these names as a clean line: a text or number; empty if there is none."""
+    """Return the first value of these names as a clean line: a text or number; empty if
+    there is none.
+    """
     for name in names:
         value = owner.get(name)
         if isinstance(value, str) and (text := line(plain_text(value), "title")):
@@ -96,9 +114,13 @@ def clean(text: str) -> str:
 
 
 def href_of(anchor: HtmlElement, base: str) -> str | None:
-    """Return where a link leads, also if a script opens it; None for one that leads nowhere."""
+    """Return where a link leads, also if a script opens it; None for one that leads
+    nowhere.
+    """
     href = (anchor.get("href") or "").strip()
-    is_script = not href or href.startswith("#") or href.lower().startswith("javascript:")
+    is_script = (
+        not href or href.startswith("#") or href.lower().startswith("javascript:")
+    )
     if is_script:
         match = _IN_SCRIPT.search(((anchor.get("onclick") or "") + " " + href)[:4000])
         href = match[1] if match else ""
@@ -106,7 +128,9 @@ def href_of(anchor: HtmlElement, base: str) -> str | None:
 
 
 def links_in(element: HtmlElement, base: str, css: str = "a") -> tuple[Link, ...]:
-    """Return the links below an element with their texts; without a text, the image's description or the title."""
+    """Return the links below an element with their texts; without a text, the image's
+    description or the title.
+    """
     found: dict[tuple[str, str], Link] = {}
     for anchor in select(element, css):
         href = href_of(anchor, base)
@@ -117,14 +141,23 @@ def links_in(element: HtmlElement, base: str, css: str = "a") -> tuple[Link, ...
 
 
 def _described(anchor: HtmlElement) -> str:
-    stated = (anchor.get("aria-label"), anchor.get("title"), *(image.get("alt") for image in anchor.iter("img")))
+    stated = (
+        anchor.get("aria-label"),
+        anchor.get("title"),
+        *(image.get("alt") for image in anchor.iter("img")),
+    )
     return next((text for value in stated if value and (text := clean(value))), "")
 
 
 def parameter(url: str | None, *names: str) -> str:
-    """Return the first of these parameters in an address, in any case; empty if there is none."""
+    """Return the first of these parameters in an address, in any case; empty if there
+    is none.
+    """
     try:
-        pairs = {name.lower(): value for name, value in parse_qsl(urlsplit(url or "").query, max_num_fields=100)}
+        pairs = {
+            name.lower(): value
+            for name, value in parse_qsl(urlsplit(url or "").query, max_num_fields=100)
+        }
     except ValueError:
         return ""
     return next((pairs[name] for name in names if pairs.get(name)), "")

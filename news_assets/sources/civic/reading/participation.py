@@ -1,7 +1,8 @@
-"""What a text says about taking part in a meeting: addresses, numbers, links, ids, deadlines, each with its span.
+"""What a text says about taking part in a meeting: addresses, numbers, links, ids,
+deadlines, each with its span.
 
-Only what is written is given; nothing is concluded from what is missing. Patterns are bounded, so that the work is
-linear in the text.
+Only what is written is given; nothing is concluded from what is missing. Patterns are
+bounded, so that the work is linear in the text.
 """
 
 import re
@@ -24,10 +25,30 @@ _LINK = re.compile(
     re.IGNORECASE,
 )
 _MEETING_HOSTS: Final = (
-    *("zoom.us", "zoomgov.com", "teams.microsoft.com", "teams.live.com", "webex.com", "meet.google.com"),
-    *("gotomeeting.com", "gotomeet.me", "meet.goto.com", "bluejeans.com", "gotowebinar.com"),
+    *(
+        "zoom.us",
+        "zoomgov.com",
+        "teams.microsoft.com",
+        "teams.live.com",
+        "webex.com",
+        "meet.google.com",
+    ),
+    *(
+        "gotomeeting.com",
+        "gotomeet.me",
+        "meet.goto.com",
+        "bluejeans.com",
+        "gotowebinar.com",
+    ),
 )
-_STREAM_HOSTS: Final = ("youtube.com", "youtu.be", "facebook.com", "vimeo.com", "swagit.com", "granicus.com")
+_STREAM_HOSTS: Final = (
+    "youtube.com",
+    "youtu.be",
+    "facebook.com",
+    "vimeo.com",
+    "swagit.com",
+    "granicus.com",
+)
 _SEPARATOR = r"\s{0,2}(?:is|no\.|#|:|-)?\s{0,2}(?:is|#|:)?\s{0,2}"
 _MEETING_ID = re.compile(
     rf"\b(?:meeting|webinar|conference|event|access)\s(?:id|number|code)\b{_SEPARATOR}(?P<value>\d(?:[\s-]?\d){{7,13}})(?!\d)",
@@ -37,7 +58,10 @@ _PASSCODE = re.compile(
     rf"\b(?:passcode|password|pass\scode|pin)\b{_SEPARATOR}(?P<value>\d{{2,4}}(?:\s\d{{2,4}}){{1,2}}(?!\d)|[\w!@#$%&*+-]{{3,20}})",
     re.IGNORECASE,
 )
-_HYBRID = re.compile(r"\bhybrid\b(?=.{0,40}\b(?:meeting|format|session|in[- ]person|virtual|zoom)\b)", re.IGNORECASE)
+_HYBRID = re.compile(
+    r"\bhybrid\b(?=.{0,40}\b(?:meeting|format|session|in[- ]person|virtual|zoom)\b)",
+    re.IGNORECASE,
+)
 _REMOTE = (
     r"(?:virtual(?:ly)?|remote(?:ly)?|online|(?:via|by|on|through|using)\s(?:microsoft\s|google\s)?"
     r"(?:zoom|teams|webex|meet\b|(?:tele)?phone|teleconference|video\s?conference))"
@@ -62,7 +86,9 @@ _DEADLINE = re.compile(
     rf"(?P<value>\b(?:no\slater\sthan|not\slater\sthan|by|before|until|prior\sto|deadline)\s(?:is\s|of\s)?{_WHEN}[^.\n;]{{0,60}})",
     re.IGNORECASE,
 )
-_CONTACT = re.compile(r",?\s{1,2}(?:at|to|via|by)\s\S{1,64}@.{0,60}\Z")  # where to, behind a deadline
+_CONTACT = re.compile(
+    r",?\s{1,2}(?:at|to|via|by)\s\S{1,64}@.{0,60}\Z"
+)  # where to, behind a deadline
 _INSTRUCTION = re.compile(
     r"\bto\s(?:provide|submit|make|give|offer)\s[^.\n]{0,40}\bcomments?\b[^\n]{0,200}?(?:[.!?](?=\s|$)|\n|$)",
     re.IGNORECASE,
@@ -71,10 +97,30 @@ _INSTRUCTION = re.compile(
 _PURPOSES = (
     ("fax", re.compile(r"\bfax\b", re.IGNORECASE)),
     ("tty", re.compile(r"\b(?:tty|tdd)\b", re.IGNORECASE)),
-    ("accommodation", re.compile(r"\b(?:accommodation|accessib|disabilit|ADA\b|interpret|translat)", re.IGNORECASE)),
-    ("comment", re.compile(r"\b(?:comments?|testimony|speak|correspondence|input)\b", re.IGNORECASE)),
-    ("dial_in", re.compile(r"\b(?:dial|call(?:ing)?[- ]in|by\s(?:tele)?phone|listen|join)\b", re.IGNORECASE)),
-    ("information", re.compile(r"\b(?:information|questions?|contact|assistance)\b", re.IGNORECASE)),
+    (
+        "accommodation",
+        re.compile(
+            r"\b(?:accommodation|accessib|disabilit|ADA\b|interpret|translat)",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        "comment",
+        re.compile(
+            r"\b(?:comments?|testimony|speak|correspondence|input)\b", re.IGNORECASE
+        ),
+    ),
+    (
+        "dial_in",
+        re.compile(
+            r"\b(?:dial|call(?:ing)?[- ]in|by\s(?:tele)?phone|listen|join)\b",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        "information",
+        re.compile(r"\b(?:information|questions?|contact|assistance)\b", re.IGNORECASE),
+    ),
 )
 
 
@@ -88,20 +134,36 @@ def participation_of(text: str) -> tuple[ParticipationFact, ...]:
 def _emails(text: str) -> Iterator[ParticipationFact]:
     for match in _EMAIL.finditer(text):
         value = match[0].rstrip(".-")
-        yield _fact("email", value, match.start(), match.start() + len(value), _purpose(text, match))
+        yield _fact(
+            "email",
+            value,
+            match.start(),
+            match.start() + len(value),
+            _purpose(text, match),
+        )
 
 
 def _phones(text: str) -> Iterator[ParticipationFact]:
     for match in _PHONE.finditer(text):
         digits = "".join(filter(str.isdigit, match[0]))
-        yield _fact("phone", f"+1{digits[-10:]}", match.start(), match.end(), _purpose(text, match) or "")
+        yield _fact(
+            "phone",
+            f"+1{digits[-10:]}",
+            match.start(),
+            match.end(),
+            _purpose(text, match) or "",
+        )
 
 
 def _links(text: str) -> Iterator[ParticipationFact]:
     for match in _LINK.finditer(text):
         host = match["host"].lower()
         kind: ParticipationKind | None = (
-            "meeting_link" if _is_at(host, _MEETING_HOSTS) else "stream_link" if _is_at(host, _STREAM_HOSTS) else None
+            "meeting_link"
+            if _is_at(host, _MEETING_HOSTS)
+            else "stream_link"
+            if _is_at(host, _STREAM_HOSTS)
+            else None
         )
         written = match[0].rstrip(".,;:!?*")
         if kind and (match["path"] or kind == "stream_link"):
@@ -120,11 +182,18 @@ def _meeting_ids(text: str) -> Iterator[ParticipationFact]:
 
 
 def _passcodes(text: str) -> Iterator[ParticipationFact]:
-    """Yield passcodes; a word without a digit or sign is none: "the password is required"."""
+    """Yield passcodes; a word without a digit or sign is none: "the password is
+    required".
+    """
     for match in _PASSCODE.finditer(text):
         value = match["value"].rstrip("-")
         if not value.isalpha():
-            yield _fact("passcode", value, match.start("value"), match.start("value") + len(value))
+            yield _fact(
+                "passcode",
+                value,
+                match.start("value"),
+                match.start("value") + len(value),
+            )
 
 
 def _formats(text: str) -> Iterator[ParticipationFact]:
@@ -161,16 +230,28 @@ _READERS: Final[tuple[Callable[[str], Iterator[ParticipationFact]], ...]] = (
 )
 
 
-def _fact(kind: ParticipationKind, value: str, start: int, end: int, purpose: str = "") -> ParticipationFact:
-    return ParticipationFact(kind=kind, value=value, start=start, end=end, purpose=purpose)
+def _fact(
+    kind: ParticipationKind, value: str, start: int, end: int, purpose: str = ""
+) -> ParticipationFact:
+    return ParticipationFact(
+        kind=kind, value=value, start=start, end=end, purpose=purpose
+    )
 
 
 def _purpose(text: str, match: re.Match[str]) -> str:
-    """Return what the words before an address in its sentence say it is for; else the words behind it."""
-    before = re.split(r"[.!?]\s|\n\n", text[max(match.start() - _BEFORE, 0) : match.start()])[-1]
+    """Return what the words before an address in its sentence say it is for; else the
+    words behind it.
+    """
+    before = re.split(
+        r"[.!?]\s|\n\n", text[max(match.start() - _BEFORE, 0) : match.start()]
+    )[-1]
     after = re.split(r"[.!?;,]\s|\n|$", text[match.end() : match.end() + _AFTER])[0]
     for words in (before, after):
-        found = [(one.start(), name) for name, pattern in _PURPOSES for one in pattern.finditer(words)]
+        found = [
+            (one.start(), name)
+            for name, pattern in _PURPOSES
+            for one in pattern.finditer(words)
+        ]
         if found:
             return max(found)[1]
     return ""

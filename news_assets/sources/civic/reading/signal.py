@@ -9,19 +9,24 @@ from news_assets.records.meetings import Link, Meeting, MeetingListing
 
 UNDATED = ""  # the key of meetings without a day
 
-# They change without a change of the meeting: time passes, and recordings are published and moved.
+# They change without a change of the meeting: time passes, and recordings are published
+# and moved.
 _BY_ITSELF = ("passed", "confirmed", "tentative")
 _RECORDING = ("video", "audio", "media", "webcast")
 
 
 def fingerprints(listing: MeetingListing) -> dict[str, str]:
-    """Return a hash of what is listed for each local day (ISO 8601), whatever its order."""
+    """Return a hash of what is listed for each local day (ISO 8601), whatever its
+    order.
+    """
     by_day: dict[str, list[str]] = defaultdict(list)
     for meeting in listing.meetings:
         day = meeting.starts_at.date().isoformat() if meeting.starts_at else UNDATED
         by_day[day].append(repr(lasting(meeting)))
     return {
-        day: hashlib.sha256("\n".join(sorted(rows)).encode("utf-8", "replace")).hexdigest()
+        day: hashlib.sha256(
+            "\n".join(sorted(rows)).encode("utf-8", "replace")
+        ).hexdigest()
         for day, rows in by_day.items()
     }
 
@@ -42,10 +47,16 @@ def _is_recording(link: Link) -> bool:
 
 def fingerprint(meeting: Meeting) -> str:
     """Return the SHA-256 of one meeting as it is listed, without its items."""
-    return hashlib.sha256(repr(replace(lasting(meeting), items=())).encode("utf-8", "replace")).hexdigest()
+    return hashlib.sha256(
+        repr(replace(lasting(meeting), items=())).encode("utf-8", "replace")
+    ).hexdigest()
 
 
-def changed_days(known: Mapping[str, str], found: Mapping[str, str], *, lists_changes_only: bool) -> frozenset[str]:
-    """Return the days whose meetings changed; of an answer that lists changes only, the missing days did not."""
+def changed_days(
+    known: Mapping[str, str], found: Mapping[str, str], *, lists_changes_only: bool
+) -> frozenset[str]:
+    """Return the days whose meetings changed; of an answer that lists changes only, the
+    missing days did not.
+    """
     days = found.keys() if lists_changes_only else known.keys() | found.keys()
     return frozenset(day for day in days if known.get(day) != found.get(day))

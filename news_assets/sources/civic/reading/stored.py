@@ -1,8 +1,16 @@
-"""Makes a listed meeting of a stored one, whose items are requested without a new listing."""
+"""Makes a listed meeting of a stored one, whose items are requested without a new
+listing.
+"""
 
 import json
 
-from news_assets.records.meetings import Link, Location, Meeting, MeetingStatus, StoredMeeting
+from news_assets.records.meetings import (
+    Link,
+    Location,
+    Meeting,
+    MeetingStatus,
+    StoredMeeting,
+)
 from news_assets.sources.civic.reading.participation import participation_of
 from news_assets.text.zones import zone_info
 
@@ -14,7 +22,9 @@ _STATUSES: dict[str, MeetingStatus] = {
 
 
 def listed_again(row: StoredMeeting, timezone: str) -> Meeting:
-    """Return a stored meeting as its source last listed it, with what its own pages added."""
+    """Return a stored meeting as its source last listed it, with what its own pages
+    added.
+    """
     zone = zone_info(timezone)
     return Meeting(
         vendor_id=row.vendor_id,

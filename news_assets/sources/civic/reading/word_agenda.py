@@ -1,6 +1,8 @@
-"""Agendas that Word made for a vendor: lines are rows of tables, and anchors tell items from headings.
+"""Agendas that Word made for a vendor: lines are rows of tables, and anchors tell items
+from headings.
 
-What the anchors look like is the vendor's; here is how a row is read, and which lines are items.
+What the anchors look like is the vendor's; here is how a row is read, and which lines
+are items.
 """
 
 import re
@@ -18,16 +20,24 @@ from news_assets.sources.civic.reading.pages import clean
 from news_assets.sources.civic.reading.status import status_of
 from news_assets.sources.html.document import words_of
 
-_NUMBER = re.compile(r"\(?(?:\d{1,3}|[A-Za-z]|[IVXivx]{1,5})(?:[.-](?:\d{1,3}|[A-Za-z]{1,2})){0,4}\s?[.):]{0,2}")
-_LEADING = re.compile(r"(?P<number>\(?(?:\d{1,3}(?:\.\d{1,3}){0,3}[A-Z]?\d{0,2}|[A-Z]|[IVX]{1,5})[.):]{1,2})\s")
-_AROUND_FILE: Final = 12  # characters of a line that is a number alone: "File No. VAC-26-09"
+_NUMBER = re.compile(
+    r"\(?(?:\d{1,3}|[A-Za-z]|[IVXivx]{1,5})(?:[.-](?:\d{1,3}|[A-Za-z]{1,2})){0,4}\s?[.):]{0,2}"
+)
+_LEADING = re.compile(
+    r"(?P<number>\(?(?:\d{1,3}(?:\.\d{1,3}){0,3}[A-Z]?\d{0,2}|[A-Z]|[IVX]{1,5})[.):]{1,2})\s"
+)
+_AROUND_FILE: Final = (
+    12  # characters of a line that is a number alone: "File No. VAC-26-09"
+)
 _HEAD_LINES: Final = 40  # where an agenda says that its meeting is cancelled
 _MAX_HEAD_CHARS: Final = 80
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """One line of an agenda: its row, the vendor's id, the number, and its paragraphs, the title first."""
+    """One line of an agenda: its row, the vendor's id, the number, and its paragraphs,
+    the title first.
+    """
 
     row: HtmlElement
     own_id: str
@@ -50,7 +60,9 @@ class Lines:
         self._files.append({})
 
     def add_file(self, file: Attachment | None) -> None:
-        """Add a document to the last line; one before any line is of the whole meeting, and left out."""
+        """Add a document to the last line; one before any line is of the whole meeting,
+        and left out.
+        """
         if file is not None and self._files:
             self._files[-1][file] = None
 
@@ -65,8 +77,12 @@ def is_leaf(row: HtmlElement) -> bool:
     return row.find(".//tr") is None
 
 
-def texts_of_row(row: HtmlElement, without: Sequence[HtmlElement] = ()) -> tuple[str, tuple[str, ...]]:
-    """Return a row's number and the lines of its text, but for what stands in some elements."""
+def texts_of_row(
+    row: HtmlElement, without: Sequence[HtmlElement] = ()
+) -> tuple[str, tuple[str, ...]]:
+    """Return a row's number and the lines of its text, but for what stands in some
+    elements.
+    """
     filled = [cell for cell in row.findall("td") if clean(words_of(cell))]
     number = ""
     if len(filled) > 1 and _NUMBER.fullmatch(text := clean(words_of(filled[0]))):
@@ -82,11 +98,17 @@ def texts_of_row(row: HtmlElement, without: Sequence[HtmlElement] = ()) -> tuple
 def split_number(title: str) -> tuple[str, str]:
     """Return the number that a title begins with, and the rest of it."""
     match = _LEADING.match(title)
-    return (match["number"].strip("(). :"), title[match.end() :].strip()) if match else ("", title)
+    return (
+        (match["number"].strip("(). :"), title[match.end() :].strip())
+        if match
+        else ("", title)
+    )
 
 
 def items_of(lines: Sequence[Line]) -> list[AgendaItem]:
-    """Return the items; a numbered heading with nothing below is one, the others are sections."""
+    """Return the items; a numbered heading with nothing below is one, the others are
+    sections.
+    """
     items: list[AgendaItem] = []
     section = ""
     following = [*lines[1:], None]
@@ -101,16 +123,24 @@ def items_of(lines: Sequence[Line]) -> list[AgendaItem]:
 
 
 def _stands_alone(heading: Line, after: Line | None) -> bool:
-    """Whether no line is below a numbered heading, by its number or because items follow."""
+    """Whether no line is below a numbered heading, by its number or because items
+    follow.
+    """
     if not heading.number:
         return False
-    return after is None or (after.is_heading and not after.number.startswith(f"{heading.number}."))
+    return after is None or (
+        after.is_heading and not after.number.startswith(f"{heading.number}.")
+    )
 
 
 def _item(line: Line, sequence: int, section: str) -> AgendaItem:
     title = line.texts[0]
     file = file_in(title)
-    if file is not None and len(line.texts) > 1 and len(title) <= len(file) + _AROUND_FILE:
+    if (
+        file is not None
+        and len(line.texts) > 1
+        and len(title) <= len(file) + _AROUND_FILE
+    ):
         title = line.texts[1]
     elif file is None and line.attachments:
         file = file_in(line.attachments[0].name)
@@ -127,5 +157,9 @@ def _item(line: Line, sequence: int, section: str) -> AgendaItem:
 
 def says_off(notes: str, now: datetime) -> bool:
     """Whether the head of an agenda says that its meeting does not take place."""
-    head = [line for line in notes.splitlines()[:_HEAD_LINES] if len(line) <= _MAX_HEAD_CHARS]
+    head = [
+        line
+        for line in notes.splitlines()[:_HEAD_LINES]
+        if len(line) <= _MAX_HEAD_CHARS
+    ]
     return status_of(head, "", None, None, now, is_final=False) == "cancelled"
