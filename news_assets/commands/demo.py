@@ -19,7 +19,7 @@ from rich.text import Text
 from news_assets.commands.lake import open_lake, show_counts
 from news_assets.commands.search import query as search
 from news_assets.demo.site import HOST, PORT, SampleSite
-from news_assets.desks.loader import load_desks, path_of
+from news_assets.desks.desk_files import load_desks, path_of
 from news_assets.errors import NewsAssetsError
 from news_assets.folders import private_folder
 from news_assets.pipeline.stages import stage_names
@@ -28,7 +28,7 @@ from news_assets.records.derived import EnrichedArticle
 from news_assets.records.desks import Desk
 from news_assets.search import Filters
 from news_assets.settings import Settings, child_environment
-from news_assets.sources.kinds import ALL_KINDS
+from news_assets.sources.source_kinds import ALL_KINDS
 from news_assets.store.queries.overview import stage_counts
 from news_assets.terminal import Terminal
 
@@ -132,7 +132,7 @@ class _Runs:
         self._log = private_folder(Settings.read().home) / "demo.log"
         with self._log.open("w") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "news_assets.demo.runs"],
+                [sys.executable, "-m", "news_assets.demo.graph_runs"],
                 env=child_environment(**_ENVIRONMENT, NEWS_DESKS=desk),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,

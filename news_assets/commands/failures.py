@@ -13,7 +13,7 @@ from rich.text import Text
 from news_assets.clients.factory import open_ports
 from news_assets.commands.jsonlines import write_line
 from news_assets.commands.lake import check_names, open_lake
-from news_assets.desks.loader import load_desks
+from news_assets.desks.desk_files import load_desks
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline import stages
 from news_assets.pipeline.stage_state.failures import make_due
@@ -23,7 +23,7 @@ from news_assets.records.derived import Failure
 from news_assets.records.polling import FeedEntry
 from news_assets.records.reading import AgencyDays
 from news_assets.settings import Settings
-from news_assets.sources.kinds import ALL_KINDS
+from news_assets.sources.source_kinds import ALL_KINDS
 from news_assets.store.lake import Lake
 from news_assets.store.queries.spending import spent
 from news_assets.terminal import Terminal

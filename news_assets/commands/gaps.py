@@ -10,11 +10,11 @@ from rich.text import Text
 from news_assets.clients.search.backends import lazy_index
 from news_assets.commands.jsonlines import write_line
 from news_assets.commands.lake import check_names, open_lake
-from news_assets.desks.loader import load_desks
+from news_assets.desks.desk_files import load_desks
 from news_assets.pipeline.freshness.row_checks import Findings
 from news_assets.records.desks import Desk
 from news_assets.settings import Settings
-from news_assets.sources.kinds import ALL_KINDS
+from news_assets.sources.source_kinds import ALL_KINDS
 from news_assets.store.queries.freshness import desk_gaps, freshness_checks
 from news_assets.terminal import Terminal
 

@@ -13,12 +13,12 @@ from rich.table import Table
 
 from news_assets.commands.jsonlines import write_line
 from news_assets.commands.options import Form
-from news_assets.desks.loader import load_desks
+from news_assets.desks.desk_files import load_desks
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.civic.pace import FUTURE_DAYS
 from news_assets.records.desks import Desk
 from news_assets.settings import Settings
-from news_assets.sources.kinds import ALL_KINDS
+from news_assets.sources.source_kinds import ALL_KINDS
 from news_assets.store.address import Address
 from news_assets.store.lake import Lake
 from news_assets.store.queries.overview import count_columns, stage_counts

@@ -18,7 +18,7 @@ from rich.table import Table
 from news_assets.clients.sandbox.process_sandbox import ProcessSandbox
 from news_assets.commands.jsonlines import write_line
 from news_assets.commands.lake import check_names, open_lake
-from news_assets.desks.loader import load_desks
+from news_assets.desks.desk_files import load_desks
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.batches import store_apart
 from news_assets.pipeline.replay.archive import archive_groups, replay_articles
@@ -30,7 +30,7 @@ from news_assets.ports.reading import Sandbox
 from news_assets.records.articles import RawArticle
 from news_assets.records.desks import Desk
 from news_assets.settings import Settings
-from news_assets.sources.kinds import ALL_KINDS
+from news_assets.sources.source_kinds import ALL_KINDS
 from news_assets.store.lake import Lake
 from news_assets.terminal import Terminal
 

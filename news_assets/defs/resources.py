@@ -46,7 +46,7 @@ from news_assets.store.queries.spending import spent
 
 _READING_MODULES = (
     "news_assets.pipeline.articles.reading",
-    "news_assets.sources.kinds",
+    "news_assets.sources.source_kinds",
     "py3langid.langid",
     "trafilatura",
 )

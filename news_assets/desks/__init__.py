@@ -1,6 +1,6 @@
 """Desk files: the YAML files that declare agencies and their sources.
 
-    desk file -> yaml_nodes (nodes with line numbers) -> spec (pydantic rules) -> loader
+    desk file -> yaml_nodes (nodes with line numbers) -> desk_spec (pydantic rules) -> desk_files
     -> Desk
     OPML, CSV or addresses -> opml, site_list -> ImportRows -> import_plan -> Additions
     -> yaml_edit -> desk file

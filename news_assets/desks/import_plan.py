@@ -12,9 +12,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from news_assets.desks.desk_files import explain
+from news_assets.desks.desk_spec import AGENCY_KEY, SourceSpec
 from news_assets.desks.import_rows import ImportRow, Refusal, same_source_key
-from news_assets.desks.loader import explain
-from news_assets.desks.spec import AGENCY_KEY, SourceSpec
 from news_assets.errors import without_credentials
 from news_assets.records.desks import Agency, Desk
 from news_assets.text.urls import host_of

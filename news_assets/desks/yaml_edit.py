@@ -16,8 +16,8 @@ from typing import Any
 
 import yaml
 
+from news_assets.desks.desk_files import parse_desk
 from news_assets.desks.import_plan import Additions, Plain
-from news_assets.desks.loader import parse_desk
 from news_assets.desks.yaml_nodes import child_of, compose
 from news_assets.errors import DeskFileError
 from news_assets.records.desks import Desk

@@ -13,7 +13,6 @@ from urllib.parse import urljoin, urlsplit
 
 from news_assets.records.reading import Page
 from news_assets.sources.civic.detection import VendorAddress, vendors_of_page
-from news_assets.sources.entries import unique
 from news_assets.sources.html.document import (
     base_of,
     html_tree,
@@ -28,6 +27,7 @@ from news_assets.sources.platforms import (
     Platform,
     platform_of,
 )
+from news_assets.sources.storable_entries import unique
 from news_assets.text.html import plain_text
 from news_assets.text.language import language_tag
 from news_assets.text.urls import canonical_url, host_of, is_same_site, web_url

@@ -16,8 +16,13 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 from news_assets.errors import ListingChangedError
 from news_assets.records.desks import Source
 from news_assets.records.reading import ListedEntry, Listing, Page
-from news_assets.sources.entries import fallback_id, first_web_url, storable, unique
 from news_assets.sources.json_document import decoded_json, string_of
+from news_assets.sources.storable_entries import (
+    fallback_id,
+    first_web_url,
+    storable,
+    unique,
+)
 from news_assets.text.dates import parse_date
 from news_assets.text.html import plain_text, sanitize
 from news_assets.text.urls import web_url

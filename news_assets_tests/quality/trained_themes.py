@@ -39,7 +39,7 @@ from news_assets.pipeline.enrich.themes import descend
 from news_assets.pipeline.enrich.trained.features import ThemeInput
 from news_assets.pipeline.enrich.trained.training import FOLDS, Example, folds_of, train
 from news_assets.ports.search import Embedder
-from news_assets.taxonomy.loader import Taxonomy, load_taxonomy
+from news_assets.taxonomy.taxonomy_files import Taxonomy, load_taxonomy
 from news_assets_tests.quality.themes import (
     CASES,
     CORPUS,

@@ -11,7 +11,7 @@ from rich.table import Table
 from news_assets.clients.factory import open_ports
 from news_assets.commands.civic.queue import waiting_days
 from news_assets.commands.lake import open_lake
-from news_assets.desks.loader import load_desks
+from news_assets.desks.desk_files import load_desks
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.poll.poll import poll_agencies
 from news_assets.pipeline.stages import fetching_stages, stage_named, stage_names
@@ -19,7 +19,7 @@ from news_assets.records.desks import Desk
 from news_assets.records.polling import Poll
 from news_assets.records.reading import AgencyDays
 from news_assets.settings import Settings
-from news_assets.sources.kinds import ALL_KINDS, adapter_of
+from news_assets.sources.source_kinds import ALL_KINDS, adapter_of
 from news_assets.store.queries.spending import spent
 from news_assets.terminal import Terminal
 

@@ -12,14 +12,14 @@ from rich.table import Table
 from news_assets.clients.web.politeness import requests_now
 from news_assets.commands.jsonlines import write_line
 from news_assets.commands.lake import check_names, open_lake
-from news_assets.desks.loader import load_desks
+from news_assets.desks.desk_files import load_desks
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.freshness.run_planner import priority_of
 from news_assets.pipeline.stages import stage_names
 from news_assets.records.derived import Failure
 from news_assets.records.desks import Desk
 from news_assets.settings import Settings
-from news_assets.sources.kinds import ALL_KINDS
+from news_assets.sources.source_kinds import ALL_KINDS
 from news_assets.store.lake import Lake
 from news_assets.store.queries.backlog import pending_entries, stale_rows
 from news_assets.terminal import Terminal

@@ -13,7 +13,7 @@ from rich.table import Table
 from news_assets.clients.factory import open_ports
 from news_assets.commands.jsonlines import write_line
 from news_assets.commands.lake import check_names, open_lake
-from news_assets.desks.loader import load_desks
+from news_assets.desks.desk_files import load_desks
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.enrich.model.enricher import ModelEnricher
 from news_assets.pipeline.enrich.model.estimates import CHARS_PER_TOKEN, OUTPUT_TOKENS
@@ -24,7 +24,7 @@ from news_assets.pipeline.replay.archive import archive_groups
 from news_assets.records.desks import Desk
 from news_assets.records.model_calls import Kind, Spending, Spent, Tokens, total_usd
 from news_assets.settings import Settings
-from news_assets.sources.kinds import ALL_KINDS
+from news_assets.sources.source_kinds import ALL_KINDS
 from news_assets.store.lake import Lake
 from news_assets.store.queries.spending import mean_tokens, spending_for, spent
 from news_assets.terminal import Terminal, progress

@@ -1,6 +1,6 @@
 """Meetings of councils and bodies, from the answers of their vendors.
 
-kinds.py        kind -> Vendor: how an answer is read, and which requests give upcoming,
+vendor_readers.py  kind -> Vendor: how an answer is read, and which requests give upcoming,
 past, items and changes
 | vendor.py     the interface; read(vendor, page, reading) tells refusals, empty and
 stale answers apart

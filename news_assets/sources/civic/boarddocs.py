@@ -27,20 +27,20 @@ from news_assets.records.meetings import (
     Request,
 )
 from news_assets.records.reading import Page
-from news_assets.sources.civic.reading.agenda import (
+from news_assets.sources.civic.reading.agenda_pages import (
     notes_beside,
     visible_lines,
     with_notes,
 )
 from news_assets.sources.civic.reading.build import Stated, meeting_of
-from news_assets.sources.civic.reading.matter_numbers import file_in
 from news_assets.sources.civic.reading.moments import (
     Moment,
     clock_of_text,
     day_of_text,
     wall_clock,
 )
-from news_assets.sources.civic.reading.pages import (
+from news_assets.sources.civic.reading.numbering import file_in, split_number
+from news_assets.sources.civic.reading.page_values import (
     Object,
     changed,
     clean,
@@ -53,7 +53,6 @@ from news_assets.sources.civic.reading.pages import (
     tree_of,
     words_at,
 )
-from news_assets.sources.civic.reading.word_agenda import split_number
 from news_assets.sources.civic.vendor import Reading
 from news_assets.sources.html.document import base_of, select, words_of
 

@@ -16,7 +16,7 @@ from news_assets.records.reading import Page
 from news_assets.sources.civic.reading.build import Stated, location_of, meeting_of
 from news_assets.sources.civic.reading.ids import digest
 from news_assets.sources.civic.reading.moments import Moment
-from news_assets.sources.civic.reading.pages import changed, clean, unique_links
+from news_assets.sources.civic.reading.page_values import changed, clean, unique_links
 from news_assets.sources.civic.vendor import Reading
 from news_assets.text.charset import decode
 from news_assets.text.html import plain_text

@@ -21,7 +21,7 @@ from news_assets.records.meetings import (
 from news_assets.records.reading import Page
 from news_assets.sources.civic.reading.build import Stated, meeting_of
 from news_assets.sources.civic.reading.moments import utc_time, wall_clock
-from news_assets.sources.civic.reading.pages import (
+from news_assets.sources.civic.reading.page_values import (
     Object,
     changed,
     json_of,

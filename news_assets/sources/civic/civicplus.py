@@ -22,15 +22,15 @@ from news_assets.records.meetings import (
     Request,
 )
 from news_assets.records.reading import Page
-from news_assets.sources.civic.reading.agenda import (
+from news_assets.sources.civic.reading.agenda_pages import (
     agenda_of,
     notes_beside,
     visible_lines,
 )
 from news_assets.sources.civic.reading.build import Stated, meeting_of
-from news_assets.sources.civic.reading.matter_numbers import file_in
 from news_assets.sources.civic.reading.moments import Moment, day_of_text
-from news_assets.sources.civic.reading.pages import (
+from news_assets.sources.civic.reading.numbering import file_in
+from news_assets.sources.civic.reading.page_values import (
     changed,
     clean,
     links_in,

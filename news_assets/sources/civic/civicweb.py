@@ -28,10 +28,19 @@ from news_assets.records.meetings import (
     Request,
 )
 from news_assets.records.reading import Page
-from news_assets.sources.civic.reading.agenda import agenda_of, notes_beside
+from news_assets.sources.civic.reading.agenda_pages import (
+    Line,
+    Lines,
+    agenda_of,
+    is_leaf,
+    items_of,
+    notes_beside,
+    says_off,
+    texts_of_row,
+)
 from news_assets.sources.civic.reading.build import Stated, location_of, meeting_of
 from news_assets.sources.civic.reading.moments import Moment, day_of_text, wall_clock
-from news_assets.sources.civic.reading.pages import (
+from news_assets.sources.civic.reading.page_values import (
     Object,
     changed,
     clean,
@@ -42,14 +51,6 @@ from news_assets.sources.civic.reading.pages import (
     text_at,
     tree_of,
     unique_links,
-)
-from news_assets.sources.civic.reading.word_agenda import (
-    Line,
-    Lines,
-    is_leaf,
-    items_of,
-    says_off,
-    texts_of_row,
 )
 from news_assets.sources.civic.vendor import Reading
 from news_assets.sources.html.document import base_of, words_of

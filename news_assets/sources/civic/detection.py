@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from lxml.html import HtmlElement
 
 from news_assets.records.reading import Page
-from news_assets.sources.civic.reading.pages import origin_of, parameter
+from news_assets.sources.civic.reading.page_values import origin_of, parameter
 from news_assets.sources.html.document import base_of, html_tree, select, words_of
 from news_assets.text.urls import web_url
 

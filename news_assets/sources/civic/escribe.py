@@ -26,11 +26,11 @@ from news_assets.records.meetings import (
     Vote,
 )
 from news_assets.records.reading import Page
-from news_assets.sources.civic.reading.agenda import agenda_of, notes_beside
+from news_assets.sources.civic.reading.agenda_pages import agenda_of, notes_beside
 from news_assets.sources.civic.reading.build import Stated, meeting_of
-from news_assets.sources.civic.reading.labelled import decision_of
+from news_assets.sources.civic.reading.decisions import decision_of
 from news_assets.sources.civic.reading.moments import Moment, moment_of_text
-from news_assets.sources.civic.reading.pages import (
+from news_assets.sources.civic.reading.page_values import (
     Object,
     changed,
     clean,

@@ -17,10 +17,9 @@ from typing import Final
 from news_assets.errors import NewsAssetsError
 from news_assets.records.meetings import AnswerState, MeetingListing
 from news_assets.records.reading import Page
-from news_assets.sources.civic.kinds import vendor_of
-from news_assets.sources.civic.reading.merging import merged
-from news_assets.sources.civic.reading.votes import with_votes
+from news_assets.sources.civic.reading.merging import merged, with_votes
 from news_assets.sources.civic.vendor import Reading, read
+from news_assets.sources.civic.vendor_readers import vendor_of
 from news_assets.sources.platforms import file_of
 
 MAX_EXCHANGES = 2000

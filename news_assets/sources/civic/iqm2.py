@@ -25,11 +25,11 @@ from news_assets.records.meetings import (
     Request,
 )
 from news_assets.records.reading import Page
-from news_assets.sources.civic.reading.agenda import notes_beside, with_notes
+from news_assets.sources.civic.reading.agenda_pages import notes_beside, with_notes
 from news_assets.sources.civic.reading.build import Stated, meeting_of
-from news_assets.sources.civic.reading.labelled import decision_of
+from news_assets.sources.civic.reading.decisions import decision_of
 from news_assets.sources.civic.reading.moments import moment_of_text
-from news_assets.sources.civic.reading.pages import (
+from news_assets.sources.civic.reading.page_values import (
     changed,
     clean,
     href_of,

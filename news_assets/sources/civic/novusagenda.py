@@ -23,17 +23,16 @@ from news_assets.records.meetings import (
     Request,
 )
 from news_assets.records.reading import Page
-from news_assets.sources.civic.reading.agenda import (
+from news_assets.sources.civic.reading.agenda_pages import (
     agenda_of,
     notes_beside,
     visible_lines,
 )
 from news_assets.sources.civic.reading.build import Stated, location_of, meeting_of
 from news_assets.sources.civic.reading.ids import listed_key
-from news_assets.sources.civic.reading.matter_numbers import file_in
 from news_assets.sources.civic.reading.moments import Moment, clock_of_text, day_of_text
-from news_assets.sources.civic.reading.numbers import number_alone
-from news_assets.sources.civic.reading.pages import (
+from news_assets.sources.civic.reading.numbering import file_in, number_alone
+from news_assets.sources.civic.reading.page_values import (
     changed,
     clean,
     href_of,

@@ -17,7 +17,7 @@ from news_assets.records.reading import Page
 from news_assets.sources.civic.reading.build import Stated, meeting_of, role_of
 from news_assets.sources.civic.reading.ids import listed_key
 from news_assets.sources.civic.reading.moments import Moment, moment_of_text
-from news_assets.sources.civic.reading.pages import (
+from news_assets.sources.civic.reading.page_values import (
     changed,
     clean,
     href_of,

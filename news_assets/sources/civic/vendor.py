@@ -23,7 +23,7 @@ from news_assets.records.meetings import (
 from news_assets.records.reading import Page
 from news_assets.sources.bot_protection import protection_of_page, protection_of_refusal
 from news_assets.sources.civic.reading.ids import listed_key
-from news_assets.sources.civic.reading.matter_numbers import with_matter_numbers
+from news_assets.sources.civic.reading.numbering import with_matter_numbers
 
 # a client that moved to another vendor goes on answering with its last meetings for
 # years

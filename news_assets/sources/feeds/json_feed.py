@@ -8,9 +8,9 @@ from typing import Any
 from news_assets.errors import ListingChangedError
 from news_assets.records.desks import Source
 from news_assets.records.reading import ListedEntry, Listing, Page
-from news_assets.sources.entries import fallback_id, storable, unique
 from news_assets.sources.json_document import decoded_json
 from news_assets.sources.platforms import found_instead, platform_of
+from news_assets.sources.storable_entries import fallback_id, storable, unique
 from news_assets.text.dates import parse_date
 from news_assets.text.html import plain_text, sanitize
 from news_assets.text.language import language_tag

@@ -15,9 +15,9 @@ import feedparser  # type: ignore[import-untyped]  # it ships no types
 from news_assets.errors import ListingChangedError, SourceError
 from news_assets.records.desks import Source
 from news_assets.records.reading import ListedEntry, Listing, Page
-from news_assets.sources.entries import fallback_id, first_web_url, unique
-from news_assets.sources.feeds.xml import sound_xml
+from news_assets.sources.feeds.xml_documents import sound_xml
 from news_assets.sources.platforms import found_instead
+from news_assets.sources.storable_entries import fallback_id, first_web_url, unique
 from news_assets.text.dates import parse_date
 from news_assets.text.html import plain_text, sanitize
 from news_assets.text.language import language_tag

@@ -16,7 +16,6 @@ from lxml.html import HtmlElement
 from news_assets.errors import ListingChangedError, SourceError
 from news_assets.records.desks import Source
 from news_assets.records.reading import ListedEntry, Listing, Page
-from news_assets.sources.entries import fallback_id, first_web_url, storable, unique
 from news_assets.sources.html.document import (
     base_of,
     html_tree,
@@ -25,6 +24,12 @@ from news_assets.sources.html.document import (
     words_of,
 )
 from news_assets.sources.platforms import found_instead
+from news_assets.sources.storable_entries import (
+    fallback_id,
+    first_web_url,
+    storable,
+    unique,
+)
 from news_assets.text.dates import parse_date
 from news_assets.text.language import language_tag
 from news_assets.text.urls import canonical_url, host_of, web_url

@@ -18,12 +18,17 @@ from datetime import UTC, date, datetime
 from news_assets.errors import ListingChangedError, SourceError
 from news_assets.records.desks import Source
 from news_assets.records.reading import ListedEntry, Listing, Page
-from news_assets.sources.entries import bounded, is_usable, unique
 from news_assets.sources.feeds import feed
-from news_assets.sources.feeds.charsets import decoded
+from news_assets.sources.feeds.xml_documents import decoded
 from news_assets.sources.platforms import found_instead
-from news_assets.sources.sitemap.order import Child, in_order
-from news_assets.sources.sitemap.xml import MAX_ITEMS, Fields, read_sitemap
+from news_assets.sources.sitemap.sitemap_xml import (
+    MAX_ITEMS,
+    Child,
+    Fields,
+    in_order,
+    read_sitemap,
+)
+from news_assets.sources.storable_entries import bounded, is_usable, unique
 from news_assets.text.dates import day_of, parse_date
 from news_assets.text.html import plain_text
 from news_assets.text.language import language_tag

@@ -23,13 +23,13 @@ from news_assets.records.meetings import (
     Request,
 )
 from news_assets.records.reading import Page
-from news_assets.sources.civic.legistar.items import items_by_event
-from news_assets.sources.civic.legistar.pages import parse as parse_pages
-from news_assets.sources.civic.legistar.people import (
+from news_assets.sources.civic.legistar.details import (
     ROSTER_PATHS,
     item_paths,
+    items_by_event,
     people_of,
 )
+from news_assets.sources.civic.legistar.pages import parse as parse_pages
 from news_assets.sources.civic.reading.build import Stated, location_of, meeting_of
 from news_assets.sources.civic.reading.moments import (
     Moment,
@@ -37,7 +37,7 @@ from news_assets.sources.civic.reading.moments import (
     day_of_text,
     utc_time,
 )
-from news_assets.sources.civic.reading.pages import (
+from news_assets.sources.civic.reading.page_values import (
     Object,
     changed,
     is_json,

@@ -24,11 +24,11 @@ from news_assets.records.meetings import (
     Vote,
 )
 from news_assets.records.reading import Page
-from news_assets.sources.civic.reading.agenda import notes_beside, with_notes
+from news_assets.sources.civic.reading.agenda_pages import notes_beside, with_notes
 from news_assets.sources.civic.reading.build import Stated, location_of, meeting_of
 from news_assets.sources.civic.reading.ids import listed_key
 from news_assets.sources.civic.reading.moments import Moment, clock_of_text, day_of_text
-from news_assets.sources.civic.reading.pages import (
+from news_assets.sources.civic.reading.page_values import (
     changed,
     clean,
     href_of,

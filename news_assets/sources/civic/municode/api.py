@@ -16,7 +16,7 @@ from news_assets.records.reading import Page
 from news_assets.sources.civic.municode.pages import parse as parse_pages
 from news_assets.sources.civic.reading.build import Stated, location_of, meeting_of
 from news_assets.sources.civic.reading.moments import Moment, wall_clock
-from news_assets.sources.civic.reading.pages import (
+from news_assets.sources.civic.reading.page_values import (
     Object,
     changed,
     is_json,

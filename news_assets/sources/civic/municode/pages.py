@@ -23,7 +23,7 @@ from news_assets.records.meetings import (
     Request,
 )
 from news_assets.records.reading import Page
-from news_assets.sources.civic.reading.agenda import agenda_of, notes_beside
+from news_assets.sources.civic.reading.agenda_pages import agenda_of, notes_beside
 from news_assets.sources.civic.reading.build import Stated, location_of, meeting_of
 from news_assets.sources.civic.reading.moments import (
     Moment,
@@ -32,8 +32,8 @@ from news_assets.sources.civic.reading.moments import (
     moment_of_text,
     wall_clock,
 )
-from news_assets.sources.civic.reading.numbers import number_alone, split_number
-from news_assets.sources.civic.reading.pages import (
+from news_assets.sources.civic.reading.numbering import number_alone, split_number
+from news_assets.sources.civic.reading.page_values import (
     changed,
     clean,
     href_of,

@@ -10,7 +10,7 @@ import re
 from urllib.parse import urlsplit
 
 from news_assets.records.meetings import AgendaItem, Meeting
-from news_assets.sources.civic.reading.pages import parameter
+from news_assets.sources.civic.reading.page_values import parameter
 from news_assets.text.urls import host_of
 
 _PLAIN = re.compile(r"[A-Za-z0-9._-]{1,60}")

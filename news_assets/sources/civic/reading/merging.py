@@ -1,15 +1,15 @@
 """Puts together what several answers say of the same meeting or item; pure."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import reduce
 
-from news_assets.records.meetings import AgendaItem, Location, Meeting
-from news_assets.sources.civic.reading.agenda import clock_in_notes
+from news_assets.records.meetings import AgendaItem, Location, Meeting, MeetingListing
+from news_assets.sources.civic.reading.agenda_pages import clock_in_notes
 from news_assets.sources.civic.reading.ids import listed_key
-from news_assets.sources.civic.reading.pages import unique_links
+from news_assets.sources.civic.reading.page_values import unique_links
 
 
 def merged(meetings: Iterable[Meeting]) -> tuple[Meeting, ...]:
@@ -124,3 +124,30 @@ def _completed_item(item: AgendaItem, page: AgendaItem) -> AgendaItem:
             url for url in item.details_urls if url not in page.details_urls
         ),
     )
+
+
+def with_votes(
+    meeting: Meeting,
+    listings: Sequence[MeetingListing],
+    versions: Collection[str] | None = None,
+) -> Meeting:
+    """Return a meeting with the votes and sponsors of these answers.
+
+    Items with one of these versions count as requested; without `versions` those that
+    an answer is about.
+    """
+    votes = {one.item_id: one.votes for listing in listings for one in listing.votes}
+    sponsors = {
+        one.matter_id: one.sponsors for listing in listings for one in listing.sponsors
+    }
+
+    def completed(item: AgendaItem) -> AgendaItem:
+        is_known = item.vendor_id in votes or item.matter_id in sponsors
+        return replace(
+            item,
+            votes=votes.get(item.vendor_id, item.votes),
+            sponsors=sponsors.get(item.matter_id or "", item.sponsors),
+            has_votes=is_known if versions is None else item.version in versions,
+        )
+
+    return replace(meeting, items=tuple(map(completed, meeting.items)))
