@@ -26,9 +26,9 @@ def _run(arguments: list[str]) -> int:
     try:
         runpy.run_module("dagster", run_name="__main__")
     except SystemExit as ended:
-        return (
-            ended.code if isinstance(ended.code, int) else int(ended.code is not None)
-        )
+        if isinstance(ended.code, int):
+            return ended.code
+        return int(ended.code is not None)
     return 0
 
 

@@ -67,7 +67,9 @@ def suggestion(word: str, choices: Collection[str], otherwise: str) -> str:
         if len(choices) <= _MAX_CHOICES
         else []
     )
-    return f"did you mean `{near[0]}`?" if near else otherwise
+    if near:
+        return f"did you mean `{near[0]}`?"
+    return otherwise
 
 
 @cache

@@ -125,11 +125,9 @@ class _Plan:
         unused key.
         """
         if row.agency is not None:
-            return (
-                row.agency
-                if AGENCY_KEY.fullmatch(row.agency)
-                else _slug(row.agency) or self._free_key(row)
-            )
+            if AGENCY_KEY.fullmatch(row.agency):
+                return row.agency
+            return _slug(row.agency) or self._free_key(row)
         group = (row.name or _name_of(row.url), _site(row.url))
         if group not in self._keys:
             self._keys[group] = self._free_key(row)

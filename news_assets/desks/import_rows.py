@@ -62,7 +62,9 @@ def web_address(text: str) -> str | None:
     is_address = canonical_url(address).startswith(("http://", "https://")) and host_of(
         address
     )
-    return address if is_address else None
+    if is_address:
+        return address
+    return None
 
 
 def same_source_key(url: str) -> str:
@@ -90,4 +92,6 @@ def quoted(text: str) -> str:
     characters, without passwords.
     """
     words = one_line(without_credentials(text[:1000])) or ""
-    return f"`{words}`" if len(words) <= _SHOWN_CHARS else f"`{words[:_SHOWN_CHARS]}…`"
+    if len(words) <= _SHOWN_CHARS:
+        return f"`{words}`"
+    return f"`{words[:_SHOWN_CHARS]}…`"

@@ -140,11 +140,9 @@ def _row_of(
     """Return the row of an outline; None for a folder."""
     line = outline.sourceline or 1
     if not attributes.get("xmlurl", "").strip():
-        return (
-            None
-            if len(outline) or name is None
-            else Refusal(line, f"{quoted(name)} has no xmlUrl")
-        )
+        if len(outline) or name is None:
+            return None
+        return Refusal(line, f"{quoted(name)} has no xmlUrl")
     url = web_address(attributes["xmlurl"])
     if url is None:
         return Refusal(line, f"{quoted(attributes['xmlurl'])} is not a web address")

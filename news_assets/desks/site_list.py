@@ -67,11 +67,9 @@ def parse_source_file(body: bytes) -> ImportRows:
     if problem is not None:
         found = ImportRows(found.rows, (Refusal(1, problem), *found.refused))
     if not found.rows:
-        first = (
-            f" (line {found.refused[0].line}: {found.refused[0].reason})"
-            if found.refused
-            else ""
-        )
+        first = ""
+        if found.refused:
+            first = f" (line {found.refused[0].line}: {found.refused[0].reason})"
         raise NewsAssetsError(
             f"no source in this file{first}; give OPML, CSV with a column `url`, or one address a"
             " line"
@@ -89,12 +87,17 @@ def _header_of(text: str) -> tuple[list[str], str] | None:
     delimiter = max(_DELIMITERS, key=first.count)
     cells = next(csv.reader([first], delimiter=delimiter), [])
     columns = [_column_of(cell) for cell in cells]
-    return (columns, delimiter) if "url" in columns else None
+    if "url" not in columns:
+        return None
+    return columns, delimiter
 
 
 def _column_of(cell: str) -> str:
     name = cell.strip().lower().replace(" ", "_").replace("-", "_")
-    return next((column for column, names in _COLUMNS.items() if name in names), name)
+    for column, names in _COLUMNS.items():
+        if name in names:
+            return column
+    return name
 
 
 def _parse_csv(text: str, header: list[str], delimiter: str) -> ImportRows:

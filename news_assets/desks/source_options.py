@@ -260,4 +260,6 @@ def _limits_of(kind: str, vendors: Mapping[str, VendorSpec]) -> Vendor | None:
     if (stated := vendors.get(kind)) is not None:
         return Vendor(kind=kind, **stated.model_dump())
     limits = CIVIC_LIMITS.get(kind)
-    return limits if limits and limits.delay_s else None
+    if limits and limits.delay_s:
+        return limits
+    return None

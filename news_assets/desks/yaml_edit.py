@@ -114,7 +114,9 @@ def _yaml(value: object) -> str:
 
 
 def _block(value: dict[str, Plain] | list[Plain], column: int) -> str:
-    return indent(_yaml(value), " " * column) if value else ""
+    if not value:
+        return ""
+    return indent(_yaml(value), " " * column)
 
 
 def _value(node: Any, key: str, path: Path) -> Any:

@@ -95,7 +95,9 @@ def construct(root: yaml.Node, path: Path) -> Any:
 
 
 def _line(error: yaml.MarkedYAMLError) -> int:
-    return error.problem_mark.line + 1 if error.problem_mark else 1
+    if not error.problem_mark:
+        return 1
+    return error.problem_mark.line + 1
 
 
 def line_of(root: yaml.Node, location: Location) -> int:
@@ -115,14 +117,10 @@ def child_of(node: yaml.Node, part: int | str) -> tuple[int, yaml.Node] | None:
     """
     if isinstance(node, yaml.MappingNode):
         pairs = reversed(node.value)  # of two equal keys the last one counts
-        return next(
-            (
-                (key.start_mark.line, value)
-                for key, value in pairs
-                if key.value == str(part)
-            ),
-            None,
-        )
+        for key, value in pairs:
+            if key.value == str(part):
+                return key.start_mark.line, value
+        return None
     if (
         isinstance(node, yaml.SequenceNode)
         and isinstance(part, int)

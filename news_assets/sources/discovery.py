@@ -197,10 +197,10 @@ def linked_feeds(page: Page) -> tuple[CandidateUrl, ...]:
 
 def _of_head(tree: "HtmlElement", base: str) -> Iterator[CandidateUrl]:
     for link in tree.iter("link"):
-        if "alternate" in (link.get("rel") or "").lower().split() and (
+        if "alternate" in (link.get("rel", "")).lower().split() and (
             url := _web_url(link, base)
         ):
-            title = plain_text(link.get("title") or "")
+            title = plain_text(link.get("title", ""))
             if _is_feed_link(link, url, title):
                 yield _feed_at(url, title, "link rel=alternate")
 
@@ -211,19 +211,17 @@ def _of_links(tree: "HtmlElement", base: str, page: Page) -> Iterator[CandidateU
         if url and _looks_like_feed(url) and is_same_site(url, page.final_url):
             yield _feed_at(
                 url,
-                words_of(link) or plain_text(link.get("title") or ""),
+                words_of(link) or plain_text(link.get("title", "")),
                 "a link on the page",
             )
 
 
 def _web_url(link: "HtmlElement", base: str) -> str | None:
-    href = (link.get("href") or "").strip()
-    return (
-        web_url(
-            re.sub(r"^feed:(?://)?(?=https?:)", "", href, flags=re.IGNORECASE), base
-        )
-        if href
-        else None
+    href = (link.get("href", "")).strip()
+    if not href:
+        return None
+    return web_url(
+        re.sub(r"^feed:(?://)?(?=https?:)", "", href, flags=re.IGNORECASE), base
     )
 
 
@@ -231,7 +229,7 @@ def _is_feed_link(link: "HtmlElement", url: str, title: str) -> bool:
     """Return whether the stated type is a feed's; plain XML or JSON counts if its
     address or title looks like one.
     """
-    stated = (link.get("type") or "").partition(";")[0].strip().lower()
+    stated = (link.get("type", "")).partition(";")[0].strip().lower()
     if stated in _ANY_XML_OR_JSON:
         return (
             _looks_like_feed(url)
@@ -287,7 +285,9 @@ def _wordpress_url(page: Page) -> str:
     stated = next(
         filter(None, (_web_url(link, page.final_url) for link in links)), None
     )
-    return re.sub(r"wp-json/?$", "", stated) if stated else urljoin(page.final_url, "/")
+    if stated:
+        return re.sub(r"wp-json/?$", "", stated)
+    return urljoin(page.final_url, "/")
 
 
 # --- usual addresses ------------------------------------------------------------------
@@ -306,7 +306,9 @@ def robots_url(url: str, platform: Platform | None) -> str | None:
     """Return the address of the site's robots.txt; None for Plone, where one host holds
     many sites.
     """
-    return None if platform in (PLONE, PLONE_6) else urljoin(url, "/robots.txt")
+    if platform in (PLONE, PLONE_6):
+        return None
+    return urljoin(url, "/robots.txt")
 
 
 def usual_sitemaps(url: str, platform: Platform | None) -> tuple[CandidateUrl, ...]:
@@ -344,7 +346,7 @@ def site_name(page: Page) -> str | None:
     stated = select(
         tree, 'meta[property="og:site_name"], meta[name="application-name"]'
     )
-    names = (plain_text(meta.get("content") or "") for meta in stated)
+    names = (plain_text(meta.get("content", "")) for meta in stated)
     return name_of(next(filter(None, names), None) or title_of(tree))
 
 
@@ -361,4 +363,6 @@ def name_of(title: str | None) -> str | None:
 def stated_language(page: Page) -> str | None:
     """Return the `lang` attribute of an HTML page as BCP 47."""
     tree = html_tree(page) if is_html(page) else None
-    return language_tag(tree.get("lang")) if tree is not None else None
+    if tree is None:
+        return None
+    return language_tag(tree.get("lang"))

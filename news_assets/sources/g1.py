@@ -176,9 +176,9 @@ def _blocks(lines: list[str], texts: list[str]) -> Iterator[str]:
     start = 0
     if lines and _IMAGE.match(lines[0]):
         has_caption = len(texts) > 2 and _is_credit(texts[2])
-        caption = (
-            f"<figcaption>{_escaped(texts[1:3])}</figcaption>" if has_caption else ""
-        )
+        caption = ""
+        if has_caption:
+            caption = f"<figcaption>{_escaped(texts[1:3])}</figcaption>"
         yield f"<figure>{lines[0]}{caption}</figure>"
         start = 3 if has_caption else 1
     yield from (f"<p>{line}</p>" for line in lines[start:])

@@ -145,7 +145,10 @@ def file_of(page: Page) -> str | None:
     """Return the kind of binary file that the page is, such as "a PDF"; None for a text
     format.
     """
-    return next((name for magic, name in _MAGIC if page.body.startswith(magic)), None)
+    for magic, name in _MAGIC:
+        if page.body.startswith(magic):
+            return name
+    return None
 
 
 def platform_of(page: Page) -> Platform | None:
@@ -183,7 +186,9 @@ def _head(page: Page) -> bytes:
 def _root_of(head: bytes) -> bytes:
     start = _PROLOGUE.match(head)
     match = _ROOT.match(head, start.end() if start else 0)
-    return match[1] if match else b""
+    if not match:
+        return b""
+    return match[1]
 
 
 def _form_of(head: bytes) -> str:
@@ -192,7 +197,9 @@ def _form_of(head: bytes) -> str:
     root = _root_of(head)
     if _is_html(head):
         return "an HTML page"
-    return f"XML with the root <{root.decode('ascii')}>" if root else "plain text"
+    if not root:
+        return "plain text"
+    return f"XML with the root <{root.decode('ascii')}>"
 
 
 def _is_html(head: bytes) -> bool:
@@ -202,7 +209,9 @@ def _is_html(head: bytes) -> bool:
 def _shown_title(page: Page) -> str:
     tree = html_tree(page) if _is_html(_head(page)) else None
     title = title_of(tree) if tree is not None else None
-    return f', titled "{title[:_TITLE_CHARS]}"' if title else ""
+    if not title:
+        return ""
+    return f', titled "{title[:_TITLE_CHARS]}"'
 
 
 # --- JSON -----------------------------------------------------------------------------
@@ -214,14 +223,18 @@ def _platform_of_json(page: Page) -> Platform | None:
     except (ValueError, RecursionError):
         return None
     if isinstance(document, list):
-        return WORDPRESS if document and _is_post(document[0]) else None
+        if document and _is_post(document[0]):
+            return WORDPRESS
+        return None
     if "jsonfeed" in str(document.get("version", ""))[:80]:
         return JSON_FEED
     if "@id" in document and (
         "items_total" in document or "batching" in document or "@type" in document
     ):
         return PLONE_6
-    return WORDPRESS if _is_wordpress(document) else None
+    if _is_wordpress(document):
+        return WORDPRESS
+    return None
 
 
 def _is_post(item: Any) -> bool:
@@ -258,7 +271,9 @@ def _wall_of(page: Page, head: bytes, tree: HtmlElement) -> Platform | None:
     protection = protection_of_page(head)
     if protection is not None and not _has_password_field(tree):
         return Platform(name=f"an anti-bot page ({protection})", is_wall=True)
-    return LOG_IN if _is_log_in(page, head, tree) else None
+    if _is_log_in(page, head, tree):
+        return LOG_IN
+    return None
 
 
 def _is_log_in(page: Page, head: bytes, tree: HtmlElement) -> bool:
@@ -272,7 +287,7 @@ def _is_log_in(page: Page, head: bytes, tree: HtmlElement) -> bool:
 
 def _has_password_field(tree: HtmlElement) -> bool:
     return any(
-        (field.get("type") or "").lower() == "password" for field in tree.iter("input")
+        (field.get("type", "")).lower() == "password" for field in tree.iter("input")
     )
 
 
@@ -283,8 +298,6 @@ def _shell_of(tree: HtmlElement) -> Platform | None:
     if len(words_of(tree)) > _SHELL_CHARS or tree.find(".//script") is None:
         return None
     notes = (" ".join(tag.itertext()).lower() for tag in tree.iter("noscript"))
-    return (
-        SHELL
-        if select(tree, _MOUNTS) or any("javascript" in note for note in notes)
-        else None
-    )
+    if select(tree, _MOUNTS) or any("javascript" in note for note in notes):
+        return SHELL
+    return None

@@ -143,11 +143,9 @@ def _posts_url(url: str) -> str:
 
 def _per_page(query: Mapping[str, str]) -> int:
     text = query.get("per_page", "")
-    return (
-        min(max(int(text), 1), MAX_PER_PAGE)
-        if re.fullmatch(r"[0-9]{1,4}", text)
-        else MAX_PER_PAGE
-    )
+    if re.fullmatch(r"[0-9]{1,4}", text):
+        return min(max(int(text), 1), MAX_PER_PAGE)
+    return MAX_PER_PAGE
 
 
 def _with(url: str, changes: Mapping[str, str]) -> str:
@@ -228,13 +226,13 @@ def _rendered(post: Object, name: str) -> str:
     write.
     """
     value = post.get(name)
-    return (
-        string_of(value, "rendered")
-        if isinstance(value, dict)
-        else string_of(post, name)
-    )
+    if isinstance(value, dict):
+        return string_of(value, "rendered")
+    return string_of(post, name)
 
 
 def _list(owner: Object, name: str) -> list[Any]:
     value = owner.get(name)
-    return value if isinstance(value, list) else []
+    if isinstance(value, list):
+        return value
+    return []

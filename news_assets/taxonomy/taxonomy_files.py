@@ -84,7 +84,9 @@ class Taxonomy:
     def path(self, code: str) -> tuple[str, ...]:
         """Return the codes from level 1 down to this one."""
         theme = self.themes[code]
-        return (*self.path(theme.parent), code) if theme.parent else (code,)
+        if theme.parent:
+            return (*self.path(theme.parent), code)
+        return (code,)
 
 
 def load_taxonomy(path: Path | None = None) -> Taxonomy:
@@ -315,7 +317,9 @@ class _Reader:
 
 
 def _form(name: str) -> str:
-    return "[first, second]" if name in _LISTS else "some words"
+    if name in _LISTS:
+        return "[first, second]"
+    return "some words"
 
 
 def _line(node: Node) -> int:
@@ -328,4 +332,6 @@ def _is_empty(node: Node) -> bool:
 
 def _suggestion(key: str) -> str:
     near = get_close_matches(key, _KEYS, n=1)
-    return f"did you mean `{near[0]}`?" if near else f"a theme takes {', '.join(_KEYS)}"
+    if near:
+        return f"did you mean `{near[0]}`?"
+    return f"a theme takes {', '.join(_KEYS)}"

@@ -50,11 +50,12 @@ from news_assets.sources.civic.reading.page_values import (
     objects,
     parameter,
     text_at,
+    text_of,
     tree_of,
     words_at,
 )
 from news_assets.sources.civic.vendor import Reading
-from news_assets.sources.html.document import base_of, select, words_of
+from news_assets.sources.html.document import base_of, select
 
 _EXPECTED = "an answer of BoardDocs"
 _MAX_COMMITTEES: Final = 60
@@ -104,10 +105,10 @@ def _committees(tree: HtmlElement) -> dict[str, str]:
     """Return the names of the committees by their ids."""
     found: dict[str, str] = {}
     for element in select(tree, _COMMITTEES):
-        name = clean(words_of(element)) or clean(element.get("aria-label") or "")
-        found.setdefault(element.get("committeeid") or "", name)
+        name = text_of(element) or clean(element.get("aria-label", ""))
+        found.setdefault(element.get("committeeid", ""), name)
     for element in [] if found else select(tree, _OPTIONS):
-        found.setdefault(element.get("value") or "", clean(words_of(element)))
+        found.setdefault(element.get("value", ""), text_of(element))
     return {key: name for key, name in found.items() if _COMMITTEE_ID.fullmatch(key)}
 
 
@@ -146,7 +147,9 @@ def _meeting(row: Object, page: Page, reading: Reading) -> Meeting:
 def _day(text: str) -> date | None:
     match = _DAY.fullmatch(text)
     moment = wall_clock("-".join(match.groups()) if match else text)
-    return moment.day if moment else None
+    if not moment:
+        return None
+    return moment.day
 
 
 # --- the agenda of one meeting --------------------------------------------------------
@@ -177,7 +180,7 @@ def _agenda(
 
 
 def _item(element: HtmlElement, sequence: int, base: str) -> AgendaItem:
-    facts = {clean(words_of(term)).lower(): value for term, value in _facts(element)}
+    facts = {text_of(term).lower(): value for term, value in _facts(element)}
     subject = facts.get("subject") or next(iter(visible_lines(element)), "")
     number, title = _numbered(_SUBJECT.sub("", subject))
     return AgendaItem(
@@ -192,7 +195,9 @@ def _item(element: HtmlElement, sequence: int, base: str) -> AgendaItem:
 
 def _numbered(subject: str) -> tuple[str, str]:
     match = _NUMBER.match(subject)
-    return (match["number"], subject[match.end() :]) if match else split_number(subject)
+    if match:
+        return match["number"], subject[match.end() :]
+    return split_number(subject)
 
 
 def _facts(element: HtmlElement) -> Iterator[tuple[HtmlElement, str]]:
@@ -200,14 +205,14 @@ def _facts(element: HtmlElement) -> Iterator[tuple[HtmlElement, str]]:
     for term in element.iter("dt"):
         value = term.getnext()
         if value is not None and value.tag == "dd":
-            yield term, clean(words_of(value))
+            yield term, text_of(value)
 
 
 def _attachments(element: HtmlElement, base: str) -> Iterator[Attachment]:
     for anchor in element.iter("a"):
         href = href_of(anchor, base)
         if href is not None and _FILE.search(href[:2000]):
-            yield Attachment(name=_SIZE.sub("", clean(words_of(anchor))), url=href)
+            yield Attachment(name=_SIZE.sub("", text_of(anchor)), url=href)
 
 
 # --- requests -------------------------------------------------------------------------
@@ -256,9 +261,7 @@ def _folder(url: str) -> str:
     """Return the address of a client's database, with a slash at its end."""
     parts = urlsplit(url)
     path, dot, _ = parts.path.lower().partition(".nsf")
-    folder = (
-        f"{parts.path[: len(path)]}{parts.path[len(path) : len(path) + 4]}/"
-        if dot
-        else "/"
-    )
+    folder = "/"
+    if dot:
+        folder = f"{parts.path[: len(path)]}{parts.path[len(path) : len(path) + 4]}/"
     return f"{parts.scheme}://{parts.netloc}{folder}"

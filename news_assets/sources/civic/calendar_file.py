@@ -133,7 +133,9 @@ def _without_zones(text: str) -> str:
 def _text(event: "Event", name: str) -> str:
     value = event.get(name)
     value = value[0] if isinstance(value, list) and value else value
-    return str(value) if value is not None else ""
+    if value is None:
+        return ""
+    return str(value)
 
 
 def _local(event: "Event", name: str, reading: Reading) -> Moment | None:
@@ -162,7 +164,9 @@ def _moment(value: Any, reading: Reading) -> Moment | None:
         return Moment(
             local.date(), local.time().replace(second=0, microsecond=0, tzinfo=None)
         )
-    return Moment(value) if isinstance(value, date) else None
+    if not isinstance(value, date):
+        return None
+    return Moment(value)
 
 
 def _starts(
@@ -195,11 +199,9 @@ def _may_have_ended(event: "Event", reading: Reading) -> bool:
 def _rule_of(event: "Event") -> dict[str, list[Any]]:
     """Return the rule of a series; empty if it has several, which cannot be followed."""
     rule: Any = event["RRULE"]
-    return (
-        {name.upper(): value for name, value in rule.items()}
-        if isinstance(rule, dict)
-        else {}
-    )
+    if not isinstance(rule, dict):
+        return {}
+    return {name.upper(): value for name, value in rule.items()}
 
 
 def _left_out(event: "Event", reading: Reading) -> set[Moment | None]:
@@ -302,7 +304,9 @@ def _length(begin: Moment | None, end: Moment | None) -> timedelta | None:
     length = datetime.combine(end.day, end.clock) - datetime.combine(
         begin.day, begin.clock
     )
-    return length if length > timedelta() else None
+    if length > timedelta():
+        return length
+    return None
 
 
 def _attached(event: "Event", page: Page) -> Iterator[Link]:

@@ -25,13 +25,13 @@ from news_assets.sources.civic.reading.build import Stated, meeting_of
 from news_assets.sources.civic.reading.moments import Moment, day_of_text
 from news_assets.sources.civic.reading.page_values import (
     changed,
-    clean,
     href_of,
     parameter,
+    text_of,
     tree_of,
 )
 from news_assets.sources.civic.vendor import Reading
-from news_assets.sources.html.document import base_of, select, words_of
+from news_assets.sources.html.document import base_of, select
 
 _EXPECTED = "an Archive Center of CivicEngage"
 _NAME: Final = b"archive center"
@@ -89,7 +89,7 @@ def _requests(options: Iterable[HtmlElement], page: Page) -> tuple[Request, ...]
     """Return the requests for the categories of agendas, packets and minutes."""
     found: list[Request] = []
     for option in options:
-        number, name = option.get("value") or "", clean(words_of(option))
+        number, name = option.get("value", ""), text_of(option)
         if (
             number.isdecimal()
             and number != "0"
@@ -103,14 +103,10 @@ def _requests(options: Iterable[HtmlElement], page: Page) -> tuple[Request, ...]
 def _category(options: Iterable[HtmlElement], page: Page) -> str:
     """Return the name of the page's category; empty if it is not stated."""
     number = parameter(page.final_url, "amid")
-    return next(
-        (
-            clean(words_of(option))
-            for option in options
-            if option.get("value") == number
-        ),
-        "",
-    )
+    for option in options:
+        if option.get("value") == number:
+            return text_of(option)
+    return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +129,7 @@ class _Document:
 def _documents(tree: HtmlElement, base: str, category: str) -> Iterable[_Document]:
     seen: set[int] = set()
     for anchor in tree.iter("a"):
-        href, title = href_of(anchor, base), clean(words_of(anchor))
+        href, title = href_of(anchor, base), text_of(anchor)
         if href is None or not title or not _DOCUMENT.search(href[:2000]):
             continue
         match = _NUMBER.fullmatch(parameter(href, "adid"))

@@ -32,14 +32,14 @@ from news_assets.sources.civic.reading.moments import Moment, day_of_text
 from news_assets.sources.civic.reading.numbering import file_in
 from news_assets.sources.civic.reading.page_values import (
     changed,
-    clean,
     links_in,
+    text_of,
     tree_of,
     unique_links,
     words_at,
 )
 from news_assets.sources.civic.vendor import Reading
-from news_assets.sources.html.document import base_of, select, words_of
+from news_assets.sources.html.document import base_of, select
 
 _EXPECTED = "an AgendaCenter of CivicPlus"
 _ROWS = "tr.catAgendaRow"
@@ -86,8 +86,8 @@ def _bodies(tree: HtmlElement) -> dict[HtmlElement, str]:
     heading = ""
     for element in tree.iter("h2", "tr"):
         if element.tag == "h2":
-            heading = clean(words_of(element)).lstrip("▼► ")
-        elif "catAgendaRow" in (element.get("class") or ""):
+            heading = text_of(element).lstrip("▼► ")
+        elif "catAgendaRow" in (element.get("class", "")):
             found[element] = heading
     return found
 
@@ -100,7 +100,7 @@ def _meeting(
         for link in links_in(row, base)
         if (match := _FILE.search(link.href[:2000]))
     ]
-    anchors = " ".join(anchor.get("name") or "" for anchor in row.iter("a"))
+    anchors = " ".join(anchor.get("name", "") for anchor in row.iter("a"))
     stated = (
         files[0][1]
         if files
@@ -162,8 +162,10 @@ def _agenda(
 
 
 def _level(element: HtmlElement) -> int:
-    match = _LEVEL.search(element.get("class") or "")
-    return int(match[1]) if match else 0
+    match = _LEVEL.search(element.get("class", ""))
+    if not match:
+        return 0
+    return int(match[1])
 
 
 def _item(element: HtmlElement, sequence: int, section: str, base: str) -> AgendaItem:

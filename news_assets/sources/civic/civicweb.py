@@ -43,17 +43,17 @@ from news_assets.sources.civic.reading.moments import Moment, day_of_text, wall_
 from news_assets.sources.civic.reading.page_values import (
     Object,
     changed,
-    clean,
     href_of,
     json_of,
     objects,
     origin_of,
     text_at,
+    text_of,
     tree_of,
     unique_links,
 )
 from news_assets.sources.civic.vendor import Reading
-from news_assets.sources.html.document import base_of, words_of
+from news_assets.sources.html.document import base_of
 
 _EXPECTED = "an answer of CivicWeb"
 _SERVICE = "/Services/MeetingsService.svc/meetings"
@@ -110,11 +110,9 @@ def parse(page: Page, reading: Reading) -> MeetingListing:
 def _meeting(row: Object, page: Page, reading: Reading) -> Meeting:
     own_id, name = text_at(row, "Id"), text_at(row, "Name")
     title = _STARRED.sub("", _DATE.sub("", name)).strip(" -–—*") or name
-    url = (
-        f"{origin_of(page.final_url)}/Portal/MeetingInformation.aspx?Id={quote(own_id)}"
-        if own_id
-        else None
-    )
+    url = None
+    if own_id:
+        url = f"{origin_of(page.final_url)}/Portal/MeetingInformation.aspx?Id={quote(own_id)}"
     has_video = url is not None and bool(row.get("VideoIcon"))
     return meeting_of(
         Stated(
@@ -134,7 +132,9 @@ def _meeting(row: Object, page: Page, reading: Reading) -> Meeting:
 
 def _start(row: Object) -> Moment | None:
     moment = wall_clock(text_at(row, "MeetingDateTime", "MeetingDate"))
-    return replace(moment, clock=None) if moment and moment.clock == time() else moment
+    if moment and moment.clock == time():
+        return replace(moment, clock=None)
+    return moment
 
 
 # --- the documents of one meeting -----------------------------------------------------
@@ -152,11 +152,10 @@ def _documents(
         ),
         None,
     )
-    meeting = (
-        _agenda(own_id, str(agenda["Html"]), page, reading)
-        if agenda
-        else Meeting(vendor_id=own_id, is_partial=True)
-    )
+    if agenda:
+        meeting = _agenda(own_id, str(agenda["Html"]), page, reading)
+    else:
+        meeting = Meeting(vendor_id=own_id, is_partial=True)
     links = unique_links(_links(published, page))
     return replace(
         meeting,
@@ -185,17 +184,18 @@ def _links(documents: Iterable[Object], page: Page) -> Iterator[Link]:
         title = _TITLES.get(kind)
         if title is None or not own_id:
             continue
-        file = (
-            f"/{quote(text_at(document, 'Name') or 'document', safe=' ')}.pdf"
-            if kind in _PDF
-            else ""
-        )
+        file = ""
+        if kind in _PDF:
+            file = f"/{quote(text_at(document, 'Name') or 'document', safe=' ')}.pdf"
         href = f"/document/{quote(own_id)}{file}".replace(" ", "%20")
         yield Link(title=title, href=urljoin(page.final_url, href))
 
 
 def _first(links: Iterable[Link], title: str) -> str | None:
-    return next((link.href for link in links if link.title == title), None)
+    for link in links:
+        if link.title == title:
+            return link.href
+    return None
 
 
 def _agenda(own_id: str, markup: str, page: Page, reading: Reading) -> Meeting:
@@ -210,11 +210,9 @@ def _agenda(own_id: str, markup: str, page: Page, reading: Reading) -> Meeting:
     lines = _marked_lines(tree, base) or _numbered_lines(tree, base)
     notes = notes_beside(tree, [line.row for line in lines])
     meeting = agenda_of(items_of(lines), notes, own_id)
-    return (
-        replace(meeting, status="cancelled")
-        if says_off(notes, reading.now)
-        else meeting
-    )
+    if says_off(notes, reading.now):
+        return replace(meeting, status="cancelled")
+    return meeting
 
 
 def _marked_lines(tree: HtmlElement, base: str) -> list[Line]:
@@ -225,7 +223,7 @@ def _marked_lines(tree: HtmlElement, base: str) -> list[Line]:
     mark: re.Match[str] | None = None
     for element in tree.iter("a", "tr"):
         if element.tag == "a":
-            mark = _MARK.fullmatch(element.get("name") or "") or mark
+            mark = _MARK.fullmatch(element.get("name", "")) or mark
             lines.add_file(_file(element, base))
         elif mark is not None and is_leaf(element):
             lines.add(_line(element, mark))
@@ -259,7 +257,7 @@ def _files_in(row: HtmlElement) -> list[HtmlElement]:
     return [
         anchor
         for anchor in row.iter("a")
-        if _DOCUMENT.search((anchor.get("href") or "")[:2000])
+        if _DOCUMENT.search((anchor.get("href", ""))[:2000])
     ]
 
 
@@ -267,7 +265,7 @@ def _file(anchor: HtmlElement, base: str) -> Attachment | None:
     href = href_of(anchor, base)
     if href is None or not _DOCUMENT.search(href[:2000]):
         return None
-    return Attachment(name=_FORMAT.sub("", clean(words_of(anchor))), url=href)
+    return Attachment(name=_FORMAT.sub("", text_of(anchor)), url=href)
 
 
 # --- requests -------------------------------------------------------------------------

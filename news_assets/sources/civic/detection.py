@@ -109,11 +109,9 @@ def vendors_of_address(url: str) -> tuple[VendorAddress, ...]:
         return ()
     if host == "webapi.legistar.com":
         match = _WEB_API.match(parts.path)
-        return (
-            (VendorAddress("legistar", f"https://{host}/v1/{match[1]}"),)
-            if match
-            else ()
-        )
+        if not match:
+            return ()
+        return (VendorAddress("legistar", f"https://{host}/v1/{match[1]}"),)
     if host.endswith(".granicus.com") and (view := parameter(url, "view_id")):
         return (
             VendorAddress(

@@ -41,12 +41,13 @@ from news_assets.sources.civic.reading.page_values import (
     origin_of,
     parameter,
     text_at,
+    text_of,
     tree_of,
     unique_links,
     words_at,
 )
 from news_assets.sources.civic.vendor import Reading, json_post
-from news_assets.sources.html.document import base_of, select, words_of
+from news_assets.sources.html.document import base_of, select
 from news_assets.text.html import plain_text
 from news_assets.text.urls import web_url
 
@@ -123,22 +124,18 @@ def _location(row: Object) -> Location:
         else []
     )
     rest = [part for part in lines if part and part != name]
-    return (
-        Location(name=name, address=", ".join(rest))
-        if name in lines
-        else Location(name=name)
-    )
+    if name in lines:
+        return Location(name=name, address=", ".join(rest))
+    return Location(name=name)
 
 
 def _document(row: Object, base: str) -> Link | None:
     link = text_at(row, "Url")
     url = web_url(link, base) if link else None
-    return (
-        Link(
-            title=_FORM.sub("", text_at(row, "Title")) or text_at(row, "Type"), href=url
-        )
-        if url
-        else None
+    if not url:
+        return None
+    return Link(
+        title=_FORM.sub("", text_at(row, "Title")) or text_at(row, "Type"), href=url
     )
 
 
@@ -173,8 +170,8 @@ def _item(
     element: HtmlElement, sequence: int, titles: dict[HtmlElement, str], base: str
 ) -> AgendaItem:
     """Return one item; `titles` are those of the containers around."""
-    within = (one.get("class") or "" for one in element.iterdescendants("div"))
-    found = _ITEM_CLASS.search(" ".join([element.get("class") or "", *within])[:10_000])
+    within = (one.get("class", "") for one in element.iterdescendants("div"))
+    found = _ITEM_CLASS.search(" ".join([element.get("class", ""), *within])[:10_000])
     section = next(
         (titles[above] for above in element.iterancestors("div") if above in titles), ""
     )
@@ -185,7 +182,7 @@ def _item(
         outcome=outcome,
         votes=votes,
         number=words_at(element, ".AgendaItemCounter").rstrip("."),
-        title=words_at(element, ".AgendaItemTitle") or clean(words_of(element)),
+        title=words_at(element, ".AgendaItemTitle") or text_of(element),
         section=section,
         attachments=tuple(
             Attachment(name=link.title, url=link.href)

@@ -103,7 +103,9 @@ def _body(exchange: dict[str, object]) -> bytes:
             return base64.b64decode(encoded)
         except binascii.Error:
             return b""
-    return text.encode("utf-8", "replace") if isinstance(text, str) else b""
+    if not isinstance(text, str):
+        return b""
+    return text.encode("utf-8", "replace")
 
 
 def _page(url: str, status: int, body: bytes, now: datetime) -> Page:

@@ -35,6 +35,7 @@ from news_assets.sources.civic.reading.page_values import (
     href_of,
     links_in,
     parameter,
+    text_of,
     tree_of,
     words_at,
 )
@@ -89,7 +90,7 @@ def _meeting(row: HtmlElement, base: str, reading: Reading) -> Meeting | None:
     anchor = _detail_link(row)
     if anchor is None:
         return None
-    facts, place = _facts(anchor.get("title") or "")
+    facts, place = _facts(anchor.get("title", ""))
     url = href_of(anchor, base)
     links = [
         link
@@ -103,7 +104,7 @@ def _meeting(row: HtmlElement, base: str, reading: Reading) -> Meeting | None:
             title=words_at(row, ".RowDetails") or board,
             body=board,
             start=moment_of_text(words_of(anchor))
-            or moment_of_text((anchor.get("title") or "")[:200]),
+            or moment_of_text((anchor.get("title", ""))[:200]),
             location=place,
             url=url,
             links=links,
@@ -238,14 +239,14 @@ def _rows(tree: HtmlElement, base: str) -> Iterator[_Row]:
         numbered = (
             place
             for place, cell in enumerate(cells)
-            if "Num" in (cell.get("class") or "").split()
+            if "Num" in (cell.get("class", "")).split()
         )
         depth = next(numbered, None)
         if depth is None or len(cells) <= depth + 1:
             continue
-        title = clean(words_of(cells[depth + 1]))
+        title = text_of(cells[depth + 1])
         if title:
-            number = clean(words_of(cells[depth])).rstrip(". ")
+            number = text_of(cells[depth]).rstrip(". ")
             yield _Row(depth, number, title, links_in(cells[depth + 1], base))
 
 
@@ -308,14 +309,16 @@ def _last_result(tree: HtmlElement) -> dict[str, str]:
     """
     facts: dict[str, str] = {}
     for row in select(tree, "tr"):
-        cells = [clean(words_of(cell)) for cell in row.findall("td")]
+        cells = [text_of(cell) for cell in row.findall("td")]
         if len(cells) < 2 or not cells[0].endswith(":"):
             continue
         name = cells[0].rstrip(": ").lower()
         if name == "result":
             facts = {}
         facts[name] = cells[1]
-    return facts if "result" in facts else {}
+    if "result" in facts:
+        return facts
+    return {}
 
 
 def _table(table: HtmlElement) -> dict[str, str]:
@@ -324,9 +327,7 @@ def _table(table: HtmlElement) -> dict[str, str]:
     for heading in select(table, "th"):
         value = heading.getnext()
         if value is not None:
-            facts[clean(words_of(heading)).rstrip(": ").lower()] = clean(
-                words_of(value)
-            )
+            facts[text_of(heading).rstrip(": ").lower()] = text_of(value)
     return facts
 
 

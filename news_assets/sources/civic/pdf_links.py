@@ -19,14 +19,14 @@ from news_assets.sources.civic.reading.ids import listed_key
 from news_assets.sources.civic.reading.moments import Moment, moment_of_text
 from news_assets.sources.civic.reading.page_values import (
     changed,
-    clean,
     href_of,
     links_in,
+    text_of,
     tree_of,
     words_at,
 )
 from news_assets.sources.civic.vendor import Reading
-from news_assets.sources.html.document import base_of, select, words_of
+from news_assets.sources.html.document import base_of, select
 
 _EXPECTED = "a page with links to PDF or Word documents"
 _FILE_LINKS = "a[href*='.pdf'], a[href*='.PDF'], a[href*='.doc'], a[href*='.DOC']"
@@ -90,7 +90,7 @@ def _of_item(element: HtmlElement, base: str, reading: Reading) -> Entry:
     stated = (
         words_at(element, selectors.date)
         if selectors and selectors.date
-        else clean(words_of(element))
+        else text_of(element)
     )
     return (
         title or (links[0].title if links else ""),
@@ -106,12 +106,12 @@ def _of_links(tree: HtmlElement, base: str) -> Iterator[Entry]:
     heading = ""
     for element in tree.iter("h1", "h2", "h3", "h4", "a"):
         if element.tag != "a":
-            heading = clean(words_of(element))
+            heading = text_of(element)
             continue
         href = href_of(element, base)
         if not href or not _FILE.search(href[:4000]):
             continue
-        link = Link(title=clean(words_of(element)), href=href)
+        link = Link(title=text_of(element), href=href)
         moment = _moment_of([link], _text_around(element, texts))
         if moment is None:
             undated.append((link.title, None, [link]))
@@ -141,7 +141,7 @@ def _text_around(anchor: HtmlElement, texts: dict[HtmlElement, str]) -> str:
     if around is None:
         return ""
     if around not in texts:
-        text = clean(words_of(around))
+        text = text_of(around)
         texts[around] = text if len(text) <= _MAX_AROUND_CHARS else ""
     return texts[around]
 
@@ -168,7 +168,9 @@ def _of_name(href: str) -> Moment | None:
         else name.replace("_", " ")
     )
     moment = moment_of_text(text) or moment_of_text(_SEPARATORS.sub(" ", name))
-    return Moment(moment.day) if moment else None
+    if not moment:
+        return None
+    return Moment(moment.day)
 
 
 def _meeting(

@@ -114,16 +114,12 @@ def _refusal(vendor: Vendor, page: Page) -> tuple[AnswerState | None, str]:
     if any(mark in body for mark in vendor.unknown_marks):
         return "unknown_client", f"{page.url}: the vendor has no such client"
     if page.status < 400:
-        protection = (
-            protection_of_page(body)
-            if len(page.body) < _MAX_REFUSAL_BYTES // 10
-            else None
-        )
-        return (
-            ("blocked", f"{page.url}: an anti-bot page ({protection})")
-            if protection
-            else (None, "")
-        )
+        protection = None
+        if len(page.body) < _MAX_REFUSAL_BYTES // 10:
+            protection = protection_of_page(body)
+        if not protection:
+            return None, ""
+        return "blocked", f"{page.url}: an anti-bot page ({protection})"
     if page.status in (401, 403) and (vendor.closed_marks and not body.strip()):
         return "closed", f"{page.url}: closed without a token (status {page.status})"
     if any(mark in body for mark in vendor.closed_marks):

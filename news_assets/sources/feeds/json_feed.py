@@ -58,7 +58,9 @@ def read_json(document: Any, page: Page, source: Source) -> Listing:
 
 
 def _hint(page: Page) -> str:
-    return f"; {found_instead(page)}" if platform_of(page) else ""
+    if not platform_of(page):
+        return ""
+    return f"; {found_instead(page)}"
 
 
 def _entry(item: dict[str, Any], page: Page, source: Source) -> ListedEntry:
@@ -67,9 +69,9 @@ def _entry(item: dict[str, Any], page: Page, source: Source) -> ListedEntry:
         _string(item, "id"),
         _string(item, "url") or _string(item, "external_url"),
     )
-    url = (
-        web_url(link or entry_id, base) if link or entry_id.startswith("http") else None
-    )
+    url = None
+    if link or entry_id.startswith("http"):
+        url = web_url(link or entry_id, base)
     content = _string(item, "content_html")
     title, summary = (
         _text(item, "title"),
@@ -108,19 +110,15 @@ def _string(owner: dict[str, Any], key: str) -> str:
     value = owner.get(key)
     if isinstance(value, str):
         return value.strip()
-    return (
-        str(value)
-        if isinstance(value, int | float) and not isinstance(value, bool)
-        else ""
-    )
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return str(value)
+    return ""
 
 
 def _strings(values: Any) -> list[str]:
-    return (
-        [value for value in values if isinstance(value, str)]
-        if isinstance(values, list)
-        else []
-    )
+    if not isinstance(values, list):
+        return []
+    return [value for value in values if isinstance(value, str)]
 
 
 def _text(owner: dict[str, Any], key: str) -> str | None:

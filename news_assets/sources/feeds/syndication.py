@@ -142,12 +142,16 @@ def _ttl_s(feed: Parsed) -> float | None:
     if ttl:
         return ttl * 60
     period = _PERIOD_S.get(_string(feed, "sy_updateperiod").lower())
-    return period / (_number(feed, "sy_updatefrequency") or 1) if period else None
+    if not period:
+        return None
+    return period / (_number(feed, "sy_updatefrequency") or 1)
 
 
 def _number(owner: Parsed, key: str) -> float | None:
     text = _string(owner, key)
-    return float(text) if re.fullmatch(r"\d{1,7}(?:\.\d{1,3})?", text) else None
+    if not re.fullmatch(r"\d{1,7}(?:\.\d{1,3})?", text):
+        return None
+    return float(text)
 
 
 # --- one entry ------------------------------------------------------------------------
@@ -195,11 +199,9 @@ _PUBLISHED = (
 def _id_of(entry: Parsed) -> str:
     """Return Atom id, RSS guid or rdf:about; an address without its user and password."""
     entry_id = _string(entry, "id")
-    return (
-        web_url(entry_id, "") or entry_id
-        if "@" in entry_id and "://" in entry_id
-        else entry_id
-    )
+    if "@" in entry_id and "://" in entry_id:
+        return web_url(entry_id, "") or entry_id
+    return entry_id
 
 
 def _links(entry: Parsed) -> Iterator[str]:
@@ -299,4 +301,6 @@ def _string(owner: Parsed, key: str) -> str:
     `published` for a missing `updated`.
     """
     value = dict.get(owner, key) if isinstance(owner, dict) else None
-    return value.strip() if isinstance(value, str) else ""
+    if not isinstance(value, str):
+        return ""
+    return value.strip()

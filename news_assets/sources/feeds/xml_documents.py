@@ -81,9 +81,9 @@ def sound_xml(page: Page) -> tuple[bytes, tuple[str, ...], bool]:
         scan = _scan(body, page.url)
     if scan.error is not None and len(body) > MAX_BROKEN_BYTES:
         body = _recovered(body, page.url)
-    form_problem = (
-        f"not well-formed: {scan.error}" if scan.error and not cut_problem else None
-    )
+    form_problem = None
+    if scan.error and not cut_problem:
+        form_problem = f"not well-formed: {scan.error}"
     return (
         body,
         tuple(filter(None, (encoding_problem, cut_problem, form_problem))),
@@ -101,11 +101,9 @@ def _valid_reference(match: re.Match[str]) -> str:
         if len(digits) < 10
         else _LAST_CODE_POINT + 1
     )
-    return (
-        match[0]
-        if code <= _LAST_CODE_POINT and not 0xD800 <= code <= 0xDFFF
-        else "&#xFFFD;"
-    )
+    if code <= _LAST_CODE_POINT and not 0xD800 <= code <= 0xDFFF:
+        return match[0]
+    return "&#xFFFD;"
 
 
 def _closed(body: bytes) -> tuple[bytes, str | None]:
@@ -220,11 +218,9 @@ def _character(match: re.Match[bytes]) -> bytes:
     """
     entity = match[0].decode()
     character = html.unescape(entity)
-    return (
-        match[0]
-        if character == entity
-        else "".join(f"&#{ord(one)};" for one in character).encode()
-    )
+    if character == entity:
+        return match[0]
+    return "".join(f"&#{ord(one)};" for one in character).encode()
 
 
 _DECLARATION = re.compile(
@@ -289,9 +285,10 @@ def _fitting(body: bytes, known: list[str]) -> str:
         ("utf-8" in known or not known) and _is_mostly_utf8(body)
     ):
         return "utf-8"
-    return next(
-        (name for name in known if name != "utf-8" and _decodes(body, name)), "cp1252"
-    )
+    for name in known:
+        if name != "utf-8" and _decodes(body, name):
+            return name
+    return "cp1252"
 
 
 def _declared(body: bytes, http_charset: str | None, content_type: str) -> list[str]:

@@ -34,7 +34,9 @@ def html_tree(page: Page, max_elements: int = MAX_ELEMENTS) -> HtmlElement | Non
         tree = etree.fromstring(clean_text(text).encode(), parser)
     except etree.LxmlError:
         return None
-    return _cut(tree, max_elements) if isinstance(tree, HtmlElement) else None
+    if not isinstance(tree, HtmlElement):
+        return None
+    return _cut(tree, max_elements)
 
 
 def _cut(tree: HtmlElement, max_elements: int) -> HtmlElement:
@@ -102,7 +104,9 @@ def base_of(tree: HtmlElement, page: Page) -> str:
     """Return the base address of the page's relative links."""
     stated = next((href for tag in tree.iter("base") if (href := tag.get("href"))), "")
     base = resolve(page.final_url, stated) if stated else page.final_url
-    return base if _is_web(base) else page.final_url
+    if _is_web(base):
+        return base
+    return page.final_url
 
 
 def _is_web(address: str) -> bool:
@@ -118,4 +122,7 @@ def title_of(tree: HtmlElement) -> str | None:
         plain_text(tag.text or "") if tag.tag == "title" else words_of(tag)
         for tag in tree.iter("title", "h1")
     )
-    return next((name for name in named if name), None)
+    for name in named:
+        if name:
+            return name
+    return None

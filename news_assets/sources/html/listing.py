@@ -183,20 +183,24 @@ def _entry(
 
 
 def _present(element: HtmlElement | None) -> tuple[HtmlElement, ...]:
-    return () if element is None else (element,)
+    if element is None:
+        return ()
+    return (element,)
 
 
 def _selected(item: HtmlElement, css: str) -> list[HtmlElement]:
-    return select(item, css) if css else []
+    if not css:
+        return []
+    return select(item, css)
 
 
 def _headline(item: HtmlElement, template: Template) -> HtmlElement | None:
     """Return the first headline with text, else the first one."""
     found = select(item, template.title, with_root=True)
-    return next(
-        (element for element in found if _title_of(element)),
-        found[0] if found else None,
-    )
+    for element in found:
+        if _title_of(element):
+            return element
+    return found[0] if found else None
 
 
 def _title_of(headline: HtmlElement) -> str | None:
@@ -206,17 +210,13 @@ def _title_of(headline: HtmlElement) -> str | None:
         for part in headline.iter("a", "img")
         for name in ("title", "alt")
     ]
-    return next(
-        (
-            words
-            for words in (
-                words_of(headline),
-                *(" ".join(text.split()) for text in stated),
-            )
-            if words
-        ),
-        None,
-    )
+    for words in (
+        words_of(headline),
+        *(" ".join(text.split()) for text in stated),
+    ):
+        if words:
+            return words
+    return None
 
 
 def _link_of(item: HtmlElement, headline: HtmlElement, base: str) -> str | None:
@@ -228,16 +228,17 @@ def _link_of(item: HtmlElement, headline: HtmlElement, base: str) -> str | None:
         for above in headline.iterancestors("a")
         if above is item or item in above.iterancestors()
     ]
-    links = (link.get("href") or "" for link in (*headline.iter("a"), *around))
+    links = (link.get("href", "") for link in (*headline.iter("a"), *around))
     return first_web_url(
         (link for link in links if not link.strip().startswith("#")), base
     )
 
 
 def _first_words(item: HtmlElement, css: str) -> str:
-    return next(
-        (words for element in _selected(item, css) if (words := words_of(element))), ""
-    )
+    for element in _selected(item, css):
+        if words := words_of(element):
+            return words
+    return ""
 
 
 def _image_of(item: HtmlElement, template: Template, base: str) -> str | None:
@@ -282,7 +283,9 @@ def _times_in(words: str, timezone: str) -> tuple[datetime | None, datetime | No
     if end:
         return published, updated
     at = parse_date(words, timezone)  # other forms, such as "Feb 27, 2026 02:30 PM"
-    return (None, at) if _OF_CHANGE.search(words) else (at, None)
+    if _OF_CHANGE.search(words):
+        return None, at
+    return at, None
 
 
 # --- the next page --------------------------------------------------------------------
@@ -292,14 +295,10 @@ def page_number(url: str, parameter: str) -> int:
     """Return the page number in a query parameter of a listing's address; 0 if there is
     none.
     """
-    return next(
-        (
-            int(value)
-            for name, value in _pairs(url)
-            if name == parameter and _PAGE_NUMBER.fullmatch(value)
-        ),
-        0,
-    )
+    for name, value in _pairs(url):
+        if name == parameter and _PAGE_NUMBER.fullmatch(value):
+            return int(value)
+    return 0
 
 
 def with_page_number(url: str, parameter: str, number: int) -> str:
@@ -317,7 +316,7 @@ def linked_next(read: ReadPage, page: Page, parameter: str) -> str | None:
     base, current = base_of(read.tree, page), page_number(page.final_url, parameter)
     stem = parameter.partition(":")[0]  # `:int` may be percent-encoded in links
     hrefs = [
-        href for link in read.tree.iter("a") if stem in (href := link.get("href") or "")
+        href for link in read.tree.iter("a") if stem in (href := link.get("href", ""))
     ]
     urls = _same_site(hrefs, base, page)
     later = {
@@ -328,17 +327,13 @@ def linked_next(read: ReadPage, page: Page, parameter: str) -> str | None:
     if later:
         return later[min(later)]
     stated = _same_site(
-        (link.get("href") or "" for link in select(read.tree, _NEXT)), base, page
+        (link.get("href", "") for link in select(read.tree, _NEXT)), base, page
     )
     own = canonical_url(page.final_url)
-    return next(
-        (
-            url
-            for url in stated
-            if not page_number(url, parameter) and canonical_url(url) != own
-        ),
-        None,
-    )
+    for url in stated:
+        if not page_number(url, parameter) and canonical_url(url) != own:
+            return url
+    return None
 
 
 def stated_next(read: ReadPage, page: Page, css: str) -> str | None:
@@ -346,13 +341,16 @@ def stated_next(read: ReadPage, page: Page, css: str) -> str | None:
     or that is in its matches.
     """
     links = (
-        link.get("href") or ""
+        link.get("href", "")
         for element in select(read.tree, css)
         for link in element.iter("a", "link")
     )
     own = canonical_url(page.final_url)
     urls = _same_site(links, base_of(read.tree, page), page)
-    return next((url for url in urls if canonical_url(url) != own), None)
+    for url in urls:
+        if canonical_url(url) != own:
+            return url
+    return None
 
 
 def _same_site(links: Iterable[str], base: str, page: Page) -> list[str]:

@@ -123,7 +123,7 @@ def _marked(tree: HtmlElement, timezone: str) -> _Marked:
 
 
 def _is_link(link: HtmlElement) -> bool:
-    href = (link.get("href") or "").strip()
+    href = (link.get("href", "")).strip()
     is_page = bool(href) and not href.lower().startswith(
         ("#", "javascript:", "mailto:", "tel:")
     )
@@ -169,8 +169,8 @@ def _named(element: HtmlElement | None) -> list[str]:
     """Return selectors by id and class, without those that a system numbers."""
     if element is None:
         return []
-    classes = [name for name in (element.get("class") or "").split() if _is_name(name)]
-    by_id = element.get("id") or ""
+    classes = [name for name in (element.get("class", "")).split() if _is_name(name)]
+    by_id = element.get("id", "")
     return [f"{_tag(element)}.{name}" for name in classes[:4]] + (
         [f"#{by_id}"] if _is_name(by_id) else []
     )
@@ -223,7 +223,9 @@ def _voted(
             found = select(item, css, with_root=True) if not problem_of(css) else []
             votes[css] += bool(found) and is_right(item, found[0])
     best = max(votes, key=lambda css: votes[css], default="")
-    return best if best and 2 * votes[best] >= len(items) else ""
+    if best and 2 * votes[best] >= len(items):
+        return best
+    return ""
 
 
 def _is_headline(marked: _Marked) -> Callable[[HtmlElement, HtmlElement], bool]:
@@ -290,11 +292,7 @@ def _next(tree: HtmlElement) -> str:
     if link is None:
         return ""
     named = (*_named(link), *(f"{name} > a" for name in _named(link.getparent())))
-    return next(
-        (
-            css
-            for css in named
-            if not problem_of(css) and select(tree, css)[:1] == [link]
-        ),
-        "",
-    )
+    for css in named:
+        if not problem_of(css) and select(tree, css)[:1] == [link]:
+            return css
+    return ""

@@ -137,13 +137,17 @@ def _next_urls(result: dict[str, Any], page: Page) -> tuple[str, ...]:
     url = urlunsplit(
         (requested.scheme, requested.netloc, requested.path, urlsplit(link).query, "")
     )
-    return (url,) if url != page.final_url else ()
+    if url == page.final_url:
+        return ()
+    return (url,)
 
 
 def _public_url(item: dict[str, Any], page: Page) -> str | None:
     """Return the public address of an item; some responses have `++api++` in it."""
     link = string_of(item, "@id").replace(f"/{_API}/", "/")
-    return web_url(link, page.final_url) if link else None
+    if not link:
+        return None
+    return web_url(link, page.final_url)
 
 
 # --- the response ---------------------------------------------------------------------
@@ -191,16 +195,16 @@ def _content_of(item: dict[str, Any], base: str) -> str | None:
     markup = blocks_html(item.get("blocks"), item.get("blocks_layout")) or string_of(
         item.get("text"), "data"
     )
-    return sanitize(markup.replace(f"/{_API}/", "/"), base) or None if markup else None
+    if not markup:
+        return None
+    return sanitize(markup.replace(f"/{_API}/", "/"), base) or None
 
 
 def _subjects(item: dict[str, Any]) -> list[str]:
     values = item.get("subjects") or item.get("Subject")
-    return (
-        [value for value in values if isinstance(value, str)]
-        if isinstance(values, list)
-        else []
-    )
+    if not isinstance(values, list):
+        return []
+    return [value for value in values if isinstance(value, str)]
 
 
 def _image_of(item: dict[str, Any], base: str) -> str | None:
@@ -216,7 +220,9 @@ def _image_of(item: dict[str, Any], base: str) -> str | None:
 
 def _time(item: dict[str, Any], key: str, source: Source) -> datetime | None:
     at = parse_date(string_of(item, key), source.timezone)
-    return at if at is not None and at.year >= _FIRST_YEAR else None
+    if at is not None and at.year >= _FIRST_YEAR:
+        return at
+    return None
 
 
 _MAX_DEPTH = 40  # of nested blocks and of nodes within one
@@ -287,11 +293,9 @@ def _node(node: dict[str, Json], depth: int) -> str:
     kind = node.get("type")
     if kind in ("a", "link"):
         return _link(node, inner)
-    return (
-        f"<{kind}>{inner}</{kind}>"
-        if isinstance(kind, str) and kind in _TAGS
-        else inner
-    )
+    if isinstance(kind, str) and kind in _TAGS:
+        return f"<{kind}>{inner}</{kind}>"
+    return inner
 
 
 def _styled(leaf: dict[str, Json]) -> str:
@@ -305,32 +309,32 @@ def _styled(leaf: dict[str, Json]) -> str:
 def _link(node: dict[str, Json], inner: str) -> str:
     data = node.get("data")
     url = data.get("url") if isinstance(data, dict) else node.get("url")
-    return f'<a href="{escape(url)}">{inner}</a>' if isinstance(url, str) else inner
+    if isinstance(url, str):
+        return f'<a href="{escape(url)}">{inner}</a>'
+    return inner
 
 
 def _draft(block: dict[str, Json]) -> str:
     text = block.get("text")
     lines = text.get("blocks") if isinstance(text, dict) else None
-    return (
-        "".join(_draft_line(line) for line in lines if isinstance(line, dict))
-        if isinstance(lines, list)
-        else ""
-    )
+    if not isinstance(lines, list):
+        return ""
+    return "".join(_draft_line(line) for line in lines if isinstance(line, dict))
 
 
 def _draft_line(line: dict[str, Json]) -> str:
     text, kind = line.get("text"), line.get("type")
     tag = _DRAFT_TAGS.get(kind, "p") if isinstance(kind, str) else "p"
-    return (
-        f"<{tag}>{escape(text, quote=False)}</{tag}>"
-        if isinstance(text, str) and text.strip()
-        else ""
-    )
+    if isinstance(text, str) and text.strip():
+        return f"<{tag}>{escape(text, quote=False)}</{tag}>"
+    return ""
 
 
 def _html(block: dict[str, Json]) -> str:
     markup = block.get("html")
-    return markup if isinstance(markup, str) else ""
+    if isinstance(markup, str):
+        return markup
+    return ""
 
 
 def _image(block: dict[str, Json]) -> str:
@@ -345,11 +349,9 @@ def _image(block: dict[str, Json]) -> str:
 def _table(block: dict[str, Json]) -> str:
     table = block.get("table")
     rows = table.get("rows") if isinstance(table, dict) else None
-    return (
-        f"<table>{''.join(map(_row, rows[:_MAX_NODES]))}</table>"
-        if isinstance(rows, list)
-        else ""
-    )
+    if not isinstance(rows, list):
+        return ""
+    return f"<table>{''.join(map(_row, rows[:_MAX_NODES]))}</table>"
 
 
 def _row(row: Json) -> str:

@@ -84,7 +84,9 @@ def parse(page: Page, source: Source) -> Listing:
 
 def _reader_of(text: str, page: Page) -> Callable[[str, Page, Source], Listing]:
     if text.startswith("<"):
-        return _feed_listing if feed.ROOT.search(text, 0, _HEAD_CHARS) else _xml_listing
+        if feed.ROOT.search(text, 0, _HEAD_CHARS):
+            return _feed_listing
+        return _xml_listing
     if _ROBOTS_LINE.search(text) and "<" not in text[:_HEAD_CHARS]:
         return _robots_listing
     if text.lower().startswith(("http://", "https://")):
@@ -183,7 +185,9 @@ def _children(items: Iterable[Fields], page: Page, source: Source) -> tuple[str,
 def _requested_day(page: Page) -> date | None:
     match = _DAY.search(page.url)
     try:
-        return date.fromisoformat(match[1]) if match else None
+        if not match:
+            return None
+        return date.fromisoformat(match[1])
     except ValueError:
         return None
 
@@ -250,11 +254,9 @@ def _possible(items: Iterable[Fields], page: Page, source: Source) -> list[_Date
         )
         for item in items
     ]
-    return (
-        dated
-        if day is None
-        else [one for one in dated if _may_be_of(one, day, source.timezone)]
-    )
+    if day is None:
+        return dated
+    return [one for one in dated if _may_be_of(one, day, source.timezone)]
 
 
 def _may_be_of(dated: _Dated, day: date, timezone: str) -> bool:
@@ -294,4 +296,6 @@ def _time(text: str | None, source: Source) -> datetime | None:
 def _agreed(values: Iterable[str | None]) -> str | None:
     """Return the value if all items that state one agree."""
     stated = {value for value in values if value}
-    return stated.pop() if len(stated) == 1 else None
+    if len(stated) != 1:
+        return None
+    return stated.pop()

@@ -86,7 +86,9 @@ def read_sitemap(text: str, url: str) -> Sitemap:
 
 
 def _escaped(match: re.Match[str]) -> str:
-    return "&amp;" if match[0] == "&" else match[0]
+    if match[0] == "&":
+        return "&amp;"
+    return match[0]
 
 
 def _read(body: bytes, reader: "_Reader") -> list[str]:
@@ -236,7 +238,9 @@ def _rank_of(url: str) -> int:
     name = _name_of(url)
     if _NO_ARTICLES.search(name):
         return 2
-    return 0 if _NEWS.search(name) else 1
+    if _NEWS.search(name):
+        return 0
+    return 1
 
 
 def _period_of(url: str) -> tuple[date, date] | None:
@@ -261,4 +265,6 @@ def _period_of(url: str) -> tuple[date, date] | None:
 
 def _name_of(url: str) -> str:
     parts = urlsplit(url)
-    return f"{parts.path}?{parts.query}" if parts.query else parts.path
+    if parts.query:
+        return f"{parts.path}?{parts.query}"
+    return parts.path

@@ -37,6 +37,7 @@ from news_assets.sources.civic.reading.page_values import (
     clean,
     href_of,
     parameter,
+    text_of,
     words_at,
 )
 from news_assets.sources.civic.vendor import Reading
@@ -106,7 +107,9 @@ def _title(tree: HtmlElement, before: Sequence[str]) -> str:
         for one in before
         if len(one) <= _MAX_TITLE_CHARS and _NAMES_MEETING.search(one)
     ]
-    return clean(fitting[-1]) if fitting else stated
+    if fitting:
+        return clean(fitting[-1])
+    return stated
 
 
 def _start(lines: Sequence[str], at: int | None, title: str) -> Moment | None:
@@ -196,7 +199,7 @@ def _item(
 
 
 def _with_document(item: AgendaItem, anchor: HtmlElement, base: str) -> AgendaItem:
-    href, name = href_of(anchor, base), clean(words_of(anchor))
+    href, name = href_of(anchor, base), text_of(anchor)
     if (
         not href
         or not _DOCUMENT.search(href[:2000])
@@ -215,7 +218,7 @@ def _accessible(tree: HtmlElement) -> list[_Entry]:
     entries: list[_Entry] = []
     for element in select(tree, ".accessible-item"):
         stated = words_at(element, ".accessible-item-text")
-        text = clean(words_of(element))
+        text = text_of(element)
         number, title = split_number(text)
         if title := stated or title:
             entries.append(_Entry(element, number, title))
@@ -233,8 +236,8 @@ def _grid(tree: HtmlElement) -> list[_Entry]:
         heads = select(element, "h2, h3, h4")
         if not heads:
             continue
-        spans = [clean(words_of(span)) for span in select(heads[0], "span")]
-        parts = [span for span in spans if span] or [clean(words_of(heads[0]))]
+        spans = [text_of(span) for span in select(heads[0], "span")]
+        parts = [span for span in spans if span] or [text_of(heads[0])]
         number = parts[0].strip("(). :") if len(parts) > 1 else ""
         title = " ".join(parts[1:]) if number else parts[0]
         entries.append(_Entry(element, number, title, is_heading=heads[0].tag == "h2"))
@@ -252,32 +255,30 @@ def _numbered_rows(tree: HtmlElement) -> list[_Entry]:
                 entries.append(entry)
         elif heading := _bold(element):
             entries.append(_Entry(element, "", heading, is_heading=True))
-    return entries if any(not entry.is_heading for entry in entries) else []
+    if any(not entry.is_heading for entry in entries):
+        return entries
+    return []
 
 
 def _bold(element: HtmlElement) -> str:
     """Return the text of a block that is all bold, as headings are; empty for another."""
     if element.find(".//a") is not None or element.find(".//tr") is not None:
         return ""
-    text = clean(words_of(element)) if len(element) <= _MAX_BOLD_PARTS else ""
-    bold = (
-        clean(" ".join(words_of(one) for one in element.iter("strong", "b")))
-        if text
-        else ""
-    )
-    return (
-        bold.rstrip(". :")
-        if bold and bold == text and len(bold) <= _MAX_TITLE_CHARS
-        else ""
-    )
+    text = text_of(element) if len(element) <= _MAX_BOLD_PARTS else ""
+    bold = ""
+    if text:
+        bold = clean(" ".join(words_of(one) for one in element.iter("strong", "b")))
+    if bold and bold == text and len(bold) <= _MAX_TITLE_CHARS:
+        return bold.rstrip(". :")
+    return ""
 
 
 def _numbered(row: HtmlElement) -> _Entry | None:
     """Return the entry of a row; None for a row of layout. What follows the title's
     first line is its text.
     """
-    filled = [cell for cell in row.findall("td") if clean(words_of(cell))]
-    if len(filled) < 2 or not (number := number_alone(clean(words_of(filled[0])))):
+    filled = [cell for cell in row.findall("td") if text_of(cell)]
+    if len(filled) < 2 or not (number := number_alone(text_of(filled[0]))):
         return None
     lines = visible_lines(filled[1])
     if not lines:
@@ -293,7 +294,7 @@ def _own_id(row: HtmlElement, base: str) -> str:
     the name of its anchor.
     """
     anchors = list(row.iter("a"))
-    loaded = (_LOADED.search((anchor.get("onclick") or "")[:500]) for anchor in anchors)
+    loaded = (_LOADED.search((anchor.get("onclick", ""))[:500]) for anchor in anchors)
     if match := next(filter(None, loaded), None):
         return match[1]
     ids = (parameter(href_of(anchor, base), "meta_id") for anchor in anchors)

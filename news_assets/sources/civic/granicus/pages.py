@@ -26,6 +26,7 @@ from news_assets.sources.civic.reading.page_values import (
     clean,
     links_in,
     parameter,
+    text_of,
     tree_of,
     words_at,
     xml_of,
@@ -99,7 +100,7 @@ def _meeting(row: HtmlElement, base: str, reading: Reading) -> Meeting | None:
     named = next(
         (cell for cell in names if _is_marked_name(cell)), names[0] if names else None
     )
-    title = clean(words_of(named)) if named is not None else ""
+    title = text_of(named) if named is not None else ""
     if not title:
         return None
     return meeting_of(
@@ -117,7 +118,9 @@ def _meeting(row: HtmlElement, base: str, reading: Reading) -> Meeting | None:
 
 def _moment(cell: HtmlElement) -> Moment | None:
     text = _HIDDEN_UNIX_TIME.sub("", words_of(cell))
-    return moment_of_text(text) if 0 < len(text) <= _MAX_DATE_CHARS else None
+    if 0 < len(text) <= _MAX_DATE_CHARS:
+        return moment_of_text(text)
+    return None
 
 
 def _is_name(cell: HtmlElement) -> bool:
@@ -131,7 +134,7 @@ def _is_name(cell: HtmlElement) -> bool:
 
 
 def _is_marked_name(cell: HtmlElement) -> bool:
-    marks = f"{cell.get('class') or ''} {cell.get('headers') or ''}".lower().split()
+    marks = f"{cell.get('class', '')} {cell.get('headers', '')}".lower().split()
     return "name" in marks or cell.get("scope") == "row"
 
 
@@ -197,7 +200,9 @@ def days(url: str, first: date, last: date) -> tuple[Request, ...]:
 
 def items(url: str, meeting: Meeting) -> tuple[Request, ...]:
     """Return the request for a meeting's agenda."""
-    return (Request(url=meeting.agenda_url),) if meeting.agenda_url else ()
+    if not meeting.agenda_url:
+        return ()
+    return (Request(url=meeting.agenda_url),)
 
 
 def signal(url: str, since: datetime) -> Request:

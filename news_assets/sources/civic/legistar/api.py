@@ -187,7 +187,9 @@ def _meeting(event: Object, page: Page, reading: Reading) -> Meeting:
 
 def _link(title: str, href: str, page: Page) -> Link | None:
     url = web_url(href, page.final_url) if href else None
-    return Link(title=title, href=url) if url else None
+    if not url:
+        return None
+    return Link(title=title, href=url)
 
 
 # --- requests -------------------------------------------------------------------------

@@ -191,7 +191,9 @@ def people_of(rows: Sequence[Object], page: Page) -> MeetingListing | None:
             _office(row) for row in rows if text_at(row, "OfficeRecordFullName")
         ),
     )
-    return MeetingListing(roster=roster) if roster else None
+    if not roster:
+        return None
+    return MeetingListing(roster=roster)
 
 
 def votes_of(rows: Iterable[Object]) -> tuple[Vote, ...]:
@@ -219,7 +221,9 @@ def _sponsors(rows: Iterable[Object]) -> tuple[str, ...]:
 
 def _number(row: Object, name: str) -> int:
     text = text_at(row, name)
-    return int(text) if text.isdecimal() and len(text) < 10 else 0
+    if text.isdecimal() and len(text) < 10:
+        return int(text)
+    return 0
 
 
 def _body(row: Object) -> Body:

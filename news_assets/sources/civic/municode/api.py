@@ -70,7 +70,9 @@ def _is_detail(document: Any) -> bool:
 def _agenda_pages(row: Object, page: Page) -> tuple[Request, ...]:
     """Return the request for the agenda as a page that the details of a meeting name."""
     link = _link("Agenda", row, "Agenda", page, ("LinksHtmlURL", "HtmlURL"))
-    return (Request(url=link.href),) if link else ()
+    if not link:
+        return ()
+    return (Request(url=link.href),)
 
 
 def _rows(document: Any) -> list[Object] | None:
@@ -80,7 +82,9 @@ def _rows(document: Any) -> list[Object] | None:
     if isinstance(listed, list):
         return objects(listed)
     one = document.get("Meeting", document)
-    return [one] if isinstance(one, dict) and "MeetingID" in one else None
+    if isinstance(one, dict) and "MeetingID" in one:
+        return [one]
+    return None
 
 
 def _meeting(row: Object, page: Page, reading: Reading) -> Meeting:
@@ -105,7 +109,9 @@ def _meeting(row: Object, page: Page, reading: Reading) -> Meeting:
 def _changed_at(value: Any, reading: Reading) -> datetime | None:
     if isinstance(value, str) and not value.isdecimal():
         moment = wall_clock(value)
-        return moment.placed(reading.timezone) if moment else None
+        if not moment:
+            return None
+        return moment.placed(reading.timezone)
     try:
         return datetime.fromtimestamp(int(value), UTC)
     except (TypeError, ValueError, OverflowError, OSError):
@@ -142,11 +148,15 @@ def _link(
     if isinstance(stated, list) and stated:
         stated = stated[0].get("URL") if isinstance(stated[0], dict) else stated[0]
     url = _url(stated, page) if isinstance(stated, str) else None
-    return Link(title=title, href=url) if url else None
+    if not url:
+        return None
+    return Link(title=title, href=url)
 
 
 def _url(text: str, page: Page) -> str | None:
-    return web_url(text, page.final_url) if text else None
+    if not text:
+        return None
+    return web_url(text, page.final_url)
 
 
 # --- requests -------------------------------------------------------------------------

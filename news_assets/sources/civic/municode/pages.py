@@ -35,15 +35,15 @@ from news_assets.sources.civic.reading.moments import (
 from news_assets.sources.civic.reading.numbering import number_alone, split_number
 from news_assets.sources.civic.reading.page_values import (
     changed,
-    clean,
     href_of,
     links_in,
     parameter,
+    text_of,
     tree_of,
     words_at,
 )
 from news_assets.sources.civic.vendor import Reading
-from news_assets.sources.html.document import base_of, select, words_of
+from news_assets.sources.html.document import base_of, select
 
 _EXPECTED = "a page of Municode Meetings"
 _COLUMNS = (
@@ -133,7 +133,9 @@ def _published(row: HtmlElement, base: str, reading: Reading) -> Meeting:
 
 def _clock_after_date(text: str) -> time | None:
     moment = moment_of_text(text)
-    return moment.clock if moment else None
+    if not moment:
+        return None
+    return moment.clock
 
 
 def _listed(row: HtmlElement, base: str, reading: Reading) -> Meeting:
@@ -176,14 +178,10 @@ def _documents(row: HtmlElement, cell: str, title: str, base: str) -> Iterator[L
 
 def _id_of(links: Iterable[Link]) -> str:
     """Return the id of a meeting, which the names of its files hold."""
-    return next(
-        (
-            match[1].lower()
-            for link in links
-            if (match := _ID.search(unquote(link.href[:2000])))
-        ),
-        "",
-    )
+    for link in links:
+        if match := _ID.search(unquote(link.href[:2000])):
+            return match[1].lower()
+    return ""
 
 
 # --- the agenda as HTML ---------------------------------------------------------------
@@ -204,7 +202,7 @@ def _entries(section: HtmlElement) -> Iterator[HtmlElement]:
 
 
 def _item(element: HtmlElement, sequence: int, section: str, base: str) -> AgendaItem:
-    stated, text = words_at(element, "num"), clean(words_of(element))
+    stated, text = words_at(element, "num"), text_of(element)
     number, title = split_number(text)
     if stated:
         number, title = (
@@ -213,7 +211,7 @@ def _item(element: HtmlElement, sequence: int, section: str, base: str) -> Agend
         )
     following = element.getnext()
     is_list = following is not None and "agenda_item_attachments" in (
-        following.get("class") or ""
+        following.get("class", "")
     )
     lists = [
         *select(element, ".agenda_item_attachments"),

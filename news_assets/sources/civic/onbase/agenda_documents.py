@@ -22,13 +22,13 @@ from news_assets.sources.civic.reading.agenda_pages import (
 )
 from news_assets.sources.civic.reading.numbering import split_number
 from news_assets.sources.civic.reading.page_values import (
-    clean,
     href_of,
     parameter,
+    text_of,
     words_at,
 )
 from news_assets.sources.civic.vendor import Reading
-from news_assets.sources.html.document import select, words_of
+from news_assets.sources.html.document import select
 
 _HEADERS: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
 _LOADED = re.compile(
@@ -45,11 +45,9 @@ def agenda_in(
     notes = notes_beside(tree, [line.row for line in lines])
     items = [_with_details(item, own_id, folder) for item in items_of(lines)]
     meeting = agenda_of(items, notes, own_id)
-    return (
-        replace(meeting, status="cancelled")
-        if says_off(notes, reading.now)
-        else meeting
-    )
+    if says_off(notes, reading.now):
+        return replace(meeting, status="cancelled")
+    return meeting
 
 
 def _with_details(item: AgendaItem, meeting_id: str, folder: str) -> AgendaItem:
@@ -71,7 +69,7 @@ def _word_lines(tree: HtmlElement) -> list[Line]:
     lines: dict[HtmlElement, Line] = {}
     for anchor in tree.iter("a"):
         row = next(anchor.iterancestors("tr"), None)
-        if row is None or row in lines or not clean(words_of(anchor)):
+        if row is None or row in lines or not text_of(anchor):
             continue
         if match := _loaded(anchor):
             lines[row] = _line(row, match)
@@ -80,7 +78,7 @@ def _word_lines(tree: HtmlElement) -> list[Line]:
 
 def _loaded(anchor: HtmlElement) -> re.Match[str] | None:
     return _LOADED.search(
-        f"{anchor.get('href') or ''} {anchor.get('onclick') or ''}"[:1000]
+        f"{anchor.get('href', '')} {anchor.get('onclick', '')}"[:1000]
     )
 
 
@@ -99,9 +97,9 @@ def _accessible_lines(tree: HtmlElement) -> list[Line]:
     """
     lines: list[Line] = []
     for element in select(tree, ".accessible-section, .accessible-item"):
-        if "accessible-item" not in (element.get("class") or ""):
+        if "accessible-item" not in (element.get("class", "")):
             heading = next((child for child in element if child.tag in _HEADERS), None)
-            if heading is not None and (text := clean(words_of(heading))):
+            if heading is not None and (text := text_of(heading)):
                 lines.append(
                     Line(
                         row=heading,
@@ -113,7 +111,7 @@ def _accessible_lines(tree: HtmlElement) -> list[Line]:
                 )
             continue
         anchor = next(element.iter("a"), element)
-        number, title = split_number(words_at(element, "a") or clean(words_of(element)))
+        number, title = split_number(words_at(element, "a") or text_of(element))
         match = _loaded(anchor)
         if title:
             lines.append(
@@ -124,7 +122,9 @@ def _accessible_lines(tree: HtmlElement) -> list[Line]:
                     texts=(title,),
                 )
             )
-    return lines if any(not line.is_heading for line in lines) else []
+    if any(not line.is_heading for line in lines):
+        return lines
+    return []
 
 
 def item_in(tree: HtmlElement, base: str, page: Page) -> Meeting:
@@ -137,9 +137,7 @@ def item_in(tree: HtmlElement, base: str, page: Page) -> Meeting:
         if href is not None and is_own and is_file(href):
             files.setdefault(
                 href,
-                Attachment(
-                    name=clean(words_of(anchor)) or "Document", url=lasting(href)
-                ),
+                Attachment(name=text_of(anchor) or "Document", url=lasting(href)),
             )
     item = AgendaItem(
         sequence=0,

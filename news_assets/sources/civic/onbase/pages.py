@@ -51,11 +51,12 @@ from news_assets.sources.civic.reading.page_values import (
     objects,
     parameter,
     text_at,
+    text_of,
     tree_of,
     unique_links,
 )
 from news_assets.sources.civic.vendor import Reading
-from news_assets.sources.html.document import base_of, words_of
+from news_assets.sources.html.document import base_of
 
 _EXPECTED = "a page of OnBase Agenda Online"
 _RESULTS: Final = "new SearchResults("
@@ -171,7 +172,9 @@ def _search_results(page: Page) -> list[Object] | None:
         found: Any = json.JSONDecoder().raw_decode(rest.lstrip())[0]
     except (ValueError, RecursionError) as error:
         raise changed(page, _EXPECTED) from error
-    return objects(found.get("Meetings")) if isinstance(found, dict) else []
+    if not isinstance(found, dict):
+        return []
+    return objects(found.get("Meetings"))
 
 
 def _stated_links(row: Object, own_id: str, folder: str) -> Iterator[Link]:
@@ -219,8 +222,8 @@ def _links(anchors: Iterable[HtmlElement], base: str) -> Iterator[Link]:
 
 def _title_of(anchor: HtmlElement) -> str:
     """Return what a link leads to: its text, else the first words of its description."""
-    described = _DESCRIBED.search(clean(anchor.get("title") or ""))
-    return clean(words_of(anchor)) or (described["what"] if described else "Document")
+    described = _DESCRIBED.search(clean(anchor.get("title", "")))
+    return text_of(anchor) or (described["what"] if described else "Document")
 
 
 class _Table:
@@ -240,7 +243,7 @@ class _Table:
             row = next(anchor.iterancestors("tr"), None)
             if row is not None and (texts := self._row(row))[2]:
                 return texts
-            if described := _DESCRIBED.search(clean(anchor.get("title") or "")):
+            if described := _DESCRIBED.search(clean(anchor.get("title", ""))):
                 name = self._name_beside(anchor, described["name"])
                 return name, described["name"][len(name) :].strip(), described["when"]
         return "", "", ""
@@ -266,23 +269,21 @@ class _Table:
     def _block(self, part: HtmlElement) -> str:
         """Return the text of a block without links; empty for another."""
         if part not in self._blocks:
-            self._blocks[part] = (
-                clean(words_of(part)) if part.find(".//a") is None else ""
-            )
+            self._blocks[part] = text_of(part) if part.find(".//a") is None else ""
         return self._blocks[part]
 
 
 def _row_texts(row: HtmlElement) -> tuple[str, str, str]:
     cells = row.findall("td")
     named: Mapping[str, str] = {
-        cell.get("data-sortable-type") or "": clean(words_of(cell)) for cell in cells
+        cell.get("data-sortable-type", ""): text_of(cell) for cell in cells
     }
     if "mtgTime" in named:
         return named.get("mtgName", ""), named.get("mtgType", ""), named["mtgTime"]
-    texts = [clean(words_of(cell)) for cell in cells]
+    texts = [text_of(cell) for cell in cells]
     when = next((text for text in texts if len(text) <= 60 and day_of_text(text)), "")
     others = [text for text in texts if text and text != when]
-    return (others[0] if others else "", others[1] if len(others) > 2 else "", when)
+    return others[0] if others else "", others[1] if len(others) > 2 else "", when
 
 
 # --- requests -------------------------------------------------------------------------
@@ -301,4 +302,6 @@ def days(url: str, first: date, last: date) -> tuple[Request, ...]:
 def items(url: str, meeting: Meeting) -> tuple[Request, ...]:
     """Return the request for the items of a meeting's agenda, if it has one."""
     has_agenda = meeting.agenda_url or meeting.packet_url
-    return (outline(url, meeting.vendor_id),) if has_agenda else ()
+    if not has_agenda:
+        return ()
+    return (outline(url, meeting.vendor_id),)

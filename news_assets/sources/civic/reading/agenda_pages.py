@@ -22,10 +22,9 @@ from news_assets.sources.civic.reading.numbering import (
     number_alone,
     split_number,
 )
-from news_assets.sources.civic.reading.page_values import clean
+from news_assets.sources.civic.reading.page_values import clean, text_of
 from news_assets.sources.civic.reading.participation import participation_of
 from news_assets.sources.civic.reading.status import status_of
-from news_assets.sources.html.document import words_of
 from news_assets.text.limits import clean_text
 
 MAX_NOTES_CHARS = 20_000
@@ -73,10 +72,17 @@ def with_notes(meeting: Meeting, notes: str) -> Meeting:
     about taking part.
     """
     notes = notes[:MAX_NOTES_CHARS]
-    facts = tuple(replace(fact, text="agenda") for fact in participation_of(notes))
+    facts = [replace(fact, text="agenda") for fact in participation_of(notes)]
     return replace(
         meeting, agenda_notes=notes, participation=(*meeting.participation, *facts)
     )
+
+
+def page_of_item(item: AgendaItem, vendor_id: str = "") -> Meeting:
+    """Return what the page of one item adds to its meeting, by the meeting's id if the
+    page states it.
+    """
+    return Meeting(vendor_id=vendor_id, items=(item,), is_partial=True)
 
 
 def notes_beside(tree: HtmlElement, items: Collection[HtmlElement]) -> str:
@@ -120,7 +126,9 @@ def clock_in_notes(notes: str, day: date) -> time | None:
         moment = moment_of_text(lines[place])
         stated = [moment.clock] if moment else []
         return _first_clock(stated, lines[place + 1 : place + 1 + _NEAR_LINES])
-    return None if any(days) else _first_clock([], lines[:_TOP_LINES])
+    if any(days):
+        return None
+    return _first_clock([], lines[:_TOP_LINES])
 
 
 def _first_clock(stated: Iterable[time | None], near: Iterable[str]) -> time | None:
@@ -130,9 +138,10 @@ def _first_clock(stated: Iterable[time | None], near: Iterable[str]) -> time | N
         for line in near
         if len(line) <= _MAX_NEAR_CHARS and not _NOT_BEGIN.search(line)
     )
-    return next(
-        (clock for clock in (*stated, *map(clock_of_text, short)) if clock), None
-    )
+    for clock in (*stated, *map(clock_of_text, short)):
+        if clock:
+            return clock
+    return None
 
 
 _AROUND_FILE: Final = (
@@ -192,12 +201,12 @@ def texts_of_row(
     """Return a row's number and the lines of its text, but for what stands in some
     elements.
     """
-    filled = [cell for cell in row.findall("td") if clean(words_of(cell))]
+    filled = [cell for cell in row.findall("td") if text_of(cell)]
     if not filled:
         return "", ()
     number = ""
     if len(filled) > 1:
-        number = number_alone(clean(words_of(filled[0])))
+        number = number_alone(text_of(filled[0]))
     text_cell = filled[1] if number else filled[0]
     texts = tuple(map(clean, visible_lines(text_cell, without)))
     if number or not texts:

@@ -74,11 +74,9 @@ def meeting_of(stated: Stated, reading: Reading) -> Meeting:
     """
     start, links = stated.start, tuple(stated.links)
     starts_at = start.placed(reading.timezone) if start else None
-    ends_at = (
-        stated.end.placed(reading.timezone)
-        if stated.end and stated.end.clock and start and start.clock
-        else None
-    )
+    ends_at = None
+    if stated.end and stated.end.clock and start and start.clock:
+        ends_at = stated.end.placed(reading.timezone)
     if ends_at and starts_at and ends_at <= starts_at:
         ends_at = None
     all_day = start is not None and start.clock is None

@@ -118,11 +118,9 @@ def _by_number(
         return None
     title = set(normal_words(item.title)[:_TITLE_WORDS])
     following = set(normal_words(" ".join(lines[at : at + _TITLE_LINES])))
-    return (
-        item
-        if len(title & following) >= _MIN_TITLE_WORDS * max(1, len(title))
-        else None
-    )
+    if len(title & following) >= _MIN_TITLE_WORDS * max(1, len(title)):
+        return item
+    return None
 
 
 def _plain_number(number: str) -> str:

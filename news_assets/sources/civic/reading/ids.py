@@ -58,7 +58,9 @@ def listed_key(meeting: Meeting) -> str:
     href = meeting.links[0].href if meeting.links else ""
     found = digest(name, str(meeting.starts_at), href)
     match = _FILE_NAME.search(href[:2000])
-    return f"{match[1]}-{found}" if match else found
+    if match:
+        return f"{match[1]}-{found}"
+    return found
 
 
 def item_id(of_meeting: str, item: AgendaItem) -> str:
@@ -69,7 +71,9 @@ def item_id(of_meeting: str, item: AgendaItem) -> str:
 
 
 def _part(vendor_id: str) -> str:
-    return vendor_id if _PLAIN.fullmatch(vendor_id) else digest(vendor_id)
+    if _PLAIN.fullmatch(vendor_id):
+        return vendor_id
+    return digest(vendor_id)
 
 
 def digest(*parts: str) -> str:

@@ -76,7 +76,9 @@ def completed(listed: Meeting, page: Meeting) -> Meeting:
 def _timed(listed: Meeting, page: Meeting) -> Meeting:
     """Return which of them states the hour, for the day of the listing."""
     if listed.starts_at is None:
-        return page if page.starts_at else listed
+        if page.starts_at:
+            return page
+        return listed
     if listed.all_day and (
         clock := clock_in_notes(page.agenda_notes, listed.starts_at.date())
     ):
@@ -86,7 +88,9 @@ def _timed(listed: Meeting, page: Meeting) -> Meeting:
         return replace(listed, starts_at=starts_at, all_day=False)
     if not listed.all_day or page.starts_at is None or page.all_day:
         return listed
-    return page if page.starts_at.date() == listed.starts_at.date() else listed
+    if page.starts_at.date() == listed.starts_at.date():
+        return page
+    return listed
 
 
 def _is_news(listed: Meeting, page: Meeting) -> bool:

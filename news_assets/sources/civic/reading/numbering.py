@@ -1,6 +1,7 @@
 """Numbers of agenda items as they are written: "4.A", "(III.B.2)", "10a)"; pure."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
@@ -17,7 +18,9 @@ def number_alone(text: str) -> str:
     another text.
     """
     match = _NUMBER_ALONE.fullmatch(text)
-    return match["number"] if match else ""
+    if not match:
+        return ""
+    return match["number"]
 
 
 def split_number(text: str) -> tuple[str, str]:
@@ -28,7 +31,9 @@ def split_number(text: str) -> tuple[str, str]:
     million".
     """
     match = _LEADING.match(text)
-    return (match["number"], text[match.end() :]) if match else ("", text)
+    if match:
+        return match["number"], text[match.end() :]
+    return "", text
 
 
 # What numbers begin with, and the kind of matter that it stands for; None where it
@@ -132,14 +137,11 @@ def _numbered(item: AgendaItem) -> AgendaItem:
     match = _AT_START.match(item.title[:200])
     if match is None or not _is_number(match, has_mark=bool(match["mark"])):
         return _typed(item)
-    stated = item.matter_file
-    if stated and canonical_file(stated) != canonical_file(match["file"]):
+    stated = item.matter_file or match["file"]
+    if canonical_file(stated) != canonical_file(match["file"]):
         return _typed(item)
-    return _typed(
-        replace(
-            item, title=item.title[match.end() :], matter_file=stated or match["file"]
-        )
-    )
+    title = item.title[match.end() :]
+    return _typed(replace(item, title=title, matter_file=stated))
 
 
 def _typed(item: AgendaItem) -> AgendaItem:
@@ -148,14 +150,15 @@ def _typed(item: AgendaItem) -> AgendaItem:
     """
     if item.matter_type:
         return item
-    return replace(
-        item, matter_type=kind_of(item.matter_file) or _kind_in_title(item.title)
-    )
+    kind = kind_of(item.matter_file) or _kind_in_title(item.title)
+    return replace(item, matter_type=kind)
 
 
 def _kind_in_title(title: str) -> str | None:
     match = _KIND_IN_TITLE.match(title[:200])
-    return " ".join(match["kind"].split()).title() if match else None
+    if not match:
+        return None
+    return " ".join(match["kind"].split()).title()
 
 
 def _is_number(match: re.Match[str], *, has_mark: bool) -> bool:
@@ -164,16 +167,28 @@ def _is_number(match: re.Match[str], *, has_mark: bool) -> bool:
     """
     kind, number = match["kind"], match["number"]
     if not kind:
-        is_long = len(number.rpartition("-")[2]) >= _BARE_DIGITS and "-" in number
-        return (has_mark and is_long) or _UNMISTAKABLE.fullmatch(number) is not None
+        return _is_bare_number(number, has_mark=has_mark)
     is_known = kind.lower() in _KINDS
-    if "-" not in number:  # a sum, a house or a year may look so
-        is_plain = not _YEAR.fullmatch(number) and (
-            has_mark or len(number) >= _LONG_DIGITS
-        )
-        return is_known and is_plain
-    is_short = kind.isupper() and len(kind) <= 6 and (has_mark or len(kind) > 1)
-    return is_known or (is_short and kind.lower() not in _NO_KINDS)
+    if "-" in number:
+        return is_known or _may_be_kind(kind, has_mark=has_mark)
+    # Without a dash it may be a sum, a house or a year.
+    if not is_known or _YEAR.fullmatch(number):
+        return False
+    return has_mark or len(number) >= _LONG_DIGITS
+
+
+def _is_bare_number(number: str, *, has_mark: bool) -> bool:
+    if _UNMISTAKABLE.fullmatch(number):
+        return True
+    _, dash, last = number.rpartition("-")
+    return has_mark and dash != "" and len(last) >= _BARE_DIGITS
+
+
+def _may_be_kind(letters: str, *, has_mark: bool) -> bool:
+    """Whether unknown letters may stand for a kind of matter: a few capitals."""
+    if not letters.isupper() or len(letters) > 6 or letters.lower() in _NO_KINDS:
+        return False
+    return has_mark or len(letters) > 1
 
 
 def file_in(text: str) -> str | None:
@@ -183,13 +198,24 @@ def file_in(text: str) -> str | None:
     words = " ".join(text[:2000].split())
     match = _STATED.search(words)
     if match and match["kind"]:
-        return match["file"] if _is_number(match, has_mark=True) else None
+        if _is_number(match, has_mark=True):
+            return match["file"]
+        return None
     if match and (match["named"] or "-" in match["number"]):
         return match["file"]
     match = _ALONE.match(words)
-    if match is None or not _is_number(match, has_mark="-" in match["number"]):
-        return None
-    return match["file"]
+    if match and _is_number(match, has_mark="-" in match["number"]):
+        return match["file"]
+    return None
+
+
+def first_file(texts: Iterable[str]) -> str | None:
+    """Return the number that the first of these texts with one states; None without."""
+    for text in texts:
+        file = file_in(text)
+        if file:
+            return file
+    return None
 
 
 def kind_of(file: str | None) -> str | None:
@@ -197,7 +223,9 @@ def kind_of(file: str | None) -> str | None:
     stand for none.
     """
     match = _CANONICAL.match(" ".join((file or "").split()))
-    return _KINDS.get((match["kind"] or "").lower()) if match else None
+    if not match:
+        return None
+    return _KINDS.get((match["kind"] or "").lower())
 
 
 def canonical_file(file: str) -> str:

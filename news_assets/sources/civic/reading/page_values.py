@@ -11,7 +11,7 @@ from lxml import etree
 from lxml.html import HtmlElement
 
 from news_assets.errors import ListingChangedError, SourceError
-from news_assets.records.meetings import Link
+from news_assets.records.meetings import Attachment, Link, Request
 from news_assets.records.reading import Page
 from news_assets.sources.feeds.xml_documents import recovering_parser, sound_xml
 from news_assets.sources.html.document import html_tree, select, words_of
@@ -82,11 +82,9 @@ def is_json(page: Page) -> bool:
 
 def objects(value: Any) -> list[Object]:
     """Return the objects of a list; none for anything else."""
-    return (
-        [one for one in value if isinstance(one, dict)]
-        if isinstance(value, list)
-        else []
-    )
+    if not isinstance(value, list):
+        return []
+    return [one for one in value if isinstance(one, dict)]
 
 
 def text_at(owner: Object, *names: str) -> str:
@@ -102,10 +100,63 @@ def text_at(owner: Object, *names: str) -> str:
     return ""
 
 
+def url_at(owner: Object, page: Page, *names: str) -> str | None:
+    """Return the first value of these names as an address; None if there is none."""
+    stated = text_at(owner, *names)
+    if not stated:
+        return None
+    return web_url(stated, page.final_url)
+
+
+def optional_link(title: str, href: str | None) -> Link | None:
+    """Return a link; None without an address."""
+    if not href:
+        return None
+    return Link(title=title, href=href)
+
+
+def attachments_of(links: Iterable[Link]) -> tuple[Attachment, ...]:
+    """Return links as attachments of an item."""
+    return tuple(Attachment(name=link.title, url=link.href) for link in links)
+
+
+def requests_to(*urls: str | None) -> tuple[Request, ...]:
+    """Return a request for each of these addresses; none for a missing one."""
+    return tuple(Request(url=url) for url in urls if url)
+
+
+def dateless_rows(count: int) -> tuple[str, ...]:
+    """Return the problem of a listing with rows that have no date."""
+    if not count:
+        return ()
+    return (f"{count} rows have no date that can be read",)
+
+
 def words_at(element: HtmlElement, css: str) -> str:
     """Return the text of the first match below an element; empty if there is none."""
+    return text_of(first_match(element, css))
+
+
+def text_of(element: HtmlElement | None) -> str:
+    """Return the text of an element on one clean line; empty for no element."""
+    if element is None:
+        return ""
+    return clean(words_of(element))
+
+
+def first_match(element: HtmlElement, css: str) -> HtmlElement | None:
+    """Return the first match below an element; None if there is none."""
     found = select(element, css)
-    return clean(words_of(found[0])) if found else ""
+    if not found:
+        return None
+    return found[0]
+
+
+def lines_of(element: HtmlElement | None) -> str:
+    """Return the texts within an element, one a line; empty for no element."""
+    if element is None:
+        return ""
+    return "\n".join(element.itertext())
 
 
 def clean(text: str) -> str:
@@ -117,14 +168,16 @@ def href_of(anchor: HtmlElement, base: str) -> str | None:
     """Return where a link leads, also if a script opens it; None for one that leads
     nowhere.
     """
-    href = (anchor.get("href") or "").strip()
+    href = (anchor.get("href", "")).strip()
     is_script = (
         not href or href.startswith("#") or href.lower().startswith("javascript:")
     )
     if is_script:
-        match = _IN_SCRIPT.search(((anchor.get("onclick") or "") + " " + href)[:4000])
+        match = _IN_SCRIPT.search(((anchor.get("onclick", "")) + " " + href)[:4000])
         href = match[1] if match else ""
-    return web_url(href, base) if href else None
+    if not href:
+        return None
+    return web_url(href, base)
 
 
 def links_in(element: HtmlElement, base: str, css: str = "a") -> tuple[Link, ...]:
@@ -135,7 +188,7 @@ def links_in(element: HtmlElement, base: str, css: str = "a") -> tuple[Link, ...
     for anchor in select(element, css):
         href = href_of(anchor, base)
         if href:
-            title = clean(words_of(anchor)) or _described(anchor)
+            title = text_of(anchor) or _described(anchor)
             found.setdefault((title, href), Link(title=title, href=href))
     return tuple(found.values())
 
@@ -146,7 +199,10 @@ def _described(anchor: HtmlElement) -> str:
         anchor.get("title"),
         *(image.get("alt") for image in anchor.iter("img")),
     )
-    return next((text for value in stated if value and (text := clean(value))), "")
+    for value in stated:
+        if value and (text := clean(value)):
+            return text
+    return ""
 
 
 def parameter(url: str | None, *names: str) -> str:
@@ -160,7 +216,10 @@ def parameter(url: str | None, *names: str) -> str:
         }
     except ValueError:
         return ""
-    return next((pairs[name] for name in names if pairs.get(name)), "")
+    for name in names:
+        if pairs.get(name):
+            return pairs[name]
+    return ""
 
 
 def unique_links(links: Iterable[Link | None]) -> tuple[Link, ...]:

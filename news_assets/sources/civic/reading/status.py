@@ -115,7 +115,9 @@ def status_of(
     over = ends_at or starts_at
     if over is not None and over <= now:
         return "passed"
-    return "confirmed" if is_final else "tentative"
+    if is_final:
+        return "confirmed"
+    return "tentative"
 
 
 def says_cancelled(text: str) -> bool:
