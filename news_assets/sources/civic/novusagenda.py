@@ -37,6 +37,7 @@ from news_assets.sources.civic.reading.page_values import (
     changed,
     clean,
     dateless_rows,
+    first_parameter,
     href_of,
     parameter,
     requests_to,
@@ -119,7 +120,7 @@ def _meeting(
     links = _links(row, base)
     return meeting_of(
         Stated(
-            vendor_id=_meeting_id(links),
+            vendor_id=first_parameter(links, "meetingid"),
             title=title,
             body=title,
             start=_start(texts[at], [_named(named, "time"), texts[at], *hours]),
@@ -149,14 +150,6 @@ def _start(date: str, hours: Iterable[str]) -> Moment | None:
         if clock is not None:
             return Moment(day, clock)
     return Moment(day)
-
-
-def _meeting_id(links: Iterable[Link]) -> str:
-    for link in links:
-        found = parameter(link.href, "meetingid")
-        if found:
-            return found
-    return ""
 
 
 def _named(named: dict[str, str], *words: str) -> str:

@@ -6,9 +6,8 @@ documents are links to MetaViewer and the like, in the row or below it.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from datetime import time
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -29,12 +28,13 @@ from news_assets.sources.civic.reading.moments import (
     moment_of_text,
 )
 from news_assets.sources.civic.reading.numbering import (
-    file_in,
+    first_file,
     number_alone,
     split_number,
 )
 from news_assets.sources.civic.reading.page_values import (
     clean,
+    first_match,
     href_of,
     parameter,
     text_of,
@@ -63,6 +63,7 @@ _DOCUMENT = re.compile(
     r"MetaViewer|DocumentViewer|/attachments?/|ViewFile|\.(?:pdf|docx?|pptx?|xlsx?)(?:$|\?)",
     re.IGNORECASE,
 )
+_GRID_LINES = "div[style*=grid-row-start], div[style*=grid-column-start]"
 _MAX_TITLE_CHARS = 150
 
 
@@ -71,10 +72,9 @@ def parse_agenda(tree: HtmlElement, base: str, page: Page, reading: Reading) -> 
     stated, and its items.
     """
     lines = visible_lines(tree)[:_HEAD_LINES]
-    at = next(
-        (number for number, one in enumerate(lines) if day_of_text(one[:300])), None
-    )
-    title = _title(tree, lines[:at] if at is not None else lines[:10])
+    at = _line_of_day(lines)
+    before = lines[:10] if at is None else lines[:at]
+    title = _title(tree, before)
     elements, items = _agenda_items(tree, base)
     meeting = meeting_of(
         Stated(
@@ -91,6 +91,13 @@ def parse_agenda(tree: HtmlElement, base: str, page: Page, reading: Reading) -> 
     return with_notes(meeting, notes_beside(tree, elements))
 
 
+def _line_of_day(lines: Sequence[str]) -> int | None:
+    for number, one in enumerate(lines):
+        if day_of_text(one[:300]):
+            return number
+    return None
+
+
 def _id_of(page: Page) -> str:
     for name in ("clip_id", "event_id", "meetingid"):
         if found := parameter(page.url, name) or parameter(page.final_url, name):
@@ -102,13 +109,9 @@ def _title(tree: HtmlElement, before: Sequence[str]) -> str:
     stated = clean(title_of(tree) or "")
     if stated and not _NO_TITLE.fullmatch(stated):
         return stated
-    fitting = [
-        one
-        for one in before
-        if len(one) <= _MAX_TITLE_CHARS and _NAMES_MEETING.search(one)
-    ]
-    if fitting:
-        return clean(fitting[-1])
+    for one in reversed(before):
+        if len(one) <= _MAX_TITLE_CHARS and _NAMES_MEETING.search(one):
+            return clean(one)
     return stated
 
 
@@ -121,21 +124,14 @@ def _start(lines: Sequence[str], at: int | None, title: str) -> Moment | None:
     moment = moment_of_text(lines[at][:300])
     if moment is None:
         return None
+    clock = clock_of_text(title) or moment.clock
     near = [
-        one
-        for one in lines[at + 1 : at + 1 + _NEAR_LINES]
-        if len(one) <= _MAX_TITLE_CHARS
+        one for one in lines[at + 1 :][:_NEAR_LINES] if len(one) <= _MAX_TITLE_CHARS
     ]
     marked = [other for one, other in pairwise(lines) if _TIME.match(one)]
-    clocks: Iterator[time | None] = iter(
-        [
-            clock_of_text(title),
-            moment.clock,
-            *map(clock_of_text, marked),
-            *map(clock_of_text, near),
-        ]
-    )
-    return Moment(moment.day, next((clock for clock in clocks if clock), None))
+    for text in (*marked, *near):
+        clock = clock or clock_of_text(text)
+    return Moment(moment.day, clock)
 
 
 def _place(lines: Sequence[str]) -> str:
@@ -199,16 +195,13 @@ def _item(
 
 
 def _with_document(item: AgendaItem, anchor: HtmlElement, base: str) -> AgendaItem:
-    href, name = href_of(anchor, base), text_of(anchor)
-    if (
-        not href
-        or not _DOCUMENT.search(href[:2000])
-        or any(one.url == href for one in item.attachments)
-    ):
+    href = href_of(anchor, base)
+    if not href or not _DOCUMENT.search(href[:2000]):
         return item
-    return replace(
-        item, attachments=(*item.attachments, Attachment(name=name, url=href))
-    )
+    if any(one.url == href for one in item.attachments):
+        return item
+    file = Attachment(name=text_of(anchor), url=href)
+    return replace(item, attachments=(*item.attachments, file))
 
 
 def _accessible(tree: HtmlElement) -> list[_Entry]:
@@ -217,10 +210,9 @@ def _accessible(tree: HtmlElement) -> list[_Entry]:
     """
     entries: list[_Entry] = []
     for element in select(tree, ".accessible-item"):
-        stated = words_at(element, ".accessible-item-text")
-        text = text_of(element)
-        number, title = split_number(text)
-        if title := stated or title:
+        number, rest = split_number(text_of(element))
+        title = words_at(element, ".accessible-item-text") or rest
+        if title:
             entries.append(_Entry(element, number, title))
     return entries
 
@@ -230,63 +222,73 @@ def _grid(tree: HtmlElement) -> list[_Entry]:
     number in a span first.
     """
     entries: list[_Entry] = []
-    for element in select(
-        tree, "div[style*=grid-row-start], div[style*=grid-column-start]"
-    ):
-        heads = select(element, "h2, h3, h4")
-        if not heads:
+    for element in select(tree, _GRID_LINES):
+        head = first_match(element, "h2, h3, h4")
+        if head is None:
             continue
-        spans = [text_of(span) for span in select(heads[0], "span")]
-        parts = [span for span in spans if span] or [text_of(heads[0])]
-        number = parts[0].strip("(). :") if len(parts) > 1 else ""
-        title = " ".join(parts[1:]) if number else parts[0]
-        entries.append(_Entry(element, number, title, is_heading=heads[0].tag == "h2"))
+        spans = [text_of(span) for span in select(head, "span")]
+        number, title = _number_and_title([span for span in spans if span])
+        if not title:
+            title = text_of(head)
+        entries.append(_Entry(element, number, title, is_heading=head.tag == "h2"))
     return entries
+
+
+def _number_and_title(parts: Sequence[str]) -> tuple[str, str]:
+    """Return the number, the first of several parts, and the title."""
+    if not parts:
+        return "", ""
+    number = parts[0].strip("(). :")
+    if len(parts) == 1 or not number:
+        return "", parts[0]
+    return number, " ".join(parts[1:])
 
 
 def _numbered_rows(tree: HtmlElement) -> list[_Entry]:
     """Return the rows whose first cell is a number, and the headings in bold between
-    them.
+    them; nothing if there is no such row.
     """
     entries: list[_Entry] = []
     for element in tree.iter("tr", "div", "p", "h2", "h3"):
-        if element.tag == "tr":
-            if element.find(".//tr") is None and (entry := _numbered(element)):
-                entries.append(entry)
-        elif heading := _bold(element):
-            entries.append(_Entry(element, "", heading, is_heading=True))
-    if any(not entry.is_heading for entry in entries):
-        return entries
-    return []
+        entry = _numbered(element) if element.tag == "tr" else _bold(element)
+        if entry is not None:
+            entries.append(entry)
+    if all(entry.is_heading for entry in entries):
+        return []
+    return entries
 
 
-def _bold(element: HtmlElement) -> str:
-    """Return the text of a block that is all bold, as headings are; empty for another."""
+def _bold(element: HtmlElement) -> _Entry | None:
+    """Return the heading that a block is whose text is all bold; None for another."""
+    if len(element) > _MAX_BOLD_PARTS:
+        return None
     if element.find(".//a") is not None or element.find(".//tr") is not None:
-        return ""
-    text = text_of(element) if len(element) <= _MAX_BOLD_PARTS else ""
-    bold = ""
-    if text:
-        bold = clean(" ".join(words_of(one) for one in element.iter("strong", "b")))
-    if bold and bold == text and len(bold) <= _MAX_TITLE_CHARS:
-        return bold.rstrip(". :")
-    return ""
+        return None
+    text = text_of(element)
+    if not text or len(text) > _MAX_TITLE_CHARS:
+        return None
+    if text != clean(" ".join(words_of(one) for one in element.iter("strong", "b"))):
+        return None
+    title = text.rstrip(". :")
+    if not title:
+        return None
+    return _Entry(element, "", title, is_heading=True)
 
 
 def _numbered(row: HtmlElement) -> _Entry | None:
     """Return the entry of a row; None for a row of layout. What follows the title's
     first line is its text.
     """
+    if row.find(".//tr") is not None:
+        return None
     filled = [cell for cell in row.findall("td") if text_of(cell)]
-    if len(filled) < 2 or not (number := number_alone(text_of(filled[0]))):
+    if len(filled) < 2:
         return None
+    number = number_alone(text_of(filled[0]))
     lines = visible_lines(filled[1])
-    if not lines:
+    if not number or not lines:
         return None
-    file = next(
-        (found for line in lines[1:_FILE_LINES] if (found := file_in(line))), None
-    )
-    return _Entry(row, number, clean(lines[0]), file)
+    return _Entry(row, number, clean(lines[0]), first_file(lines[1:_FILE_LINES]))
 
 
 def _own_id(row: HtmlElement, base: str) -> str:
@@ -294,10 +296,15 @@ def _own_id(row: HtmlElement, base: str) -> str:
     the name of its anchor.
     """
     anchors = list(row.iter("a"))
-    loaded = (_LOADED.search((anchor.get("onclick", ""))[:500]) for anchor in anchors)
-    if match := next(filter(None, loaded), None):
-        return match[1]
-    ids = (parameter(href_of(anchor, base), "meta_id") for anchor in anchors)
-    return next(filter(None, ids), "") or next(
-        (name for anchor in anchors if (name := anchor.get("name"))), ""
-    )
+    for anchor in anchors:
+        loaded = _LOADED.search(anchor.get("onclick", "")[:500])
+        if loaded:
+            return loaded[1]
+    for anchor in anchors:
+        recorded = parameter(href_of(anchor, base), "meta_id")
+        if recorded:
+            return recorded
+    for anchor in anchors:
+        if anchor.get("name"):
+            return str(anchor.get("name"))
+    return ""

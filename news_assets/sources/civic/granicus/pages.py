@@ -24,10 +24,14 @@ from news_assets.sources.civic.reading.moments import Moment, moment_of_text
 from news_assets.sources.civic.reading.page_values import (
     changed,
     clean,
+    first_parameter,
     links_in,
+    optional_link,
     parameter,
+    requests_to,
     text_of,
     tree_of,
+    unique_links,
     words_at,
     xml_of,
 )
@@ -55,27 +59,27 @@ def parse(page: Page, reading: Reading) -> MeetingListing:
         return _feed(page, reading)
     tree = tree_of(page, _EXPECTED)
     base = base_of(tree, page)
-    rows = [
-        row
-        for row in tree.iter("tr")
-        if row.find(".//tr") is None and len(row.findall("td")) > 1
-    ]
-    found: dict[str, Meeting] = {}
-    for row in rows:
-        meeting = _meeting(row, base, reading)
-        if meeting is not None:
-            key = listed_key(meeting)
-            known = found.get(key)
-            found[key] = (
-                meeting
-                if known is None or len(known.links) < len(meeting.links)
-                else known
-            )
+    found = _listed(tree, base, reading)
     if "agendaviewer" in page.url.lower() or (not found and _looks_like_agenda(page)):
         return MeetingListing(meetings=(parse_agenda(tree, base, page, reading),))
     if not found and not any(mark in page.body.lower() for mark in _MARKS):
         raise changed(page, _EXPECTED)
-    return MeetingListing(meetings=tuple(found.values()))
+    return MeetingListing(meetings=tuple(found))
+
+
+def _listed(tree: HtmlElement, base: str, reading: Reading) -> list[Meeting]:
+    """Return the meetings of all rows; of those listed twice the row with more links."""
+    found: dict[str, Meeting] = {}
+    for row in tree.iter("tr"):
+        if row.find(".//tr") is not None or len(row.findall("td")) < 2:
+            continue
+        meeting = _meeting(row, base, reading)
+        if meeting is None:
+            continue
+        known = found.setdefault(listed_key(meeting), meeting)
+        if len(known.links) < len(meeting.links):
+            found[listed_key(meeting)] = meeting
+    return list(found.values())
 
 
 def _looks_like_agenda(page: Page) -> bool:
@@ -87,20 +91,11 @@ def _meeting(row: HtmlElement, base: str, reading: Reading) -> Meeting | None:
     """Return the meeting of a row; None for a row without a date, which is a heading or
     layout.
     """
-    cells = row.findall("td")
-    dated = [(cell, moment) for cell in cells if (moment := _moment(cell)) is not None]
     links = links_in(row, base)
-    if not dated or not (links or row.get("class")):
+    date_cell = _date_cell(row)
+    if date_cell is None or not (links or row.get("class")):
         return None
-    date_cell, start = next(
-        (one for one in dated if "date" in (one[0].get("headers") or "").lower()),
-        dated[0],
-    )
-    names = [cell for cell in cells if cell is not date_cell and _is_name(cell)]
-    named = next(
-        (cell for cell in names if _is_marked_name(cell)), names[0] if names else None
-    )
-    title = text_of(named) if named is not None else ""
+    title = text_of(_name_cell(row, date_cell))
     if not title:
         return None
     return meeting_of(
@@ -108,12 +103,31 @@ def _meeting(row: HtmlElement, base: str, reading: Reading) -> Meeting | None:
             vendor_id=_id_of(links),
             title=title,
             body=_panel(row) or title,
-            start=start,
+            start=_moment(date_cell),
             location=location_of(words_at(row, "td[headers*=Location], td.location")),
             links=links,
         ),
         reading,
     )
+
+
+def _date_cell(row: HtmlElement) -> HtmlElement | None:
+    """Return the cell with the date: the one marked so, else the first one."""
+    dated = [cell for cell in row.findall("td") if _moment(cell) is not None]
+    for cell in dated:
+        if "date" in cell.get("headers", "").lower():
+            return cell
+    return next(iter(dated), None)
+
+
+def _name_cell(row: HtmlElement, date_cell: HtmlElement) -> HtmlElement | None:
+    """Return the cell with the name: the one marked so, else the first one."""
+    cells = row.findall("td")
+    names = [cell for cell in cells if cell is not date_cell and _is_name(cell)]
+    for cell in names:
+        if _is_marked_name(cell):
+            return cell
+    return next(iter(names), None)
 
 
 def _moment(cell: HtmlElement) -> Moment | None:
@@ -124,13 +138,11 @@ def _moment(cell: HtmlElement) -> Moment | None:
 
 
 def _is_name(cell: HtmlElement) -> bool:
+    """Whether a cell has other text than a date, a length or a link to a recording."""
     text = words_of(cell)
-    return (
-        bool(text)
-        and not _LENGTH.match(text)
-        and cell.find(".//a[@onclick]") is None
-        and _moment(cell) is None
-    )
+    if not text or _LENGTH.match(text):
+        return False
+    return cell.find(".//a[@onclick]") is None and _moment(cell) is None
 
 
 def _is_marked_name(cell: HtmlElement) -> bool:
@@ -143,16 +155,15 @@ def _panel(row: HtmlElement) -> str:
     sorts by body.
     """
     for above in row.iterancestors("div"):
-        if "CollapsiblePanel" in (above.get("class") or "").split():
+        if "CollapsiblePanel" in above.get("class", "").split():
             return words_at(above, ".CollapsiblePanelTab").strip("* ")
     return ""
 
 
 def _id_of(links: Sequence[Link]) -> str:
     for name in ("clip_id", "event_id", "meetingid"):
-        if found := next(
-            (value for link in links if (value := parameter(link.href, name))), ""
-        ):
+        found = first_parameter(links, name)
+        if found:
             return f"{name.removesuffix('_id').removesuffix('id')}-{found}"
     return ""
 
@@ -167,19 +178,20 @@ def _feed(page: Page, reading: Reading) -> MeetingListing:
 
 
 def _of_feed(item: etree._Element, page: Page, reading: Reading) -> Meeting:
-    written, link = item.findtext("title") or "", (item.findtext("link") or "").strip()
+    written = item.findtext("title") or ""
+    href = (item.findtext("link") or "").strip()
     parts = _DATE_IN_TITLE.split(written[:1000])
     title = clean(parts[0])
-    url = web_url(link, page.final_url) if link else None
-    links = (
-        (Link(title="Agenda" if "AgendaViewer" in link else "Video", href=url),)
-        if url
-        else ()
-    )
-    start = moment_of_text(parts[-1])
+    kind = "Agenda" if "AgendaViewer" in href else "Video"
+    url = web_url(href, page.final_url) if href else None
+    links = unique_links([optional_link(kind, url)])
     return meeting_of(
         Stated(
-            vendor_id=_id_of(links), title=title, body=title, start=start, links=links
+            vendor_id=_id_of(links),
+            title=title,
+            body=title,
+            start=moment_of_text(parts[-1]),
+            links=links,
         ),
         reading,
     )
@@ -200,16 +212,11 @@ def days(url: str, first: date, last: date) -> tuple[Request, ...]:
 
 def items(url: str, meeting: Meeting) -> tuple[Request, ...]:
     """Return the request for a meeting's agenda."""
-    if not meeting.agenda_url:
-        return ()
-    return (Request(url=meeting.agenda_url),)
+    return requests_to(meeting.agenda_url)
 
 
 def signal(url: str, since: datetime) -> Request:
     """Return the request for the feed of agendas."""
-    return Request(
-        url=urljoin(
-            url,
-            f"/ViewPublisherRSS.php?view_id={parameter(url, 'view_id')}&mode=agendas",
-        )
-    )
+    view = parameter(url, "view_id")
+    path = f"/ViewPublisherRSS.php?view_id={view}&mode=agendas"
+    return Request(url=urljoin(url, path))

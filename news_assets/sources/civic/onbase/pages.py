@@ -16,6 +16,7 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -96,67 +97,89 @@ def parse(page: Page, reading: Reading) -> MeetingListing:
     if lines := lines_of(tree):
         return MeetingListing(meetings=(agenda_in(tree, lines, page, reading),))
     if _OUTLINE_PAGE.search(path):
-        return MeetingListing(
-            next_requests=(
-                accessible(page.final_url, parameter(page.final_url, "meetingid")),
-            )
+        meeting = parameter(page.final_url, "meetingid")
+        return MeetingListing(next_requests=(accessible(page.final_url, meeting),))
+    linked = _anchors_by_meeting(tree, base)
+    stated = _search_results(page)
+    if stated is not None:
+        return _of_results(stated, linked, base, page, reading)
+    if not linked and _LIST_MARK not in page.body:
+        raise changed(page, _EXPECTED)
+    return _of_links(linked, base, page, reading)
+
+
+def _of_results(
+    rows: Iterable[Object],
+    linked: Mapping[str, Sequence[HtmlElement]],
+    base: str,
+    page: Page,
+    reading: Reading,
+) -> MeetingListing:
+    """Return the meetings of the results of a search, with the links of the page."""
+    folder = folder_of(page.final_url)
+    meetings: list[Meeting] = []
+    for row in rows:
+        own_id = text_at(row, "ID")
+        written = _links(linked.get(own_id, ()), base)
+        found = _Found(
+            own_id=own_id,
+            name=text_at(row, "Name"),
+            kind=text_at(row, "MeetingTypeName"),
+            when=text_at(row, "Time", "TimeString"),
+            place=text_at(row, "Location"),
+            links=unique_links((*_stated_links(row, own_id, folder), *written)),
         )
-    return MeetingListing(meetings=tuple(_meetings(tree, base, page, reading)))
+        meetings.append(_meeting(found, folder, reading))
+    return MeetingListing(meetings=tuple(meetings))
+
+
+def _of_links(
+    linked: Mapping[str, Sequence[HtmlElement]],
+    base: str,
+    page: Page,
+    reading: Reading,
+) -> MeetingListing:
+    """Return the meetings that the links of a page lead to."""
+    folder, table = folder_of(page.final_url), _Table()
+    meetings: list[Meeting] = []
+    for own_id, anchors in linked.items():
+        name, kind, when = table.texts_of(anchors)
+        links = unique_links(_links(anchors, base))
+        found = _Found(own_id=own_id, name=name, kind=kind, when=when, links=links)
+        meetings.append(_meeting(found, folder, reading))
+    return MeetingListing(meetings=tuple(meetings))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    """What a listing states of one meeting."""
+
+    own_id: str
+    name: str
+    kind: str
+    when: str
+    place: str = ""
+    links: tuple[Link, ...]
 
 
 # --- the listing ----------------------------------------------------------------------
 
 
-def _meetings(
-    tree: HtmlElement, base: str, page: Page, reading: Reading
-) -> Iterator[Meeting]:
-    stated, linked = _search_results(page), _anchors_by_meeting(tree, base)
-    if stated is None and not linked and _LIST_MARK not in page.body:
-        raise changed(page, _EXPECTED)
-    folder, table = folder_of(page.final_url), _Table()
-    for row in stated or []:
-        own_id = text_at(row, "ID")
-        links = unique_links(
-            (*_stated_links(row, own_id, folder), *_links(linked.get(own_id, ()), base))
-        )
-        yield _meeting(
-            own_id,
-            text_at(row, "Name"),
-            text_at(row, "MeetingTypeName"),
-            links,
-            row,
-            folder,
-            reading,
-        )
-    for own_id, anchors in linked.items() if stated is None else ():
-        name, kind, when = table.texts_of(anchors)
-        links = unique_links(_links(anchors, base))
-        yield _meeting(own_id, name, kind, links, {"Time": when}, folder, reading)
-
-
-def _meeting(
-    own_id: str,
-    name: str,
-    kind: str,
-    links: tuple[Link, ...],
-    row: Object,
-    folder: str,
-    reading: Reading,
-) -> Meeting:
-    """Return a meeting; `row` has its `Time` and `Location`."""
-    when = text_at(row, "Time", "TimeString")
-    title = _DATE.sub("", name).strip(" -–,")
-    title = title if any(map(str.isalpha, title)) else kind or name
+def _meeting(found: _Found, folder: str, reading: Reading) -> Meeting:
+    title = _DATE.sub("", found.name).strip(" -–,")
+    if not any(map(str.isalpha, title)):
+        title = found.kind or found.name
+    start_of = wall_clock if "T" in found.when else moment_of_text
     return meeting_of(
         Stated(
-            vendor_id=own_id,
+            vendor_id=found.own_id,
             title=title,
-            body=kind or title,
-            start=wall_clock(when) if "T" in when else moment_of_text(when),
-            location=location_of(text_at(row, "Location")),
-            url=page_of(folder, own_id) if own_id else None,
-            links=links,
-            status_words=[name],
+            body=found.kind or title,
+            start=start_of(found.when),
+            location=location_of(found.place),
+            url=page_of(folder, found.own_id) if found.own_id else None,
+            links=found.links,
+            status_words=[found.name],
         ),
         reading,
     )
@@ -184,12 +207,10 @@ def _stated_links(row: Object, own_id: str, folder: str) -> Iterator[Link]:
     for title, kind in (("Agenda", "1"), ("Minutes", "2")):
         if row.get(f"Is{title}Available") is not True:
             continue
+        href = page_of(folder, own_id, kind)
         name = text_at(row, f"{title}UniqueName")
-        href = (
-            file_of(folder, own_id, kind, name)
-            if name
-            else page_of(folder, own_id, kind)
-        )
+        if name:
+            href = file_of(folder, own_id, kind, name)
         yield Link(title=title, href=href)
 
 
@@ -198,32 +219,33 @@ def _anchors_by_meeting(tree: HtmlElement, base: str) -> dict[str, list[HtmlElem
     found: dict[str, list[HtmlElement]] = defaultdict(list)
     for anchor in tree.iter("a"):
         href = href_of(anchor, base)
-        if (
-            href is not None
-            and _OF_MEETING.search(href[:2000])
-            and (own_id := parameter(href, "id", "meetingid"))
-        ):
+        if href is None or not _OF_MEETING.search(href[:2000]):
+            continue
+        own_id = parameter(href, "id", "meetingid")
+        if own_id:
             found[own_id].append(anchor)
     return found
 
 
-def _links(anchors: Iterable[HtmlElement], base: str) -> Iterator[Link]:
-    """Yield the files, then the pages of documents that have no file here."""
-    named = [
-        Link(title=_title_of(anchor), href=lasting(href))
-        for anchor in anchors
-        if (href := href_of(anchor, base))
-    ]
+def _links(anchors: Iterable[HtmlElement], base: str) -> list[Link]:
+    """Return the files, then the pages of documents that have no file here."""
+    named: list[Link] = []
+    for anchor in anchors:
+        href = href_of(anchor, base)
+        if href:
+            named.append(Link(title=_title_of(anchor), href=lasting(href)))
     files = [link for link in named if is_file(link.href)]
     titles = {link.title for link in files}
-    yield from files
-    yield from (link for link in named if link.title not in titles)
+    return files + [link for link in named if link.title not in titles]
 
 
 def _title_of(anchor: HtmlElement) -> str:
     """Return what a link leads to: its text, else the first words of its description."""
+    text = text_of(anchor)
+    if text:
+        return text
     described = _DESCRIBED.search(clean(anchor.get("title", "")))
-    return text_of(anchor) or (described["what"] if described else "Document")
+    return described["what"] if described else "Document"
 
 
 class _Table:
@@ -275,15 +297,16 @@ class _Table:
 
 def _row_texts(row: HtmlElement) -> tuple[str, str, str]:
     cells = row.findall("td")
-    named: Mapping[str, str] = {
-        cell.get("data-sortable-type", ""): text_of(cell) for cell in cells
-    }
+    named = {cell.get("data-sortable-type", ""): text_of(cell) for cell in cells}
     if "mtgTime" in named:
         return named.get("mtgName", ""), named.get("mtgType", ""), named["mtgTime"]
     texts = [text_of(cell) for cell in cells]
-    when = next((text for text in texts if len(text) <= 60 and day_of_text(text)), "")
+    dates = [text for text in texts if len(text) <= 60 and day_of_text(text)]
+    when = dates[0] if dates else ""
     others = [text for text in texts if text and text != when]
-    return others[0] if others else "", others[1] if len(others) > 2 else "", when
+    if len(others) > 2:
+        return others[0], others[1], when
+    return "".join(others[:1]), "", when
 
 
 # --- requests -------------------------------------------------------------------------

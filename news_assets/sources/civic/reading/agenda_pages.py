@@ -94,25 +94,23 @@ def visible_lines(
     tree: HtmlElement, without: Collection[HtmlElement] = ()
 ) -> list[str]:
     """Return the visible lines of a page, but for what stands in some of its elements."""
-    left_out = set(without)
+    skipped = set(without)
     parts: list[str] = []
     hidden: HtmlElement | None = None
     for event, element in etree.iterwalk(tree, events=("start", "end")):
         is_start = event == "start"
-        if (
-            is_start
-            and hidden is None
-            and (element in left_out or element.tag in _INVISIBLE)
-        ):
+        if hidden is not None:
+            if not is_start and element is hidden:
+                hidden = None
+                parts.append("\n" + (element.tail or ""))
+            continue
+        if is_start and (element in skipped or element.tag in _INVISIBLE):
             hidden = element
-        if hidden is None:
-            parts.append("\n" if element.tag in _BLOCKS else " ")
-            parts.append((element.text if is_start else element.tail) or "")
-        elif not is_start and element is hidden:
-            hidden = None
-            parts.append("\n" + (element.tail or ""))
-    lines = (" ".join(line.split()) for line in clean_text("".join(parts)).split("\n"))
-    return [line for line in lines if line]
+            continue
+        parts.append("\n" if element.tag in _BLOCKS else " ")
+        parts.append((element.text if is_start else element.tail) or "")
+    lines = clean_text("".join(parts)).split("\n")
+    return [" ".join(line.split()) for line in lines if line.strip()]
 
 
 def clock_in_notes(notes: str, day: date) -> time | None:
@@ -121,25 +119,24 @@ def clock_in_notes(notes: str, day: date) -> time | None:
     """
     lines = [line for line in notes.splitlines() if line][:_HEAD_LINES]
     days = [day_of_text(line) for line in lines]
-    if day in days:
-        place = days.index(day)
-        moment = moment_of_text(lines[place])
-        stated = [moment.clock] if moment else []
-        return _first_clock(stated, lines[place + 1 : place + 1 + _NEAR_LINES])
-    if any(days):
-        return None
-    return _first_clock([], lines[:_TOP_LINES])
+    if day not in days:
+        if any(days):
+            return None
+        return _first_clock(lines[:_TOP_LINES])
+    place = days.index(day)
+    moment = moment_of_text(lines[place])
+    if moment and moment.clock:
+        return moment.clock
+    return _first_clock(lines[place + 1 :][:_NEAR_LINES])
 
 
-def _first_clock(stated: Iterable[time | None], near: Iterable[str]) -> time | None:
+def _first_clock(lines: Iterable[str]) -> time | None:
     """Return the first hour that is not one for comments or calls."""
-    short = (
-        line
-        for line in near
-        if len(line) <= _MAX_NEAR_CHARS and not _NOT_BEGIN.search(line)
-    )
-    for clock in (*stated, *map(clock_of_text, short)):
-        if clock:
+    for line in lines:
+        if len(line) > _MAX_NEAR_CHARS or _NOT_BEGIN.search(line):
+            continue
+        clock = clock_of_text(line)
+        if clock is not None:
             return clock
     return None
 
@@ -221,14 +218,15 @@ def items_of(lines: Sequence[Line]) -> list[AgendaItem]:
     """
     items: list[AgendaItem] = []
     section = ""
-    following = [*lines[1:], None]
-    for line, after in zip(lines, following, strict=True):
+    for line, after in zip(lines, [*lines[1:], None], strict=True):
         if not line.texts:
             continue
-        if line.is_heading and not _stands_alone(line, after):
+        if not line.is_heading:
+            items.append(_item(line, len(items) + 1, section))
+        elif _stands_alone(line, after):
+            items.append(_item(line, len(items) + 1, ""))
+        else:
             section = line.texts[0]
-            continue
-        items.append(_item(line, len(items) + 1, "" if line.is_heading else section))
     return items
 
 
@@ -238,22 +236,18 @@ def _stands_alone(heading: Line, after: Line | None) -> bool:
     """
     if not heading.number:
         return False
-    return after is None or (
-        after.is_heading and not after.number.startswith(f"{heading.number}.")
-    )
+    if after is None:
+        return True
+    return after.is_heading and not after.number.startswith(f"{heading.number}.")
 
 
 def _item(line: Line, sequence: int, section: str) -> AgendaItem:
     title = line.texts[0]
     file = file_in(title)
-    if (
-        file is not None
-        and len(line.texts) > 1
-        and len(title) <= len(file) + _AROUND_FILE
-    ):
-        title = line.texts[1]
-    elif file is None and line.attachments:
+    if file is None and line.attachments:
         file = file_in(line.attachments[0].name)
+    elif file and len(line.texts) > 1 and len(title) <= len(file) + _AROUND_FILE:
+        title = line.texts[1]
     return AgendaItem(
         sequence=sequence,
         vendor_id=line.own_id,
@@ -267,9 +261,6 @@ def _item(line: Line, sequence: int, section: str) -> AgendaItem:
 
 def says_off(notes: str, now: datetime) -> bool:
     """Whether the head of an agenda says that its meeting does not take place."""
-    head = [
-        line
-        for line in notes.splitlines()[:_TOP_OF_AGENDA_LINES]
-        if len(line) <= _MAX_TOP_CHARS
-    ]
-    return status_of(head, "", None, None, now, is_final=False) == "cancelled"
+    top = notes.splitlines()[:_TOP_OF_AGENDA_LINES]
+    short = [line for line in top if len(line) <= _MAX_TOP_CHARS]
+    return status_of(short, "", None, None, now, is_final=False) == "cancelled"

@@ -227,6 +227,20 @@ def unique_links(links: Iterable[Link | None]) -> tuple[Link, ...]:
     return tuple(dict.fromkeys(filter(None, links)))
 
 
+def titled_links(element: HtmlElement, base: str, css: str = "a") -> list[Link]:
+    """Return the links below an element that have a title."""
+    return [link for link in links_in(element, base, css) if link.title]
+
+
+def first_parameter(links: Iterable[Link], name: str) -> str:
+    """Return this parameter of the first link that has it; empty if none has."""
+    for link in links:
+        value = parameter(link.href, name)
+        if value:
+            return value
+    return ""
+
+
 def origin_of(url: str) -> str:
     """Return scheme and host of an address."""
     parts = urlsplit(url)
