@@ -4,13 +4,16 @@ entry that cannot be stored.
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 
 from news_assets.records.reading import ListedEntry, Listing
+from news_assets.text.html import sanitize
 from news_assets.text.limits import identifier, line, lines, most
 from news_assets.text.urls import canonical_url, web_url
 
+_NEVER = datetime.min.replace(tzinfo=UTC)
 _MAX_NAMED = 3  # entries without a link that get a problem each; the rest is counted
 
 
@@ -26,39 +29,36 @@ def storable(listing: Listing) -> Listing:
     """
     entries = [bounded(entry) for entry in listing.entries if is_usable(entry.url)]
     shared = _shared_ids(entries)
-    identified = [
-        replace(entry, entry_id=canonical_url(entry.url))
-        if entry.entry_id in shared
-        else entry
-        for entry in entries
-    ]
-    first_of_each: dict[str, ListedEntry] = {}
-    for entry in _newest_first(identified):
-        first_of_each.setdefault(entry.entry_id, entry)
-    every = tuple(first_of_each.values())
+    by_id: dict[str, ListedEntry] = {}
+    for entry in _newest_first(_with_own_ids(entries, shared)):
+        by_id.setdefault(entry.entry_id, entry)
+    every = tuple(by_id.values())
     kept = every[: most("entries")]
     problems = (
         *listing.problems,
-        *_link_problems(
-            [
-                number
-                for number, entry in enumerate(listing.entries, start=1)
-                if not entry.url
-            ]
-        ),
-        *(
-            [
-                f"{len(shared)} ids are shared by several addresses: addresses used as ids"
-            ]
-            if shared
-            else ()
+        *_link_problems(listing.entries),
+        *problem_if(
+            shared,
+            f"{len(shared)} ids are shared by several addresses: addresses used as ids",
         ),
         *_size_problems(listing.entries, len(every) - len(kept)),
         *_date_problems(kept),
     )
-    return replace(
-        listing, entries=kept, title=line(listing.title, "title"), problems=problems
-    )
+    title = line(listing.title, "title")
+    return replace(listing, entries=kept, title=title, problems=problems)
+
+
+def _with_own_ids(
+    entries: Iterable[ListedEntry], shared: Collection[str]
+) -> list[ListedEntry]:
+    """Return the entries; one with a shared id gets its address as id."""
+    found: list[ListedEntry] = []
+    for entry in entries:
+        if entry.entry_id in shared:
+            found.append(replace(entry, entry_id=canonical_url(entry.url)))
+        else:
+            found.append(entry)
+    return found
 
 
 def bounded(entry: ListedEntry) -> ListedEntry:
@@ -90,11 +90,16 @@ def _shared_ids(entries: Sequence[ListedEntry]) -> set[str]:
     return {entry_id for entry_id, addresses in urls.items() if len(addresses) > 1}
 
 
-def _link_problems(numbers: Sequence[int]) -> Iterable[str]:
-    for number in numbers[:_MAX_NAMED]:
-        yield f"entry {number} has no link: skipped"
-    if len(numbers) > _MAX_NAMED:
-        yield f"{len(numbers) - _MAX_NAMED} more entries have no link: skipped"
+def _link_problems(entries: Sequence[ListedEntry]) -> list[str]:
+    """Return a problem for each of the first entries without a link, and their count."""
+    numbers = [place for place, entry in enumerate(entries, start=1) if not entry.url]
+    problems = [
+        f"entry {number} has no link: skipped" for number in numbers[:_MAX_NAMED]
+    ]
+    more = len(numbers) - _MAX_NAMED
+    if more > 0:
+        problems.append(f"{more} more entries have no link: skipped")
+    return problems
 
 
 def _size_problems(entries: Sequence[ListedEntry], left: int) -> Iterable[str]:
@@ -116,14 +121,10 @@ def _date_problems(entries: Sequence[ListedEntry]) -> Iterable[str]:
 
 
 def _newest_first(entries: Sequence[ListedEntry]) -> Sequence[ListedEntry]:
-    dated = [
-        (entry.published_at, entry)
-        for entry in entries
-        if entry.published_at is not None
-    ]
-    if len(dated) < len(entries):
+    """Return the entries by time; in their order if one has none."""
+    if any(entry.published_at is None for entry in entries):
         return entries
-    return [entry for _, entry in sorted(dated, key=lambda pair: pair[0], reverse=True)]
+    return sorted(entries, key=lambda entry: entry.published_at or _NEVER, reverse=True)
 
 
 def fallback_id(url: str | None, *texts: str | None) -> str:
@@ -132,22 +133,44 @@ def fallback_id(url: str | None, *texts: str | None) -> str:
     """
     if url:
         return canonical_url(url)
-    return (
-        "sha256:"
-        + hashlib.sha256(
-            "\n".join(text or "" for text in texts).encode("utf-8", "replace")
-        ).hexdigest()
-    )
+    joined = "\n".join(text or "" for text in texts)
+    return "sha256:" + hashlib.sha256(joined.encode("utf-8", "replace")).hexdigest()
 
 
 def first_web_url(links: Iterable[str], base: str) -> str | None:
     """Return the first link that is an http(s) address, made absolute; empty links are
     skipped.
     """
-    urls = (web_url(link, base) for link in links if link.strip())
-    return next(filter(None, urls), None)
+    for link in links:
+        url = optional_url(link, base)
+        if url:
+            return url
+    return None
+
+
+def optional_url(link: str | None, base: str) -> str | None:
+    """Return a link as an absolute http(s) address; None for a missing link or another
+    one.
+    """
+    if not link or not link.strip():
+        return None
+    return web_url(link, base)
+
+
+def problem_if(applies: object, problem: str) -> tuple[str, ...]:
+    """Return a problem of a listing if it applies, such as a count above zero."""
+    if not applies:
+        return ()
+    return (problem,)
 
 
 def unique(values: Iterable[str | None]) -> tuple[str, ...]:
     """Return the non-empty values, each once, in order."""
-    return tuple(dict.fromkeys(value for value in values if value))
+    return tuple(dict.fromkeys(filter(None, values)))
+
+
+def sanitized(markup: str, base: str) -> str | None:
+    """Return an entry's text as safe HTML; None without a text."""
+    if not markup:
+        return None
+    return sanitize(markup, base) or None
