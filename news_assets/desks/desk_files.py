@@ -3,7 +3,8 @@ and fix.
 """
 
 import hashlib
-from collections.abc import Collection, Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
@@ -43,7 +44,20 @@ from news_assets.taxonomy.taxonomy_files import BUILT_IN, CIVIC_TOPICS
 from news_assets.text import bounded_yaml
 from news_assets.text.bounded_yaml import YamlLimitError
 
+Mistake = tuple[Location, str]  # where it is in the file, and what is wrong
+
 _BUILT_IN = Path(__file__).parent
+_SPECS = (
+    DeskSpec,
+    AgencySpec,
+    SourceSpec,
+    SelectorsSpec,
+    PageRuleSpec,
+    VendorSpec,
+    EnrichSpec,
+    DepthSpec,
+    FiltersSpec,
+)
 
 
 def built_in_desks() -> tuple[str, ...]:
@@ -68,12 +82,9 @@ def load_desks(
             desks.append(replace(parse_desk(read_text(path), path, kinds), caps=caps))
         except DeskFileError as error:
             mistakes += error.mistakes
-    keys = [desk.key for desk in desks]
-    mistakes += [
-        f"{key}: two desks have this key; rename one"
-        for key in dict.fromkeys(keys)
-        if keys.count(key) > 1
-    ]
+    for key, count in Counter(desk.key for desk in desks).items():
+        if count > 1:
+            mistakes.append(f"{key}: two desks have this key; rename one")
     if mistakes:
         raise DeskFileError(mistakes)
     return with_neighbours(desks)
@@ -83,7 +94,9 @@ def with_neighbours(desks: Sequence[Desk]) -> tuple[Desk, ...]:
     """Return the desks, each with the agencies of the others: an address belongs to one
     agency among all desks.
     """
-    agencies = [(desk.key, agency) for desk in desks for agency in desk.agencies]
+    agencies: list[tuple[str, Agency]] = []
+    for desk in desks:
+        agencies += [(desk.key, agency) for agency in desk.agencies]
     return tuple(
         replace(desk, neighbours=tuple(one for one in agencies if one[0] != desk.key))
         for desk in desks
@@ -91,19 +104,20 @@ def with_neighbours(desks: Sequence[Desk]) -> tuple[Desk, ...]:
 
 
 def path_of(name: str) -> Path:
-    """Return the path of a built-in desk or of a desk file. Raises DeskFileError if
-    there is no such file.
+    """Return the path of a built-in desk or of a desk file.
+
+    Raises:
+        DeskFileError: There is no such file.
     """
-    built_in = _BUILT_IN / f"{name}.yaml"
-    path = built_in if DESK_KEY.fullmatch(name) and built_in.exists() else Path(name)
-    if not path.is_file():
-        raise DeskFileError(
-            [
-                f"{name}: no such desk or file; built-in desks: {', '.join(built_in_desks())}; a"
-                " path ends in .yaml"
-            ]
-        )
-    return path
+    path = _BUILT_IN / f"{name}.yaml"
+    if not DESK_KEY.fullmatch(name) or not path.exists():
+        path = Path(name)
+    if path.is_file():
+        return path
+    known = ", ".join(built_in_desks())
+    raise DeskFileError(
+        [f"{name}: no such desk or file; built-in desks: {known}; a path ends in .yaml"]
+    )
 
 
 def parse_desk(text: str, path: Path, kinds: Collection[str]) -> Desk:
@@ -123,28 +137,26 @@ def parse_desk(text: str, path: Path, kinds: Collection[str]) -> Desk:
             construct(root, path), context={"kinds": sorted(kinds)}
         )
     except ValidationError as error:
-        found = sorted(
-            (line_of(root, line["loc"]), explain(line))
-            for line in error.errors()[: MAX_MISTAKES + 1]
-        )
-        raise DeskFileError(
-            mistakes + [f"{path}:{line}: {what}" for line, what in found]
-        ) from error
+        errors = error.errors()[: MAX_MISTAKES + 1]
+        found = [(line["loc"], explain(line)) for line in errors]
+        raise DeskFileError(mistakes + _with_lines(found, root, path)) from error
     taxonomy = _taxonomy_file(spec, path)
-    found_wrong = chain(
+    wrong = chain(
         _repeated_sources(spec),
         _unknown_parents(spec),
         _wrong_city_keys(spec),
         _missing_file(spec, taxonomy),
     )
-    wrong = islice(found_wrong, MAX_MISTAKES + 1)
-    mistakes += [
-        f"{path}:{line}: {what}"
-        for line, what in sorted((line_of(root, at), what) for at, what in wrong)
-    ]
+    mistakes += _with_lines(islice(wrong, MAX_MISTAKES + 1), root, path)
     if mistakes:
         raise DeskFileError(mistakes)
     return _desk_of(spec, taxonomy)
+
+
+def _with_lines(found: Iterable[Mistake], root: Any, path: Path) -> list[str]:
+    """Return mistakes with the lines that they are in, in the order of the lines."""
+    numbered = sorted((line_of(root, at), what) for at, what in found)
+    return [f"{path}:{line}: {what}" for line, what in numbered]
 
 
 def read_text(path: Path) -> str:
@@ -168,87 +180,62 @@ def read_text(path: Path) -> str:
 
 def explain(error: Any) -> str:
     """Return `what; fix` for one of pydantic's errors on a desk file or a part of one."""
-    name = next(
-        (str(part) for part in reversed(error["loc"]) if part != "[key]"), "file"
-    )
-    where = ".".join(str(part) for part in error["loc"] if part != "[key]")
+    names = [str(part) for part in error["loc"] if part != "[key]"]
+    name = names[-1] if names else "file"
+    where = ".".join(names)
     match error["type"]:
         case "missing":
             return f"{where} is missing; add `{name}: ...`"
         case "extra_forbidden":
-            specs = (
-                *(
-                    DeskSpec,
-                    AgencySpec,
-                    SourceSpec,
-                    SelectorsSpec,
-                    PageRuleSpec,
-                    VendorSpec,
-                ),
-                *(EnrichSpec, DepthSpec, FiltersSpec),
-            )
-            known = {key for spec in specs for key in spec.model_fields}
-            return (
-                f"{where}: unknown key; {suggestion(name, known - {name}, 'remove it')}"
-            )
+            known = _known_keys() - {name}
+            return f"{where}: unknown key; {suggestion(name, known, 'remove it')}"
         case "value_error":
             return f"{where}: {error['ctx']['error']}"
         case _:
             return f"{where}: {error['msg']}; change {quoted(str(error['input']))}"
 
 
-def _repeated_sources(spec: DeskSpec) -> Iterator[tuple[Location, str]]:
+def _known_keys() -> set[str]:
+    known: set[str] = set()
+    for spec in _SPECS:
+        known.update(spec.model_fields)
+    return known
+
+
+def _repeated_sources(spec: DeskSpec) -> Iterator[Mistake]:
     for key, agency in spec.agencies.items():
         seen: set[str] = set()
         for n, source in enumerate(agency.sources):
             if source.url in seen:
-                yield (
-                    (
-                        "agencies",
-                        key,
-                        "sources",
-                        n,
-                    ),
-                    f"agencies.{key}.sources.{n}: this url is repeated; keep one",
-                )
+                what = f"agencies.{key}.sources.{n}: this url is repeated; keep one"
+                yield ("agencies", key, "sources", n), what
             seen.add(source.url)
 
 
-def _unknown_parents(spec: DeskSpec) -> Iterator[tuple[Location, str]]:
-    known = {*spec.agencies, *spec.outside}
+def _unknown_parents(spec: DeskSpec) -> Iterator[Mistake]:
     for key, agency in spec.agencies.items():
-        if agency.parent is not None and agency.parent not in known - {key}:
-            hint = suggestion(
-                agency.parent, known - {key}, "declare it under `outside`"
-            )
-            yield (
-                (
-                    "agencies",
-                    key,
-                    "parent",
-                ),
-                f"agencies.{key}.parent: no agency `{agency.parent}`; {hint}",
-            )
+        known = {*spec.agencies, *spec.outside} - {key}
+        if agency.parent is None or agency.parent in known:
+            continue
+        hint = suggestion(agency.parent, known, "declare it under `outside`")
+        what = f"agencies.{key}.parent: no agency `{agency.parent}`; {hint}"
+        yield ("agencies", key, "parent"), what
 
 
-def _wrong_city_keys(spec: DeskSpec) -> Iterator[tuple[Location, str]]:
+def _wrong_city_keys(spec: DeskSpec) -> Iterator[Mistake]:
     """Yield the keys of agencies with civic sources that are not those of a city,
     unless the desk has other keys.
     """
+    if not spec.city_keys:
+        return
     for key, agency in spec.agencies.items():
-        if spec.city_keys and any(
-            source.kind in CIVIC_LIMITS for source in agency.sources
-        ):
-            try:
-                city_key(key)
-            except DeskFileError as error:
-                yield (
-                    (
-                        "agencies",
-                        key,
-                    ),
-                    f"agencies.{key}: {error.mistakes[0]}; or set `city_keys: false`",
-                )
+        if all(source.kind not in CIVIC_LIMITS for source in agency.sources):
+            continue
+        try:
+            city_key(key)
+        except DeskFileError as error:
+            what = f"agencies.{key}: {error.mistakes[0]}; or set `city_keys: false`"
+            yield ("agencies", key), what
 
 
 def _taxonomy_file(spec: DeskSpec, path: Path) -> Path | None:
@@ -258,15 +245,12 @@ def _taxonomy_file(spec: DeskSpec, path: Path) -> Path | None:
     return built_in.get(spec.taxonomy) or path.parent / spec.taxonomy
 
 
-def _missing_file(
-    spec: DeskSpec, taxonomy: Path | None
-) -> Iterator[tuple[Location, str]]:
-    if taxonomy is not None and not taxonomy.is_file():
-        names = " or ".join(file.stem for file in (BUILT_IN, CIVIC_TOPICS))
-        yield (
-            ("taxonomy",),
-            f"taxonomy: no file {taxonomy}; write {names}, or the path of a YAML file",
-        )
+def _missing_file(spec: DeskSpec, taxonomy: Path | None) -> Iterator[Mistake]:
+    if taxonomy is None or taxonomy.is_file():
+        return
+    names = " or ".join(file.stem for file in (BUILT_IN, CIVIC_TOPICS))
+    what = f"taxonomy: no file {taxonomy}; write {names}, or the path of a YAML file"
+    yield ("taxonomy",), what
 
 
 # --- from spec to desk ----------------------------------------------------------------
@@ -291,32 +275,13 @@ def _desk_of(spec: DeskSpec, taxonomy: Path | None) -> Desk:
 
 
 def _agency_of(desk: DeskSpec, key: str, spec: AgencySpec, place: int) -> Agency:
-    timezone, language = spec.timezone or desk.timezone, spec.language or desk.language
-    sources = tuple(
-        Source(
-            source_id=f"{desk.desk}/{key}/{source.kind}-{hashlib.sha256(source.url.encode()).hexdigest()[:8]}",
-            desk=desk.desk,
-            agency=key,
-            kind=source.kind,
-            url=source.url,
-            timezone=source.timezone or timezone,
-            language=source.language or language,
-            **_interval(source, spec, desk),
-            pace=source.pace or spec.pace or desk.pace,
-            access=access_of(source, source.url, source.kind, desk.vendors),
-            selectors=source.selectors.selectors() if source.selectors else None,
-            is_civic=source.kind in CIVIC_LIMITS,
-            checks_documents=source.kind in CIVIC_LIMITS
-            and (source.hash or spec.hash or desk.hash) == "metadata",
-        )
-        for source in spec.sources
-    )
+    sources = [_source_of(desk, key, spec, source) for source in spec.sources]
     return Agency(
         key=key,
         name=spec.name,
-        timezone=timezone,
-        language=language,
-        sources=sources,
+        timezone=spec.timezone or desk.timezone,
+        language=spec.language or desk.language,
+        sources=tuple(sources),
         type=spec.type,
         parent=spec.parent,
         is_active=spec.active,
@@ -326,6 +291,39 @@ def _agency_of(desk: DeskSpec, key: str, spec: AgencySpec, place: int) -> Agency
         hosts=spec.hosts,
         place=place,
     )
+
+
+def _source_of(
+    desk: DeskSpec, key: str, agency: AgencySpec, spec: SourceSpec
+) -> Source:
+    """Return a source; what it does not state is its agency's, else the desk's."""
+    levels = (spec, agency, desk)
+    url_hash = hashlib.sha256(spec.url.encode()).hexdigest()[:8]
+    is_civic = spec.kind in CIVIC_LIMITS
+    return Source(
+        source_id=f"{desk.desk}/{key}/{spec.kind}-{url_hash}",
+        desk=desk.desk,
+        agency=key,
+        kind=spec.kind,
+        url=spec.url,
+        timezone=_nearest(levels, "timezone"),
+        language=_nearest(levels, "language"),
+        **_interval(*levels),
+        pace=_nearest(levels, "pace"),
+        access=access_of(spec, spec.url, spec.kind, desk.vendors),
+        selectors=spec.selectors.selectors() if spec.selectors else None,
+        is_civic=is_civic,
+        checks_documents=is_civic and _nearest(levels, "hash") == "metadata",
+    )
+
+
+def _nearest(levels: Iterable[SourceSpec | AgencySpec | DeskSpec], name: str) -> Any:
+    """Return the value of the first level that states one; None if none does."""
+    for level in levels:
+        value = getattr(level, name)
+        if value:
+            return value
+    return None
 
 
 def _interval(*levels: SourceSpec | AgencySpec | DeskSpec) -> dict[str, int | None]:

@@ -42,6 +42,7 @@ _COLUMNS: Final = {
     "timezone": ("timezone", "time_zone", "tz", "fuso"),
     "pace": ("pace",),
 }
+_TEXTS: Final = ("name", "agency", "type", "kind", "timezone", "pace")
 _DELIMITERS: Final = ",;\t|"  # Excel writes ; in locales with a decimal comma
 _MAX_HEADER_CHARS: Final = (
     10_000  # longer lines are not headers and may exceed csv's field limit
@@ -81,9 +82,8 @@ def _header_of(text: str) -> tuple[list[str], str] | None:
     """Return the column names and the delimiter of a CSV text; None if the first line
     has no column `url`.
     """
-    first = next((line for line in text.splitlines() if line.strip()), "")[
-        :_MAX_HEADER_CHARS
-    ]
+    filled = (line for line in text.splitlines() if line.strip())
+    first = next(filled, "")[:_MAX_HEADER_CHARS]
     delimiter = max(_DELIMITERS, key=first.count)
     cells = next(csv.reader([first], delimiter=delimiter), [])
     columns = [_column_of(cell) for cell in cells]
@@ -103,11 +103,15 @@ def _column_of(cell: str) -> str:
 def _parse_csv(text: str, header: list[str], delimiter: str) -> ImportRows:
     lines = _lines(text, delimiter)
     next(lines, None)
-    read = [
-        line if isinstance(line, Refusal) else _row_of(*line, header) for line in lines
-    ]
-    rows = tuple(one for one in read if isinstance(one, ImportRow))
-    return ImportRows(rows, tuple(one for one in read if isinstance(one, Refusal)))
+    rows: list[ImportRow] = []
+    refused: list[Refusal] = []
+    for line in lines:
+        read = line if isinstance(line, Refusal) else _row_of(*line, header)
+        if isinstance(read, Refusal):
+            refused.append(read)
+        else:
+            rows.append(read)
+    return ImportRows(tuple(rows), tuple(refused))
 
 
 def _lines(text: str, delimiter: str) -> Iterator[tuple[int, list[str]] | Refusal]:
@@ -123,34 +127,26 @@ def _lines(text: str, delimiter: str) -> Iterator[tuple[int, list[str]] | Refusa
             return
         except csv.Error as error:
             yield Refusal(line, f"not CSV: {error}")
-        else:
-            if any(cell.strip() for cell in row) and not row[0].lstrip().startswith(
-                "#"
-            ):
-                yield line, row
+            continue
+        is_comment = bool(row) and row[0].lstrip().startswith("#")
+        if "".join(row).strip() and not is_comment:
+            yield line, row
 
 
 def _row_of(line: int, row: list[str], header: list[str]) -> ImportRow | Refusal:
     cells: dict[str, str] = {}
     for column, cell in zip(header, row, strict=False):  # rows may be shorter
         cells.setdefault(column, cell)
-    written = cells.get("url", "").strip()
+    written = cells.pop("url", "").strip()
+    if not written:
+        return Refusal(line, "no address")
     url = web_address(written)
     if url is None:
-        return Refusal(
-            line, f"{quoted(written)} is not a web address" if written else "no address"
-        )
+        return Refusal(line, f"{quoted(written)} is not a web address")
+    stated = {name: one_line(cells.get(name)) for name in _TEXTS}
     language = one_line(cells.get("language"))
     return ImportRow(
-        line=line,
-        url=url,
-        name=one_line(cells.get("name")),
-        agency=one_line(cells.get("agency")),
-        type=one_line(cells.get("type")),
-        kind=one_line(cells.get("kind")),
-        language=language_tag(language) or language,
-        timezone=one_line(cells.get("timezone")),
-        pace=one_line(cells.get("pace")),
+        line=line, url=url, language=language_tag(language) or language, **stated
     )
 
 

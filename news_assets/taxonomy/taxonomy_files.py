@@ -136,9 +136,8 @@ def _version(themes: Iterable[Theme]) -> str:
 
 def _parse_yaml(path: Path) -> Node | None:
     try:
-        return bounded_yaml.compose(
-            bounded_yaml.read_bytes(path).decode("utf-8-sig"), _YamlLoader
-        )
+        text = bounded_yaml.read_bytes(path).decode("utf-8-sig")
+        return bounded_yaml.compose(text, _YamlLoader)
     except OSError as error:
         raise TaxonomyError(
             f"{path}: cannot be read ({error.strerror}); name a YAML file"
@@ -147,19 +146,20 @@ def _parse_yaml(path: Path) -> Node | None:
         raise TaxonomyError(
             f"{path}: is not UTF-8 (byte {error.start}); save it as UTF-8"
         ) from error
-    except YamlLimitError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise TaxonomyError(f"{path.name}:{line}: {error.problem}") from error
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise TaxonomyError(
-            f"{path.name}:{line}: not YAML: {error.problem}; check indent and quotes"
-        ) from error
     except yaml.YAMLError as error:
+        raise TaxonomyError(_yaml_problem(path, error)) from error
+
+
+def _yaml_problem(path: Path, error: yaml.YAMLError) -> str:
+    """Return what is wrong in a file that cannot be read as YAML, and where."""
+    if not isinstance(error, yaml.MarkedYAMLError):
         reason = " ".join(str(error).split())
-        raise TaxonomyError(
-            f"{path.name}: not YAML: {reason}; check for control characters and nesting"
-        ) from error
+        hint = "check for control characters and nesting"
+        return f"{path.name}: not YAML: {reason}; {hint}"
+    line = error.problem_mark.line + 1 if error.problem_mark else 1
+    if isinstance(error, YamlLimitError):
+        return f"{path.name}:{line}: {error.problem}"
+    return f"{path.name}:{line}: not YAML: {error.problem}; check indent and quotes"
 
 
 class _Reader:
@@ -174,16 +174,15 @@ class _Reader:
     def read(self, document: Node | None) -> None:
         """Read the list under `themes`, or a document that is the list itself."""
         if isinstance(document, MappingNode):
-            document = next(
-                (value for key, value in document.value if key.value == "themes"), None
-            )
-        if isinstance(document, SequenceNode) and document.value:
-            for node in document.value:
-                self._theme(node, parent=None, level=1)
-        else:
+            values = [value for key, value in document.value if key.value == "themes"]
+            document = values[0] if values else None
+        if not isinstance(document, SequenceNode) or not document.value:
             self.mistakes.append(
                 f"{self.file}:1: no themes; begin with `themes:` and a list below it"
             )
+            return
+        for node in document.value:
+            self._theme(node, parent=None, level=1)
 
     def _theme(self, node: Node, parent: str | None, level: int) -> str | None:
         """Add a theme and its descendants; return its code."""
@@ -196,22 +195,20 @@ class _Reader:
         code = self._code(fields, node)
         if code is None or fields is None:
             return None
-        texts = {
-            name: self._by_language(fields.get(name), name)
-            for name in ("label", "description", *_LISTS)
-        }
-        if not texts["label"]:
+        labels = self._by_language(fields.get("label"), "label")
+        descriptions = self._by_language(fields.get("description"), "description")
+        lists = {name: self._by_language(fields.get(name), name) for name in _LISTS}
+        if not labels:
             self._mistake(node, f"theme {code} has no label", "add `label:`")
         place = len(self.themes)
-        children = self._children(fields.get("children"), code, level)
         theme = Theme(
             code=code,
             level=level,
             parent=parent,
-            labels=texts["label"],
-            descriptions=texts["description"],
-            **{name: texts[name] for name in _LISTS},
-            children=children,
+            labels=labels,
+            descriptions=descriptions,
+            **lists,
+            children=self._children(fields.get("children"), code, level),
         )
         self.themes.insert(place, theme)
         return code
@@ -268,21 +265,18 @@ class _Reader:
     def _by_language(self, node: Node | None, name: str) -> dict[str, tuple[str, ...]]:
         if node is None or _is_empty(node):
             return {}
-        if isinstance(node, MappingNode):
-            pairs = [
-                (key, value)
-                for key, value in node.value
-                if self._is_language(key, value, name)
-            ]
-            return {key.value: self._texts(value, name) for key, value in pairs}
-        return {ANY_LANGUAGE: self._texts(node, name)}
+        if not isinstance(node, MappingNode):
+            return {ANY_LANGUAGE: self._texts(node, name)}
+        languages = [
+            (key, value)
+            for key, value in node.value
+            if self._is_language(key, value, name)
+        ]
+        return {key.value: self._texts(value, name) for key, value in languages}
 
     def _is_language(self, key: Node, value: Node, name: str) -> bool:
-        if (
-            isinstance(key, ScalarNode)
-            and _LANGUAGE.fullmatch(key.value)
-            and not _is_empty(value)
-        ):
+        is_code = isinstance(key, ScalarNode) and _LANGUAGE.fullmatch(key.value)
+        if is_code and not _is_empty(value):
             return True
         self._mistake(
             key,
@@ -292,15 +286,13 @@ class _Reader:
         return False
 
     def _texts(self, node: Node, name: str) -> tuple[str, ...]:
-        is_list = name in _LISTS
-        items = node.value if is_list and isinstance(node, SequenceNode) else [node]
-        if is_list != isinstance(node, SequenceNode):
-            self._mistake(
-                node,
-                f"`{name}` takes {'a list' if is_list else 'one text'}",
-                f"write `{name}: {_form(name)}`",
-            )
-        return tuple(text for item in items if (text := self._text(item, name)))
+        is_list, wants_list = isinstance(node, SequenceNode), name in _LISTS
+        if is_list != wants_list:
+            wanted = "a list" if wants_list else "one text"
+            fix = f"write `{name}: {_form(name)}`"
+            self._mistake(node, f"`{name}` takes {wanted}", fix)
+        items = node.value if is_list and wants_list else [node]
+        return tuple(filter(None, [self._text(item, name) for item in items]))
 
     def _text(self, node: Node, name: str) -> str | None:
         if not isinstance(node, ScalarNode) or not node.value.strip():

@@ -15,7 +15,6 @@ from lxml.html import HtmlElement
 
 from news_assets.records.meetings import (
     AgendaItem,
-    Attachment,
     Link,
     Meeting,
     MeetingListing,
@@ -29,17 +28,20 @@ from news_assets.sources.civic.reading.agenda_pages import (
 )
 from news_assets.sources.civic.reading.build import Stated, meeting_of
 from news_assets.sources.civic.reading.moments import Moment, day_of_text
-from news_assets.sources.civic.reading.numbering import file_in
+from news_assets.sources.civic.reading.numbering import first_file
 from news_assets.sources.civic.reading.page_values import (
+    attachments_of,
     changed,
     links_in,
     text_of,
+    titled_links,
     tree_of,
     unique_links,
     words_at,
 )
 from news_assets.sources.civic.vendor import Reading
 from news_assets.sources.html.document import base_of, select
+from news_assets.sources.storable_entries import problem_if
 
 _EXPECTED = "an AgendaCenter of CivicPlus"
 _ROWS = "tr.catAgendaRow"
@@ -61,10 +63,12 @@ def parse(page: Page, reading: Reading) -> MeetingListing:
     tree = tree_of(page, _EXPECTED)
     base = base_of(tree, page)
     rows = select(tree, _ROWS)
-    if not rows and (elements := select(tree, "div.item[class*=level]")):
-        return MeetingListing(meetings=(_agenda(tree, elements, base, page),))
-    if not rows and b"agendacenter" not in page.body.lower():
-        raise changed(page, _EXPECTED)
+    if not rows:
+        elements = select(tree, "div.item[class*=level]")
+        if elements:
+            return MeetingListing(meetings=(_agenda(tree, elements, base, page),))
+        if b"agendacenter" not in page.body.lower():
+            raise changed(page, _EXPECTED)
     bodies = _bodies(tree)
     found: dict[str, Meeting] = {}
     lost = 0
@@ -76,7 +80,7 @@ def parse(page: Page, reading: Reading) -> MeetingListing:
             found.setdefault(meeting.vendor_id, meeting)
     return MeetingListing(
         meetings=tuple(found.values()),
-        problems=(f"{lost} rows have no file: skipped",) if lost else (),
+        problems=problem_if(lost, f"{lost} rows have no file: skipped"),
     )
 
 
@@ -95,17 +99,12 @@ def _bodies(tree: HtmlElement) -> dict[HtmlElement, str]:
 def _meeting(
     row: HtmlElement, body: str, base: str, reading: Reading
 ) -> Meeting | None:
-    files = [
-        (link, match)
-        for link in links_in(row, base)
-        if (match := _FILE.search(link.href[:2000]))
-    ]
-    anchors = " ".join(anchor.get("name", "") for anchor in row.iter("a"))
-    stated = (
-        files[0][1]
-        if files
-        else _FILE.search(f"/ViewFile/Agenda/{anchors.strip()}"[:2000])
-    )
+    files: list[tuple[Link, re.Match[str]]] = []
+    for link in links_in(row, base):
+        match = _FILE.search(link.href[:2000])
+        if match:
+            files.append((link, match))
+    stated = files[0][1] if files else _file_of_anchors(row)
     if stated is None:
         return None
     day = day_of_text(words_at(row, "h3, h4")) or _day_of_id(stated["date"])
@@ -120,6 +119,12 @@ def _meeting(
         ),
         reading,
     )
+
+
+def _file_of_anchors(row: HtmlElement) -> re.Match[str] | None:
+    """Return the id of a meeting without files: the name of its row's anchor."""
+    names = " ".join(anchor.get("name", "") for anchor in row.iter("a"))
+    return _FILE.search(f"/ViewFile/Agenda/{names.strip()}"[:2000])
 
 
 def _links(files: list[tuple[Link, re.Match[str]]]) -> Iterator[Link]:
@@ -146,19 +151,17 @@ def _agenda(
     levels = [_level(element) for element in elements]
     items: list[AgendaItem] = []
     headings: dict[int, str] = {}
-    for place, (element, level) in enumerate(zip(elements, levels, strict=True)):
-        headings = {above: title for above, title in headings.items() if above < level}
-        item = _item(
-            element, len(items) + 1, headings[max(headings)] if headings else "", base
-        )
+    for element, level, below in zip(elements, levels, [*levels[1:], 0], strict=True):
+        headings = {above: headings[above] for above in headings if above < level}
+        section = headings[max(headings)] if headings else ""
+        item = _item(element, len(items) + 1, section, base)
         headings[level] = item.title
-        has_items = place + 1 < len(levels) and levels[place + 1] > level
-        if item.title and not (has_items and not item.attachments):
+        is_heading = below > level and not item.attachments
+        if item.title and not is_heading:
             items.append(item)
     stated = _FILE.search(page.final_url[:2000])
-    return agenda_of(
-        items, notes_beside(tree, elements), stated["number"] if stated else ""
-    )
+    own_id = stated["number"] if stated else ""
+    return agenda_of(items, notes_beside(tree, elements), own_id)
 
 
 def _level(element: HtmlElement) -> int:
@@ -169,18 +172,15 @@ def _level(element: HtmlElement) -> int:
 
 
 def _item(element: HtmlElement, sequence: int, section: str, base: str) -> AgendaItem:
-    texts = [words_at(element, ".desc"), *visible_lines(element)]
+    described = words_at(element, ".desc")
+    files = titled_links(element, base, ".documents a, a.file")
     return AgendaItem(
         sequence=sequence,
         number=words_at(element, ".bullet, .number").strip("(). "),
-        title=words_at(element, ".title") or words_at(element, ".desc"),
+        title=words_at(element, ".title") or described,
         section=section,
-        matter_file=next((file for text in texts if (file := file_in(text))), None),
-        attachments=tuple(
-            Attachment(name=link.title, url=link.href)
-            for link in links_in(element, base, ".documents a, a.file")
-            if link.title
-        ),
+        matter_file=first_file([described, *visible_lines(element)]),
+        attachments=attachments_of(files),
     )
 
 
