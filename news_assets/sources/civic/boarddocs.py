@@ -13,7 +13,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import date
-from itertools import chain
 from typing import Final
 from urllib.parse import quote, urlencode, urljoin, urlsplit
 
@@ -84,21 +83,20 @@ def parse(page: Page, reading: Reading) -> MeetingListing:
         ListingChangedError: None of them.
         SourceError: An empty document, or broken JSON.
     """
-    if _AGENDA.search(page.final_url[:2000]) and not page.body.strip():
+    is_agenda = _AGENDA.search(page.final_url[:2000]) is not None
+    if is_agenda and not page.body.strip():
         return MeetingListing()  # the agenda is not posted yet
     if is_json(page):
         return _meetings(page, reading)
     tree = tree_of(page, _EXPECTED)
-    if elements := select(tree, _ITEMS):
+    elements = select(tree, _ITEMS)
+    if elements or (is_agenda and select(tree, ".print-meeting-name")):
         return MeetingListing(meetings=(_agenda(tree, elements, page, reading),))
-    if _AGENDA.search(page.final_url[:2000]) and select(tree, ".print-meeting-name"):
-        return MeetingListing(meetings=(_agenda(tree, [], page, reading),))
-    requests = tuple(
-        _list_of(page.final_url, key, name) for key, name in _committees(tree).items()
-    )
-    if not requests:
+    committees = _committees(tree)
+    if not committees:
         raise changed(page, _EXPECTED)
-    return MeetingListing(next_requests=requests[:_MAX_COMMITTEES])
+    requests = [_list_of(page.final_url, key, committees[key]) for key in committees]
+    return MeetingListing(next_requests=tuple(requests[:_MAX_COMMITTEES]))
 
 
 def _committees(tree: HtmlElement) -> dict[str, str]:
@@ -107,38 +105,37 @@ def _committees(tree: HtmlElement) -> dict[str, str]:
     for element in select(tree, _COMMITTEES):
         name = text_of(element) or clean(element.get("aria-label", ""))
         found.setdefault(element.get("committeeid", ""), name)
-    for element in [] if found else select(tree, _OPTIONS):
-        found.setdefault(element.get("value", ""), text_of(element))
+    if not found:
+        for option in select(tree, _OPTIONS):
+            found.setdefault(option.get("value", ""), text_of(option))
     return {key: name for key, name in found.items() if _COMMITTEE_ID.fullmatch(key)}
 
 
 def _meetings(page: Page, reading: Reading) -> MeetingListing:
     answer = json_of(page, _EXPECTED)
-    rows = [row for row in objects(answer) if row]
+    rows = objects(answer)
+    if not isinstance(answer, list) or len(rows) != len(answer):
+        raise changed(page, _EXPECTED)
     meetings = [_meeting(row, page, reading) for row in rows if "unique" in row]
-    if (
-        not isinstance(answer, list)
-        or (rows and not meetings)
-        or len(objects(answer)) != len(answer)
-    ):
+    if any(rows) and not meetings:
         raise changed(page, _EXPECTED)
     return MeetingListing(meetings=tuple(meetings))
 
 
 def _meeting(row: Object, page: Page, reading: Reading) -> Meeting:
-    unique, name = text_at(row, "unique"), text_at(row, "name")
+    own_id, name = text_at(row, "unique"), text_at(row, "name")
     day = _day(text_at(row, "numberdate"))
     new_day = day_of_text(name) if _MOVED.search(name) else None
+    is_moved = new_day is not None and new_day != day
+    url = urljoin(page.final_url, f"goto?open&id={quote(own_id)}")
     return meeting_of(
         Stated(
-            vendor_id=unique,
+            vendor_id=own_id,
             title=name,
             body=parameter(page.final_url, "body") or name,
             start=Moment(day) if day else None,
-            url=urljoin(page.final_url, f"goto?open&id={quote(unique)}")
-            if unique
-            else None,
-            status_words=["cancelled"] if new_day and new_day != day else [],
+            url=url if own_id else None,
+            status_words=["cancelled"] if is_moved else [],
         ),
         reading,
     )
@@ -159,37 +156,46 @@ def _agenda(
     tree: HtmlElement, elements: list[HtmlElement], page: Page, reading: Reading
 ) -> Meeting:
     base = base_of(tree, page)
-    described = chain.from_iterable(
-        map(visible_lines, select(tree, ".print-meeting-description"))
-    )
-    day = day_of_text(words_at(tree, ".print-meeting-date"))
-    clock = next((found for line in described if (found := clock_of_text(line))), None)
+    items = [
+        _item(element, number, base) for number, element in enumerate(elements, start=1)
+    ]
     meeting = meeting_of(
         Stated(
             vendor_id=parameter(page.final_url, "id"),
             title=words_at(tree, ".print-meeting-name"),
-            start=Moment(day, clock) if day else None,
-            items=[
-                _item(element, number, base)
-                for number, element in enumerate(elements, start=1)
-            ],
+            start=_start(tree),
+            items=items,
         ),
         reading,
     )
     return with_notes(replace(meeting, is_partial=True), notes_beside(tree, elements))
 
 
+def _start(tree: HtmlElement) -> Moment | None:
+    """Return the day of an agenda, with the first hour that its description states."""
+    day = day_of_text(words_at(tree, ".print-meeting-date"))
+    if day is None:
+        return None
+    for element in select(tree, ".print-meeting-description"):
+        for line in visible_lines(element):
+            clock = clock_of_text(line)
+            if clock is not None:
+                return Moment(day, clock)
+    return Moment(day)
+
+
 def _item(element: HtmlElement, sequence: int, base: str) -> AgendaItem:
     facts = {text_of(term).lower(): value for term, value in _facts(element)}
     subject = facts.get("subject") or next(iter(visible_lines(element)), "")
     number, title = _numbered(_SUBJECT.sub("", subject))
+    files = dict.fromkeys(_attachments(element, base))
     return AgendaItem(
         sequence=sequence,
         number=number,
         title=title,
         section=facts.get("category", ""),
         matter_file=file_in(title),
-        attachments=tuple(dict.fromkeys(_attachments(element, base))),
+        attachments=tuple(files),
     )
 
 

@@ -32,6 +32,7 @@ from news_assets.sources.civic.reading.page_values import (
 )
 from news_assets.sources.civic.vendor import Reading
 from news_assets.sources.html.document import base_of, select
+from news_assets.sources.storable_entries import problem_if
 
 _EXPECTED = "an Archive Center of CivicEngage"
 _NAME: Final = b"archive center"
@@ -71,17 +72,18 @@ def parse(page: Page, reading: Reading) -> MeetingListing:
     tree = tree_of(page, _EXPECTED)
     base = base_of(tree, page)
     options = select(tree, _CATEGORIES)
-    is_category = bool(_categories_of(page.final_url))
-    if not is_category and (requests := _requests(options, page)):
-        return MeetingListing(next_requests=requests)
-    documents = list(_documents(tree, base, _category(options, page)))
+    if not _categories_of(page.final_url):
+        requests = _requests(options, page)
+        if requests:
+            return MeetingListing(next_requests=requests)
+    documents = _documents(tree, base, _category(options, page))
     if not documents and not options and _NAME not in page.body.lower():
         raise changed(page, _EXPECTED)
     dated = [document for document in documents if document.day is not None]
     lost = len(documents) - len(dated)
     return MeetingListing(
         meetings=tuple(_meetings(dated, reading)),
-        problems=(f"{lost} documents have no date in their title",) if lost else (),
+        problems=problem_if(lost, f"{lost} documents have no date in their title"),
     )
 
 
@@ -90,12 +92,9 @@ def _requests(options: Iterable[HtmlElement], page: Page) -> tuple[Request, ...]
     found: list[Request] = []
     for option in options:
         number, name = option.get("value", ""), text_of(option)
-        if (
-            number.isdecimal()
-            and number != "0"
-            and _READ.search(name)
-            and not _NOT_READ.search(name)
-        ):
+        if not number.isdecimal() or number == "0":
+            continue
+        if _READ.search(name) and not _NOT_READ.search(name):
             found.append(_category_request(page.final_url, number))
     return tuple(found[:_MAX_CATEGORIES])
 
@@ -126,16 +125,18 @@ class _Document:
         return f"{self.day}-{'-'.join(_WORD.findall(self.body.lower()))}"
 
 
-def _documents(tree: HtmlElement, base: str, category: str) -> Iterable[_Document]:
-    seen: set[int] = set()
+def _documents(tree: HtmlElement, base: str, category: str) -> list[_Document]:
+    """Return the documents that a page links, each once."""
+    found: dict[int, _Document] = {}
     for anchor in tree.iter("a"):
         href, title = href_of(anchor, base), text_of(anchor)
         if href is None or not title or not _DOCUMENT.search(href[:2000]):
             continue
         match = _NUMBER.fullmatch(parameter(href, "adid"))
-        if match is not None and (number := int(match[0])) not in seen:
-            seen.add(number)
-            yield _document(number, title, href, category)
+        if match is not None:
+            number = int(match[0])
+            found.setdefault(number, _document(number, title, href, category))
+    return list(found.values())
 
 
 def _document(number: int, title: str, href: str, category: str) -> _Document:
@@ -156,28 +157,34 @@ def _body(title: str) -> str:
     return " ".join(_LOOSE.sub(" ", f" {words}").split()).strip(" -–—,:()")
 
 
-def _meetings(documents: Iterable[_Document], reading: Reading) -> Iterable[Meeting]:
-    """Yield the meetings, each with its newest agenda first, and what minutes add to
+def _meetings(documents: Iterable[_Document], reading: Reading) -> list[Meeting]:
+    """Return the meetings, each with its newest agenda first, and what minutes add to
     others.
     """
     grouped: dict[str, list[_Document]] = defaultdict(list)
     for document in documents:
         grouped[document.key].append(document)
+    meetings: list[Meeting] = []
     for key, found in grouped.items():
         newest_first = sorted(found, key=lambda one: one.number, reverse=True)
-        agendas = [one for one in newest_first if not one.is_minutes]
         links = [_link(one) for one in newest_first]
+        agendas = [one for one in newest_first if not one.is_minutes]
         if agendas:
-            yield _meeting(key, agendas, links, reading)
+            meetings.append(_meeting(key, agendas, links, reading))
         else:
-            minutes = newest_first[0]
-            yield Meeting(
-                vendor_id=f"minutes-{minutes.number}",
-                agenda_id=key,
-                minutes_url=minutes.href,
-                links=tuple(links),
-                is_partial=True,
-            )
+            meetings.append(_of_minutes(key, newest_first[0], links))
+    return meetings
+
+
+def _of_minutes(key: str, newest: _Document, links: Iterable[Link]) -> Meeting:
+    """Return what minutes add to the meeting of this day and body."""
+    return Meeting(
+        vendor_id=f"minutes-{newest.number}",
+        agenda_id=key,
+        minutes_url=newest.href,
+        links=tuple(links),
+        is_partial=True,
+    )
 
 
 def _meeting(
@@ -235,6 +242,5 @@ def _categories_of(url: str) -> list[str]:
     except ValueError:
         return []
     stated = ",".join(value for name, value in pairs if name.lower() == "amid")
-    return [number for number in stated.split(",") if number.isdecimal()][
-        :_MAX_CATEGORIES
-    ]
+    numbers = list(filter(str.isdecimal, stated.split(",")))
+    return numbers[:_MAX_CATEGORIES]

@@ -46,6 +46,7 @@ from news_assets.sources.civic.reading.page_values import (
     href_of,
     json_of,
     objects,
+    optional_link,
     origin_of,
     text_at,
     text_of,
@@ -70,6 +71,7 @@ _DATE = re.compile(
 )
 _ISO_DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _STARRED = re.compile(r"\*{2,3}[^*]{1,60}\*{2,3}")
+_DATES: Final = ("MeetingDate", "MeetingDateTime")
 _AGENDA_PAGE: Final = "1"
 _TITLES: Final = {
     "1": "Agenda (HTML)",
@@ -93,17 +95,14 @@ def parse(page: Page, reading: Reading) -> MeetingListing:
     match = _OF_MEETING.search(page.final_url[:2000])
     documents = answer.get("Documents") if isinstance(answer, dict) else answer
     if match is not None and isinstance(documents, list):
-        return MeetingListing(
-            meetings=(_documents(match[1], objects(documents), page, reading),)
-        )
-    rows = objects(answer)
-    meetings = [
-        _meeting(row, page, reading)
-        for row in rows
-        if "MeetingDate" in row or "MeetingDateTime" in row
-    ]
-    if not isinstance(answer, list) or (answer and not meetings):
+        meeting = _documents(match[1], objects(documents), page, reading)
+        return MeetingListing(meetings=(meeting,))
+    if not isinstance(answer, list):
         raise changed(page, _EXPECTED)
+    rows = [row for row in objects(answer) if not row.keys().isdisjoint(_DATES)]
+    if answer and not rows:
+        raise changed(page, _EXPECTED)
+    meetings = [_meeting(row, page, reading) for row in rows]
     return MeetingListing(meetings=tuple(meetings))
 
 
@@ -112,8 +111,9 @@ def _meeting(row: Object, page: Page, reading: Reading) -> Meeting:
     title = _STARRED.sub("", _DATE.sub("", name)).strip(" -–—*") or name
     url = None
     if own_id:
-        url = f"{origin_of(page.final_url)}/Portal/MeetingInformation.aspx?Id={quote(own_id)}"
-    has_video = url is not None and bool(row.get("VideoIcon"))
+        path = f"/Portal/MeetingInformation.aspx?Id={quote(own_id)}"
+        url = origin_of(page.final_url) + path
+    video = optional_link("Video", url) if row.get("VideoIcon") else None
     return meeting_of(
         Stated(
             vendor_id=own_id,
@@ -123,7 +123,7 @@ def _meeting(row: Object, page: Page, reading: Reading) -> Meeting:
             start=_start(row),
             location=location_of(text_at(row, "MeetingLocation", "Location")),
             url=url,
-            links=(Link(title="Video", href=url),) if has_video and url else (),
+            links=unique_links([video]),
             status_words=[name],
         ),
         reading,
@@ -144,18 +144,12 @@ def _documents(
     own_id: str, documents: Sequence[Object], page: Page, reading: Reading
 ) -> Meeting:
     published = [one for one in documents if not _is_withheld(one, reading)]
-    agenda = next(
-        (
-            one
-            for one in published
-            if text_at(one, "DocumentType") == _AGENDA_PAGE and one.get("Html")
-        ),
-        None,
+    markup = _agenda_page(published)
+    meeting = (
+        _agenda(own_id, markup, page, reading)
+        if markup
+        else Meeting(vendor_id=own_id, is_partial=True)
     )
-    if agenda:
-        meeting = _agenda(own_id, str(agenda["Html"]), page, reading)
-    else:
-        meeting = Meeting(vendor_id=own_id, is_partial=True)
     links = unique_links(_links(published, page))
     return replace(
         meeting,
@@ -163,6 +157,14 @@ def _documents(
         agenda_url=_first(links, "Agenda"),
         minutes_url=_first(links, "Minutes"),
     )
+
+
+def _agenda_page(documents: Iterable[Object]) -> str:
+    """Return the HTML of the agenda; empty without one."""
+    for one in documents:
+        if text_at(one, "DocumentType") == _AGENDA_PAGE and one.get("Html"):
+            return str(one["Html"])
+    return ""
 
 
 def _is_withheld(document: Object, reading: Reading) -> bool:
@@ -254,11 +256,8 @@ def _numbered_lines(tree: HtmlElement, base: str) -> list[Line]:
 
 
 def _files_in(row: HtmlElement) -> list[HtmlElement]:
-    return [
-        anchor
-        for anchor in row.iter("a")
-        if _DOCUMENT.search((anchor.get("href", ""))[:2000])
-    ]
+    anchors = row.iter("a")
+    return [one for one in anchors if _DOCUMENT.search(one.get("href", "")[:2000])]
 
 
 def _file(anchor: HtmlElement, base: str) -> Attachment | None:

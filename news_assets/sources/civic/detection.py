@@ -172,7 +172,7 @@ def _linked(page: Page) -> list[VendorAddress]:
     base = base_of(tree, page)
     found: list[VendorAddress] = []
     for element in select(tree, "a[href], iframe[src]"):
-        url = web_url(element.get("href") or element.get("src", ""), base)
+        url = web_url(element.get("href") or element.get("src") or "", base)
         sources = vendors_of_address(url or "")
         if not _names_agendas(element):
             sources = tuple(one for one in sources if one.kind != "civicengage")

@@ -7,7 +7,8 @@ a zone for UTC.
 
 import io
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from datetime import datetime
 from typing import Any, Final
 
 import feedparser  # type: ignore[import-untyped]  # it ships no types
@@ -17,9 +18,14 @@ from news_assets.records.desks import Source
 from news_assets.records.reading import ListedEntry, Listing, Page
 from news_assets.sources.feeds.xml_documents import sound_xml
 from news_assets.sources.platforms import found_instead
-from news_assets.sources.storable_entries import fallback_id, first_web_url, unique
+from news_assets.sources.storable_entries import (
+    fallback_id,
+    first_web_url,
+    sanitized,
+    unique,
+)
 from news_assets.text.dates import parse_date
-from news_assets.text.html import plain_text, sanitize
+from news_assets.text.html import plain_text
 from news_assets.text.language import language_tag
 from news_assets.text.limits import most
 from news_assets.text.urls import web_url
@@ -162,38 +168,27 @@ def _entry(entry: Parsed, base: str, source: Source) -> ListedEntry:
     title = _plain(entry, "title")
     summary_html, content_html = _texts(entry)
     summary = plain_text(summary_html) or None
-    if (
-        content_html is None
-        and "<" in summary_html
-        and len(summary or "") >= _FULL_TEXT_CHARS
-    ):
-        content_html = summary_html
     updated = parse_date(_string(entry, "updated"), source.timezone)
-    published = next(
-        filter(
-            None,
-            (parse_date(_string(entry, key), source.timezone) for key in _PUBLISHED),
-        ),
-        None,
-    )
     return ListedEntry(
         entry_id=_id_of(entry) or fallback_id(url, title, summary or content_html),
         url=url or "",
         title=title,
         summary=summary,
-        content_html=sanitize(content_html, base) or None if content_html else None,
+        content_html=sanitized(content_html, base),
         authors=_authors(entry),
         categories=_categories(entry),
         image_url=first_web_url(_images(entry), base),
-        published_at=published or updated,
+        published_at=_published_at(entry, source) or updated,
         updated_at=updated,
     )
 
 
-_PUBLISHED = (
-    "published",
-    "created",
-)  # feedparser puts dc:date and Atom 0.3 `modified` under `updated`
+def _published_at(entry: Parsed, source: Source) -> datetime | None:
+    """Return the time of publication; feedparser puts dc:date and Atom 0.3 `modified`
+    under `updated`.
+    """
+    published = parse_date(_string(entry, "published"), source.timezone)
+    return published or parse_date(_string(entry, "created"), source.timezone)
 
 
 def _id_of(entry: Parsed) -> str:
@@ -204,92 +199,75 @@ def _id_of(entry: Parsed) -> str:
     return entry_id
 
 
-def _links(entry: Parsed) -> Iterator[str]:
-    """Yield possible article addresses, best first; FeedBurner's original address
+def _links(entry: Parsed) -> list[str]:
+    """Return possible article addresses, best first; FeedBurner's original address
     precedes its tracking redirect.
     """
-    yield _string(entry, "feedburner_origlink")
-    yield _string(entry, "pheedo_origlink")
-    yield _string(entry, "link")
-    links = [link for link in entry.get("links", ()) if isinstance(link, Mapping)]
-    yield from (
-        _string(link, "href") for link in links if link.get("rel") == "alternate"
-    )
-    yield from (
-        _string(link, "href") for link in links if link.get("rel") not in _NOT_LINKS
-    )
-    entry_id = _string(entry, "id")
-    if (
-        entry_id.startswith(("http://", "https://"))
-        and entry.get("guidislink") is not False
-    ):
-        yield entry_id
+    names = ("feedburner_origlink", "pheedo_origlink", "link")
+    found = [_string(entry, name) for name in names]
+    links = _objects(entry, "links")
+    found += [_string(one, "href") for one in links if one.get("rel") == "alternate"]
+    found += [_string(one, "href") for one in links if one.get("rel") not in _NOT_LINKS]
+    if entry.get("guidislink") is not False:
+        own_id = _string(entry, "id")
+        if own_id.startswith(("http://", "https://")):
+            found.append(own_id)
+    return found
 
 
-def _texts(entry: Parsed) -> tuple[str, str | None]:
+def _objects(entry: Parsed, name: str) -> list[Parsed]:
+    """Return the parts of an entry with this name."""
+    return [one for one in entry.get(name, ()) if isinstance(one, Mapping)]
+
+
+def _texts(entry: Parsed) -> tuple[str, str]:
     """Return summary and full text as HTML, without feedparser's copy of the content in
-    a missing summary.
+    a missing summary; a long summary with markup is a full text too.
     """
     summary = _string(entry, "summary")
-    contents = [
-        _string(content, "value")
-        for content in entry.get("content", ())
-        if isinstance(content, Mapping)
-    ]
+    contents = [_string(content, "value") for content in _objects(entry, "content")]
     content = max(contents, key=len, default="")
-    return ("" if summary == content else summary), content or None
+    if content:
+        return ("" if summary == content else summary), content
+    if "<" in summary and len(plain_text(summary)) >= _FULL_TEXT_CHARS:
+        return summary, summary
+    return summary, ""
 
 
 def _authors(entry: Parsed) -> tuple[str, ...]:
-    people = [
-        person for person in entry.get("authors", ()) if isinstance(person, Mapping)
-    ]
     named = [
         plain_text(_string(person, "name") or _string(person, "email"))
-        for person in people
+        for person in _objects(entry, "authors")
     ]
     return unique(named) or unique([_plain(entry, "author")])
 
 
 def _categories(entry: Parsed) -> tuple[str, ...]:
-    tags = [tag for tag in entry.get("tags", ()) if isinstance(tag, Mapping)]
+    tags = _objects(entry, "tags")
     return unique(_plain(tag, "label") or _plain(tag, "term") for tag in tags)
 
 
-def _images(entry: Parsed) -> Iterator[str]:
-    """Yield images, best first: media:content (widest), media:thumbnail, enclosure,
+def _images(entry: Parsed) -> list[str]:
+    """Return images, best first: media:content (widest), media:thumbnail, enclosure,
     itunes:image.
     """
-    media = [
-        item
-        for item in entry.get("media_content", ())
-        if isinstance(item, Mapping) and _is_image(item, "url")
-    ]
-    yield from (
-        _string(item, "url")
-        for item in sorted(media, key=lambda item: -(_number(item, "width") or 0))
-    )
-    yield from (
-        _string(item, "url")
-        for item in entry.get("media_thumbnail", ())
-        if isinstance(item, Mapping)
-    )
-    links = [
-        link
-        for link in entry.get("links", ())
-        if isinstance(link, Mapping) and link.get("rel") == "enclosure"
-    ]
-    yield from (_string(link, "href") for link in links if _is_image(link, "href"))
+    media = [one for one in _objects(entry, "media_content") if _is_image(one, "url")]
+    media.sort(key=lambda one: _number(one, "width") or 0, reverse=True)
+    thumbnails = _objects(entry, "media_thumbnail")
+    images = [_string(one, "url") for one in [*media, *thumbnails]]
+    links = [one for one in _objects(entry, "links") if one.get("rel") == "enclosure"]
+    images += [_string(one, "href") for one in links if _is_image(one, "href")]
     image = entry.get("image")
     if isinstance(image, Mapping):
-        yield _string(image, "href")
+        images.append(_string(image, "href"))
+    return images
 
 
 def _is_image(item: Parsed, key: str) -> bool:
     kind = _string(item, "medium") or _string(item, "type")
-    return kind.startswith("image") or bool(
-        not kind and _IMAGE_NAME.search(_string(item, key))
-    )
+    if kind:
+        return kind.startswith("image")
+    return _IMAGE_NAME.search(_string(item, key)) is not None
 
 
 def _plain(owner: Parsed, key: str) -> str | None:

@@ -54,6 +54,7 @@ _NAMESPACES: Final = {
     b"sy": b"http://purl.org/rss/1.0/modules/syndication/",
 }
 _LAST_CODE_POINT: Final = 0x10FFFF
+_NO_CHARACTER: Final = "&#xFFFD;"
 
 
 def sound_xml(page: Page) -> tuple[bytes, tuple[str, ...], bool]:
@@ -72,23 +73,16 @@ def sound_xml(page: Page) -> tuple[bytes, tuple[str, ...], bool]:
     scan = _scan(body, page.url)
     if scan.length is not None:
         body, _ = _closed(body[: scan.length])
-        cut_problem, scan = (
-            f"document cut at {MAX_ELEMENTS} elements",
-            _scan(body, page.url),
-        )
-    if scan.error is not None and scan.error.startswith("unbound prefix"):
+        cut_problem = f"document cut at {MAX_ELEMENTS} elements"
+        scan = _scan(body, page.url)
+    if scan.error.startswith("unbound prefix"):
         body = _with_prefixes_declared(body)
         scan = _scan(body, page.url)
-    if scan.error is not None and len(body) > MAX_BROKEN_BYTES:
+    if scan.error and len(body) > MAX_BROKEN_BYTES:
         body = _recovered(body, page.url)
-    form_problem = None
-    if scan.error and not cut_problem:
-        form_problem = f"not well-formed: {scan.error}"
-    return (
-        body,
-        tuple(filter(None, (encoding_problem, cut_problem, form_problem))),
-        cut_problem is None,
-    )
+    form_problem = f"not well-formed: {scan.error}" if scan.error else None
+    problems = (encoding_problem, cut_problem or form_problem)
+    return body, tuple(filter(None, problems)), cut_problem is None
 
 
 def _valid_reference(match: re.Match[str]) -> str:
@@ -96,14 +90,12 @@ def _valid_reference(match: re.Match[str]) -> str:
     nothing.
     """
     digits = match[1] or match[2]
-    code = (
-        int(digits, 16 if match[1] else 10)
-        if len(digits) < 10
-        else _LAST_CODE_POINT + 1
-    )
-    if code <= _LAST_CODE_POINT and not 0xD800 <= code <= 0xDFFF:
-        return match[0]
-    return "&#xFFFD;"
+    if len(digits) >= 10:  # beyond any character; a long number is slow to read
+        return _NO_CHARACTER
+    code = int(digits, 16 if match[1] else 10)
+    if code > _LAST_CODE_POINT or 0xD800 <= code <= 0xDFFF:
+        return _NO_CHARACTER
+    return match[0]
 
 
 def _closed(body: bytes) -> tuple[bytes, str | None]:
@@ -126,7 +118,7 @@ class _Scan:
     element limit is reached.
     """
 
-    error: str | None = None
+    error: str = ""
     length: int | None = None
 
 
@@ -165,17 +157,12 @@ def _scan(body: bytes, url: str) -> _Scan:
 
 def _with_prefixes_declared(body: bytes) -> bytes:
     """Declare on the root element the prefixes that are used without any declaration."""
-    missing = (
-        set(_USED_PREFIX.findall(body))
-        - set(_DECLARED_PREFIX.findall(body))
-        - {b"xml", b"xmlns"}
-    )
-    declared = b"".join(
-        b' xmlns:%s="%s"'
-        % (prefix, _NAMESPACES.get(prefix, b"urn:undeclared:" + prefix))
-        for prefix in sorted(missing)
-    )
-    return _ROOT_NAME.sub(lambda match: match[0] + declared, body, count=1)
+    used, declared = _USED_PREFIX.findall(body), _DECLARED_PREFIX.findall(body)
+    declarations = b""
+    for prefix in sorted(set(used) - {*declared, b"xml", b"xmlns"}):
+        namespace = _NAMESPACES.get(prefix, b"urn:undeclared:" + prefix)
+        declarations += b' xmlns:%s="%s"' % (prefix, namespace)
+    return _ROOT_NAME.sub(lambda match: match[0] + declarations, body, count=1)
 
 
 def _recovered(body: bytes, url: str) -> bytes:
@@ -186,16 +173,13 @@ def _recovered(body: bytes, url: str) -> bytes:
         root = etree.fromstring(characters, recovering_parser())
     except etree.LxmlError as error:
         raise SourceError(f"{url}: XML that cannot be read: {error}") from error
-    sound: bytes = (
-        b""
-        if root is None
-        else etree.tostring(root, encoding="utf-8", xml_declaration=True)
-    )
+    sound = b""
+    if root is not None:
+        sound = etree.tostring(root, encoding="utf-8", xml_declaration=True)
     scan = _scan(sound, url)
-    if scan.error is not None or scan.length is not None:
-        raise SourceError(
-            f"{url}: XML that cannot be read: {scan.error or 'too many elements'}"
-        )
+    if scan.error or scan.length is not None:
+        reason = scan.error or "too many elements"
+        raise SourceError(f"{url}: XML that cannot be read: {reason}")
     return sound
 
 
@@ -259,31 +243,29 @@ def _charset_of(
     """Return Python's name of the charset, and a problem if it is not the one declared
     first.
     """
-    by_bom = next((name for bom, name in _BOMS if body.startswith(bom)), None)
-    if by_bom is not None:
-        return by_bom, None
+    for bom, name in _BOMS:
+        if body.startswith(bom):
+            return name, None
     declared = _declared(body, http_charset, content_type)
-    known = [name for name in map(codec_of, declared) if name is not None]
+    known = list(filter(None, map(codec_of, declared)))
     if body.isascii():
-        return next(
-            (name for name in known if name.startswith("iso2022")), "utf-8"
-        ), None
+        in_ascii = [name for name in known if name.startswith("iso2022")]
+        return next(iter(in_ascii), "utf-8"), None
     name = _fitting(body, known)
     if not declared or known[:1] == [name]:
         return name, None
-    return (
-        name,
-        f"encoding declared {declared[0]}, read as {'windows-1252' if name == 'cp1252' else name}",
-    )
+    shown = "windows-1252" if name == "cp1252" else name
+    return name, f"encoding declared {declared[0]}, read as {shown}"
 
 
 def _fitting(body: bytes, known: list[str]) -> str:
     """Return the first charset that the bytes decode in: UTF-8, the declared ones,
     windows-1252.
     """
-    if _decodes(body, "utf-8") or (
-        ("utf-8" in known or not known) and _is_mostly_utf8(body)
-    ):
+    if _decodes(body, "utf-8"):
+        return "utf-8"
+    is_declared_utf8 = not known or "utf-8" in known
+    if is_declared_utf8 and _is_mostly_utf8(body):
         return "utf-8"
     for name in known:
         if name != "utf-8" and _decodes(body, name):
@@ -293,13 +275,16 @@ def _fitting(body: bytes, known: list[str]) -> str:
 
 def _declared(body: bytes, http_charset: str | None, content_type: str) -> list[str]:
     """Return the charsets named by HTTP and by the document, in this order."""
+    names: list[str] = []
     in_header = _HTTP.search(content_type)
+    if http_charset:
+        names.append(http_charset)
+    elif in_header:
+        names.append(in_header[1])
     in_document = _DECLARATION.match(body)
-    names = (
-        http_charset or (in_header[1] if in_header else None),
-        in_document[1].decode() if in_document else None,
-    )
-    return [name for name in names if name]
+    if in_document:
+        names.append(in_document[1].decode())
+    return list(filter(None, names))
 
 
 def _decodes(body: bytes, name: str) -> bool:

@@ -237,7 +237,7 @@ def _first_words(item: HtmlElement, css: str) -> str:
 
 def _image_of(item: HtmlElement, template: Template, base: str) -> str | None:
     images = _selected(item, template.image)
-    links = [image.get("data-src") or image.get("src", "") for image in images]
+    links = [image.get("data-src") or image.get("src") or "" for image in images]
     return first_web_url(links, base)
 
 

@@ -24,11 +24,12 @@ from news_assets.sources.platforms import found_instead
 from news_assets.sources.storable_entries import (
     fallback_id,
     first_web_url,
+    sanitized,
     storable,
     unique,
 )
 from news_assets.text.dates import parse_date
-from news_assets.text.html import plain_text, sanitize
+from news_assets.text.html import plain_text
 from news_assets.text.urls import web_url
 
 _API = "++api++"
@@ -93,34 +94,27 @@ def parse(page: Page, source: Source) -> Listing:
 
 def _search_url(address: str, conditions: Sequence[tuple[str, str]]) -> str:
     parts = urlsplit(address)
-    own = (
-        parse_qsl(parts.query, keep_blank_values=True)
-        if "@search" in parts.path
-        else []
-    )
+    own: list[tuple[str, str]] = []
+    if "@search" in parts.path:
+        own = parse_qsl(parts.query, keep_blank_values=True)
     named = {name.partition(":")[0] for name, _ in own}
-    pairs = [
-        *own,
-        *((name, value) for name, value in _QUERY if name not in named),
-        *conditions,
-    ]
-    query = urlencode(pairs, quote_via=quote, safe=":")
+    missing = [(name, value) for name, value in _QUERY if name not in named]
+    query = urlencode([*own, *missing, *conditions], quote_via=quote, safe=":")
     return urlunsplit((parts.scheme, parts.netloc, _search_path(parts.path), query, ""))
 
 
 def _search_path(path: str) -> str:
-    segments = [
-        segment
-        for segment in path.split("/")
-        if segment and not segment.startswith("@")
-    ]
+    """Return the path of the search below a folder; the API stands before the folder of
+    a language.
+    """
+    segments = [one for one in path.split("/") if one and not one.startswith("@")]
     if _API not in segments:
-        folders = (
-            at
-            for at, segment in enumerate(segments)
-            if _LANGUAGE_FOLDER.fullmatch(segment)
-        )
-        segments.insert(next(folders, 0), _API)
+        place = 0
+        for at, segment in enumerate(segments):
+            if _LANGUAGE_FOLDER.fullmatch(segment):
+                place = at
+                break
+        segments.insert(place, _API)
     return "/".join(("", *segments, "@search"))
 
 
@@ -165,9 +159,8 @@ def _result(page: Page, source: Source) -> dict[str, Any]:
 
 
 def _refusal(result: Any, page: Page, source: Source) -> str:
-    error = ": ".join(
-        filter(None, (string_of(result, key) for key in ("type", "message")))
-    )
+    stated = [string_of(result, key) for key in ("type", "message")]
+    error = ": ".join(filter(None, stated))
     if error:
         return f"Plone reports an error: {error[:_MAX_ERROR_CHARS]}"
     return f"JSON without a list of items: {found_instead(page, source.kind)}"
@@ -175,6 +168,7 @@ def _refusal(result: Any, page: Page, source: Source) -> str:
 
 def _entry(item: dict[str, Any], page: Page, source: Source) -> ListedEntry:
     url = _public_url(item, page)
+    base = url or page.final_url
     title = plain_text(string_of(item, "title")) or None
     summary = plain_text(string_of(item, "description")) or None
     return ListedEntry(
@@ -182,9 +176,9 @@ def _entry(item: dict[str, Any], page: Page, source: Source) -> ListedEntry:
         url=url or "",
         title=title,
         summary=summary,
-        content_html=_content_of(item, url or page.final_url),
+        content_html=_content_of(item, base),
         categories=unique(map(plain_text, _subjects(item))),
-        image_url=_image_of(item, url or page.final_url),
+        image_url=_image_of(item, base),
         published_at=_time(item, "effective", source) or _time(item, "created", source),
         updated_at=_time(item, "modified", source),
     )
@@ -192,12 +186,10 @@ def _entry(item: dict[str, Any], page: Page, source: Source) -> ListedEntry:
 
 def _content_of(item: dict[str, Any], base: str) -> str | None:
     """Return the article's HTML from its blocks, else from its rich text."""
-    markup = blocks_html(item.get("blocks"), item.get("blocks_layout")) or string_of(
-        item.get("text"), "data"
-    )
+    markup = blocks_html(item.get("blocks"), item.get("blocks_layout"))
     if not markup:
-        return None
-    return sanitize(markup.replace(f"/{_API}/", "/"), base) or None
+        markup = string_of(item.get("text"), "data")
+    return sanitized(markup.replace(f"/{_API}/", "/"), base)
 
 
 def _subjects(item: dict[str, Any]) -> list[str]:
@@ -208,14 +200,12 @@ def _subjects(item: dict[str, Any]) -> list[str]:
 
 
 def _image_of(item: dict[str, Any], base: str) -> str | None:
-    pictures = [
-        item.get(name) for name in ("preview_image", "image", "preview_image_link")
-    ]
-    links = (
-        string_of(picture, "download") or string_of(picture, "@id")
-        for picture in pictures
-    )
-    return first_web_url((link.replace(f"/{_API}/", "/") for link in links), base)
+    links: list[str] = []
+    for name in ("preview_image", "image", "preview_image_link"):
+        picture = item.get(name)
+        link = string_of(picture, "download") or string_of(picture, "@id")
+        links.append(link.replace(f"/{_API}/", "/"))
+    return first_web_url(links, base)
 
 
 def _time(item: dict[str, Any], key: str, source: Source) -> datetime | None:

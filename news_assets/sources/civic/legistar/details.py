@@ -25,6 +25,12 @@ from news_assets.sources.civic.reading.page_values import Object, objects, text_
 from news_assets.text.urls import web_url
 
 _OUTCOME = ("EventItemPassedFlagName", "EventItemActionName", "EventItemMover")
+_TITLES = (
+    "EventItemTitle",
+    "EventItemMatterName",
+    "EventItemActionText",
+    "EventItemAgendaNote",
+)
 _SECTION_WORDS = 12  # a heading has a short title and no matter
 
 
@@ -48,51 +54,51 @@ def _items(rows: list[Object], page: Page) -> tuple[AgendaItem, ...]:
     its words, and stays an item.
     """
     ordered = sorted(rows, key=_place)
-    has_numbers = any(text_at(row, "EventItemAgendaNumber") for row in ordered)
+    if any(text_at(row, "EventItemAgendaNumber") for row in ordered):
+        return _numbered_items(ordered, page)
     found: list[AgendaItem] = []
     section = ""
-    for place, row in enumerate(ordered):
-        title = text_at(
-            row,
-            "EventItemTitle",
-            "EventItemMatterName",
-            "EventItemActionText",
-            "EventItemAgendaNote",
-        )
-        may_be_heading = _may_be_heading(row, title)
-        has_items = place + 1 < len(ordered) and not (
-            has_numbers and _is_unnumbered(ordered[place + 1])
-        )
-        if may_be_heading and has_numbers and _is_unnumbered(row) and has_items:
+    for sequence, row in enumerate(ordered, start=1):
+        title = text_at(row, *_TITLES)
+        if _may_be_heading(row, title):
+            found.append(_item(row, sequence, title, "", page))
             section = title
-            continue
-        is_heading = may_be_heading and not has_numbers
-        found.append(
-            _item(row, len(found) + 1, title, "" if is_heading else section, page)
-        )
-        section = title if is_heading and title else section
+        else:
+            found.append(_item(row, sequence, title, section, page))
+    return tuple(found)
+
+
+def _numbered_items(rows: Sequence[Object], page: Page) -> tuple[AgendaItem, ...]:
+    """Return the items of an agenda with numbers; a row without one, followed by a row
+    with one, is a heading.
+    """
+    found: list[AgendaItem] = []
+    section = ""
+    for row, following in zip(rows, [*rows[1:], {}], strict=False):
+        title = text_at(row, *_TITLES)
+        is_above_items = _is_unnumbered(row) and not _is_unnumbered(following)
+        if is_above_items and _may_be_heading(row, title):
+            section = title
+        else:
+            found.append(_item(row, len(found) + 1, title, section, page))
     return tuple(found)
 
 
 def _may_be_heading(row: Object, title: str) -> bool:
-    has_matter = row.get("EventItemMatterId") or row.get("EventItemMatterAttachments")
-    return bool(title) and not has_matter and len(title.split()) <= _SECTION_WORDS
+    if row.get("EventItemMatterId") or row.get("EventItemMatterAttachments"):
+        return False
+    return 0 < len(title.split()) <= _SECTION_WORDS
 
 
 def _is_unnumbered(row: Object) -> bool:
     return not text_at(row, "EventItemAgendaNumber")
 
 
-def _place(row: Object) -> tuple[int, int]:
+def _place(row: Object) -> list[int]:
     """Return where an item stands; one without a place in the agenda comes last."""
-    places = (
-        text_at(row, "EventItemAgendaSequence"),
-        text_at(row, "EventItemMinutesSequence"),
-    )
-    on_agenda, in_minutes = (
-        int(place) if place.isdigit() else 1_000_000 for place in places
-    )
-    return on_agenda, in_minutes
+    names = ("EventItemAgendaSequence", "EventItemMinutesSequence")
+    places = [text_at(row, name) for name in names]
+    return [int(place) if place.isdigit() else 1_000_000 for place in places]
 
 
 def _item(
@@ -142,13 +148,11 @@ def _version(row: Object) -> str:
 
 def _attachments(row: Object, page: Page) -> Iterable[Attachment]:
     for one in objects(row.get("EventItemMatterAttachments")):
-        name, link = (
-            text_at(one, "MatterAttachmentName"),
-            text_at(one, "MatterAttachmentHyperlink"),
-        )
+        link = text_at(one, "MatterAttachmentHyperlink")
         url = web_url(_full(link, page), page.final_url) if link else None
         if url:
-            yield Attachment(name=name or link, url=url)
+            name = text_at(one, "MatterAttachmentName") or link
+            yield Attachment(name=name, url=url)
 
 
 def _full(link: str, page: Page) -> str:

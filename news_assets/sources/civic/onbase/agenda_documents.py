@@ -17,6 +17,7 @@ from news_assets.sources.civic.reading.agenda_pages import (
     agenda_of,
     items_of,
     notes_beside,
+    page_of_item,
     says_off,
     texts_of_row,
 )
@@ -93,38 +94,38 @@ def _line(row: HtmlElement, match: re.Match[str]) -> Line:
 
 def _accessible_lines(tree: HtmlElement) -> list[Line]:
     """Return the lines of the page for screen readers: `.accessible-section`,
-    `.accessible-item`.
+    `.accessible-item`; nothing without an item.
     """
     lines: list[Line] = []
     for element in select(tree, ".accessible-section, .accessible-item"):
-        if "accessible-item" not in (element.get("class", "")):
-            heading = next((child for child in element if child.tag in _HEADERS), None)
-            if heading is not None and (text := text_of(heading)):
-                lines.append(
-                    Line(
-                        row=heading,
-                        own_id="",
-                        number="",
-                        texts=(text,),
-                        is_heading=True,
-                    )
-                )
-            continue
-        anchor = next(element.iter("a"), element)
-        number, title = split_number(words_at(element, "a") or text_of(element))
-        match = _loaded(anchor)
-        if title:
-            lines.append(
-                Line(
-                    row=element,
-                    own_id=match["id"] if match else "",
-                    number=number,
-                    texts=(title,),
-                )
-            )
-    if any(not line.is_heading for line in lines):
-        return lines
-    return []
+        if "accessible-item" in element.get("class", ""):
+            line = _accessible_item(element)
+        else:
+            line = _accessible_heading(element)
+        if line is not None:
+            lines.append(line)
+    if all(line.is_heading for line in lines):
+        return []
+    return lines
+
+
+def _accessible_heading(element: HtmlElement) -> Line | None:
+    for child in element:
+        if child.tag in _HEADERS:
+            text = text_of(child)
+            if not text:
+                return None
+            return Line(row=child, own_id="", number="", texts=(text,), is_heading=True)
+    return None
+
+
+def _accessible_item(element: HtmlElement) -> Line | None:
+    number, title = split_number(words_at(element, "a") or text_of(element))
+    if not title:
+        return None
+    match = _loaded(next(element.iter("a"), element))
+    own_id = match["id"] if match else ""
+    return Line(row=element, own_id=own_id, number=number, texts=(title,))
 
 
 def item_in(tree: HtmlElement, base: str, page: Page) -> Meeting:
@@ -133,12 +134,11 @@ def item_in(tree: HtmlElement, base: str, page: Page) -> Meeting:
     files: dict[str, Attachment] = {}
     for anchor in tree.iter("a"):
         href = href_of(anchor, base)
-        is_own = href is not None and parameter(href, "itemid") in ("", own_id)
-        if href is not None and is_own and is_file(href):
-            files.setdefault(
-                href,
-                Attachment(name=text_of(anchor) or "Document", url=lasting(href)),
-            )
+        if href is None or not is_file(href):
+            continue
+        if parameter(href, "itemid") in ("", own_id):
+            name = text_of(anchor) or "Document"
+            files.setdefault(href, Attachment(name=name, url=lasting(href)))
     item = AgendaItem(
         sequence=0,
         title="",
@@ -146,9 +146,7 @@ def item_in(tree: HtmlElement, base: str, page: Page) -> Meeting:
         attachments=tuple(files.values()),
         details_urls=(page.url,),
     )
-    return Meeting(
-        vendor_id=parameter(page.final_url, "meetingid"), items=(item,), is_partial=True
-    )
+    return page_of_item(item, parameter(page.final_url, "meetingid"))
 
 
 _FOLDER = re.compile(

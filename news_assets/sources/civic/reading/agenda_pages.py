@@ -218,7 +218,7 @@ def items_of(lines: Sequence[Line]) -> list[AgendaItem]:
     """
     items: list[AgendaItem] = []
     section = ""
-    for line, after in zip(lines, [*lines[1:], None], strict=True):
+    for line, after in zip(lines, [*lines[1:], None], strict=False):
         if not line.texts:
             continue
         if not line.is_heading:
