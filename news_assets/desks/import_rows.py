@@ -78,8 +78,8 @@ def same_source_key(url: str) -> str:
 
 
 def one_line(text: str | None) -> str | None:
-    """Return a name without line breaks and control characters; None if nothing is
-    left.
+    """Return a name without line breaks and control characters; None if nothing
+    remains.
     """
     words = "".join(
         character if character.isprintable() else " " for character in text or ""

@@ -1,4 +1,4 @@
-"""Import of lists of sources: OPML, CSV with named columns, or one address a line, told
+"""Import of lists of sources: OPML, CSV with named columns, or one address a line, distinguished
 apart by their content.
 """
 

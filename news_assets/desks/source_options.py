@@ -178,7 +178,7 @@ class SelectorsSpec(BaseModel):
     empty: Css | None = None
 
     def selectors(self) -> Selectors:
-        """Return the selectors without those that are left out."""
+        """Return the selectors without the empty ones."""
         return Selectors(**self.model_dump(exclude_none=True))
 
 
@@ -199,7 +199,7 @@ class PageRuleSpec(BaseModel):
         return self
 
     def rule(self) -> PageRule:
-        """Return the rule without the selectors that are left out."""
+        """Return the rule without the empty selectors."""
         return PageRule(**self.model_dump(exclude_none=True))
 
 

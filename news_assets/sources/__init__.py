@@ -5,7 +5,7 @@ memory of earlier polls.
     Adapter.parse -> Listing
 
 `parse` decodes the bytes, builds a ListedEntry per item and passes the Listing to
-`entries.storable`, which settles ids, order and problems. A document that is something
+`storable_entries.storable`, which settles ids, order and problems. A document that is something
 else raises ListingChangedError with `platforms.found_instead`.
 
 To add a kind: write a module with `parse(page, source)`, and `first_url` or `day_url`

@@ -65,7 +65,7 @@ def protection_of_page(page: bytes) -> str | None:
 
 
 def protection_of_refusal(body: bytes) -> str | None:
-    """Return the service that refused a request; None if the body does not tell."""
+    """Return the service that refused a request; None if the body does not name it."""
     for name, pattern in _REFUSAL_PATTERNS:
         if pattern.search(body):
             return name

@@ -94,7 +94,7 @@ _SITEMAPS: Final = ("sitemap.xml", "sitemap_index.xml", "news-sitemap.xml")
 class CandidateUrl:
     """An address that may be a source, and how it was found.
 
-    `kind` is None if only the document tells. `refusal` is a reason not to request the
+    `kind` is None if only the document shows it. `refusal` is a reason not to request the
     address. A guess that fails is not reported.
     """
 
@@ -107,14 +107,14 @@ class CandidateUrl:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageFacts:
-    """What a document tells about itself and its site.
+    """What a document says about itself and its site.
 
     Attributes:
         platform: What it looks like, if that is known.
         is_html: Whether it is HTML.
         kinds: The kinds that may read it, see `kinds_of`.
         feeds: The feeds that it links, see `linked_feeds`.
-        apis: The API of the software behind it, see `platform_apis`.
+        apis: The API of its software, see `platform_apis`.
         vendors: The civic vendors that made it or that it links.
         name: The name of the site.
         language: The language that it states, as BCP 47.
@@ -151,7 +151,7 @@ def facts_of(page: Page) -> PageFacts:
 
 def kinds_of(page: Page) -> tuple[str, ...]:
     """Return the kinds that may read this document itself, most likely first; kinds
-    that use an API are left out.
+    that use an API are omitted.
     """
     platform = platform_of(page)
     readable = (*_FEED_KINDS, *_PAGE_KINDS)
@@ -259,7 +259,7 @@ def _feed_at(url: str, title: str, found_by: str) -> CandidateUrl:
 
 
 def platform_apis(page: Page) -> tuple[CandidateUrl, ...]:
-    """Return the API of the software behind the page, if there is a source kind for it."""
+    """Return the API of the software that makes the page, if there is a source kind for it."""
     platform = platform_of(page)
     if platform == WORDPRESS:
         return (

@@ -1,4 +1,4 @@
-"""Recognises the software behind a page, or that the page is a wall: a log-in form, a
+"""Recognises the software that makes a page, or that the page is a wall: a log-in form, a
 bot check, an empty shell.
 
 Patterns are rows of tables. A wall is only reported where the page shows almost no

@@ -102,12 +102,12 @@ def _link_problems(entries: Sequence[ListedEntry]) -> list[str]:
     return problems
 
 
-def _size_problems(entries: Sequence[ListedEntry], left: int) -> Iterable[str]:
+def _size_problems(entries: Sequence[ListedEntry], beyond: int) -> Iterable[str]:
     long = sum(len(entry.url) > most("address") for entry in entries)
     if long:
         yield f"{long} entries have an address of more than {most('address'):,} characters: skipped"
-    if left:
-        yield f"{left:,} entries beyond the newest {most('entries'):,}: skipped"
+    if beyond:
+        yield f"{beyond:,} entries beyond the newest {most('entries'):,}: skipped"
 
 
 def _date_problems(entries: Sequence[ListedEntry]) -> Iterable[str]:

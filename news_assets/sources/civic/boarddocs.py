@@ -48,12 +48,13 @@ from news_assets.sources.civic.reading.page_values import (
     json_of,
     objects,
     parameter,
+    requests_to,
     text_at,
     text_of,
     tree_of,
     words_at,
 )
-from news_assets.sources.civic.vendor import Reading
+from news_assets.sources.civic.vendor import Reading, Requests
 from news_assets.sources.html.document import base_of, select
 
 _EXPECTED = "an answer of BoardDocs"
@@ -224,19 +225,19 @@ def _attachments(element: HtmlElement, base: str) -> Iterator[Attachment]:
 # --- requests -------------------------------------------------------------------------
 
 
-def upcoming(url: str, today: date) -> tuple[Request, ...]:
+def upcoming(url: str, today: date) -> Requests:
     """Return the request for the committees, whose answer continues with the meetings
     of each.
     """
     return (Request(url=urljoin(_folder(url), "Public")),)
 
 
-def days(url: str, first: date, last: date) -> tuple[Request, ...]:
+def days(url: str, first: date, last: date) -> Requests:
     """Return the same: a committee's list has all its meetings."""
     return upcoming(url, first)
 
 
-def items(url: str, meeting: Meeting) -> tuple[Request, ...]:
+def items(url: str, meeting: Meeting) -> Requests:
     """Return the request for an agenda. The id in its address is for the reader of the
     answer.
     """
@@ -244,7 +245,7 @@ def items(url: str, meeting: Meeting) -> tuple[Request, ...]:
     address = urljoin(
         _folder(url), f"PRINT-AgendaDetailed?open&{_query(id=meeting.vendor_id)}"
     )
-    return (Request(url=address, method="POST", body=body, headers=_FORM),)
+    return requests_to(address, method="POST", body=body, headers=_FORM)
 
 
 def _list_of(url: str, committee: str, name: str) -> Request:

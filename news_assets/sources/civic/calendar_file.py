@@ -11,7 +11,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any
 
 from news_assets.errors import SourceError
-from news_assets.records.meetings import Link, Meeting, MeetingListing, Request
+from news_assets.records.meetings import Link, Meeting, MeetingListing
 from news_assets.records.reading import Page
 from news_assets.sources.civic.reading.build import Stated, location_of, meeting_of
 from news_assets.sources.civic.reading.ids import digest
@@ -20,9 +20,10 @@ from news_assets.sources.civic.reading.page_values import (
     changed,
     clean,
     optional_link,
+    requests_to,
     unique_links,
 )
-from news_assets.sources.civic.vendor import Reading
+from news_assets.sources.civic.vendor import Reading, Requests
 from news_assets.text.charset import decode
 from news_assets.text.html import plain_text
 from news_assets.text.limits import clean_text
@@ -82,23 +83,23 @@ def _begins(
 ) -> list[tuple["Event", Moment]]:
     """Return each event with each of its begins.
 
-    Series are left out after some that never take place, because trying one is slow.
+    Series are omitted after some that never take place, because trying one is slow.
     """
     moved = _moved_meetings(events, reading)
     found: list[tuple[Event, Moment]] = []
-    left_out = vain = 0
+    omitted = vain = 0
     for event in events:
         is_series = "RRULE" in event
         if is_series and vain == _MAX_VAIN:
-            left_out += 1
+            omitted += 1
             continue
         starts = _starts(event, reading, moved, problems)
         if is_series and not starts and not _may_have_ended(event, reading):
             vain += 1
         found += [(event, start) for start in starts]
-    if left_out:
+    if omitted:
         problems.append(
-            f"{left_out} series left out, after {_MAX_VAIN} that never take place"
+            f"{omitted} series left out, after {_MAX_VAIN} that never take place"
         )
     return found
 
@@ -239,7 +240,7 @@ def _cancelled(event: "Event", reading: Reading) -> set[Moment | None]:
 
 
 def _may_have_ended(event: "Event", reading: Reading) -> bool:
-    """Whether a series had a last day that is past, or a number of meetings."""
+    """Whether a series has a last day that is past, or a number of meetings."""
     rule = _rule_of(event)
     until = [_moment(value, reading) for value in rule.get("UNTIL", [])]
     return "COUNT" in rule or any(one and one.day < reading.now.date() for one in until)
@@ -377,6 +378,6 @@ def _attached(event: "Event", page: Page) -> list[Link]:
 # --- requests -------------------------------------------------------------------------
 
 
-def upcoming(url: str, today: date) -> tuple[Request, ...]:
+def upcoming(url: str, today: date) -> Requests:
     """Return the request for the file."""
-    return (Request(url=url),)
+    return requests_to(url)

@@ -33,7 +33,7 @@ from news_assets.sources.civic.reading.page_values import (
     unique_links,
     url_at,
 )
-from news_assets.sources.civic.vendor import Reading
+from news_assets.sources.civic.vendor import Reading, Requests
 from news_assets.text.urls import host_of, web_url
 
 _EXPECTED = "an answer of CivicClerk"
@@ -151,7 +151,7 @@ def _file(row: Object, page: Page) -> Link | None:
 
 
 def _title(kind: str, name: str) -> str:
-    """Return a file's title, which tells its kind."""
+    """Return a file's title, which says its kind."""
     if not kind or kind.lower() in name.lower():
         return name
     return f"{kind}: {name}".removesuffix(": ")
@@ -227,12 +227,12 @@ def _attachments(row: Object, page: Page) -> Iterator[Attachment]:
 # --- requests -------------------------------------------------------------------------
 
 
-def upcoming(url: str, today: date) -> tuple[Request, ...]:
+def upcoming(url: str, today: date) -> Requests:
     """Return the request for what is to come."""
     return (_events(url, f"startDateTime ge {today:%Y-%m-%d}T00:00:00.000Z"),)
 
 
-def days(url: str, first: date, last: date) -> tuple[Request, ...]:
+def days(url: str, first: date, last: date) -> Requests:
     """Return the request for the meetings of these days: the bounds are local, as the
     times are.
     """
@@ -244,7 +244,7 @@ def days(url: str, first: date, last: date) -> tuple[Request, ...]:
     return (_events(url, bounds),)
 
 
-def items(url: str, meeting: Meeting) -> tuple[Request, ...]:
+def items(url: str, meeting: Meeting) -> Requests:
     """Return the request for the items of a meeting's agenda, which is refused without
     the portal's origin.
     """

@@ -27,10 +27,11 @@ from news_assets.sources.civic.reading.page_values import (
     changed,
     href_of,
     parameter,
+    requests_to,
     text_of,
     tree_of,
 )
-from news_assets.sources.civic.vendor import Reading
+from news_assets.sources.civic.vendor import Reading, Requests
 from news_assets.sources.html.document import base_of, select
 from news_assets.sources.storable_entries import problem_if
 
@@ -43,7 +44,7 @@ _NUMBER = re.compile(r"[0-9]{1,12}")
 _WORD = re.compile(r"[a-z0-9]+")
 _LOOSE = re.compile(
     r"\s[-–—|:,]{1,3}(?=\s|\Z)|\A\W{1,5}"
-)  # what is left between words without a date
+)  # what remains between words without a date
 _READ = re.compile(r"\b(?:agendas?|packets?|minutes)\b", re.IGNORECASE)
 _NOT_READ = re.compile(r"\b(?:audio|video|scanned)\b", re.IGNORECASE)
 _MINUTES = re.compile(r"\bminutes\b", re.IGNORECASE)
@@ -87,7 +88,7 @@ def parse(page: Page, reading: Reading) -> MeetingListing:
     )
 
 
-def _requests(options: Iterable[HtmlElement], page: Page) -> tuple[Request, ...]:
+def _requests(options: Iterable[HtmlElement], page: Page) -> Requests:
     """Return the requests for the categories of agendas, packets and minutes."""
     found: list[Request] = []
     for option in options:
@@ -216,17 +217,17 @@ def _link(document: _Document) -> Link:
 # --- requests -------------------------------------------------------------------------
 
 
-def upcoming(url: str, today: date) -> tuple[Request, ...]:
+def upcoming(url: str, today: date) -> Requests:
     """Return the requests for the categories in the address, else for the form that
     names all.
     """
     numbers = _categories_of(url)
     if not numbers:
-        return (Request(url=urljoin(url, "/Archive.aspx")),)
+        return requests_to(urljoin(url, "/Archive.aspx"))
     return tuple(_category_request(url, number) for number in numbers)
 
 
-def days(url: str, first: date, last: date) -> tuple[Request, ...]:
+def days(url: str, first: date, last: date) -> Requests:
     """Return the same: a category's page has all its documents."""
     return upcoming(url, first)
 

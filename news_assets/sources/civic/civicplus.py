@@ -39,7 +39,7 @@ from news_assets.sources.civic.reading.page_values import (
     unique_links,
     words_at,
 )
-from news_assets.sources.civic.vendor import Reading
+from news_assets.sources.civic.vendor import Reading, Requests
 from news_assets.sources.html.document import base_of, select
 from news_assets.sources.storable_entries import problem_if
 
@@ -146,7 +146,7 @@ def _agenda(
     tree: HtmlElement, elements: Sequence[HtmlElement], base: str, page: Page
 ) -> Meeting:
     """Return the agenda of `?html=true`: `div.item.levelN`, a flat list whose levels
-    tell headings from items.
+    distinguish headings from items.
     """
     levels = [_level(element) for element in elements]
     items: list[AgendaItem] = []
@@ -191,17 +191,17 @@ def _day_of_id(digits: str) -> date | None:
 # --- requests -------------------------------------------------------------------------
 
 
-def upcoming(url: str, today: date) -> tuple[Request, ...]:
+def upcoming(url: str, today: date) -> Requests:
     """Return the request for all that is dated from today on."""
     return (_search(url, today, None),)
 
 
-def days(url: str, first: date, last: date) -> tuple[Request, ...]:
+def days(url: str, first: date, last: date) -> Requests:
     """Return the request for these days; a client may ignore them and show all."""
     return (_search(url, first, last),)
 
 
-def items(url: str, meeting: Meeting) -> tuple[Request, ...]:
+def items(url: str, meeting: Meeting) -> Requests:
     """Return the request for the agenda as a page, if the meeting has one."""
     pages = [link.href for link in meeting.links if "html=true" in link.href.lower()]
     return tuple(Request(url=href) for href in pages if "/agenda/" in href.lower())

@@ -6,8 +6,8 @@ Clients are `{client}.civicweb.net`, `{client}.community.highbond.com` and
 list without pages; without the span it is empty. `MeetingDateTime` is local, and
 midnight means that no hour is set. `Published` says that an agenda is: then
 `meetings/{id}/meetingDocuments` has it as HTML that Word made, with the documents of
-each item. `DocumentType` tells what a document is, also of drafts and closed sessions,
-which are left out. A cancelled meeting says so in its name, or at the head of its
+each item. `DocumentType` says what a document is, also of drafts and closed sessions,
+which are omitted. A cancelled meeting says so in its name, or at the head of its
 agenda. A recording is shown on the meeting's page.
 """
 
@@ -53,7 +53,7 @@ from news_assets.sources.civic.reading.page_values import (
     tree_of,
     unique_links,
 )
-from news_assets.sources.civic.vendor import Reading
+from news_assets.sources.civic.vendor import Reading, Requests
 from news_assets.sources.html.document import base_of
 
 _EXPECTED = "an answer of CivicWeb"
@@ -270,12 +270,12 @@ def _file(anchor: HtmlElement, base: str) -> Attachment | None:
 # --- requests -------------------------------------------------------------------------
 
 
-def upcoming(url: str, today: date) -> tuple[Request, ...]:
+def upcoming(url: str, today: date) -> Requests:
     """Return the request for the next half year."""
     return days(url, today, today + timedelta(days=182))
 
 
-def days(url: str, first: date, last: date) -> tuple[Request, ...]:
+def days(url: str, first: date, last: date) -> Requests:
     """Return the request for the meetings of these days."""
     return (
         _json(
@@ -287,7 +287,7 @@ def days(url: str, first: date, last: date) -> tuple[Request, ...]:
     )
 
 
-def items(url: str, meeting: Meeting) -> tuple[Request, ...]:
+def items(url: str, meeting: Meeting) -> Requests:
     """Return the request for a meeting's documents, if any are published."""
     if not meeting.agenda_id:
         return ()

@@ -47,7 +47,7 @@ from news_assets.sources.civic.reading.page_values import (
     unique_links,
     words_at,
 )
-from news_assets.sources.civic.vendor import Reading, json_post
+from news_assets.sources.civic.vendor import Reading, Requests, json_post
 from news_assets.sources.html.document import base_of, select
 from news_assets.sources.storable_entries import optional_url
 from news_assets.text.html import plain_text
@@ -210,19 +210,19 @@ def _decision(element: HtmlElement) -> tuple[Outcome, tuple[Vote, ...]]:
 # --- requests -------------------------------------------------------------------------
 
 
-def upcoming(url: str, today: date) -> tuple[Request, ...]:
+def upcoming(url: str, today: date) -> Requests:
     """Return the request for the next half year."""
     return days(url, today, today + timedelta(days=182))
 
 
-def days(url: str, first: date, last: date) -> tuple[Request, ...]:
+def days(url: str, first: date, last: date) -> Requests:
     """Return the request for the meetings of these days."""
     span = {"calendarStartDate": f"{first}", "calendarEndDate": f"{last}"}
     address = urljoin(url, "/MeetingsCalendarView.aspx/GetCalendarMeetings")
     return (json_post(address, json.dumps(span).encode()),)
 
 
-def items(url: str, meeting: Meeting) -> tuple[Request, ...]:
+def items(url: str, meeting: Meeting) -> Requests:
     """Return the requests for a meeting's agenda as a page, if it has published
     anything, and for its minutes.
     """

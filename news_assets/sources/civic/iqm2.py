@@ -21,7 +21,6 @@ from news_assets.records.meetings import (
     Location,
     Meeting,
     MeetingListing,
-    Request,
 )
 from news_assets.records.reading import Page
 from news_assets.sources.civic.reading.agenda_pages import (
@@ -47,7 +46,7 @@ from news_assets.sources.civic.reading.page_values import (
     tree_of,
     words_at,
 )
-from news_assets.sources.civic.vendor import Reading
+from news_assets.sources.civic.vendor import Reading, Requests
 from news_assets.sources.html.document import base_of, select, words_of
 
 _EXPECTED = "a page of IQM2"
@@ -167,7 +166,7 @@ def _id_of(tree: HtmlElement, page: Page) -> str:
 
 
 def _place(tree: HtmlElement) -> Location:
-    """Return the place: it stands as bare text behind the date, its address in an
+    """Return the place: it stands as bare text after the date, its address in an
     element of its own.
     """
     address = words_at(tree, ".MeetingHeading .MeetingAddress")
@@ -321,12 +320,12 @@ def _table(table: HtmlElement) -> dict[str, str]:
 # --- requests -------------------------------------------------------------------------
 
 
-def upcoming(url: str, today: date) -> tuple[Request, ...]:
+def upcoming(url: str, today: date) -> Requests:
     """Return the request for the next half year."""
     return days(url, today, today + timedelta(days=182))
 
 
-def days(url: str, first: date, last: date) -> tuple[Request, ...]:
+def days(url: str, first: date, last: date) -> Requests:
     """Return the request for the meetings of these days."""
     span = {
         "From": f"{first.month}/{first.day}/{first.year}",
@@ -336,7 +335,7 @@ def days(url: str, first: date, last: date) -> tuple[Request, ...]:
     return requests_to(urljoin(url, f"/Citizens/Calendar.aspx?{query}"))
 
 
-def items(url: str, meeting: Meeting) -> tuple[Request, ...]:
+def items(url: str, meeting: Meeting) -> Requests:
     """Return the request for a meeting's own page."""
     path = f"/Citizens/Detail_Meeting.aspx?ID={meeting.vendor_id}"
     return requests_to(urljoin(url, path))

@@ -1,7 +1,7 @@
 """NovusAgenda: `https://{client}.novusagenda.com/agendapublic/`, a Telerik grid whose
 columns vary.
 
-Columns are told by their headings, else by what they hold. Dates are `m/d/yy` or
+Columns are known by their headings, else by what they hold. Dates are `m/d/yy` or
 `m/d/yyyy`. The address of an agenda stands in `onclick`; its items link to
 `CoverSheet.aspx?ItemID=`, their documents to `AttachmentViewer.ashx`.
 """
@@ -45,7 +45,7 @@ from news_assets.sources.civic.reading.page_values import (
     tree_of,
     unique_links,
 )
-from news_assets.sources.civic.vendor import Reading
+from news_assets.sources.civic.vendor import Reading, Requests
 from news_assets.sources.html.document import base_of, select
 
 _EXPECTED = "a page of NovusAgenda"
@@ -276,14 +276,14 @@ def _cover_sheet(tree: HtmlElement, base: str, page: Page) -> Meeting:
 # --- requests -------------------------------------------------------------------------
 
 
-def upcoming(url: str, today: date) -> tuple[Request, ...]:
+def upcoming(url: str, today: date) -> Requests:
     """Return the request for the listing, which holds the next meetings and the last
     ones.
     """
-    return (Request(url=urljoin(url, "/agendapublic/")),)
+    return requests_to(urljoin(url, "/agendapublic/"))
 
 
-def days(url: str, first: date, last: date) -> tuple[Request, ...]:
+def days(url: str, first: date, last: date) -> Requests:
     """Return the requests for the listing, and for six months, the longest span the
     page offers without a form.
     """
@@ -291,7 +291,7 @@ def days(url: str, first: date, last: date) -> tuple[Request, ...]:
     return (*upcoming(url, first), Request(url=archive))
 
 
-def items(url: str, meeting: Meeting) -> tuple[Request, ...]:
+def items(url: str, meeting: Meeting) -> Requests:
     """Return the request for a meeting's agenda."""
     pages = [link.href for link in meeting.links if "meetingview" in link.href.lower()]
     return requests_to(*pages[:1])

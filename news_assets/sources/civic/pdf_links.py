@@ -14,7 +14,7 @@ from urllib.parse import unquote, urlsplit
 from lxml.html import HtmlElement
 
 from news_assets.records.desks import Selectors
-from news_assets.records.meetings import Link, Meeting, MeetingListing, Request
+from news_assets.records.meetings import Link, Meeting, MeetingListing
 from news_assets.records.reading import Page
 from news_assets.sources.civic.reading.build import Stated, meeting_of, role_of
 from news_assets.sources.civic.reading.ids import listed_key
@@ -24,18 +24,19 @@ from news_assets.sources.civic.reading.page_values import (
     first_match,
     href_of,
     links_in,
+    requests_to,
     text_of,
     tree_of,
     words_at,
 )
-from news_assets.sources.civic.vendor import Reading
+from news_assets.sources.civic.vendor import Reading, Requests
 from news_assets.sources.html.document import base_of, select
 from news_assets.sources.storable_entries import problem_if
 
 _EXPECTED = "a page with links to PDF or Word documents"
 _FILE_LINKS = "a[href*='.pdf'], a[href*='.PDF'], a[href*='.doc'], a[href*='.DOC']"
 _FILE = re.compile(r"\.(?:pdf|docx?)(?:$|[?&#])", re.IGNORECASE)
-_AROUND = ("li", "tr", "p", "dd", "article")  # whose text tells of the link in it
+_AROUND = ("li", "tr", "p", "dd", "article")  # whose text describes the link in it
 _MAX_AROUND_CHARS = 300
 _SEPARATORS = re.compile(r"[_+.\s-]+")
 _PACKED_DATE = re.compile(
@@ -185,6 +186,6 @@ def _meeting(entry: _Entry, reading: Reading) -> Meeting:
 # --- requests -------------------------------------------------------------------------
 
 
-def upcoming(url: str, today: date) -> tuple[Request, ...]:
+def upcoming(url: str, today: date) -> Requests:
     """Return the request for the page."""
-    return (Request(url=url),)
+    return requests_to(url)

@@ -52,7 +52,7 @@ from news_assets.sources.civic.reading.page_values import (
     url_at,
     words_at,
 )
-from news_assets.sources.civic.vendor import Reading
+from news_assets.sources.civic.vendor import Reading, Requests
 from news_assets.sources.html.document import base_of, select
 from news_assets.text.urls import web_url
 
@@ -194,7 +194,7 @@ def _item(
     element: HtmlElement, sequence: int, areas: Mapping[str, HtmlElement], base: str
 ) -> AgendaItem:
     """Return one item; its attachments stand in an area of their own, within the
-    element or behind it.
+    element or after it.
     """
     own_id = _id_of(element)
     files = _files(element, areas.get(f"agenda_item_area_{own_id}".lower()), base)
@@ -261,12 +261,12 @@ def _kind_and_title(cells: Sequence[str]) -> tuple[str | None, str]:
 _API = "/api/v2/PublicPortal/"
 
 
-def upcoming(url: str, today: date) -> tuple[Request, ...]:
+def upcoming(url: str, today: date) -> Requests:
     """Return the request for what is to come."""
-    return (Request(url=urljoin(url, f"{_API}ListUpcomingMeetings")),)
+    return requests_to(urljoin(url, f"{_API}ListUpcomingMeetings"))
 
 
-def days(url: str, first: date, last: date) -> tuple[Request, ...]:
+def days(url: str, first: date, last: date) -> Requests:
     """Return the requests for the archives of these years, and for what is to come,
     which no archive holds.
     """
@@ -278,7 +278,7 @@ def days(url: str, first: date, last: date) -> tuple[Request, ...]:
     return (*archives, *upcoming(url, first))
 
 
-def items(url: str, meeting: Meeting) -> tuple[Request, ...]:
+def items(url: str, meeting: Meeting) -> Requests:
     """Return the request for the agenda page, if the meeting has one."""
     hrefs = [link.href for link in meeting.links]
     pages = [href for href in hrefs if "/portal/meeting" in href.lower()]

@@ -43,6 +43,7 @@ class Reading:
     selectors: Selectors | None = None
 
 
+Requests = tuple[Request, ...]
 Parse = Callable[[Page, Reading], MeetingListing]
 
 
@@ -59,12 +60,12 @@ class Vendor:
     """
 
     parse: Parse
-    upcoming: Callable[[str, date], tuple[Request, ...]]
-    days: Callable[[str, date, date], tuple[Request, ...]] | None = None
-    items: Callable[[str, Meeting], tuple[Request, ...]] | None = None
+    upcoming: Callable[[str, date], Requests]
+    days: Callable[[str, date, date], Requests] | None = None
+    items: Callable[[str, Meeting], Requests] | None = None
     signal: Callable[[str, datetime], Request] | None = None
-    votes: Callable[[str, AgendaItem], tuple[Request, ...]] | None = None
-    roster: Callable[[str], tuple[Request, ...]] | None = None
+    votes: Callable[[str, AgendaItem], Requests] | None = None
+    roster: Callable[[str], Requests] | None = None
     lists_changes_only: bool = False
     unknown_marks: tuple[bytes, ...] = ()
     closed_marks: tuple[bytes, ...] = ()
@@ -84,7 +85,7 @@ def read(vendor: Vendor, page: Page, reading: Reading) -> MeetingListing:
     listing = vendor.parse(page, reading)
     if not listing.meetings:
         return replace(listing, state="empty")
-    # Meetings that nothing tells from others are not stored.
+    # Meetings that nothing distinguishes are not stored.
     unnamed = sum(
         not one.is_partial and not listed_key(one) for one in listing.meetings
     )

@@ -1,4 +1,4 @@
-"""Feeds of any format, told apart by the document's content rather than by its name or
+"""Feeds of any format, distinguished by the document's content rather than by its name or
 Content-Type.
 """
 

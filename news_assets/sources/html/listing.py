@@ -60,7 +60,7 @@ class Template:
     `title` matches the headline. The article's address is that of the first element
     matched by one of `links`, which are tried in order, with a link in it or around it;
     without `links`, that of the headline. `times` are tried in order; the words before
-    a date tell publication from change. `categories` may match several elements.
+    a date distinguish publication from change. `categories` may match several elements.
     """
 
     name: str

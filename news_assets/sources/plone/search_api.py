@@ -70,7 +70,7 @@ def day_url(source: Source, day: date) -> str:
 def parse(page: Page, source: Source) -> Listing:
     """Return the items of one response, newest first, and the address of the next one.
 
-    `content_html` is the article's text if the response has it. Authors are left out:
+    `content_html` is the article's text if the response has it. Authors are omitted:
     `creators` are user accounts.
 
     Raises:
@@ -218,8 +218,8 @@ def _time(item: dict[str, Any], key: str, source: Source) -> datetime | None:
 _MAX_DEPTH = 40  # of nested blocks and of nodes within one
 _MAX_NODES = 20_000
 _TAGS: Final = frozenset(
-    ("blockquote", "code", "del", "em", "h1", "h2", "h3", "h4", "h5", "h6", "li", "ol", "p", "pre", "s", "strong",
-     "sub", "sup", "table", "tbody", "td", "th", "tr", "u", "ul")
+    ("blockquote", "code", "del", "em", "h1", "h2", "h3", "h4", "h5", "h6", "li", "ol",
+     "p", "pre", "s", "strong", "sub", "sup", "table", "tbody", "td", "th", "tr", "u", "ul")
 )  # fmt: skip
 _STYLES: Final = (("bold", "strong"), ("italic", "em"), ("code", "code"))
 _DRAFT_TAGS: Final = {

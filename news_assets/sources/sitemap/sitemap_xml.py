@@ -200,7 +200,7 @@ def in_order(children: Iterable[Child], day: date | None = None) -> tuple[str, .
     others latest first.
 
     With a day: only the children that can have articles of it, closest first. Those
-    last changed before the day, or named after another period, are left out.
+    last changed before the day, or named after another period, are omitted.
     """
     unique = list({child.url: child for child in children}.values())
     if day is not None:

@@ -44,7 +44,7 @@ from news_assets.sources.civic.vendor import Reading
 from news_assets.sources.html.document import select, title_of, words_of
 
 _HEAD_LINES = 80  # where day, hour and place are stated; the agenda itself follows
-_NEAR_LINES = 4  # behind the day
+_NEAR_LINES = 4  # after the day
 _LOADED = re.compile(r"loadAgendaItem\(\s?'?(\w{1,40})")
 _FILE_LINES = 6  # of an item, where its file's number is looked for
 _MAX_BOLD_PARTS = 5
@@ -116,7 +116,7 @@ def _title(tree: HtmlElement, before: Sequence[str]) -> str:
 
 
 def _start(lines: Sequence[str], at: int | None, title: str) -> Moment | None:
-    """Return day and hour; the hour from the title, else beside the day, else behind
+    """Return day and hour; the hour from the title, else beside the day, else after
     the word "time".
     """
     if at is None:
@@ -180,7 +180,7 @@ def _items(tree: HtmlElement, entries: Sequence[_Entry], base: str) -> list[Agen
 def _item(
     entry: _Entry, sequence: int, heading: _Entry | None, base: str
 ) -> AgendaItem:
-    """Return an item; the number of its heading is left out of its own: 4.B below A for
+    """Return an item; the number of its heading is omitted from its own: 4.B below A for
     A.4.B.
     """
     above = f"{heading.number}." if heading and heading.number else ""

@@ -1,7 +1,7 @@
 """Granicus: `https://{client}.granicus.com/ViewPublisher.php?view_id=N`, and its feed
 ViewPublisherRSS.
 
-Clients design the page themselves: rows are `tr` of any class, and columns are told by
+Clients design the page themselves: rows are `tr` of any class, and columns are known by
 what they hold. A meeting is in "Recent" and in "Archived". Dates are local; a hidden
 Unix time may stand before them; often they have no hour. A meeting has an `event_id`
 until it is recorded, then a `clip_id`.
@@ -35,7 +35,7 @@ from news_assets.sources.civic.reading.page_values import (
     words_at,
     xml_of,
 )
-from news_assets.sources.civic.vendor import Reading
+from news_assets.sources.civic.vendor import Reading, Requests
 from news_assets.sources.html.document import base_of, words_of
 from news_assets.text.urls import web_url
 
@@ -200,17 +200,17 @@ def _of_feed(item: etree._Element, page: Page, reading: Reading) -> Meeting:
 # --- requests -------------------------------------------------------------------------
 
 
-def upcoming(url: str, today: date) -> tuple[Request, ...]:
+def upcoming(url: str, today: date) -> Requests:
     """Return the request for the listing, which holds upcoming and past meetings."""
-    return (Request(url=url),)
+    return requests_to(url)
 
 
-def days(url: str, first: date, last: date) -> tuple[Request, ...]:
+def days(url: str, first: date, last: date) -> Requests:
     """Return the request for the listing, which holds upcoming and past meetings."""
     return upcoming(url, first)
 
 
-def items(url: str, meeting: Meeting) -> tuple[Request, ...]:
+def items(url: str, meeting: Meeting) -> Requests:
     """Return the request for a meeting's agenda."""
     return requests_to(meeting.agenda_url)
 

@@ -4,7 +4,7 @@
 `EventDate` is a local date, `EventTime` what a clerk typed; fields named Utc are UTC.
 Without `Accept: application/json` the API answers XML, which is read too. Some clients
 ignore `$filter`: callers filter by day again. `EventLastModifiedUtc` does not rise when
-a meeting is cancelled or moved, so the signal asks for four dates.
+a meeting is cancelled or moved, so the signal requests four dates.
 """
 
 from collections.abc import Sequence
@@ -42,12 +42,13 @@ from news_assets.sources.civic.reading.page_values import (
     json_of,
     objects,
     optional_link,
+    requests_to,
     text_at,
     unique_links,
     url_at,
     xml_of,
 )
-from news_assets.sources.civic.vendor import Reading
+from news_assets.sources.civic.vendor import Reading, Requests
 from news_assets.sources.storable_entries import problem_if
 
 _MAX_ROWS = 1000  # the API gives no more in one answer
@@ -184,32 +185,32 @@ def _items(event: Object, page: Page) -> Sequence[AgendaItem]:
 # --- requests -------------------------------------------------------------------------
 
 
-def upcoming(url: str, today: date) -> tuple[Request, ...]:
+def upcoming(url: str, today: date) -> Requests:
     """Return the request for all meetings from today on."""
     return (_events(url, f"EventDate ge datetime'{today:%Y-%m-%d}'"),)
 
 
-def days(url: str, first: date, last: date) -> tuple[Request, ...]:
+def days(url: str, first: date, last: date) -> Requests:
     """Return the request for the meetings of these days."""
     end = last + timedelta(days=1)
     where = f"EventDate ge datetime'{first}' and EventDate lt datetime'{end}'"
     return (_events(url, where),)
 
 
-def items(url: str, meeting: Meeting) -> tuple[Request, ...]:
+def items(url: str, meeting: Meeting) -> Requests:
     """Return the request for a meeting's items with notes and attachments."""
     query = {"AgendaNote": "1", "MinutesNote": "1", "Attachments": "1"}
     return (_request(url, f"/events/{meeting.vendor_id}/eventitems", query),)
 
 
-def votes(url: str, item: AgendaItem) -> tuple[Request, ...]:
+def votes(url: str, item: AgendaItem) -> Requests:
     """Return the requests for an item's votes, once there is an outcome, and for the
     sponsors of its matter.
     """
     return tuple(_request(url, path, {}) for path in item_paths(item))
 
 
-def roster(url: str) -> tuple[Request, ...]:
+def roster(url: str) -> Requests:
     """Return the requests for the bodies, persons and offices."""
     return tuple(_request(url, path, {"$top": _MAX_ROWS}) for path in ROSTER_PATHS)
 
@@ -244,7 +245,7 @@ def _request(url: str, path: str, query: dict[str, Any]) -> Request:
     return Request(url=address, headers=_JSON)
 
 
-def _next(page: Page, count: int) -> tuple[Request, ...]:
+def _next(page: Page, count: int) -> Requests:
     """Return the request for the next rows if this answer is full."""
     if count < _MAX_ROWS:
         return ()
@@ -255,4 +256,4 @@ def _next(page: Page, count: int) -> tuple[Request, ...]:
     pairs["$skip"] = str(skipped + _MAX_ROWS)
     query = "&".join(f"{name}={value}" for name, value in pairs.items())
     address = urlunsplit((parts.scheme, parts.netloc, parts.path, query, ""))
-    return (Request(url=address, headers=_JSON),)
+    return requests_to(address, headers=_JSON)

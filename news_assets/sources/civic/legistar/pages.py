@@ -2,8 +2,8 @@
 `MeetingDetail.aspx`.
 
 A calendar is a grid of Telerik, `table.rgMasterTable` with `tr.rgRow` and
-`tr.rgAltRow`, whose columns are told by their headings; a page may hold two of them. Of
-links the part `M=` tells the kind: A agenda, M minutes, IC calendar.
+`tr.rgAltRow`, whose columns are known by their headings; a page may hold two of them. Of
+links the part `M=` gives the kind: A agenda, M minutes, IC calendar.
 """
 
 import re
@@ -45,7 +45,7 @@ from news_assets.sources.civic.reading.page_values import (
     tree_of,
     words_at,
 )
-from news_assets.sources.civic.vendor import Reading
+from news_assets.sources.civic.vendor import Reading, Requests
 from news_assets.sources.html.document import base_of, select, words_of
 from news_assets.text.dates import day_of
 
@@ -352,11 +352,11 @@ def _stated(tree: HtmlElement, *labels: str) -> str:
 # --- requests -------------------------------------------------------------------------
 
 
-def upcoming(url: str, today: date) -> tuple[Request, ...]:
+def upcoming(url: str, today: date) -> Requests:
     """Return the request for the calendar, which shows the current month or year as the
     client has set.
     """
-    return (Request(url=urljoin(url, "/Calendar.aspx")),)
+    return requests_to(urljoin(url, "/Calendar.aspx"))
 
 
 def year(page: Page, number: int) -> Request:
@@ -422,6 +422,6 @@ def _next_page(tree: HtmlElement) -> str | None:
     return None
 
 
-def items(url: str, meeting: Meeting) -> tuple[Request, ...]:
+def items(url: str, meeting: Meeting) -> Requests:
     """Return the request for a meeting's own page."""
     return requests_to(meeting.url)

@@ -11,7 +11,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 from urllib.parse import urlencode, urljoin
 
-from news_assets.records.meetings import Link, Meeting, MeetingListing, Request
+from news_assets.records.meetings import Link, Meeting, MeetingListing
 from news_assets.records.reading import Page
 from news_assets.sources.civic.municode.pages import parse as parse_pages
 from news_assets.sources.civic.reading.build import Stated, location_of, meeting_of
@@ -22,10 +22,11 @@ from news_assets.sources.civic.reading.page_values import (
     is_json,
     json_of,
     objects,
+    requests_to,
     text_at,
     unique_links,
 )
-from news_assets.sources.civic.vendor import Reading
+from news_assets.sources.civic.vendor import Reading, Requests
 from news_assets.text.urls import web_url
 
 _EXPECTED = "an answer of Municode Meetings"
@@ -67,12 +68,12 @@ def _is_detail(document: Any) -> bool:
     return isinstance(document, dict) and "Meetings" not in document
 
 
-def _agenda_pages(row: Object, page: Page) -> tuple[Request, ...]:
+def _agenda_pages(row: Object, page: Page) -> Requests:
     """Return the request for the agenda as a page that the details of a meeting name."""
     link = _link("Agenda", row, "Agenda", page, ("LinksHtmlURL", "HtmlURL"))
     if not link:
         return ()
-    return (Request(url=link.href),)
+    return requests_to(link.href)
 
 
 def _rows(document: Any) -> list[Object] | None:
@@ -162,17 +163,17 @@ def _url(text: str, page: Page) -> str | None:
 # --- requests -------------------------------------------------------------------------
 
 
-def upcoming(url: str, today: date) -> tuple[Request, ...]:
+def upcoming(url: str, today: date) -> Requests:
     """Return the request for the next half year."""
     return days(url, today, today + timedelta(days=182))
 
 
-def days(url: str, first: date, last: date) -> tuple[Request, ...]:
+def days(url: str, first: date, last: date) -> Requests:
     """Return the request for the meetings of these days."""
     query = urlencode({"datefrom": f"{first:%Y-%m-%d}", "dateto": f"{last:%Y-%m-%d}"})
-    return (Request(url=urljoin(url, f"{_API}list.json?{query}")),)
+    return requests_to(urljoin(url, f"{_API}list.json?{query}"))
 
 
-def items(url: str, meeting: Meeting) -> tuple[Request, ...]:
+def items(url: str, meeting: Meeting) -> Requests:
     """Return the request for a meeting's documents."""
-    return (Request(url=urljoin(url, f"{_API}{meeting.vendor_id}/details.json")),)
+    return requests_to(urljoin(url, f"{_API}{meeting.vendor_id}/details.json"))

@@ -1,7 +1,7 @@
 """Municode's pages: PublishPage (`meetings.municode.com/PublishPage?cid=`), a client's
 site, and an agenda as HTML.
 
-Three forms: a table whose columns are told by their class (`td.meeting`, `.venue`,
+Three forms: a table whose columns are known by their class (`td.meeting`, `.venue`,
 `.time`, `.agenda`); the directory of a client's Drupal site, with the time in `content`
 of the date (`td.views-field-title`, `-field-agendas`); and `adaHtmlDocument`
 (`section.agenda-section` with `.agenda-items`).

@@ -23,7 +23,7 @@ from urllib.parse import urlsplit
 
 from lxml.html import HtmlElement
 
-from news_assets.records.meetings import Link, Meeting, MeetingListing, Request
+from news_assets.records.meetings import Link, Meeting, MeetingListing
 from news_assets.records.reading import Page
 from news_assets.sources.civic.onbase.agenda_documents import (
     accessible,
@@ -56,7 +56,7 @@ from news_assets.sources.civic.reading.page_values import (
     tree_of,
     unique_links,
 )
-from news_assets.sources.civic.vendor import Reading
+from news_assets.sources.civic.vendor import Reading, Requests
 from news_assets.sources.html.document import base_of
 
 _EXPECTED = "a page of OnBase Agenda Online"
@@ -312,17 +312,17 @@ def _row_texts(row: HtmlElement) -> tuple[str, str, str]:
 # --- requests -------------------------------------------------------------------------
 
 
-def upcoming(url: str, today: date) -> tuple[Request, ...]:
+def upcoming(url: str, today: date) -> Requests:
     """Return the request for the next half year."""
     return days(url, today, today + timedelta(days=182))
 
 
-def days(url: str, first: date, last: date) -> tuple[Request, ...]:
+def days(url: str, first: date, last: date) -> Requests:
     """Return the search for the meetings of these days."""
     return (search(url, first, last),)
 
 
-def items(url: str, meeting: Meeting) -> tuple[Request, ...]:
+def items(url: str, meeting: Meeting) -> Requests:
     """Return the request for the items of a meeting's agenda, if it has one."""
     has_agenda = meeting.agenda_url or meeting.packet_url
     if not has_agenda:

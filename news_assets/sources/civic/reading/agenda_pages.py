@@ -176,7 +176,7 @@ class Lines:
 
     def add_file(self, file: Attachment | None) -> None:
         """Add a document to the last line; one before any line is of the whole meeting,
-        and left out.
+        and omitted.
         """
         if file is not None and self._files:
             self._files[-1][file] = None

@@ -142,7 +142,7 @@ def role_of(link: Link) -> str:
 
 def location_of(text: str) -> Location:
     """Return name and address of a place written as one text; a text that cannot be
-    told apart is one of the two.
+    divided is one of the two.
     """
     lines = [" ".join(part.split()) for part in text[:1000].split("\n")]
     words = "\n".join(filter(None, lines)).strip(" ,;")

@@ -64,7 +64,7 @@ class _Start(NamedTuple):
 
 def decisions_of(text: str, items: Sequence[ItemName]) -> dict[str, str]:
     """Return what the minutes say was decided, by item_id; items without a decision are
-    left out.
+    omitted.
     """
     lines = [line[:_MAX_LINE_CHARS] for line in text[:MAX_CHARS].splitlines()]
     starts = [*_starts(lines, items), _Start(len(lines), "")]

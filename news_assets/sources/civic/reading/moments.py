@@ -180,7 +180,7 @@ def moment_of_text(text: str | None) -> Moment | None:
     """Return the day and hour of one text, such as "Sep 6, 2022 6:30 PM"; None without
     a date.
 
-    The hour is looked for behind the date, then before it, so that neither `2022-09-06`
+    The hour is looked for after the date, then before it, so that neither `2022-09-06`
     nor a hidden number is taken for one.
     """
     words = _short(text)

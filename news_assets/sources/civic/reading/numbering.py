@@ -27,7 +27,7 @@ def split_number(text: str) -> tuple[str, str]:
     """Return the number that a text begins with and the rest; an empty number where it
     begins with none.
 
-    A sign and a space stand behind a number: "4.A. Budget", but not "4 parcels" or "1.5
+    A sign and a space follow a number: "4.A. Budget", but not "4 parcels" or "1.5
     million".
     """
     match = _LEADING.match(text)
@@ -37,7 +37,7 @@ def split_number(text: str) -> tuple[str, str]:
 
 
 # What numbers begin with, and the kind of matter that it stands for; None where it
-# tells none.
+# stands for none.
 _KINDS: Final[dict[str, str | None]] = {
     "agr": "Agreement",
     "ann": "Annexation",
@@ -113,7 +113,7 @@ _UNMISTAKABLE = re.compile(
     r"(?:20)?\d\d-(?!(?:19|20)\d\d\Z)\d{4,6}"
 )  # no years, no houses
 _BARE_DIGITS = (
-    3  # behind the year of a number without letters: "2026-27" is a budget's year
+    3  # after the year of a number without letters: "2026-27" is a budget's year
 )
 _LONG_DIGITS = 5  # of a number without a year that stands without a mark: "CB 120999"
 _CANONICAL = re.compile(rf"\A{_NUMBER}\Z")

@@ -14,7 +14,7 @@ from news_assets.records.meetings import ParticipationFact, ParticipationKind
 
 MAX_CHARS = 200_000  # of a text: instructions stand on the first pages of an agenda
 MAX_FACTS = 500  # of one kind in one text; a directory of the staff has some 100
-_BEFORE, _AFTER = 140, 60  # characters around an address that tell its purpose
+_BEFORE, _AFTER = 140, 60  # characters around an address that say its purpose
 
 _EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4}")
 _PHONE = re.compile(
@@ -89,7 +89,7 @@ _DEADLINE = re.compile(
 )
 _CONTACT = re.compile(
     r",?\s{1,2}(?:at|to|via|by)\s\S{1,64}@.{0,60}\Z"
-)  # where to, behind a deadline
+)  # where to, after a deadline
 _INSTRUCTION = re.compile(
     r"\bto\s(?:provide|submit|make|give|offer)\s[^.\n]{0,40}\bcomments?\b[^\n]{0,200}?(?:[.!?](?=\s|$)|\n|$)",
     re.IGNORECASE,
@@ -241,7 +241,7 @@ def _fact(
 
 def _purpose(text: str, match: re.Match[str]) -> str:
     """Return what the words before an address in its sentence say it is for; else the
-    words behind it.
+    words after it.
     """
     before = text[max(match.start() - _BEFORE, 0) : match.start()]
     after = text[match.end() : match.end() + _AFTER]

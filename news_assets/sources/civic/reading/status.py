@@ -20,9 +20,15 @@ _OFF = (
     r"|adjourned\s(?:for|due\sto)\slack\sof\s(?:a\s)?quorum"
     r"|annul[eé]e?s?|report[eé]e?s?|cancelad[ao]s?|suspendid[ao]s?|aplazad[ao]s?|pospuest[ao]s?|adiad[ao]s?)"
 )
-_WHAT = r"(?:(?:the|this|regular|special|meeting|session|hearing|workshop|reunión|réunion|sesión|séance)\s){0,4}"
+_WHAT = (
+    r"(?:(?:the|this|regular|special|meeting|session|hearing|workshop"
+    r"|reunión|réunion|sesión|séance)\s){0,4}"
+)
 _SAID = r"(?:(?:is|are|was|were|has|have|been|hereby|notice\sof|aviso\sde|avis\sd['’])\s?){0,3}"
-_WHY = r"(?:due|for|because|owing|per|by|in\sobservance|until\sfurther|to\sa\s(?:later|future)|indefinitely|no\s|lack)"
+_WHY = (
+    r"(?:due|for|because|owing|per|by|in\sobservance|until\sfurther"
+    r"|to\sa\s(?:later|future)|indefinitely|no\s|lack)"
+)
 _AT_START = re.compile(
     rf"\A\W{{0,6}}{_SAID}{_WHAT}{_OFF}\b(?:\W{{0,3}}\Z|\s{{0,2}}[-–—:;!*/|)\].,]|\s(?:notice|{_WHY}))",
     re.IGNORECASE,
@@ -84,7 +90,7 @@ _NEW_DATE = re.compile(
     r"|\d{1,2}[/.-]\d{1,2}|\d{4}-\d\d|\d{1,2}(?:er|st|nd|rd|th)?\s(?:de\s)?[a-zéû]{3,10}\b|tomorrow|next\s(?:week|month))",
     re.IGNORECASE,
 )
-# In prose only what is said of the meeting itself counts: a comment may tell of another
+# In prose only what is said of the meeting itself counts: a comment may be about another
 # one.
 _OFF_IN_PROSE = re.compile(
     r"\b(?:meeting|hearing|session|workshop)s?\b[^.\n]{0,40}\b(?:cancel+ed|postponed|vacated|called\soff)\b"
