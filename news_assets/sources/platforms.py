@@ -138,6 +138,7 @@ _LOG_IN_TITLE = re.compile(
     r"\b(?:log\s?in|log\son|sign\s?in|entrar|acesse|login|autentica\w+|acesso\srestrito|iniciar\ssesión|connexion)\b",
     re.IGNORECASE,
 )
+_PLONE_KEYS = ("items_total", "batching", "@type")  # in answers of its API
 _MOUNTS = "div#root, div#app, div#__next, div#__nuxt, app-root"
 
 
@@ -170,13 +171,11 @@ def found_instead(page: Page, kind: str = "") -> str:
     platform, title = platform_of(page), _shown_title(page)
     if platform is None:
         return f"{_form_of(_head(page))} of no known kind{title}"
-    if platform.kind is not None and platform.kind == kind:
+    if platform.kind is None:
+        return f"looks like {platform.name}{title}"
+    if platform.kind == kind:
         return f"looks like {platform.name}, in an unknown form{title}"
-    return (
-        f"looks like {platform.name}"
-        + (f": use kind {platform.kind}" if platform.kind else "")
-        + title
-    )
+    return f"looks like {platform.name}: use kind {platform.kind}{title}"
 
 
 def _head(page: Page) -> bytes:
@@ -228,9 +227,7 @@ def _platform_of_json(page: Page) -> Platform | None:
         return None
     if "jsonfeed" in str(document.get("version", ""))[:80]:
         return JSON_FEED
-    if "@id" in document and (
-        "items_total" in document or "batching" in document or "@type" in document
-    ):
+    if "@id" in document and not document.keys().isdisjoint(_PLONE_KEYS):
         return PLONE_6
     if _is_wordpress(document):
         return WORDPRESS
@@ -238,17 +235,14 @@ def _platform_of_json(page: Page) -> Platform | None:
 
 
 def _is_post(item: Any) -> bool:
-    return (
-        isinstance(item, dict)
-        and isinstance(item.get("title"), dict)
-        and "rendered" in item["title"]
-    )
+    title = item.get("title") if isinstance(item, dict) else None
+    return isinstance(title, dict) and "rendered" in title
 
 
 def _is_wordpress(document: dict[str, Any]) -> bool:
-    return str(document.get("code", "")).startswith("rest_") or (
-        "namespaces" in document and "routes" in document
-    )
+    if str(document.get("code", "")).startswith("rest_"):
+        return True
+    return document.keys() >= {"namespaces", "routes"}
 
 
 # --- HTML -----------------------------------------------------------------------------
@@ -258,11 +252,13 @@ def _platform_of_html(page: Page, head: bytes) -> Platform | None:
     tree = html_tree(page) if _is_html(head) else None
     if tree is None:
         return None
-    system = next(
-        (platform for platform, pattern in _SYSTEM_PATTERNS if pattern.search(head)),
-        None,
-    )
-    return _wall_of(page, head, tree) or system or _shell_of(tree)
+    wall = _wall_of(page, head, tree)
+    if wall is not None:
+        return wall
+    for platform, pattern in _SYSTEM_PATTERNS:
+        if pattern.search(head):
+            return platform
+    return _shell_of(tree)
 
 
 def _wall_of(page: Page, head: bytes, tree: HtmlElement) -> Platform | None:
@@ -279,10 +275,9 @@ def _wall_of(page: Page, head: bytes, tree: HtmlElement) -> Platform | None:
 def _is_log_in(page: Page, head: bytes, tree: HtmlElement) -> bool:
     if _has_password_field(tree) or b"/require_login" in head:
         return True
-    return bool(
-        _LOG_IN_PATH.search(page.final_url.lower())
-        and _LOG_IN_TITLE.search(title_of(tree) or "")
-    )
+    if not _LOG_IN_PATH.search(page.final_url.lower()):
+        return False
+    return _LOG_IN_TITLE.search(title_of(tree) or "") is not None
 
 
 def _has_password_field(tree: HtmlElement) -> bool:

@@ -102,10 +102,10 @@ def _texts(element: HtmlElement) -> Iterator[str]:
 
 def base_of(tree: HtmlElement, page: Page) -> str:
     """Return the base address of the page's relative links."""
-    stated = next((href for tag in tree.iter("base") if (href := tag.get("href"))), "")
-    base = resolve(page.final_url, stated) if stated else page.final_url
-    if _is_web(base):
-        return base
+    for tag in tree.iter("base"):
+        if tag.get("href"):
+            base = resolve(page.final_url, tag.get("href"))
+            return base if _is_web(base) else page.final_url
     return page.final_url
 
 

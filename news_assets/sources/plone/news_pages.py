@@ -53,20 +53,22 @@ def _start_of(page: Page) -> int:
 
 
 def _continued(read: ReadPage, page: Page) -> Listing:
-    url = next(filter(None, (linked_next(read, page, name) for name in _STARTS)), None)
-    if url is None and _has_next_label(read):
-        url = with_page_number(
-            page.final_url, _STARTS[0], _start_of(page) + read.item_count
-        )
-    return replace(read.listing, next_urls=(url,) if url else ())
+    urls = [linked_next(read, page, name) for name in _STARTS]
+    if not any(urls) and _has_next_label(read):
+        following = _start_of(page) + read.item_count
+        urls.append(with_page_number(page.final_url, _STARTS[0], following))
+    return replace(read.listing, next_urls=tuple(filter(None, urls))[:1])
 
 
 def _has_next_label(read: ReadPage) -> bool:
     """Return whether the pager is labelled "next", for pagers whose links cannot be
     read.
     """
-    labels = (words_of(pager).lower() for pager in select(read.tree, _PAGER))
-    return any(word in label for label in labels for word in _NEXT_WORDS)
+    for pager in select(read.tree, _PAGER):
+        label = words_of(pager).lower()
+        if any(word in label for word in _NEXT_WORDS):
+            return True
+    return False
 
 
 _BYLINES = (

@@ -9,7 +9,7 @@ its tests.
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import date, datetime, time
 from html import escape
 from typing import Any, Final
@@ -237,31 +237,43 @@ def blocks_html(blocks: Json, layout: Json) -> str:
     """Return the text blocks as HTML, in the layout's order; empty if there are none.
     Never raises.
     """
-    return "\n".join(filter(None, _rendered(blocks, layout, 0)))
+    return _joined(_rendered(blocks, layout, 0))
 
 
-def _rendered(blocks: Json, layout: Json, depth: int) -> Iterator[str]:
+def _joined(parts: Iterable[str]) -> str:
+    return "\n".join(filter(None, parts))
+
+
+def _rendered(blocks: Json, layout: Json, depth: int) -> list[str]:
     if not isinstance(blocks, dict) or depth > _MAX_DEPTH:
-        return
-    order = layout.get("items") if isinstance(layout, dict) else None
+        return []
+    order = _at(layout, "items")
     names = order if isinstance(order, list) else list(blocks)
-    for name in dict.fromkeys(
-        name for name in names if isinstance(name, str)
-    ):  # repeats: exponential time
+    stated = [name for name in names if isinstance(name, str)]
+    found: list[str] = []
+    for name in dict.fromkeys(stated):  # repeats would take exponential time
         block = blocks.get(name)
-        if isinstance(block, dict):
-            kind = block.get("@type")
-            render = _RENDERERS.get(kind) if isinstance(kind, str) else None
-            yield render(block) if render else "\n".join(_nested(block, depth))
+        if not isinstance(block, dict):
+            continue
+        render = _RENDERERS.get(str(block.get("@type")))
+        found.append(render(block) if render else "\n".join(_nested(block, depth)))
+    return found
 
 
-def _nested(block: dict[str, Json], depth: int) -> Iterator[str]:
+def _at(owner: Json, name: str) -> Json:
+    """Return a value of an object; None for anything else."""
+    if not isinstance(owner, dict):
+        return None
+    return owner.get(name)
+
+
+def _nested(block: dict[str, Json], depth: int) -> list[str]:
     """Render the blocks in a grid, column, tab or accordion."""
-    data = block.get("data")
-    for holder in (block, data if isinstance(data, dict) else {}):
-        yield from _rendered(
-            holder.get("blocks"), holder.get("blocks_layout"), depth + 1
-        )
+    found: list[str] = []
+    for holder in (block, block.get("data")):
+        layout = _at(holder, "blocks_layout")
+        found += _rendered(_at(holder, "blocks"), layout, depth + 1)
+    return found
 
 
 def _slate(block: dict[str, Json]) -> str:
@@ -299,25 +311,24 @@ def _styled(leaf: dict[str, Json]) -> str:
 def _link(node: dict[str, Json], inner: str) -> str:
     data = node.get("data")
     url = data.get("url") if isinstance(data, dict) else node.get("url")
-    if isinstance(url, str):
-        return f'<a href="{escape(url)}">{inner}</a>'
-    return inner
+    if not isinstance(url, str):
+        return inner
+    return f'<a href="{escape(url)}">{inner}</a>'
 
 
 def _draft(block: dict[str, Json]) -> str:
-    text = block.get("text")
-    lines = text.get("blocks") if isinstance(text, dict) else None
+    lines = _at(block.get("text"), "blocks")
     if not isinstance(lines, list):
         return ""
     return "".join(_draft_line(line) for line in lines if isinstance(line, dict))
 
 
 def _draft_line(line: dict[str, Json]) -> str:
-    text, kind = line.get("text"), line.get("type")
-    tag = _DRAFT_TAGS.get(kind, "p") if isinstance(kind, str) else "p"
-    if isinstance(text, str) and text.strip():
-        return f"<{tag}>{escape(text, quote=False)}</{tag}>"
-    return ""
+    text = line.get("text")
+    if not isinstance(text, str) or not text.strip():
+        return ""
+    tag = _DRAFT_TAGS.get(str(line.get("type")), "p")
+    return f"<{tag}>{escape(text, quote=False)}</{tag}>"
 
 
 def _html(block: dict[str, Json]) -> str:
@@ -329,31 +340,26 @@ def _html(block: dict[str, Json]) -> str:
 
 def _image(block: dict[str, Json]) -> str:
     url, alt = block.get("url"), block.get("alt")
-    if not (isinstance(url, str) and url.startswith(("http://", "https://", "/"))):
+    if not isinstance(url, str) or not url.startswith(("http://", "https://", "/")):
         return ""
-    return (
-        f'<img src="{escape(url)}" alt="{escape(alt if isinstance(alt, str) else "")}">'
-    )
+    words = escape(alt) if isinstance(alt, str) else ""
+    return f'<img src="{escape(url)}" alt="{words}">'
 
 
 def _table(block: dict[str, Json]) -> str:
-    table = block.get("table")
-    rows = table.get("rows") if isinstance(table, dict) else None
+    rows = _at(block.get("table"), "rows")
     if not isinstance(rows, list):
         return ""
     return f"<table>{''.join(map(_row, rows[:_MAX_NODES]))}</table>"
 
 
 def _row(row: Json) -> str:
-    cells = row.get("cells") if isinstance(row, dict) else None
+    cells = _at(row, "cells")
     if not isinstance(cells, list):
         return ""
-    inner = (
-        f"<td>{_nodes(cell.get('value'), 0)}</td>"
-        for cell in cells
-        if isinstance(cell, dict)
-    )
-    return f"<tr>{''.join(inner)}</tr>"
+    texts = [_nodes(cell.get("value"), 0) for cell in cells if isinstance(cell, dict)]
+    inner = "".join(f"<td>{text}</td>" for text in texts)
+    return f"<tr>{inner}</tr>"
 
 
 _RENDERERS: Final[dict[str, Callable[[dict[str, Json]], str]]] = {

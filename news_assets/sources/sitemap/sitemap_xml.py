@@ -60,29 +60,20 @@ def read_sitemap(text: str, url: str) -> Sitemap:
     """
     if "<!ENTITY" in text:
         raise SourceError(f"{url}: XML that declares entities, which no sitemap needs")
-    is_whole = _ROOT_END.search(text[-_TAIL_CHARS:]) is not None
     reader = _Reader()
-    errors = _read(
-        _BARE_AMPERSAND.sub(_escaped, text).encode("utf-8", "replace"), reader
-    )
+    sound = _BARE_AMPERSAND.sub(_escaped, text)
+    errors = _read(sound.encode("utf-8", "replace"), reader)
+    is_whole = _ROOT_END.search(text[-_TAIL_CHARS:]) is not None
     count = len(reader.items)
-    problems = (
-        f"truncated document: {count:,} addresses read" if not is_whole else None,
-        f"not well-formed: {errors[0]}: {count:,} addresses read"
-        if errors and is_whole
-        else None,
-        (
-            f"more than {MAX_ITEMS:,} addresses: the others are not read"
-            if count > MAX_ITEMS
-            else None
-        ),
-    )
-    return Sitemap(
-        reader.root,
-        tuple(reader.items[:MAX_ITEMS]),
-        tuple(filter(None, problems)),
-        is_whole,
-    )
+    problems: list[str] = []
+    if not is_whole:
+        problems.append(f"truncated document: {count:,} addresses read")
+    elif errors:
+        problems.append(f"not well-formed: {errors[0]}: {count:,} addresses read")
+    if count > MAX_ITEMS:
+        problems.append(f"more than {MAX_ITEMS:,} addresses: the others are not read")
+    items = tuple(reader.items[:MAX_ITEMS])
+    return Sitemap(reader.root, items, tuple(problems), is_whole)
 
 
 def _escaped(match: re.Match[str]) -> str:
@@ -211,7 +202,9 @@ def in_order(children: Iterable[Child], day: date | None = None) -> tuple[str, .
 def _newest_first(child: Child) -> tuple[int, float, float]:
     period = _period_of(child.url)
     changed = child.lastmod or _NEVER
-    at = datetime.combine(period[1], time.max, UTC) if period else changed
+    at = changed
+    if period is not None:
+        at = datetime.combine(period[1], time.max, UTC)
     return _rank_of(child.url), -at.timestamp(), -changed.timestamp()
 
 
@@ -228,10 +221,14 @@ def _may_hold(child: Child, day: date) -> bool:
 
 
 def _closest_first(child: Child, day: date) -> tuple[int, int, float]:
+    """Return the place of a child: those of the day's own period first, then those of
+    the days around, then those without a period.
+    """
     period = _period_of(child.url)
-    misses = 0 if period and period[0] <= day <= period[1] else 1 if period else 2
+    distance = 2 if period is None else 0 if period[0] <= day <= period[1] else 1
     rank = 2 if _rank_of(child.url) == 2 else 0
-    return rank, misses, child.lastmod.timestamp() if child.lastmod else float("inf")
+    changed = child.lastmod.timestamp() if child.lastmod else float("inf")
+    return rank, distance, changed
 
 
 def _rank_of(url: str) -> int:
@@ -247,12 +244,12 @@ def _period_of(url: str) -> tuple[date, date] | None:
     """Return the first and last day of the period in an address; None if it names none
     or an invalid one.
     """
-    match = next(reversed(list(_PERIOD.finditer(_name_of(url)))), None)
-    if match is None:
+    matches = list(_PERIOD.finditer(_name_of(url)))
+    if not matches:
         return None
-    year, month, day = (
-        int(match[number] or match[number + 3] or 0) for number in (1, 2, 3)
-    )
+    parts = matches[-1].groups(default="0")
+    # The groups of one of the two forms matched: year, month and day.
+    year, month, day = (int(parts[at]) or int(parts[at + 3]) for at in range(3))
     try:
         first = date(year, month or 1, day or 1)
     except ValueError:
