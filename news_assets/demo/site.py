@@ -32,7 +32,7 @@ _NO_PAGE = b"<!doctype html><title>404</title><p>There is no such page."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SampleArticle:
+class _SampleArticle:
     """One article of the sample sites."""
 
     agency: str
@@ -55,7 +55,7 @@ class SampleArticle:
         return f"/{self.agency}/{self.slug}.html"
 
 
-def _load_articles(now: datetime) -> list[SampleArticle]:
+def _load_articles(now: datetime) -> list[_SampleArticle]:
     """Return the articles, newest first and none after `now`; a republished one has its
     original's text.
     """
@@ -70,20 +70,13 @@ def _load_articles(now: datetime) -> list[SampleArticle]:
 
 def _article(
     row: Mapping[str, Any], texts: Mapping[str, str], now: datetime
-) -> SampleArticle:
-    day, clock = (
-        now.date() - timedelta(days=row["day"]),
-        time.fromisoformat(row["time"]),
-    )
-    planned = datetime.combine(day, clock, _ZONE)
+) -> _SampleArticle:
+    day = now.date() - timedelta(days=row["day"])
+    planned = datetime.combine(day, time.fromisoformat(row["time"]), _ZONE)
     published_at = min(planned, now.replace(second=0, microsecond=0))
-    return SampleArticle(
-        agency=row["agency"],
-        slug=row["slug"],
-        language=row["language"],
-        section=row["section"],
-        author=row["author"],
-        title=row["title"],
+    same = ("agency", "slug", "language", "section", "author", "title")
+    return _SampleArticle(
+        **{name: row[name] for name in same},
         subtitle=row.get("subtitle", ""),
         tags=tuple(row.get("tags", ())),
         text=texts[row.get("republishes", row["slug"])],
@@ -170,7 +163,7 @@ class SampleSite:
         self,
         template: str,
         agency: str,
-        articles: list[SampleArticle],
+        articles: list[_SampleArticle],
         **values: object,
     ) -> bytes:
         own = [one for one in articles if one.agency == agency]
@@ -180,7 +173,7 @@ class SampleSite:
         return page.encode()
 
 
-def _json_ld(article: SampleArticle) -> dict[str, object]:
+def _json_ld(article: _SampleArticle) -> dict[str, object]:
     return {
         "@context": "https://schema.org",
         "@type": "NewsArticle",

@@ -44,7 +44,7 @@ from news_assets.taxonomy.taxonomy_files import BUILT_IN, CIVIC_TOPICS
 from news_assets.text import bounded_yaml
 from news_assets.text.bounded_yaml import YamlLimitError
 
-Mistake = tuple[Location, str]  # where it is in the file, and what is wrong
+_Mistake = tuple[Location, str]  # where it is in the file, and what is wrong
 
 _BUILT_IN = Path(__file__).parent
 _SPECS = (
@@ -153,7 +153,7 @@ def parse_desk(text: str, path: Path, kinds: Collection[str]) -> Desk:
     return _desk_of(spec, taxonomy)
 
 
-def _with_lines(found: Iterable[Mistake], root: Any, path: Path) -> list[str]:
+def _with_lines(found: Iterable[_Mistake], root: Any, path: Path) -> list[str]:
     """Return mistakes with the lines that they are in, in the order of the lines."""
     numbered = sorted((line_of(root, at), what) for at, what in found)
     return [f"{path}:{line}: {what}" for line, what in numbered]
@@ -202,7 +202,7 @@ def _known_keys() -> set[str]:
     return known
 
 
-def _repeated_sources(spec: DeskSpec) -> Iterator[Mistake]:
+def _repeated_sources(spec: DeskSpec) -> Iterator[_Mistake]:
     for key, agency in spec.agencies.items():
         seen: set[str] = set()
         for n, source in enumerate(agency.sources):
@@ -212,7 +212,7 @@ def _repeated_sources(spec: DeskSpec) -> Iterator[Mistake]:
             seen.add(source.url)
 
 
-def _unknown_parents(spec: DeskSpec) -> Iterator[Mistake]:
+def _unknown_parents(spec: DeskSpec) -> Iterator[_Mistake]:
     for key, agency in spec.agencies.items():
         known = {*spec.agencies, *spec.outside} - {key}
         if agency.parent is None or agency.parent in known:
@@ -222,7 +222,7 @@ def _unknown_parents(spec: DeskSpec) -> Iterator[Mistake]:
         yield ("agencies", key, "parent"), what
 
 
-def _wrong_city_keys(spec: DeskSpec) -> Iterator[Mistake]:
+def _wrong_city_keys(spec: DeskSpec) -> Iterator[_Mistake]:
     """Yield the keys of agencies with civic sources that are not those of a city,
     unless the desk has other keys.
     """
@@ -245,7 +245,7 @@ def _taxonomy_file(spec: DeskSpec, path: Path) -> Path | None:
     return built_in.get(spec.taxonomy) or path.parent / spec.taxonomy
 
 
-def _missing_file(spec: DeskSpec, taxonomy: Path | None) -> Iterator[Mistake]:
+def _missing_file(spec: DeskSpec, taxonomy: Path | None) -> Iterator[_Mistake]:
     if taxonomy is None or taxonomy.is_file():
         return
     names = " or ".join(file.stem for file in (BUILT_IN, CIVIC_TOPICS))

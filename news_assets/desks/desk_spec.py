@@ -138,15 +138,17 @@ def _not_empty(value: Many) -> Many:
 TimeZone = Annotated[str, AfterValidator(_timezone)]
 Language = Annotated[str, AfterValidator(_language)]
 Minutes = Annotated[int, Field(ge=5, le=1440)]
-MaxMinutes = Annotated[Minutes, AfterValidator(_without_fixed_interval)]
+_MaxMinutes = Annotated[Minutes, AfterValidator(_without_fixed_interval)]
 Hash = Literal["name", "metadata"]
 Pace_ = Annotated[Pace, BeforeValidator(_pace)]
 Host = Annotated[str, AfterValidator(_host)]
-DeskKey = Annotated[
+_DeskKey = Annotated[
     str,
     AfterValidator(_key(DESK_KEY, "lower-case letters, digits and _, a letter first")),
 ]
-AgencyKey = Annotated[str, AfterValidator(_key(AGENCY_KEY, "letters, digits, - and _"))]
+_AgencyKey = Annotated[
+    str, AfterValidator(_key(AGENCY_KEY, "letters, digits, - and _"))
+]
 
 
 class _Spec(BaseModel):
@@ -171,7 +173,7 @@ class SourceSpec(AccessSpec):
     kind: Kind
     url: str
     every_minutes: Minutes | None = None
-    max_minutes: MaxMinutes | None = None
+    max_minutes: _MaxMinutes | None = None
     pace: Pace_ | None = None
     hash: Hash | None = None
     timezone: TimeZone | None = None
@@ -236,7 +238,7 @@ class AgencySpec(_Spec):
 
     name: str = Field(min_length=1)
     type: str | None = Field(None, min_length=1)
-    parent: AgencyKey | None = None
+    parent: _AgencyKey | None = None
     sources: Annotated[tuple[SourceSpec, ...], AfterValidator(_not_empty)]
     active: bool = True
     reason: str | None = Field(None, validate_default=True)
@@ -244,7 +246,7 @@ class AgencySpec(_Spec):
     pages: tuple[PageRuleSpec, ...] = ()
     hosts: tuple[Host, ...] = ()
     every_minutes: Minutes | None = None
-    max_minutes: MaxMinutes | None = None
+    max_minutes: _MaxMinutes | None = None
     pace: Pace_ | None = None
     hash: Hash | None = None
     timezone: TimeZone | None = None
@@ -286,7 +288,7 @@ def _entities(value: str) -> str:
     return value
 
 
-Phrase = Annotated[str, Field(min_length=2, max_length=100)]
+_Phrase = Annotated[str, Field(min_length=2, max_length=100)]
 _DEPTH = DepthRules()
 
 
@@ -295,8 +297,8 @@ class DepthSpec(_Spec):
     list replaces the default.
     """
 
-    brief: tuple[Phrase, ...] = Field(_DEPTH.brief, max_length=500)
-    full: tuple[Phrase, ...] = Field(_DEPTH.full, max_length=500)
+    brief: tuple[_Phrase, ...] = Field(_DEPTH.brief, max_length=500)
+    full: tuple[_Phrase, ...] = Field(_DEPTH.full, max_length=500)
     dollars: int = Field(_DEPTH.dollars, ge=1)
     chars: int = Field(_DEPTH.chars, ge=1)
 
@@ -309,7 +311,7 @@ class EnrichSpec(_Spec):
     """The rules of enrichment by a language model; see `records.EnrichRules`."""
 
     min_chars: int = Field(400, ge=0, le=10_000)
-    skip_titles: tuple[Phrase, ...] = Field((), max_length=100)
+    skip_titles: tuple[_Phrase, ...] = Field((), max_length=100)
     fallback: Literal["local", "none"] = "local"
     via: Literal["direct", "batch"] | None = None
     entities: Annotated[str, AfterValidator(_entities)] | None = None
@@ -329,8 +331,8 @@ class FiltersSpec(_Spec):
     replaces the default one.
     """
 
-    dropped: tuple[Phrase, ...] = Field(DROPPED_ITEMS, max_length=500)
-    not_enriched: tuple[Phrase, ...] = Field(ITEMS_NOT_ENRICHED, max_length=500)
+    dropped: tuple[_Phrase, ...] = Field(DROPPED_ITEMS, max_length=500)
+    not_enriched: tuple[_Phrase, ...] = Field(ITEMS_NOT_ENRICHED, max_length=500)
 
     def filters(self) -> ItemFilters:
         """Return the filters."""
@@ -347,12 +349,12 @@ class DeskSpec(_Spec):
     begins at the folder of the desk file.
     """
 
-    desk: DeskKey
+    desk: _DeskKey
     timezone: TimeZone
     language: Language
     first_day: date
     every_minutes: Minutes | None = None
-    max_minutes: MaxMinutes | None = None
+    max_minutes: _MaxMinutes | None = None
     pace: Pace_ = "adaptive"
     hash: Hash = "name"
     city_keys: bool = True
@@ -360,5 +362,5 @@ class DeskSpec(_Spec):
     enrich: EnrichSpec = EnrichSpec()
     filters: FiltersSpec = FiltersSpec()
     vendors: dict[Kind, VendorSpec] = Field(default_factory=dict)
-    outside: dict[AgencyKey, str] = Field(default_factory=dict)
-    agencies: Annotated[dict[AgencyKey, AgencySpec], AfterValidator(_not_empty)]
+    outside: dict[_AgencyKey, str] = Field(default_factory=dict)
+    agencies: Annotated[dict[_AgencyKey, AgencySpec], AfterValidator(_not_empty)]

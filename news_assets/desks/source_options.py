@@ -26,7 +26,7 @@ from news_assets.sources.html.document import problem_of
 
 # a request in a vendor's slot waits for its host; ten minutes count as a process that
 # hangs
-MAX_DELAY_S = 300
+_MAX_DELAY_S = 300
 _MAX_BREAK_S = 600
 _MAX_HEADERS = 20
 _MAX_CSS_CHARS = 300  # nested `:not()` within it stay below the recursion limit
@@ -143,15 +143,15 @@ def _css(value: str) -> str:
     return value
 
 
-Css = Annotated[str, AfterValidator(_css)]
-HeaderName = Annotated[str, AfterValidator(_public_header_name)]
-HeaderValue = Annotated[str, BeforeValidator(_header_value)]
+_Css = Annotated[str, AfterValidator(_css)]
+_HeaderName = Annotated[str, AfterValidator(_public_header_name)]
+_HeaderValue = Annotated[str, BeforeValidator(_header_value)]
 Headers = Annotated[
-    dict[HeaderName, HeaderValue],
+    dict[_HeaderName, _HeaderValue],
     Field(max_length=_MAX_HEADERS),
     AfterValidator(_named_once),
 ]
-DelayS = Annotated[float, Field(ge=0, le=MAX_DELAY_S, allow_inf_nan=False)]
+_DelayS = Annotated[float, Field(ge=0, le=_MAX_DELAY_S, allow_inf_nan=False)]
 
 
 class VendorSpec(BaseModel):
@@ -160,7 +160,7 @@ class VendorSpec(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     slots: int = Field(1, ge=1, le=64)
-    delay_s: DelayS = 0.0
+    delay_s: _DelayS = 0.0
     break_s: float = Field(0.0, ge=0, le=_MAX_BREAK_S, allow_inf_nan=False)
 
 
@@ -169,13 +169,13 @@ class SelectorsSpec(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    item: Css
-    link: Css | None = None
-    title: Css | None = None
-    date: Css | None = None
-    summary: Css | None = None
-    next: Css | None = None
-    empty: Css | None = None
+    item: _Css
+    link: _Css | None = None
+    title: _Css | None = None
+    date: _Css | None = None
+    summary: _Css | None = None
+    next: _Css | None = None
+    empty: _Css | None = None
 
     def selectors(self) -> Selectors:
         """Return the selectors without the empty ones."""
@@ -188,9 +188,9 @@ class PageRuleSpec(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     since: date | None = None
-    content: Css | None = None
-    remove: Css | None = None
-    date: Css | None = None
+    content: _Css | None = None
+    remove: _Css | None = None
+    date: _Css | None = None
 
     @model_validator(mode="after")
     def _with_a_selector(self) -> Self:
@@ -215,7 +215,7 @@ class AccessSpec(BaseModel):
         None
     )
     proxy: Annotated[str, AfterValidator(_proxy)] | None = None
-    delay_s: DelayS = 0.0
+    delay_s: _DelayS = 0.0
 
     @field_validator("token_header", "token_param")
     @classmethod

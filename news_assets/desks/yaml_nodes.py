@@ -14,7 +14,7 @@ from news_assets.text.bounded_yaml import YamlLimitError
 
 Location = tuple[int | str, ...]
 
-NO_DESK = "no desk in this file; begin with `desk: name`"
+_NO_DESK = "no desk in this file; begin with `desk: name`"
 _SLOW_CHARS = 200_000  # PyYAML's own parser takes 2.5 s for 10,000 lines
 
 
@@ -43,7 +43,7 @@ class _QuickLoader(getattr(yaml, "CSafeLoader", _Loader)):  # type: ignore[misc]
     yaml_implicit_resolvers = _Loader.yaml_implicit_resolvers
 
 
-def compose(text: str, path: Path, if_empty: str = NO_DESK) -> yaml.MappingNode:
+def compose(text: str, path: Path, if_empty: str = _NO_DESK) -> yaml.MappingNode:
     """Return the YAML nodes of a file, each with its line. Raises DeskFileError:
     `if_empty` where it is no mapping.
     """

@@ -25,7 +25,7 @@ from news_assets.text.bounded_yaml import YamlLimitError
 
 BUILT_IN = Path(__file__).with_name("themes.yaml")
 CIVIC_TOPICS = Path(__file__).with_name("civic_topics.yaml")
-MAX_LEVEL = 3
+_MAX_LEVEL = 3
 ANY_LANGUAGE = ""
 
 ByLanguage = Mapping[str, tuple[str, ...]]
@@ -186,9 +186,9 @@ class _Reader:
 
     def _theme(self, node: Node, parent: str | None, level: int) -> str | None:
         """Add a theme and its descendants; return its code."""
-        if level > MAX_LEVEL:
+        if level > _MAX_LEVEL:
             self._mistake(
-                node, f"a theme at level {level}", f"keep to {MAX_LEVEL} levels"
+                node, f"a theme at level {level}", f"keep to {_MAX_LEVEL} levels"
             )
             return None
         fields = self._fields(node)

@@ -48,7 +48,6 @@ from news_assets.sources.civic.reading.page_values import (
     json_of,
     objects,
     parameter,
-    requests_to,
     text_at,
     text_of,
     tree_of,
@@ -238,25 +237,21 @@ def days(url: str, first: date, last: date) -> Requests:
 
 
 def items(url: str, meeting: Meeting) -> Requests:
-    """Return the request for an agenda. The id in its address is for the reader of the
-    answer.
-    """
-    body = urlencode({"id": meeting.vendor_id}).encode()
-    address = urljoin(
-        _folder(url), f"PRINT-AgendaDetailed?open&{_query(id=meeting.vendor_id)}"
-    )
-    return requests_to(address, method="POST", body=body, headers=_FORM)
+    """Return the request for a meeting's agenda, which needs its id twice."""
+    query = _query(id=meeting.vendor_id)
+    return (_post(url, f"PRINT-AgendaDetailed?open&{query}", id=meeting.vendor_id),)
 
 
 def _list_of(url: str, committee: str, name: str) -> Request:
-    """Return the request for a committee's meetings, with its name for the reader of
-    the answer.
-    """
-    body = urlencode({"current_committee_id": committee}).encode()
-    address = urljoin(
-        _folder(url),
-        f"BD-GetMeetingsList?open&{_query(committee=committee, body=name)}",
-    )
+    """Return the request for a committee's meetings."""
+    query = _query(committee=committee, body=name)
+    path = f"BD-GetMeetingsList?open&{query}"
+    return _post(url, path, current_committee_id=committee)
+
+
+def _post(url: str, path: str, **form: str) -> Request:
+    address = urljoin(_folder(url), path)
+    body = urlencode(form).encode()
     return Request(url=address, method="POST", body=body, headers=_FORM)
 
 

@@ -6,7 +6,7 @@ agency's. A series is repeated within two months back and a year on; days taken 
 (EXDATE) and moved ones (RECURRENCE-ID) are respected.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -258,27 +258,36 @@ def _repeats(
     event: "Event", start: Moment, reading: Reading, problems: list[str]
 ) -> list[Moment]:
     """Return the begins of a series near the present, on the local wall clock."""
-    from dateutil.rrule import rrulestr
-
-    first = datetime.combine(start.day, start.clock or time())
-    now = reading.now.astimezone(zone_info(reading.timezone)).replace(tzinfo=None)
     rule = _rule_of(event)
+    now = reading.now.astimezone(zone_info(reading.timezone)).replace(tzinfo=None)
     problem = f"a series could not be repeated: {_short_summary(event)}"
-    if not _is_simple(rule) or first.year < now.year - _OLDEST:
+    if not _is_simple(rule) or start.day.year < now.year - _OLDEST:
         problems.append(problem)
         return [start]
     last = min([*_last_times(rule.pop("UNTIL", []), reading), now + _ON])
     found: list[Moment] = []
     try:
-        series = rrulestr(_text_of_rule(rule), dtstart=first)
-        after = max(first, now - _BACK)
-        for at in series.xafter(after, count=_MAX_REPEATS, inc=True):
+        for at in _begins_of_rule(rule, start, now):
             if at > last:
                 break
             found.append(Moment(at.date(), at.time() if start.clock else None))
     except (ValueError, TypeError, OverflowError):
         problems.append(problem)
     return found
+
+
+def _begins_of_rule(
+    rule: Mapping[str, list[Any]], start: Moment, now: datetime
+) -> Iterator[datetime]:
+    """Return the begins that a rule gives, from the months before the present on."""
+    from dateutil.rrule import rrulestr
+
+    first = datetime.combine(start.day, start.clock or time())
+    series = rrulestr(_text_of_rule(rule), dtstart=first)
+    begins: Iterator[datetime] = series.xafter(
+        max(first, now - _BACK), count=_MAX_REPEATS, inc=True
+    )
+    return begins
 
 
 def _is_simple(rule: Mapping[str, list[Any]]) -> bool:

@@ -22,7 +22,7 @@ from news_assets.sources.civic.vendor import Reading, read
 from news_assets.sources.civic.vendor_readers import vendor_of
 from news_assets.sources.platforms import file_of
 
-MAX_EXCHANGES = 2000
+_MAX_EXCHANGES = 2000
 _STATES: Final[tuple[AnswerState, ...]] = (
     "ok",
     "stale",
@@ -74,7 +74,7 @@ def _state_of(listings: Iterable[MeetingListing]) -> AnswerState:
 
 def pages_of(name: str, body: bytes, url: str, now: datetime) -> list[Page]:
     """Return the answers that a file holds: those of its exchanges, or the file itself."""
-    lines = body.splitlines()[:MAX_EXCHANGES] if body.lstrip()[:1] == b"{" else []
+    lines = body.splitlines()[:_MAX_EXCHANGES] if body.lstrip()[:1] == b"{" else []
     exchanges = list(filter(None, [_exchange(line, now) for line in lines]))
     if not exchanges:
         return [_page(url or name, 200, body, now)]

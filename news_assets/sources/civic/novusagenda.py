@@ -113,9 +113,7 @@ def _meeting(
     if len(headings) == len(texts):
         named = dict(zip(headings, texts, strict=True))
     others = [text for text in (*texts[:at], *texts[at + 1 :]) if text]
-    title = _named(named, "type", "meeting", "name", "title")
-    if not title and others:
-        title = others[0]
+    title = _named(named, "type", "meeting", "name", "title") or "".join(others[:1])
     hours = [text for text in others if len(text) <= _MAX_HOUR_CHARS]
     links = _links(row, base)
     return meeting_of(

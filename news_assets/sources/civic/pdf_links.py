@@ -6,7 +6,7 @@ The date stands in the link, in its file's name, or in the text around it.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import date
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
@@ -102,6 +102,26 @@ def _of_links(tree: HtmlElement, base: str) -> list[_Entry]:
     """
     by_meeting: dict[tuple[date, str, str], _Entry] = {}
     undated: list[_Entry] = []
+    for heading, link, moment in _dated_links(tree, base):
+        entry = _Entry(heading or link.title, moment, [link])
+        if moment is None:
+            undated.append(_Entry(link.title, None, [link]))
+            continue
+        known = by_meeting.setdefault((moment.day, heading, ""), entry)
+        if known is entry:
+            continue
+        if any(role_of(one) == role_of(link) for one in known.links):
+            # A second agenda is that of a second meeting.
+            by_meeting[moment.day, heading, link.href] = entry
+        else:
+            known.links.append(link)
+    return [*by_meeting.values(), *undated]
+
+
+def _dated_links(
+    tree: HtmlElement, base: str
+) -> Iterator[tuple[str, Link, Moment | None]]:
+    """Yield the links to documents, each with the heading above it and its day."""
     texts: dict[HtmlElement, str] = {}
     heading = ""
     for element in tree.iter("h1", "h2", "h3", "h4", "a"):
@@ -109,24 +129,9 @@ def _of_links(tree: HtmlElement, base: str) -> list[_Entry]:
             heading = text_of(element)
             continue
         href = href_of(element, base)
-        if not href or not _FILE.search(href[:4000]):
-            continue
-        link = Link(title=text_of(element), href=href)
-        moment = _moment_of([link], _text_around(element, texts))
-        if moment is None:
-            undated.append(_Entry(link.title, None, [link]))
-            continue
-        known = by_meeting.get((moment.day, heading, ""))
-        if known is None:
-            entry = _Entry(heading or link.title, moment, [link])
-            by_meeting[moment.day, heading, ""] = entry
-        elif any(role_of(one) == role_of(link) for one in known.links):
-            # A second agenda is that of a second meeting.
-            entry = _Entry(heading or link.title, moment, [link])
-            by_meeting[moment.day, heading, href] = entry
-        else:
-            known.links.append(link)
-    return [*by_meeting.values(), *undated]
+        if href and _FILE.search(href[:4000]):
+            link = Link(title=text_of(element), href=href)
+            yield heading, link, _moment_of([link], _text_around(element, texts))
 
 
 def _text_around(anchor: HtmlElement, texts: dict[HtmlElement, str]) -> str:

@@ -62,6 +62,7 @@ _COPY = " - SAP"
 _MAX_TYPE_CHARS = 60
 _ITEMS = "div.meeting-item[data-itemid], table[data-itemid], div.agenda-item"
 _NUMBERS = ".number-cell, .number, .item-number, .agenda-item-number"
+_ITEM_TITLES = ".item-title, .agenda-item-title, .title"
 _ITEM_ID = re.compile(r"(?:AgendaItem_|agenda_item_)(\w{1,40})", re.IGNORECASE)
 _ATTACHMENT = re.compile(r"attachment|\.pdf|document", re.IGNORECASE)
 _BODY = re.compile(r"\s[-–—|]\s|\(")  # what follows the body in a title
@@ -202,12 +203,9 @@ def _item(
     number = words_at(element, _NUMBERS).strip("(). ")
     if not number and cells:
         number = number_alone(cells[0])
-    stated = [cell for cell in cells if cell.strip("(). ") != number]
-    file = first_file(stated)
-    if file:
-        stated = [cell for cell in stated if file_in(cell) != file]
-    kind, title = _kind_and_title(stated)
-    title = words_at(element, ".item-title, .agenda-item-title, .title") or title
+    texts = [cell for cell in cells if cell.strip("(). ") != number]
+    file, kind, title = _matter_in(texts)
+    title = words_at(element, _ITEM_TITLES) or title
     if not number:
         number, title = split_number(title)
     return AgendaItem(
@@ -217,9 +215,18 @@ def _item(
         title=title,
         matter_file=file,
         matter_id=element.get("data-mig") or None,
-        matter_type=kind if file else None,
+        matter_type=kind,
         attachments=attachments_of(files),
     )
+
+
+def _matter_in(texts: Sequence[str]) -> tuple[str | None, str | None, str]:
+    """Return the number and kind of a matter, and the title; no kind without a number."""
+    file = first_file(texts)
+    if file is None:
+        return None, None, _kind_and_title(texts)[1]
+    others = [text for text in texts if file_in(text) != file]
+    return file, *_kind_and_title(others)
 
 
 def _files(

@@ -28,7 +28,7 @@ from news_assets.sources.storable_entries import problem_if
 
 # a client that moved to another vendor goes on answering with its last meetings for
 # years
-STALE_DAYS = 45
+_STALE_DAYS = 45
 _MAX_REFUSAL_BYTES = 100_000
 
 
@@ -102,7 +102,7 @@ def _with_age(listing: MeetingListing, reading: Reading) -> MeetingListing:
     """Return the listing; it is stale if its newest meeting is long past."""
     begins = [one.starts_at for one in listing.meetings if one.starts_at]
     newest = max(begins, default=reading.now)
-    if newest >= reading.now - timedelta(days=STALE_DAYS):
+    if newest >= reading.now - timedelta(days=_STALE_DAYS):
         return listing
     problem = f"stale: the newest meeting is of {newest:%Y-%m-%d}"
     return replace(listing, state="stale", problems=(*listing.problems, problem))

@@ -65,7 +65,7 @@ _NOT_LINKS: Final = (
     "via",
 )
 
-Parsed = Mapping[str, Any]
+_Parsed = Mapping[str, Any]
 
 # A private method, so pyproject.toml bounds the version; a release without it fails at
 # this line.
@@ -96,7 +96,7 @@ def read_xml(page: Page, source: Source) -> Listing:
         raise ListingChangedError(
             f"{page.url}: not a feed: {found_instead(page, source.kind)}"
         )
-    feed: Parsed = parsed["feed"]
+    feed: _Parsed = parsed["feed"]
     base = _base_of(parsed, page)
     return Listing(
         entries=tuple(_entry(entry, base, source) for entry in parsed["entries"]),
@@ -108,13 +108,13 @@ def read_xml(page: Page, source: Source) -> Listing:
     )
 
 
-def _parsed(page: Page) -> tuple[Parsed, tuple[str, ...], bool]:
+def _parsed(page: Page) -> tuple[_Parsed, tuple[str, ...], bool]:
     """Run feedparser over the repaired document; return its result, the problems, and
     whether it was whole.
     """
     body, problems, is_whole = sound_xml(page)
     try:
-        parsed: Parsed = feedparser.parse(
+        parsed: _Parsed = feedparser.parse(
             io.BytesIO(body),
             response_headers={"content-type": "application/xml; charset=utf-8"},
             sanitize_html=False,
@@ -131,7 +131,7 @@ def _parsed(page: Page) -> tuple[Parsed, tuple[str, ...], bool]:
     return parsed, tuple(counted), is_whole
 
 
-def _base_of(parsed: Parsed, page: Page) -> str:
+def _base_of(parsed: _Parsed, page: Page) -> str:
     """Return the base of relative links: the channel's site in RSS, the document in
     Atom (RFC 4287, section 2).
     """
@@ -140,7 +140,7 @@ def _base_of(parsed: Parsed, page: Page) -> str:
     return web_url(_string(parsed["feed"], "link"), page.final_url) or page.final_url
 
 
-def _ttl_s(feed: Parsed) -> float | None:
+def _ttl_s(feed: _Parsed) -> float | None:
     """Return the feed's update interval: `ttl` in minutes, else `sy:updatePeriod` over
     `sy:updateFrequency`.
     """
@@ -153,7 +153,7 @@ def _ttl_s(feed: Parsed) -> float | None:
     return period / (_number(feed, "sy_updatefrequency") or 1)
 
 
-def _number(owner: Parsed, key: str) -> float | None:
+def _number(owner: _Parsed, key: str) -> float | None:
     text = _string(owner, key)
     if not re.fullmatch(r"\d{1,7}(?:\.\d{1,3})?", text):
         return None
@@ -163,7 +163,7 @@ def _number(owner: Parsed, key: str) -> float | None:
 # --- one entry ------------------------------------------------------------------------
 
 
-def _entry(entry: Parsed, base: str, source: Source) -> ListedEntry:
+def _entry(entry: _Parsed, base: str, source: Source) -> ListedEntry:
     url = first_web_url(_links(entry), base)
     title = _plain(entry, "title")
     summary_html, content_html = _texts(entry)
@@ -183,7 +183,7 @@ def _entry(entry: Parsed, base: str, source: Source) -> ListedEntry:
     )
 
 
-def _published_at(entry: Parsed, source: Source) -> datetime | None:
+def _published_at(entry: _Parsed, source: Source) -> datetime | None:
     """Return the time of publication; feedparser puts dc:date and Atom 0.3 `modified`
     under `updated`.
     """
@@ -191,7 +191,7 @@ def _published_at(entry: Parsed, source: Source) -> datetime | None:
     return published or parse_date(_string(entry, "created"), source.timezone)
 
 
-def _id_of(entry: Parsed) -> str:
+def _id_of(entry: _Parsed) -> str:
     """Return Atom id, RSS guid or rdf:about; an address without its user and password."""
     entry_id = _string(entry, "id")
     if "@" in entry_id and "://" in entry_id:
@@ -199,7 +199,7 @@ def _id_of(entry: Parsed) -> str:
     return entry_id
 
 
-def _links(entry: Parsed) -> list[str]:
+def _links(entry: _Parsed) -> list[str]:
     """Return possible article addresses, best first; FeedBurner's original address
     precedes its tracking redirect.
     """
@@ -215,12 +215,12 @@ def _links(entry: Parsed) -> list[str]:
     return found
 
 
-def _objects(entry: Parsed, name: str) -> list[Parsed]:
+def _objects(entry: _Parsed, name: str) -> list[_Parsed]:
     """Return the parts of an entry with this name."""
     return [one for one in entry.get(name, ()) if isinstance(one, Mapping)]
 
 
-def _texts(entry: Parsed) -> tuple[str, str]:
+def _texts(entry: _Parsed) -> tuple[str, str]:
     """Return summary and full text as HTML, without feedparser's copy of the content in
     a missing summary; a long summary with markup is a full text too.
     """
@@ -234,7 +234,7 @@ def _texts(entry: Parsed) -> tuple[str, str]:
     return summary, ""
 
 
-def _authors(entry: Parsed) -> tuple[str, ...]:
+def _authors(entry: _Parsed) -> tuple[str, ...]:
     named = [
         plain_text(_string(person, "name") or _string(person, "email"))
         for person in _objects(entry, "authors")
@@ -242,12 +242,12 @@ def _authors(entry: Parsed) -> tuple[str, ...]:
     return unique(named) or unique([_plain(entry, "author")])
 
 
-def _categories(entry: Parsed) -> tuple[str, ...]:
+def _categories(entry: _Parsed) -> tuple[str, ...]:
     tags = _objects(entry, "tags")
     return unique(_plain(tag, "label") or _plain(tag, "term") for tag in tags)
 
 
-def _images(entry: Parsed) -> list[str]:
+def _images(entry: _Parsed) -> list[str]:
     """Return images, best first: media:content (widest), media:thumbnail, enclosure,
     itunes:image.
     """
@@ -263,18 +263,18 @@ def _images(entry: Parsed) -> list[str]:
     return images
 
 
-def _is_image(item: Parsed, key: str) -> bool:
+def _is_image(item: _Parsed, key: str) -> bool:
     kind = _string(item, "medium") or _string(item, "type")
     if kind:
         return kind.startswith("image")
     return _IMAGE_NAME.search(_string(item, key)) is not None
 
 
-def _plain(owner: Parsed, key: str) -> str | None:
+def _plain(owner: _Parsed, key: str) -> str | None:
     return plain_text(_string(owner, key)) or None
 
 
-def _string(owner: Parsed, key: str) -> str:
+def _string(owner: _Parsed, key: str) -> str:
     """Return a string value, bypassing feedparser's own lookup, which returns
     `published` for a missing `updated`.
     """

@@ -26,7 +26,7 @@ MAX_ATTRIBUTES = 256  # in one tag; feedparser takes quadratic time: 13 s for 20
 MAX_ELEMENTS = (
     100_000  # as in a feed of 5,000 entries; feedparser reads about 20,000 a second
 )
-MAX_BROKEN_BYTES = (
+_MAX_BROKEN_BYTES = (
     65_536  # of a document for feedparser's lenient parser: at most 1.5 s
 )
 
@@ -78,7 +78,7 @@ def sound_xml(page: Page) -> tuple[bytes, tuple[str, ...], bool]:
     if scan.error.startswith("unbound prefix"):
         body = _with_prefixes_declared(body)
         scan = _scan(body, page.url)
-    if scan.error and len(body) > MAX_BROKEN_BYTES:
+    if scan.error and len(body) > _MAX_BROKEN_BYTES:
         body = _recovered(body, page.url)
     form_problem = f"not well-formed: {scan.error}" if scan.error else None
     problems = (encoding_problem, cut_problem or form_problem)

@@ -103,8 +103,9 @@ def _texts(element: HtmlElement) -> Iterator[str]:
 def base_of(tree: HtmlElement, page: Page) -> str:
     """Return the base address of the page's relative links."""
     for tag in tree.iter("base"):
-        if tag.get("href"):
-            base = resolve(page.final_url, tag.get("href"))
+        stated = tag.get("href")
+        if stated:
+            base = resolve(page.final_url, stated)
             return base if _is_web(base) else page.final_url
     return page.final_url
 
@@ -118,11 +119,10 @@ def _is_web(address: str) -> bool:
 
 def title_of(tree: HtmlElement) -> str | None:
     """Return the page's `<title>`, else its first `<h1>`."""
-    named = (
-        plain_text(tag.text or "") if tag.tag == "title" else words_of(tag)
-        for tag in tree.iter("title", "h1")
-    )
-    for name in named:
+    for tag in tree.iter("title", "h1"):
+        name = words_of(tag)
+        if tag.tag == "title":
+            name = plain_text(tag.text or "")
         if name:
             return name
     return None

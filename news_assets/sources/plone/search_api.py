@@ -9,7 +9,7 @@ its tests.
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from datetime import date, datetime, time
 from html import escape
 from typing import Any, Final
@@ -186,7 +186,7 @@ def _entry(item: dict[str, Any], page: Page, source: Source) -> ListedEntry:
 
 def _content_of(item: dict[str, Any], base: str) -> str | None:
     """Return the article's HTML from its blocks, else from its rich text."""
-    markup = blocks_html(item.get("blocks"), item.get("blocks_layout"))
+    markup = _blocks_html(item.get("blocks"), item.get("blocks_layout"))
     if not markup:
         markup = string_of(item.get("text"), "data")
     return sanitized(markup.replace(f"/{_API}/", "/"), base)
@@ -233,15 +233,11 @@ _DRAFT_TAGS: Final = {
 Json = Any
 
 
-def blocks_html(blocks: Json, layout: Json) -> str:
+def _blocks_html(blocks: Json, layout: Json) -> str:
     """Return the text blocks as HTML, in the layout's order; empty if there are none.
     Never raises.
     """
-    return _joined(_rendered(blocks, layout, 0))
-
-
-def _joined(parts: Iterable[str]) -> str:
-    return "\n".join(filter(None, parts))
+    return "\n".join(filter(None, _rendered(blocks, layout, 0)))
 
 
 def _rendered(blocks: Json, layout: Json, depth: int) -> list[str]:

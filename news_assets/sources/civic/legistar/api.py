@@ -42,7 +42,6 @@ from news_assets.sources.civic.reading.page_values import (
     json_of,
     objects,
     optional_link,
-    requests_to,
     text_at,
     unique_links,
     url_at,
@@ -256,4 +255,4 @@ def _next(page: Page, count: int) -> Requests:
     pairs["$skip"] = str(skipped + _MAX_ROWS)
     query = "&".join(f"{name}={value}" for name, value in pairs.items())
     address = urlunsplit((parts.scheme, parts.netloc, parts.path, query, ""))
-    return requests_to(address, headers=_JSON)
+    return (Request(url=address, headers=_JSON),)

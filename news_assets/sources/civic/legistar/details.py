@@ -114,7 +114,7 @@ def _item(
         matter_file=text_at(row, "EventItemMatterFile") or None,
         matter_id=text_at(row, "EventItemMatterId") or None,
         matter_type=text_at(row, "EventItemMatterType") or None,
-        votes=votes_of(votes),
+        votes=_votes_of(votes),
         attachments=tuple(_attachments(row, page)),
         outcome=_outcome(row),
         matter_status=text_at(row, "EventItemMatterStatus"),
@@ -182,7 +182,7 @@ def people_of(rows: Sequence[Object], page: Page) -> MeetingListing | None:
     """Return what an answer says about people; None for another answer."""
     if match := _VOTES.search(page.url):
         return MeetingListing(
-            votes=(ItemVotes(item_id=match[1], votes=votes_of(rows)),)
+            votes=(ItemVotes(item_id=match[1], votes=_votes_of(rows)),)
         )
     if match := _SPONSORS.search(page.url):
         return MeetingListing(
@@ -200,7 +200,7 @@ def people_of(rows: Sequence[Object], page: Page) -> MeetingListing | None:
     return MeetingListing(roster=roster)
 
 
-def votes_of(rows: Iterable[Object]) -> tuple[Vote, ...]:
+def _votes_of(rows: Iterable[Object]) -> tuple[Vote, ...]:
     """Return the votes of these rows in the vendor's order."""
     ordered = sorted(rows, key=lambda row: _number(row, "VoteSort"))
     return tuple(

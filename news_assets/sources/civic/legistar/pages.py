@@ -49,7 +49,7 @@ from news_assets.sources.civic.vendor import Reading, Requests
 from news_assets.sources.html.document import base_of, select, words_of
 from news_assets.text.dates import day_of
 
-Cells = dict[str, HtmlElement]  # of a row, by heading
+_Cells = dict[str, HtmlElement]  # of a row, by heading
 
 _GRIDS = "table.rgMasterTable"
 _ROWS = "tr.rgRow, tr.rgAltRow"
@@ -118,7 +118,7 @@ def _calendar(
     return found.values()
 
 
-def _rows(grid: HtmlElement, *required: str) -> Iterator[Cells]:
+def _rows(grid: HtmlElement, *required: str) -> Iterator[_Cells]:
     """Yield the cells of each row by their headings; nothing of a grid without these
     columns, or of a row without.
     """
@@ -139,7 +139,7 @@ def _image_of(cell: HtmlElement) -> str:
     return next((image.get("alt", "") for image in cell.iter("img")), "")
 
 
-def _meeting(cells: Cells, base: str, reading: Reading) -> Meeting:
+def _meeting(cells: _Cells, base: str, reading: Reading) -> Meeting:
     name = text_of(cells[_NAME])
     detail = None
     if _DETAILS in cells:
@@ -161,7 +161,7 @@ def _meeting(cells: Cells, base: str, reading: Reading) -> Meeting:
     )
 
 
-def _documents(cells: Cells, base: str) -> list[Link]:
+def _documents(cells: _Cells, base: str) -> list[Link]:
     """Return the links to documents in a row, without those to files of a calendar."""
     found: list[Link] = []
     for title, cell in cells.items():
@@ -180,7 +180,7 @@ def _first_href(links: Sequence[Link]) -> str | None:
     return links[0].href
 
 
-def _calendar_file(cells: Cells, base: str) -> str | None:
+def _calendar_file(cells: _Cells, base: str) -> str | None:
     """Return the address of a meeting's iCalendar file, which has its id."""
     for cell in cells.values():
         for link in links_in(cell, base):
@@ -246,13 +246,13 @@ def _detail_links(tree: HtmlElement, base: str) -> list[Link]:
 
 def _items(tree: HtmlElement, base: str) -> Sequence[AgendaItem]:
     """Return the rows of the agenda's grid: file number, agenda number, type and title."""
-    rows: list[Cells] = []
+    rows: list[_Cells] = []
     for grid in select(tree, _GRIDS):
         rows += _rows(grid, "title")
     return [_item(cells, number, base) for number, cells in enumerate(rows, start=1)]
 
 
-def _item(cells: Cells, sequence: int, base: str) -> AgendaItem:
+def _item(cells: _Cells, sequence: int, base: str) -> AgendaItem:
     file = _first_cell(cells, "file #", "record #", "file")
     links = links_in(file, base) if file is not None else ()
     own_id = _id_of(_first_href(links))
@@ -273,14 +273,14 @@ def _item(cells: Cells, sequence: int, base: str) -> AgendaItem:
     )
 
 
-def _first_cell(cells: Cells, *names: str) -> HtmlElement | None:
+def _first_cell(cells: _Cells, *names: str) -> HtmlElement | None:
     for name in names:
         if name in cells:
             return cells[name]
     return None
 
 
-def _detail_pages(cells: Cells, links: Sequence[Link], base: str) -> list[str]:
+def _detail_pages(cells: _Cells, links: Sequence[Link], base: str) -> list[str]:
     """Return the page of an item's matter, and that of its votes once there is a
     result.
     """

@@ -56,7 +56,7 @@ def _with_details(item: AgendaItem, meeting_id: str, folder: str) -> AgendaItem:
     if not item.vendor_id.isdecimal() or not meeting_id:
         return item
     return replace(
-        item, details_urls=(item_page_of(folder, meeting_id, item.vendor_id),)
+        item, details_urls=(_item_page_of(folder, meeting_id, item.vendor_id),)
     )
 
 
@@ -196,7 +196,7 @@ def file_of(folder: str, meeting_id: str, kind: str, name: str) -> str:
     return f"{folder}Documents/DownloadFileBytes/{quote(name, safe='')}.pdf?{query}"
 
 
-def item_page_of(folder: str, meeting_id: str, item_id: str) -> str:
+def _item_page_of(folder: str, meeting_id: str, item_id: str) -> str:
     """Return the address of an item's own page."""
     query = {
         "meetingId": meeting_id,

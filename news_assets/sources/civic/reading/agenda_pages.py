@@ -27,7 +27,7 @@ from news_assets.sources.civic.reading.participation import participation_of
 from news_assets.sources.civic.reading.status import status_of
 from news_assets.text.limits import clean_text
 
-MAX_NOTES_CHARS = 20_000
+_MAX_NOTES_CHARS = 20_000
 _HEAD_LINES, _NEAR_LINES, _MAX_NEAR_CHARS = 60, 3, 120
 _TOP_LINES = 6  # where an agenda without its day has the hour
 _NOT_BEGIN = re.compile(
@@ -71,7 +71,7 @@ def with_notes(meeting: Meeting, notes: str) -> Meeting:
     """Return a meeting with what its agenda says beside the items, and what that says
     about taking part.
     """
-    notes = notes[:MAX_NOTES_CHARS]
+    notes = notes[:_MAX_NOTES_CHARS]
     facts = [replace(fact, text="agenda") for fact in participation_of(notes)]
     return replace(
         meeting, agenda_notes=notes, participation=(*meeting.participation, *facts)
@@ -87,7 +87,7 @@ def page_of_item(item: AgendaItem, vendor_id: str = "") -> Meeting:
 
 def notes_beside(tree: HtmlElement, items: Collection[HtmlElement]) -> str:
     """Return the visible text of a page outside its items, a block a line."""
-    return "\n".join(visible_lines(tree, items))[:MAX_NOTES_CHARS]
+    return "\n".join(visible_lines(tree, items))[:_MAX_NOTES_CHARS]
 
 
 def visible_lines(

@@ -16,7 +16,7 @@ from news_assets.records.meetings import Outcome, Vote
 from news_assets.text.fingerprint import normal_words
 
 MAX_CHARS: Final = 1_000_000  # of minutes
-MAX_DECISION_CHARS: Final = 600
+_MAX_DECISION_CHARS: Final = 600
 _MAX_LINE_CHARS = 600
 _TITLE_LINES = 4  # titles are broken over some lines
 _MIN_TITLE_WORDS = (
@@ -144,7 +144,7 @@ def _decision(lines: Sequence[str]) -> str:
             parts = _SENTENCE_END.split(line)
             found += [part for part in parts if _is_decision(part)]
     sentences = [" ".join(part.split()) for part in dict.fromkeys(found)]
-    return " ".join(sentences)[:MAX_DECISION_CHARS].rstrip()
+    return " ".join(sentences)[:_MAX_DECISION_CHARS].rstrip()
 
 
 def _is_decision(sentence: str) -> bool:

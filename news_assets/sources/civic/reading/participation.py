@@ -13,7 +13,7 @@ from typing import Final
 from news_assets.records.meetings import ParticipationFact, ParticipationKind
 
 MAX_CHARS = 200_000  # of a text: instructions stand on the first pages of an agenda
-MAX_FACTS = 500  # of one kind in one text; a directory of the staff has some 100
+_MAX_FACTS = 500  # of one kind in one text; a directory of the staff has some 100
 _BEFORE, _AFTER = 140, 60  # characters around an address that say its purpose
 
 _EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4}")
@@ -132,7 +132,7 @@ def participation_of(text: str) -> tuple[ParticipationFact, ...]:
     text = text[:MAX_CHARS]
     found: list[ParticipationFact] = []
     for read in _READERS:
-        found += islice(read(text), MAX_FACTS)
+        found += islice(read(text), _MAX_FACTS)
     return tuple(sorted(found, key=lambda fact: (fact.start, fact.end)))
 
 
