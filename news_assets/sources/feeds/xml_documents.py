@@ -5,6 +5,10 @@ time for anything else, as do depth and attributes: 10 s for 300 kB of a truncat
 over a minute for 900 kB of `<a `. So a truncated document is closed after its last
 whole entry, and a large broken one goes through lxml's recovery. External entities and
 DTDs are never loaded.
+
+Charsets: the HTTP header precedes the XML declaration (RFC 7303, section 3.2), but the
+bytes overrule both: a byte order mark wins, and non-ASCII text that is valid UTF-8 is
+UTF-8.
 """
 
 import codecs
@@ -211,6 +215,10 @@ _DECLARATION = re.compile(
     rb"""^[^<]{0,200}<\?xml[^>]{0,200}?encoding\s*=\s*["']\s*([A-Za-z0-9._:-]{1,40})"""
 )
 _HTTP = re.compile(r"""charset\s*+=\s*+["']?\s*+([\w.:-]{1,40})""", re.IGNORECASE)
+
+
+# --- charsets -------------------------------------------------------------------------
+
 _BOMS: Final = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16, whose BOM is its beginning

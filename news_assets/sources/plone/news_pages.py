@@ -4,6 +4,12 @@ www.gov.br/mec/pt-br/assuntos/noticias.
 The listing is paged by `?b_start:int=30`, counted in items, and cannot be queried by
 day, so a past day is reached page by page. The markups are rows of TEMPLATES; sites on
 Plone 6 are read by `search_api.py`.
+
+The order of the templates matters: later rows match more than news. They were written
+without saved pages. The rows of gov.br follow published scrapers of www.gov.br/{anac,
+aneel,anatel,anvisa,cade,compras,defesa,inep,iphan,mre,receitafederal,turismo}; the
+others follow Plone's own templates (plone.app.contenttypes, `listing.pt` and
+`listing_summary.pt`).
 """
 
 from dataclasses import replace
@@ -70,6 +76,8 @@ def _has_next_label(read: ReadPage) -> bool:
             return True
     return False
 
+
+# --- templates ------------------------------------------------------------------------
 
 _BYLINES = (
     "time",

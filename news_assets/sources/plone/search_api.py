@@ -6,6 +6,11 @@ www.gov.br/anpd/++api++/pt-br/assuntos/noticias/@search. An address that contain
 `@search` keeps its own parameters. Written without a response of gov.br: it follows
 plone.restapi's documentation (`searching`, `batching`) and the responses recorded in
 its tests.
+
+An article is a mapping of ids to blocks and a layout with their order, nested in grids
+and tabs (Volto's published block model). Blocks that repeat the page's head (title,
+description) or show other pages (listings, searches, teasers) are omitted. `slate` is
+the editor since Volto 16, `text` (Draft.js) the one before.
 """
 
 import re
@@ -214,6 +219,8 @@ def _time(item: dict[str, Any], key: str, source: Source) -> datetime | None:
         return at
     return None
 
+
+# --- blocks of an article -------------------------------------------------------------
 
 _MAX_DEPTH = 40  # of nested blocks and of nodes within one
 _MAX_NODES = 20_000

@@ -4,8 +4,14 @@ each `url` or `sitemap`.
 Nothing external is loaded and no entity is resolved. After an error of form parsing
 resumes at the next item, so that only the broken item is lost. lxml's recovery is not
 used: it drops the text after a bare `&`, which changes the address, and takes quadratic
-time for `<a <a <a` (10 s for 1.2 million). `feeds/xml.py` is not used either: it stops
+time for `<a <a <a` (10 s for 1.2 million). `feeds/xml_documents.py` is not used either: it stops
 at 100,000 elements.
+
+The children of an index are ordered by how likely they are to list new articles, or
+those of a given day. Names say more than `lastmod`: `news-sitemap.xml` has the last two
+days, `sitemap-2026-11.xml` and `2026/11/21_1.xml` a month and a day,
+`author-sitemap.xml` no articles. A period in the name takes precedence over `lastmod`,
+which many sites set to the time at which they rewrote all files.
 """
 
 import re
@@ -159,6 +165,8 @@ class _Reader:
             self.names[name] = f"{known}:{local}".lstrip(":").lower()
         return self.names[name]
 
+
+# --- the order of an index ------------------------------------------------------------
 
 _NEWS = re.compile(
     r"(?<![a-z])(?:google)?(?:news|noticias?|latest|recent|ultimas)(?![a-z])",

@@ -2,6 +2,9 @@
 outcomes.
 
 Votes are answers of their own; some saved answers have them added to the items.
+
+Persons, bodies, offices, votes and sponsors are one small answer each. Votes and
+sponsors do not always repeat whose they are: the address of the request says it.
 """
 
 import hashlib
@@ -162,6 +165,8 @@ def _full(link: str, page: Page) -> str:
     client = page.url.partition("/v1/")[2].partition("/")[0].lower()
     return f"https://{client}.legistar1.com/{client}/attachments/{quote(link)}"
 
+
+# --- people ---------------------------------------------------------------------------
 
 ROSTER_PATHS = ("/bodies", "/persons", "/officerecords")
 _VOTES = re.compile(r"/eventitems/(\d{1,12})/votes(?:\?|$)", re.IGNORECASE)

@@ -1,5 +1,5 @@
 """Agendas of OnBase Agenda Online, as Word made them or for screen readers, and the
-pages of their items.
+pages of their items; and the addresses of pages and documents.
 """
 
 import re
@@ -148,6 +148,8 @@ def item_in(tree: HtmlElement, base: str, page: Page) -> Meeting:
     )
     return page_of_item(item, parameter(page.final_url, "meetingid"))
 
+
+# --- addresses ------------------------------------------------------------------------
 
 _FOLDER = re.compile(
     r"\A(?P<folder>.{0,500}?/)(?:meetings|documents)(?:/|\Z)", re.IGNORECASE

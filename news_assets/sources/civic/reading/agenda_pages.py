@@ -1,5 +1,9 @@
 """What pages of agendas share: the notes beside the items, and the meeting that such a
 page completes.
+
+Agendas that Word made for a vendor are lines in rows of tables, and anchors distinguish
+items from headings. What the anchors look like is the vendor's; here is how a row is
+read, and which lines are items.
 """
 
 import re
@@ -140,6 +144,8 @@ def _first_clock(lines: Iterable[str]) -> time | None:
             return clock
     return None
 
+
+# --- agendas made by Word -------------------------------------------------------------
 
 _AROUND_FILE: Final = (
     12  # characters of a line that is a number alone: "File No. VAC-26-09"

@@ -1,5 +1,8 @@
 """Makes meetings from what a vendor states: times placed in the zone, the status, and
 the roles of links.
+
+A stored meeting becomes a listed one again when its items are requested without a new
+listing.
 """
 
 import json
@@ -159,6 +162,8 @@ def location_of(text: str) -> Location:
 def _one_line(text: str) -> str:
     return " ".join(text.split()).strip(" ,;")
 
+
+# --- meetings from stored rows --------------------------------------------------------
 
 _STATUSES: dict[str, MeetingStatus] = {
     "confirmed": "confirmed",

@@ -4,6 +4,8 @@ An item is found by its file number, or by a line that begins with its number an
 words of its title. What follows, up to the next item, is searched for decisions: lines
 such as "RESULT: ADOPTED [4 TO 1]" and "AYES: Ruiz, Chen", and sentences such as "Motion
 by Chen, seconded by Ruiz, carried 5-0". Work is linear in the text.
+
+Some pages state the decision beside labels: RESULT, MOVER, AYES, "For (5)".
 """
 
 import re
@@ -150,6 +152,8 @@ def _decision(lines: Sequence[str]) -> str:
 def _is_decision(sentence: str) -> bool:
     return bool(_MOTION.search(sentence) and _DECIDED.search(sentence))
 
+
+# --- decisions beside labels ----------------------------------------------------------
 
 _TALLY = re.compile(r"\s{0,2}[\[(](?P<tally>[^\])]{1,40})[\])]")
 _COUNT = re.compile(r"\s{0,2}[\[(]\d{1,3}[\])]")

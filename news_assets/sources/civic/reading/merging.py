@@ -1,4 +1,6 @@
-"""Puts together what several answers say of the same meeting or item; pure."""
+"""Puts together what several answers say of the same meeting or item, votes and
+sponsors included; pure.
+"""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
@@ -135,6 +137,9 @@ def _completed_item(item: AgendaItem, page: AgendaItem) -> AgendaItem:
         outcome=item.outcome.completed(page.outcome),
         details_urls=tuple(unread),
     )
+
+
+# --- votes and sponsors ---------------------------------------------------------------
 
 
 def with_votes(

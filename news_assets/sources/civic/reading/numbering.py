@@ -1,4 +1,9 @@
-"""Numbers of agenda items as they are written: "4.A", "(III.B.2)", "10a)"; pure."""
+"""Numbers in what vendors write; pure.
+
+Numbers of agenda items: "4.A", "(III.B.2)", "10a)".
+
+Public numbers of matters: "ORD-2026-101: An Ordinance to …", "File ID: RES 2026-7".
+"""
 
 import re
 from collections.abc import Iterable
@@ -35,6 +40,8 @@ def split_number(text: str) -> tuple[str, str]:
         return match["number"], text[match.end() :]
     return "", text
 
+
+# --- numbers of matters ---------------------------------------------------------------
 
 # What numbers begin with, and the kind of matter that it stands for; None where it
 # stands for none.
