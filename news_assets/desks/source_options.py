@@ -105,37 +105,36 @@ def _token_header(value: str) -> str:
 
 
 def _proxy(value: str) -> str:
-    try:
-        parts = urlsplit(value)
-        is_proxy = (
-            parts.scheme in ("http", "https")
-            and bool(parts.hostname)
-            and parts.port != 0
-        )
-        is_proxy = is_proxy and not (
-            parts.path.strip("/") or parts.query or parts.fragment
-        )
-    except ValueError:
-        is_proxy = False
     shown = without_credentials(value)
-    if not is_proxy:
+    if not _is_proxy(value):
         raise ValueError(
             f"`{shown}` is not the address of an HTTP proxy; write http://host:port or"
             " https://host:port"
         )
-    if "@" in parts.netloc:
+    if "@" in urlsplit(value).netloc:
         raise ValueError(
             f"`{shown}` has a user or password; put them into NEWS_LOGINS and leave them out here"
         )
     return value
 
 
+def _is_proxy(value: str) -> bool:
+    """Whether an address has a scheme, a host and perhaps a port, and nothing more."""
+    try:
+        parts = urlsplit(value)
+        if parts.port == 0 or not parts.hostname:
+            return False
+    except ValueError:
+        return False
+    if parts.path.strip("/") or parts.query or parts.fragment:
+        return False
+    return parts.scheme in ("http", "https")
+
+
 def _css(value: str) -> str:
-    problem = (
-        problem_of(value)
-        if len(value) <= _MAX_CSS_CHARS
-        else f"longer than {_MAX_CSS_CHARS} characters"
-    )
+    problem: str | None = f"longer than {_MAX_CSS_CHARS} characters"
+    if len(value) <= _MAX_CSS_CHARS:
+        problem = problem_of(value)
     if problem is not None:
         raise ValueError(
             f"`{value[:80]}` is not a CSS selector: {problem}; write one such as `ul.news > li`"
@@ -220,15 +219,13 @@ class AccessSpec(BaseModel):
     @field_validator("token_header", "token_param")
     @classmethod
     def _of_a_token(cls, value: str | None, info: ValidationInfo) -> str | None:
-        if value is not None and info.data.get("token_env", "") is None:
+        if value is None:
+            return None
+        if info.data.get("token_env", "") is None:
             raise ValueError(
                 "there is no token to send; add `token_env: NAME` or remove this"
             )
-        if (
-            value is not None
-            and info.field_name == "token_param"
-            and info.data.get("token_header")
-        ):
+        if info.field_name == "token_param" and info.data.get("token_header"):
             raise ValueError(
                 "the token is sent as `token_header` already; keep one of the two"
             )

@@ -282,7 +282,7 @@ def _is_log_in(page: Page, head: bytes, tree: HtmlElement) -> bool:
 
 def _has_password_field(tree: HtmlElement) -> bool:
     return any(
-        (field.get("type", "")).lower() == "password" for field in tree.iter("input")
+        field.get("type", "").lower() == "password" for field in tree.iter("input")
     )
 
 

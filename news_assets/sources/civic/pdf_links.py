@@ -88,12 +88,12 @@ class _Entry(NamedTuple):
 
 def _of_item(element: HtmlElement, base: str, selectors: Selectors) -> _Entry:
     links = list(links_in(element, base, selectors.link or _FILE_LINKS))
-    title = words_at(element, selectors.title) if selectors.title else ""
-    if not title and links:
-        title = links[0].title
+    titles = [link.title for link in links[:1]]
+    if selectors.title:
+        titles.insert(0, words_at(element, selectors.title))
     stated = first_match(element, selectors.date) if selectors.date else element
     moment = moment_of_text(text_of(stated)) or _moment_of(links, "")
-    return _Entry(title, moment, links)
+    return _Entry(next(filter(None, titles), ""), moment, links)
 
 
 def _of_links(tree: HtmlElement, base: str) -> list[_Entry]:

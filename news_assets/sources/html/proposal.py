@@ -122,11 +122,16 @@ def _is_link(link: HtmlElement) -> bool:
 
 
 def _is_date(element: HtmlElement, timezone: str) -> bool:
-    own = " ".join((element.text or "", *(child.tail or "" for child in element)))
-    words = element.get("datetime") or " ".join(own.split())
+    words = element.get("datetime") or _own_words(element)
     if len(words) > _MAX_DATE_CHARS or not any(map(str.isdigit, words)):
         return False
     return parse_date(words, timezone) is not None
+
+
+def _own_words(element: HtmlElement) -> str:
+    """Return the text of an element without that of the elements within."""
+    texts = [element.text, *(child.tail for child in element)]
+    return " ".join(" ".join(filter(None, texts)).split())
 
 
 # --- items ----------------------------------------------------------------------------

@@ -296,14 +296,18 @@ class _Table:
 
 
 def _row_texts(row: HtmlElement) -> tuple[str, str, str]:
+    """Return name, kind and time of a row: of named cells, else by what they hold."""
     cells = row.findall("td")
     named = {cell.get("data-sortable-type", ""): text_of(cell) for cell in cells}
     if "mtgTime" in named:
         return named.get("mtgName", ""), named.get("mtgType", ""), named["mtgTime"]
-    texts = [text_of(cell) for cell in cells]
-    dates = [text for text in texts if len(text) <= 60 and day_of_text(text)]
-    when = dates[0] if dates else ""
-    others = [text for text in texts if text and text != when]
+    when = ""
+    others: list[str] = []
+    for text in map(text_of, cells):
+        if not when and len(text) <= 60 and day_of_text(text):
+            when = text
+        elif text and text != when:
+            others.append(text)
     if len(others) > 2:
         return others[0], others[1], when
     return "".join(others[:1]), "", when

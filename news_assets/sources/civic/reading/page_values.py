@@ -168,7 +168,7 @@ def href_of(anchor: HtmlElement, base: str) -> str | None:
     """Return where a link leads, also if a script opens it; None for one that leads
     nowhere.
     """
-    href = (anchor.get("href", "")).strip()
+    href = anchor.get("href", "").strip()
     is_script = (
         not href or href.startswith("#") or href.lower().startswith("javascript:")
     )
