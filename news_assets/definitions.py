@@ -19,11 +19,11 @@ from news_assets.defs.schedules import build_schedules
 from news_assets.defs.sensors import build_desk_sensors
 from news_assets.defs.sensors.alerts import build_alerts_sensor
 from news_assets.defs.sensors.open_batches import build_open_batches
-from news_assets.desks.loader import load_desks, with_neighbours
+from news_assets.desks.desk_files import load_desks, with_neighbours
 from news_assets.logs import log_to_stderr
 from news_assets.records.desks import Desk
 from news_assets.settings import Settings
-from news_assets.sources.kinds import ALL_KINDS
+from news_assets.sources.source_kinds import ALL_KINDS
 
 
 def build_definitions(

@@ -16,11 +16,11 @@ import typer
 import yaml
 
 from news_assets.cli import app
-from news_assets.desks.loader import load_desks
-from news_assets.desks.spec import AgencySpec, DeskSpec, SourceSpec
+from news_assets.desks.desk_files import load_desks
+from news_assets.desks.desk_spec import AgencySpec, DeskSpec, SourceSpec
 from news_assets.pipeline.stages import all_stages
 from news_assets.settings import Settings
-from news_assets.sources.kinds import KINDS
+from news_assets.sources.source_kinds import KINDS
 from news_assets.store.queries.freshness import freshness_checks
 from news_assets.store.tables import TABLES, columns
 from news_assets_tests.tables_page import tables_page

@@ -58,7 +58,7 @@ def build_enricher(
     from news_assets.pipeline.enrich.model.enricher import ModelEnricher
     from news_assets.pipeline.enrich.model.prompt import load_prompt
     from news_assets.pipeline.enrich.model.requests import AnswerRules
-    from news_assets.taxonomy.loader import load_taxonomy, taxonomy_of
+    from news_assets.taxonomy.taxonomy_files import load_taxonomy, taxonomy_of
 
     local = local_enricher(settings, sandbox, open_embedder)
     names = [name for name in settings.enricher if name != LOCAL_ENRICHER]

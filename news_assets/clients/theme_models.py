@@ -25,7 +25,7 @@ from news_assets.pipeline.enrich.theme_vectors import (
 )
 from news_assets.pipeline.enrich.trained.classifier import Space, ThemeClassifier
 from news_assets.ports.search import Embedder
-from news_assets.taxonomy.loader import BUILT_IN, Taxonomy
+from news_assets.taxonomy.taxonomy_files import BUILT_IN, Taxonomy
 
 CURRENT = "current"
 PACKAGED_VECTORS = BUILT_IN.with_name("vectors")

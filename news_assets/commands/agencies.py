@@ -9,11 +9,11 @@ from news_assets.commands.jsonlines import write_line
 from news_assets.commands.opening import check_names, open_lake
 from news_assets.commands.options import Desk as DeskOption
 from news_assets.commands.options import Json
-from news_assets.desks.loader import load_desks
+from news_assets.desks.desk_files import load_desks
 from news_assets.pipeline.freshness.source_status import LEGEND, source_facts
 from news_assets.records.desks import Desk
 from news_assets.settings import Settings
-from news_assets.sources.kinds import ALL_KINDS
+from news_assets.sources.source_kinds import ALL_KINDS
 from news_assets.store.lake import Lake
 from news_assets.store.queries.health import silent_agencies
 from news_assets.store.queries.source_status import Row, forecasts, source_rows

@@ -22,7 +22,7 @@ from news_assets.commands import search_articles as search
 from news_assets.commands.lake_status import show_counts
 from news_assets.commands.opening import open_lake
 from news_assets.demo.site import HOST, PORT, SampleSite
-from news_assets.desks.loader import load_desks, path_of
+from news_assets.desks.desk_files import load_desks, path_of
 from news_assets.errors import NewsAssetsError
 from news_assets.folders import private_folder
 from news_assets.pipeline.stages import stage_names
@@ -31,7 +31,7 @@ from news_assets.records.derived import EnrichedArticle
 from news_assets.records.desks import Desk
 from news_assets.search import Filters, open_index
 from news_assets.settings import Settings, child_environment
-from news_assets.sources.kinds import ALL_KINDS
+from news_assets.sources.source_kinds import ALL_KINDS
 from news_assets.store.queries.overview import stage_counts
 from news_assets.terminal import Terminal
 
@@ -153,7 +153,7 @@ class _Runs:
         self._log = private_folder(Settings.read().home) / "demo.log"
         with self._log.open("w") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "news_assets.demo.runs"],
+                [sys.executable, "-m", "news_assets.demo.graph_runs"],
                 env=child_environment(**_ENVIRONMENT, NEWS_DESKS=desk),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,

@@ -12,7 +12,7 @@ import typer
 from news_assets.commands.jsonlines import write_line
 from news_assets.commands.opening import open_lake
 from news_assets.commands.options import Json
-from news_assets.desks.loader import load_desks
+from news_assets.desks.desk_files import load_desks
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.enrich.model.depth import Depth, depth_of
 from news_assets.pipeline.enrich.model.explanation import (
@@ -30,7 +30,7 @@ from news_assets.records.desks import DepthRules
 from news_assets.records.model_calls import ModelCall, total_usd
 from news_assets.records.reading import Enrichment
 from news_assets.settings import Settings
-from news_assets.sources.kinds import ALL_KINDS
+from news_assets.sources.source_kinds import ALL_KINDS
 from news_assets.store.queries.url_history import article_ids_at
 from news_assets.terminal import Terminal
 

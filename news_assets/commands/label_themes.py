@@ -17,7 +17,7 @@ from news_assets.records.articles import RawArticle
 from news_assets.records.derived import EnrichedArticle, ThemeLabel
 from news_assets.settings import Settings
 from news_assets.store.lake import Lake
-from news_assets.taxonomy.loader import Taxonomy, load_taxonomy, taxonomy_of
+from news_assets.taxonomy.taxonomy_files import Taxonomy, load_taxonomy, taxonomy_of
 from news_assets.terminal import Terminal
 from news_assets.text.sentences import prose
 

@@ -84,8 +84,8 @@ def _desks(caps: Caps = USUAL_CAPS) -> tuple[Desk, ...]:
 
     The kinds of source are imported for it, which takes 0.2 s.
     """
-    from news_assets.desks.loader import load_desks
-    from news_assets.sources.kinds import ALL_KINDS
+    from news_assets.desks.desk_files import load_desks
+    from news_assets.sources.source_kinds import ALL_KINDS
 
     return load_desks(Settings.read().desks, ALL_KINDS, caps)
 

@@ -30,7 +30,7 @@ from news_assets.clients.search.backends import (
     open_rebuild,
 )
 from news_assets.commands.opening import open_lake
-from news_assets.desks.loader import load_desks
+from news_assets.desks.desk_files import load_desks
 from news_assets.errors import IndexingError, NewsAssetsError
 from news_assets.folders import private_folder
 from news_assets.pipeline.reindex import (
@@ -41,7 +41,7 @@ from news_assets.pipeline.reindex import (
 )
 from news_assets.ports.reading import Sandbox
 from news_assets.settings import Settings
-from news_assets.sources.kinds import ALL_KINDS
+from news_assets.sources.source_kinds import ALL_KINDS
 from news_assets.store.lake import Lake
 from news_assets.store.queries.index_drift import expected_documents
 from news_assets.terminal import Terminal

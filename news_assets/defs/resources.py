@@ -48,7 +48,7 @@ from news_assets.store.watch import Mark
 
 _READING_MODULES = (
     "news_assets.pipeline.articles.reading",
-    "news_assets.sources.kinds",
+    "news_assets.sources.source_kinds",
     "py3langid.langid",
     "trafilatura",
 )

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from news_assets.desks.loader import load_desks
+from news_assets.desks.desk_files import load_desks
 from news_assets_tests.commands.conftest import Call
 
 Run = Callable[..., tuple[int, str, list[str]]]

@@ -39,9 +39,9 @@ from news_assets.sources.civic.reading.decisions import ItemName, decisions_of
 from news_assets.sources.civic.reading.moments import clock_of_text, moment_of_text
 from news_assets.sources.civic.reading.participation import participation_of
 from news_assets.sources.civic.vendor import Reading
-from news_assets.sources.entries import bounded, unique
 from news_assets.sources.html import proposal
-from news_assets.sources.kinds import KINDS
+from news_assets.sources.source_kinds import KINDS
+from news_assets.sources.storable_entries import bounded, unique
 from news_assets.text import (
     charset,
     dates,

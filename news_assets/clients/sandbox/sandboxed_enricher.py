@@ -17,7 +17,7 @@ from news_assets.ports.reading import Sandbox
 from news_assets.ports.search import Embedder
 from news_assets.records.desks import Desk, ThemeMethod
 from news_assets.records.reading import Enrichment
-from news_assets.taxonomy.loader import (
+from news_assets.taxonomy.taxonomy_files import (
     lender_of,
     load_taxonomy,
     taxonomy_file,

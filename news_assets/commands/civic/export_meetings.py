@@ -7,12 +7,12 @@ from pathlib import Path
 
 from news_assets.commands.opening import check_names, open_lake
 from news_assets.commands.options import Days
-from news_assets.desks.loader import load_desks
+from news_assets.desks.desk_files import load_desks
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.civic.exports import Zones, calendar_of, ocd_event, zones_of
 from news_assets.search import Filters, open_index
 from news_assets.settings import Settings
-from news_assets.sources.kinds import ALL_KINDS
+from news_assets.sources.source_kinds import ALL_KINDS
 from news_assets.store.lake import Lake
 from news_assets.store.queries.civic.appearances import items_like
 from news_assets.store.queries.civic.meetings import agendas_of, selected_meetings

@@ -18,6 +18,7 @@ import typer
 from news_assets.commands.jsonlines import write_line
 from news_assets.commands.options import Json
 from news_assets.commands.sites.try_selectors import try_selectors
+from news_assets.desks.desk_files import load_desks
 from news_assets.desks.import_plan import plan_import
 from news_assets.desks.import_rows import (
     ImportRow,
@@ -26,7 +27,6 @@ from news_assets.desks.import_rows import (
     same_source_key,
     web_address,
 )
-from news_assets.desks.loader import load_desks
 from news_assets.desks.yaml_edit import pasted_text
 from news_assets.errors import NewsAssetsError, without_credentials
 from news_assets.pipeline.discovery.candidates import (
@@ -39,7 +39,7 @@ from news_assets.pipeline.discovery.discover import Discovery, discover_sources
 from news_assets.pipeline.freshness.silence import duration
 from news_assets.records.desks import Desk, Source
 from news_assets.settings import Settings
-from news_assets.sources.kinds import ALL_KINDS, adapter_of
+from news_assets.sources.source_kinds import ALL_KINDS, adapter_of
 from news_assets.terminal import documents, report
 from news_assets.text.language import language_tag
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from news_assets.desks.loader import read_text
+from news_assets.desks.desk_files import read_text
 from news_assets.desks.yaml_nodes import compose, construct, line_of, repeated_keys
 from news_assets.errors import DeskFileError, SettingsError
 from news_assets.pipeline.alerts.spec import Alerts

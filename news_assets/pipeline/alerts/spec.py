@@ -17,8 +17,8 @@ from pydantic import (
     model_validator,
 )
 
+from news_assets.desks.desk_spec import TimeZone
 from news_assets.desks.source_options import TOKEN_PREFIX
-from news_assets.desks.spec import TimeZone
 
 _NAME = re.compile(r"[\w][\w .-]{0,79}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")

@@ -17,8 +17,8 @@ from news_assets.pipeline.documents.docx import numbered_paragraphs
 from news_assets.pipeline.documents.kinds import kind_of
 from news_assets.pipeline.documents.pdf.agenda import read_front
 from news_assets.records.meetings import AgendaItem, Meeting
-from news_assets.sources.civic.reading.agenda import agenda_of
-from news_assets.sources.civic.reading.matter_numbers import with_matter_numbers
+from news_assets.sources.civic.reading.agenda_pages import agenda_of
+from news_assets.sources.civic.reading.numbering import with_matter_numbers
 
 _SHORT_PAGES = 2  # of a document in which a single numbered line is an item
 

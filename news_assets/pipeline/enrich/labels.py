@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from news_assets.errors import NewsAssetsError
 from news_assets.ports.lake import Rows
 from news_assets.records.derived import EnrichedArticle, ThemeLabel
-from news_assets.taxonomy.loader import Taxonomy
+from news_assets.taxonomy.taxonomy_files import Taxonomy
 
 
 def labels_in_force(labels: Iterable[ThemeLabel]) -> dict[str, ThemeLabel]:

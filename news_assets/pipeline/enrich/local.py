@@ -6,7 +6,7 @@ from news_assets.pipeline.enrich.summary import summary
 from news_assets.pipeline.enrich.themes import ThemeTable
 from news_assets.pipeline.enrich.trained.features import ThemeInput, theme_input
 from news_assets.records.reading import Enrichment
-from news_assets.taxonomy.loader import Taxonomy
+from news_assets.taxonomy.taxonomy_files import Taxonomy
 from news_assets.text.language import language_of
 from news_assets.text.sentences import paragraphs, prose, sentences
 from news_assets.text.words import words

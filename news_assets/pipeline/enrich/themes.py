@@ -12,7 +12,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 
-from news_assets.taxonomy.loader import ANY_LANGUAGE, ByLanguage, Taxonomy, Theme
+from news_assets.taxonomy.taxonomy_files import (
+    ANY_LANGUAGE,
+    ByLanguage,
+    Taxonomy,
+    Theme,
+)
 from news_assets.text.words import fold, has_stemmer, stem, stopwords, words
 
 # Weight of a mention by part of the theme, as a phrase and as single words.

@@ -18,7 +18,7 @@ from news_assets.pipeline.enrich.trained.features import ThemeInput
 from news_assets.ports.enrichment import Enricher
 from news_assets.ports.search import Embedder
 from news_assets.records.reading import Enrichment
-from news_assets.taxonomy.loader import Taxonomy
+from news_assets.taxonomy.taxonomy_files import Taxonomy
 
 
 class VectorEnricher:

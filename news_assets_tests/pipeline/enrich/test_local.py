@@ -4,7 +4,7 @@ import pytest
 
 from news_assets.pipeline.enrich.local import LocalEnricher
 from news_assets.records.reading import Enrichment
-from news_assets.taxonomy.loader import load_taxonomy
+from news_assets.taxonomy.taxonomy_files import load_taxonomy
 
 
 @pytest.fixture(scope="module")

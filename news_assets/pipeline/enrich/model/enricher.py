@@ -33,7 +33,7 @@ from news_assets.records.articles import RawArticle
 from news_assets.records.desks import DepthRules, Desk, EnrichRules
 from news_assets.records.model_calls import BATCH
 from news_assets.records.reading import Enrichment
-from news_assets.taxonomy.loader import Taxonomy
+from news_assets.taxonomy.taxonomy_files import Taxonomy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

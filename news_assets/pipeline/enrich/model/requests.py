@@ -14,7 +14,7 @@ from news_assets.pipeline.enrich.rows import MadeBy, input_hash
 from news_assets.ports.enrichment import ModelRequest
 from news_assets.records.articles import RawArticle
 from news_assets.records.desks import ReasoningEffort
-from news_assets.taxonomy.loader import Taxonomy, Theme
+from news_assets.taxonomy.taxonomy_files import Taxonomy, Theme
 
 ENRICHER = "model"  # `enricher` of rows that a language model made
 MAX_SENT_CHARS = 24_000  # some 6,000 tokens: the whole text of 99 articles in 100

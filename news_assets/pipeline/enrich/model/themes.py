@@ -5,7 +5,7 @@ The whole taxonomy where it fits, else one level after the other.
 
 from collections.abc import Sequence
 
-from news_assets.taxonomy.loader import Taxonomy, Theme
+from news_assets.taxonomy.taxonomy_files import Taxonomy, Theme
 
 # Some 8,000 tokens: codes and labels have 2.9 characters a token. The list is the same
 # for all articles, so providers bill most of it at the price of cached tokens.

@@ -17,7 +17,7 @@ from news_assets.pipeline.enrich.trained.classifier import (
     softmax,
 )
 from news_assets.pipeline.enrich.trained.features import ThemeInput
-from news_assets.taxonomy.loader import Taxonomy
+from news_assets.taxonomy.taxonomy_files import Taxonomy
 
 if TYPE_CHECKING:
     import numpy as np

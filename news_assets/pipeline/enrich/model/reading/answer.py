@@ -13,7 +13,7 @@ from news_assets.ports.enrichment import ModelAnswer, ModelRequest
 from news_assets.ports.reading import Sandbox
 from news_assets.records.articles import RawArticle
 from news_assets.records.reading import Enrichment
-from news_assets.taxonomy.loader import Taxonomy
+from news_assets.taxonomy.taxonomy_files import Taxonomy
 
 
 class Question(NamedTuple):
