@@ -127,8 +127,8 @@ def _held_out_scores(
     folds = np.array(folds_of(examples))
     scores = np.empty((len(examples), len(codes)), np.float32)
     for fold in range(FOLDS):
-        rest = [examples[place] for place in np.flatnonzero(folds != fold)]
-        held_out = [examples[place] for place in np.flatnonzero(folds == fold)]
+        rest = [examples[place] for place in np.flatnonzero(folds != fold).tolist()]
+        held_out = [examples[place] for place in np.flatnonzero(folds == fold).tolist()]
         space = _space(rest, taxonomy)
         weights, bias = _fit(rest, space, codes)
         scores[folds == fold] = _matrix(held_out, space) @ weights + bias
