@@ -258,7 +258,7 @@ CASES = (
         0.565,
         0.685,
     ),
-    Case("themes_govbr, its own tree", _govbr, None, GOVBR_TREE, 0.505, 0.545),
+    Case("themes_govbr, its own tree", _govbr, None, GOVBR_TREE, 0.575, 0.59),
     Case("themes_govbr, built-in", _govbr, GOVBR, None, 0.515, 0.55),
 )
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     Floats = npt.NDArray[np.float32]
 
-VERSION = "vectors-2"  # changed with every change to the scores
+VERSION = "vectors-3"  # changed with every change to the scores
 
 # Length of the evidence that counts half. With 5 and 20 the results are within .01 of
 # these. Newspaper articles have evidence of a length of 18 in the median, single
@@ -43,7 +43,7 @@ class Weights(NamedTuple):
     """
 
     likeness: float = 0.4
-    slope: float = 5.0
+    slope: float = 4.5
     """Of the logit of the score over the square root of the lead."""
 
 
