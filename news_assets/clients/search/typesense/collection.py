@@ -181,7 +181,10 @@ def wait_until_replayed(connection: TypesenseConnection) -> None:
         if not queued and state in _READY_STATES:
             return
         if time.monotonic() >= deadline:
-            reason = f"{queued} writes are waiting (state {state}), as after a restart; try again later"
+            reason = (
+                f"{queued} writes are waiting (state {state}), as after a restart;"
+                " try again later"
+            )
             raise failure(connection.where, reason, is_transient=True)
         time.sleep(_QUEUE_POLL_S)
 
