@@ -60,7 +60,7 @@ _MAX_ARTICLES = 10_000
 _HITS_AT_ONCE = 250  # Typesense gives no more
 # of a query; the time for a vector grows with its length, and 500 characters can take
 # 0.4 s
-_MEANT_CHARS = 200
+_MEANT_CHARS = 300
 
 
 class Index:
