@@ -2,8 +2,8 @@
 
     >>> from news_assets import search
     >>> with search.open_index() as index:
-    ...     answer = index.search("vacinacao nas escolas",
-    search.Filters(agency="prefeitura"), mode="keyword", limit=3)
+    ...     filters = search.Filters(agency="prefeitura")
+    ...     answer = index.search("vacinacao nas escolas", filters, mode="keyword")
     >>> for hit in answer.hits:
     ...     print(hit.day, hit.agency, hit.title)
     2026-01-05 prefeitura Vila Serena leva vacinação contra a gripe às escolas
