@@ -2,8 +2,8 @@
 
     >>> from news_assets import search
     >>> with search.open_index() as index:
-    ...     answer = index.search("vacinacao nas escolas",
-    search.Filters(agency="prefeitura"), mode="keyword", limit=3)
+    ...     filters = search.Filters(agency="prefeitura")
+    ...     answer = index.search("vacinacao nas escolas", filters, mode="keyword")
     >>> for hit in answer.hits:
     ...     print(hit.day, hit.agency, hit.title)
     2026-01-05 prefeitura Vila Serena leva vacinação contra a gripe às escolas
@@ -60,7 +60,7 @@ _MAX_ARTICLES = 10_000
 _HITS_AT_ONCE = 250  # Typesense gives no more
 # of a query; the time for a vector grows with its length, and 500 characters can take
 # 0.4 s
-_MEANT_CHARS = 200
+_MEANT_CHARS = 300
 
 
 class Index:

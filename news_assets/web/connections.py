@@ -10,6 +10,7 @@ extended here; h11 bounds the size of a request's head.
 import asyncio
 import ipaddress
 from collections import defaultdict
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
 
@@ -23,6 +24,7 @@ ANSWER_S: Final = (
 STOP_S: Final = 5  # for which a server that is to end goes on with its answers
 MAX_OF_CLIENT: Final = 20
 MAX_CONNECTIONS: Final = 500
+MAX_UNSENT_BYTES: Final = 50_000_000  # of answers that are not read yet; one has 20 MB
 
 
 @lru_cache(10_000)
@@ -54,8 +56,11 @@ class Connections:
         in_all: int = MAX_CONNECTIONS,
         request_s: float = REQUEST_S,
         answer_s: float = ANSWER_S,
+        unsent_bytes: int = MAX_UNSENT_BYTES,
     ) -> None:
         self._of_client, self._in_all = of_client, in_all
+        self._unsent_bytes = unsent_bytes
+        self._unread: dict[asyncio.Transport, str] = {}
         self.request_s, self.answer_s = request_s, answer_s
         self._open: dict[str, dict[asyncio.Transport, None]] = defaultdict(dict)
         self._waiting: dict[asyncio.Transport, str] = {}
@@ -103,9 +108,33 @@ class Connections:
         """Note that a connection has sent a whole request."""
         self._waiting.pop(transport, None)
 
+    def is_unread(self, client: str, transport: asyncio.Transport) -> None:
+        """Note an answer that its client reads slowly.
+
+        While there is too much of these, the client with most of it loses its oldest
+        one.
+        """
+        self._unread[transport] = client
+        while len(self._unread) > 1 and self._unsent(self._unread) > self._unsent_bytes:
+            by_client: dict[str, list[asyncio.Transport]] = defaultdict(list)
+            for one, of_client in self._unread.items():
+                by_client[of_client].append(one)
+            oldest = max(by_client.values(), key=self._unsent)[0]
+            oldest.abort()
+            del self._unread[oldest]
+
+    def is_read(self, transport: asyncio.Transport) -> None:
+        """Note that a client has read its answer."""
+        self._unread.pop(transport, None)
+
+    @staticmethod
+    def _unsent(transports: Iterable[asyncio.Transport]) -> int:
+        return sum(one.get_write_buffer_size() for one in transports)
+
     def closed(self, client: str, transport: asyncio.Transport) -> None:
         """Forget a connection."""
         self._waiting.pop(transport, None)
+        self._unread.pop(transport, None)
         own = self._open.get(client, {})
         if transport in own:
             del own[transport]
@@ -148,16 +177,20 @@ class BoundedProtocol(H11Protocol):
             self._close_after(self.all_connections.answer_s)
 
     def on_response_complete(self) -> None:
-        """Wait for the next request, if the client has read the answer or the network
-        has taken it.
-        """
+        """Wait for the next request, if the whole answer is sent."""
         if not self.flow.write_paused:
             self._wait()
         super().on_response_complete()
 
+    def pause_writing(self) -> None:
+        """Wait for the client to read."""
+        super().pause_writing()
+        self.all_connections.is_unread(self._client, self.transport)
+
     def resume_writing(self) -> None:
         """Wait for the next request where the answer was too long to be sent at once."""
         super().resume_writing()
+        self.all_connections.is_read(self.transport)
         if self.cycle is not None and self.cycle.response_complete:
             self._wait()
 

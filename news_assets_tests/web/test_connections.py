@@ -22,9 +22,16 @@ from news_assets_tests.support.waiting import HANG_S
 
 
 class Transport(asyncio.Transport):
-    """A connection that only knows whether it was closed."""
+    """A connection that knows whether it was closed, and how much is not sent."""
 
     is_aborted = False
+
+    def __init__(self, unsent: int = 0) -> None:
+        super().__init__()
+        self.unsent = unsent
+
+    def get_write_buffer_size(self) -> int:
+        return self.unsent
 
     def abort(self) -> None:
         self.is_aborted = True
@@ -70,6 +77,21 @@ def test_all_connections_have_a_limit_too_and_closed_ones_do_not_count() -> None
 
 _LONG = "x" * 8_000_000  # more than the buffers of both sockets
 _GET = b"GET %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+
+
+def test_of_too_many_unread_answers_the_client_with_most_of_them_loses_its_oldest() -> (
+    None
+):
+    connections = Connections(unsent_bytes=10)
+    good, slow, more = Transport(4), Transport(4), Transport(4)
+    connections.is_unread("good", good)
+    connections.is_unread("bad", slow)
+    connections.is_unread("bad", more)
+    assert [one.is_aborted for one in (good, slow, more)] == [False, True, False]
+
+    connections.is_read(good)
+    connections.is_unread("good", Transport(6))
+    assert not more.is_aborted
 
 
 class Served:

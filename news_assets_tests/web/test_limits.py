@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import httpx
 import pytest
 
 from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
-from news_assets.ports.search import SearchAnswer, SearchQuery
+from news_assets.ports.search import Embedder, SearchAnswer, SearchQuery
 from news_assets.search import Index
 from news_assets.store.lake import Lake
 from news_assets.web import archive as archive_module
@@ -46,10 +47,14 @@ def serve(tmp_path: Path) -> Iterator[Serve]:
         room.run()
 
         @contextmanager
-        def start(**options: Any) -> Iterator[httpx.Client]:
-            archive = Archive(
-                Index(index, lambda: room.embedder, index.close), lake, [DESK], {}
-            )
+        def start(
+            before_model: Callable[[], object] = lambda: None, **options: Any
+        ) -> Iterator[httpx.Client]:
+            def model() -> Embedder:
+                before_model()
+                return room.embedder
+
+            archive = Archive(Index(index, model, index.close), lake, [DESK], {})
             with (
                 served(archive, **options) as address,
                 httpx.Client(base_url=address, timeout=HANG_S) as client,
@@ -96,6 +101,22 @@ def test_an_answer_that_takes_too_long_is_given_up_and_the_others_go_on(
                 break
         else:
             pytest.fail("the index is not free again")
+
+
+def test_searches_by_words_go_on_while_the_model_is_loaded(serve: Serve) -> None:
+    is_begun, is_loaded = threading.Event(), threading.Event()
+
+    def load() -> None:
+        is_begun.set()
+        is_loaded.wait(HANG_S)
+
+    with serve(before_model=load) as client, ThreadPoolExecutor(1) as pool:
+        by_meaning = pool.submit(client.get, "/search.json?q=bus")
+        is_begun.wait(HANG_S)
+        by_words = client.get("/search.json?q=bus&mode=keyword")
+        is_loaded.set()
+        statuses = by_words.status_code, by_meaning.result(HANG_S).status_code
+        assert statuses == (200, 200)
 
 
 def test_only_the_named_sites_may_read(serve: Serve) -> None:

@@ -22,7 +22,7 @@ from news_assets.clients.search.stored_documents import (
     secondary_text,
 )
 from news_assets.ports.search import SearchDocument
-from news_assets.text.words import TextWords, fold, stem, words_of_texts
+from news_assets.text.words import KEPT_WORDS, TextWords, fold, stem, words_of_texts
 
 # A word of the title counts as three of the text (BM25F). Summary, section, tags and
 # keywords count like text: weighing them more did not improve known-item search.
@@ -138,7 +138,7 @@ def _word_indexes(counts: Int64s) -> Int64s:
     return np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
 
 
-@lru_cache(maxsize=300_000)
+@lru_cache(KEPT_WORDS)
 def term_of(word: str, language: str | None) -> int:
     """Return the number of a lower-cased word's stem, the same in every process."""
     return key_of(stem(word, language))
