@@ -18,7 +18,8 @@ SHORT_TEXT_CHARS = 250  # trafilatura's own bound: shorter texts are rarely whol
 LONG_CHARS = 80  # of a text on the page that is a sentence, not a menu entry, caption or byline
 _NO_TEXT = ("script", "style", "noscript", "template", "textarea", "iframe")
 _LONG_TEXTS = XPath(
-    f"//body//*[not({' or '.join(f'self::{tag}' for tag in _NO_TEXT)})]/text()[string-length() >= {LONG_CHARS}]"
+    f"//body//text()[string-length() >= {LONG_CHARS}][not({' or '.join(f'parent::{tag}' for tag in _NO_TEXT)})]",
+    smart_strings=False,
 )
 
 

@@ -15,14 +15,13 @@ from urllib.parse import unquote, urljoin, urlsplit
 from lxml.etree import XPath
 from lxml.html import HtmlElement
 
-from news_assets.pipeline.page.links import is_home
 from news_assets.pipeline.page.stated import MetaTags, Node, contents, texts_of
 from news_assets.text.html import plain_text
 from news_assets.text.words import fold
 
 _MAX_CHARS, _MAX_HEADINGS, _MAX_HOME_LINKS = 400, 300, 20
 _MAX_SITE_WORDS = 10
-_MAX_HOME_SLASHES = 3  # https://example.org/
+_HOME_LINK = re.compile(r"\s*(?:(?:https?:)?//[^/?#\s]+/?|/)\s*", re.IGNORECASE)
 _MIN_WORDS = 3  # shorter titles are often names of sites and sections
 _MIN_UNSTATED_WORDS = 4  # of a heading that nothing else confirms
 _MIN_PLACE_CHARS = 8  # of a text that is part of a site's name
@@ -73,7 +72,7 @@ class TitledPage:
     def sites(self) -> frozenset[str]:
         """The names of the site: stated ones, the texts of links to a home page, and a `<title>` unlike all others."""
         path = _long_words(_SLUG_BREAK.sub(" ", unquote(urlsplit(self.url).path)))
-        names = [*contents(self.meta, *SITE), *_home_texts(self.tree, self.url)]
+        names = [*contents(self.meta, *SITE), *_home_texts(self.tree)]
         found = {_place(name) for name in names if not _agree(_long_words(name), path, _NAMED)}
         found = {place for place in found if len(place) >= _MIN_PLACE_CHARS}
         stated = [text for text in self.stated if not _is_in(text, found)]
@@ -216,10 +215,9 @@ def _titled(page: TitledPage) -> Iterator[_Heading]:
             yield _Heading(element, text, 5)
 
 
-def _home_texts(tree: HtmlElement, url: str) -> Iterator[str]:
+def _home_texts(tree: HtmlElement) -> Iterator[str]:
     """Yield the texts of links to a home page, and of their images."""
-    short = (link for link in tree.iter("a") if (link.get("href") or "x").count("/") <= _MAX_HOME_SLASHES)
-    homes = (link for link in short if is_home(_joined(url, link.get("href") or "")))
+    homes = (link for link in tree.iter("a") if _HOME_LINK.fullmatch(link.get("href") or ""))
     for link in islice(homes, _MAX_HOME_LINKS):
         yield link.get("title") or ""
         yield " ".join(islice(link.itertext(), 20))
