@@ -10,6 +10,7 @@ from lxml.etree import _Element
 from lxml.html import HtmlElement
 
 from news_assets.pipeline.page.choice import Mode, chosen, long_texts
+from news_assets.pipeline.page.containers import join_containers
 from news_assets.pipeline.page.guesses import LIBRARY_ERRORS
 from news_assets.pipeline.page.links import base_url, out_links
 from news_assets.pipeline.page.markdown import Block, article_blocks, markdown_of
@@ -193,7 +194,8 @@ def _is_too_deep(tree: HtmlElement) -> bool:
 
 
 def _text_of(tree: HtmlElement, metadata: PageMetadata, url: str) -> str:
-    """Return the article's text as Markdown."""
+    """Return the article's text as Markdown; its containers are joined in the tree."""
+    join_containers(tree)
     blocks = chosen(partial(read_blocks, tree, url), long_texts(tree))
     return markdown_of(trimmed(blocks, metadata.titles, metadata.stated_body))
 
