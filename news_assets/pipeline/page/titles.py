@@ -9,7 +9,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import islice
+from itertools import islice, takewhile
 from urllib.parse import unquote, urljoin, urlsplit
 
 from lxml.etree import XPath
@@ -37,11 +37,17 @@ SITE, SECTION = ("og:site_name", "application-name"), ("article:section",)
 _UNRELATED = frozenset({"nav", "aside", "footer", "dialog"})
 _TITLE_CLASS = re.compile(r"t[ií]tulo|title|headline|manchete|contentheading", re.IGNORECASE)
 _TITLED = ("div", "p", "span", "td", "font", "strong")
+_LINES = ("body", *_TITLED, "b", "big", "center", "em", "i", "label", "li", "section", "u")
 _TITLED_CHARS = range(20, 300)
 _WORD, _SLUG_BREAK = re.compile(r"\w+"), re.compile(r"[\W_]+")
 _SEPARATOR = re.compile(r" (?:[|–—•·»≈-]|::) ")
 _SEPARATORS = " |–—•·»≈:-"
 _DATE_BEFORE = re.compile(r"^\d{1,2}[./-]\d{1,2}[./-]\d{2,4}(?:\s+\d\d?[:h]\d\d)?\s*[|:–—-]\s*(?=\S)")
+# A line with a date or time, of copyright, or with the author.
+_BYLINE = re.compile(
+    r"\b(?:19|20)\d\d\W*$|\d{1,2}[./-]\d{1,2}[./-]\d\d|\d\s?[:h]\s?\d\d|©|^(?:by|por|von|par|fonte|foto)\b",
+    re.IGNORECASE,
+)
 
 _PARAGRAPHS = XPath("//body//*[not(self::script or self::style or self::a)][text()[string-length() >= 150]]")
 
@@ -121,7 +127,9 @@ def _texts(page: TitledPage) -> Iterator[str]:
         yield page.listed
     yield from confirmed
     head = _without_site(page.head, page.meta)
-    yield from (head,) if confirmed else (*_unconfirmed(headings, page.tree), head)
+    if not confirmed:
+        yield from _unconfirmed(headings, page.tree) or _line_above(page)
+    yield head
     yield from page.stated
 
 
@@ -163,6 +171,21 @@ def _unconfirmed(headings: Sequence[_Heading], tree: HtmlElement) -> list[str]:
     long = [one for one in headings if len(_words_in(one.text)) >= _MIN_UNSTATED_WORDS]
     near = [one for one in long if above is None or one.element in above] or long
     return [one.text for one in sorted(near, key=lambda one: one.level)][:1]
+
+
+def _line_above(page: TitledPage) -> list[str]:
+    """Return the last line above the first paragraph that may be a headline, on a page without headings."""
+    found: list[str] = []
+    paragraph = next(iter(_PARAGRAPHS(page.tree)), None)
+    above = [] if paragraph is None else takewhile(lambda one: one is not paragraph, page.tree.iter())
+    for element in above:
+        if element.tag not in _LINES:
+            continue
+        text = " ".join((element.text or "").split())
+        is_headline = len(text) in _TITLED_CHARS and len(_words_in(text)) >= _MIN_UNSTATED_WORDS
+        if is_headline and not _BYLINE.search(text) and not _is_unrelated(element, page.url):
+            found = [text]
+    return found
 
 
 # --- headings --------------------------------------------------------------------------------------------------------
