@@ -27,14 +27,14 @@ from news_assets.text.html import plain_text
 
 CORPUS = Path(__file__).parents[2] / "../shared/corpus"
 FLOORS = {
-    "article_wcxb": 0.940,
-    "article_aeb": 0.963,
+    "article_wcxb": 0.944,
+    "article_aeb": 0.968,
     "article_fundus": 0.975,
-    "article_naeb": 0.938,
-    "article_trafilatura": 0.940,
+    "article_naeb": 0.948,
+    "article_trafilatura": 0.950,
     "article_pt": 0.990,
-    "article_mercury": 0.924,
-    "article_readability": 0.930,
+    "article_mercury": 0.930,
+    "article_readability": 0.939,
 }
 INDEX_FLOOR, MAX_REFUSED_SHARE = 55, 0.005  # refused index pages of WCXB; refused articles of all sets
 TITLE_FLOOR, DAY_FLOOR = 270, 222  # of WCXB

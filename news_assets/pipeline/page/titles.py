@@ -43,9 +43,9 @@ _WORD, _SLUG_BREAK = re.compile(r"\w+"), re.compile(r"[\W_]+")
 _SEPARATOR = re.compile(r" (?:[|–—•·»≈-]|::) ")
 _SEPARATORS = " |–—•·»≈:-"
 _DATE_BEFORE = re.compile(r"^\d{1,2}[./-]\d{1,2}[./-]\d{2,4}(?:\s+\d\d?[:h]\d\d)?\s*[|:–—-]\s*(?=\S)")
-# A line with a date or time, of copyright, or with the author.
-_BYLINE = re.compile(
-    r"\b(?:19|20)\d\d\W*$|\d{1,2}[./-]\d{1,2}[./-]\d\d|\d\s?[:h]\s?\d\d|©|^(?:by|por|von|par|fonte|foto)\b",
+# A line that is a sentence, or has a date or time, a copyright or the author.
+_NO_HEADLINE = re.compile(
+    r"[.,:;]$|\b(?:19|20)\d\d\W*$|\d{1,2}[./-]\d{1,2}[./-]\d\d|\d\s?[:h]\s?\d\d|©|^(?:by|por|von|par|fonte|foto)\b",
     re.IGNORECASE,
 )
 
@@ -183,7 +183,7 @@ def _line_above(page: TitledPage) -> list[str]:
             continue
         text = " ".join((element.text or "").split())
         is_headline = len(text) in _TITLED_CHARS and len(_words_in(text)) >= _MIN_UNSTATED_WORDS
-        if is_headline and not _BYLINE.search(text) and not _is_unrelated(element, page.url):
+        if is_headline and not _NO_HEADLINE.search(text) and not _is_unrelated(element, page.url):
             found = [text]
     return found
 
