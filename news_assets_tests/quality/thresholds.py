@@ -38,7 +38,7 @@ FLOORS = {
     "article_trafilatura": 0.950,
     "article_pt": 0.990,
     "article_mercury": 0.930,
-    "article_readability": 0.939,
+    "article_readability": 0.936,
 }
 
 
