@@ -5,6 +5,7 @@ trafilatura reads the first container of an article only.
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 from lxml.etree import XPath, _Element
 from lxml.html import HtmlElement
@@ -12,7 +13,7 @@ from lxml.html import HtmlElement
 _NAMED = re.compile(r"(?:article|story|entry|post|body|content)[-_]{0,2}(?:body|content|text|container)", re.IGNORECASE)
 _MIN_PARAGRAPHS = 3  # of some length, in each container; teasers have one or two
 _PARAGRAPH_CHARS = 80
-_MAX_CONTAINERS = 20
+_MAX_CONTAINERS, _MAX_KINDS = 20, 10  # of one tag and class; tags and classes
 _HEADING_BEFORE = XPath("preceding::*[self::h1 or self::h2][1]")
 
 
@@ -35,7 +36,8 @@ def _alike(tree: HtmlElement) -> Iterator[list[HtmlElement]]:
         name = element.get("class") or ""
         if _NAMED.search(name) and _has_paragraphs(element):
             groups.setdefault((element.tag, name), []).append(element)
-    yield from (group for group in groups.values() if 1 < len(group) <= _MAX_CONTAINERS)
+    several = (group for group in groups.values() if 1 < len(group) <= _MAX_CONTAINERS)
+    yield from islice(several, _MAX_KINDS)
 
 
 def _has_paragraphs(element: HtmlElement) -> bool:

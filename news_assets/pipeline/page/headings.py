@@ -92,17 +92,17 @@ def titled_texts(page: TitledPage) -> Iterator[Heading]:
 
 def line_above(page: TitledPage) -> list[str]:
     """Return the last line above the first paragraph that may be a headline, on a page without headings."""
-    found: list[str] = []
     paragraph = next(iter(PARAGRAPHS(page.tree)), None)
-    above = [] if paragraph is None else takewhile(lambda one: one is not paragraph, page.tree.iter())
-    for element in above:
-        if element.tag not in _LINES:
-            continue
-        text = " ".join((element.text or "").split())
+    if paragraph is None:
+        return []
+    lines: list[tuple[HtmlElement, str]] = []
+    for element in takewhile(lambda one: one is not paragraph, page.tree.iter()):
+        text = " ".join((element.text or "").split()) if element.tag in _LINES else ""
         is_headline = len(text) in _TITLED_CHARS and len(words_in(text)) >= MIN_UNSTATED_WORDS
-        if is_headline and not _NO_HEADLINE.search(text) and not _is_unrelated(element, page.url):
-            found = [text]
-    return found
+        if is_headline and not _NO_HEADLINE.search(text):
+            lines.append((element, text))
+    last = islice(reversed(lines), _MAX_HEADINGS)
+    return next(([text] for element, text in last if not _is_unrelated(element, page.url)), [])
 
 
 def _joined(url: str, href: str) -> str:
