@@ -37,7 +37,7 @@ FLOORS = {
     "article_mercury": 0.930,
     "article_readability": 0.936,
 }
-INDEX_FLOOR, MAX_REFUSED_SHARE = 55, 0.005  # refused index pages of WCXB; refused articles of all sets
+INDEX_FLOOR, MAX_REFUSED_SHARE = 60, 0.005  # refused index pages of WCXB; refused articles of all sets
 TITLE_FLOOR, DAY_FLOOR = 270, 222  # of WCXB
 INDEX_TYPES = ("listing", "collection")
 BY_WORDS = ("article_wcxb", "article_mercury", "article_readability")
