@@ -35,7 +35,7 @@ def _alike(tree: HtmlElement) -> Iterator[list[HtmlElement]]:
     for element in tree.iter("div", "section"):
         name = element.get("class") or ""
         if _NAMED.search(name) and _has_paragraphs(element):
-            groups.setdefault((element.tag, name), []).append(element)
+            groups.setdefault((str(element.tag), name), []).append(element)
     several = (group for group in groups.values() if 1 < len(group) <= _MAX_CONTAINERS)
     yield from islice(several, _MAX_KINDS)
 
