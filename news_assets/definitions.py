@@ -1,4 +1,6 @@
-"""The composition root: the assets, checks, jobs, sensors and schedules of the desks in the settings."""
+"""The composition root: the assets, checks, jobs, sensors and schedules of the desks in
+the settings.
+"""
 
 import warnings
 
@@ -17,40 +19,66 @@ from news_assets.defs.schedules import build_schedules
 from news_assets.defs.sensors import build_desk_sensors
 from news_assets.defs.sensors.alerts import build_alerts_sensor
 from news_assets.defs.sensors.open_batches import build_open_batches
-from news_assets.desks.loader import load_desks, with_neighbours
+from news_assets.desks.desk_files import load_desks, with_neighbours
 from news_assets.logs import log_to_stderr
 from news_assets.records.desks import Desk
 from news_assets.settings import Settings
-from news_assets.sources.kinds import ALL_KINDS
+from news_assets.sources.source_kinds import ALL_KINDS
 
 
 def build_definitions(
-    settings: Settings, desks: tuple[Desk, ...] | None = None, resources: dict[str, object] | None = None
+    settings: Settings,
+    desks: tuple[Desk, ...] | None = None,
+    resources: dict[str, object] | None = None,
 ) -> dg.Definitions:
-    """Return the definitions of these settings; `desks` and `resources` override those of the settings."""
-    desks = load_desks(settings.desks, ALL_KINDS, settings.caps) if desks is None else with_neighbours(desks)
+    """Return the definitions of these settings; `desks` and `resources` override those
+    of the settings.
+    """
+    desks = (
+        load_desks(settings.desks, ALL_KINDS, settings.caps)
+        if desks is None
+        else with_neighbours(desks)
+    )
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", dg.BetaWarning)  # range backfills, and the mapping of agency-days to agencies
+        warnings.simplefilter(
+            "ignore", dg.BetaWarning
+        )  # range backfills, and the mapping of agency-days to agencies
         assets = {desk.key: build_desk_assets(desk) for desk in desks}
         report = build_daily_report(desks)
     meetings = [spec for desk in desks for spec in build_meeting_specs(desk)]
     checks = [
-        check for desk in desks for check in (*build_desk_checks(desk, assets[desk.key]), build_freshness_checks(desk))
+        check
+        for desk in desks
+        for check in (
+            *build_desk_checks(desk, assets[desk.key]),
+            build_freshness_checks(desk),
+        )
     ]
     newsroom = [report, build_enrichment_batches(desks), build_alerts(desks, checks)]
-    all_assets = [*(asset for of_desk in assets.values() for asset in of_desk), *newsroom]
+    all_assets = [
+        *(asset for of_desk in assets.values() for asset in of_desk),
+        *newsroom,
+    ]
     jobs = [job for desk in desks for job in build_desk_jobs(desk, settings.max_run_s)]
     shared_jobs = build_shared_jobs(desks, settings.max_run_s)
-    of_desks = build_desk_sensors(desks, jobs, fetch_only=settings.work == "fetch")
+    of_desks = build_desk_sensors(
+        desks, jobs, fetch_only=settings.work == "fetch", has_models=settings.has_models
+    )
     return dg.Definitions(
         assets=[
             *all_assets,
             *meetings,
-            build_lake_maintenance(desks, all_assets, settings.backup_days, settings.keep_days),
+            build_lake_maintenance(
+                desks, all_assets, settings.backup_days, settings.keep_days
+            ),
         ],
         asset_checks=checks,
         jobs=[*jobs, *shared_jobs],
-        sensors=[*of_desks, build_open_batches(shared_jobs), build_alerts_sensor(shared_jobs)],
+        sensors=[
+            *of_desks,
+            build_open_batches(shared_jobs),
+            build_alerts_sensor(shared_jobs, has_queries=settings.queries is not None),
+        ],
         schedules=build_schedules([*jobs, *shared_jobs]),
         resources=build_resources(settings) | (resources or {}),
         executor=dg.in_process_executor,

@@ -1,4 +1,5 @@
-"""The exception tree. Exceptions of libraries are translated in `clients/`, `store/` and the loaders.
+"""The exception tree. Exceptions of libraries are translated in `clients/`, `store/`
+and the loaders.
 
 NewsAssetsError
 ├── SettingsError            a NEWS_* variable
@@ -29,12 +30,16 @@ _USER_AND_PASSWORD = re.compile(r"(?<=[/\\]{2})[^/\\?# ]+@")
 
 
 def without_credentials(text: str) -> str:
-    """Return a text without the user and password of the addresses in it: `https://user:password@host`."""
+    """Return a text without the user and password of the addresses in it:
+    `https://user:password@host`.
+    """
     return _USER_AND_PASSWORD.sub("", text)
 
 
 class NewsAssetsError(Exception):
-    """Base class of all errors of this package. `is_transient` means that a later retry can help."""
+    """Base class of all errors of this package. `is_transient` means that a later retry
+    can help.
+    """
 
     is_transient: bool = False
 
@@ -56,7 +61,12 @@ class DeskFileError(NewsAssetsError):
 
 def listed(mistakes: Sequence[str]) -> str:
     """Return the first mistakes of a file, one a line, and whether there are more."""
-    return "\n".join((*mistakes[:MAX_MISTAKES], *(["and more"] if len(mistakes) > MAX_MISTAKES else [])))
+    return "\n".join(
+        (
+            *mistakes[:MAX_MISTAKES],
+            *(["and more"] if len(mistakes) > MAX_MISTAKES else []),
+        )
+    )
 
 
 class TaxonomyError(NewsAssetsError):
@@ -72,7 +82,9 @@ class ClosedSourceError(SourceError):
 
 
 class ListingChangedError(SourceError):
-    """A 200 that is no longer a listing: a new template, a login page, HTML in place of a feed."""
+    """A 200 that is no longer a listing: a new template, a login page, HTML in place of
+    a feed.
+    """
 
 
 TRANSIENT_STATUSES: Final = (408, 425, 429)  # of those below 500
@@ -81,12 +93,13 @@ TRANSIENT_STATUSES: Final = (408, 425, 429)  # of those below 500
 class FetchError(NewsAssetsError):
     """One URL could not be fetched.
 
-    `url` and `reason` contain no user and password; the reason is one line of at most MAX_REASON_CHARS characters.
-    `status` is None if there was no response. `retry_after_s` is the server's Retry-After in seconds.
-    `weight` is added to the source's failure points, which lengthen its pauses: hard 1, soft .5 (temporary), DNS .25.
-    `elapsed_ms` is the duration of the requests in milliseconds, without waits for host slots.
-    `is_connection`: the host was not found or not reached, or the connection was lost; a try some seconds later may
-    help.
+    `url` and `reason` contain no user and password; the reason is one line of at most
+    MAX_REASON_CHARS characters. `status` is None if there was no response.
+    `retry_after_s` is the server's Retry-After in seconds. `weight` is added to the
+    source's failure points, which lengthen its pauses: hard 1, soft .5 (temporary), DNS
+    .25. `elapsed_ms` is the duration of the requests in milliseconds, without waits for
+    host slots. `is_connection`: the host was not found or not reached, or the
+    connection was lost; a try some seconds later may help.
     """
 
     def __init__(
@@ -108,7 +121,9 @@ class FetchError(NewsAssetsError):
         self.weight = weight
         self.elapsed_ms = elapsed_ms
         self.is_connection = is_connection
-        self.is_transient = is_transient if is_transient is not None else _is_transient(status)
+        self.is_transient = (
+            is_transient if is_transient is not None else _is_transient(status)
+        )
         super().__init__(f"{_one_line(self.url)}: {self.reason}")
 
 
@@ -121,7 +136,9 @@ def _is_transient(status: int | None) -> bool:
 
 
 class ForbiddenAddressError(FetchError):
-    """The host is neither public nor in NEWS_ALLOW_PRIVATE_HOSTS, or the port belongs to another protocol."""
+    """The host is neither public nor in NEWS_ALLOW_PRIVATE_HOSTS, or the port belongs
+    to another protocol.
+    """
 
 
 class TooLargeError(FetchError):
@@ -133,7 +150,9 @@ class RobotsError(FetchError):
 
 
 class ReadingError(NewsAssetsError):
-    """Outside bytes or text that could not be read, or not within the limits of time and memory."""
+    """Outside bytes or text that could not be read, or not within the limits of time
+    and memory.
+    """
 
 
 class EnrichError(NewsAssetsError):
@@ -141,29 +160,41 @@ class EnrichError(NewsAssetsError):
 
 
 class BatchError(NewsAssetsError):
-    """A batch that could not be made, found or read; if `is_transient`, it may have been made all the same."""
+    """A batch that could not be made, found or read; if `is_transient`, it may have
+    been made all the same.
+    """
 
     def __init__(self, message: str, *, is_transient: bool) -> None:
         self.is_transient = is_transient
         super().__init__(message)
 
 
-CallFailure = Literal["retry", "rest", "unanswered", "too_long", "rejected", "declined", "fatal"]
+CallFailure = Literal[
+    "retry", "rest", "unanswered", "too_long", "rejected", "declined", "fatal"
+]
 
 
 class ModelCallError(EnrichError):
     """A request to a language model without an answer.
 
     Attributes:
-        kind: `retry`: the provider failed, and bills nothing. `rest`: it wants no request before `wait_s`.
-            `unanswered`: the request was sent, and perhaps billed. `too_long`: it exceeds the context window.
-            `rejected`: the provider refuses this request, `declined`: its content. `fatal`: it would refuse any.
+        kind: `retry`: the provider failed, and bills nothing. `rest`: it wants no
+            request before `wait_s`.
+            `unanswered`: the request was sent, and perhaps billed. `too_long`: it
+            exceeds the context window.
+            `rejected`: the provider refuses this request, `declined`: its content.
+            `fatal`: it would refuse any.
         wait_s: Pause that the provider wants, in seconds; None if it states none.
         window_tokens: Context window that the provider states, with `too_long`.
     """
 
     def __init__(
-        self, reason: str, kind: CallFailure, *, wait_s: float | None = None, window_tokens: int | None = None
+        self,
+        reason: str,
+        kind: CallFailure,
+        *,
+        wait_s: float | None = None,
+        window_tokens: int | None = None,
     ) -> None:
         self.kind = kind
         self.wait_s = wait_s
@@ -177,9 +208,13 @@ class EmbedError(NewsAssetsError):
 
 
 class NotifyError(NewsAssetsError):
-    """A message that a channel did not accept; `retry_after_s` is the pause that it asks for."""
+    """A message that a channel did not accept; `retry_after_s` is the pause that it
+    asks for.
+    """
 
-    def __init__(self, message: str, *, is_transient: bool, retry_after_s: float | None = None) -> None:
+    def __init__(
+        self, message: str, *, is_transient: bool, retry_after_s: float | None = None
+    ) -> None:
         self.is_transient = is_transient
         self.retry_after_s = retry_after_s
         super().__init__(_one_line(without_credentials(message))[:MAX_REASON_CHARS])

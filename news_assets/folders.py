@@ -1,4 +1,6 @@
-"""Folders that only their owner can read: they hold texts of others, addresses of the newsroom, and search keys."""
+"""Folders that only their owner can read: they hold texts of others, addresses of the
+newsroom, and search keys.
+"""
 
 import os
 import stat
@@ -9,12 +11,15 @@ _OF_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 def private_folder(folder: Path) -> Path:
-    """Create a folder and its missing parents for this user alone; existing ones are not changed.
+    """Create a folder and its missing parents for this user alone; existing ones are
+    not changed.
 
     Raises:
         OSError: It cannot be created.
     """
-    for missing in reversed([one for one in (folder, *folder.parents) if not one.exists()]):
+    for missing in reversed(
+        [one for one in (folder, *folder.parents) if not one.exists()]
+    ):
         missing.mkdir(mode=0o700, exist_ok=True)
     folder.mkdir(exist_ok=True)  # an error if it is a file
     return folder

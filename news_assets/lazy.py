@@ -9,7 +9,8 @@ Port = TypeVar("Port")
 
 
 class Lazy(Generic[Port]):
-    """A port that is opened on first use: if it is unavailable, only the work that needs it fails.
+    """A port that is opened on first use: if it is unavailable, only the work that
+    needs it fails.
 
     Safe to use from several threads. After an error the next use tries again.
     """
@@ -34,7 +35,9 @@ class Lazy(Generic[Port]):
 
 
 def on_call(name: str) -> Callable[..., Any]:
-    """Return a function that imports and calls the named one, `package.module:function`, with the same arguments."""
+    """Return a function that imports and calls the named one,
+    `package.module:function`, with the same arguments.
+    """
 
     def call(*arguments: Any, **options: Any) -> Any:
         return pkgutil.resolve_name(name)(*arguments, **options)

@@ -2,18 +2,21 @@
 
     >>> from news_assets import search
     >>> with search.open_index() as index:
-    ...     answer = index.search("vacinacao nas escolas", search.Filters(agency="prefeitura"), mode="keyword", limit=3)
+    ...     answer = index.search("vacinacao nas escolas",
+    search.Filters(agency="prefeitura"), mode="keyword", limit=3)
     >>> for hit in answer.hits:
     ...     print(hit.day, hit.agency, hit.title)
     2026-01-05 prefeitura Vila Serena leva vacinação contra a gripe às escolas
     >>> answer.found, answer.facets["agency"]
     (1, {'prefeitura': 1})
 
-The settings of the environment name the index (NEWS_HOME, NEWS_SEARCH) and the model for queries. Accents, inflection
-and one typo per word make no difference. Heavy libraries are imported by the first search that needs them.
+The settings of the environment name the index (NEWS_HOME, NEWS_SEARCH) and the model
+for queries. Accents, inflection and one typo per word make no difference. Heavy
+libraries are imported by the first search that needs them.
 
-Every error is a `news_assets.errors.NewsAssetsError`: `SettingsError` for an invalid setting, `IndexingError` if the
-index cannot be read, `EmbedError` if the model cannot be used.
+Every error is a `news_assets.errors.NewsAssetsError`: `SettingsError` for an invalid
+setting, `IndexingError` if the index cannot be read, `EmbedError` if the model cannot
+be used.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -55,12 +58,22 @@ __all__ = [
 
 _MAX_ARTICLES = 10_000
 _HITS_AT_ONCE = 250  # Typesense gives no more
+# of a query; the time for a vector grows with its length, and 500 characters can take
+# 0.4 s
+_MEANT_CHARS = 200
 
 
 class Index:
-    """A search index and the embedding model for queries, which the first search that needs it loads."""
+    """A search index and the embedding model for queries, which the first search that
+    needs it loads.
+    """
 
-    def __init__(self, index: SearchIndex, open_embedder: Callable[[], Embedder], close: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        index: SearchIndex,
+        open_embedder: Callable[[], Embedder],
+        close: Callable[[], None],
+    ) -> None:
         self._index = index
         self._close = close
         self._loaded = Lazy(open_embedder)
@@ -76,30 +89,37 @@ class Index:
         limit: int = 10,
         offset: int = 0,
         explain: bool = False,
+        vector: tuple[float, ...] | None = None,
     ) -> SearchAnswer:
-        """Return the best hits, the number of all, and their counts by the values of each facet.
+        """Return the best hits, the number of all, and their counts by the values of
+        each facet.
 
-        A hybrid search is a keyword search where most documents with the words are in a language that the model does
-        not read.
+        A hybrid search is a keyword search where most documents with the words are in a
+        language that the model does not read.
 
         Args:
             text: Words, "quoted phrases" and -exclusions; empty lists the newest.
             filters: Filters that every hit passes.
             mode: By words, by meaning (the vector of the text), or both.
-            sort: The best first, or the newest: of all with the words, in a search by meaning of the nearest 100.
+            sort: The best first, or the newest: of all with the words, in a search by
+                meaning of the nearest 100.
             limit: Number of hits.
             offset: Number of hits to skip.
-            explain: Give each hit an `explanation`: its ranks, and the fields with words of the query.
+            explain: Give each hit an `explanation`: its ranks, and the fields with
+                words of the query.
+            vector: That of the text, from `vector_of`; by default it is made here.
 
         Raises:
             IndexingError: The index could not be read, or has vectors of another model.
             EmbedError: The model cannot be used.
         """
-        vector = None if mode == "keyword" or not text.strip() else self._vector(text)
+        is_by_meaning = mode != "keyword" and bool(text.strip())
+        if is_by_meaning:
+            self._embedder.open()
         query = SearchQuery(
             text=text,
             mode=mode,
-            vector=vector,
+            vector=(vector or self.vector_of(text)) if is_by_meaning else None,
             sort=sort,
             limit=limit,
             offset=offset,
@@ -107,16 +127,27 @@ class Index:
             **asdict(filters or Filters()),
         )
         answer = self._index.search(query)
-        if mode == "hybrid" and vector and not self._can_read(answer.facets["language"]):
+        if (
+            mode == "hybrid"
+            and is_by_meaning
+            and not self._can_read(answer.facets["language"])
+        ):
             return self._index.search(replace(query, mode="keyword"))
         return answer
 
     def articles_with(self, text: str, filters: Filters) -> set[str]:
-        """Return the ids of the articles with these words, at most 10,000; of equal texts one. Raises IndexingError."""
+        """Return the ids of the articles with these words, at most 10,000; of equal
+        texts one. Raises IndexingError.
+        """
         found = set[str]()
         for offset in range(0, _MAX_ARTICLES, _HITS_AT_ONCE):
             query = SearchQuery(
-                text=text, mode="keyword", sort="date", limit=_HITS_AT_ONCE, offset=offset, **asdict(filters)
+                text=text,
+                mode="keyword",
+                sort="date",
+                limit=_HITS_AT_ONCE,
+                offset=offset,
+                **asdict(filters),
             )
             hits = self._index.search(query).hits
             found.update(hit.article_id for hit in hits)
@@ -124,8 +155,11 @@ class Index:
                 break
         return found
 
-    def nearest(self, title: str, vector: tuple[float, ...], model: str, limit: int = 10) -> tuple[SearchHit, ...]:
-        """Return the hits nearest in meaning to a stored vector of this model; none if the index has another model.
+    def nearest(
+        self, title: str, vector: tuple[float, ...], model: str, limit: int = 10
+    ) -> tuple[SearchHit, ...]:
+        """Return the hits nearest in meaning to a stored vector of this model; none if
+        the index has another model.
 
         The words of `title` are marked in the snippets.
 
@@ -134,24 +168,34 @@ class Index:
         """
         if self._index.vector_model() != model:
             return ()
-        return self._index.search(SearchQuery(text=title, mode="vector", vector=vector, limit=limit)).hits
+        return self._index.search(
+            SearchQuery(text=title, mode="vector", vector=vector, limit=limit)
+        ).hits
 
     def _can_read(self, languages: Mapping[str, int]) -> bool:
         from news_assets.clients.embedding.models import can_read
 
         return can_read(self._embedder.open().model, languages)
 
-    def _vector(self, text: str) -> tuple[float, ...]:
-        return self._embedder.open().embed_query(text).vector
+    def vector_of(self, text: str) -> tuple[float, ...]:
+        """Return the vector of the beginning of a query that is not blank. It does not
+        use the index.
+
+        Raises:
+            EmbedError: The model cannot be used.
+        """
+        return self._loaded.open().embed_query(text.strip()[:_MEANT_CHARS]).vector
 
     def _matching_embedder(self) -> Embedder:
-        """Return the model for queries. Raises IndexingError if the vectors of the index are of another model."""
+        """Return the model for queries. Raises IndexingError if the vectors of the
+        index are of another model.
+        """
         embedder, stored = self._loaded.open(), self._index.vector_model()
         if stored not in (None, embedder.model):
             raise IndexingError(
-                f"the model for queries is {embedder.model}, that of the index's vectors {stored}: search by words, "
-                f"set NEWS_EMBEDDING_MODEL to {stored}, or embed everything with {embedder.model}, then run "
-                "`news-assets rebuild search`"
+                f"the model for queries is {embedder.model}, that of the index's vectors {stored}:"
+                f" search by words, set NEWS_EMBEDDING_MODEL to {stored}, or embed everything with"
+                f" {embedder.model}, then run `news-assets rebuild search`"
             )
         return embedder
 
@@ -182,15 +226,20 @@ def open_index(settings: "Settings | None" = None) -> Index:
     def open_embedder() -> Embedder:
         from news_assets.clients.embedding.embedder import OnnxEmbedder
 
-        return OnnxEmbedder.open(settings.embedding_model, settings.models_dir, settings.threads)
+        return OnnxEmbedder.open(
+            settings.embedding_model, settings.models_dir, settings.threads
+        )
 
     return Index(opened, open_embedder, opened.close)
 
 
 def next_meetings_first(
-    hits: Collection[SearchHit], filters: Filters | None = None, settings: "Settings | None" = None
+    hits: Collection[SearchHit],
+    filters: Filters | None = None,
+    settings: "Settings | None" = None,
 ) -> list[SearchHit]:
-    """Return the hits with each matter of several meetings once: as its item in the next one, or in the last.
+    """Return the hits with each matter of several meetings once: as its item in the
+    next one, or in the last.
 
     Raises:
         SettingsError: A setting is invalid.
@@ -203,11 +252,15 @@ def next_meetings_first(
     return next_first(hits, groups, filters or Filters(), datetime.now(UTC).date())
 
 
-def copies(hits: Collection[SearchHit], settings: "Settings | None" = None) -> "dict[str, tuple[Copy, ...]]":
-    """Return the copies of each hit that has any, by its article id: the others with the same or nearly the same text.
+def copies(
+    hits: Collection[SearchHit], settings: "Settings | None" = None
+) -> "dict[str, tuple[Copy, ...]]":
+    """Return the copies of each hit that has any, by its article id: the others with
+    the same or nearly the same text.
 
-    Copies are in order of publication, from all desks; those of an agenda item are its matter's items in other
-    meetings, the newest first. They are read from the lake, which is opened for it.
+    Copies are in order of publication, from all desks; those of an agenda item are its
+    matter's items in other meetings, the newest first. They are read from the lake,
+    which is opened for it.
 
     Raises:
         SettingsError: A setting is invalid.

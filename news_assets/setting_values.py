@@ -1,6 +1,7 @@
 """Checks of single settings.
 
-A ValueError says what is wrong; `settings.py` adds the name, the value and what is accepted.
+A ValueError says what is wrong; `settings.py` adds the name, the value and what is
+accepted.
 """
 
 import ipaddress
@@ -8,11 +9,19 @@ import re
 
 from pydantic import SecretStr
 
-_TYPESENSE = re.compile(r"typesense(\+https)?://(\[[0-9a-fA-F:]+\]|[^\s/:@?#]+)(?::(\d{1,5}))?(?:/([\w-]+))?/?")
+_TYPESENSE = re.compile(
+    r"typesense(\+https)?://(\[[0-9a-fA-F:]+\]|[^\s/:@?#]+)(?::(\d{1,5}))?(?:/([\w-]+))?/?"
+)
 OLD_EMBEDDED = "sqlite"  # earlier name of the embedded index
 _HOSTNAME = re.compile(r"(?=.{1,253}$)[a-z0-9_-]+(\.[a-z0-9_-]+)*", re.IGNORECASE)
-LOGIN = re.compile(r"https?://[^\s:/?#@]+:[^\s:/?#@]+@(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:\d{1,5})?/?", re.IGNORECASE)
-_SMTP = re.compile(r"smtps?://([^\s:/?#@]+:[^\s:/?#@]+@)?(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:\d{1,5})?/?", re.IGNORECASE)
+LOGIN = re.compile(
+    r"https?://[^\s:/?#@]+:[^\s:/?#@]+@(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:\d{1,5})?/?",
+    re.IGNORECASE,
+)
+_SMTP = re.compile(
+    r"smtps?://([^\s:/?#@]+:[^\s:/?#@]+@)?(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:\d{1,5})?/?",
+    re.IGNORECASE,
+)
 _MIN_TOKEN_CHARS = 20
 
 # The optional dependency group of each provider of language models.
@@ -30,7 +39,11 @@ _MODEL_NAME = re.compile(r"[A-Za-z0-9][\w.:/@-]{0,199}")
 
 def split_commas(value: object) -> object:
     """Return the parts of a comma separated text."""
-    return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+    return (
+        tuple(part.strip() for part in value.split(",") if part.strip())
+        if isinstance(value, str)
+        else value
+    )
 
 
 def none_if_empty(value: object) -> object:
@@ -62,8 +75,14 @@ def search_index(value: str) -> str:
     if value == OLD_EMBEDDED:
         return "embedded"
     match = _TYPESENSE.fullmatch(value)
-    if value != "embedded" and (match is None or int(match[3] or 1) not in range(1, 65536)):
-        raise ValueError("unknown search index" if "@" not in value else "the address must not contain a key")
+    if value != "embedded" and (
+        match is None or int(match[3] or 1) not in range(1, 65536)
+    ):
+        raise ValueError(
+            "unknown search index"
+            if "@" not in value
+            else "the address must not contain a key"
+        )
     return value
 
 
@@ -105,7 +124,9 @@ def check_numbers(least: int, most: int, value: str) -> str:
 
 
 def number_of(value: str, provider: str, otherwise: int) -> int:
-    """Return the number of a provider, else the one without a provider, else `otherwise`."""
+    """Return the number of a provider, else the one without a provider, else
+    `otherwise`.
+    """
     parts = [part.strip().rpartition("=") for part in value.split(",")]
     numbers = {name: int(number) for name, _, number in parts}
     return numbers.get(provider, numbers.get("", otherwise))

@@ -1,6 +1,7 @@
 """All settings. This is the only module that reads the environment.
 
-An invalid value is a SettingsError with one line that names the setting, the value and the accepted values.
+An invalid value is a SettingsError with one line that names the setting, the value and
+the accepted values.
 """
 
 import os
@@ -8,7 +9,14 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    SecretStr,
+    ValidationError,
+    model_validator,
+)
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from news_assets import setting_values as values
@@ -17,7 +25,9 @@ from news_assets.folders import close_to_others
 from news_assets.records.desks import Caps, KeepDays, ReasoningEffort
 from news_assets.records.model_calls import Ceilings
 
-CommaSeparated = Annotated[tuple[str, ...], NoDecode, BeforeValidator(values.split_commas)]
+CommaSeparated = Annotated[
+    tuple[str, ...], NoDecode, BeforeValidator(values.split_commas)
+]
 OptionalPath = Annotated[Path | None, BeforeValidator(values.none_if_empty)]
 Temperature = Annotated[float, Field(ge=0, le=2)]
 Usd = Annotated[float, BeforeValidator(values.zero_if_empty), Field(ge=0, le=1e6)]
@@ -28,19 +38,25 @@ class Settings(BaseSettings):
 
     model_config = SettingsConfigDict(env_prefix="NEWS_", frozen=True, extra="ignore")
 
-    home: Path = Field(Path(".news"), description="folder for everything this machine keeps")
+    home: Path = Field(
+        Path(".news"), description="folder for everything this machine keeps"
+    )
     desks: Annotated[CommaSeparated, AfterValidator(values.check_desks)] = Field(
-        ("sample",), description="built-in desks by name, or paths of desk files, comma separated"
+        ("sample",),
+        description="built-in desks by name, or paths of desk files, comma separated",
     )
     catalog: Annotated[str, AfterValidator(values.check_catalog)] = Field(
-        "", description="path of a SQLite file, or postgresql://user:password@host:port/database"
+        "",
+        description="path of a SQLite file, or postgresql://user:password@host:port/database",
     )
     data: str = Field("", description="folder, or s3://bucket/prefix")
     search: Annotated[str, AfterValidator(values.search_index)] = Field(
-        "embedded", description="embedded, typesense://host:port or typesense+https://host:port"
+        "embedded",
+        description="embedded, typesense://host:port or typesense+https://host:port",
     )
     typesense_api_key: SecretStr = Field(
-        SecretStr(""), description="API key of the Typesense server that NEWS_SEARCH names"
+        SecretStr(""),
+        description="API key of the Typesense server that NEWS_SEARCH names",
     )
     embedding_model: str = Field(
         "multilingual-e5-small-q4",
@@ -49,63 +65,111 @@ class Settings(BaseSettings):
     )
     enricher: Annotated[CommaSeparated, AfterValidator(values.check_enrichers)] = Field(
         (values.LOCAL_ENRICHER,),
-        description="local, or PROVIDER:MODEL with a provider of "
-        f"{', '.join(values.MODEL_PROVIDERS)}; "
-        "or several, local first, in the order in which they are asked, comma separated",
+        description=(
+            "local, or PROVIDER:MODEL with a provider of "
+            f"{', '.join(values.MODEL_PROVIDERS)}; "
+            "or several, local first, in the order in which they are asked, comma separated"
+        ),
     )
     enricher_error_rate: float = Field(
         0.1,
         ge=0,
         le=1,
-        description="share of wrong themes that is accepted of the local enricher where a model follows it, 0 to 1",
+        description=(
+            "share of wrong themes that is accepted of the local enricher where a model follows it,"
+            " 0 to 1"
+        ),
     )
     entities: Annotated[str, AfterValidator(values.check_optional_model)] = Field(
-        "", description="PROVIDER:MODEL of the call that finds entities; empty for no such call"
+        "",
+        description="PROVIDER:MODEL of the call that finds entities; empty for no such call",
     )
     prompts: OptionalPath = Field(
-        None, description="folder of prompts, enrich.md and entities.md; empty for the built-in ones"
+        None,
+        description="folder of prompts, enrich.md and entities.md; empty for the built-in ones",
     )
     bedrock_batch_folder: str = Field(
         "",
-        description="s3://bucket/prefix of the requests and results of batches on Bedrock; empty for no such batches",
+        description=(
+            "s3://bucket/prefix of the requests and results of batches on Bedrock; empty for no"
+            " such batches"
+        ),
     )
-    bedrock_batch_role: str = Field("", description="ARN of the role in which Bedrock reads and writes that folder")
-    model_calls: Annotated[str, AfterValidator(partial(values.check_numbers, 1, 200))] = Field(
-        "8", description="calls of language models in flight, 1 to 200, or by provider: openai=50,ollama=1"
+    bedrock_batch_role: str = Field(
+        "", description="ARN of the role in which Bedrock reads and writes that folder"
     )
-    model_calls_per_minute: Annotated[str, AfterValidator(partial(values.check_numbers, 0, 100_000))] = Field(
-        "300", description="calls of language models a minute, 0 for no limit, or by provider: openai=500,ollama=0"
+    model_calls: Annotated[
+        str, AfterValidator(partial(values.check_numbers, 1, 200))
+    ] = Field(
+        "8",
+        description=(
+            "calls of language models in flight, 1 to 200, or by provider: openai=50,ollama=1"
+        ),
+    )
+    model_calls_per_minute: Annotated[
+        str, AfterValidator(partial(values.check_numbers, 0, 100_000))
+    ] = Field(
+        "300",
+        description=(
+            "calls of language models a minute, 0 for no limit, or by provider: openai=500,ollama=0"
+        ),
     )
     model_timeout_s: float = Field(
-        60.0, gt=0, le=900, description="time that one call of a language model may take, up to 900 seconds"
+        60.0,
+        gt=0,
+        le=900,
+        description="time that one call of a language model may take, up to 900 seconds",
     )
     model_max_failures: int = Field(
-        5, ge=1, le=1000, description="failed calls in a row after which a language model is given up for 5 minutes"
+        5,
+        ge=1,
+        le=1000,
+        description="failed calls in a row after which a language model is given up for 5 minutes",
     )
     model_max_tokens: int = Field(
-        4000, ge=200, le=64_000, description="most tokens of an answer of a language model, reasoning included"
+        4000,
+        ge=200,
+        le=64_000,
+        description="most tokens of an answer of a language model, reasoning included",
     )
-    model_reasoning: Annotated[ReasoningEffort | None, BeforeValidator(values.none_if_empty)] = Field(
-        None, description="effort of reasoning: none, minimal, low, medium or high; empty for the model's default"
+    model_reasoning: Annotated[
+        ReasoningEffort | None, BeforeValidator(values.none_if_empty)
+    ] = Field(
+        None,
+        description=(
+            "effort of reasoning: none, minimal, low, medium or high; empty for the model's"
+            " default"
+        ),
     )
-    model_temperature: Annotated[Temperature | None, BeforeValidator(values.none_if_empty)] = Field(
-        None, description="temperature of language models, 0 to 2; empty for the model's default"
+    model_temperature: Annotated[
+        Temperature | None, BeforeValidator(values.none_if_empty)
+    ] = Field(
+        None,
+        description="temperature of language models, 0 to 2; empty for the model's default",
     )
     work: Literal["all", "fetch"] = Field(
-        "all", description="what sensors request and `process` runs: all, or fetch: polls, documents and articles only"
+        "all",
+        description=(
+            "what sensors request and `process` runs: all, or fetch: polls, documents and articles"
+            " only"
+        ),
     )
     max_new_entries: int = Field(
         2000,
         ge=1,
         le=10_000,
-        description="new entries of one listing that a poll stores, 1 to 10000; the next polls go on",
+        description=(
+            "new entries of one listing that a poll stores, 1 to 10000; the next polls go on"
+        ),
     )
     max_pages: int = Field(
         0,
         ge=0,
         le=100_000,
-        description="articles that a run fetches of 200 agencies and days, the newest first; the next runs go on; "
-        "0 for no limit",
+        description=(
+            "articles that a run fetches of 200 agencies and days, the newest first; the next runs"
+            " go on; 0 for no limit"
+        ),
     )
     max_text_chars: int = Field(
         1_000_000,
@@ -117,21 +181,36 @@ class Settings(BaseSettings):
         86_400,
         ge=0,
         le=10_000_000,
-        description="seconds after which Dagster ends a run of a job; sensors request the rest again; 0 for no limit",
+        description=(
+            "seconds after which Dagster ends a run of a job; sensors request the rest again; 0 for"
+            " no limit"
+        ),
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         "warning",
-        description="debug, info (also each request that is sent), warning or error: what is logged to stderr",
+        description=(
+            "debug, info (also each request that is sent), warning or error: what is logged to"
+            " stderr"
+        ),
     )
     host_delay_s: float = Field(
-        1.0, ge=0, le=3600, description="pause between two requests to one host, 0 to 3600 seconds"
+        1.0,
+        ge=0,
+        le=3600,
+        description="pause between two requests to one host, 0 to 3600 seconds",
     )
-    allow_private_hosts: Annotated[CommaSeparated, AfterValidator(values.check_hosts)] = Field(
-        (), description="hosts or CIDR blocks on private networks that may be fetched, comma separated"
+    allow_private_hosts: Annotated[
+        CommaSeparated, AfterValidator(values.check_hosts)
+    ] = Field(
+        (),
+        description="hosts or CIDR blocks on private networks that may be fetched, comma separated",
     )
     logins: SecretStr = Field(
         SecretStr(""),
-        description="https://user:password@host of each site that needs a login (HTTP Basic), comma separated",
+        description=(
+            "https://user:password@host of each site that needs a login (HTTP Basic), comma"
+            " separated"
+        ),
     )
     user_agent: str = Field(
         "news_assets/0.1 (+https://example.org/news_assets)",
@@ -139,37 +218,73 @@ class Settings(BaseSettings):
         description="User-Agent header, printable ASCII",
     )
     backup_days: int = Field(
-        14, ge=0, le=3650, description="how many days the daily backups of the catalog are kept, 0 to 3650; 0 for none"
+        14,
+        ge=0,
+        le=3650,
+        description=(
+            "how many days the daily backups of the catalog are kept, 0 to 3650; 0 for none"
+        ),
     )
     keep_pages_days: Annotated[int, AfterValidator(values.check_kept_days)] = Field(
-        400, ge=0, le=36500, description="how many days fetched pages are kept, 31 to 36500; 0 for ever"
+        400,
+        ge=0,
+        le=36500,
+        description="how many days fetched pages are kept, 31 to 36500; 0 for ever",
     )
     keep_polls_days: Annotated[int, AfterValidator(values.check_kept_days)] = Field(
-        400, ge=0, le=36500, description="how many days the results of polls are kept, 31 to 36500; 0 for ever"
+        400,
+        ge=0,
+        le=36500,
+        description="how many days the results of polls are kept, 31 to 36500; 0 for ever",
     )
     keep_revisions_days: Annotated[int, AfterValidator(values.check_kept_days)] = Field(
-        1100, ge=0, le=36500, description="how many days replaced texts are kept, 31 to 36500; 0 for ever"
+        1100,
+        ge=0,
+        le=36500,
+        description="how many days replaced texts are kept, 31 to 36500; 0 for ever",
     )
     keep_answers_days: int = Field(
-        400, ge=0, le=36500, description="how many days the answers of language models are kept; 0 for ever"
+        400,
+        ge=0,
+        le=36500,
+        description="how many days the answers of language models are kept; 0 for ever",
     )
     keep_changes_days: int = Field(
         30,
         ge=0,
         le=36500,
-        description="how many days the record of changes is kept for those who follow it; 0 for ever",
+        description=(
+            "how many days the record of changes is kept for those who follow it; 0 for ever"
+        ),
     )
     max_usd_per_run: Usd = Field(
-        0.0, description="most that a run may spend on language models, in US dollars; 0 for no limit"
+        0.0,
+        description="most that a run may spend on language models, in US dollars; 0 for no limit",
     )
-    max_usd_per_day: Usd = Field(0.0, description="most for a day (UTC), of which backfills spend 80 %; 0 for no limit")
-    max_usd_per_month: Usd = Field(0.0, description="most for a month (UTC); 0 for no limit")
-    taxonomy: OptionalPath = Field(None, description="path of a taxonomy file; empty for the built-in ones")
-    queries: OptionalPath = Field(None, description="path of a file of saved queries and channels; empty for none")
+    max_usd_per_day: Usd = Field(
+        0.0,
+        description="most for a day (UTC), of which backfills spend 80 %; 0 for no limit",
+    )
+    max_usd_per_month: Usd = Field(
+        0.0, description="most for a month (UTC); 0 for no limit"
+    )
+    taxonomy: OptionalPath = Field(
+        None, description="path of a taxonomy file; empty for the built-in ones"
+    )
+    queries: OptionalPath = Field(
+        None, description="path of a file of saved queries and channels; empty for none"
+    )
     smtp: Annotated[SecretStr, AfterValidator(values.check_mail_server)] = Field(
-        SecretStr(""), description="mail server of alerts, smtp://user:password@host:587 or smtps://; empty for none"
+        SecretStr(""),
+        description=(
+            "mail server of alerts, smtp://user:password@host:587 or smtps://; empty for none"
+        ),
     )
-    mail_from: str = Field("", pattern=r"^([^\s@]+@[^\s@]+)?$", description="sender's address of alerts by e-mail")
+    mail_from: str = Field(
+        "",
+        pattern=r"^([^\s@]+@[^\s@]+)?$",
+        description="sender's address of alerts by e-mail",
+    )
     dagster_url: str = Field(
         "",
         pattern=r"^(https?://[^\s?#]+)?$",
@@ -181,15 +296,22 @@ class Settings(BaseSettings):
         description="its address in browsers, for links; empty for NEWS_DAGSTER_URL",
     )
     page_images: bool = Field(
-        False, description="true for the main image on pages of articles, fetched by this server; false for none"
+        False,
+        description=(
+            "true for the main image on pages of articles, fetched by this server; false for none"
+        ),
     )
     operator_token: Annotated[SecretStr, AfterValidator(values.check_token)] = Field(
-        SecretStr(""), description="token for actions on the pages, 20 characters or more; empty for read-only pages"
+        SecretStr(""),
+        description=(
+            "token for actions on the pages, 20 characters or more; empty for read-only pages"
+        ),
     )
 
     @classmethod
     def read(cls) -> Self:
-        """Return the settings of the environment; a home of this user is closed to other users.
+        """Return the settings of the environment; a home of this user is closed to
+        other users.
 
         Raises:
             SettingsError: One line for each invalid setting.
@@ -198,7 +320,9 @@ class Settings(BaseSettings):
             settings = cls()
         except ValidationError as error:
             # Without the cause, whose text contains every value read, also the API key.
-            raise SettingsError("\n".join(_explain(cls, line) for line in error.errors())) from None
+            raise SettingsError(
+                "\n".join(_explain(cls, line) for line in error.errors())
+            ) from None
         close_to_others(settings.home)
         return settings
 
@@ -206,6 +330,11 @@ class Settings(BaseSettings):
     def models_dir(self) -> Path:
         """Folder of exported embedding models."""
         return self.home / "models"
+
+    @property
+    def has_models(self) -> bool:
+        """Whether NEWS_ENRICHER names a language model."""
+        return set(self.enricher) != {values.LOCAL_ENRICHER}
 
     @property
     def search_path(self) -> Path:
@@ -220,7 +349,11 @@ class Settings(BaseSettings):
     @property
     def site_logins(self) -> tuple[str, ...]:
         """The addresses of NEWS_LOGINS."""
-        return tuple(part.strip() for part in self.logins.get_secret_value().split(",") if part.strip())
+        return tuple(
+            part.strip()
+            for part in self.logins.get_secret_value().split(",")
+            if part.strip()
+        )
 
     def calls_in_flight(self, provider: str) -> int:
         """How many calls of a provider's models may be in flight."""
@@ -259,7 +392,9 @@ class Settings(BaseSettings):
     @property
     def ceilings(self) -> Ceilings:
         """The most that language models may cost."""
-        return Ceilings(self.max_usd_per_run, self.max_usd_per_day, self.max_usd_per_month)
+        return Ceilings(
+            self.max_usd_per_run, self.max_usd_per_day, self.max_usd_per_month
+        )
 
     @property
     def hosts_dir(self) -> Path:
@@ -273,9 +408,15 @@ class Settings(BaseSettings):
 
     @property
     def threads_per_run(self) -> int:
-        """Threads an embedding model may use in a run: the cores divided by WORKERS, the concurrent runs here (2)."""
-        workers = os.environ.get("WORKERS", "")  # set by deploy/start and compose.yaml; without it two runs at once
-        return max(1, self.threads // max(1, int(workers) if workers.isdecimal() else 2))
+        """Threads an embedding model may use in a run: the cores divided by WORKERS,
+        the concurrent runs here (2).
+        """
+        workers = os.environ.get(
+            "WORKERS", ""
+        )  # set by deploy/start and compose.yaml; without it two runs at once
+        return max(
+            1, self.threads // max(1, int(workers) if workers.isdecimal() else 2)
+        )
 
     @model_validator(mode="after")
     def _logins_of_origins(self) -> Self:
@@ -290,20 +431,30 @@ class Settings(BaseSettings):
     @model_validator(mode="after")
     def _has_sender(self) -> Self:
         if self.smtp.get_secret_value() and not self.mail_from:
-            raise ValueError("NEWS_MAIL_FROM is empty; NEWS_SMTP needs the sender's address")
+            raise ValueError(
+                "NEWS_MAIL_FROM is empty; NEWS_SMTP needs the sender's address"
+            )
         return self
 
     @model_validator(mode="after")
     def _has_key(self) -> Self:
-        if self.search != "embedded" and not self.typesense_api_key.get_secret_value().strip():
-            raise ValueError(f"NEWS_TYPESENSE_API_KEY is empty; NEWS_SEARCH={self.search} needs the server's API key")
+        if (
+            self.search != "embedded"
+            and not self.typesense_api_key.get_secret_value().strip()
+        ):
+            raise ValueError(
+                f"NEWS_TYPESENSE_API_KEY is empty; NEWS_SEARCH={self.search} needs the server's"
+                " API key"
+            )
         return self
 
     @model_validator(mode="after")
     def _resolve_paths(self) -> Self:
         home = self.home.expanduser().resolve()
         object.__setattr__(self, "home", home)
-        object.__setattr__(self, "catalog", self.catalog or str(home / "catalog.sqlite"))
+        object.__setattr__(
+            self, "catalog", self.catalog or str(home / "catalog.sqlite")
+        )
         object.__setattr__(self, "data", self.data or str(home / "data"))
         return self
 
@@ -315,11 +466,16 @@ def _explain(settings: type[Settings], line: object) -> str:
         return message
     name = str(line["loc"][0])
     takes = settings.model_fields[name].description
-    return f"NEWS_{name.upper()}={without_credentials(str(line['input']))!r}: {message}; accepted: {takes}"
+    return (
+        f"NEWS_{name.upper()}={without_credentials(str(line['input']))!r}: {message}; accepted:"
+        f" {takes}"
+    )
 
 
 def variable_of(name: str) -> str | None:
-    """Return an environment variable that a desk file names for a token; None if it is not set."""
+    """Return an environment variable that a desk file names for a token; None if it is
+    not set.
+    """
     return os.environ.get(name)
 
 
@@ -329,6 +485,12 @@ def child_environment(**changes: str) -> dict[str, str]:
 
 
 def outdated_settings() -> tuple[str, ...]:
-    """Return a line for each setting of the environment that has an old name of a value, which is still accepted."""
+    """Return a line for each setting of the environment that has an old name of a
+    value, which is still accepted.
+    """
     is_old = os.environ.get("NEWS_SEARCH") == values.OLD_EMBEDDED
-    return (f"NEWS_SEARCH={values.OLD_EMBEDDED} is now NEWS_SEARCH=embedded",) if is_old else ()
+    return (
+        (f"NEWS_SEARCH={values.OLD_EMBEDDED} is now NEWS_SEARCH=embedded",)
+        if is_old
+        else ()
+    )

@@ -1,7 +1,9 @@
-"""Output of the command line: every text for a terminal, a pipe or standard output goes through this module.
+"""Output of the command line: every text for a terminal, a pipe or standard output goes
+through this module.
 
-A string is one line of plain text from anywhere: it has no markup, and its controls are shown instead of obeyed. Styles
-and cells of several lines are made with rich's renderables: `Text.assemble`, `Group`, `Table`.
+A string is one line of plain text from anywhere: it has no markup, and its controls are
+shown instead of obeyed. Styles and cells of several lines are made with rich's
+renderables: `Text.assemble`, `Group`, `Table`.
 """
 
 import codecs
@@ -37,12 +39,16 @@ class Terminal(Console):
         """Return a string as one line of text."""
         return super().render_str(terminal_line(text), **options)
 
-    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
         """Render anything; a `Text`, which styles its parts, is one line like a string."""
         if isinstance(renderable, Text):
             styled = renderable
             renderable = styled.copy()
-            renderable.plain = terminal_line(styled.plain)  # as long as before, so that the styles fit
+            renderable.plain = terminal_line(
+                styled.plain
+            )  # as long as before, so that the styles fit
         return super().render(renderable, options)
 
     def print_line(self, text: str | Text, style: str = "") -> None:
@@ -50,7 +56,9 @@ class Terminal(Console):
         self.print(text, style=style, soft_wrap=True)
 
     def print_whole(self, table: Table) -> None:
-        """Print a table as wide as its longest lines; a narrower terminal breaks them, and a pipe gets them whole."""
+        """Print a table as wide as its longest lines; a narrower terminal breaks them,
+        and a pipe gets them whole.
+        """
         wide = Terminal(stderr=self.stderr)
         wide.width = _WIDEST
         wide.width = Measurement.get(wide, wide.options, table).maximum
@@ -64,11 +72,19 @@ def report(line: str) -> None:
 
 def progress(items: Iterable[Thing], label: str) -> Iterable[Thing]:
     """Yield the items, with a progress bar if standard error is a terminal."""
-    return track(items, label, console=Terminal(stderr=True), transient=True, disable=not sys.stderr.isatty())
+    return track(
+        items,
+        label,
+        console=Terminal(stderr=True),
+        transient=True,
+        disable=not sys.stderr.isatty(),
+    )
 
 
 class Documents:
-    """Standard output as a text file: exact in a file or pipe, one defused line after the other on a terminal."""
+    """Standard output as a text file: exact in a file or pipe, one defused line after
+    the other on a terminal.
+    """
 
     def write(self, text: str) -> int:
         """Write text of any number of lines."""
@@ -89,7 +105,8 @@ documents = Documents()
 
 
 def write_document(data: bytes, output: Path | None) -> None:
-    """Write a whole document to a file, which is replaced at once or not at all, or to standard output.
+    """Write a whole document to a file, which is replaced at once or not at all, or to
+    standard output.
 
     Raises:
         NewsAssetsError: The file cannot be written.
@@ -98,20 +115,26 @@ def write_document(data: bytes, output: Path | None) -> None:
         documents.write_bytes(data)
         return
     try:
-        if output.exists() and not output.is_file():  # a device or pipe, which stays what it is
+        if (
+            output.exists() and not output.is_file()
+        ):  # a device or pipe, which stays what it is
             output.write_bytes(data)
             return
         draft = output.with_name(f"{output.name}.part")
         draft.write_bytes(data)
         draft.replace(output)
     except OSError as error:
-        raise NewsAssetsError(f"{output} cannot be written: {error.strerror}") from error
+        raise NewsAssetsError(
+            f"{output} cannot be written: {error.strerror}"
+        ) from error
 
 
 def accept_any_text() -> None:
-    r"""Write what the encoding of standard output and error lacks as `\u` escapes, and read input of any bytes.
+    r"""Write what the encoding of standard output and error lacks as `\u` escapes, and
+    read input of any bytes.
 
-    Standard input is UTF-8, as JSON is (RFC 8259); other bytes are read as lone surrogates.
+    Standard input is UTF-8, as JSON is (RFC 8259); other bytes are read as lone
+    surrogates.
     """
     codecs.register_error(_U_ESCAPES, escape_unencodable)
     for stream in (sys.stdout, sys.stderr):

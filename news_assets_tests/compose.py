@@ -1,8 +1,11 @@
-"""`make compose`: builds the image, runs deploy/compose.yaml, checks it and removes all containers and volumes.
+"""`make compose`: builds the image, runs deploy/compose.yaml, checks it and removes all
+containers and volumes.
 
-An article has to get from the sample site to a search. The container of a worker is killed during a poll, its run has
-to be marked as failed, and three workers started. Everything is stopped and started again, and the article found again.
-Where no registry can be reached, the images of Postgres, RabbitMQ and Python are made from Debian's packages.
+An article has to get from the sample site to a search. The container of a worker is
+killed during a poll, its run has to be marked as failed, and three workers started.
+Everything is stopped and started again, and the article found again. Where no registry
+can be reached, the images of Postgres, RabbitMQ and Python are made from Debian's
+packages.
 """
 
 import json
@@ -20,18 +23,27 @@ from typing import Any
 
 from news_assets.defs.instance.heartbeat import WORKER_TAG
 from news_assets.demo.site import HOST, PORT
-from news_assets.desks.loader import path_of
+from news_assets.desks.desk_files import path_of
 from news_assets_tests.support import sample_site_program
 from news_assets_tests.support.containers import BUILD_S, Engine
 from news_assets_tests.support.dagster_server import DagsterServer
-from news_assets_tests.support.sample_story import NEW_WORDS, WORDS, console, print_step, wait_for_title
+from news_assets_tests.support.sample_story import (
+    NEW_WORDS,
+    WORDS,
+    console,
+    print_step,
+    wait_for_title,
+)
 from news_assets_tests.support.servers import free_port
 from news_assets_tests.support.stand_ins import NAMES, provide
 from news_assets_tests.support.waiting import HANG_S, wait_for
 
 ROOT = Path(__file__).parents[1]
 FILE, KEPT = ROOT / "deploy" / "compose.yaml", ROOT / ".news" / "containers"
-PROJECT, IMAGE = "news-check", "news_assets:check"  # the project's name is that of no deployment
+PROJECT, IMAGE = (
+    "news-check",
+    "news_assets:check",
+)  # the project's name is that of no deployment
 SERVERS, OTHERS = ("postgres", "rabbitmq"), ("daemon", "webserver", "pages", "worker")
 HEALTHY_S, LARGEST_MB = 300.0, 1500
 _IN_IMAGE = """
@@ -44,12 +56,21 @@ assert importlib.util.find_spec("torch") is None
 
 
 class Stack(DagsterServer):
-    """The services of the Compose file, and the sample site, as a project of its own on free ports."""
+    """The services of the Compose file, and the sample site, as a project of its own on
+    free ports.
+    """
 
     def __init__(self, engine: Engine, folder: Path) -> None:
         super().__init__(free_port())
         self.engine, self._pages = engine, free_port()
-        self._files = ("--project-name", PROJECT, "--file", str(FILE), "--file", str(_with_site(folder)))
+        self._files = (
+            "--project-name",
+            PROJECT,
+            "--file",
+            str(FILE),
+            "--file",
+            str(_with_site(folder)),
+        )
         self._env = {
             "DAGSTER_MAX_RUNS": "2",
             "NEWS_ALLOW_PRIVATE_HOSTS": "site",
@@ -70,7 +91,8 @@ class Stack(DagsterServer):
     def start(self) -> None:
         """Start what does not run and wait until all of it is healthy.
 
-        In the order of the file: podman before 4.6 does not wait for the conditions of `depends_on`.
+        In the order of the file: podman before 4.6 does not wait for the conditions of
+        `depends_on`.
         """
         for services in (SERVERS, ("code", "site"), OTHERS):
             self.compose("up", "--detach", *services)
@@ -80,7 +102,12 @@ class Stack(DagsterServer):
     def wait_until_healthy(self, services: Sequence[str]) -> None:
         """Return when every container of these services passes its health check."""
         for service in services:
-            wait_for(lambda: self._is_healthy(service), pause_s=2, limit_s=HEALTHY_S, log=self.engine.log)  # noqa: B023
+            wait_for(
+                lambda: self._is_healthy(service),  # noqa: B023
+                pause_s=2,
+                limit_s=HEALTHY_S,
+                log=self.engine.log,
+            )
 
     def _is_healthy(self, service: str) -> bool:
         containers = self.containers(service)
@@ -100,7 +127,9 @@ class Stack(DagsterServer):
         query = urllib.parse.urlencode({"q": words, "mode": "keyword", "limit": 1})
         with (
             suppress(OSError),
-            urllib.request.urlopen(f"http://127.0.0.1:{self._pages}/api/v1/search?{query}", timeout=HANG_S) as answer,
+            urllib.request.urlopen(
+                f"http://127.0.0.1:{self._pages}/api/v1/search?{query}", timeout=HANG_S
+            ) as answer,
         ):
             return list(json.load(answer)["items"])
         return []
@@ -115,7 +144,11 @@ class Stack(DagsterServer):
         def tags() -> Mapping[str, str] | None:
             with suppress(OSError):
                 state = self.state_of(run_id)
-                return state.tags if state.status in statuses and WORKER_TAG in state.tags else None
+                return (
+                    state.tags
+                    if state.status in statuses and WORKER_TAG in state.tags
+                    else None
+                )
             return None
 
         found = wait_for(tags, pause_s=0.2, limit_s=HEALTHY_S, log=self.engine.log)
@@ -124,14 +157,24 @@ class Stack(DagsterServer):
 
 
 def _with_site(folder: Path) -> Path:
-    """Write a Compose file that adds the sample site, and its desk to every service; YAML reads JSON too."""
+    """Write a Compose file that adds the sample site, and its desk to every service;
+    YAML reads JSON too.
+    """
     folder.chmod(0o755)  # the containers' user is another
     desk = path_of("sample").read_text().replace(f"{HOST}:{PORT}", f"site:{PORT}")
     (folder / "sample.yaml").write_text(desk)
     (folder / "site.py").write_text(Path(str(sample_site_program.__file__)).read_text())
     mount = f"{folder}:/check:ro"
-    site = {"image": IMAGE, "hostname": "site", "command": "python3 /check/site.py", "volumes": [mount]}
-    services = {"site": site, **{name: {"volumes": [mount]} for name in ("code", *OTHERS)}}
+    site = {
+        "image": IMAGE,
+        "hostname": "site",
+        "command": "python3 /check/site.py",
+        "volumes": [mount],
+    }
+    services = {
+        "site": site,
+        **{name: {"volumes": [mount]} for name in ("code", *OTHERS)},
+    }
     path = folder / "site.json"
     path.write_text(json.dumps({"services": services}))
     return path
@@ -140,7 +183,10 @@ def _with_site(folder: Path) -> Path:
 @contextmanager
 def undisturbed() -> Iterator[None]:
     """Ignore Ctrl-C and requests to end, as do the programs that are started meanwhile."""
-    former = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGINT, signal.SIGTERM)}
+    former = {
+        number: signal.signal(number, signal.SIG_IGN)
+        for number in (signal.SIGINT, signal.SIGTERM)
+    }
     try:
         yield
     finally:
@@ -150,7 +196,9 @@ def undisturbed() -> Iterator[None]:
 
 @contextmanager
 def running(engine: Engine, folder: Path) -> Iterator[Stack]:
-    """Yield the project's services, and remove its containers, networks and volumes, also those of an earlier check."""
+    """Yield the project's services, and remove its containers, networks and volumes,
+    also those of an earlier check.
+    """
     stack = Stack(engine, folder)
     stack.compose("down", "--volumes", "--remove-orphans")
     try:
@@ -168,16 +216,24 @@ def running(engine: Engine, folder: Path) -> Iterator[Stack]:
 
 def main() -> None:
     """Run all steps; the first failed assertion ends it."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))  # so that everything is removed then, too
+    signal.signal(
+        signal.SIGTERM, lambda *_: sys.exit("terminated")
+    )  # so that everything is removed then, too
     try:
         engine = Engine(KEPT)
         console.print(engine.name)
         _provide_images(engine)
         _build(engine)
-        with tempfile.TemporaryDirectory(prefix="news-check-") as folder, running(engine, Path(folder)) as stack:
+        with (
+            tempfile.TemporaryDirectory(prefix="news-check-") as folder,
+            running(engine, Path(folder)) as stack,
+        ):
             _check(stack)
             started = time.monotonic()
-        print_step(started, "containers, networks and volumes are removed; the images are kept for the next time")
+        print_step(
+            started,
+            "containers, networks and volumes are removed; the images are kept for the next time",
+        )
     except RuntimeError as error:
         sys.exit(str(error))
 
@@ -190,11 +246,22 @@ def _provide_images(engine: Engine) -> None:
 
 def _build(engine: Engine) -> None:
     started = time.monotonic()
-    engine.run("build", "--file", str(ROOT / "deploy/Dockerfile"), "--tag", IMAGE, str(ROOT), limit_s=BUILD_S)
+    engine.run(
+        "build",
+        "--file",
+        str(ROOT / "deploy/Dockerfile"),
+        "--tag",
+        IMAGE,
+        str(ROOT),
+        limit_s=BUILD_S,
+    )
     size_mb = engine.size_of(IMAGE) / 1e6
     assert size_mb < LARGEST_MB, f"the image takes {size_mb:.0f} MB"
     engine.run("run", "--rm", IMAGE, "python3", "-c", _IN_IMAGE)
-    print_step(started, f"the image is built, {size_mb:.0f} MB, with tesseract and the providers, without PyTorch")
+    print_step(
+        started,
+        f"the image is built, {size_mb:.0f} MB, with tesseract and the providers, without PyTorch",
+    )
 
 
 def _check(stack: Stack) -> None:
@@ -204,7 +271,10 @@ def _check(stack: Stack) -> None:
     assert all(map(stack.engine.user_of, everything)), "a container runs as root"
     print_step(started, f"{len(everything)} containers are healthy, none runs as root")
     title = wait_for_title(stack.search, WORDS, stack.engine.log)
-    print_step(started, f"the sensors have polled the sample site, and a search for {WORDS!r} finds {title!r}")
+    print_step(
+        started,
+        f"the sensors have polled the sample site, and a search for {WORDS!r} finds {title!r}",
+    )
     _kill_worker(stack)
     _scale(stack)
     _restart(stack)
@@ -225,7 +295,10 @@ def _kill_worker(stack: Stack) -> None:
     stack.engine.run("kill", "--signal", "HUP", site)
     worker = stack.wait_for_run(stack.poll(), "SUCCESS")[WORKER_TAG]
     wait_for_title(stack.search, NEW_WORDS, stack.engine.log)
-    print_step(started, f"{worker} polled again, and a search for {NEW_WORDS!r} finds the new text")
+    print_step(
+        started,
+        f"{worker} polled again, and a search for {NEW_WORDS!r} finds the new text",
+    )
 
 
 def _scale(stack: Stack) -> None:

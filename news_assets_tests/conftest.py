@@ -19,11 +19,14 @@ from news_assets.store.lake import Lake
 from news_assets_tests.support.lakes import DUCKDB_CONFIG, SqliteCatalogs, copy_lake
 from news_assets_tests.support.servers import Postgres, has_postgres
 
-# A shell starts background jobs with SIGINT ignored, and processes that a test starts would inherit it.
+# A shell starts background jobs with SIGINT ignored, and processes that a test starts
+# would inherit it.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-hypothesis.settings.register_profile("untimed", deadline=None)  # a busy machine is no reason to fail
+hypothesis.settings.register_profile(
+    "untimed", deadline=None
+)  # a busy machine is no reason to fail
 hypothesis.settings.load_profile("untimed")
 
 SHARED = Path(__file__).parents[2] / "shared"
@@ -32,9 +35,16 @@ pytest_plugins = ("news_assets_tests.support.cost_report",)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Start with the folders whose files take longest: a long file that comes last keeps a single process busy."""
+    """Start with the folders whose files take longest: a long file that comes last
+    keeps a single process busy.
+    """
     first = ("profiles", "soak", "graph", "store", "commands")
-    items.sort(key=lambda item: next((n for n, folder in enumerate(first) if folder in item.path.parts), len(first)))
+    items.sort(
+        key=lambda item: next(
+            (n for n, folder in enumerate(first) if folder in item.path.parts),
+            len(first),
+        )
+    )
 
 
 @pytest.fixture
@@ -52,9 +62,13 @@ def shared() -> Path:
 
 @pytest.fixture(scope="session")
 def models_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of exported models that all processes of the run share: to export one takes seconds."""
+    """A folder of exported models that all processes of the run share: to export one
+    takes seconds.
+    """
     folder = tmp_path_factory.getbasetemp()
-    folder = (folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) / "models"
+    folder = (
+        folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
+    ) / "models"
     folder.mkdir(exist_ok=True)
     return folder
 
@@ -97,7 +111,9 @@ def _quick_duckdb() -> Iterator[None]:
     """Open lakes with `lakes.DUCKDB_CONFIG`."""
     connect = duckdb.connect
     patch = pytest.MonkeyPatch()
-    patch.setattr(duckdb, "connect", lambda *, config: connect(config=config | DUCKDB_CONFIG))
+    patch.setattr(
+        duckdb, "connect", lambda *, config: connect(config=config | DUCKDB_CONFIG)
+    )
     yield
     patch.undo()
 
@@ -108,7 +124,9 @@ def _loopback_only() -> Iterator[None]:
     connect = socket.socket.connect
 
     def guarded(self: socket.socket, address: Any) -> None:
-        if self.family in (socket.AF_INET, socket.AF_INET6) and not _is_loopback(address[0]):
+        if self.family in (socket.AF_INET, socket.AF_INET6) and not _is_loopback(
+            address[0]
+        ):
             raise OSError(f"a test connects to {address[0]}")
         connect(self, address)
 

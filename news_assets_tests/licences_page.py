@@ -1,4 +1,6 @@
-"""Prints docs/licences.md: the licence of every package that an installation has, from the packages' own metadata."""
+"""Prints docs/licences.md: the licence of every package that an installation has, from
+the packages' own metadata.
+"""
 
 import re
 import sys
@@ -31,7 +33,17 @@ _SPDX = {
 }
 
 PERMISSIVE = {
-    *("0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "BSD-derived", "BSL-1.0", "CC0-1.0", "CNRI-Python", "ISC"),
+    *(
+        "0BSD",
+        "Apache-2.0",
+        "BSD-2-Clause",
+        "BSD-3-Clause",
+        "BSD-derived",
+        "BSL-1.0",
+        "CC0-1.0",
+        "CNRI-Python",
+        "ISC",
+    ),
     *("LLVM-exception", "MIT", "MIT-0", "MIT-CMU", "PSF-2.0", "Zlib"),
 }
 EXCEPTIONS = {
@@ -45,7 +57,9 @@ EXCEPTIONS = {
 
 @dataclass(frozen=True, slots=True)
 class Licensed:
-    """An installed package and its licence as an SPDX expression, or as the package states it."""
+    """An installed package and its licence as an SPDX expression, or as the package
+    states it.
+    """
 
     name: str
     version: str
@@ -55,29 +69,44 @@ class Licensed:
 def pins() -> dict[str, str]:
     """Return the versions of constraints.txt by normalised name."""
     lines = (ROOT / "constraints.txt").read_text().splitlines()
-    pairs = (line.split("==") for line in lines if "==" in line and not line.startswith("#"))
+    pairs = (
+        line.split("==") for line in lines if "==" in line and not line.startswith("#")
+    )
     return {str(canonicalize_name(name)): version for name, version in pairs}
 
 
 def runtime_packages() -> list[Licensed]:
-    """Return the pinned packages that pyproject.toml installs here, with the extras but for `dev`, by name."""
+    """Return the pinned packages that pyproject.toml installs here, with the extras but
+    for `dev`, by name.
+    """
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
-    needed = [*project["dependencies"], *(one for extra in extras if extra != "dev" for one in extras[extra])]
+    needed = [
+        *project["dependencies"],
+        *(one for extra in extras if extra != "dev" for one in extras[extra]),
+    ]
     found = required_packages(map(Requirement, needed))
     pinned = pins()
     return [found[name] for name in sorted(found) if name in pinned]
 
 
 def required_packages(requirements: Iterable[Requirement]) -> dict[str, Licensed]:
-    """Return the installed packages that these requirements bring along, by normalised name."""
+    """Return the installed packages that these requirements bring along, by normalised
+    name.
+    """
     found: dict[str, Licensed] = {}
     _add(requirements, found, set())
     return found
 
 
-def _add(requirements: Iterable[Requirement], found: dict[str, Licensed], seen: set[tuple[str, str]]) -> None:
-    """Add what is required; `seen` has each name with each extra, since another extra brings other packages."""
+def _add(
+    requirements: Iterable[Requirement],
+    found: dict[str, Licensed],
+    seen: set[tuple[str, str]],
+) -> None:
+    """Add what is required; `seen` has each name with each extra, since another extra
+    brings other packages.
+    """
     for requirement in requirements:
         name = str(canonicalize_name(requirement.name))
         wanted = {(name, extra) for extra in ("", *requirement.extras)}
@@ -88,7 +117,9 @@ def _add(requirements: Iterable[Requirement], found: dict[str, Licensed], seen: 
             installed = distribution(name)
         except PackageNotFoundError:
             continue
-        found[name] = Licensed(name, installed.version.partition("+")[0], _licence_of(installed))
+        found[name] = Licensed(
+            name, installed.version.partition("+")[0], _licence_of(installed)
+        )
         _add(_required_by(installed, requirement.extras), found, seen)
 
 
@@ -105,11 +136,15 @@ def _required_by(package: Distribution, extras: set[str]) -> Iterator[Requiremen
 
 
 def _licence_of(package: Distribution) -> str:
-    """Return the SPDX expression, else the classifiers, else the first line of the licence field."""
+    """Return the SPDX expression, else the classifiers, else the first line of the
+    licence field.
+    """
     if expression := package.metadata.get("License-Expression"):
         return str(expression)
     classifiers = [
-        one.split(" :: ")[-1] for one in package.metadata.get_all("Classifier", []) if one.startswith("License")
+        one.split(" :: ")[-1]
+        for one in package.metadata.get_all("Classifier", [])
+        if one.startswith("License")
     ]
     if classifiers:
         return " OR ".join(sorted({_SPDX.get(one, one) for one in classifiers}))
@@ -119,12 +154,16 @@ def _licence_of(package: Distribution) -> str:
 
 def words_of(licence: str) -> set[str]:
     """Return the identifiers of an SPDX expression."""
-    return set(re.split(r"\s+(?:AND|OR|WITH)\s+", licence.replace("(", "").replace(")", "")))
+    return set(
+        re.split(r"\s+(?:AND|OR|WITH)\s+", licence.replace("(", "").replace(")", ""))
+    )
 
 
 def licences_page() -> str:
     """Return the page."""
-    rows = [f"| {one.name} | {one.version} | {one.licence} |" for one in runtime_packages()]
+    rows = [
+        f"| {one.name} | {one.version} | {one.licence} |" for one in runtime_packages()
+    ]
     return "\n".join(
         (
             "# Licences",

@@ -24,7 +24,9 @@ def tables_page() -> str:
 
 
 def _contents() -> str:
-    rows = (f"| [{table.name}](#{table.name}) | {_purpose(table)} |" for table in TABLES)
+    rows = (
+        f"| [{table.name}](#{table.name}) | {_purpose(table)} |" for table in TABLES
+    )
     return "\n".join(("| table | rows |", "|---|---|", *rows, ""))
 
 
@@ -37,7 +39,19 @@ def _section(table: Table) -> str:
         facts.append(f"Written by the asset `{_ASSETS[table.record]}`.")
     header = ("| column | type | nullable | meaning |", "|---|---|---|---|")
     rows = map(_row, columns(table))
-    return "\n".join((f"## {table.name}", "", _purpose(table), "", " ".join(facts), "", *header, *rows, ""))
+    return "\n".join(
+        (
+            f"## {table.name}",
+            "",
+            _purpose(table),
+            "",
+            " ".join(facts),
+            "",
+            *header,
+            *rows,
+            "",
+        )
+    )
 
 
 def _purpose(table: Table) -> str:

@@ -1,4 +1,6 @@
-"""Assets, checks, jobs, sensors and schedules of the code location, and what loading it imports."""
+"""Assets, checks, jobs, sensors and schedules of the code location, and what loading it
+imports.
+"""
 
 import subprocess
 import sys
@@ -10,9 +12,9 @@ import pytest
 
 from news_assets.definitions import build_definitions
 from news_assets.defs.partitions import last_day, newest_begun_day
-from news_assets.desks.loader import load_desks
+from news_assets.desks.desk_files import load_desks
 from news_assets.settings import Settings
-from news_assets.sources.kinds import ALL_KINDS, KINDS
+from news_assets.sources.source_kinds import ALL_KINDS, KINDS
 
 SNAPSHOT = {
     "lake/maintenance": (set(), {"catalog_is_backed_up", "data_files_are_known"}),
@@ -23,25 +25,54 @@ SNAPSHOT = {
     ),
     "sample/enriched_articles": (
         {"sample/raw_articles"},
-        {"answers_are_supported", "articles_have_summaries", "every_article_is_enriched", "ids_are_unique"},
+        {
+            "answers_are_supported",
+            "articles_have_summaries",
+            "every_article_is_enriched",
+            "ids_are_unique",
+        },
     ),
-    "sample/feed_entries": (set(), {"agencies_are_heard", "ids_are_unique", "sources_answer"}),
+    "sample/feed_entries": (
+        set(),
+        {"agencies_are_heard", "ids_are_unique", "sources_answer"},
+    ),
     "sample/raw_articles": (
         {"sample/feed_entries"},
-        {"articles_have_text", "every_entry_is_fetched", "extraction_is_stable", "ids_are_unique"},
+        {
+            "articles_have_text",
+            "every_entry_is_fetched",
+            "extraction_is_stable",
+            "ids_are_unique",
+        },
     ),
     "newsroom/alerts": (set(), set()),
     "newsroom/enrichment_batches": (set(), set()),
     "sample/search_index": (
-        {"sample/article_embeddings", "sample/enriched_articles", "sample/raw_articles"},
+        {
+            "sample/article_embeddings",
+            "sample/enriched_articles",
+            "sample/raw_articles",
+        },
         {"every_article_is_indexed", "ids_are_unique", "index_equals_lake"},
     ),
 }
 SENSORS = [
-    *("due_sources", "pending_entries", "stale_stages", "due_model_calls", "lost_documents", "first_checks"),
+    *(
+        "due_sources",
+        "pending_entries",
+        "stale_stages",
+        "due_model_calls",
+        "lost_documents",
+        "first_checks",
+    ),
     *("open_batches", "alerts"),
 ]
-SCHEDULES = ["freshness_half_hourly", "daily_report_daily", "lake_maintenance_daily", "sample_checks_daily"]
+SCHEDULES = [
+    "freshness_half_hourly",
+    "daily_report_daily",
+    "lake_maintenance_daily",
+    "sample_checks_daily",
+]
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +87,10 @@ def test_assets_with_their_upstreams_and_checks(definitions: dg.Definitions) -> 
         for key in graph.get_all_asset_keys()
     }
     found = {
-        key.to_user_string(): ({parent.to_user_string() for parent in graph.get(key).parent_keys}, checks[key])
+        key.to_user_string(): (
+            {parent.to_user_string() for parent in graph.get(key).parent_keys},
+            checks[key],
+        )
         for key in graph.get_all_asset_keys()
     }
     assert found == SNAPSHOT
@@ -74,7 +108,9 @@ agencies:
 """
 
 
-def test_a_desk_with_meetings_reads_their_documents_and_has_days_to_come(tmp_path: Path) -> None:
+def test_a_desk_with_meetings_reads_their_documents_and_has_days_to_come(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "councils.yaml"
     path.write_text(COUNCIL)
     desks = load_desks([str(path)], ALL_KINDS)
@@ -97,24 +133,51 @@ def test_a_desk_with_meetings_reads_their_documents_and_has_days_to_come(tmp_pat
         "search_index": {"raw_articles", "enriched_articles", "article_embeddings"},
     }
     documents = dg.AssetKey(["councils", "documents"])
-    checks = {check.name for check in graph.asset_check_keys if check.asset_key == documents}
+    checks = {
+        check.name for check in graph.asset_check_keys if check.asset_key == documents
+    }
     assert checks == {"ids_are_unique", "every_attachment_is_read"}
     now = datetime(2026, 11, 20, 15, tzinfo=UTC)
-    assert last_day(desks[0], now) - newest_begun_day(desks[0], now) == timedelta(days=90)
+    assert last_day(desks[0], now) - newest_begun_day(desks[0], now) == timedelta(
+        days=90
+    )
 
 
-def test_jobs_and_sensors_and_schedules_that_are_running_by_default(definitions: dg.Definitions) -> None:
-    jobs = {job.name for job in definitions.resolve_all_job_defs() if not job.name.startswith("__")}
-    of_desk, shared = {"poll", "articles", "checks"}, {"freshness", "daily_report", "lake_maintenance"}
-    assert jobs == {*(f"sample_{name}" for name in of_desk), *shared, "enrichment_batches", "alerts"}
-    sensors, schedules = list(definitions.sensors or ()), list(definitions.schedules or ())
+def test_jobs_and_sensors_and_schedules_that_are_running_by_default(
+    definitions: dg.Definitions,
+) -> None:
+    jobs = {
+        job.name
+        for job in definitions.resolve_all_job_defs()
+        if not job.name.startswith("__")
+    }
+    of_desk, shared = (
+        {"poll", "articles", "checks"},
+        {"freshness", "daily_report", "lake_maintenance"},
+    )
+    assert jobs == {
+        *(f"sample_{name}" for name in of_desk),
+        *shared,
+        "enrichment_batches",
+        "alerts",
+    }
+    sensors, schedules = (
+        list(definitions.sensors or ()),
+        list(definitions.schedules or ()),
+    )
     assert [sensor.name for sensor in sensors] == SENSORS
     assert [schedule.name for schedule in schedules] == SCHEDULES
-    assert {sensor.default_status for sensor in sensors} == {dg.DefaultSensorStatus.RUNNING}
-    assert {schedule.default_status for schedule in schedules} == {dg.DefaultScheduleStatus.RUNNING}
+    assert {sensor.default_status for sensor in sensors} == {
+        dg.DefaultSensorStatus.RUNNING
+    }
+    assert {schedule.default_status for schedule in schedules} == {
+        dg.DefaultScheduleStatus.RUNNING
+    }
 
 
-def test_every_asset_is_described_owned_and_has_its_columns(definitions: dg.Definitions) -> None:
+def test_every_asset_is_described_owned_and_has_its_columns(
+    definitions: dg.Definitions,
+) -> None:
     for spec in definitions.resolve_all_asset_specs():
         assert spec.description
         assert spec.owners == ["team:newsroom"]
@@ -124,22 +187,36 @@ def test_every_asset_is_described_owned_and_has_its_columns(definitions: dg.Defi
             assert all(column.description for column in columns)
 
 
-def test_article_stages_share_one_partition_grid_and_run_a_range_in_one_run(definitions: dg.Definitions) -> None:
+def test_article_stages_share_one_partition_grid_and_run_a_range_in_one_run(
+    definitions: dg.Definitions,
+) -> None:
     graph = definitions.resolve_asset_graph()
     stages = [dg.AssetKey(["sample", name]) for name in SNAPSHOT_STAGES]
     grids = {graph.get(key).partitions_def for key in stages}
     assert len(grids) == 1
-    assert {graph.get(key).backfill_policy for key in stages} == {dg.BackfillPolicy.single_run()}
+    assert {graph.get(key).backfill_policy for key in stages} == {
+        dg.BackfillPolicy.single_run()
+    }
 
 
-SNAPSHOT_STAGES = ("raw_articles", "enriched_articles", "article_embeddings", "search_index")
+SNAPSHOT_STAGES = (
+    "raw_articles",
+    "enriched_articles",
+    "article_embeddings",
+    "search_index",
+)
 
 
 def test_loading_imports_no_model_library_and_no_extractor() -> None:
     heavy = "torch, trafilatura, onnxruntime, sentence_transformers, sklearn, news_assets.pipeline.articles.fetch"
     loaded = f"print([m for m in '{heavy}'.split(', ') if m in sys.modules])"
     code = f"import sys, news_assets.definitions as d; d.defs(); {loaded}"
-    done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert done.stdout.strip() == "[]"
 
 
@@ -151,15 +228,36 @@ def test_loading_imports_no_model_library_and_no_extractor() -> None:
     ],
 )
 @pytest.mark.slow  # starts dagster twice
-def test_an_unknown_partition_fails_with_its_name(tmp_path: Path, select: str, partition: str, says: str) -> None:
-    command = [sys.executable, "-W", "ignore", "-m", "dagster", "asset", "materialize", "-m", "news_assets.definitions"]
+def test_an_unknown_partition_fails_with_its_name(
+    tmp_path: Path, select: str, partition: str, says: str
+) -> None:
+    command = [
+        sys.executable,
+        "-W",
+        "ignore",
+        "-m",
+        "dagster",
+        "asset",
+        "materialize",
+        "-m",
+        "news_assets.definitions",
+    ]
     done = subprocess.run(
-        [*command, "--select", select, "--partition", partition], capture_output=True, text=True, cwd=tmp_path
+        [*command, "--select", select, "--partition", partition],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
     )
     assert done.returncode != 0
     assert says in done.stderr + done.stdout
 
 
-def test_runs_of_all_jobs_have_the_time_limit_of_the_settings(definitions: dg.Definitions) -> None:
-    jobs = [job for job in definitions.resolve_all_job_defs() if not job.name.startswith("__")]
+def test_runs_of_all_jobs_have_the_time_limit_of_the_settings(
+    definitions: dg.Definitions,
+) -> None:
+    jobs = [
+        job
+        for job in definitions.resolve_all_job_defs()
+        if not job.name.startswith("__")
+    ]
     assert {job.tags["dagster/max_runtime"] for job in jobs} == {"86400"}

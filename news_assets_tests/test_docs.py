@@ -1,10 +1,13 @@
-"""The documentation matches the code: settings, commands, kinds, tables, checks, links and examples."""
+"""The documentation matches the code: settings, commands, kinds, tables, checks, links
+and examples.
+"""
 
 import re
 import shlex
 import textwrap
 import tomllib
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +16,11 @@ import typer
 import yaml
 
 from news_assets.cli import app
-from news_assets.desks.loader import load_desks
-from news_assets.desks.spec import AgencySpec, DeskSpec, SourceSpec
+from news_assets.desks.desk_files import load_desks
+from news_assets.desks.desk_spec import AgencySpec, DeskSpec, SourceSpec
 from news_assets.pipeline.stages import all_stages
 from news_assets.settings import Settings
-from news_assets.sources.kinds import KINDS
+from news_assets.sources.source_kinds import KINDS
 from news_assets.store.queries.freshness import freshness_checks
 from news_assets.store.tables import TABLES, columns
 from news_assets_tests.tables_page import tables_page
@@ -32,7 +35,13 @@ PAGES = {
 }
 README, COMMANDS, OPERATIONS, SETTINGS, SOURCES = (
     PAGES[name]
-    for name in ("README.md", *(f"docs/{name}.md" for name in ("commands", "operations", "settings", "sources")))
+    for name in (
+        "README.md",
+        *(
+            f"docs/{name}.md"
+            for name in ("commands", "operations", "settings", "sources")
+        ),
+    )
 )
 
 
@@ -61,28 +70,51 @@ def settings_table() -> str:
         "model_temperature": "the model's",
     }
     for name, field in Settings.model_fields.items():
-        default = defaults.get(name) or (",".join(field.default) if isinstance(field.default, tuple) else field.default)
-        lines.append(f"| `NEWS_{name.upper()}` | {f'`{default}`' if default != '' else ''} | {field.description} |")
+        default = defaults.get(name) or (
+            ",".join(field.default)
+            if isinstance(field.default, tuple)
+            else field.default
+        )
+        lines.append(
+            f"| `NEWS_{name.upper()}` | {f'`{default}`' if default != '' else ''} | {field.description} |"
+        )
     return "\n".join(lines).replace("``", "")
 
 
 def test_every_setting_is_documented_with_its_default() -> None:
-    documented = SETTINGS.partition("<!-- settings -->\n")[2].partition("\n<!-- /settings -->")[0]
+    documented = SETTINGS.partition("<!-- settings -->\n")[2].partition(
+        "\n<!-- /settings -->"
+    )[0]
     assert documented == settings_table()
 
 
+@cache
 def commands(command: Any = None, name: str = "") -> dict[str, set[str]]:
-    """Return the long options of every command by its name as it is typed: `status`, `failures list`."""
+    """Return the long options of every command by its name as it is typed: `status`,
+    `failures list`.
+    """
     command = command or typer.main.get_command(app)
-    if subcommands := getattr(command, "commands", None):
-        found = [commands(sub, f"{name} {word}".strip()) for word, sub in subcommands.items()]
-        return {key: options for one in found for key, options in one.items()}
-    return {name: {option for param in command.params for option in param.opts if option.startswith("--")}}
+    if names := getattr(command, "commands", None):
+        found: dict[str, set[str]] = {}
+        for word in names:
+            sub = command.resolve_command(typer.Context(command), [word])[1]
+            found |= commands(sub, f"{name} {word}".strip())
+        return found
+    return {
+        name: {
+            option
+            for param in command.params
+            for option in param.opts
+            if option.startswith("--")
+        }
+    }
 
 
 def command_of(words: Sequence[str]) -> str | None:
     """Return the command that a command line names, if there is one."""
-    return next((name for name in (" ".join(words[:2]), words[0]) if name in commands()), None)
+    return next(
+        (name for name in (" ".join(words[:2]), words[0]) if name in commands()), None
+    )
 
 
 def test_every_command_is_documented_with_its_options() -> None:
@@ -97,10 +129,18 @@ def test_every_command_is_documented_with_its_options() -> None:
 
 def test_every_dependency_has_its_reason() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    names = {re.split(r"[\[<>=~]", requirement)[0] for requirement in project["dependencies"]}
+    names = {
+        re.split(r"[\[<>=~]", requirement)[0] for requirement in project["dependencies"]
+    }
     table = README.partition("## Dependencies")[2].partition("\n## ")[0]
-    explained = {name for name in names if name in table or (name.startswith("duckdb-extension-"))}
-    assert names - explained == {"sqlalchemy"}, "sqlalchemy is only held below a version"
+    explained = {
+        name
+        for name in names
+        if name in table or (name.startswith("duckdb-extension-"))
+    }
+    assert names - explained == {"sqlalchemy"}, (
+        "sqlalchemy is only held below a version"
+    )
 
 
 def test_every_kind_of_source_and_every_key_of_a_desk_file_is_documented() -> None:
@@ -121,15 +161,25 @@ def test_every_check_and_every_option_of_a_run_is_documented() -> None:
         *(check.name for stage in all_stages() for check in stage.row_checks),
     }
     assert checks <= first_cells(OPERATIONS)
-    options = {*PollConfig.model_fields, *(option.name for stage in all_stages() for option in stage.options)}
+    options = {
+        *PollConfig.model_fields,
+        *(option.name for stage in all_stages() for option in stage.options),
+    }
     assert {option for option in options if f"`{option}`" not in OPERATIONS} == set()
 
 
 def test_every_asset_sensor_and_schedule_is_documented() -> None:
     from news_assets_tests.test_definitions import SCHEDULES, SENSORS
 
-    assert {"feed_entries", *(stage.name for stage in all_stages()), *SENSORS} <= first_cells(README)
-    assert {*SENSORS, *(name.replace("sample", "<desk>") for name in SCHEDULES)} <= first_cells(OPERATIONS)
+    assert {
+        "feed_entries",
+        *(stage.name for stage in all_stages()),
+        *SENSORS,
+    } <= first_cells(README)
+    assert {
+        *SENSORS,
+        *(name.replace("sample", "<desk>") for name in SCHEDULES),
+    } <= first_cells(OPERATIONS)
 
 
 def test_the_tables_page_is_up_to_date() -> None:
@@ -142,29 +192,49 @@ def test_every_column_says_what_it_means() -> None:
 
 @pytest.mark.parametrize("name", PAGES)
 def test_every_relative_link_resolves(name: str) -> None:
-    links = [link for link in re.findall(r"\]\(([^)\s]+)\)", PAGES[name]) if "://" not in link]
+    links = [
+        link
+        for link in re.findall(r"\]\(([^)\s]+)\)", PAGES[name])
+        if "://" not in link
+    ]
     assert [link for link in links if not resolves(ROOT / name, link)] == []
 
 
 def resolves(page: Path, link: str) -> bool:
-    """Return whether a link leads to a file and, with a fragment, to one of its headings."""
+    """Return whether a link leads to a file and, with a fragment, to one of its
+    headings.
+    """
     target, _, fragment = link.partition("#")
     path = (page.parent / target).resolve() if target else page
     if not path.exists():
         return False
-    headings = re.findall(r"^#+ (.+)$", path.read_text(encoding="utf-8"), re.MULTILINE) if fragment else []
-    slugs = {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+    headings = (
+        re.findall(r"^#+ (.+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
+        if fragment
+        else []
+    )
+    slugs = {
+        re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+        for heading in headings
+    }
     return not fragment or fragment in slugs
 
 
 def test_every_page_is_linked_from_the_readme() -> None:
-    assert [name for name in PAGES if name != "README.md" and f"({name})" not in README] == []
+    assert [
+        name for name in PAGES if name != "README.md" and f"({name})" not in README
+    ] == []
 
 
 @pytest.mark.parametrize("name", PAGES)
 def test_every_make_target_exists(name: str) -> None:
-    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
-    assert set(re.findall(r"^\s*make ([a-z-]+)", code_of(PAGES[name]), re.MULTILINE)) <= targets
+    targets = set(
+        re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    )
+    assert (
+        set(re.findall(r"^\s*make ([a-z-]+)", code_of(PAGES[name]), re.MULTILINE))
+        <= targets
+    )
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -183,7 +253,9 @@ def test_the_desk_files_of_the_pages_are_valid(tmp_path: Path) -> None:
     for page in (README, SOURCES):
         blocks = re.findall(r"^ *```yaml\n(.*?)^ *```", page, re.MULTILINE | re.DOTALL)
         path = tmp_path / "mine.yaml"
-        path.write_text(textwrap.dedent(next(block for block in blocks if "desk:" in block)))
+        path.write_text(
+            textwrap.dedent(next(block for block in blocks if "desk:" in block))
+        )
         (desk,) = load_desks([str(path)], KINDS)
         assert (desk.key, [agency.key for agency in desk.agencies]) == ("mine", ["mec"])
 
@@ -197,7 +269,9 @@ def test_every_python_module_and_file_named_exists(name: str) -> None:
 
 
 def test_dagster_and_workspace_files_are_yaml() -> None:
-    assert yaml.safe_load((ROOT / "dagster.yaml").read_text())["telemetry"] == {"enabled": False}
+    assert yaml.safe_load((ROOT / "dagster.yaml").read_text())["telemetry"] == {
+        "enabled": False
+    }
     (location,) = yaml.safe_load((ROOT / "workspace.yaml").read_text())["load_from"]
     assert location["python_module"]["working_directory"] == "."
 

@@ -1,4 +1,6 @@
-"""Import rules: packages import lower layers only; Dagster, environment and clock are used in few places."""
+"""Import rules: packages import lower layers only; Dagster, environment and clock are
+used in few places.
+"""
 
 import ast
 from collections.abc import Callable
@@ -8,14 +10,25 @@ from pathlib import Path
 PACKAGE = Path(__file__).parents[1] / "news_assets"
 LAYERS = (
     {"records", "errors", "ports", "lazy"},
-    {"text", "sources", "settings", "setting_values", "desks", "taxonomy", "folders", "logs"},
+    {
+        "text",
+        "sources",
+        "settings",
+        "setting_values",
+        "desks",
+        "taxonomy",
+        "folders",
+        "logs",
+    },
     {"pipeline"},
     {"clients", "store"},
     {"defs", "commands", "demo", "search", "terminal", "web"},
     {"definitions", "cli"},
 )
 LEVEL = {part: level for level, parts in enumerate(LAYERS) for part in parts}
-MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py")
+MODULES = sorted(
+    path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py"
+)
 
 
 def imports_of(path: Path) -> set[str]:
@@ -40,9 +53,19 @@ def wrong_imports(part: str, imported: set[str]) -> set[str]:
     parts = {name.split(".")[1] for name in imported if name.startswith("news_assets.")}
     upwards = {f"news_assets.{other}" for other in parts if LEVEL[other] > LEVEL[part]}
     outer = LEVEL[part] >= LEVEL["defs"]
-    sideways = set() if outer else {f"news_assets.{o}" for o in parts if LEVEL[o] == LEVEL[part] == 3 and o != part}
+    sideways = (
+        set()
+        if outer
+        else {
+            f"news_assets.{o}"
+            for o in parts
+            if LEVEL[o] == LEVEL[part] == 3 and o != part
+        }
+    )
     is_dagster = {name for name in imported if name.split(".")[0].startswith("dagster")}
-    return upwards | sideways | (set() if part in ("defs", "definitions") else is_dagster)
+    return (
+        upwards | sideways | (set() if part in ("defs", "definitions") else is_dagster)
+    )
 
 
 def offenders(wrong: Callable[[Path], set[str]]) -> dict[str, set[str]]:
@@ -56,8 +79,12 @@ def test_modules_import_only_downwards_and_only_defs_import_dagster() -> None:
 
 
 def test_each_kind_of_wrong_import_is_found() -> None:
-    assert wrong_imports("text", {"news_assets.pipeline.poll.poll"}) == {"news_assets.pipeline"}
-    assert wrong_imports("store", {"news_assets.clients.web.fetcher"}) == {"news_assets.clients"}
+    assert wrong_imports("text", {"news_assets.pipeline.poll.poll"}) == {
+        "news_assets.pipeline"
+    }
+    assert wrong_imports("store", {"news_assets.clients.web.fetcher"}) == {
+        "news_assets.clients"
+    }
     assert wrong_imports("pipeline", {"dagster"}) == {"dagster"}
     assert wrong_imports("defs", {"dagster", "news_assets.store.lake"}) == set()
 
@@ -66,7 +93,9 @@ def test_each_kind_of_wrong_import_is_found() -> None:
 def names_used(path: Path) -> set[str]:
     """Return every `a.b` and every bare name a module uses."""
     tree = ast.parse(path.read_text())
-    dotted = {ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    dotted = {
+        ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.Attribute)
+    }
     return dotted | {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
 
 
@@ -83,7 +112,12 @@ def test_only_settings_reads_the_environment() -> None:
 def date_read(path: Path) -> set[str]:
     if LEVEL[part_of(path)] >= LEVEL["clients"]:
         return set()
-    return names_used(path) & {"datetime.now", "date.today", "datetime.today", "time.time"}
+    return names_used(path) & {
+        "datetime.now",
+        "date.today",
+        "datetime.today",
+        "time.time",
+    }
 
 
 def test_no_policy_reads_the_date() -> None:
@@ -91,9 +125,16 @@ def test_no_policy_reads_the_date() -> None:
 
 
 def test_only_the_copies_of_a_catalog_open_it_with_pythons_sqlite() -> None:
-    """DuckDB loses its locks on a catalog when Python's SQLite closes it in the same process."""
-    found = {path for path in MODULES if part_of(path) != "clients" and "sqlite3" in imports_of(path)}
+    """DuckDB loses its locks on a catalog when Python's SQLite closes it in the same
+    process.
+    """
+    found = {
+        path
+        for path in MODULES
+        if part_of(path) != "clients" and "sqlite3" in imports_of(path)
+    }
     assert {str(path.relative_to(PACKAGE)) for path in found} == {
         "store/backups/sqlite_catalog.py",
-        "store/connection.py",  # of a catalog that cannot be written, which DuckDB does not open
+        # of a catalog that cannot be written, which DuckDB does not open
+        "store/connection.py",
     }

@@ -1,6 +1,8 @@
-"""Work on text from outside takes linear time: every pattern, and every function that reads such text.
+"""Work on text from outside takes linear time: every pattern, and every function that
+reads such text.
 
-Both tests run in a process of their own with a limit of CPU time, which names what was running when it was killed.
+Both tests run in a process of their own with a limit of CPU time, which names what was
+running when it was killed.
 """
 
 import re
@@ -25,7 +27,11 @@ def run(module: str, *arguments: str) -> str:
     )
     lines = ended.stdout.splitlines()
     found = [line for line in lines if not line.startswith("RUNS ")]
-    killed = [f"killed by {-ended.returncode}: {lines[-1] if lines else ''}"] if ended.returncode < 0 else []
+    killed = (
+        [f"killed by {-ended.returncode}: {lines[-1] if lines else ''}"]
+        if ended.returncode < 0
+        else []
+    )
     crashed = [ended.stderr] if ended.returncode and not (found or killed) else []
     return "\n".join([*found, *killed, *crashed])
 
@@ -39,10 +45,16 @@ def test_the_bounds_name_patterns_that_exist() -> None:
     assert pumping.BOUNDS.keys() <= {one.name for one in pumping.patterns()}
 
 
-@pytest.mark.slow  # 50 s of CPU: some 1,500 texts of 100,000 characters
+@pytest.mark.slow  # 30 s of CPU: some 1,500 texts of 50,000 characters
 @pytest.mark.parametrize("start", range(0, len(FUNCTIONS), 12))
 def test_no_function_takes_longer_than_linear_time(start: int) -> None:
-    assert run("news_assets_tests.support.pumped_functions", *(row[0] for row in FUNCTIONS[start : start + 12])) == ""
+    assert (
+        run(
+            "news_assets_tests.support.pumped_functions",
+            *(row[0] for row in FUNCTIONS[start : start + 12]),
+        )
+        == ""
+    )
 
 
 @pytest.mark.parametrize(
@@ -63,7 +75,12 @@ def test_a_slow_pattern_is_found(pattern: str | bytes, method: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("pattern", "method"), [(r"\s*+x", "match"), (r"a|b+", "finditer"), (r"(?:<!--(?>.*?-->)\s*+)*+x", "match")]
+    ("pattern", "method"),
+    [
+        (r"\s*+x", "match"),
+        (r"a|b+", "finditer"),
+        (r"(?:<!--(?>.*?-->)\s*+)*+x", "match"),
+    ],
 )
 def test_a_linear_pattern_passes(pattern: str, method: str) -> None:
     assert pumping.slowest(re.compile(pattern), method) is None

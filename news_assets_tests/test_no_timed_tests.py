@@ -1,7 +1,8 @@
 """No test depends on the speed of the machine.
 
-Linear growth is shown by `support/growth.py`, speed by the scripts in `bench`, and a limit of the
-product by a clock that the test sets. A wait only bounds hanging: `support/waiting.py` says how long.
+Linear growth is shown by `support/growth.py`, speed by the scripts in `bench`, and a
+limit of the product by a clock that the test sets. A wait only bounds hanging:
+`support/waiting.py` says how long.
 """
 
 import ast
@@ -11,8 +12,21 @@ from pathlib import Path
 import pytest
 
 TESTS = Path(__file__).parent
-CLOCKS = {"monotonic", "perf_counter", "process_time", "thread_time", "monotonic_ns", "perf_counter_ns"}
-SCRIPTS = {"bench", "fuzz", "quality", "soak", "typesense_server"}  # they measure, or are servers with a clock
+CLOCKS = {
+    "monotonic",
+    "perf_counter",
+    "process_time",
+    "thread_time",
+    "monotonic_ns",
+    "perf_counter_ns",
+}
+SCRIPTS = {
+    "bench",
+    "fuzz",
+    "quality",
+    "soak",
+    "typesense_server",
+}  # they measure, or are servers with a clock
 WITH_CLOCK = {
     "compose.py": "a script that prints how long each step takes",
     "scaleout.py": "a script that prints how long each step takes",
@@ -25,9 +39,21 @@ WITH_CLOCK = {
     "support/sample_story.py": "measures for scripts",
     "support/waiting.py": "bounds hanging",
 }
-WAITS = {"wait", "join", "result", "communicate", "run", "wait_procs", "urlopen", "Client", "check_output"}
+WAITS = {
+    "wait",
+    "join",
+    "result",
+    "communicate",
+    "run",
+    "wait_procs",
+    "urlopen",
+    "Client",
+    "check_output",
+}
 LEAST_WAIT_S = 60
-_MAY_BE_TIMED = re.compile(r"monotonic|perf_counter|_time\(|timeout=|(?:wait|join|result)\(\d")
+_MAY_BE_TIMED = re.compile(
+    r"monotonic|perf_counter|_time\(|timeout=|(?:wait|join|result)\(\d"
+)
 
 
 def calls_of(tree: ast.AST) -> list[ast.Call]:
@@ -42,7 +68,9 @@ def name_of(call: ast.Call) -> str:
 
 
 def timed(tree: ast.AST) -> set[str]:
-    """Return the calls that read a clock, and those that stop waiting after less than LEAST_WAIT_S."""
+    """Return the calls that read a clock, and those that stop waiting after less than
+    LEAST_WAIT_S.
+    """
     calls = calls_of(tree)
     found = [call for call in calls if name_of(call) in CLOCKS]
     found += [call for call in calls if name_of(call) in WAITS and _is_short(call)]
@@ -54,7 +82,9 @@ def _is_short(call: ast.Call) -> bool:
     if name_of(call) in ("wait", "join", "result"):
         given += call.args
     numbers = [one.value for one in given if isinstance(one, ast.Constant)]
-    return any(isinstance(number, int | float) and number < LEAST_WAIT_S for number in numbers)
+    return any(
+        isinstance(number, int | float) and number < LEAST_WAIT_S for number in numbers
+    )
 
 
 def modules() -> dict[str, ast.AST]:
@@ -68,7 +98,9 @@ def modules() -> dict[str, ast.AST]:
 
 
 def test_no_test_reads_a_clock_or_stops_waiting_early() -> None:
-    found = {name: timed(tree) for name, tree in modules().items() if name not in WITH_CLOCK}
+    found = {
+        name: timed(tree) for name, tree in modules().items() if name not in WITH_CLOCK
+    }
     assert {name: calls for name, calls in found.items() if calls} == {}
 
 
@@ -78,9 +110,17 @@ def test_no_test_reads_a_clock_or_stops_waiting_early() -> None:
         ("started = time.process_time()", {"time.process_time()"}),
         ("from time import monotonic\nmonotonic()", {"monotonic()"}),
         ("event.wait(5)", {"event.wait(5)"}),
-        ("subprocess.run(command, timeout=20)", {"subprocess.run(command, timeout=20)"}),
-        ("event.wait(60)\nevent.wait(HANG_S)\nfetcher(total_s=1)\n', '.join('ab')", set()),
+        (
+            "subprocess.run(command, timeout=20)",
+            {"subprocess.run(command, timeout=20)"},
+        ),
+        (
+            "event.wait(60)\nevent.wait(HANG_S)\nfetcher(total_s=1)\n', '.join('ab')",
+            set(),
+        ),
     ],
 )
-def test_each_kind_of_dependence_on_speed_is_found(source: str, found: set[str]) -> None:
+def test_each_kind_of_dependence_on_speed_is_found(
+    source: str, found: set[str]
+) -> None:
     assert timed(ast.parse(source)) == found

@@ -1,4 +1,6 @@
-"""`news_assets.search` as a library: the documented example, filters, modes, and what it imports."""
+"""`news_assets.search` as a library: the documented example, filters, modes, and what
+it imports.
+"""
 
 import doctest
 import subprocess
@@ -12,16 +14,22 @@ import pytest
 
 from news_assets import search
 from news_assets.clients.embedding.models import ENGLISH_MODEL
-from news_assets.clients.search.embedded.index import SqliteSearchIndex
+from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
 from news_assets.errors import IndexingError
 from news_assets.ports.search import SearchDocument
 from news_assets.records.reading import Embedded
-from news_assets_tests.support.search_backends import BACKENDS, Backend, configured_backend
+from news_assets_tests.support.search_backends import (
+    BACKENDS,
+    Backend,
+    configured_backend,
+)
 
 PAGE = Path(__file__).parents[1] / "docs" / "search.md"
 
 
-def document(article_id: str, agency: str, day: date, title: str, text: str) -> SearchDocument:
+def document(
+    article_id: str, agency: str, day: date, title: str, text: str
+) -> SearchDocument:
     return SearchDocument(
         article_id=article_id,
         desk="sample",
@@ -45,13 +53,27 @@ DOCUMENTS = (
         "Vila Serena leva vacinação contra a gripe às escolas",
         "A campanha começa na segunda-feira em doze escolas da rede municipal.",
     ),
-    document("p-2", "prefeitura", date(2026, 1, 6), "Feira da agricultura familiar", "Produtores na praça central."),
-    document("g-1", "gazeta", date(2026, 1, 7), "Vacinação nas escolas começa", "A gazeta esteve em uma escola."),
+    document(
+        "p-2",
+        "prefeitura",
+        date(2026, 1, 6),
+        "Feira da agricultura familiar",
+        "Produtores na praça central.",
+    ),
+    document(
+        "g-1",
+        "gazeta",
+        date(2026, 1, 7),
+        "Vacinação nas escolas começa",
+        "A gazeta esteve em uma escola.",
+    ),
 )
 
 
 @pytest.fixture(params=BACKENDS)
-def backend(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Backend]:
+def backend(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Backend]:
     with configured_backend(request.param, tmp_path, monkeypatch.setenv) as backend:
         with backend.open() as index:
             assert index.upsert(DOCUMENTS) == {}
@@ -80,7 +102,9 @@ def test_the_readme_has_the_same_example() -> None:
         (search.Filters(to_day=date(2026, 1, 5), desk="sample"), ["p-1"]),
     ],
 )
-def test_hits_match_every_filter(backend: Backend, filters: search.Filters, expected: list[str]) -> None:
+def test_hits_match_every_filter(
+    backend: Backend, filters: search.Filters, expected: list[str]
+) -> None:
     with search.open_index() as index:
         answer = index.search("vacinacao escola", filters, mode="keyword")
     assert sorted(hit.article_id for hit in answer.hits) == expected
@@ -98,7 +122,9 @@ class Embedder:
         return []
 
 
-def test_the_model_is_loaded_once_and_only_for_searches_that_need_it(tmp_path: Path) -> None:
+def test_the_model_is_loaded_once_and_only_for_searches_that_need_it(
+    tmp_path: Path,
+) -> None:
     loaded: list[Embedder] = []
 
     def load() -> Embedder:
@@ -116,33 +142,66 @@ def test_the_model_is_loaded_once_and_only_for_searches_that_need_it(tmp_path: P
         assert (len(loaded), near.hits[0].agency) == (1, "prefeitura")
 
 
+class Recording(Embedder):
+    """Keeps the queries."""
+
+    def __init__(self) -> None:
+        self.queries = list[str]()
+
+    def embed_query(self, query: str) -> Embedded:
+        self.queries.append(query)
+        return super().embed_query(query)
+
+
+def test_the_time_for_a_vector_does_not_grow_with_the_length_of_a_query(
+    backend: Backend,
+) -> None:
+    model = Recording()
+    with backend.open() as opened:
+        search.Index(opened, lambda: model, opened.close).search(" " * 300 + "é" * 500)
+    assert model.queries == ["é" * 200]
+
+
 class EnglishEmbedder(Embedder):
     model = ENGLISH_MODEL
 
 
-@pytest.mark.parametrize(("text", "agency"), [("praça", "gazeta"), ("square", "prefeitura")])
+@pytest.mark.parametrize(
+    ("text", "agency"), [("praça", "gazeta"), ("square", "prefeitura")]
+)
 def test_a_hybrid_search_searches_by_words_where_the_model_does_not_read_the_language(
     backend: Backend, text: str, agency: str
 ) -> None:
     with backend.open() as opened:
-        english = document("g-2", "gazeta", date(2026, 1, 8), "The square", "A square in the city.")
+        english = document(
+            "g-2", "gazeta", date(2026, 1, 8), "The square", "A square in the city."
+        )
         opened.upsert(
-            [document("g-3", "gazeta", date(2026, 1, 8), "A praça", "Na praça."), replace(english, language="en")]
+            [
+                document("g-3", "gazeta", date(2026, 1, 8), "A praça", "Na praça."),
+                replace(english, language="en"),
+            ]
         )
         index = search.Index(opened, EnglishEmbedder, opened.close)
         assert index.search(text).hits[0].agency == agency
 
 
-def test_vectors_of_another_model_are_not_compared_with_the_querys(backend: Backend) -> None:
+def test_vectors_of_another_model_are_not_compared_with_the_querys(
+    backend: Backend,
+) -> None:
     with backend.open() as opened:
         opened.name_model("another")
         index = search.Index(opened, Embedder, opened.close)
-        with pytest.raises(IndexingError, match="queries is fixed, that of the index's vectors another"):
+        with pytest.raises(
+            IndexingError, match="queries is fixed, that of the index's vectors another"
+        ):
             index.search("feira")
         assert index.search("agricultura", mode="keyword").found == 1
 
 
-def test_the_model_is_loaded_once_also_where_the_index_has_vectors_of_another(backend: Backend) -> None:
+def test_the_model_is_loaded_once_also_where_the_index_has_vectors_of_another(
+    backend: Backend,
+) -> None:
     loaded = list[Embedder]()
 
     def load() -> Embedder:
@@ -158,7 +217,9 @@ def test_the_model_is_loaded_once_also_where_the_index_has_vectors_of_another(ba
     assert len(loaded) == 1
 
 
-def test_an_index_that_cannot_be_opened_is_an_indexing_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_index_that_cannot_be_opened_is_an_indexing_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with configured_backend("embedded", tmp_path, monkeypatch.setenv) as backend:
         (backend.home / "search.sqlite").write_bytes(b"no database " * 1000)
         with pytest.raises(IndexingError, match="rebuild search"):
@@ -166,7 +227,18 @@ def test_an_index_that_cannot_be_opened_is_an_indexing_error(tmp_path: Path, mon
 
 
 def test_importing_it_imports_no_heavy_library() -> None:
-    heavy = ("dagster", "duckdb", "numpy", "onnxruntime", "polars", "pydantic", "torch", "typesense")
+    heavy = (
+        "dagster",
+        "duckdb",
+        "numpy",
+        "onnxruntime",
+        "polars",
+        "pydantic",
+        "torch",
+        "typesense",
+    )
     code = f"import sys; from news_assets import search; print([m for m in {heavy} if m in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
     assert done.stdout.strip() == "[]"

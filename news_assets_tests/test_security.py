@@ -1,21 +1,27 @@
-"""SECURITY.md matches the code: every promise names tests that exist, and the limits are those of the code."""
+"""SECURITY.md matches the code: every promise names tests that exist, and the limits
+are those of the code.
+"""
 
 import re
 from pathlib import Path
 
-from news_assets.clients.documents import reader
+from news_assets.clients import document_reader as reader
 from news_assets.clients.sandbox.process_sandbox import LIMIT_S, MEMORY_MB
 from news_assets.clients.web.fetcher import MAX_REDIRECTS, PAGE_CAPS, HttpFetcher
 from news_assets.clients.web.robots import MAX_ROBOTS_BYTES
+from news_assets.commands.import_sources import MAX_LIST_BYTES
 from news_assets.commands.jsonlines import MAX_FILE_BYTES as MAX_ITEM_BYTES
 from news_assets.commands.jsonlines import MAX_LINE_CHARS
-from news_assets.commands.sources import MAX_LIST_BYTES
 from news_assets.errors import MAX_MISTAKES
 from news_assets.pipeline.page.extract import MAX_ELEMENTS as MAX_PAGE_ELEMENTS
 from news_assets.pipeline.page.extract import MAX_HTML_CHARS
 from news_assets.pipeline.poll.paging import MAX_PAGES
 from news_assets.records.documents import MAX_PAGES as MAX_DOCUMENT_PAGES
-from news_assets.sources.feeds.xml import MAX_ATTRIBUTES, MAX_DEPTH, MAX_ELEMENTS
+from news_assets.sources.feeds.xml_documents import (
+    MAX_ATTRIBUTES,
+    MAX_DEPTH,
+    MAX_ELEMENTS,
+)
 from news_assets.text import limits
 from news_assets.text.bounded_yaml import MAX_DEPTH as MAX_YAML_DEPTH
 from news_assets.text.bounded_yaml import MAX_FILE_BYTES, MAX_TEXT_CHARS, MAX_VALUES
@@ -33,7 +39,11 @@ LIMITS = (
     ("page or feed, as sent", PAGE_CAPS.wire_bytes, "bytes"),
     ("page or feed, decompressed; PDF", PAGE_CAPS.body_bytes, "bytes"),
     ("robots.txt; the rest is ignored", MAX_ROBOTS_BYTES, "bytes"),
-    ("time for one address with its redirects", (HttpFetcher.__init__.__kwdefaults__ or {})["total_s"], "s"),
+    (
+        "time for one address with its redirects",
+        (HttpFetcher.__init__.__kwdefaults__ or {})["total_s"],
+        "s",
+    ),
     ("redirects of one address", MAX_REDIRECTS, ""),
     ("pages of one listing in a poll", MAX_PAGES, ""),
     ("XML: levels", MAX_DEPTH, ""),
@@ -52,7 +62,10 @@ LIMITS = (
     ("reading one document: memory", reader.MEMORY_MB * 1_000_000, "bytes"),
     ("recognising the text of one document: time", reader.DOCUMENT_S, "s"),
     ("document: pages", MAX_DOCUMENT_PAGES, ""),
-    *((f"one value: {name.replace('_', ' ')}", limit.most, _unit(name)) for name, limit in limits.LIMITS.items()),
+    *(
+        (f"one value: {name.replace('_', ' ')}", limit.most, _unit(name))
+        for name, limit in limits.LIMITS.items()
+    ),
     ("imported OPML, CSV or list", MAX_LIST_BYTES, "bytes"),
     ("line of standard input", MAX_LINE_CHARS, "characters"),
     ("file named in a line, decompressed", MAX_ITEM_BYTES, "bytes"),
@@ -72,17 +85,29 @@ def _amount(value: float, unit: str) -> str:
 
 
 def test_the_limits_are_those_of_the_code() -> None:
-    assert SECURITY.partition("<!-- limits -->\n")[2].partition("\n<!-- /limits -->")[0] == limits_table()
+    assert (
+        SECURITY.partition("<!-- limits -->\n")[2].partition("\n<!-- /limits -->")[0]
+        == limits_table()
+    )
 
 
 def test_every_promise_names_tests_and_every_test_exists() -> None:
-    promises = [row for row in re.findall(r"^\| (?!promise|limit).+ \|$", SECURITY, re.MULTILINE) if "---" not in row]
-    named = {row: re.findall(r"`([\w/]+\.py)::(\w+)`", row) for row in promises if row not in limits_table()}
+    promises = [
+        row
+        for row in re.findall(r"^\| (?!promise|limit).+ \|$", SECURITY, re.MULTILINE)
+        if "---" not in row
+    ]
+    named = {
+        row: re.findall(r"`([\w/]+\.py)::(\w+)`", row)
+        for row in promises
+        if row not in limits_table()
+    }
     assert [row for row, tests in named.items() if not tests] == []
     missing = [
         (path, test)
         for tests in named.values()
         for path, test in tests
-        if not (TESTS / path).is_file() or f"\ndef {test}(" not in (TESTS / path).read_text()
+        if not (TESTS / path).is_file()
+        or f"\ndef {test}(" not in (TESTS / path).read_text()
     ]
     assert missing == []

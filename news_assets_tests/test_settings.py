@@ -16,12 +16,22 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(f"NEWS_{name.upper()}", raising=False)
 
 
-def test_by_default_everything_is_in_the_home_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_by_default_everything_is_in_the_home_folder(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.chdir(tmp_path)
     settings = Settings.read()
     home = tmp_path / ".news"
-    assert (settings.home, settings.catalog, settings.data) == (home, str(home / "catalog.sqlite"), str(home / "data"))
-    assert (settings.desks, settings.allow_private_hosts, settings.host_delay_s) == (("sample",), (), 1.0)
+    assert (settings.home, settings.catalog, settings.data) == (
+        home,
+        str(home / "catalog.sqlite"),
+        str(home / "data"),
+    )
+    assert (settings.desks, settings.allow_private_hosts, settings.host_delay_s) == (
+        ("sample",),
+        (),
+        1.0,
+    )
 
 
 def test_lists_are_comma_separated(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -44,23 +54,39 @@ def test_an_empty_ceiling_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ("NEWS_HOST_DELAY_S", "soon", "0 to 3600 seconds"),
         ("NEWS_HOST_DELAY_S", "-1", "0 to 3600 seconds"),
-        ("NEWS_SEARCH", "elastic", "embedded, typesense://host:port or typesense+https://host:port"),
+        (
+            "NEWS_SEARCH",
+            "elastic",
+            "embedded, typesense://host:port or typesense+https://host:port",
+        ),
         ("NEWS_SEARCH", "typesense://host:70000", "typesense://host:port"),
         ("NEWS_SEARCH", "typesense://user:word@host:8108", "typesense://host:port"),
         ("NEWS_CATALOG", "mysql://host/db", "postgresql://"),
         ("NEWS_DESKS", ",", "built-in desks by name"),
         ("NEWS_ALLOW_PRIVATE_HOSTS", "10.0.0.0/99", "CIDR blocks"),
-        ("NEWS_ENRICHER", "oracle", "unknown provider 'oracle'; accepted: local, or PROVIDER:MODEL"),
+        (
+            "NEWS_ENRICHER",
+            "oracle",
+            "unknown provider 'oracle'; accepted: local, or PROVIDER:MODEL",
+        ),
         ("NEWS_ENRICHER", "openai:", "'' is not the name of a model"),
         ("NEWS_ENRICHER", "openai:x,local", "local behind a model"),
         ("NEWS_ENTITIES", "oracle:x", "unknown provider 'oracle'"),
         ("NEWS_MODEL_CALLS", "0", "'0' is not a number from 1 to 200"),
         ("NEWS_MODEL_CALLS", "oracle=5", "unknown provider 'oracle'"),
         ("NEWS_PAGE_IMAGES", "maybe", "true for the main image"),
-        ("NEWS_KEEP_POLLS_DAYS", "30", "checks read the last 30 days; accepted: how many days"),
+        (
+            "NEWS_KEEP_POLLS_DAYS",
+            "30",
+            "checks read the last 30 days; accepted: how many days",
+        ),
         ("NEWS_KEEP_PAGES_DAYS", "-1", "31 to 36500; 0 for ever"),
         ("NEWS_MAX_USD_PER_RUN", "-1", "in US dollars; 0 for no limit"),
-        ("NEWS_MAX_USD_PER_DAY", "5 USD", "of which backfills spend 80 %; 0 for no limit"),
+        (
+            "NEWS_MAX_USD_PER_DAY",
+            "5 USD",
+            "of which backfills spend 80 %; 0 for no limit",
+        ),
         ("NEWS_MAX_USD_PER_MONTH", "nan", "0 for no limit"),
     ],
 )
@@ -81,11 +107,19 @@ def test_each_invalid_setting_has_its_line(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("NEWS_HOST_DELAY_S", "soon")
     with pytest.raises(SettingsError) as caught:
         Settings.read()
-    assert [line.partition("=")[0] for line in str(caught.value).splitlines()] == ["NEWS_SEARCH", "NEWS_HOST_DELAY_S"]
+    assert [line.partition("=")[0] for line in str(caught.value).splitlines()] == [
+        "NEWS_SEARCH",
+        "NEWS_HOST_DELAY_S",
+    ]
 
 
-@pytest.mark.parametrize(("workers", "threads"), [(None, 4), ("4", 2), ("3", 2), ("100", 1), ("0", 8), ("auto", 4)])
-def test_concurrent_runs_share_the_cores(monkeypatch: pytest.MonkeyPatch, workers: str | None, threads: int) -> None:
+@pytest.mark.parametrize(
+    ("workers", "threads"),
+    [(None, 4), ("4", 2), ("3", 2), ("100", 1), ("0", 8), ("auto", 4)],
+)
+def test_concurrent_runs_share_the_cores(
+    monkeypatch: pytest.MonkeyPatch, workers: str | None, threads: int
+) -> None:
     monkeypatch.setattr(os, "cpu_count", lambda: 8)
     monkeypatch.delenv("WORKERS", raising=False)
     if workers is not None:
@@ -96,33 +130,62 @@ def test_concurrent_runs_share_the_cores(monkeypatch: pytest.MonkeyPatch, worker
 KEY = "no-one-may-see-this"
 
 
-def test_a_typesense_server_and_its_key_are_two_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_typesense_server_and_its_key_are_two_settings(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("NEWS_SEARCH", "typesense+https://search.example.org/gov")
     monkeypatch.setenv("NEWS_TYPESENSE_API_KEY", KEY)
     settings = Settings.read()
-    assert settings.search_place == ("typesense+https://search.example.org/gov", settings.home / "search.sqlite", KEY)
-    assert KEY not in f"{settings!r} {settings} {settings.model_dump()} {settings.model_dump_json()}"
+    assert settings.search_place == (
+        "typesense+https://search.example.org/gov",
+        settings.home / "search.sqlite",
+        KEY,
+    )
+    assert (
+        KEY
+        not in f"{settings!r} {settings} {settings.model_dump()} {settings.model_dump_json()}"
+    )
 
 
 def test_logins_are_read_and_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    logins = (f"https://user:{KEY}@intranet.example.org", f"http://me:{KEY}@10.0.0.1:8080/")
+    logins = (
+        f"https://user:{KEY}@intranet.example.org",
+        f"http://me:{KEY}@10.0.0.1:8080/",
+    )
     monkeypatch.setenv("NEWS_LOGINS", ", ".join(logins))
     settings = Settings.read()
     assert settings.site_logins == logins
-    assert KEY not in f"{settings!r} {settings} {settings.model_dump()} {settings.model_dump_json()}"
+    assert (
+        KEY
+        not in f"{settings!r} {settings} {settings.model_dump()} {settings.model_dump_json()}"
+    )
 
 
 @pytest.mark.parametrize(
-    "login", ["https://host", "https://user@host", "host", "ftp://u:{0}@host", "https://u:{0}@host/feed", "u:{0}@host"]
+    "login",
+    [
+        "https://host",
+        "https://user@host",
+        "host",
+        "ftp://u:{0}@host",
+        "https://u:{0}@host/feed",
+        "u:{0}@host",
+    ],
 )
-def test_a_login_of_another_form_is_reported_without_it(monkeypatch: pytest.MonkeyPatch, login: str) -> None:
+def test_a_login_of_another_form_is_reported_without_it(
+    monkeypatch: pytest.MonkeyPatch, login: str
+) -> None:
     monkeypatch.setenv("NEWS_LOGINS", f"https://user:word@host,{login.format(KEY)}")
-    with pytest.raises(SettingsError, match="NEWS_LOGINS: login 2 is not of the form") as caught:
+    with pytest.raises(
+        SettingsError, match="NEWS_LOGINS: login 2 is not of the form"
+    ) as caught:
         Settings.read()
     assert KEY not in "".join(traceback.format_exception(caught.value))
 
 
-def test_a_password_in_another_setting_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_password_in_another_setting_is_not_shown(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("NEWS_CATALOG", f"mysql://user:{KEY}@host/db")
     with pytest.raises(SettingsError, match="mysql://host/db") as caught:
         Settings.read()
@@ -130,7 +193,9 @@ def test_a_password_in_another_setting_is_not_shown(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize("key", ["", "  "])
-def test_a_missing_typesense_key_is_one_line(monkeypatch: pytest.MonkeyPatch, key: str) -> None:
+def test_a_missing_typesense_key_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, key: str
+) -> None:
     monkeypatch.setenv("NEWS_SEARCH", "typesense://localhost:8108")
     monkeypatch.setenv("NEWS_TYPESENSE_API_KEY", key)
     with pytest.raises(SettingsError) as caught:
@@ -139,26 +204,40 @@ def test_a_missing_typesense_key_is_one_line(monkeypatch: pytest.MonkeyPatch, ke
     assert str(caught.value) == expected
 
 
-def test_errors_of_other_settings_do_not_show_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_errors_of_other_settings_do_not_show_the_key(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("NEWS_TYPESENSE_API_KEY", KEY)
-    for name, value in (("NEWS_SEARCH", "elastic"), ("NEWS_DESKS", ","), ("NEWS_HOST_DELAY_S", "soon")):
+    for name, value in (
+        ("NEWS_SEARCH", "elastic"),
+        ("NEWS_DESKS", ","),
+        ("NEWS_HOST_DELAY_S", "soon"),
+    ):
         monkeypatch.setenv(name, value)
         with pytest.raises(SettingsError) as caught:
             Settings.read()
         assert KEY not in "".join(traceback.format_exception(caught.value))
 
 
-def test_limits_of_models_are_set_for_all_providers_or_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_limits_of_models_are_set_for_all_providers_or_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("NEWS_ENRICHER", "local, openai:gpt-5-mini")
     monkeypatch.setenv("NEWS_MODEL_CALLS", "4, openai=50")
     monkeypatch.setenv("NEWS_MODEL_CALLS_PER_MINUTE", "ollama=0")
     settings = Settings.read()
     assert settings.enricher == ("local", "openai:gpt-5-mini")
-    assert [settings.calls_in_flight(provider) for provider in ("openai", "ollama")] == [50, 4]
-    assert [settings.calls_per_minute(provider) for provider in ("openai", "ollama")] == [300, 0]
+    assert [
+        settings.calls_in_flight(provider) for provider in ("openai", "ollama")
+    ] == [50, 4]
+    assert [
+        settings.calls_per_minute(provider) for provider in ("openai", "ollama")
+    ] == [300, 0]
 
 
-def test_the_old_name_of_the_embedded_index_is_accepted_with_a_hint(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_old_name_of_the_embedded_index_is_accepted_with_a_hint(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("NEWS_SEARCH", "sqlite")
     assert Settings.read().search == "embedded"
     assert outdated_settings() == ("NEWS_SEARCH=sqlite is now NEWS_SEARCH=embedded",)
@@ -167,6 +246,10 @@ def test_the_old_name_of_the_embedded_index_is_accepted_with_a_hint(monkeypatch:
 
 
 def test_caps_are_settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in (("NEW_ENTRIES", "20"), ("PAGES", "100"), ("TEXT_CHARS", "20000")):
+    for name, value in (
+        ("NEW_ENTRIES", "20"),
+        ("PAGES", "100"),
+        ("TEXT_CHARS", "20000"),
+    ):
         monkeypatch.setenv(f"NEWS_MAX_{name}", value)
     assert Settings.read().caps == Caps(new_entries=20, pages=100, text_chars=20_000)

@@ -1,4 +1,6 @@
-"""The pinned packages: each has hashes for a release install, and a licence that the project may be used with."""
+"""The pinned packages: each has hashes for a release install, and a licence that the
+project may be used with.
+"""
 
 import json
 import re
@@ -20,14 +22,22 @@ from news_assets_tests.licences_page import (
 from news_assets_tests.requirements_files import names_of_files, split, with_hashes
 
 FILES = {
-    name: (ROOT / name).read_text() for name in ("requirements.txt", "requirements-models.txt", "requirements-dev.txt")
+    name: (ROOT / name).read_text()
+    for name in ("requirements.txt", "requirements-models.txt", "requirements-dev.txt")
 }
 
 
 def hashes(text: str) -> dict[tuple[str, str], list[str]]:
     """Return the hashes of a requirements file by name and version."""
-    blocks = re.findall(r"^([\w.-]+)==(\S+) \\\n((?: +--hash=sha256:[0-9a-f]{64}(?: \\)?\n)+)", text, re.MULTILINE)
-    return {(name, version): re.findall(r"sha256:(\w+)", lines) for name, version, lines in blocks}
+    blocks = re.findall(
+        r"^([\w.-]+)==(\S+) \\\n((?: +--hash=sha256:[0-9a-f]{64}(?: \\)?\n)+)",
+        text,
+        re.MULTILINE,
+    )
+    return {
+        (name, version): re.findall(r"sha256:(\w+)", lines)
+        for name, version, lines in blocks
+    }
 
 
 def test_every_pinned_package_is_in_one_file_with_hashes_and_no_other_package() -> None:
@@ -38,24 +48,35 @@ def test_every_pinned_package_is_in_one_file_with_hashes_and_no_other_package() 
 
 @pytest.mark.parametrize("file", ["requirements.txt", "requirements-models.txt"])
 def test_a_file_has_what_its_extras_need(file: str) -> None:
-    assert {name for name, _ in hashes(FILES[file])} == names_of_files()[file] & pins().keys(), "run `make hashes`"
+    assert {name for name, _ in hashes(FILES[file])} == names_of_files()[
+        file
+    ] & pins().keys(), "run `make hashes`"
 
 
 def test_only_the_file_for_exports_has_pytorch() -> None:
-    assert [file for file, text in FILES.items() if "torch==" in text] == ["requirements-models.txt"]
+    assert [file for file, text in FILES.items() if "torch==" in text] == [
+        "requirements-models.txt"
+    ]
 
 
 def test_packages_of_no_extra_are_those_of_the_tests() -> None:
     text = "a==1 \\\n    --hash=sha256:11\nB_x==1 \\\n    --hash=sha256:22 \\\n    --hash=sha256:33\n"
     first, second = text[: text.index("B_x")], text[text.index("B_x") :]
-    assert split(text, {"one.txt": {"b-x"}}) == {"one.txt": second, "requirements-dev.txt": first}
+    assert split(text, {"one.txt": {"b-x"}}) == {
+        "one.txt": second,
+        "requirements-dev.txt": first,
+    }
 
 
 @pytest.mark.parametrize("file", FILES)
 def test_a_file_of_hashes_has_names_versions_and_hashes_only(file: str) -> None:
     lines = FILES[file].splitlines()
     assert [
-        line for line in lines if not re.fullmatch(r"[\w.-]+==\S+ \\| +--hash=sha256:[0-9a-f]{64}(?: \\)?", line)
+        line
+        for line in lines
+        if not re.fullmatch(
+            r"[\w.-]+==\S+ \\| +--hash=sha256:[0-9a-f]{64}(?: \\)?", line
+        )
     ] == []
 
 
@@ -68,7 +89,10 @@ def test_every_dependency_is_pinned() -> None:
 
 
 def test_the_hash_of_a_file_from_elsewhere_is_added_once() -> None:
-    package = {"metadata": {"name": "b"}, "download_info": {"archive_info": {"hashes": {"sha256": "22"}}}}
+    package = {
+        "metadata": {"name": "b"},
+        "download_info": {"archive_info": {"hashes": {"sha256": "22"}}},
+    }
     before = "a==1 \\\n    --hash=sha256:11\nb==1 \\\n    --hash=sha256:33\n"
     after = "a==1 \\\n    --hash=sha256:11\nb==1 \\\n    --hash=sha256:22 \\\n    --hash=sha256:33\n"
     report = json.dumps({"install": [package]})
@@ -82,10 +106,14 @@ def test_every_licence_is_permissive_or_an_exception_with_a_reason() -> None:
     found = {one.name: one.licence for one in runtime_packages()}
     assert len(found) > 100
     assert {
-        name: licence for name, licence in found.items() if words_of(licence) - PERMISSIVE
+        name: licence
+        for name, licence in found.items()
+        if words_of(licence) - PERMISSIVE
     }.keys() == EXCEPTIONS.keys()
 
 
 def test_every_installed_package_is_on_the_page_of_licences() -> None:
     page = (ROOT / "docs" / "licences.md").read_text()
-    assert set(licences_page().splitlines()) - set(page.splitlines()) == set(), "run `make licences`"
+    assert set(licences_page().splitlines()) - set(page.splitlines()) == set(), (
+        "run `make licences`"
+    )

@@ -1,4 +1,6 @@
-"""What the command line prints: nothing from outside styles, moves or breaks it, in any encoding."""
+"""What the command line prints: nothing from outside styles, moves or breaks it, in any
+encoding.
+"""
 
 import ast
 import json
@@ -20,9 +22,19 @@ from news_assets_tests.support.waiting import HANG_S
 from news_assets_tests.test_layers import names_used, offenders
 from news_assets_tests.text.test_defuse import obeyed
 
-HOSTILE = "\x1b[31mred [bold]no markup[/bold] :smile: \x9b2J \u202eoder\nnext row\r\t\ud800"
+HOSTILE = (
+    "\x1b[31mred [bold]no markup[/bold] :smile: \x9b2J \u202eoder\nnext row\r\t\ud800"
+)
 PRINTED = "␛[31mred [bold]no markup[/bold] :smile: �2J �oder next row  �"
-_WRITERS = {"print", "typer.echo", "typer.secho", "typer.style", "os.write", "sys.__stdout__", "sys.__stderr__"}
+_WRITERS = {
+    "print",
+    "typer.echo",
+    "typer.secho",
+    "typer.style",
+    "os.write",
+    "sys.__stdout__",
+    "sys.__stderr__",
+}
 _RICH = {
     "Group",
     "Table",
@@ -55,21 +67,28 @@ def test_strings_styled_parts_and_cells_are_plain_text_of_one_line(
 
 
 def wrong_output(path: Path) -> set[str]:
-    """Return what a module uses to write to the terminal without `news_assets.terminal`."""
+    """Return what a module uses to write to the terminal without
+    `news_assets.terminal`.
+    """
     tree = ast.parse(path.read_text())
     streams = {
         f"sys.{node.value.attr}.{node.attr}"
         for node in ast.walk(tree)
-        if isinstance(node, ast.Attribute) and ast.unparse(node.value) in ("sys.stdout", "sys.stderr")
-        if isinstance(node.value, ast.Attribute) and node.attr not in ("isatty", "close")
+        if isinstance(node, ast.Attribute)
+        and ast.unparse(node.value) in ("sys.stdout", "sys.stderr")
+        if isinstance(node.value, ast.Attribute)
+        and node.attr not in ("isatty", "close")
     }
     of_rich = {
         alias.name
         for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "rich"
+        if isinstance(node, ast.ImportFrom)
+        and (node.module or "").partition(".")[0] == "rich"
         for alias in node.names
     }
-    whole = {node.names[0].name for node in ast.walk(tree) if isinstance(node, ast.Import)} & {"rich", "click"}
+    whole = {
+        node.names[0].name for node in ast.walk(tree) if isinstance(node, ast.Import)
+    } & {"rich", "click"}
     return streams | (names_used(path) & _WRITERS) | (of_rich - _RICH) | whole
 
 
@@ -89,23 +108,37 @@ def test_only_the_terminal_module_writes_to_the_terminal() -> None:
         ("from rich.table import Table\nfrom rich import box", set()),
     ],
 )
-def test_each_kind_of_wrong_output_is_found(tmp_path: Path, source: str, found: set[str]) -> None:
+def test_each_kind_of_wrong_output_is_found(
+    tmp_path: Path, source: str, found: set[str]
+) -> None:
     (tmp_path / "command.py").write_text(source)
     assert wrong_output(tmp_path / "command.py") == found
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "cp1252", "utf-8"])
 def test_output_in_any_encoding_is_complete_and_json_stays_json(encoding: str) -> None:
-    items = [{"id": f"ção 日本 👩 \u2028\x7f{n}", "text": "The council keeps the night buses."} for n in range(2)]
+    items = [
+        {
+            "id": f"ção 日本 👩 \u2028\x7f{n}",
+            "text": "The council keeps the night buses.",
+        }
+        for n in range(2)
+    ]
     lines = "\n".join(map(json.dumps, items))
     command = [sys.executable, "-c", "from news_assets.cli import main; main()"]
     environment = child_environment(PYTHONIOENCODING=encoding)
-    found = subprocess.run([*command, "dedupe"], input=lines.encode(), env=environment, capture_output=True)
+    found = subprocess.run(
+        [*command, "dedupe"], input=lines.encode(), env=environment, capture_output=True
+    )
     assert (found.returncode, found.stderr) == (0, b"")
     answers = [json.loads(line) for line in found.stdout.decode(encoding).splitlines()]
     assert [answer["id"] for answer in answers] == [item["id"] for item in items]
 
-    usage = subprocess.run([*command, "status", "--desk", "日本\x1b[2J"], env=environment, capture_output=True)
+    usage = subprocess.run(
+        [*command, "status", "--desk", "日本\x1b[2J"],
+        env=environment,
+        capture_output=True,
+    )
     assert usage.returncode == 1
     assert b"Traceback" not in usage.stderr
     assert b"\x1b" not in usage.stderr
@@ -115,8 +148,13 @@ def test_a_document_replaces_a_file_at_once_or_says_why_not(tmp_path: Path) -> N
     output = tmp_path / "calendar.ics"
     output.write_text("the one before")
     write_document(b"new", output)
-    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == {"calendar.ics": b"new"}
-    with pytest.raises(NewsAssetsError, match=r"missing/calendar.ics cannot be written: No such file or directory"):
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == {
+        "calendar.ics": b"new"
+    }
+    with pytest.raises(
+        NewsAssetsError,
+        match=r"missing/calendar.ics cannot be written: No such file or directory",
+    ):
         write_document(b"new", tmp_path / "missing" / "calendar.ics")
 
 
@@ -137,4 +175,6 @@ def test_a_whole_table_is_not_cut_at_the_width_of_the_terminal(
     table = Table("model", "calls", box=None)
     table.add_row("a model with a long name", "1,234,567")
     Terminal().print_whole(table)
-    assert "a model with a long name 1,234,567" in " ".join(capsys.readouterr().out.split())
+    assert "a model with a long name 1,234,567" in " ".join(
+        capsys.readouterr().out.split()
+    )

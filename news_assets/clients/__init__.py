@@ -1,1 +1,3 @@
-"""Clients of external systems, one per port of `news_assets.ports`: web, embedding models, search indexes, reports."""
+"""Clients of external systems, one per port of `news_assets.ports`: web, embedding
+models, search indexes, reports.
+"""

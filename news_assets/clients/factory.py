@@ -15,21 +15,26 @@ from news_assets.settings import Settings, variable_of
 
 if TYPE_CHECKING:
     from news_assets.clients.notify.notifier import ChannelNotifier
-    from news_assets.clients.sandbox.enricher import SandboxedEnricher
+    from news_assets.clients.sandbox.sandboxed_enricher import SandboxedEnricher
     from news_assets.pipeline.alerts.spec import Alerts
     from news_assets.pipeline.enrich.model.enricher import ModelEnricher
     from news_assets.ports.lake import Reader
     from news_assets.records.model_calls import Spent
 
 
-def local_enricher(settings: Settings, sandbox: Sandbox, open_embedder: Callable[[], Embedder]) -> "SandboxedEnricher":
-    """Return the local enricher with the taxonomy of NEWS_TAXONOMY, else the built-in one; desks may have others.
+def local_enricher(
+    settings: Settings, sandbox: Sandbox, open_embedder: Callable[[], Embedder]
+) -> "SandboxedEnricher":
+    """Return the local enricher with the taxonomy of NEWS_TAXONOMY, else the built-in
+    one; desks may have others.
 
     `open_embedder` opens the embedder that the classifiers of desks are used with.
     """
-    from news_assets.clients.sandbox.enricher import SandboxedEnricher
+    from news_assets.clients.sandbox.sandboxed_enricher import SandboxedEnricher
 
-    return SandboxedEnricher(settings.taxonomy, sandbox, settings.models_dir, open_embedder)
+    return SandboxedEnricher(
+        settings.taxonomy, sandbox, settings.models_dir, open_embedder
+    )
 
 
 def build_enricher(
@@ -38,12 +43,14 @@ def build_enricher(
     open_embedder: Callable[[], Embedder],
     read_spent: "Callable[[Reader, datetime], Spent] | None" = None,
 ) -> "ModelEnricher":
-    """Return the enrichers that NEWS_ENRICHER and NEWS_ENTITIES name; see `local_enricher`.
+    """Return the enrichers that NEWS_ENRICHER and NEWS_ENTITIES name; see
+    `local_enricher`.
 
     `read_spent` reads the ledger for the ceilings.
 
     Raises:
-        SettingsError: A provider's library is not installed, its key is not set, or a prompt is wrong.
+        SettingsError: A provider's library is not installed, its key is not set, or a
+            prompt is wrong.
     """
     from news_assets.clients.llm.batches.open import has_batches, open_batches
     from news_assets.clients.llm.models import check_model
@@ -51,13 +58,14 @@ def build_enricher(
     from news_assets.pipeline.enrich.model.enricher import ModelEnricher
     from news_assets.pipeline.enrich.model.prompt import load_prompt
     from news_assets.pipeline.enrich.model.requests import AnswerRules
-    from news_assets.taxonomy.loader import load_taxonomy, taxonomy_of
+    from news_assets.taxonomy.taxonomy_files import load_taxonomy, taxonomy_of
 
     local = local_enricher(settings, sandbox, open_embedder)
     names = [name for name in settings.enricher if name != LOCAL_ENRICHER]
-    for name in (*names, *([settings.entities] if settings.entities else [])):
+    for name in filter(None, (*names, settings.entities)):
         check_model(name)
     open_model = lru_cache(maxsize=None)(partial(concurrent_model, settings))
+    is_local_first = LOCAL_ENRICHER in settings.enricher
     of_bedrock = (settings.bedrock_batch_folder, settings.bedrock_batch_role)
     return ModelEnricher(
         local=local,
@@ -70,11 +78,15 @@ def build_enricher(
         theme_prompt=load_prompt("theme", settings.prompts),
         entities_prompt=load_prompt("entities", settings.prompts),
         taxonomy=load_taxonomy(settings.taxonomy),
-        accepted_error=settings.enricher_error_rate if LOCAL_ENRICHER in settings.enricher else None,
+        accepted_error=settings.enricher_error_rate if is_local_first else None,
         sandbox=sandbox,
         open_batches=lambda name: open_batches(name, *of_bedrock),
         has_batches=lambda name: has_batches(name, *of_bedrock),
-        answer_rules=AnswerRules(settings.model_max_tokens, settings.model_reasoning, settings.model_temperature),
+        answer_rules=AnswerRules(
+            settings.model_max_tokens,
+            settings.model_reasoning,
+            settings.model_temperature,
+        ),
         max_failures=settings.model_max_failures,
         budget=Budget(settings.ceilings, read_spent),
         taxonomy_of=lambda desk: taxonomy_of(desk, settings.taxonomy),
@@ -82,7 +94,9 @@ def build_enricher(
 
 
 def concurrent_model(settings: Settings, name: str) -> LanguageModel:
-    """Return a language model with the limits of its provider; it is opened when it is first asked."""
+    """Return a language model with the limits of its provider; it is opened by
+    its first request.
+    """
     from news_assets.clients.llm.caller import ConcurrentModel, Limits
     from news_assets.clients.llm.models import open_model
 
@@ -92,7 +106,9 @@ def concurrent_model(settings: Settings, name: str) -> LanguageModel:
         per_minute=settings.calls_per_minute(provider),
         timeout_s=settings.model_timeout_s,
     )
-    return ConcurrentModel(name, partial(open_model, name, limits.timeout_s, limits.concurrency), limits)
+    return ConcurrentModel(
+        name, partial(open_model, name, limits.timeout_s, limits.concurrency), limits
+    )
 
 
 def open_notifier(settings: Settings, alerts: "Alerts") -> "ChannelNotifier":
@@ -110,13 +126,20 @@ def open_notifier(settings: Settings, alerts: "Alerts") -> "ChannelNotifier":
 
 @contextmanager
 def open_ports(
-    settings: Settings, names: Collection[str], read_spent: "Callable[[Reader, datetime], Spent] | None" = None
+    settings: Settings,
+    names: Collection[str],
+    read_spent: "Callable[[Reader, datetime], Spent] | None" = None,
 ) -> Iterator[dict[str, Any]]:
-    """Yield the named ports: fetcher and sandbox open, enricher, embedder and search opened on first use."""
+    """Yield the named ports: fetcher and sandbox open, enricher, embedder and search
+    opened on first use.
+    """
     with ExitStack() as stack:
-        opened = {name: _OPEN[name](settings, stack) for name in names if name != "enricher"}
-        if "enricher" in names:
-            opened["enricher"] = _enricher(settings, stack, read_spent)
+        opened = {}
+        for name in names:
+            if name == "enricher":
+                opened[name] = _enricher(settings, stack, read_spent)
+            else:
+                opened[name] = _OPEN[name](settings, stack)
         yield opened
 
 
@@ -134,7 +157,11 @@ def _fetcher(settings: Settings, stack: ExitStack) -> Any:
     return stack.enter_context(fetcher)
 
 
-def _enricher(settings: Settings, stack: ExitStack, read_spent: "Callable[[Reader, datetime], Spent] | None") -> Any:
+def _enricher(
+    settings: Settings,
+    stack: ExitStack,
+    read_spent: "Callable[[Reader, datetime], Spent] | None",
+) -> Any:
     sandbox = _sandbox(settings, stack)
     embedder = _embedder(settings, stack)
     return Lazy(lambda: build_enricher(settings, sandbox, embedder.open, read_spent))
@@ -143,7 +170,11 @@ def _enricher(settings: Settings, stack: ExitStack, read_spent: "Callable[[Reade
 def _embedder(settings: Settings, stack: ExitStack) -> Any:
     from news_assets.clients.embedding.embedder import OnnxEmbedder
 
-    return Lazy(lambda: OnnxEmbedder.open(settings.embedding_model, settings.models_dir, settings.threads))
+    return Lazy(
+        lambda: OnnxEmbedder.open(
+            settings.embedding_model, settings.models_dir, settings.threads
+        )
+    )
 
 
 def _search(settings: Settings, stack: ExitStack) -> Any:
@@ -158,4 +189,9 @@ def _sandbox(settings: Settings, stack: ExitStack) -> Any:
     return stack.enter_context(ProcessSandbox())
 
 
-_OPEN = {"fetcher": _fetcher, "embedder": _embedder, "search": _search, "sandbox": _sandbox}
+_OPEN = {
+    "fetcher": _fetcher,
+    "embedder": _embedder,
+    "search": _search,
+    "sandbox": _sandbox,
+}

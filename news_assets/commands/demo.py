@@ -1,4 +1,6 @@
-"""The command `demo`: serves the sample site on loopback, runs the asset graph over it and shows the results."""
+"""The command `demo`: serves the sample site on loopback, runs the asset graph over it
+and shows the results.
+"""
 
 import json
 import shlex
@@ -8,25 +10,28 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
+from typing import Annotated
 from zoneinfo import ZoneInfo
 
+import typer
 from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from news_assets.commands.lake import open_lake, show_counts
-from news_assets.commands.search import query as search
+from news_assets.commands import search_articles as search
+from news_assets.commands.lake_status import show_counts
+from news_assets.commands.opening import open_lake
 from news_assets.demo.site import HOST, PORT, SampleSite
-from news_assets.desks.loader import load_desks, path_of
+from news_assets.desks.desk_files import load_desks, path_of
 from news_assets.errors import NewsAssetsError
 from news_assets.folders import private_folder
 from news_assets.pipeline.stages import stage_names
 from news_assets.records.articles import ArticleRevision, RawArticle
 from news_assets.records.derived import EnrichedArticle
 from news_assets.records.desks import Desk
-from news_assets.search import Filters
+from news_assets.search import Filters, open_index
 from news_assets.settings import Settings, child_environment
-from news_assets.sources.kinds import ALL_KINDS
+from news_assets.sources.source_kinds import ALL_KINDS
 from news_assets.store.queries.overview import stage_counts
 from news_assets.terminal import Terminal
 
@@ -39,69 +44,116 @@ _LOG_LINES = 30  # of a failed run's log: Dagster's error and ours
 terminal = Terminal()
 
 
-def serve(port: int | None = None) -> None:
-    """Serve the sample site until interrupted, on this port, or on PORT or a free one."""
+def demo(
+    serve: Annotated[
+        bool,
+        typer.Option("--serve", help="only serve the sample site, until interrupted"),
+    ] = False,
+    port: Annotated[
+        int | None,
+        typer.Option(
+            min=0, max=65535, help=f"port of the site; by default {PORT}, or a free one"
+        ),
+    ] = None,
+) -> None:
+    """Serve the sample site; unless `serve`, run the graph over it, edit an article, run
+    again, and show the results.
+    """
+    if serve:
+        _serve(port)
+    else:
+        _run(port)
+
+
+def _serve(port: int | None) -> None:
     site = _site(port)
-    terminal.print(f"sample site: {site.base}/prefeitura/rss.xml and {site.base}/gazeta/atom.xml (Ctrl-C stops it)")
+    terminal.print(
+        f"sample site: {site.base}/prefeitura/rss.xml and {site.base}/gazeta/atom.xml (Ctrl-C"
+        " stops it)"
+    )
     desk = _desk_of(site)
     if desk != _BUILT_IN:
         terminal.print(f"its desk, for other commands: export NEWS_DESKS={desk}")
     site.serve_forever()
 
 
-def run(port: int | None = None) -> None:
-    """Run the graph over the sample site, edit an article, run again, and show the results."""
+def _run(port: int | None) -> None:
     started = time.perf_counter()
     desk = load_desks([_BUILT_IN], ALL_KINDS)[0]
     today = datetime.now(ZoneInfo(desk.timezone)).date()
     agencies = [agency.key for agency in desk.agencies]
     with _site(port) as site, _Runs(_desk_of(site)) as runs:
-        terminal.rule("Two newsrooms, three days: poll, then run every stage up to the search index")
+        terminal.rule(
+            "Two newsrooms, three days: poll, then run every stage up to the search index"
+        )
         runs.materialise(["feed_entries"], f"{agencies[0]}...{agencies[-1]}")
-        runs.materialise(stage_names(), f"{agencies[0]}|{today - timedelta(days=2)}...{agencies[-1]}|{today}")
-        terminal.rule("An article is edited after publication: poll again and re-run its day")
+        runs.materialise(
+            stage_names(),
+            f"{agencies[0]}|{today - timedelta(days=2)}...{agencies[-1]}|{today}",
+        )
+        terminal.rule(
+            "An article is edited after publication: poll again and re-run its day"
+        )
         site.edit(_EDITED, datetime.now(UTC))
         runs.materialise(["feed_entries"], "prefeitura...prefeitura")
         edited_on = _day_of(_EDITED)
-        runs.materialise(stage_names(), f"prefeitura|{edited_on}...prefeitura|{edited_on}")
+        runs.materialise(
+            stage_names(), f"prefeitura|{edited_on}...prefeitura|{edited_on}"
+        )
     _show(desk)
     terminal.rule(f"One search: news-assets search '{_QUERY}'")
-    answer = search.query_index(_QUERY, Filters(desk=desk.key), search.Options(limit=3))
+    with open_index() as index:
+        answer = index.search(_QUERY, Filters(desk=desk.key), limit=3)
     search.show(answer, _QUERY, search.hits_with_copies(answer.hits, Filters())[1])
     terminal.print()
-    terminal.print(f"Done in {time.perf_counter() - started:.0f} s. `make ui` opens the graph: http://127.0.0.1:3000,")
-    terminal.print("and `.venv/bin/news-assets serve` pages to search and read: http://127.0.0.1:8970")
+    terminal.print(
+        f"Done in {time.perf_counter() - started:.0f} s. `make ui` opens the graph:"
+        " http://127.0.0.1:3000,"
+    )
+    terminal.print(
+        "and `.venv/bin/news-assets serve` pages to search and read: http://127.0.0.1:8970"
+    )
 
 
 def _site(port: int | None) -> SampleSite:
-    """Return the site on this port; without one on PORT, or on a free one where that is in use."""
+    """Return the site on this port; without one on PORT, or on a free one where that is
+    in use.
+    """
     now = datetime.now(UTC)
     try:
         return SampleSite(now, port=PORT if port is None else port)
     except OSError as error:
         if port is None:
             return SampleSite(now, port=0)
-        raise NewsAssetsError(f"the sample site cannot listen on {HOST}:{port}: {error.strerror}") from error
+        raise NewsAssetsError(
+            f"the sample site cannot listen on {HOST}:{port}: {error.strerror}"
+        ) from error
 
 
 def _desk_of(site: SampleSite) -> str:
-    """Return the desk of this site for NEWS_DESKS: the built-in one, or a file with the site's own port."""
+    """Return the desk of this site for NEWS_DESKS: the built-in one, or a file with the
+    site's own port.
+    """
     if site.port == PORT:
         return _BUILT_IN
     path = private_folder(Settings.read().home) / "sample.yaml"
     text = path_of(_BUILT_IN).read_text(encoding="utf-8")
-    path.write_text(text.replace(f"{HOST}:{PORT}", f"{HOST}:{site.port}"), encoding="utf-8")
+    path.write_text(
+        text.replace(f"{HOST}:{PORT}", f"{HOST}:{site.port}"), encoding="utf-8"
+    )
     return str(path)
 
 
 class _Runs:
-    """A process that runs the graph by `dagster asset materialize`; its log is NEWS_HOME/demo.log."""
+    """A process that runs the graph by `dagster asset materialize`; its log is
+    NEWS_HOME/demo.log.
+    """
 
     def __init__(self, desk: str) -> None:
         self._log = private_folder(Settings.read().home) / "demo.log"
         with self._log.open("w") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "news_assets.demo.runs"],
+                [sys.executable, "-m", "news_assets.demo.graph_runs"],
                 env=child_environment(**_ENVIRONMENT, NEWS_DESKS=desk),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -116,17 +168,30 @@ class _Runs:
         self._process.communicate()
 
     def materialise(self, assets: Sequence[str], partitions: str) -> None:
-        """Run these assets for these partitions. Raises NewsAssetsError with the end of the log if that fails."""
+        """Run these assets for these partitions. Raises NewsAssetsError with the end of
+        the log if that fails.
+        """
         select = ",".join(f"key:sample/{asset}" for asset in assets)
-        arguments = ["asset", "materialize", "-m", "news_assets.definitions", "--select", select]
+        arguments = [
+            "asset",
+            "materialize",
+            "-m",
+            "news_assets.definitions",
+            "--select",
+            select,
+        ]
         arguments += ["--partition-range", partitions]
-        terminal.print_line(Text.assemble(("$", "dim"), f" dagster {shlex.join(arguments)}"))
+        terminal.print_line(
+            Text.assemble(("$", "dim"), f" dagster {shlex.join(arguments)}")
+        )
         started = time.perf_counter()
         with terminal.status("running"):
             code = self._run(arguments)
         if code != "0":
             tail = "\n".join(self._log.read_text().splitlines()[-_LOG_LINES:])
-            raise NewsAssetsError(f"{tail}\nthe run failed; the full log is {self._log}")
+            raise NewsAssetsError(
+                f"{tail}\nthe run failed; the full log is {self._log}"
+            )
         terminal.print(f"  {time.perf_counter() - started:.1f} s", style="dim")
 
     def _run(self, arguments: list[str]) -> str:
@@ -141,24 +206,36 @@ class _Runs:
 
 def _day_of(slug: str) -> date:
     with open_lake() as lake:
-        return next(row.day for row in lake.read(RawArticle, desk=["sample"]) if slug in row.url)
+        articles = lake.read(RawArticle, desk=[_BUILT_IN])
+    return next(row.day for row in articles if slug in row.url)
 
 
 def _show(desk: Desk) -> None:
     with open_lake() as lake:
         terminal.rule("Results, stage by stage")
-        show_counts(stage_counts(lake, desk.first_day, datetime.now(UTC).date(), desk.key))
+        show_counts(
+            stage_counts(lake, desk.first_day, datetime.now(UTC).date(), desk.key)
+        )
         articles = lake.read(RawArticle, desk=[desk.key])
-        themes = {row.article_id: row for row in lake.read(EnrichedArticle, desk=[desk.key])}
+        enriched = lake.read(EnrichedArticle, desk=[desk.key])
         revisions = lake.read(ArticleRevision, desk=[desk.key])
+    terminal.print(_articles_table(articles, enriched))
+    terminal.print(
+        f"{len(revisions)} earlier text in `article_revisions`; the fetched pages are in `pages`"
+    )
+
+
+def _articles_table(
+    articles: Sequence[RawArticle], enriched: Sequence[EnrichedArticle]
+) -> Table:
+    labels_of = {row.article_id: row.theme_labels for row in enriched}
     agency_of = {article.article_id: article.agency for article in articles}
     table = Table("day", "agency", "title", "theme", "outcome", box=box.SIMPLE_HEAD)
-    for article in sorted(articles, key=lambda article: (article.day, article.agency)):
-        theme = themes.get(article.article_id)
-        labels = " > ".join(theme.theme_labels) if theme else ""
-        table.add_row(str(article.day), article.agency, article.title, labels, _note(article, agency_of))
-    terminal.print(table)
-    terminal.print(f"{len(revisions)} earlier text in `article_revisions`; the fetched pages are in `pages`")
+    for one in sorted(articles, key=lambda article: (article.day, article.agency)):
+        labels = " > ".join(labels_of.get(one.article_id, ()))
+        note = _note(one, agency_of)
+        table.add_row(str(one.day), one.agency, one.title, labels, note)
+    return table
 
 
 def _note(article: RawArticle, agency_of: Mapping[str, str]) -> str | Text:

@@ -1,4 +1,6 @@
-"""Reading and writing JSON lines; a bad item becomes an error line and the others are processed."""
+"""Reading and writing JSON lines; a bad item becomes an error line and the others are
+processed.
+"""
 
 import gzip
 import json
@@ -12,11 +14,22 @@ from news_assets.errors import NewsAssetsError
 from news_assets.terminal import documents, progress
 from news_assets.text.tabular.cells import json_of
 
-MAX_LINE_CHARS = 10_000_000  # of standard input; the longest articles have a tenth of that
+# of standard input; the longest articles have a tenth of that
+MAX_LINE_CHARS = 10_000_000
 MAX_FILE_BYTES = 50_000_000  # of a page or feed, decompressed
-MAX_DOCUMENT_BYTES = 100_000_000  # agenda packets have 25 MB on average; the reading process holds two copies
+# agenda packets have 25 MB on average; the reading process holds two copies
+MAX_DOCUMENT_BYTES = 100_000_000
 
-_TEXTS = ("path", "url", "title", "text", "language", "timezone", "content_type", "encoding")
+_TEXTS = (
+    "path",
+    "url",
+    "title",
+    "text",
+    "language",
+    "timezone",
+    "content_type",
+    "encoding",
+)
 
 Item = dict[str, Any]
 
@@ -26,11 +39,13 @@ def write_line(value: object) -> None:
     documents.write(json_of(value) + "\n")
 
 
-# --- reading ---------------------------------------------------------------------------------------------------------
+# --- reading --------------------------------------------------------------------------
 
 
 def input_lines() -> Iterator[str]:
-    """Yield the lines of standard input, those longer than MAX_LINE_CHARS cut to one character more."""
+    """Yield the lines of standard input, those longer than MAX_LINE_CHARS cut to one
+    character more.
+    """
     while line := sys.stdin.readline(MAX_LINE_CHARS + 1):
         yield line
         while line and not line.endswith("\n"):
@@ -38,7 +53,9 @@ def input_lines() -> Iterator[str]:
 
 
 def read_items(*required: str) -> Iterator[Item]:
-    """Yield the objects on standard input that have these keys; write an error line for every other line."""
+    """Yield the objects on standard input that have these keys; write an error line for
+    every other line.
+    """
     seen: set[str | int] = set()
     for number, line in enumerate(input_lines(), start=1):
         if not line.strip():
@@ -84,7 +101,8 @@ def _mistake(item: Item, required: Iterable[str], seen: set[str | int]) -> str |
     texts = {key: item[key] for key in _TEXTS if item.get(key) is not None}
     if wrong := [key for key, value in texts.items() if not isinstance(value, str)]:
         return f"{', '.join(wrong)} is not a text"
-    if broken := [key for key, value in ({"id": str(given)} | texts).items() if not _is_unicode(value)]:
+    texts["id"] = str(given)
+    if broken := [key for key, value in texts.items() if not _is_unicode(value)]:
         return f"{', '.join(broken)} holds half of a surrogate pair, which is not a character"
     return None
 
@@ -92,7 +110,9 @@ def _mistake(item: Item, required: Iterable[str], seen: set[str | int]) -> str |
 def _id_of(item: Item) -> str | int | None:
     """Return the id if it can be repeated in an answer, else None."""
     given = item.get("id")
-    return given if isinstance(given, (str, int)) and not isinstance(given, bool) else None
+    if isinstance(given, bool) or not isinstance(given, str | int):
+        return None
+    return given
 
 
 def _is_unicode(text: str) -> bool:
@@ -103,10 +123,12 @@ def _is_unicode(text: str) -> bool:
     return True
 
 
-# --- results ---------------------------------------------------------------------------------------------------------
+# --- results --------------------------------------------------------------------------
 
 
-def write_results(items: Iterable[Item], result_of: Callable[[Item], object], label: str) -> None:
+def write_results(
+    items: Iterable[Item], result_of: Callable[[Item], object], label: str
+) -> None:
     """Write the result of each item, or `{"id", "error"}` if it fails."""
     for item in progress(items, label):
         try:
@@ -125,7 +147,9 @@ def write_results(items: Iterable[Item], result_of: Callable[[Item], object], la
 
 
 def read_file(path: str, max_bytes: int | None = None) -> bytes:
-    """Return a file's bytes, decompressed if its name ends in .gz. Raises NewsAssetsError if it is too large."""
+    """Return a file's bytes, decompressed if its name ends in .gz. Raises
+    NewsAssetsError if it is too large.
+    """
     max_bytes = max_bytes or MAX_FILE_BYTES
     with gzip.open(path) if path.endswith(".gz") else Path(path).open("rb") as file:
         data: bytes = file.read(max_bytes + 1)

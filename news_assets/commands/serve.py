@@ -1,4 +1,6 @@
-"""The commands `serve` and `mcp`: the pages for readers and operators, and tools for programs with language models."""
+"""The commands `serve` and `mcp`: the pages for readers and operators, and tools for
+programs with language models.
+"""
 
 import ctypes
 import socket
@@ -7,7 +9,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from news_assets.clients.factory import open_ports
-from news_assets.commands.lake import open_lake
+from news_assets.commands.opening import open_lake
 from news_assets.errors import NewsAssetsError
 from news_assets.settings import Settings
 from news_assets.terminal import Terminal
@@ -31,13 +33,14 @@ def run(
     """Serve until interrupted.
 
     Raises:
-        NewsAssetsError: The address cannot be listened on, or lake, index or desk files cannot be opened.
+        NewsAssetsError: The address cannot be listened on, or lake, index or desk files
+            cannot be opened.
     """
     import uvicorn
 
     from news_assets.web.app import build_app
     from news_assets.web.archive import Archive
-    from news_assets.web.connections import Connections, bounded_protocol
+    from news_assets.web.connections import STOP_S, Connections, bounded_protocol
 
     settings = Settings.read()
     listening = _listen(host, port)
@@ -50,8 +53,12 @@ def run(
         open_ports(settings, opened) as ports,
     ):
         hosts, access = (*_ALWAYS, host, *names), _access(settings)
-        app = build_app(archive, hosts, origins, requests_per_minute, access, ports.get("fetcher"))
-        Terminal().print_line(f"http://{host}:{listening.getsockname()[1]}/ (Ctrl-C stops it)")
+        app = build_app(
+            archive, hosts, origins, requests_per_minute, access, ports.get("fetcher")
+        )
+        Terminal().print_line(
+            f"http://{host}:{listening.getsockname()[1]}/ (Ctrl-C stops it)"
+        )
         config = uvicorn.Config(
             app,
             http=bounded_protocol(Connections(connections_of_client)),
@@ -59,6 +66,7 @@ def run(
             log_level="error",  # clients cause warnings at will
             access_log=False,
             server_header=False,
+            timeout_graceful_shutdown=STOP_S,
         )
         uvicorn.Server(config).run([listening])
 
@@ -66,8 +74,9 @@ def run(
 def _return_memory() -> None:
     """Let memory go back to the system that one large answer took.
 
-    glibc gives each thread an arena of its own, and keeps blocks of the sizes that were freed. Here all threads
-    allocate from two arenas, and large blocks are always mapped.
+    glibc gives each thread an arena of its own, and keeps blocks of the sizes that were
+    freed. Here all threads allocate from two arenas, and large blocks are always
+    mapped.
     """
     with suppress(AttributeError, OSError):  # not glibc
         libc = ctypes.CDLL(None)
@@ -76,10 +85,12 @@ def _return_memory() -> None:
 
 
 def run_tools() -> None:
-    """Answer the Model Context Protocol on standard input and output until the input ends.
+    """Answer the Model Context Protocol on standard input and output until the input
+    ends.
 
     Raises:
-        NewsAssetsError: The extra `mcp` is not installed, or lake, index or desk files cannot be opened.
+        NewsAssetsError: The extra `mcp` is not installed, or lake, index or desk files
+            cannot be opened.
     """
     import anyio
 
@@ -88,7 +99,9 @@ def run_tools() -> None:
     try:
         from news_assets.web.api.tools import serve_tools
     except ModuleNotFoundError as error:
-        raise NewsAssetsError(f"{error.name} is not installed; pip install --editable '.[mcp]'") from error
+        raise NewsAssetsError(
+            f"{error.name} is not installed; pip install --editable '.[mcp]'"
+        ) from error
     with open_lake() as lake, Archive.open(Settings.read(), lake) as archive:
         anyio.run(serve_tools, archive)
 
@@ -114,5 +127,6 @@ def _listen(host: str, port: int) -> socket.socket:
         return socket.create_server((host, port))
     except OSError as error:
         raise NewsAssetsError(
-            f"{host}:{port} cannot be listened on: {error.strerror}; name another with --host and --port"
+            f"{host}:{port} cannot be listened on: {error.strerror}; name another with --host and"
+            " --port"
         ) from error

@@ -1,6 +1,8 @@
-"""Commands that run one step of the pipeline on JSON lines: feeds, pages, documents, URLs, articles and texts."""
+"""Commands that run one step of the pipeline on JSON lines: feeds, pages, documents,
+URLs, articles and texts.
+"""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
@@ -27,14 +29,24 @@ T = TypeVar("T")
 
 _BATCH_TEXTS = 64
 _EXTRACTED = (
-    *("url", "canonical_url", "title", "subtitle", "authors", "published_at", "updated_at", "language"),
+    *(
+        "url",
+        "canonical_url",
+        "title",
+        "subtitle",
+        "authors",
+        "published_at",
+        "updated_at",
+        "language",
+    ),
     *("section", "tags", "image_url", "text", "outcome", "reason", "published_origin"),
 )
+_COMPARED = ("id", "duplicate_of", "reason", "score")
 _DOCUMENT = ("kind", "pages", "text", "is_scanned", "outcome", "reason")
 
 
 def parse_feed() -> None:
-    """Read feeds. In: {id, path, url}. Out: {id, title, language, entries, problems}."""
+    """Read the feeds that standard input names."""
     from news_assets.sources.feeds.feed import read
 
     with ProcessSandbox() as sandbox:
@@ -74,7 +86,7 @@ def _entry(entry: ListedEntry) -> Item:
 
 
 def extract() -> None:
-    """Extract articles from saved pages. In: {id, path, url}. Out: {id, url, title, text, outcome, reason, ...}."""
+    """Extract the articles of the saved pages that standard input names."""
     from news_assets.pipeline.page.readers import read_page, with_document
 
     with ProcessSandbox() as sandbox:
@@ -83,26 +95,32 @@ def extract() -> None:
             timezone, language = item.get("timezone") or "UTC", item.get("language")
             page = with_document(_page_of(item), sandbox, language)
             found = _call(sandbox, read_page, page, timezone, language)
-            return {"id": item["id"]} | {name: getattr(found, name) for name in _EXTRACTED}
+            return _line_of(item, found, _EXTRACTED)
 
         write_results(read_items("id", "path"), extract_one, "extracting")
 
 
 def read_document() -> None:
-    """Read documents. In: {id, path, content_type}. Out: {id, kind, pages, text, is_scanned, outcome, reason}."""
+    """Read the documents that standard input names."""
     with ProcessSandbox() as sandbox:
 
         def read_one(item: Item) -> Item:
             path = str(item["path"])
             body, name = read_file(path, MAX_DOCUMENT_BYTES), Path(path).name
-            found = sandbox.read_document(body, str(item.get("content_type") or ""), name, item.get("language"))
-            return {"id": item["id"]} | {name: getattr(found, name) for name in _DOCUMENT}
+            found = sandbox.read_document(
+                body, str(item.get("content_type") or ""), name, item.get("language")
+            )
+            return _line_of(item, found, _DOCUMENT)
 
         write_results(read_items("id", "path"), read_one, "reading documents")
 
 
+def _line_of(item: Item, found: object, names: Sequence[str]) -> Item:
+    return {"id": item["id"]} | {name: getattr(found, name) for name in names}
+
+
 def canonical_url() -> None:
-    """Canonicalise URLs. In: one URL a line. Out: one URL a line."""
+    """Write the canonical form of each URL of standard input."""
     from news_assets.text.urls import canonical_url as canonical
 
     for line in input_lines():
@@ -110,23 +128,29 @@ def canonical_url() -> None:
 
 
 def dedupe() -> None:
-    """Find duplicates in a stream. In: {id, url, title, text, language}. Out: {id, duplicate_of, reason, score}."""
+    """Find the duplicates among the articles of standard input."""
     from news_assets.pipeline.articles.near_duplicates import dedupe_stream
 
-    for article_id, duplicate_of, reason, score in dedupe_stream(progress(read_items("id", "text"), "comparing")):
-        write_line({"id": article_id, "duplicate_of": duplicate_of, "reason": reason, "score": score})
+    items = progress(read_items("id", "text"), "comparing")
+    for found in dedupe_stream(items):
+        write_line(dict(zip(_COMPARED, found, strict=True)))
 
 
 def classify() -> None:
-    """Assign themes. In: {id, title, text, language}. Out: {id, theme_code, theme_path, score, theme_reason, ...}."""
+    """Find the themes of the articles of standard input."""
     from news_assets.clients.factory import local_enricher, open_ports
 
     settings = Settings.read()
     with open_ports(settings, ("sandbox", "embedder")) as ports:
-        enricher = local_enricher(settings, ports["sandbox"], ports["embedder"].open).with_vectors()
+        local = local_enricher(settings, ports["sandbox"], ports["embedder"].open)
+        enricher = local.with_vectors()
 
         def classify_one(item: Item) -> Item:
-            found = enricher.enrich(str(item.get("title") or ""), str(item.get("text") or ""), item.get("language"))
+            found = enricher.enrich(
+                str(item.get("title") or ""),
+                str(item.get("text") or ""),
+                item.get("language"),
+            )
             return {
                 "id": item["id"],
                 "theme_code": found.theme_path[-1] if found.theme_path else None,
@@ -141,11 +165,13 @@ def classify() -> None:
 
 
 def embed() -> None:
-    """Embed texts. In: {id, text}. Out: {id, model, dim, vector, token_count, is_cut}."""
+    """Embed the texts of standard input."""
     from news_assets.clients.embedding.embedder import OnnxEmbedder
 
     settings = Settings.read()
-    embedder = OnnxEmbedder.open(settings.embedding_model, settings.models_dir, settings.threads)
+    embedder = OnnxEmbedder.open(
+        settings.embedding_model, settings.models_dir, settings.threads
+    )
     items = iter(progress(read_items("id", "text"), "embedding"))
     while batch := list(islice(items, _BATCH_TEXTS)):
         for line in _embedded(embedder, batch):
@@ -153,7 +179,9 @@ def embed() -> None:
 
 
 def _embedded(embedder: Any, batch: list[Item]) -> Iterator[Item]:
-    """Yield one line per item; the items of a failed batch are embedded one by one, so that only the bad ones fail."""
+    """Yield one line per item; the items of a failed batch are embedded one by one, so
+    that only the bad ones fail.
+    """
     try:
         vectors = embedder.embed([str(item["text"]) for item in batch])
     except EmbedError as error:

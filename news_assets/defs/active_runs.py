@@ -12,13 +12,25 @@ from news_assets.pipeline.freshness.run_planner import ActiveRun
 from news_assets.pipeline.poll.runs import Speed
 from news_assets.records.desks import Desk
 
-RANGE_START, RANGE_END = "dagster/asset_partition_range_start", "dagster/asset_partition_range_end"
-ATTEMPT_TAG = "news/attempt"  # how often the run's work was requested, this time included
+RANGE_START, RANGE_END = (
+    "dagster/asset_partition_range_start",
+    "dagster/asset_partition_range_end",
+)
+ATTEMPT_TAG = (
+    "news/attempt"  # how often the run's work was requested, this time included
+)
 POLL_TAG = "news/poll"  # quick or slow: the sources that the run polls
 MODELS_TAG = "news/models"  # of runs that only request language models
+# of runs that may wait for a server for minutes; the profiles limit these together
+SLOW_TAG = "news/slow"
+MODEL_TAGS = {MODELS_TAG: "only", SLOW_TAG: "models"}
 LOCAL_ONLY = "local_only"  # option of `enriched_articles`
 _PARTITION = "dagster/partition"
-_WAITING = [dg.DagsterRunStatus.QUEUED, dg.DagsterRunStatus.NOT_STARTED, dg.DagsterRunStatus.STARTING]
+_WAITING = [
+    dg.DagsterRunStatus.QUEUED,
+    dg.DagsterRunStatus.NOT_STARTED,
+    dg.DagsterRunStatus.STARTING,
+]
 _UNFINISHED = [*_WAITING, dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.CANCELING]
 
 
@@ -27,14 +39,20 @@ def unfinished_runs(instance: dg.DagsterInstance) -> Sequence[dg.DagsterRun]:
     return instance.get_runs(dg.RunsFilter(statuses=_UNFINISHED))
 
 
-def active_runs(desk: Desk, runs: Sequence[dg.DagsterRun], *, with_models: bool) -> list[ActiveRun]:
+def active_runs(
+    desk: Desk, runs: Sequence[dg.DagsterRun], *, with_models: bool
+) -> list[ActiveRun]:
     """Return the runs that work on agency-days of this desk.
 
-    With `with_models` those that request language models, else those that do anything else: a run that only requests
-    models may take minutes, and holds nothing up.
+    With `with_models` those that request language models, else those that do anything
+    else: a run that only requests models may take minutes, and holds nothing up.
     """
-    is_meant = partial(_requests_models, desk) if with_models else _does_more_than_models
-    return [active for run in runs if is_meant(run) for active in _active_run(desk, run)]
+    is_meant = (
+        partial(_requests_models, desk) if with_models else _does_more_than_models
+    )
+    return [
+        active for run in runs if is_meant(run) for active in _active_run(desk, run)
+    ]
 
 
 def local_only_config(desk: Desk) -> dict[str, object]:
@@ -44,7 +62,11 @@ def local_only_config(desk: Desk) -> dict[str, object]:
 
 def _requests_models(desk: Desk, run: dg.DagsterRun) -> bool:
     ops: Any = run.run_config.get("ops", {})
-    return not ops.get(f"{desk.key}__enriched_articles", {}).get("config", {}).get(LOCAL_ONLY)
+    return (
+        not ops.get(f"{desk.key}__enriched_articles", {})
+        .get("config", {})
+        .get(LOCAL_ONLY)
+    )
 
 
 def _does_more_than_models(run: dg.DagsterRun) -> bool:
@@ -59,19 +81,36 @@ def runs_before(instance: dg.DagsterInstance, run_id: str) -> list[dg.DagsterRun
 
 
 def polled_sources(desk: Desk, runs: Sequence[dg.DagsterRun]) -> set[str]:
-    """Return the ids of the desk's sources that one of the runs polls or is going to poll."""
+    """Return the ids of the desk's sources that one of the runs polls or is going to
+    poll.
+    """
     asset = dg.AssetKey([desk.key, "feed_entries"])
-    return {source for run in runs if asset in _selected(desk, run) for source in _polled_by(desk, run)}
+    return {
+        source
+        for run in runs
+        if asset in _selected(desk, run)
+        for source in _polled_by(desk, run)
+    }
+
+
+def poll_tags(desk_key: str, speed: Speed) -> dict[str, str]:
+    """Return the tags of a poll of a desk's quick or slow sources."""
+    tags = {"news/desk": desk_key, POLL_TAG: speed}
+    return tags | {SLOW_TAG: "poll"} if speed == "slow" else tags
 
 
 def awaits_start(desk: Desk, speed: Speed, runs: Sequence[dg.DagsterRun]) -> bool:
-    """Return whether a poll of the desk's quick or slow sources was requested and has not begun."""
-    tags = {"news/desk": desk.key, POLL_TAG: speed}
-    return any(run.status in _WAITING and tags.items() <= run.tags.items() for run in runs)
+    """Return whether a poll of the desk's quick or slow sources was requested and has
+    not begun.
+    """
+    tags = poll_tags(desk.key, speed).items()
+    return any(run.status in _WAITING and tags <= run.tags.items() for run in runs)
 
 
 def poll_config(desk: Desk, **config: object) -> dict[str, object]:
-    """Return the run configuration of a poll of this desk, with these options of `feed_entries`."""
+    """Return the run configuration of a poll of this desk, with these options of
+    `feed_entries`.
+    """
     return {"ops": {f"{desk.key}__feed_entries": {"config": config}}}
 
 
@@ -85,26 +124,46 @@ def _polled_by(desk: Desk, run: dg.DagsterRun) -> Iterator[str]:
     keys = [agency.key for agency in desk.agencies]
     first = run.tags.get(RANGE_START) or run.tags.get(_PARTITION)
     last = run.tags.get(RANGE_END) or first
-    agencies = keys[keys.index(first) : keys.index(last) + 1] if first in keys and last in keys else keys
-    yield from (source.source_id for source in desk.sources if source.agency in agencies)
+    agencies = (
+        keys[keys.index(first) : keys.index(last) + 1]
+        if first in keys and last in keys
+        else keys
+    )
+    yield from (
+        source.source_id for source in desk.sources if source.agency in agencies
+    )
 
 
 def _active_run(desk: Desk, run: dg.DagsterRun) -> Iterator[ActiveRun]:
-    names = frozenset(key.path[1] for key in _selected(desk, run)) & frozenset(stages.stage_names(desk))
+    names = frozenset(key.path[1] for key in _selected(desk, run)) & frozenset(
+        stages.stage_names(desk)
+    )
     first = run.tags.get(RANGE_START) or run.tags.get(_PARTITION)
     last = run.tags.get(RANGE_END) or first
     if not names or not first or not last or "|" not in first:
         return
     keys = [agency.key for agency in desk.agencies]
-    (first_agency, first_day), (last_agency, last_day) = first.split("|"), last.split("|")
+    (first_agency, first_day), (last_agency, last_day) = (
+        first.split("|"),
+        last.split("|"),
+    )
     if first_agency in keys and last_agency in keys:
-        agencies = frozenset(keys[keys.index(first_agency) : keys.index(last_agency) + 1])
-        yield ActiveRun(names, agencies, date.fromisoformat(first_day), date.fromisoformat(last_day))
+        agencies = frozenset(
+            keys[keys.index(first_agency) : keys.index(last_agency) + 1]
+        )
+        yield ActiveRun(
+            names, agencies, date.fromisoformat(first_day), date.fromisoformat(last_day)
+        )
 
 
 def _selected(desk: Desk, run: dg.DagsterRun) -> set[dg.AssetKey]:
-    """Return the desk's assets that a run materialises; without a selection these are all assets of its job."""
+    """Return the desk's assets that a run materialises; without a selection these are
+    all assets of its job.
+    """
     if run.asset_selection is not None:
         return {key for key in run.asset_selection if key.path[0] == desk.key}
-    of_job = {f"{desk.key}_poll": ("feed_entries",), f"{desk.key}_articles": stages.stage_names(desk)}
+    of_job = {
+        f"{desk.key}_poll": ("feed_entries",),
+        f"{desk.key}_articles": stages.stage_names(desk),
+    }
     return {dg.AssetKey([desk.key, name]) for name in of_job.get(run.job_name, ())}

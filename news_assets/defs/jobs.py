@@ -12,17 +12,25 @@ from news_assets.store.queries.freshness import freshness_checks
 if TYPE_CHECKING:
     from news_assets.defs.instance.job_type import UnresolvedAssetJobDefinition
 
-FRESHNESS, REPORT, MAINTENANCE, BATCHES = "freshness", "daily_report", "lake_maintenance", "enrichment_batches"
+FRESHNESS, REPORT, MAINTENANCE, BATCHES = (
+    "freshness",
+    "daily_report",
+    "lake_maintenance",
+    "enrichment_batches",
+)
 ALERTS = "alerts"
 _MAX_RUNTIME_TAG = "dagster/max_runtime"  # in seconds, of Dagster's run monitoring
 DAILY_JOBS = (REPORT, MAINTENANCE)
 
 
-def build_desk_jobs(desk: Desk, max_run_s: int = 0) -> "list[UnresolvedAssetJobDefinition]":
-    """Return the desk's jobs: `_poll` by agency, `_articles` by agency and day, and `_checks` over all its rows.
+def build_desk_jobs(
+    desk: Desk, max_run_s: int = 0
+) -> "list[UnresolvedAssetJobDefinition]":
+    """Return the desk's jobs: `_poll` by agency, `_articles` by agency and day, and
+    `_checks` over all its rows.
 
-    Checks read all rows of a desk, so only the third has them: the first two run all day. Dagster ends a run after
-    `max_run_s` seconds; 0 for no limit.
+    Checks read all rows of a desk, so only the third has them: the first two run all
+    day. Dagster ends a run after `max_run_s` seconds; 0 for no limit.
     """
     tags = {"news/desk": desk.key, **_time_limit(max_run_s)}
     return [
@@ -34,23 +42,35 @@ def build_desk_jobs(desk: Desk, max_run_s: int = 0) -> "list[UnresolvedAssetJobD
         ),
         dg.define_asset_job(
             f"{desk.key}_articles",
-            dg.AssetSelection.assets(*([desk.key, name] for name in stages.stage_names(desk))).without_checks(),
+            dg.AssetSelection.assets(
+                *([desk.key, name] for name in stages.stage_names(desk))
+            ).without_checks(),
             description=f"Fetch, extract, enrich, embed and index the articles of desk {desk.key}.",
             tags=tags,
         ),
         dg.define_asset_job(
             f"{desk.key}_checks",
             dg.AssetSelection.checks_for_assets(
-                *([desk.key, name] for name in ("feed_entries", *stages.stage_names(desk)))
+                *(
+                    [desk.key, name]
+                    for name in ("feed_entries", *stages.stage_names(desk))
+                )
             ),
-            description=f"Check all rows of desk {desk.key}: unique ids, texts, vectors, index against lake.",
+            description=(
+                f"Check all rows of desk {desk.key}: unique ids, texts, vectors, index against"
+                " lake."
+            ),
             tags=tags,
         ),
     ]
 
 
-def build_shared_jobs(desks: Sequence[Desk], max_run_s: int = 0) -> "list[UnresolvedAssetJobDefinition]":
-    """Return the jobs over all desks: freshness checks, daily report, maintenance, batches and alerts."""
+def build_shared_jobs(
+    desks: Sequence[Desk], max_run_s: int = 0
+) -> "list[UnresolvedAssetJobDefinition]":
+    """Return the jobs over all desks: freshness checks, daily report, maintenance,
+    batches and alerts.
+    """
     tags = _time_limit(max_run_s)
     freshness = [
         dg.AssetCheckKey(dg.AssetKey([desk.key, asset]), name)
@@ -61,7 +81,9 @@ def build_shared_jobs(desks: Sequence[Desk], max_run_s: int = 0) -> "list[Unreso
         dg.define_asset_job(
             FRESHNESS,
             dg.AssetSelection.checks(*freshness),
-            description="Freshness checks of every desk: what is missing, lost, silent or failing, by row.",
+            description=(
+                "Freshness checks of every desk: what is missing, lost, silent or failing, by row."
+            ),
             tags=tags,
         ),
         dg.define_asset_job(
@@ -85,7 +107,9 @@ def build_shared_jobs(desks: Sequence[Desk], max_run_s: int = 0) -> "list[Unreso
         dg.define_asset_job(
             ALERTS,
             dg.AssetSelection.assets(["newsroom", "alerts"]),
-            description="Tells new hits of saved queries, and operators what became bad or is over.",
+            description=(
+                "Tells new hits of saved queries, and operators what became bad or is over."
+            ),
             tags=tags,
         ),
     ]

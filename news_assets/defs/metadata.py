@@ -1,4 +1,6 @@
-"""Metadata of assets and materialisations: kinds, owners, columns, counts and a preview."""
+"""Metadata of assets and materialisations: kinds, owners, columns, counts and a
+preview.
+"""
 
 import time
 from collections import Counter
@@ -27,7 +29,15 @@ if TYPE_CHECKING:
 OWNERS = ["team:newsroom"]
 _PREVIEW_ROWS = 10
 _CELL_CHARS = 80
-_OF_MODELS = ("calls", "refused", "failed", "input_tokens", "cached_tokens", "output_tokens", "unpriced")
+_OF_MODELS = (
+    "calls",
+    "refused",
+    "failed",
+    "input_tokens",
+    "cached_tokens",
+    "output_tokens",
+    "unpriced",
+)
 _MAX_SOURCES = 500  # about 80 kB
 
 
@@ -41,8 +51,12 @@ class AssetAttributes(TypedDict):
     metadata: dict[str, Any]
 
 
-def asset_attributes(desk: Desk, name: str, record: type[Any], kind: str) -> AssetAttributes:
-    """Return the arguments that every asset of a desk has: key, group, owners, kinds and the schema of its table."""
+def asset_attributes(
+    desk: Desk, name: str, record: type[Any], kind: str
+) -> AssetAttributes:
+    """Return the arguments that every asset of a desk has: key, group, owners, kinds
+    and the schema of its table.
+    """
     table = table_of(record)
     schema = dg.TableSchema(
         columns=[
@@ -50,7 +64,9 @@ def asset_attributes(desk: Desk, name: str, record: type[Any], kind: str) -> Ass
                 column.name,
                 column.sql_type,
                 description=column.meaning,
-                constraints=dg.TableColumnConstraints(nullable=column.is_nullable, unique=table.key == (column.name,)),
+                constraints=dg.TableColumnConstraints(
+                    nullable=column.is_nullable, unique=table.key == (column.name,)
+                ),
             )
             for column in columns(table)
         ]
@@ -60,14 +76,21 @@ def asset_attributes(desk: Desk, name: str, record: type[Any], kind: str) -> Ass
         "group_name": desk.key,
         "owners": OWNERS,
         "kinds": {"ducklake", kind},
-        "metadata": {"dagster/column_schema": schema, "dagster/table_name": f"lake.{table.name}"},
+        "metadata": {
+            "dagster/column_schema": schema,
+            "dagster/table_name": f"lake.{table.name}",
+        },
     }
 
 
 class MaterializationCounts:
-    """Collects the metadata of one run: rows and a preview by partition; rows written and seconds in total."""
+    """Collects the metadata of one run: rows and a preview by partition; rows written
+    and seconds in total.
+    """
 
-    def __init__(self, context: dg.AssetExecutionContext, lake: Lake, stage: Stage) -> None:
+    def __init__(
+        self, context: dg.AssetExecutionContext, lake: Lake, stage: Stage
+    ) -> None:
         self._context, self._lake, self._record = context, lake, stage.record
         self._started_at, self._keys = utc_now(), list[AgencyDays]()
         self._preview = ("day", "agency", *stage.preview)
@@ -85,9 +108,14 @@ class MaterializationCounts:
         parts, empty = frame.partition_by("agency", "day", as_dict=True), frame.clear()
         add_partition_metadata(
             self._context,
-            {f"{agency}|{day}": self._of_partition(parts.get((agency, day), empty)) for agency, day in keys.pairs},
+            {
+                f"{agency}|{day}": self._of_partition(parts.get((agency, day), empty))
+                for agency, day in keys.pairs
+            },
         )
-        self._context.log.info(f"{len(keys.pairs)} partitions: {frame.height} rows, {written} of them written now")
+        self._context.log.info(
+            f"{len(keys.pairs)} partitions: {frame.height} rows, {written} of them written now"
+        )
 
     def _of_partition(self, rows: "pl.DataFrame") -> dict[str, Any]:
         shown = rows.select(self._preview).head(_PREVIEW_ROWS).rows()
@@ -95,7 +123,10 @@ class MaterializationCounts:
         return {
             "dagster/partition_row_count": rows.height,
             "preview": dg.MetadataValue.md(markdown_table(self._preview, shown)),
-            **{f"outcome/{outcome}": count for outcome, count in sorted(outcomes.items())},
+            **{
+                f"outcome/{outcome}": count
+                for outcome, count in sorted(outcomes.items())
+            },
         }
 
     def result(self) -> dg.MaterializeResult[None]:
@@ -111,14 +142,28 @@ class MaterializationCounts:
         )
 
     def _of_models(self) -> "dict[str, dg.RawMetadataValue]":
-        """Return what the language models cost that were asked for these partitions; empty if none was."""
+        """Return what the language models cost that were asked for these partitions;
+        empty if none was.
+        """
         if self._record is not EnrichedArticle:
             return {}
-        spending = [one for keys in self._keys for one in spending_since(self._lake, keys, self._started_at)]
+        spending = [
+            one
+            for keys in self._keys
+            for one in spending_since(self._lake, keys, self._started_at)
+        ]
         usd = total_usd(one.usd for one in spending)
-        counts = {name: sum(getattr(one, name) for one in spending) for name in _OF_MODELS}
-        metadata: dict[str, dg.RawMetadataValue] = {f"run/model_{name}": count for name, count in counts.items()}
-        return {**metadata, "run/model_usd": "unknown" if usd is None else usd} if spending else {}
+        counts = {
+            name: sum(getattr(one, name) for one in spending) for name in _OF_MODELS
+        }
+        metadata: dict[str, dg.RawMetadataValue] = {
+            f"run/model_{name}": count for name, count in counts.items()
+        }
+        return (
+            {**metadata, "run/model_usd": "unknown" if usd is None else usd}
+            if spending
+            else {}
+        )
 
 
 def markdown_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
@@ -126,18 +171,36 @@ def markdown_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> s
     if not rows:
         return "no rows"
     lines = ["| " + " | ".join(header) + " |", "|" + " --- |" * len(header)]
-    return "\n".join(lines + ["| " + " | ".join(map(_cell, row)) + " |" for row in rows])
+    return "\n".join(
+        lines + ["| " + " | ".join(map(_cell, row)) + " |" for row in rows]
+    )
 
 
-def sources_table(rows: Iterable[Mapping[str, Any]], now: datetime) -> dg.MarkdownMetadataValue:
-    """Return the status of the sources of active agencies as a table, as in `news-assets agencies`."""
+def sources_table(
+    rows: Iterable[Mapping[str, Any]], now: datetime
+) -> dg.MarkdownMetadataValue:
+    """Return the status of the sources of active agencies as a table, as in
+    `news-assets agencies`.
+    """
     facts = [source_facts(row, now).row for row in rows if row["is_active"]]
-    more = f"\n\n{len(facts) - _MAX_SOURCES} more: `news-assets agencies`" if len(facts) > _MAX_SOURCES else ""
-    return dg.MetadataValue.md(f"{LEGEND}\n\n{markdown_table(HEADER, facts[:_MAX_SOURCES])}{more}")
+    more = (
+        f"\n\n{len(facts) - _MAX_SOURCES} more: `news-assets agencies`"
+        if len(facts) > _MAX_SOURCES
+        else ""
+    )
+    return dg.MetadataValue.md(
+        f"{LEGEND}\n\n{markdown_table(HEADER, facts[:_MAX_SOURCES])}{more}"
+    )
 
 
 def _cell(value: object) -> str:
-    text = ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else "" if value is None else str(value)
+    text = (
+        ", ".join(map(str, value))
+        if isinstance(value, (list, tuple))
+        else ""
+        if value is None
+        else str(value)
+    )
     text = " ".join(text.split())
     text = text if len(text) <= _CELL_CHARS else text[: _CELL_CHARS - 1] + "…"
     return markdown_text(text)

@@ -10,24 +10,32 @@ from news_assets.pipeline.civic.pace import FUTURE_DAYS
 from news_assets.records.desks import Desk
 from news_assets.records.reading import AgencyDays
 
-BATCH_PARTITIONS = 200  # agency-days stored together: bounds memory, and the work that a killed run repeats
+# agency-days stored together: bounds memory, and the work that a killed run repeats
+BATCH_PARTITIONS = 200
 
 
 def agency_partitions(desk: Desk) -> dg.StaticPartitionsDefinition:
-    """Return one partition per agency; inactive ones are included because their rows stay."""
+    """Return one partition per agency; inactive ones are included because their rows
+    stay.
+    """
     return dg.StaticPartitionsDefinition([agency.key for agency in desk.agencies])
 
 
 def agency_day_partitions(desk: Desk) -> dg.MultiPartitionsDefinition:
-    """Return the grid of agencies by days, from the desk's first day to today, or to the last day of listed meetings.
+    """Return the grid of agencies by days, from the desk's first day to today, or to
+    the last day of listed meetings.
 
-    Today's partition exists from midnight on. A desk with agencies in other time zones than its own has tomorrow's
-    too, which begins earlier for agencies east of the desk.
+    Today's partition exists from midnight on. A desk with agencies in other time zones
+    than its own has tomorrow's too, which begins earlier for agencies east of the desk.
     """
     days = dg.DailyPartitionsDefinition(
-        start_date=desk.first_day.isoformat(), timezone=desk.timezone, end_offset=1 + _days_ahead(desk)
+        start_date=desk.first_day.isoformat(),
+        timezone=desk.timezone,
+        end_offset=1 + _days_ahead(desk),
     )
-    return dg.MultiPartitionsDefinition({"agency": agency_partitions(desk), "day": days})
+    return dg.MultiPartitionsDefinition(
+        {"agency": agency_partitions(desk), "day": days}
+    )
 
 
 def last_day(desk: Desk, now: datetime) -> date:
@@ -36,7 +44,9 @@ def last_day(desk: Desk, now: datetime) -> date:
 
 
 def newest_begun_day(desk: Desk, now: datetime) -> date:
-    """Return the newest day that has begun for some agency; a grid with meetings goes on after it."""
+    """Return the newest day that has begun for some agency; a grid with meetings goes
+    on after it.
+    """
     return _today(desk, now) + timedelta(days=_days_of_zones(desk))
 
 
@@ -52,13 +62,20 @@ def _days_of_zones(desk: Desk) -> int:
     return 0 if {agency.timezone for agency in desk.agencies} == {desk.timezone} else 1
 
 
-def agency_day_batches(context: dg.AssetExecutionContext, desk: Desk) -> Iterator[AgencyDays]:
+def agency_day_batches(
+    context: dg.AssetExecutionContext, desk: Desk
+) -> Iterator[AgencyDays]:
     """Yield the run's partitions in batches, newest days first."""
-    pairs = sorted((_pair_of(key) for key in context.partition_keys), key=lambda pair: (-pair[1].toordinal(), pair[0]))
+    pairs = sorted(
+        (_pair_of(key) for key in context.partition_keys),
+        key=lambda pair: (-pair[1].toordinal(), pair[0]),
+    )
     for start in range(0, len(pairs), BATCH_PARTITIONS):
         yield AgencyDays(desk.key, frozenset(pairs[start : start + BATCH_PARTITIONS]))
 
 
 def _pair_of(key: str) -> tuple[str, date]:
     assert isinstance(key, dg.MultiPartitionKey)
-    return key.keys_by_dimension["agency"], date.fromisoformat(key.keys_by_dimension["day"])
+    return key.keys_by_dimension["agency"], date.fromisoformat(
+        key.keys_by_dimension["day"]
+    )

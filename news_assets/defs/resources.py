@@ -1,8 +1,9 @@
 """Dagster resources: typed settings that open plain objects of `clients/` and `store/`.
 
-Objects that are slow to open are cached for the life of the process, for sensors and for workers that run many jobs: a
-lake takes 0.3 s (its extensions are verified each time), a model 0.5 s, a taxonomy 0.1 s. Resource keys name roles
-(`lake`, `fetcher`, `sandbox`, `enricher`, `embedder`, `search`), not products.
+Objects that are slow to open are cached for the life of the process, for sensors and
+for workers that run many jobs: a lake takes 0.3 s (its extensions are verified each
+time), a model 0.5 s, a taxonomy 0.1 s. Resource keys name roles (`lake`, `fetcher`,
+`sandbox`, `enricher`, `embedder`, `search`), not products.
 """
 
 import atexit
@@ -21,8 +22,17 @@ from news_assets.clients.embedding.embedder import OnnxEmbedder
 from news_assets.clients.embedding.recent import RecentEmbedder
 from news_assets.clients.factory import build_enricher
 from news_assets.clients.sandbox.child import load_module
-from news_assets.clients.sandbox.process_sandbox import LIMIT_S, MEMORY_MB, ProcessSandbox
-from news_assets.clients.search.backends import EMBEDDED, LazyIndex, OpenIndex, open_index
+from news_assets.clients.sandbox.process_sandbox import (
+    LIMIT_S,
+    MEMORY_MB,
+    ProcessSandbox,
+)
+from news_assets.clients.search.backends import (
+    EMBEDDED,
+    LazyIndex,
+    OpenIndex,
+    open_index,
+)
 from news_assets.clients.web.fetcher import HttpFetcher
 from news_assets.errors import LakeError
 from news_assets.lazy import Lazy
@@ -33,15 +43,18 @@ from news_assets.settings import Settings, variable_of
 from news_assets.store.address import Address
 from news_assets.store.lake import Lake
 from news_assets.store.queries.spending import spent
+from news_assets.store.watch import Mark
 
 _READING_MODULES = (
     "news_assets.pipeline.articles.reading",
-    "news_assets.sources.kinds",
+    "news_assets.sources.source_kinds",
     "py3langid.langid",
     "trafilatura",
 )
 _BACKFILL_TAG = "dagster/backfill"
-_COOLDOWN_DELAYS = 60  # a minute at the default delay of one second; none without a delay, as for the sample site
+# a minute at the default delay of one second; none without a delay, as for the sample
+# site
+_COOLDOWN_DELAYS = 60
 
 _lock = threading.Lock()
 _cached: dict[str, tuple[Lake, int]] = {}  # the open lake, and its last known commit
@@ -63,18 +76,37 @@ class LakeResource(dg.ConfigurableResource[Lake]):
 def _cached_lake(address: Address) -> Lake:
     """Return the lake that this process has open, or open it.
 
-    It is opened again at another address, after a lost connection, and where its last commit is an earlier one because
-    a copy was restored: DuckLake caches statistics by commit number, and with another history under the same numbers
-    it dropped the condition `next_try_at > now`, which its statistics showed as true for every row.
+    It is opened again at another address, after a lost connection, and where its last
+    commit is an earlier one because a copy was restored: DuckLake caches statistics by
+    commit number, and with another history under the same numbers it dropped the
+    condition `next_try_at > now`, which its statistics showed as true for every row.
+
+    Sensors and runs read few rows at a time. A second thread only costs them: a read of
+    an agency-day takes 6 ms of processor time with one thread and 12 with two.
     """
     with _lock:
         lake, known = _cached.get("lake", (None, 0))
         commit = _last_commit(lake) if lake and lake.address == address else None
         if lake is None or commit is None or commit < known:
-            lake = Lake.open(address.catalog, address.data, backups=address.backups)
+            lake = Lake.open(
+                address.catalog, address.data, backups=address.backups, threads=1
+            )
             commit = lake.snapshot()
         _cached["lake"] = lake, commit
         return lake
+
+
+def mark_of_open_lake() -> Mark | None:
+    """Return the mark of the lake that this process has open; None if it has none, or
+    Postgres is unavailable.
+    """
+    lake, _ = _cached.get("lake", (None, 0))
+    if lake is None:
+        return None
+    try:
+        return lake.mark()
+    except LakeError:
+        return None
 
 
 def _last_commit(lake: Lake) -> int | None:
@@ -86,15 +118,25 @@ def _last_commit(lake: Lake) -> int | None:
 
 
 class FetcherResource(dg.ConfigurableResource[HttpFetcher]):
-    """The polite HTTP client. Logins and tokens are no fields, because the UI shows them; they are read when used."""
+    """The polite HTTP client. Logins and tokens are no fields, because the UI shows
+    them; they are read when used.
+    """
 
     user_agent: str = Field(description="User-Agent header")
-    host_delay_s: float = Field(ge=0, description="pause between two requests to one host, in seconds")
-    allow_private_hosts: list[str] = Field(description="hosts or CIDR blocks on private networks that may be fetched")
-    state_dir: str = Field(description="folder of the host queues, which the runs of this machine share")
+    host_delay_s: float = Field(
+        ge=0, description="pause between two requests to one host, in seconds"
+    )
+    allow_private_hosts: list[str] = Field(
+        description="hosts or CIDR blocks on private networks that may be fetched"
+    )
+    state_dir: str = Field(
+        description="folder of the host queues, which the runs of this machine share"
+    )
 
     @contextmanager
-    def yield_for_execution(self, context: dg.InitResourceContext) -> Iterator[HttpFetcher]:
+    def yield_for_execution(
+        self, context: dg.InitResourceContext
+    ) -> Iterator[HttpFetcher]:
         """Yield the open client."""
         with HttpFetcher(
             user_agent=self.user_agent,
@@ -118,9 +160,13 @@ class CooldownResource(dg.ConfigurableResource[timedelta]):
 
 
 class SandboxResource(dg.ConfigurableResource[ProcessSandbox]):
-    """The process that reads bytes and text from outside, one for each process that executes runs."""
+    """The process that reads bytes and text from outside, one for each process that
+    executes runs.
+    """
 
-    limit_s: float = Field(gt=0, description="CPU time of reading one page, listing or text, in seconds")
+    limit_s: float = Field(
+        gt=0, description="CPU time of reading one page, listing or text, in seconds"
+    )
     memory_mb: int = Field(gt=0, description="address space of the process, in MiB")
 
     def create_resource(self, context: dg.InitResourceContext) -> ProcessSandbox:
@@ -136,26 +182,52 @@ def _cached_sandbox(limit_s: float, memory_mb: int) -> ProcessSandbox:
 
 
 def warm_sandbox() -> None:
-    """Start the sandbox of this process and import there what reading needs, which takes 0.5 s."""
-    _cached_sandbox(LIMIT_S, MEMORY_MB).run(load_module, [(name,) for name in _READING_MODULES])
+    """Start the sandbox of this process and import there what reading needs, which
+    takes 0.5 s.
+    """
+    _cached_sandbox(LIMIT_S, MEMORY_MB).run(
+        load_module, [(name,) for name in _READING_MODULES]
+    )
+
+
+def release_models() -> None:
+    """Forget the models and end the sandbox of this process; the next run that needs
+    them opens them again.
+    """
+    _cached_enricher.cache_clear()
+    _cached_embedder.cache_clear()
+    _cached_sandbox(LIMIT_S, MEMORY_MB).close()
 
 
 class EnricherResource(dg.ConfigurableResource[Lazy[ModelEnricher]]):
-    """The enrichers that NEWS_ENRICHER names. Keys of providers are no fields: their libraries read them when used."""
+    """The enrichers that NEWS_ENRICHER names. Keys of providers are no fields: their
+    libraries read them when used.
+    """
 
-    enricher: str = Field("local", description="names of the enrichers, comma separated")
+    enricher: str = Field(
+        "local", description="names of the enrichers, comma separated"
+    )
 
-    taxonomy: str = Field("", description="path of a taxonomy file; empty for the built-in one")
-    embedding_model: str = Field(description="model of the vectors that classifiers of themes read")
-    models_dir: str = Field(description="folder of exported models and of classifiers of themes")
+    taxonomy: str = Field(
+        "", description="path of a taxonomy file; empty for the built-in one"
+    )
+    embedding_model: str = Field(
+        description="model of the vectors that classifiers of themes read"
+    )
+    models_dir: str = Field(
+        description="folder of exported models and of classifiers of themes"
+    )
     threads: int = Field(ge=1, description="threads the model may use")
 
     max_usd: list[float] = Field(
-        [0.0, 0.0, 0.0], description="most that a run, a day and a month may cost; 0: no limit"
+        [0.0, 0.0, 0.0],
+        description="most that a run, a day and a month may cost; 0: no limit",
     )
 
     def create_resource(self, context: dg.InitResourceContext) -> Lazy[ModelEnricher]:
-        """Return the enricher of one run, with its budget; its taxonomy is loaded on first use."""
+        """Return the enricher of one run, with its budget; its taxonomy is loaded on
+        first use.
+        """
         is_backfill = context.run is not None and _BACKFILL_TAG in context.run.tags
         return Lazy(lambda: self._open(is_backfill=is_backfill))
 
@@ -164,14 +236,26 @@ class EnricherResource(dg.ConfigurableResource[Lazy[ModelEnricher]]):
         embedding = (self.embedding_model, self.models_dir, self.threads)
         changed_ns = file.stat().st_mtime_ns if file.is_file() else 0
         budget = Budget(Ceilings(*self.max_usd), spent, is_backfill=is_backfill)
-        return replace(_cached_enricher(self.enricher, self.taxonomy, changed_ns, embedding), budget=budget)
+        return replace(
+            _cached_enricher(self.enricher, self.taxonomy, changed_ns, embedding),
+            budget=budget,
+        )
 
 
 @lru_cache(maxsize=1)
-def _cached_enricher(enricher: str, taxonomy: str, changed_ns: int, embedding: tuple[str, str, int]) -> ModelEnricher:
-    named = {"enricher": tuple(enricher.split(",")), "taxonomy": Path(taxonomy) if taxonomy else None}
+def _cached_enricher(
+    enricher: str, taxonomy: str, changed_ns: int, embedding: tuple[str, str, int]
+) -> ModelEnricher:
+    named = {
+        "enricher": tuple(enricher.split(",")),
+        "taxonomy": Path(taxonomy) if taxonomy else None,
+    }
     settings = Settings.read().model_copy(update=named)
-    return build_enricher(settings, _cached_sandbox(LIMIT_S, MEMORY_MB), lambda: _cached_embedder(*embedding))
+    return build_enricher(
+        settings,
+        _cached_sandbox(LIMIT_S, MEMORY_MB),
+        lambda: _cached_embedder(*embedding),
+    )
 
 
 class EmbedderResource(dg.ConfigurableResource[Lazy[RecentEmbedder]]):
@@ -182,7 +266,9 @@ class EmbedderResource(dg.ConfigurableResource[Lazy[RecentEmbedder]]):
     threads: int = Field(ge=1, description="threads the model may use")
 
     def create_resource(self, context: dg.InitResourceContext) -> Lazy[RecentEmbedder]:
-        """Return the model, which is loaded on first use, and before its very first exported to ONNX."""
+        """Return the model, which is loaded on first use, and before its very first
+        exported to ONNX.
+        """
         return Lazy(lambda: _cached_embedder(self.model, self.models_dir, self.threads))
 
 
@@ -192,19 +278,27 @@ def _cached_embedder(model: str, models_dir: str, threads: int) -> RecentEmbedde
 
 
 class SearchResource(dg.ConfigurableResource[LazyIndex]):
-    """The search index. The server's API key is not a field, because the UI shows them; it is read when it is used."""
+    """The search index. The server's API key is not a field, because the UI shows them;
+    it is read when it is used.
+    """
 
     search: str = Field(description="embedded, or the address of a Typesense server")
     path: str = Field(description="file of the embedded index")
 
     @contextmanager
-    def yield_for_execution(self, context: dg.InitResourceContext) -> Iterator[LazyIndex]:
+    def yield_for_execution(
+        self, context: dg.InitResourceContext
+    ) -> Iterator[LazyIndex]:
         """Yield the index, which is opened at its first use."""
         with LazyIndex(self.search.partition(":")[0], self._open) as index:
             yield index
 
     def _open(self) -> OpenIndex:
-        api_key = "" if self.search == EMBEDDED else Settings.read().typesense_api_key.get_secret_value()
+        api_key = (
+            ""
+            if self.search == EMBEDDED
+            else Settings.read().typesense_api_key.get_secret_value()
+        )
         return open_index(self.search, Path(self.path), api_key)
 
 
@@ -221,7 +315,11 @@ class ReportsResource(dg.ConfigurableResource[Path]):
 def build_resources(settings: Settings) -> dict[str, object]:
     """Return the resources of these settings."""
     return {
-        "lake": LakeResource(catalog=settings.catalog, data=settings.data, backups=str(settings.backups_dir)),
+        "lake": LakeResource(
+            catalog=settings.catalog,
+            data=settings.data,
+            backups=str(settings.backups_dir),
+        ),
         "fetcher": FetcherResource(
             user_agent=settings.user_agent,
             host_delay_s=settings.host_delay_s,
@@ -239,8 +337,12 @@ def build_resources(settings: Settings) -> dict[str, object]:
             max_usd=list(astuple(settings.ceilings)),
         ),
         "embedder": EmbedderResource(
-            model=settings.embedding_model, models_dir=str(settings.models_dir), threads=settings.threads_per_run
+            model=settings.embedding_model,
+            models_dir=str(settings.models_dir),
+            threads=settings.threads_per_run,
         ),
-        "search": SearchResource(search=settings.search, path=str(settings.search_path)),
+        "search": SearchResource(
+            search=settings.search, path=str(settings.search_path)
+        ),
         "reports": ReportsResource(folder=str(settings.reports_dir)),
     }

@@ -1,10 +1,13 @@
-"""Deletes old runs with their events, logs and files, which Dagster itself keeps forever.
+"""Deletes old runs with their events, logs and files, which Dagster itself keeps
+forever.
 
-A run with the newest materialisation of a partition is kept, because the UI shows the partition from its events; runs
-that have not finished are kept too. Ticks of sensors are deleted by Dagster (`retention` in dagster.yaml).
+A run with the newest materialisation of a partition is kept, because the UI shows the
+partition from its events; runs that have not finished are kept too. Ticks of sensors
+are deleted by Dagster (`retention` in dagster.yaml).
 
-On SQLite a poll without new entries leaves 142 kB, nine tenths of it the empty tables of its own event file: 205 MB a
-day at 60 polls an hour. Its results are in the lake's table `polls`.
+On SQLite a poll without new entries leaves 142 kB, nine tenths of it the empty tables
+of its own event file: 205 MB a day at 60 polls an hour. Its results are in the lake's
+table `polls`.
 """
 
 from collections import Counter
@@ -18,16 +21,26 @@ import dagster as dg
 from news_assets.defs.jobs import DAILY_JOBS, FRESHNESS
 from news_assets.records.desks import Desk
 
-NOTHING_NEW = {"news/polled": "nothing new"}  # tag of a poll run that materialised nothing
+NOTHING_NEW = {
+    "news/polled": "nothing new"
+}  # tag of a poll run that materialised nothing
 
 BATCH_RUNS = 500  # deletions per log line
-MAX_RUNS = 10_000  # per call: a week of 60 polls an hour; 11 minutes on SQLite, at 66 ms each
-_FINISHED = [dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED]
+MAX_RUNS = (
+    10_000  # per call: a week of 60 polls an hour; 11 minutes on SQLite, at 66 ms each
+)
+_FINISHED = [
+    dg.DagsterRunStatus.SUCCESS,
+    dg.DagsterRunStatus.FAILURE,
+    dg.DagsterRunStatus.CANCELED,
+]
 
 
 @dataclass(frozen=True, slots=True)
 class RetentionRule:
-    """Finished runs of a job, or only those with these tags, are deleted when unchanged for `keep`."""
+    """Finished runs of a job, or only those with these tags, are deleted when unchanged
+    for `keep`.
+    """
 
     job: str
     keep: timedelta
@@ -37,9 +50,10 @@ class RetentionRule:
 def retention_rules(desks: Iterable[Desk]) -> list[RetentionRule]:
     """Return the rules for the jobs of each desk and the jobs over all desks.
 
-    One day of polls without new entries shows that polling works. One week of other polls, failed ones and checks
-    covers a weekend and the working days around it; their results are in the lake. Runs over articles are kept for two
-    weeks, for questions about single articles.
+    One day of polls without new entries shows that polling works. One week of other
+    polls, failed ones and checks covers a weekend and the working days around it; their
+    results are in the lake. Runs over articles are kept for two weeks, for questions
+    about single articles.
     """
     rules = []
     for desk in desks:
@@ -61,19 +75,33 @@ def delete_old_runs(
     log: Logger,
     limit: int = MAX_RUNS,
 ) -> dict[str, int]:
-    """Delete runs by these rules, oldest first, at most `limit`; return the number of deleted runs by job.
+    """Delete runs by these rules, oldest first, at most `limit`; return the number of
+    deleted runs by job.
 
-    Runs with the newest materialisation of a partition of `assets` are kept. The next call deletes the rest.
+    Runs with the newest materialisation of a partition of `assets` are kept. The next
+    call deletes the rest.
     """
     # With SQLAlchemy and Alembic, which loading the definitions does not need.
-    from news_assets.defs.instance.run_deletion import delete_runs, runs_of_latest_materializations, sql_event_log
+    from news_assets.defs.instance.run_deletion import (
+        delete_runs,
+        runs_of_latest_materializations,
+        sql_event_log,
+    )
 
     storage = sql_event_log(instance)
     if storage is None:
-        log.warning("no runs are deleted: %s is not an SQL storage", type(instance.event_log_storage).__name__)
+        log.warning(
+            "no runs are deleted: %s is not an SQL storage",
+            type(instance.event_log_storage).__name__,
+        )
         return {}
     kept = runs_of_latest_materializations(storage, assets)
-    old = {run_id: rule.job for rule in rules for run_id in _old_runs(instance, rule, now) if run_id not in kept}
+    old = {
+        run_id: rule.job
+        for rule in rules
+        for run_id in _old_runs(instance, rule, now)
+        if run_id not in kept
+    }
     chosen = list(old)[:limit]
     for batch in _batches(chosen):
         delete_runs(instance, storage, batch)
@@ -86,6 +114,13 @@ def _batches(run_ids: Sequence[str]) -> Iterator[Sequence[str]]:
         yield run_ids[start : start + BATCH_RUNS]
 
 
-def _old_runs(instance: dg.DagsterInstance, rule: RetentionRule, now: datetime) -> list[str]:
-    finished = dg.RunsFilter(job_name=rule.job, statuses=_FINISHED, tags=rule.tags, updated_before=now - rule.keep)
+def _old_runs(
+    instance: dg.DagsterInstance, rule: RetentionRule, now: datetime
+) -> list[str]:
+    finished = dg.RunsFilter(
+        job_name=rule.job,
+        statuses=_FINISHED,
+        tags=rule.tags,
+        updated_before=now - rule.keep,
+    )
     return list(reversed(instance.get_run_ids(finished)))

@@ -1,4 +1,6 @@
-"""Schedules: jobs at fixed times. Times are UTC; daily jobs run at hours when few sources publish."""
+"""Schedules: jobs at fixed times. Times are UTC; daily jobs run at hours when few
+sources publish.
+"""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -15,17 +17,25 @@ if TYPE_CHECKING:
 
 
 def build_schedules(jobs: "Jobs") -> list[dg.ScheduleDefinition]:
-    """Return the schedules of these jobs: freshness, report, maintenance, and the checks of each desk."""
+    """Return the schedules of these jobs: freshness, report, maintenance, and the
+    checks of each desk.
+    """
     by_name = {job.name: job for job in jobs}
     return [
         _at_times(by_name[FRESHNESS], "7,37 * * * *", "half_hourly"),
         _report_of_yesterday(by_name[REPORT]),
         _at_times(by_name[MAINTENANCE], "17 4 * * *", "daily"),
-        *(_at_times(job, "47 4 * * *", "daily") for name, job in by_name.items() if name.endswith("_checks")),
+        *(
+            _at_times(job, "47 4 * * *", "daily")
+            for name, job in by_name.items()
+            if name.endswith("_checks")
+        ),
     ]
 
 
-def _at_times(job: "UnresolvedAssetJobDefinition", cron: str, how_often: str) -> dg.ScheduleDefinition:
+def _at_times(
+    job: "UnresolvedAssetJobDefinition", cron: str, how_often: str
+) -> dg.ScheduleDefinition:
     return dg.ScheduleDefinition(
         name=f"{job.name}_{how_often}",
         target=job,

@@ -1,7 +1,8 @@
 """Two small news sites with articles written for the demo, served on loopback.
 
-`/prefeitura/rss.xml` is RSS 2.0, `/gazeta/atom.xml` is Atom; both support conditional requests. Publication dates are
-relative to the start of the site, so that the articles are always recent.
+`/prefeitura/rss.xml` is RSS 2.0, `/gazeta/atom.xml` is Atom; both support conditional
+requests. Publication dates are relative to the start of the site, so that the articles
+are always recent.
 """
 
 import hashlib
@@ -21,13 +22,17 @@ from jinja2 import Environment, PackageLoader
 HOST, PORT = "127.0.0.1", 8971
 _ZONE = ZoneInfo("America/Sao_Paulo")
 _ARTICLES = Path(__file__).parent / "articles.yaml"
-_TEMPLATES = Environment(loader=PackageLoader("news_assets.demo"), autoescape=True, trim_blocks=True)
+_TEMPLATES = Environment(
+    loader=PackageLoader("news_assets.demo"), autoescape=True, trim_blocks=True
+)
 _TEMPLATES.filters["rfc822"] = format_datetime
 _NAMES = {"gazeta": "Gazeta da Serra", "prefeitura": "Prefeitura de Vila Serena"}
 
+_NO_PAGE = b"<!doctype html><title>404</title><p>There is no such page."
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SampleArticle:
+class _SampleArticle:
     """One article of the sample sites."""
 
     agency: str
@@ -50,25 +55,28 @@ class SampleArticle:
         return f"/{self.agency}/{self.slug}.html"
 
 
-def _load_articles(now: datetime) -> list[SampleArticle]:
-    """Return the articles, newest first and none after `now`; a republished one has its original's text."""
+def _load_articles(now: datetime) -> list[_SampleArticle]:
+    """Return the articles, newest first and none after `now`; a republished one has its
+    original's text.
+    """
     rows = yaml.safe_load(_ARTICLES.read_text(encoding="utf-8"))
     texts = {row["slug"]: row.get("text", "") for row in rows}
     return sorted(
-        (_article(row, texts, now.astimezone(_ZONE)) for row in rows), key=lambda one: one.published_at, reverse=True
+        (_article(row, texts, now.astimezone(_ZONE)) for row in rows),
+        key=lambda one: one.published_at,
+        reverse=True,
     )
 
 
-def _article(row: Mapping[str, Any], texts: Mapping[str, str], now: datetime) -> SampleArticle:
-    planned = datetime.combine(now.date() - timedelta(days=row["day"]), time.fromisoformat(row["time"]), _ZONE)
+def _article(
+    row: Mapping[str, Any], texts: Mapping[str, str], now: datetime
+) -> _SampleArticle:
+    day = now.date() - timedelta(days=row["day"])
+    planned = datetime.combine(day, time.fromisoformat(row["time"]), _ZONE)
     published_at = min(planned, now.replace(second=0, microsecond=0))
-    return SampleArticle(
-        agency=row["agency"],
-        slug=row["slug"],
-        language=row["language"],
-        section=row["section"],
-        author=row["author"],
-        title=row["title"],
+    same = ("agency", "slug", "language", "section", "author", "title")
+    return _SampleArticle(
+        **{name: row[name] for name in same},
         subtitle=row.get("subtitle", ""),
         tags=tuple(row.get("tags", ())),
         text=texts[row.get("republishes", row["slug"])],
@@ -80,7 +88,8 @@ def _article(row: Mapping[str, Any], texts: Mapping[str, str], now: datetime) ->
 
 
 class SampleSite:
-    """The HTTP server; `edit` publishes the second version of an article. Port 0 takes a free one.
+    """The HTTP server; `edit` publishes the second version of an article. Port 0 takes
+    a free one.
 
     Raises:
         OSError: Another process listens on the port.
@@ -126,10 +135,11 @@ class SampleSite:
     def edit(self, slug: str, at: datetime) -> None:
         """Replace an article's text with its second version."""
         with self._lock:
-            self._articles = [
-                replace(one, text=one.edited, updated_at=at) if one.slug == slug and one.edited else one
-                for one in self._articles
-            ]
+            articles = list(self._articles)
+            for place, one in enumerate(articles):
+                if one.slug == slug and one.edited:
+                    articles[place] = replace(one, text=one.edited, updated_at=at)
+            self._articles = articles
 
     def response(self, path: str) -> tuple[int, str, bytes]:
         """Return status, content type and body for one path."""
@@ -137,22 +147,33 @@ class SampleSite:
             articles = self._articles
         path = path.partition("?")[0]
         if path == "/prefeitura/rss.xml":
-            return 200, "application/rss+xml; charset=utf-8", self._render("rss.xml", "prefeitura", articles)
+            feed = self._render("rss.xml", "prefeitura", articles)
+            return 200, "application/rss+xml; charset=utf-8", feed
         if path == "/gazeta/atom.xml":
-            return 200, "application/atom+xml; charset=utf-8", self._render("atom.xml", "gazeta", articles)
-        for article in articles:
-            if article.path == path and article.status == 200:
-                page = self._render("page.html", article.agency, articles, article=article, json_ld=_json_ld(article))
+            feed = self._render("atom.xml", "gazeta", articles)
+            return 200, "application/atom+xml; charset=utf-8", feed
+        for one in articles:
+            if one.path == path and one.status == 200:
+                values = {"article": one, "json_ld": _json_ld(one)}
+                page = self._render("page.html", one.agency, articles, **values)
                 return 200, "text/html; charset=utf-8", page
-        return 404, "text/html; charset=utf-8", b"<!doctype html><title>404</title><p>There is no such page."
+        return 404, "text/html; charset=utf-8", _NO_PAGE
 
-    def _render(self, template: str, agency: str, articles: list[SampleArticle], **values: object) -> bytes:
+    def _render(
+        self,
+        template: str,
+        agency: str,
+        articles: list[_SampleArticle],
+        **values: object,
+    ) -> bytes:
         own = [one for one in articles if one.agency == agency]
-        page = _TEMPLATES.get_template(template).render(base=self.base, name=_NAMES[agency], articles=own, **values)
+        page = _TEMPLATES.get_template(template).render(
+            base=self.base, name=_NAMES[agency], articles=own, **values
+        )
         return page.encode()
 
 
-def _json_ld(article: SampleArticle) -> dict[str, object]:
+def _json_ld(article: _SampleArticle) -> dict[str, object]:
     return {
         "@context": "https://schema.org",
         "@type": "NewsArticle",

@@ -1,8 +1,11 @@
 """Desk files: the YAML files that declare agencies and their sources.
 
-    desk file -> yaml_nodes (nodes with line numbers) -> spec (pydantic rules) -> loader -> Desk
-    OPML, CSV or addresses -> opml, site_list -> ImportRows -> import_plan -> Additions -> yaml_edit -> desk file
+    desk file -> yaml_nodes (nodes with line numbers) -> desk_spec (pydantic rules)
+              -> desk_files -> Desk
+    OPML, CSV or addresses -> opml, site_list -> ImportRows -> import_plan -> Additions
+    -> yaml_edit -> desk file
     Desk -> opml.build_opml -> OPML
 
-The built-in desks are the YAML files of this folder. Mistakes are reported as `file:line: what; fix`, all at once.
+The built-in desks are the YAML files of this folder. Mistakes are reported as
+`file:line: what; fix`, all at once.
 """

@@ -1,4 +1,6 @@
-"""Keys of cities as civic desks have them: `paloaltoCA`, the name's letters and the state or province."""
+"""Keys of cities as civic desks have them: `paloaltoCA`, the name's letters and the
+state or province.
+"""
 
 import re
 import unicodedata
@@ -7,7 +9,7 @@ from typing import Final
 
 from news_assets.errors import DeskFileError
 
-STATES: Final = frozenset(
+_STATES: Final = frozenset(
     [
         "AL",
         "AK",
@@ -86,16 +88,20 @@ _KEY = re.compile(r"(?P<name>[a-z0-9]{2,60})(?P<state>[A-Z]{2})")
 
 @dataclass(frozen=True, slots=True)
 class CityKey:
-    """A city: its name in lower-case letters without spaces, and the two letters of its state or province."""
+    """A city: its name in lower-case letters without spaces, and the two letters of its
+    state or province.
+    """
 
     name: str
     state: str
 
 
 def city_key(text: str) -> CityKey:
-    """Return the parts of a key. Raises DeskFileError, which names the mistake and the right spelling."""
+    """Return the parts of a key. Raises DeskFileError, which names the mistake and the
+    right spelling.
+    """
     match = _KEY.fullmatch(text)
-    if match and match["state"] in STATES:
+    if match and match["state"] in _STATES:
         return CityKey(match["name"], match["state"])
     raise DeskFileError([f"{text[:80]!r} is not the key of a city: {_mistake(text)}"])
 
@@ -106,7 +112,7 @@ def _mistake(text: str) -> str:
     name, state = letters[:-2].lower(), letters[-2:].upper()
     if len(letters) < 4:
         return f"a name and two letters of a state, such as {_EXAMPLE}"
-    if state not in STATES:
+    if state not in _STATES:
         return f"it ends in no state or province; write {_EXAMPLE}"
     if odd := sorted(set(text) - set(letters)):
         return f"{' '.join(map(repr, odd))} cannot be in it; write {name}{state}"

@@ -1,6 +1,7 @@
 """Decides which import rows are new sources, and groups them into agencies.
 
-Sources are compared by `same_source_key`. Rows with the same name and host are one agency, also one of the desk.
+Sources are compared by `same_source_key`. Rows with the same name and host are one
+agency, also one of the desk.
 """
 
 import re
@@ -11,9 +12,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from news_assets.desks.desk_files import explain
+from news_assets.desks.desk_spec import AGENCY_KEY, SourceSpec
 from news_assets.desks.import_rows import ImportRow, Refusal, same_source_key
-from news_assets.desks.loader import explain
-from news_assets.desks.spec import AGENCY_KEY, SourceSpec
 from news_assets.errors import without_credentials
 from news_assets.records.desks import Agency, Desk
 from news_assets.text.urls import host_of
@@ -21,14 +22,19 @@ from news_assets.text.words import fold
 
 _NO_KEY = re.compile(r"[^a-z0-9]+")
 _MAX_KEY_CHARS = 40
-_USUAL_END = re.compile(r"(?:/(?:feeds?|rss2?|atom|index|all)(?:\.(?:xml|rss|rdf|atom|json|php))?)+/?$", re.IGNORECASE)
+_USUAL_END = re.compile(
+    r"(?:/(?:feeds?|rss2?|atom|index|all)(?:\.(?:xml|rss|rdf|atom|json|php))?)+/?$",
+    re.IGNORECASE,
+)
 
 Plain = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Additions:
-    """What to add to a desk file: new agencies by key, and new sources of agencies that the desk has."""
+    """What to add to a desk file: new agencies by key, and new sources of agencies that
+    the desk has.
+    """
 
     agencies: dict[str, Plain]
     sources: dict[str, list[Plain]]
@@ -42,11 +48,16 @@ class Additions:
 
 
 def plan_import(
-    rows: Iterable[ImportRow], desk: Desk | None, known: Sequence[Desk], kinds: Collection[str]
+    rows: Iterable[ImportRow],
+    desk: Desk | None,
+    known: Sequence[Desk],
+    kinds: Collection[str],
 ) -> Additions:
-    """Return what the rows add to `desk`, or to a new desk if it is None; `known` are the other desks.
+    """Return what the rows add to `desk`, or to a new desk if it is None; `known` are
+    the other desks.
 
-    A row is refused if its source is known, or if it is not valid in a desk file. The default kind is `feed`.
+    A row is refused if its source is known, or if it is not valid in a desk file. The
+    default kind is `feed`.
     """
     plan = _Plan(desk, known, kinds)
     for row in rows:
@@ -57,31 +68,39 @@ def plan_import(
 class _Plan:
     """The additions so far; each row is compared with the desks and with earlier rows."""
 
-    def __init__(self, desk: Desk | None, known: Sequence[Desk], kinds: Collection[str]) -> None:
+    def __init__(
+        self, desk: Desk | None, known: Sequence[Desk], kinds: Collection[str]
+    ) -> None:
         self.agencies: dict[str, Plain] = {}
         self.sources: dict[str, list[Plain]] = {}
         self.refused: list[Refusal] = []
         self._kinds = kinds
-        self._existing = {agency.key: agency for agency in desk.agencies} if desk else {}
+        own = [desk] if desk else []
+        self._existing: dict[str, Agency] = {}
+        self._keys: dict[tuple[str, str], str] = {}  # by name and host of an agency
+        for agency in desk.agencies if desk else ():
+            self._existing[agency.key] = agency
+            for source in agency.sources:
+                self._keys[agency.name, _site(source.url)] = agency.key
         self._taken = {key.lower() for key in self._existing}
-        self._numbered: dict[str, Iterator[str]] = {}  # by slug, from the first key that was not tried yet
-        self._places = _places([*known, *([desk] if desk else [])])
-        self._keys = {
-            (agency.name, _site(source.url)): key for key, agency in self._existing.items() for source in agency.sources
-        }
+        # The keys of each slug, from the first one that was not tried yet.
+        self._numbered: dict[str, Iterator[str]] = {}
+        self._places = _places([*known, *own])
 
     def add(self, row: ImportRow) -> None:
         address = same_source_key(row.url)
         mistakes = self._mistakes(row)
         if address in self._places:
-            mistakes = [f"{without_credentials(row.url)}: already {self._places[address]}"]
+            url = without_credentials(row.url)
+            mistakes = [f"{url}: already {self._places[address]}"]
         if mistakes:
             self.refused += [Refusal(row.line, mistake) for mistake in mistakes]
             return
         self._places[address] = f"on line {row.line}"
         key = self._key_of(row)
         if key in self._existing:
-            self.sources.setdefault(key, []).append(_source_of(row, self._existing[key]))
+            source = _source_of(row, self._existing[key])
+            self.sources.setdefault(key, []).append(source)
         elif key in self.agencies:
             self.agencies[key]["sources"].append(_source_of(row, self.agencies[key]))
         else:
@@ -89,16 +108,21 @@ class _Plan:
             self._taken.add(key.lower())
 
     def _mistakes(self, row: ImportRow) -> list[str]:
+        source = _source_of(row, {})
         try:
-            SourceSpec.model_validate(_source_of(row, {}), context={"kinds": sorted(self._kinds)})
+            SourceSpec.model_validate(source, context={"kinds": sorted(self._kinds)})
         except ValidationError as error:
             return [explain(line) for line in error.errors()]
         return []
 
     def _key_of(self, row: ImportRow) -> str:
-        """Return the stated key, the key of the agency with this name and host, or an unused key."""
+        """Return the stated key, the key of the agency with this name and host, or an
+        unused key.
+        """
         if row.agency is not None:
-            return row.agency if AGENCY_KEY.fullmatch(row.agency) else _slug(row.agency) or self._free_key(row)
+            if AGENCY_KEY.fullmatch(row.agency):
+                return row.agency
+            return _slug(row.agency) or self._free_key(row)
         group = (row.name or _name_of(row.url), _site(row.url))
         if group not in self._keys:
             self._keys[group] = self._free_key(row)
@@ -106,22 +130,28 @@ class _Plan:
 
     def _free_key(self, row: ImportRow) -> str:
         slug = _slug(row.name or _name_of(row.url)) or _slug(_site(row.url)) or "source"
-        keys = self._numbered.setdefault(slug, chain([slug], (f"{slug}-{number}" for number in count(2))))
-        return next(key for key in keys if key not in self._taken)
+        if slug not in self._numbered:
+            numbered = (f"{slug}-{number}" for number in count(2))
+            self._numbered[slug] = chain([slug], numbered)
+        return next(key for key in self._numbered[slug] if key not in self._taken)
 
 
 def _places(desks: Iterable[Desk]) -> dict[str, str]:
-    return {
-        same_source_key(source.url): f"in desk {desk.key}, agency {agency.key}{off}"
-        for desk in desks
-        for agency in desk.agencies
-        for off in ("" if agency.is_active else " (not active)",)
-        for source in agency.sources
-    }
+    """Return where the desks have each source."""
+    places: dict[str, str] = {}
+    for desk in desks:
+        for agency in desk.agencies:
+            off = "" if agency.is_active else " (not active)"
+            place = f"in desk {desk.key}, agency {agency.key}{off}"
+            for source in agency.sources:
+                places[same_source_key(source.url)] = place
+    return places
 
 
 def _slug(text: str) -> str:
-    """Return an ASCII key, cut between words; empty if the text has no letters or digits after folding."""
+    """Return an ASCII key, cut between words; empty if the text has no letters or
+    digits after folding.
+    """
     slug = _NO_KEY.sub("-", fold(text).lower()).strip("-")
     if len(slug) <= _MAX_KEY_CHARS:
         return slug
@@ -133,7 +163,9 @@ def _site(url: str) -> str:
 
 
 def _name_of(url: str) -> str:
-    """Return a name for a source without one: its address without endings such as /feed or /rss.xml."""
+    """Return a name for a source without one: its address without endings such as /feed
+    or /rss.xml.
+    """
     return _USUAL_END.sub("", same_source_key(url).partition("?")[0]) or url
 
 
@@ -144,11 +176,15 @@ def _agency_of(row: ImportRow) -> Plain:
 
 
 def _source_of(row: ImportRow, agency: Agency | Plain) -> Plain:
-    """Return the source as written in a desk file; time zone and language only if they differ from the agency's."""
-    of_agency = agency if isinstance(agency, dict) else {"timezone": agency.timezone, "language": agency.language}
+    """Return the source as written in a desk file; time zone and language only if they
+    differ from the agency's.
+    """
+    if isinstance(agency, Agency):
+        agency = {"timezone": agency.timezone, "language": agency.language}
     own = {"timezone": row.timezone, "language": row.language}
-    differing = {name: value for name, value in own.items() if value != of_agency.get(name)}
-    return {"kind": row.kind or "feed", "url": row.url} | _stated({"pace": row.pace} | differing)
+    differing = {name: own[name] for name in own if own[name] != agency.get(name)}
+    source = {"kind": row.kind or "feed", "url": row.url}
+    return source | _stated({"pace": row.pace} | differing)
 
 
 def _stated(values: dict[str, str | None]) -> Plain:

@@ -1,11 +1,13 @@
 """Import and export of OPML 2.0 (https://opml.org/spec2.opml).
 
-An outline with an `xmlUrl` is a source. Its innermost folder becomes the agency's `type`, not an agency, because feed
-readers group unrelated newsrooms in folders. The export groups agencies by type, so that it imports as the same desk.
+An outline with an `xmlUrl` is a source. Its innermost folder becomes the agency's
+`type`, not an agency, because feed readers group unrelated newsrooms in folders. The
+export groups agencies by type, so that it imports as the same desk.
 """
 
 import html
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from email.utils import format_datetime
@@ -15,59 +17,74 @@ from xml.sax.saxutils import escape
 
 from lxml import etree
 
-from news_assets.desks.import_rows import ImportRow, ImportRows, Refusal, one_line, quoted, web_address
+from news_assets.desks.import_rows import (
+    ImportRow,
+    ImportRows,
+    Refusal,
+    one_line,
+    quoted,
+    web_address,
+)
 from news_assets.errors import NewsAssetsError
 from news_assets.records.desks import Agency, Desk, Source
-from news_assets.sources.feeds.xml import MAX_ATTRIBUTES, recovering_parser
+from news_assets.sources.feeds.xml_documents import MAX_ATTRIBUTES, recovering_parser
 from news_assets.text.language import language_tag
 
 _FEED_KINDS: Final = ("feed", "json_feed")
-_LONE_AMPERSAND: Final = re.compile(r"&(?!#\d{1,7};|#[xX][0-9a-fA-F]{1,6};|[A-Za-z]\w{1,30};)")
+_LONE_AMPERSAND: Final = re.compile(
+    r"&(?!#\d{1,7};|#[xX][0-9a-fA-F]{1,6};|[A-Za-z]\w{1,30};)"
+)
 _HTML_ENTITY: Final = re.compile(r"&(?!(?:amp|lt|gt|quot|apos);)[A-Za-z]\w{1,30};")
 _MAX_FORM_PROBLEMS = 20  # more are not reported
 
 
-# --- import ----------------------------------------------------------------------------------------------------------
+# --- import ---------------------------------------------------------------------------
 
 
 def parse_opml(text: str) -> ImportRows:
-    """Return the sources of an OPML document; of one that is not well-formed, those that can be recovered.
+    """Return the sources of an OPML document; of one that is not well-formed, those
+    that can be recovered.
 
     Raises:
-        NewsAssetsError: The document is not OPML, or declares entities, which only attacks need.
+        NewsAssetsError: The document is not OPML, or declares entities, which only
+            attacks need.
     """
     if "<!ENTITY" in text:
         raise NewsAssetsError("the document declares entities; remove its DOCTYPE")
     parser = recovering_parser()
+    sound = _with_sound_references(text).encode("utf-8", "replace")
     try:
-        root = etree.fromstring(_with_sound_references(text).encode("utf-8", "replace"), parser)
+        root = etree.fromstring(sound, parser)
     except etree.LxmlError as error:
         raise NewsAssetsError(f"not XML: {error}") from error
     if root is None or _local_name(root.tag) != "opml":
         found = text.strip()[:40] if root is None else f"<{_local_name(root.tag)}>"
         raise NewsAssetsError(f"not OPML: it begins with {one_line(found)}")
     rows: list[ImportRow] = []
-    refused: list[Refusal] = []
+    refused = _form_problems(parser)
     for one in _rows_of(root):
         if isinstance(one, ImportRow):
             rows.append(one)
         else:
             refused.append(one)
-    return ImportRows(tuple(rows), tuple(sorted(refused + _form_problems(parser))))
+    return ImportRows(tuple(rows), tuple(sorted(refused)))
 
 
 def _rows_of(root: etree._Element) -> Iterator[ImportRow | Refusal]:
-    """Yield a row or a refusal of each outline that is no folder, in the order of the document."""
-    folders: dict[etree._Element, str | None] = {}  # the name that each outline gives to those in it
+    """Yield a row or a refusal of each outline that is no folder, in the order of the
+    document.
+    """
+    # The name that each outline gives to those in it.
+    folders: dict[etree._Element | None, str | None] = {None: None}
     for outline in root.iter("{*}*"):
         if _local_name(outline.tag) != "outline":
             continue
-        parent = outline.getparent()
-        folder = None if parent is None else folders.get(parent)
+        folder = folders.get(outline.getparent())
         attributes = _attributes(outline)
         if attributes is None:
             folders[outline] = folder
-            yield Refusal(outline.sourceline or 1, f"an outline with more than {MAX_ATTRIBUTES} attributes")
+            reason = f"an outline with more than {MAX_ATTRIBUTES} attributes"
+            yield Refusal(outline.sourceline or 1, reason)
             continue
         name = one_line(attributes.get("text")) or one_line(attributes.get("title"))
         folders[outline] = name or folder
@@ -77,14 +94,23 @@ def _rows_of(root: etree._Element) -> Iterator[ImportRow | Refusal]:
 
 
 def _with_sound_references(text: str) -> str:
-    """Replace HTML entities by characters and bare ampersands by `&amp;`; XML allows neither."""
+    """Replace HTML entities by characters and bare ampersands by `&amp;`; XML allows
+    neither.
+    """
     escaped = _LONE_AMPERSAND.sub("&amp;", text)
     return _HTML_ENTITY.sub(lambda match: escape(html.unescape(match[0])), escaped)
 
 
 def _form_problems(parser: etree.XMLParser) -> list[Refusal]:
-    first = {error.line: error.message for error in reversed(list(parser.error_log))}  # the first one of each line
-    return [Refusal(line, f"not well-formed: {one_line(first[line])}") for line in sorted(first)][:_MAX_FORM_PROBLEMS]
+    """Return the first problem of each line."""
+    first: dict[int, str] = {}
+    for error in parser.error_log:
+        first.setdefault(error.line, error.message)
+    problems = [
+        Refusal(line, f"not well-formed: {one_line(first[line])}")
+        for line in sorted(first)
+    ]
+    return problems[:_MAX_FORM_PROBLEMS]
 
 
 def _local_name(name: object) -> str:
@@ -92,9 +118,11 @@ def _local_name(name: object) -> str:
 
 
 def _attributes(outline: etree._Element) -> dict[str, str] | None:
-    """Return the attributes by lower-case name: feed readers write xmlUrl, xmlURL and xmlurl.
+    """Return the attributes by lower-case name: feed readers write xmlUrl, xmlURL and
+    xmlurl.
 
-    None if there are too many: lxml takes quadratic time to read them, 60 s for 100,000.
+    None if there are too many: lxml takes quadratic time to read them, 60 s for
+    100,000.
     """
     if len(outline.attrib) > MAX_ATTRIBUTES:
         return None
@@ -102,12 +130,17 @@ def _attributes(outline: etree._Element) -> dict[str, str] | None:
 
 
 def _row_of(
-    outline: etree._Element, attributes: Mapping[str, str], name: str | None, folder: str | None
+    outline: etree._Element,
+    attributes: Mapping[str, str],
+    name: str | None,
+    folder: str | None,
 ) -> ImportRow | Refusal | None:
     """Return the row of an outline; None for a folder."""
     line = outline.sourceline or 1
     if not attributes.get("xmlurl", "").strip():
-        return None if len(outline) or name is None else Refusal(line, f"{quoted(name)} has no xmlUrl")
+        if len(outline) or name is None:
+            return None
+        return Refusal(line, f"{quoted(name)} has no xmlUrl")
     url = web_address(attributes["xmlurl"])
     if url is None:
         return Refusal(line, f"{quoted(attributes['xmlurl'])} is not a web address")
@@ -121,20 +154,28 @@ def _row_of(
 
 
 def _category_of(categories: str) -> str | None:
-    """Return the last part of the first category: `Weather` of `/Boston/Weather,/Harvard`."""
+    """Return the last part of the first category: `Weather` of
+    `/Boston/Weather,/Harvard`.
+    """
     return one_line(categories.partition(",")[0].rstrip("/").rpartition("/")[2])
 
 
-# --- export ----------------------------------------------------------------------------------------------------------
+# --- export ---------------------------------------------------------------------------
 
 
 def is_feed(source: Source) -> bool:
-    """Return whether a feed reader can read the source; G1's addresses are feeds below `/rss/`, pages elsewhere."""
-    return source.kind in _FEED_KINDS or (source.kind == "g1" and urlsplit(source.url).path.startswith("/rss/"))
+    """Return whether a feed reader can read the source; G1's addresses are feeds below
+    `/rss/`, pages elsewhere.
+    """
+    if source.kind == "g1":
+        return urlsplit(source.url).path.startswith("/rss/")
+    return source.kind in _FEED_KINDS
 
 
 def build_opml(desks: Sequence[Desk], now: datetime) -> bytes:
-    """Return the feeds of active agencies as OPML, in folders by type; several desks are folders around these."""
+    """Return the feeds of active agencies as OPML, in folders by type; several desks
+    are folders around these.
+    """
     root, body = _document(f"Sources of {', '.join(desk.key for desk in desks)}")
     etree.SubElement(root[0], "dateCreated").text = format_datetime(now)
     for desk in desks:
@@ -147,7 +188,9 @@ def opml_of_feeds(title: str, feeds: Iterable[tuple[str, str, str]]) -> bytes:
     root, body = _document(title)
     for name, url, page in feeds:
         text = one_line(name) or url
-        etree.SubElement(body, "outline", type="rss", text=text, title=text, xmlUrl=url, htmlUrl=page)
+        etree.SubElement(
+            body, "outline", type="rss", text=text, title=text, xmlUrl=url, htmlUrl=page
+        )
     return _written(root)
 
 
@@ -159,17 +202,22 @@ def _document(title: str) -> tuple[etree._Element, etree._Element]:
 
 
 def _written(root: etree._Element) -> bytes:
-    written: bytes = etree.tostring(root, encoding="utf-8", xml_declaration=True, pretty_print=True)
+    written: bytes = etree.tostring(
+        root, encoding="utf-8", xml_declaration=True, pretty_print=True
+    )
     return written
 
 
 def _add_desk(parent: etree._Element, desk: Desk) -> None:
-    agencies = [agency for agency in desk.agencies if agency.is_active and any(map(is_feed, agency.sources))]
-    for agency_type in sorted({agency.type for agency in agencies}, key=lambda one: (one is None, one or "")):
-        folder = parent if agency_type is None else _folder(parent, agency_type)
-        for agency in agencies:
-            if agency.type == agency_type:
-                _add_feeds(folder, agency)
+    """Add the active agencies with feeds, in folders by type; last those without one."""
+    by_type: dict[str | None, list[Agency]] = defaultdict(list)
+    for agency in desk.agencies:
+        if agency.is_active and any(map(is_feed, agency.sources)):
+            by_type[agency.type].append(agency)
+    for name in sorted(by_type, key=lambda one: (one is None, one or "")):
+        folder = parent if name is None else _folder(parent, name)
+        for agency in by_type[name]:
+            _add_feeds(folder, agency)
 
 
 def _folder(parent: etree._Element, name: str) -> etree._Element:
@@ -180,5 +228,11 @@ def _add_feeds(parent: etree._Element, agency: Agency) -> None:
     name = one_line(agency.name) or agency.key
     for source in filter(is_feed, agency.sources):
         etree.SubElement(
-            parent, "outline", type="rss", text=name, title=name, xmlUrl=source.url, language=source.language
+            parent,
+            "outline",
+            type="rss",
+            text=name,
+            title=name,
+            xmlUrl=source.url,
+            language=source.language,
         )

@@ -14,12 +14,14 @@ from news_assets.text.bounded_yaml import YamlLimitError
 
 Location = tuple[int | str, ...]
 
-NO_DESK = "no desk in this file; begin with `desk: name`"
+_NO_DESK = "no desk in this file; begin with `desk: name`"
 _SLOW_CHARS = 200_000  # PyYAML's own parser takes 2.5 s for 10,000 lines
 
 
 class _Loader(yaml.SafeLoader):
-    """Reads plain scalars as YAML 1.2: only true and false are booleans (agency `on` stays a string); no dates."""
+    """Reads plain scalars as YAML 1.2: only true and false are booleans (agency `on`
+    stays a string); no dates.
+    """
 
 
 _Loader.yaml_implicit_resolvers = {
@@ -30,7 +32,9 @@ _Loader.yaml_implicit_resolvers = {
     ]
     for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
-_Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile(r"(?:true|True|false|False)$"), list("tTfF"))
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:bool", re.compile(r"(?:true|True|false|False)$"), list("tTfF")
+)
 
 
 class _QuickLoader(getattr(yaml, "CSafeLoader", _Loader)):  # type: ignore[misc]
@@ -39,8 +43,10 @@ class _QuickLoader(getattr(yaml, "CSafeLoader", _Loader)):  # type: ignore[misc]
     yaml_implicit_resolvers = _Loader.yaml_implicit_resolvers
 
 
-def compose(text: str, path: Path, if_empty: str = NO_DESK) -> yaml.MappingNode:
-    """Return the YAML nodes of a file, each with its line. Raises DeskFileError: `if_empty` where it is no mapping."""
+def compose(text: str, path: Path, if_empty: str = _NO_DESK) -> yaml.MappingNode:
+    """Return the YAML nodes of a file, each with its line. Raises DeskFileError:
+    `if_empty` where it is no mapping.
+    """
     try:
         root = bounded_yaml.compose(text, _QuickLoader)
     except YamlLimitError as error:
@@ -53,15 +59,23 @@ def compose(text: str, path: Path, if_empty: str = NO_DESK) -> yaml.MappingNode:
 
 
 def _compose_clearly(text: str, path: Path) -> yaml.Node | None:
-    """Compose with PyYAML's own parser, which has better error messages than libyaml, unless that takes long."""
+    """Compose with PyYAML's own parser, which has better error messages than libyaml,
+    unless that takes long.
+    """
     try:
-        return bounded_yaml.compose(text, _Loader if len(text) < _SLOW_CHARS else _QuickLoader)
+        return bounded_yaml.compose(
+            text, _Loader if len(text) < _SLOW_CHARS else _QuickLoader
+        )
     except yaml.MarkedYAMLError as error:
         raise DeskFileError(
-            [f"{path}:{_line(error)}: not YAML: {error.problem}; fix this line or the one above"]
+            [
+                f"{path}:{_line(error)}: not YAML: {error.problem}; fix this line or the one above"
+            ]
         ) from error
     except yaml.YAMLError as error:
-        raise DeskFileError([f"{path}:1: cannot be read: {error}; give a readable YAML file"]) from error
+        raise DeskFileError(
+            [f"{path}:1: cannot be read: {error}; give a readable YAML file"]
+        ) from error
 
 
 def construct(root: yaml.Node, path: Path) -> Any:
@@ -70,14 +84,20 @@ def construct(root: yaml.Node, path: Path) -> Any:
         return SafeConstructor().construct_document(root)
     except yaml.MarkedYAMLError as error:
         raise DeskFileError(
-            [f"{path}:{_line(error)}: not YAML: {error.problem}; fix this line or the one above"]
+            [
+                f"{path}:{_line(error)}: not YAML: {error.problem}; fix this line or the one above"
+            ]
         ) from error
     except ValueError as error:
-        raise DeskFileError([f"{path}:1: cannot be read: {error}; give a readable YAML file"]) from error
+        raise DeskFileError(
+            [f"{path}:1: cannot be read: {error}; give a readable YAML file"]
+        ) from error
 
 
 def _line(error: yaml.MarkedYAMLError) -> int:
-    return error.problem_mark.line + 1 if error.problem_mark else 1
+    if not error.problem_mark:
+        return 1
+    return error.problem_mark.line + 1
 
 
 def line_of(root: yaml.Node, location: Location) -> int:
@@ -92,11 +112,20 @@ def line_of(root: yaml.Node, location: Location) -> int:
 
 
 def child_of(node: yaml.Node, part: int | str) -> tuple[int, yaml.Node] | None:
-    """Return the line, counted from 0, and the node at a key or list index; None if there is none."""
+    """Return the line, counted from 0, and the node at a key or list index; None if
+    there is none.
+    """
     if isinstance(node, yaml.MappingNode):
         pairs = reversed(node.value)  # of two equal keys the last one counts
-        return next(((key.start_mark.line, value) for key, value in pairs if key.value == str(part)), None)
-    if isinstance(node, yaml.SequenceNode) and isinstance(part, int) and part < len(node.value):
+        for key, value in pairs:
+            if key.value == str(part):
+                return key.start_mark.line, value
+        return None
+    if (
+        isinstance(node, yaml.SequenceNode)
+        and isinstance(part, int)
+        and part < len(node.value)
+    ):
         return node.value[part].start_mark.line, node.value[part]
     return None
 

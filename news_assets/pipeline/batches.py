@@ -12,30 +12,42 @@ R = TypeVar("R")
 _MAX_MESSAGE_CHARS = 300
 
 
-def store_apart(batch: Sequence[T], store: Callable[[Sequence[T]], list[R]], failed: Callable[[T, str], T]) -> list[R]:
+def store_apart(
+    batch: Sequence[T],
+    store: Callable[[Sequence[T]], list[R]],
+    failed: Callable[[T, str], T],
+) -> list[R]:
     """Store a batch and return the result; where that fails, store each item alone.
 
-    An item that cannot be stored alone either is stored as `failed(item, reason)`, so it costs only itself.
+    An item that cannot be stored alone either is stored as `failed(item, reason)`, so
+    it costs only itself.
 
     Raises:
         NewsAssetsError: The store is unavailable: another attempt can succeed.
     """
     try:
         return store(batch)
-    except Exception as error:  # a bug that one item uncovers must not stop its neighbours
+    except (
+        Exception
+    ) as error:  # a bug that one item uncovers must not stop its neighbours
         if isinstance(error, NewsAssetsError) and error.is_transient:
             raise
         if len(batch) > 1:
             return [row for item in batch for row in store_apart([item], store, failed)]
-        message = " ".join(f"{type(error).__name__}: {error}".split())[:_MAX_MESSAGE_CHARS]
+        message = " ".join(f"{type(error).__name__}: {error}".split())[
+            :_MAX_MESSAGE_CHARS
+        ]
     return store([failed(batch[0], f"could not be stored: {message}")])
 
 
-def with_ticks(items: Generator[T, None, None], tick_s: float) -> Generator[T | None, None, None]:
+def with_ticks(
+    items: Generator[T, None, None], tick_s: float
+) -> Generator[T | None, None, None]:
     """Yield the items, and None whenever none has arrived for `tick_s` seconds.
 
-    A thread waits for the next item: `next` may block for a minute, until a slow source answers, and a batch that is
-    due must not wait for that. Items that arrive while a batch is stored stay in the fetcher's own queue.
+    A thread waits for the next item: `next` may block for a minute, until a slow source
+    answers, and a batch that is due must not wait for that. Items that arrive while a
+    batch is stored stay in the fetcher's own queue.
     """
     reader = ThreadPoolExecutor(1, thread_name_prefix="items")
     try:

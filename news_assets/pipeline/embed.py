@@ -1,4 +1,6 @@
-"""Embed articles: which text, when again, and which models are compatible. Vectors are made in `clients/embedding`."""
+"""Embed articles: which text, when again, and which models are compatible. Vectors are
+made in `clients/embedding`.
+"""
 
 import hashlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -7,7 +9,7 @@ from datetime import datetime
 from news_assets.errors import EmbedError, IndexingError, NewsAssetsError
 from news_assets.pipeline.stage_state.declaration import Stage, of_articles
 from news_assets.pipeline.stage_state.rows import store_derived, versions_of
-from news_assets.ports.lake import Lake
+from news_assets.ports.lake import Lake, Reader
 from news_assets.ports.reading import Sandbox
 from news_assets.ports.search import Embedder, SearchIndex
 from news_assets.records.articles import RawArticle
@@ -17,7 +19,9 @@ from news_assets.records.reading import AgencyDays, Embedded
 from news_assets.text.sentences import prose
 
 STORED_TOGETHER = 200  # articles: some ten seconds of work, which a killed run repeats
-BATCH_TEXTS = 256  # a failing batch is repeated text by text, so it is not the whole day
+BATCH_TEXTS = (
+    256  # a failing batch is repeated text by text, so it is not the whole day
+)
 
 
 def embed_batch(
@@ -33,42 +37,71 @@ def embed_batch(
     only: Collection[str] | None = None,
     replace_model: bool = False,
 ) -> int:
-    """Embed the articles of these agency-days whose text or model changed; return how many rows were written.
+    """Embed the articles of these agency-days whose text or model changed; return how
+    many rows were written.
 
     Raises:
-        EmbedError: Nothing was written: the desk's vectors or the index are of another model.
+        EmbedError: Nothing was written: the desk's vectors or the index are of another
+            model.
         IndexingError: The index cannot be used, and a later attempt does not help.
     """
-    check_embeddings(lake, desk, embedder, search, replace_model=replace_model)
-    articles = lake.read(RawArticle, keys, outcome=["ok"], **of_articles(only))
+    if replace_model:
+        delete_other_models(lake, desk, embedder)
+    with lake.latest() as reader:
+        check_embeddings(reader, desk, embedder, search, replace_model=replace_model)
+        articles = reader.read(RawArticle, keys, outcome=["ok"], **of_articles(only))
+        enriched = {row.article_id: row for row in reader.read(EnrichedArticle, keys)}
+        stored = {row.article_id: row for row in reader.read(ArticleEmbedding, keys)}
     read = versions_of(articles)
-    enriched = {row.article_id: row for row in lake.read(EnrichedArticle, keys)}
-    stored = {row.article_id: row for row in lake.read(ArticleEmbedding, keys)}
+    may_have_lost = only is not None or not stored.keys() <= {
+        a.article_id for a in articles if a.text_chars
+    }
     written = 0
-    for start in range(0, len(articles) or 1, STORED_TOGETHER):  # at least once: rows of lost articles are deleted
+    for start in range(
+        0, len(articles) or 1, STORED_TOGETHER
+    ):  # at least once: rows of lost articles are deleted
         some = articles[start : start + STORED_TOGETHER]
         changed = embed_articles(some, enriched, stored, embedder, sandbox, clock())
+        if not (changed or may_have_lost):
+            continue
         ended_at = clock()  # from which failed attempts count
-        written += len(lake.transact(lambda rows: store_derived(rows, stage, keys, changed, read, ended_at)))  # noqa: B023
+        written += len(
+            lake.transact(
+                lambda rows: store_derived(rows, stage, keys, changed, read, ended_at)  # noqa: B023
+            )
+        )
     return written
 
 
-def check_embeddings(
-    lake: Lake, desk: Desk, embedder: Embedder, index: SearchIndex, *, replace_model: bool = False
-) -> None:
-    """Refuse a model that the desk's vectors or the index disagree with; or delete the vectors of other models.
+def delete_other_models(lake: Lake, desk: Desk, embedder: Embedder) -> None:
+    """Delete the desk's vectors of other models."""
+    others = set(_stored_models(lake, desk)) - {embedder.model}
+    lake.transact(
+        lambda rows: rows.delete(ArticleEmbedding, desk=[desk.key], model=others)
+    )
 
-    An index that is unavailable is not checked here: it refuses wrong vectors when they are sent. Neither is one whose
-    vectors are about to be replaced: it keeps the old ones until it is rebuilt from the lake.
+
+def check_embeddings(
+    lake: Reader,
+    desk: Desk,
+    embedder: Embedder,
+    index: SearchIndex,
+    *,
+    replace_model: bool = False,
+) -> None:
+    """Refuse a model that the desk's vectors or the index disagree with.
+
+    An index that is unavailable is not checked here: it refuses wrong vectors when they
+    are sent. Neither is one whose vectors are about to be replaced: it keeps the old
+    ones until it is rebuilt from the lake.
 
     Raises:
         EmbedError: Names model, table and index, and what to do.
         IndexingError: The index cannot be used, and a later attempt does not help.
     """
-    if replace_model:
-        others = set(_stored_models(lake, desk)) - {embedder.model}
-        lake.transact(lambda rows: rows.delete(ArticleEmbedding, desk=[desk.key], model=others))
-    check_model(embedder, _stored_models(lake, desk), None if replace_model else _dim_of(index))
+    check_model(
+        embedder, _stored_models(lake, desk), None if replace_model else _dim_of(index)
+    )
 
 
 def _dim_of(index: SearchIndex) -> int | None:
@@ -80,17 +113,21 @@ def _dim_of(index: SearchIndex) -> int | None:
         return None
 
 
-def _stored_models(lake: Lake, desk: Desk) -> dict[str, int]:
-    frame = lake.frame(ArticleEmbedding, None, ("model", "dim"), desk=[desk.key], outcome=["ok"])
+def _stored_models(lake: Reader, desk: Desk) -> dict[str, int]:
+    frame = lake.frame(
+        ArticleEmbedding, None, ("model", "dim"), desk=[desk.key], outcome=["ok"]
+    )
     return dict(frame.unique().iter_rows())
 
 
 def embedding_text(title: str | None, text: str, summary: str | None) -> str:
-    """Return the text to embed of an article: its title and its text without Markdown, each on one line.
+    """Return the text to embed of an article: its title and its text without Markdown,
+    each on one line.
 
-    A text that begins with its title contains it once. The summary replaces a text without words. Put before every text
-    it only pushes words beyond the model's limit: all-MiniLM-L6-v2 on Cranfield, nDCG@10: title and text .381, title,
-    summary and text .379, title and summary .364, text alone .342.
+    A text that begins with its title contains it once. The summary replaces a text
+    without words. Put before every text it only pushes words beyond the model's limit:
+    all-MiniLM-L6-v2 on Cranfield, nDCG@10: title and text .381, title, summary and text
+    .379, title and summary .364, text alone .342.
     """
     headline = " ".join((title or "").split())
     body = " ".join((prose(text) or summary or "").split())
@@ -101,7 +138,9 @@ def embedding_text(title: str | None, text: str, summary: str | None) -> str:
 
 def input_hash(text: str, model: str) -> str:
     """Return the SHA-256 of the embedded text and the model's name."""
-    return hashlib.sha256(f"{model}\n{text}".encode("utf-8", "surrogatepass")).hexdigest()
+    return hashlib.sha256(
+        f"{model}\n{text}".encode("utf-8", "surrogatepass")
+    ).hexdigest()
 
 
 def embed_articles(
@@ -114,8 +153,9 @@ def embed_articles(
 ) -> list[ArticleEmbedding]:
     """Return the new and changed rows, in the order of their articles.
 
-    An article without a text gets no row. Equal inputs are embedded once. A text that cannot be embedded gets a
-    `failed` row without a vector, does not affect the others, and is embedded again by the next call.
+    An article without a text gets no row. Equal inputs are embedded once. A text that
+    cannot be embedded gets a `failed` row without a vector, does not affect the others,
+    and is embedded again by the next call.
 
     Args:
         articles: The articles to embed.
@@ -125,13 +165,21 @@ def embed_articles(
         sandbox: Where the texts to embed are made.
         now: `embedded_at` of the rows.
     """
-    read = _texts_of([article for article in articles if _has_text(article)], enriched, sandbox)
-    texts = {article_id: text for article_id, text in read.items() if isinstance(text, str)}
-    hashes = {article_id: input_hash(str(text), embedder.model) for article_id, text in read.items()}
+    read = _texts_of(
+        [article for article in articles if _has_text(article)], enriched, sandbox
+    )
+    texts = {
+        article_id: text for article_id, text in read.items() if isinstance(text, str)
+    }
+    hashes = {
+        article_id: input_hash(str(text), embedder.model)
+        for article_id, text in read.items()
+    }
     pending = [
         a
         for a in articles
-        if a.article_id in read and not _is_current(stored.get(a.article_id), a, hashes[a.article_id])
+        if a.article_id in read
+        and not _is_current(stored.get(a.article_id), a, hashes[a.article_id])
     ]
     known = {row.input_hash: row for row in stored.values() if row.outcome == "ok"}
     missing = {
@@ -140,9 +188,19 @@ def embed_articles(
         if a.article_id in texts and hashes[a.article_id] not in known
     }
     results = dict(_embed_batches(missing, embedder))
-    results |= {hashes[a]: EmbedError(str(error)) for a, error in read.items() if isinstance(error, NewsAssetsError)}
-    results |= {key: Embedded(row.vector, row.token_count, row.is_cut) for key, row in known.items()}
-    return [_row_of(a, hashes[a.article_id], results[hashes[a.article_id]], embedder, now) for a in pending]
+    results |= {
+        hashes[a]: EmbedError(str(error))
+        for a, error in read.items()
+        if isinstance(error, NewsAssetsError)
+    }
+    results |= {
+        key: Embedded(row.vector, row.token_count, row.is_cut)
+        for key, row in known.items()
+    }
+    return [
+        _row_of(a, hashes[a.article_id], results[hashes[a.article_id]], embedder, now)
+        for a in pending
+    ]
 
 
 def _has_text(article: RawArticle) -> bool:
@@ -150,28 +208,44 @@ def _has_text(article: RawArticle) -> bool:
 
 
 def _texts_of(
-    articles: Sequence[RawArticle], enriched: Mapping[str, EnrichedArticle], sandbox: Sandbox
+    articles: Sequence[RawArticle],
+    enriched: Mapping[str, EnrichedArticle],
+    sandbox: Sandbox,
 ) -> dict[str, str | NewsAssetsError]:
     """Return the text to embed of each article by its id, or the error of making it."""
-    summaries = [row.summary if (row := enriched.get(article.article_id)) else None for article in articles]
-    calls = [(article.title, article.text or "", summary) for article, summary in zip(articles, summaries, strict=True)]
+    summaries = [
+        row.summary if (row := enriched.get(article.article_id)) else None
+        for article in articles
+    ]
+    calls = [
+        (article.title, article.text or "", summary)
+        for article, summary in zip(articles, summaries, strict=True)
+    ]
     texts = sandbox.run(embedding_text, calls)
-    return {article.article_id: text for article, text in zip(articles, texts, strict=True)}
+    return {
+        article.article_id: text for article, text in zip(articles, texts, strict=True)
+    }
 
 
-def _is_current(row: ArticleEmbedding | None, article: RawArticle, expected_hash: str) -> bool:
+def _is_current(
+    row: ArticleEmbedding | None, article: RawArticle, expected_hash: str
+) -> bool:
     if row is None or row.outcome != "ok":
         return False
     return (row.input_hash, row.content_hash) == (expected_hash, article.content_hash)
 
 
-def _embed_batches(texts: Mapping[str, str], embedder: Embedder) -> Iterator[tuple[str, Embedded | EmbedError]]:
+def _embed_batches(
+    texts: Mapping[str, str], embedder: Embedder
+) -> Iterator[tuple[str, Embedded | EmbedError]]:
     """Yield each key with the embedding of its text or its error."""
     keys = list(texts)
     for start in range(0, len(keys), BATCH_TEXTS):
         batch = keys[start : start + BATCH_TEXTS]
         try:
-            yield from zip(batch, embedder.embed([texts[key] for key in batch]), strict=True)
+            yield from zip(
+                batch, embedder.embed([texts[key] for key in batch]), strict=True
+            )
         except EmbedError as error:
             if len(batch) == 1:
                 yield batch[0], error
@@ -187,7 +261,11 @@ def _embed_one(text: str, embedder: Embedder) -> Embedded | EmbedError:
 
 
 def _row_of(
-    article: RawArticle, key: str, result: Embedded | EmbedError, embedder: Embedder, now: datetime
+    article: RawArticle,
+    key: str,
+    result: Embedded | EmbedError,
+    embedder: Embedder,
+    now: datetime,
 ) -> ArticleEmbedding:
     found = result if isinstance(result, Embedded) else Embedded((), 0, False)
     return ArticleEmbedding(
@@ -209,12 +287,16 @@ def _row_of(
     )
 
 
-def check_model(embedder: Embedder, stored_models: Mapping[str, int], index_dim: int | None = None) -> None:
-    """Raise if the model's vectors cannot be mixed with those in the table and in the search index.
+def check_model(
+    embedder: Embedder, stored_models: Mapping[str, int], index_dim: int | None = None
+) -> None:
+    """Raise if the model's vectors cannot be mixed with those in the table and in the
+    search index.
 
     Args:
         embedder: The embedder to be used.
-        stored_models: Dimensions by model of the vectors in the table; empty if it has none.
+        stored_models: Dimensions by model of the vectors in the table; empty if it has
+            none.
         index_dim: Dimensions of the vectors in the search index; None if it has none.
 
     Raises:
@@ -224,14 +306,20 @@ def check_model(embedder: Embedder, stored_models: Mapping[str, int], index_dim:
     former = "the former model"
     fix = "run `news-assets rebuild search`"
     if stored_models and dict(stored_models) != {embedder.model: embedder.dim}:
-        models = ", ".join(f"{model} ({dim} dimensions)" for model, dim in sorted(stored_models.items()))
+        models = ", ".join(
+            f"{model} ({dim} dimensions)"
+            for model, dim in sorted(stored_models.items())
+        )
         found.append(f"article_embeddings holds vectors of {models}")
         former = min(stored_models) if len(stored_models) == 1 else former
-        fix = f"materialise every partition of article_embeddings with `replace_model: true`, then {fix}"
+        fix = (
+            "materialise every partition of article_embeddings with `replace_model: true`, then"
+            f" {fix}"
+        )
     if index_dim is not None and index_dim != embedder.dim:
         found.append(f"the search index holds vectors of {index_dim} dimensions")
     if found:
         raise EmbedError(
-            f"the model is {embedder.model} ({embedder.dim} dimensions), but {' and '.join(found)}: "
-            f"set NEWS_EMBEDDING_MODEL to {former}, or {fix}"
+            f"the model is {embedder.model} ({embedder.dim} dimensions), but {' and '.join(found)}:"
+            f" set NEWS_EMBEDDING_MODEL to {former}, or {fix}"
         )

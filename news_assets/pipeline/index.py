@@ -1,4 +1,6 @@
-"""Builds search documents from the rows of three stages, and updates the index and its receipts."""
+"""Builds search documents from the rows of three stages, and updates the index and its
+receipts.
+"""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,7 +15,11 @@ from news_assets.ports.lake import Lake, Rows
 from news_assets.ports.reading import Sandbox
 from news_assets.ports.search import SearchDocument, SearchIndex
 from news_assets.records.articles import RawArticle
-from news_assets.records.derived import ArticleEmbedding, EnrichedArticle, IndexedDocument
+from news_assets.records.derived import (
+    ArticleEmbedding,
+    EnrichedArticle,
+    IndexedDocument,
+)
 from news_assets.records.desks import Desk
 from news_assets.records.reading import AgencyDays
 from news_assets.text.plain import strip_markdown
@@ -23,13 +29,17 @@ class Upserting(Protocol):
     """The part of a search index, also of one that is being rebuilt, that `send` needs."""
 
     def upsert(self, documents: Sequence[SearchDocument]) -> dict[str, str]:
-        """Store documents; return {article_id: reason} of those that were rejected. Raises IndexingError."""
+        """Store documents; return {article_id: reason} of those that were rejected.
+        Raises IndexingError.
+        """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class IndexChanges:
-    """Receipts to store, and the ids of deleted documents, whose receipts are to be deleted."""
+    """Receipts to store, and the ids of deleted documents, whose receipts are to be
+    deleted.
+    """
 
     receipts: tuple[IndexedDocument, ...]
     deleted: tuple[str, ...]
@@ -46,31 +56,50 @@ def index_batch(
     sandbox: Sandbox,
     only: Collection[str] | None = None,
 ) -> int:
-    """Bring the index and its receipts up to date with these agency-days; return how many receipts were written.
+    """Bring the index and its receipts up to date with these agency-days; return how
+    many receipts were written.
 
     Raises:
-        IndexingError: The index holds vectors of another model, or could not be read or written. The sensors plan the
+        IndexingError: The index holds vectors of another model, or could not be read or
+            written. The sensors plan the
             rest again.
     """
-    articles = lake.read(RawArticle, keys, outcome=["ok"], **of_articles(only))
-    embeddings = lake.read(ArticleEmbedding, keys)
+    with lake.latest() as reader:
+        articles = reader.read(RawArticle, keys, outcome=["ok"], **of_articles(only))
+        embeddings = reader.read(ArticleEmbedding, keys)
+        enriched = reader.read(EnrichedArticle, keys)
+        receipts = {
+            row.article_id: row
+            for row in reader.read(IndexedDocument, keys, **of_articles(only))
+        }
     check_vectors(embeddings, search)
     documents = build_documents(
         articles,
-        {row.article_id: row for row in lake.read(EnrichedArticle, keys)},
+        {row.article_id: row for row in enriched},
         {row.article_id: row for row in embeddings},
         {agency.key: agency.name for agency in desk.agencies},
     )
-    receipts = {row.article_id: row for row in lake.read(IndexedDocument, keys, **of_articles(only))}
-    stored = search.stored(desk.key, keys).select("article_id", "document_hash").iter_rows()
-    indexed = {article_id: hash_ for article_id, hash_ in stored if only is None or article_id in only}
+    stored = (
+        search.stored(desk.key, keys).select("article_id", "document_hash").iter_rows()
+    )
+    indexed = {
+        article_id: hash_
+        for article_id, hash_ in stored
+        if only is None or article_id in only
+    }
     changes = index_documents(documents, receipts, indexed, search, sandbox, clock())
+    if not (changes.receipts or changes.deleted):
+        return 0
     ended_at = clock()  # from which failed attempts count
     return lake.transact(lambda rows: store_changes(rows, stage, changes, ended_at))
 
 
-def store_changes(rows: Rows, stage: Stage, changes: IndexChanges, now: datetime) -> int:
-    """Store receipts with their failures, delete those of deleted documents; return the number of stored receipts."""
+def store_changes(
+    rows: Rows, stage: Stage, changes: IndexChanges, now: datetime
+) -> int:
+    """Store receipts with their failures, delete those of deleted documents; return the
+    number of stored receipts.
+    """
     if changes.deleted:
         rows.delete(IndexedDocument, article_id=changes.deleted)
         drop_failures(rows, stage, changes.deleted)
@@ -86,23 +115,33 @@ def build_documents(
     embeddings: Mapping[str, ArticleEmbedding],
     agency_names: Mapping[str, str],
 ) -> list[SearchDocument]:
-    """Return a document for each article that has a text, still in Markdown: `send` removes it.
+    """Return a document for each article that has a text, still in Markdown: `send`
+    removes it.
 
     An article whose enrichment or embedding is missing or failed is indexed without it.
     """
     return [
-        _document(article, _ok(enriched, article), _ok_vector(embeddings, article), agency_names)
+        _document(
+            article,
+            _ok(enriched, article),
+            _ok_vector(embeddings, article),
+            agency_names,
+        )
         for article in articles
         if article.outcome == "ok" and article.text
     ]
 
 
-def _ok(enriched: Mapping[str, EnrichedArticle], article: RawArticle) -> EnrichedArticle | None:
+def _ok(
+    enriched: Mapping[str, EnrichedArticle], article: RawArticle
+) -> EnrichedArticle | None:
     row = enriched.get(article.article_id)
     return row if row is not None and row.outcome == "ok" else None
 
 
-def _ok_vector(embeddings: Mapping[str, ArticleEmbedding], article: RawArticle) -> ArticleEmbedding | None:
+def _ok_vector(
+    embeddings: Mapping[str, ArticleEmbedding], article: RawArticle
+) -> ArticleEmbedding | None:
     row = embeddings.get(article.article_id)
     return row if row is not None and row.outcome == "ok" and row.vector else None
 
@@ -148,20 +187,25 @@ def _document(
 
 
 def check_vectors(embeddings: Iterable[ArticleEmbedding], index: SearchIndex) -> None:
-    """Check that the index has vectors of the same model and dimensions; store the model's name in a new index.
+    """Check that the index has vectors of the same model and dimensions; store the
+    model's name in a new index.
 
     Raises:
         IndexingError: They differ, or the index could not be read.
     """
-    models = {(row.model, row.dim) for row in embeddings if row.outcome == "ok" and row.vector}
+    models = {
+        (row.model, row.dim) for row in embeddings if row.outcome == "ok" and row.vector
+    }
     if not models:
         return
     dim, model = index.vector_dim(), index.vector_model()
     for other_model, other_dim in sorted(models):
         if dim not in (None, other_dim) or model not in (None, other_model):
             raise IndexingError(
-                f"the vectors of article_embeddings are of {other_model} ({other_dim} dimensions), those of the search "
-                f"index of {model or 'another model'} ({dim or 'no'} dimensions): run `news-assets rebuild search`"
+                f"the vectors of article_embeddings are of {other_model} ({other_dim} dimensions),"
+                " those of the search index of"
+                f" {model or 'another model'} ({dim or 'no'} dimensions): run `news-assets rebuild"
+                " search`"
             )
     if model is None and len(models) == 1:
         index.name_model(models.pop()[0])
@@ -175,25 +219,35 @@ def index_documents(
     sandbox: Sandbox,
     now: datetime,
 ) -> IndexChanges:
-    """Send new and changed documents, delete the others of these partitions, and return what to store.
+    """Send new and changed documents, delete the others of these partitions, and return
+    what to store.
 
-    Documents are compared with the index, not with the receipts, so that an index that lost documents gets them again.
-    A refused document is sent again each time.
+    Documents are compared with the index, not with the receipts, so that an index that
+    lost documents gets them again. A refused document is sent again each time.
 
     Args:
         documents: All documents of these partitions.
         receipts: Their stored receipts by article id.
-        indexed: The document hashes that the index has of these partitions, by article id.
+        indexed: The document hashes that the index has of these partitions, by article
+            id.
         index: The index.
         sandbox: Where the Markdown of changed documents is removed.
         now: The time of the receipts.
 
     Raises:
-        IndexingError: The index could not be read or written; receipts must not be stored.
+        IndexingError: The index could not be read or written; receipts must not be
+            stored.
     """
-    changed = [document for document in documents if indexed.get(document.article_id) != document.document_hash]
+    changed = [
+        document
+        for document in documents
+        if indexed.get(document.article_id) != document.document_hash
+    ]
     refused = send(changed, index, sandbox)
-    deleted = sorted((receipts.keys() | indexed.keys()) - {document.article_id for document in documents})
+    deleted = sorted(
+        (receipts.keys() | indexed.keys())
+        - {document.article_id for document in documents}
+    )
     if deleted:
         index.delete(deleted)
     sent = {document.article_id for document in changed}
@@ -205,25 +259,44 @@ def index_documents(
     return IndexChanges(tuple(changed_receipts), tuple(deleted))
 
 
-def send(documents: Sequence[SearchDocument], index: Upserting, sandbox: Sandbox) -> dict[str, str]:
-    """Store documents, their text without Markdown; return {article_id: reason} of those that were not stored.
+def send(
+    documents: Sequence[SearchDocument], index: Upserting, sandbox: Sandbox
+) -> dict[str, str]:
+    """Store documents, their text without Markdown; return {article_id: reason} of
+    those that were not stored.
 
     Raises:
         IndexingError: The index could not be written.
     """
     texts = sandbox.run(strip_markdown, [(document.text,) for document in documents])
     pairs = list(zip(documents, texts, strict=True))
-    unread = {document.article_id: str(text) for document, text in pairs if isinstance(text, NewsAssetsError)}
-    read = [replace(document, text=text) for document, text in pairs if not isinstance(text, NewsAssetsError)]
+    unread = {
+        document.article_id: str(text)
+        for document, text in pairs
+        if isinstance(text, NewsAssetsError)
+    }
+    read = [
+        replace(document, text=text)
+        for document, text in pairs
+        if not isinstance(text, NewsAssetsError)
+    ]
     return unread | (index.upsert(read) if read else {})
 
 
-def _has_receipt(document: SearchDocument, receipts: Mapping[str, IndexedDocument]) -> bool:
+def _has_receipt(
+    document: SearchDocument, receipts: Mapping[str, IndexedDocument]
+) -> bool:
     receipt = receipts.get(document.article_id)
-    return receipt is not None and receipt.outcome == "ok" and receipt.document_hash == document.document_hash
+    return (
+        receipt is not None
+        and receipt.outcome == "ok"
+        and receipt.document_hash == document.document_hash
+    )
 
 
-def _receipt(document: SearchDocument, reason: str | None, now: datetime) -> IndexedDocument:
+def _receipt(
+    document: SearchDocument, reason: str | None, now: datetime
+) -> IndexedDocument:
     return IndexedDocument(
         article_id=document.article_id,
         desk=document.desk,

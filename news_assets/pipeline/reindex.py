@@ -1,10 +1,12 @@
-"""Makes a search index equal to what the lake expects: sends missing and outdated documents, deletes extra ones.
+"""Makes a search index equal to what the lake expects: sends missing and outdated
+documents, deletes extra ones.
 
-The same comparison fills a new index, resumes an interrupted rebuild, applies later changes, and repairs an index that
-lost documents.
+The same comparison fills a new index, resumes an interrupted rebuild, applies later
+changes, and repairs an index that lost documents.
 
     expected hashes (lake) ─┐
-                            ├─ differences ─ read rows ─ build documents ─ send, in chunks ordered like the lake's files
+                            ├─ differences ─ read rows ─ build documents ─ send, in
+                            chunks ordered like the lake's files
     stored hashes (index)  ─┘
 
 The caller decides when a new index replaces the old one.
@@ -17,18 +19,30 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
-from news_assets.pipeline.index import IndexChanges, Upserting, build_documents, send, store_changes
+from news_assets.pipeline.index import (
+    IndexChanges,
+    Upserting,
+    build_documents,
+    send,
+    store_changes,
+)
 from news_assets.pipeline.stages import stage_named
 from news_assets.ports.lake import Lake, Reader
 from news_assets.ports.reading import Sandbox
 from news_assets.ports.search import SearchDocument
 from news_assets.records.articles import RawArticle
-from news_assets.records.derived import ArticleEmbedding, EnrichedArticle, IndexedDocument
+from news_assets.records.derived import (
+    ArticleEmbedding,
+    EnrichedArticle,
+    IndexedDocument,
+)
 
 if TYPE_CHECKING:
     import polars as pl
 
-CHUNK_DOCUMENTS = 5_000  # about 120 MB with texts and vectors; two chunks are in memory at once
+CHUNK_DOCUMENTS = (
+    5_000  # about 120 MB with texts and vectors; two chunks are in memory at once
+)
 _RECEIPTS_PER_TRANSACTION = 10_000
 
 
@@ -46,11 +60,13 @@ class WritableIndex(Upserting, Protocol):
 
 @dataclass(slots=True)
 class DeskDocuments:
-    """The documents of one desk that the index should have, updated while they are sent.
+    """The documents of one desk that the index should have, updated while they are
+    sent.
 
-    `expected` has the columns of `index_drift.expected_documents`. `hashes` has the document hash of each
-    article as it was sent, which differs from `expected` if the article changed meanwhile. `refused` has the hash and
-    reason of each refused document.
+    `expected` has the columns of `index_drift.expected_documents`. `hashes` has the
+    document hash of each article as it was sent, which differs from `expected` if the
+    article changed meanwhile. `refused` has the hash and reason of each refused
+    document.
     """
 
     key: str
@@ -60,35 +76,50 @@ class DeskDocuments:
     refused: dict[str, tuple[str, str]] = field(default_factory=dict)
 
     def refresh(self, expected: "pl.DataFrame") -> None:
-        """Replace the expectation by the current state of the lake; refusals stay while their hash is expected."""
+        """Replace the expectation by the current state of the lake; refusals stay while
+        their hash is expected.
+        """
         self.expected = expected
         self.hashes = dict(expected.select("article_id", "document_hash").iter_rows())
-        self.refused = {one: refusal for one, refusal in self.refused.items() if self.hashes.get(one) == refusal[0]}
+        self.refused = {
+            one: refusal
+            for one, refusal in self.refused.items()
+            if self.hashes.get(one) == refusal[0]
+        }
         for one in self.refused:
             del self.hashes[one]
 
 
 def sync_desk(
-    lake: Reader, index: WritableIndex, sandbox: Sandbox, desk: DeskDocuments, on_progress: Callable[[int], None]
+    lake: Reader,
+    index: WritableIndex,
+    sandbox: Sandbox,
+    desk: DeskDocuments,
+    on_progress: Callable[[int], None],
 ) -> int:
-    """Send missing and outdated documents of a desk and delete extra ones; return the number of both.
+    """Send missing and outdated documents of a desk and delete extra ones; return the
+    number of both.
 
     Args:
         lake: The lake to read rows from.
         index: The index to change.
         sandbox: Where the Markdown of the documents is removed.
         desk: The expected documents; hashes and refusals are updated.
-        on_progress: Called with the number of documents that were just found current, sent or refused.
+        on_progress: Called with the number of documents that were just found current,
+            sent or refused.
 
     Raises:
-        IndexingError: The index could not be read or written. The next call continues from what was sent.
+        IndexingError: The index could not be read or written. The next call continues
+            from what was sent.
     """
     import polars as pl
 
     stored = index.stored(desk.key).select("article_id", "document_hash")
     changed = desk.expected.join(stored, on=["article_id", "document_hash"], how="anti")
     changed = changed.filter(~pl.col("article_id").is_in(list(desk.refused)))
-    extra = stored.join(desk.expected, on="article_id", how="anti")["article_id"].to_list()
+    extra = stored.join(desk.expected, on="article_id", how="anti")[
+        "article_id"
+    ].to_list()
     on_progress(desk.expected.height - changed.height)
     with closing(_read_ahead(lake, desk.agency_names, _chunks(changed))) as chunks:
         for ids, documents in chunks:
@@ -100,16 +131,23 @@ def sync_desk(
 
 
 def _chunks(changed: "pl.DataFrame") -> Iterator["pl.DataFrame"]:
-    """Yield chunks in the order of the lake's files, by month and id, so that each row group is decompressed once.
+    """Yield chunks in the order of the lake's files, by month and id, so that each row
+    group is decompressed once.
 
-    Small months share a chunk. A large month does not, because the files of both would be decompressed for each chunk.
+    Small months share a chunk. A large month does not, because the files of both would
+    be decompressed for each chunk.
     """
     import polars as pl
 
-    by_month = changed.with_columns(pl.col("day").dt.month_start().alias("month")).sort("month", "article_id")
+    by_month = changed.with_columns(pl.col("day").dt.month_start().alias("month")).sort(
+        "month", "article_id"
+    )
     together: list[pl.DataFrame] = []
     for month in by_month.partition_by("month", maintain_order=True):
-        if together and sum(one.height for one in together) + month.height > CHUNK_DOCUMENTS:
+        if (
+            together
+            and sum(one.height for one in together) + month.height > CHUNK_DOCUMENTS
+        ):
             yield pl.concat(together)
             together = []
         *whole, rest = month.iter_slices(CHUNK_DOCUMENTS)
@@ -137,12 +175,24 @@ def _read_ahead(
 def _read_chunk(
     lake: Reader, agency_names: Mapping[str, str], chunk: "pl.DataFrame"
 ) -> tuple[list[str], list[SearchDocument]]:
-    """Read the days of a chunk, then all days for documents that differ: their rows may be on another day."""
+    """Read the days of a chunk, then all days for documents that differ: their rows may
+    be on another day.
+    """
     expected = dict(chunk.select("article_id", "document_hash").iter_rows())
-    read = read_documents(lake, list(expected), agency_names, chunk["day"].unique().to_list())
-    found = {one.article_id: one for one in read if one.document_hash == expected[one.article_id]}
+    read = read_documents(
+        lake, list(expected), agency_names, chunk["day"].unique().to_list()
+    )
+    found = {
+        one.article_id: one
+        for one in read
+        if one.document_hash == expected[one.article_id]
+    }
     others = [article_id for article_id in expected if article_id not in found]
-    found |= {one.article_id: one for one in read_documents(lake, others, agency_names)} if others else {}
+    found |= (
+        {one.article_id: one for one in read_documents(lake, others, agency_names)}
+        if others
+        else {}
+    )
     return list(expected), list(found.values())
 
 
@@ -153,7 +203,9 @@ def _send(
     ids: Sequence[str],
     documents: Sequence[SearchDocument],
 ) -> list[str]:
-    """Send the documents of these articles; return the ids that have no document any more, or were refused."""
+    """Send the documents of these articles; return the ids that have no document any
+    more, or were refused.
+    """
     refused = send(documents, index, sandbox)
     hashes = {document.article_id: document.document_hash for document in documents}
     desk.refused |= {one: (hashes[one], reason) for one, reason in refused.items()}
@@ -165,33 +217,64 @@ def _send(
 
 
 def read_documents(
-    lake: Reader, ids: Sequence[str], agency_names: Mapping[str, str], days: Sequence[date] | None = None
+    lake: Reader,
+    ids: Sequence[str],
+    agency_names: Mapping[str, str],
+    days: Sequence[date] | None = None,
 ) -> list[SearchDocument]:
-    """Return the documents of these articles from the current lake, or from these days of it."""
+    """Return the documents of these articles from the current lake, or from these days
+    of it.
+    """
     of_days: dict[str, Any] = {} if days is None else {"day": days}
     return build_documents(
         lake.read(RawArticle, article_id=ids, outcome=["ok"], **of_days),
-        {row.article_id: row for row in lake.read(EnrichedArticle, article_id=ids, **of_days)},
-        {row.article_id: row for row in lake.read(ArticleEmbedding, article_id=ids, **of_days)},
+        {
+            row.article_id: row
+            for row in lake.read(EnrichedArticle, article_id=ids, **of_days)
+        },
+        {
+            row.article_id: row
+            for row in lake.read(ArticleEmbedding, article_id=ids, **of_days)
+        },
         agency_names,
     )
 
 
-# --- receipts --------------------------------------------------------------------------------------------------------
+# --- receipts -------------------------------------------------------------------------
 
 
 def store_receipts(lake: Lake, desk: DeskDocuments, now: datetime) -> int:
-    """Make the receipts of a desk equal to what the index has; return how many were changed."""
-    stored = lake.frame(IndexedDocument, None, ("article_id", "document_hash", "outcome"), desk=[desk.key])
-    states = {one: (document_hash, outcome) for one, document_hash, outcome in stored.iter_rows()}
-    changed = [row for row in _receipts(desk, now) if states.get(row.article_id) != (row.document_hash, row.outcome)]
+    """Make the receipts of a desk equal to what the index has; return how many were
+    changed.
+    """
+    stored = lake.frame(
+        IndexedDocument,
+        None,
+        ("article_id", "document_hash", "outcome"),
+        desk=[desk.key],
+    )
+    states = {
+        one: (document_hash, outcome)
+        for one, document_hash, outcome in stored.iter_rows()
+    }
+    changed = [
+        row
+        for row in _receipts(desk, now)
+        if states.get(row.article_id) != (row.document_hash, row.outcome)
+    ]
     orphaned = list(states.keys() - set(desk.expected["article_id"]))
     stage = stage_named("search_index")
     for start in range(0, len(changed), _RECEIPTS_PER_TRANSACTION):
-        changes = IndexChanges(tuple(changed[start : start + _RECEIPTS_PER_TRANSACTION]), ())
+        changes = IndexChanges(
+            tuple(changed[start : start + _RECEIPTS_PER_TRANSACTION]), ()
+        )
         lake.transact(lambda rows: store_changes(rows, stage, changes, now))  # noqa: B023 - run at once
     if orphaned:
-        lake.transact(lambda rows: store_changes(rows, stage, IndexChanges((), tuple(orphaned)), now))
+        lake.transact(
+            lambda rows: store_changes(
+                rows, stage, IndexChanges((), tuple(orphaned)), now
+            )
+        )
     return len(changed) + len(orphaned)
 
 
@@ -199,7 +282,9 @@ def _receipts(desk: DeskDocuments, now: datetime) -> Iterator[IndexedDocument]:
     rows: Iterator[dict[str, Any]] = desk.expected.iter_rows(named=True)
     for row in rows:
         article_id = row["article_id"]
-        document_hash, reason = desk.refused.get(article_id, (desk.hashes.get(article_id, ""), None))
+        document_hash, reason = desk.refused.get(
+            article_id, (desk.hashes.get(article_id, ""), None)
+        )
         if document_hash:
             yield IndexedDocument(
                 article_id=article_id,

@@ -1,8 +1,10 @@
 """Decide when a source is polled next.
 
-A source is polled when the news that may wait there is worth a request, from five minutes to a day after the last poll;
-at a stated interval; with the pace `signals` every 10 to 60 minutes (`civic/pace.py`); or, with the pace `civic`,
-twice a day, daily or weekly. Failing sources back off to 30 days and are never dropped: dead feeds come back.
+A source is polled when the news that may wait there is worth a request, from five
+minutes to a day after the last poll; at a stated interval; with the pace `signals`
+every 10 to 60 minutes (`civic/pace.py`); or, with the pace `civic`, twice a day, daily
+or weekly. Failing sources back off to 30 days and are never dropped: dead feeds come
+back.
 """
 
 import hashlib
@@ -25,37 +27,65 @@ MAX_INTERVAL_S = 86_400.0
 FIRST_INTERVAL_S = 1800.0
 CIVIC_STEP_S = 43_200.0  # the intervals of civic sources are one, two or fourteen of it
 CIVIC_WEEKS = 4  # the entries of so many weeks decide on a civic interval
-SLOTS = 4  # offsets within a fixed interval: each is a run of its own, which costs seconds
+SLOTS = (
+    4  # offsets within a fixed interval: each is a run of its own, which costs seconds
+)
 
-REQUEST_PRICE_MINUTES = 0.4  # of one entry waiting, or of several together, that a request is worth
-WORKING_DAYS, WORKING_HOURS = range(5), range(7, 20)  # in the zone of the source: when `max_minutes` holds
+REQUEST_PRICE_MINUTES = (
+    0.4  # of one entry waiting, or of several together, that a request is worth
+)
+WORKING_DAYS, WORKING_HOURS = (
+    range(5),
+    range(7, 20),
+)  # in the zone of the source: when `max_minutes` holds
 
-_MAX_FIRST_PAUSE_S = 3600.0  # without it, a source polled daily that fails once would wait for more than a day
+# without it, a source polled daily that fails once would wait for more than a day
+_MAX_FIRST_PAUSE_S = 3600.0
 _EPOCH = datetime(2000, 1, 1, tzinfo=UTC)  # slots are counted from here
 
 
-def due_sources(sources: Sequence[Source], states: Iterable[SourceState], now: datetime) -> list[Source]:
-    """Return the sources to poll now: those never polled at their URL, and those that are due.
+def due_sources(
+    sources: Sequence[Source], states: Iterable[SourceState], now: datetime
+) -> list[Source]:
+    """Return the sources to poll now: those never polled at their URL, and those that
+    are due.
 
     Civic sources that stand in for others wait while these answer.
     """
     known = {state.source_id: state for state in states}
-    next_at = {(state.source_id, state.url): state.next_poll_at for state in known.values()}
-    due = [source for source in sources if next_at.get((source.source_id, source.url), now) <= now]
+    next_at = {
+        (state.source_id, state.url): state.next_poll_at for state in known.values()
+    }
+    due = [
+        source
+        for source in sources
+        if next_at.get((source.source_id, source.url), now) <= now
+    ]
     waiting = waiting_sources(sources, known)
     return [source for source in due if source.source_id not in waiting]
 
 
 def recently_polled(
-    sources: Sequence[Source], states: Iterable[SourceState], now: datetime, cooldown: timedelta
+    sources: Sequence[Source],
+    states: Iterable[SourceState],
+    now: datetime,
+    cooldown: timedelta,
 ) -> dict[Source, datetime]:
-    """Return the sources that were polled less than a cooldown ago, with the time of that poll."""
+    """Return the sources that were polled less than a cooldown ago, with the time of
+    that poll.
+    """
     polled_at = {(state.source_id, state.url): state.last_polled_at for state in states}
-    times = ((source, polled_at.get((source.source_id, source.url))) for source in sources)
-    return {source: at for source, at in times if at is not None and timedelta(0) <= now - at < cooldown}
+    times = (
+        (source, polled_at.get((source.source_id, source.url))) for source in sources
+    )
+    return {
+        source: at
+        for source, at in times
+        if at is not None and timedelta(0) <= now - at < cooldown
+    }
 
 
-# --- sources that answer ---------------------------------------------------------------------------------------------
+# --- sources that answer --------------------------------------------------------------
 
 
 def is_adaptive(source: Source) -> bool:
@@ -64,7 +94,9 @@ def is_adaptive(source: Source) -> bool:
 
 
 def first_interval(source: Source) -> float:
-    """Return the interval, in seconds, of a source that states one or that was never polled."""
+    """Return the interval, in seconds, of a source that states one or that was never
+    polled.
+    """
     if source.every_minutes is not None:
         return _clamped(source.every_minutes * 60.0)
     if source.pace == "civic":
@@ -75,19 +107,29 @@ def first_interval(source: Source) -> float:
 
 
 def learnt_interval(
-    source: Source, rates: PublishingRates, now: datetime, price_minutes: float = REQUEST_PRICE_MINUTES
+    source: Source,
+    rates: PublishingRates,
+    now: datetime,
+    price_minutes: float = REQUEST_PRICE_MINUTES,
 ) -> float:
-    """Return the interval, in seconds, after which a poll is expected to be worth its price.
+    """Return the interval, in seconds, after which a poll is expected to be worth its
+    price.
 
-    It is worth it when the entries published since `now` have waited `price_minutes`, all together. At an even rate
-    this is the interval with the least mean delay for the number of requests: proportional to the inverse square root
-    of the rate. `max_minutes` bounds it in WORKING_HOURS.
+    It is worth it when the entries published since `now` have waited `price_minutes`,
+    all together. At an even rate this is the interval with the least mean delay for the
+    number of requests: proportional to the inverse square root of the rate.
+    `max_minutes` bounds it in WORKING_HOURS.
     """
-    return min(_clamped(_waited_after(rates, now, price_minutes / 60) * 3600), _ceiling(source, now))
+    return min(
+        _clamped(_waited_after(rates, now, price_minutes / 60) * 3600),
+        _ceiling(source, now),
+    )
 
 
 def _waited_after(rates: PublishingRates, now: datetime, price_hours: float) -> float:
-    """Return the hours after which the expected entries have waited so long, at most a day."""
+    """Return the hours after which the expected entries have waited so long, at most a
+    day.
+    """
     passed = entries = waited = 0.0
     for hours, rate in rates.from_time(now):
         missing = price_hours - waited
@@ -100,7 +142,8 @@ def _waited_after(rates: PublishingRates, now: datetime, price_hours: float) -> 
 
 
 def _ceiling(source: Source, now: datetime) -> float:
-    """Return the seconds until `max_minutes` require a poll: from now, or from the next start of WORKING_HOURS.
+    """Return the seconds until `max_minutes` require a poll: from now, or from the next
+    start of WORKING_HOURS.
 
     After a start, the sources of a desk spread over `max_minutes`.
     """
@@ -112,7 +155,9 @@ def _ceiling(source: Source, now: datetime) -> float:
     start = local.replace(hour=WORKING_HOURS.start, minute=0, second=0, microsecond=0)
     while start <= local or start.weekday() not in WORKING_DAYS:
         start += timedelta(days=1)
-    return (start.astimezone(UTC) - now).total_seconds() + _jitter(source) * source.max_minutes * 60
+    return (start.astimezone(UTC) - now).total_seconds() + _jitter(
+        source
+    ) * source.max_minutes * 60
 
 
 def _is_working_hour(weekday: int, hour: int) -> bool:
@@ -123,7 +168,8 @@ def _is_working_hour(weekday: int, hour: int) -> bool:
 class Forecast:
     """What is expected of a source and its polls, on average over a week.
 
-    `delay_minutes` is the time from the publication of an entry to the poll that lists it.
+    `delay_minutes` is the time from the publication of an entry to the poll that lists
+    it.
     """
 
     entries_a_day: float
@@ -132,34 +178,55 @@ class Forecast:
 
 
 def forecast(
-    source: Source, rates: PublishingRates, interval_s: float | None = None, ttl_s: float | None = None
+    source: Source,
+    rates: PublishingRates,
+    interval_s: float | None = None,
+    ttl_s: float | None = None,
 ) -> Forecast:
-    """Return the forecast for a source whose polls succeed, computed as if each rate held for more than an interval.
+    """Return the forecast for a source whose polls succeed, computed as if each rate
+    held for more than an interval.
 
-    `interval_s` is the current interval of a civic source, `ttl_s` the minimum that the source states.
+    `interval_s` is the current interval of a civic source, `ttl_s` the minimum that the
+    source states.
     """
-    stated_s = first_interval(source) if source.every_minutes or interval_s is None else interval_s
+    stated_s = (
+        first_interval(source)
+        if source.every_minutes or interval_s is None
+        else interval_s
+    )
     least_s = _clamped(ttl_s or 0.0)
     hours = [
-        (rate, max(_even_interval(source, hour, rate), least_s) if is_adaptive(source) else stated_s)
+        (
+            rate,
+            max(_even_interval(source, hour, rate), least_s)
+            if is_adaptive(source)
+            else stated_s,
+        )
         for hour, rate in enumerate(rates.per_hour.tolist())
     ]
     requests = sum(86_400 / pause_s for _, pause_s in hours) / len(hours)
     waited_s = sum(rate * pause_s / 2 for rate, pause_s in hours)
-    return Forecast(rates.per_day, requests, waited_s / sum(rate for rate, _ in hours) / 60)
+    return Forecast(
+        rates.per_day, requests, waited_s / sum(rate for rate, _ in hours) / 60
+    )
 
 
 def _even_interval(source: Source, hour: int, rate: float) -> float:
     """Return the interval, in seconds, at the even rate of an hour of the week."""
     interval_s = _clamped(3600 * sqrt(2 * REQUEST_PRICE_MINUTES / 60 / rate))
-    is_bounded = source.max_minutes is not None and _is_working_hour(hour // 24, hour % 24)
-    return min(interval_s, (source.max_minutes or 0) * 60.0) if is_bounded else interval_s
+    is_bounded = source.max_minutes is not None and _is_working_hour(
+        hour // 24, hour % 24
+    )
+    return (
+        min(interval_s, (source.max_minutes or 0) * 60.0) if is_bounded else interval_s
+    )
 
 
 def civic_interval(recent_count: int) -> float:
     """Return the interval, in seconds, of a civic source: half a day, a day or a week.
 
-    `recent_count` are its entries of the last CIVIC_WEEKS: at least two a week, at least one, or fewer.
+    `recent_count` are its entries of the last CIVIC_WEEKS: at least two a week, at
+    least one, or fewer.
     """
     per_week = recent_count / CIVIC_WEEKS
     return CIVIC_STEP_S * (1 if per_week >= 2 else 2 if per_week >= 1 else 14)
@@ -174,29 +241,39 @@ def next_poll_at(
     max_age_s: float | None = None,
     ttl_s: float | None = None,
 ) -> datetime:
-    """Return when a source that answered is due: after its interval, or later if the server or the feed asks for it.
+    """Return when a source that answered is due: after its interval, or later if the
+    server or the feed asks for it.
 
-    `max_age_s` (Cache-Control, Expires) and `ttl_s` of the feed count up to a day, and not against `every_minutes`.
+    `max_age_s` (Cache-Control, Expires) and `ttl_s` of the feed count up to a day, and
+    not against `every_minutes`.
     """
     if source.every_minutes is not None:
-        return min(_next_slot(source, interval_s, interval_s, now), now + timedelta(seconds=MAX_INTERVAL_S))
+        return min(
+            _next_slot(source, interval_s, interval_s, now),
+            now + timedelta(seconds=MAX_INTERVAL_S),
+        )
     stated_s = max(max_age_s or 0.0, ttl_s or 0.0)
     if source.pace == "signals":
         return now + timedelta(seconds=max(interval_s, min(stated_s, SIGNAL_CEILING_S)))
     not_before = now + timedelta(seconds=_clamped(stated_s))
     if source.pace == "civic":
         return max(_next_slot(source, interval_s, CIVIC_STEP_S, now), not_before)
-    # Half of the first interval to all of it: 160 sources of a new desk are polled together once only.
+    # Half of the first interval to all of it: 160 sources of a new desk are polled
+    # together once only.
     pause_s = interval_s * (1 + _jitter(source)) / 2 if is_first else interval_s
     return max(now + timedelta(seconds=pause_s), not_before)
 
 
-def _next_slot(source: Source, interval_s: float, step_s: float, now: datetime) -> datetime:
-    """Return the next poll of a source with a fixed interval: one of its slots, which are `step_s` apart.
+def _next_slot(
+    source: Source, interval_s: float, step_s: float, now: datetime
+) -> datetime:
+    """Return the next poll of a source with a fixed interval: one of its slots, which
+    are `step_s` apart.
 
-    A source keeps its slots whenever it is polled, so that sources that were once polled together (a new desk, the
-    first poll after an outage) spread out again. After a poll between two slots, the pause is MIN_INTERVAL_S to
-    `interval_s` + MIN_INTERVAL_S.
+    A source keeps its slots whenever it is polled, so that sources that were once
+    polled together (a new desk, the first poll after an outage) spread out again. After
+    a poll between two slots, the pause is MIN_INTERVAL_S to `interval_s` +
+    MIN_INTERVAL_S.
     """
     step, least = timedelta(seconds=step_s), timedelta(seconds=MIN_INTERVAL_S)
     earliest = now + timedelta(seconds=interval_s) - step + min(least, step / 2)
@@ -205,25 +282,42 @@ def _next_slot(source: Source, interval_s: float, step_s: float, now: datetime) 
 
 
 def _jitter(source: Source) -> float:
-    """Return a number from 0 to below 1, always the same for a source and evenly spread over all sources."""
-    return int.from_bytes(hashlib.sha256(source.source_id.encode()).digest()[:4]) / 2**32
+    """Return a number from 0 to below 1, always the same for a source and evenly spread
+    over all sources.
+    """
+    return (
+        int.from_bytes(hashlib.sha256(source.source_id.encode()).digest()[:4]) / 2**32
+    )
 
 
-# --- failures --------------------------------------------------------------------------------------------------------
+# --- failures -------------------------------------------------------------------------
 
 
 def next_poll_after_failure(
-    interval_s: float, failure_points: float, outcome: Outcome, now: datetime, *, retry_after_s: float | None = None
+    interval_s: float,
+    failure_points: float,
+    outcome: Outcome,
+    now: datetime,
+    *,
+    retry_after_s: float | None = None,
 ) -> datetime:
-    """Return when a source that failed is due: each failure point doubles the pause, up to 30 days.
+    """Return when a source that failed is due: each failure point doubles the pause, up
+    to 30 days.
 
-    The pause starts from the interval, at most an hour, or from a day if the outcome is `gone`.
+    The pause starts from the interval, at most an hour, or from a day if the outcome is
+    `gone`.
     """
-    first_s = MAX_INTERVAL_S if outcome == "gone" else min(_clamped(interval_s), _MAX_FIRST_PAUSE_S)
+    first_s = (
+        MAX_INTERVAL_S
+        if outcome == "gone"
+        else min(_clamped(interval_s), _MAX_FIRST_PAUSE_S)
+    )
     pause_s = first_s * 2.0 ** min(failure_points, 32.0)
     return now + timedelta(seconds=min(max(pause_s, retry_after_s or 0.0), MAX_PAUSE_S))
 
 
 def _clamped(seconds: float) -> float:
-    """Return the interval within the limits of sources that are not civic: five minutes to a day."""
+    """Return the interval within the limits of sources that are not civic: five minutes
+    to a day.
+    """
     return min(max(seconds, MIN_INTERVAL_S), MAX_INTERVAL_S)

@@ -1,8 +1,10 @@
-"""The stages: one asset by agency and day each, in the order in which they run. DOCUMENTS is of civic desks only.
+"""The stages: one asset by agency and day each, in the order in which they run.
+DOCUMENTS is of civic desks only.
 
-Assets, jobs, checks, backlog queries, `gaps`, `status`, `failures` and the daily report are derived from this list. To
-add a stage, write its row type (in `records/`), its table (`store/tables.py`) and its `run` function, and declare it
-here; a `run` that is named by `on_call` is imported by the processes that run it only.
+Assets, jobs, checks, backlog queries, `gaps`, `status`, `failures` and the daily report
+are derived from this list. To add a stage, write its row type (in `records/`), its
+table (`store/tables.py`) and its `run` function, and declare it here; a `run` that is
+named by `on_call` is imported by the processes that run it only.
 """
 
 from typing import Final
@@ -19,7 +21,11 @@ from news_assets.pipeline.stage_state.declaration import Option, Stage
 from news_assets.pipeline.stage_state.retries import stage_retry_at
 from news_assets.pipeline.stage_state.versions import ARTICLE_STATE, DOCUMENT_STATE
 from news_assets.records.articles import RawArticle
-from news_assets.records.derived import ArticleEmbedding, EnrichedArticle, IndexedDocument
+from news_assets.records.derived import (
+    ArticleEmbedding,
+    EnrichedArticle,
+    IndexedDocument,
+)
 from news_assets.records.desks import Desk
 from news_assets.records.documents import StoredDocument
 
@@ -29,12 +35,20 @@ DOCUMENTS: Final = Stage(
     upstream=("feed_entries",),
     run=on_call("news_assets.pipeline.civic.attachments:read_attachments"),
     ports=("fetcher", "sandbox"),
-    options=(Option("refetch", "request every attachment again, not only those that are not read yet"),),
+    options=(
+        Option(
+            "refetch",
+            "request every attachment again, not only those that are not read yet",
+        ),
+    ),
     state=None,
     retry_at=stage_retry_at,
     made_at="fetched_at",
     done="documents",
-    check=("every_attachment_is_read", "Every attachment of the last days is read, or the reason why not is known."),
+    check=(
+        "every_attachment_is_read",
+        "Every attachment of the last days is read, or the reason why not is known.",
+    ),
     describe=lambda row: f"{row.characters} characters of {row.name}",
     description="""Attachments of the agenda items of these agencies and days: their text in Markdown, or the reason.
 
@@ -52,7 +66,12 @@ STAGES: tuple[Stage, ...] = (
         upstream=("feed_entries", "documents"),
         run=on_call("news_assets.pipeline.articles.fetch:fetch_batch"),
         ports=("fetcher", "sandbox"),
-        options=(Option("refetch", "fetch every entry again, not only those that are missing, changed or due"),),
+        options=(
+            Option(
+                "refetch",
+                "fetch every entry again, not only those that are missing, changed or due",
+            ),
+        ),
         state=None,
         retry_at=None,
         made_at="fetched_at",
@@ -61,7 +80,13 @@ STAGES: tuple[Stage, ...] = (
             "every_entry_is_fetched",
             "Every entry of the last days has been fetched, or the reason why not is known.",
         ),
-        row_checks=(RowCheck("articles_have_text", "Every article of outcome ok has a text.", articles_without_text),),
+        row_checks=(
+            RowCheck(
+                "articles_have_text",
+                "Every article of outcome ok has a text.",
+                articles_without_text,
+            ),
+        ),
         describe=lambda row: (
             f"{row.word_count} words, revision {row.rev_n}"
             + (f", a copy of {row.duplicate_of}" if row.duplicate_of else "")
@@ -83,12 +108,13 @@ STAGES: tuple[Stage, ...] = (
         options=(
             Option(
                 "re_enrich",
-                "request the language model that NEWS_ENRICHER names also for articles that have a row already; "
-                "`news-assets cost` says before what that costs",
+                "request the language model that NEWS_ENRICHER names also for articles that have a"
+                " row already; `news-assets cost` says before what that costs",
             ),
             Option(
                 "local_only",
-                "store the rows of the local enricher only; the sensor `due_model_calls` requests the language models",
+                "store the rows of the local enricher only; the sensor `due_model_calls` requests"
+                " the language models",
             ),
         ),
         state=ARTICLE_STATE,
@@ -96,16 +122,26 @@ STAGES: tuple[Stage, ...] = (
         made_at="enriched_at",
         then=on_call("news_assets.pipeline.civic.enriched:refresh_items_of"),
         done="enriched",
-        check=("every_article_is_enriched", "Every article is enriched in its present state."),
+        check=(
+            "every_article_is_enriched",
+            "Every article is enriched in its present state.",
+        ),
         row_checks=(
-            RowCheck("articles_have_summaries", "Every enriched article has a summary.", articles_without_summary),
+            RowCheck(
+                "articles_have_summaries",
+                "Every enriched article has a summary.",
+                articles_without_summary,
+            ),
             RowCheck(
                 "answers_are_supported",
-                "Nine in ten answers of language models say only what a part of their article supports.",
+                "Nine in ten answers of language models say only what a part of their article"
+                " supports.",
                 unsupported_answers,
             ),
         ),
-        describe=lambda row: f"theme {row.theme_code or 'none'}, by {row.enricher} {row.model}",
+        describe=lambda row: (
+            f"theme {row.theme_code or 'none'}, by {row.enricher} {row.model}"
+        ),
         description="""Theme of up to three levels, summary, keywords, language, length and readability of each article.
 
         Cached by input: one text is enriched once by the same enricher and taxonomy, and a copy takes its original's
@@ -113,7 +149,14 @@ STAGES: tuple[Stage, ...] = (
         the part of the text that each sentence rests on. The local row is stored first, and replaced by the answer.
         """,
         kind="python",
-        preview=("article_id", "theme_labels", "theme_score", "enricher", "model", "outcome"),
+        preview=(
+            "article_id",
+            "theme_labels",
+            "theme_score",
+            "enricher",
+            "model",
+            "outcome",
+        ),
     ),
     Stage(
         name="article_embeddings",
@@ -132,7 +175,10 @@ STAGES: tuple[Stage, ...] = (
         retry_at=stage_retry_at,
         made_at="embedded_at",
         done="embedded",
-        check=("every_article_is_embedded", "Every article is embedded in its present state."),
+        check=(
+            "every_article_is_embedded",
+            "Every article is embedded in its present state.",
+        ),
         row_checks=(
             RowCheck(
                 "vectors_have_unit_length",
@@ -159,8 +205,13 @@ STAGES: tuple[Stage, ...] = (
         retry_at=stage_retry_at,
         made_at="indexed_at",
         done="indexed",
-        check=("every_article_is_indexed", "Every article has a receipt for the document that it would make now."),
-        describe=lambda row: f"indexed {'with' if row.has_vector else 'without'} its vector",
+        check=(
+            "every_article_is_indexed",
+            "Every article has a receipt for the document that it would make now.",
+        ),
+        describe=lambda row: (
+            f"indexed {'with' if row.has_vector else 'without'} its vector"
+        ),
         description="""Documents of the search index, with a receipt for each in the lake: id, document hash and time.
 
         Only changed documents are sent; those whose article is gone are removed. An article whose embedding failed is
@@ -179,12 +230,16 @@ def all_stages() -> tuple[Stage, ...]:
 
 
 def stages_of(desk: Desk) -> tuple[Stage, ...]:
-    """Return the stages of a desk, upstream first: one with meetings also reads their documents."""
+    """Return the stages of a desk, upstream first: one with meetings also reads their
+    documents.
+    """
     return all_stages() if desk.is_civic else STAGES
 
 
 def stage_names(desk: Desk | None = None) -> tuple[str, ...]:
-    """Return the names of the stages of a desk, upstream first; without a desk of those that all desks have."""
+    """Return the names of the stages of a desk, upstream first; without a desk of those
+    that all desks have.
+    """
     return tuple(stage.name for stage in (stages_of(desk) if desk else STAGES))
 
 
@@ -195,7 +250,9 @@ def fetching_stages(desk: Desk) -> tuple[str, ...]:
 
 
 def derived_stages() -> tuple[Stage, ...]:
-    """Return the stages after the first: their rows are made from articles and have a `state`."""
+    """Return the stages after the first: their rows are made from articles and have a
+    `state`.
+    """
     return STAGES[1:]
 
 

@@ -1,7 +1,8 @@
-"""Protocols of what the pipeline uses outside itself, and the values passed to and from them.
+"""Protocols of what the pipeline uses outside itself, and the values passed to and from
+them.
 
-Implementations are in `clients/` and `store/` and do not inherit from these; those for tests are in
-`news_assets_tests/support/fakes.py`.
+Implementations are in `clients/` and `store/` and do not inherit from these; those for
+tests are in `news_assets_tests/support/fakes.py`.
 
 lake          reading and writing rows
 reading       fetching addresses, and reading what comes from outside within limits

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 
 class Enricher(Protocol):
-    """Determines theme, summary and keywords of a text. The four attributes are part of the cache key."""
+    """Determines theme, summary and keywords of a text. The four attributes are part of
+    the cache key.
+    """
 
     name: str
     model: str
@@ -41,9 +43,11 @@ class PerDesk(Protocol):
 class ModelRequest:
     """What is sent to a language model for one article, directly or in a batch.
 
-    `instructions` are the same for many articles; `text` holds the article as data. `schema` is the JSON schema of the
-    answer, an object, whose summary has at most `max_sentences` sentences. The answer has at most `max_tokens` tokens,
-    reasoning included; `reasoning` (effort) and `temperature` are those of the model where they are None.
+    `instructions` are the same for many articles; `text` holds the article as data.
+    `schema` is the JSON schema of the answer, an object, whose summary has at most
+    `max_sentences` sentences. The answer has at most `max_tokens` tokens, reasoning
+    included; `reasoning` (effort) and `temperature` are those of the model where they
+    are None.
     """
 
     input_hash: str
@@ -71,8 +75,9 @@ class ModelRequest:
 class ModelAnswer:
     """The answer of a language model as it came: `raw` is JSON, unless the model erred.
 
-    Token counts are None where the provider did not state them. `stop` is `cut` where the answer ended at the limit of
-    tokens, and `declined` where the model or a filter refused the content.
+    Token counts are None where the provider did not state them. `stop` is `cut` where
+    the answer ended at the limit of tokens, and `declined` where the model or a filter
+    refused the content.
     """
 
     raw: str
@@ -109,14 +114,17 @@ class LanguageModel(Protocol):
         ...
 
 
-# What has become of a batch: what was run of an expired one has results, of a failed one nothing was run.
+# What has become of a batch: what was run of an expired one has results, of a failed
+# one nothing was run.
 BatchState = Literal["running", "ended", "expired", "failed"]
 
 
 class BatchedModel(Protocol):
-    """A language model that answers batches of requests within a day. `name` is PROVIDER:MODEL.
+    """A language model that answers batches of requests within a day. `name` is
+    PROVIDER:MODEL.
 
-    A batch has from `min_requests` to `max_requests` requests with different input hashes.
+    A batch has from `min_requests` to `max_requests` requests with different input
+    hashes.
     """
 
     name: str
@@ -124,27 +132,33 @@ class BatchedModel(Protocol):
     max_requests: int
 
     def submit(self, requests: Sequence[ModelRequest], key: str) -> str:
-        """Make a batch under this key (16 hexadecimal digits) and return the provider's id of it.
+        """Make a batch under this key (16 hexadecimal digits) and return the provider's
+        id of it.
 
-        Raises BatchError: it was not made; or, if transient, it is not known whether it was: look with `find`.
+        Raises BatchError: it was not made; or, if transient, it is not known whether it
+        was: look with `find`.
         """
         ...
 
     def find(self, key: str, since: datetime, count: int) -> str | None:
-        """Return the id of the batch of `count` requests made under this key after `since`, None if there is none.
+        """Return the id of the batch of `count` requests made under this key after
+        `since`, None if there is none.
 
         Raises BatchError if that cannot be known now.
         """
         ...
 
     def state(self, batch_id: str) -> BatchState:
-        """Return what has become of a batch. Raises BatchError if the provider does not say."""
+        """Return what has become of a batch. Raises BatchError if the provider does not
+        say.
+        """
         ...
 
     def collect(
         self, batch_id: str, key: str, input_hashes: Collection[str]
     ) -> Iterator[tuple[str, ModelAnswer | ModelCallError]]:
-        """Yield the input hashes of requests that were run, of these, with their answers, in any order.
+        """Yield the input hashes of requests that were run, of these, with their
+        answers, in any order.
 
         Raises BatchError if the results could not be read.
         """

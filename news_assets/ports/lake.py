@@ -16,8 +16,12 @@ Result = TypeVar("Result")
 class Reader(Protocol):
     """Reads of the lake."""
 
-    def read(self, record: type[Row], keys: AgencyDays | None = None, **isin: Collection[Any]) -> list[Row]:
-        """Return the rows of these partitions that have one of the given values in each named column, by key."""
+    def read(
+        self, record: type[Row], keys: AgencyDays | None = None, **isin: Collection[Any]
+    ) -> list[Row]:
+        """Return the rows of these partitions that have one of the given values in each
+        named column, by key.
+        """
         ...
 
     def frame(
@@ -27,10 +31,14 @@ class Reader(Protocol):
         columns: Sequence[str] | None = None,
         **isin: Collection[Any],
     ) -> "pl.DataFrame":
-        """Return the same rows, or only the named columns, as a frame; by those columns of the key that it has."""
+        """Return the same rows, or only the named columns, as a frame; by those columns
+        of the key that it has.
+        """
         ...
 
-    def query(self, sql: str, params: Collection[Any] | Mapping[str, Any] = ()) -> "pl.DataFrame":
+    def query(
+        self, sql: str, params: Collection[Any] | Mapping[str, Any] = ()
+    ) -> "pl.DataFrame":
         """Return the result of one SELECT over the tables."""
         ...
 
@@ -51,8 +59,12 @@ class Rows(Reader, Protocol):
         """Add rows of one type."""
         ...
 
-    def delete(self, record: type[Any], keys: AgencyDays | None = None, **isin: Collection[Any]) -> int:
-        """Delete the rows that `read` returns for the same arguments; return their number."""
+    def delete(
+        self, record: type[Any], keys: AgencyDays | None = None, **isin: Collection[Any]
+    ) -> int:
+        """Delete the rows that `read` returns for the same arguments; return their
+        number.
+        """
         ...
 
     def snapshot(self) -> int:
@@ -64,11 +76,15 @@ class Lake(Reader, Protocol):
     """The store of all tables."""
 
     def transact(self, work: Callable[[Rows], Result]) -> Result:
-        """Run `work` in one transaction and return its result; run it again if another commit came in between."""
+        """Run `work` in one transaction and return its result; run it again if another
+        commit came in between.
+        """
         ...
 
     def latest(self) -> AbstractContextManager[Reader]:
-        """Enter the reads of the latest commit. They share a transaction; a read outside of one begins its own."""
+        """Enter the reads of the latest commit. They share a transaction; a read
+        outside of one begins its own.
+        """
         ...
 
 
@@ -76,5 +92,7 @@ class LakeWithHistory(Lake, Protocol):
     """The store with what it had at earlier commits."""
 
     def at(self, commit: int) -> AbstractContextManager[Reader]:
-        """Enter the reads of an earlier commit. Raises LakeError where it is not kept any more."""
+        """Enter the reads of an earlier commit. Raises LakeError where it is not kept
+        any more.
+        """
         ...

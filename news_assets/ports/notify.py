@@ -9,5 +9,7 @@ class Notifier(Protocol):
     """Sends messages over the channels of the file of queries."""
 
     def send(self, message: Message) -> None:
-        """Send one message. Raises NotifyError if its channel does not accept it, or is unknown."""
+        """Send one message. Raises NotifyError if its channel does not accept it, or is
+        unknown.
+        """
         ...

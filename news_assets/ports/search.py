@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 SearchMode = Literal["keyword", "vector", "hybrid"]
 SearchSort = Literal["relevance", "date"]
 FACETS = (
-    "desk", "agency", "theme", "language", "sentiment", "entity", "body", "matter", "meeting_status", "month", "day"
+    "desk", "agency", "theme", "language", "sentiment", "entity", "body", "matter",
+    "meeting_status", "month", "day",
 )  # fmt: skip
 
 
@@ -28,7 +29,9 @@ class Embedder(Protocol):
         ...
 
     def embed_query(self, query: str) -> Embedded:
-        """Return the vector of a query; some models need another prefix for queries. Raises EmbedError."""
+        """Return the vector of a query; some models need another prefix for queries.
+        Raises EmbedError.
+        """
         ...
 
 
@@ -36,8 +39,9 @@ class Embedder(Protocol):
 class SearchColumn:
     """The meaning of a field of `SearchDocument`, and its use in an index with columns.
 
-    `facet`: the name under which hits are counted by its values; empty if they are not. `is_sorted`: hits are sorted by
-    it. `is_stored_only`: it is shown or compared, but not searched.
+    `facet`: the name under which hits are counted by its values; empty if they are not.
+    `is_sorted`: hits are sorted by it. `is_stored_only`: it is shown or compared, but
+    not searched.
     """
 
     meaning: str
@@ -48,7 +52,8 @@ class SearchColumn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchDocument:
-    """An article as stored in the search index. Fields without a `SearchColumn` are not stored.
+    """An article as stored in the search index. Fields without a `SearchColumn` are not
+    stored.
 
     `trace_id` is for the document's receipt.
     """
@@ -57,32 +62,85 @@ class SearchDocument:
     desk: Annotated[str, SearchColumn("key of the desk", facet="desk")]
     agency: Annotated[str, SearchColumn("key of the agency", facet="agency")]
     agency_name: Annotated[str, SearchColumn("name of the agency", is_stored_only=True)]
-    day: Annotated[date, SearchColumn("day of publication in the agency's time zone", facet="day", is_sorted=True)]
+    day: Annotated[
+        date,
+        SearchColumn(
+            "day of publication in the agency's time zone", facet="day", is_sorted=True
+        ),
+    ]
     url: Annotated[str, SearchColumn("address of the article", is_stored_only=True)]
     title: Annotated[str, SearchColumn("headline")]
     text: Annotated[str, SearchColumn("text without Markdown")]
-    summary: Annotated[str | None, SearchColumn("summary of one or two sentences", is_stored_only=True)] = None
-    section: Annotated[str | None, SearchColumn("section of the site", is_stored_only=True)] = None
-    tags: Annotated[tuple[str, ...], SearchColumn("tags of the page", is_stored_only=True)] = ()
-    keywords: Annotated[tuple[str, ...], SearchColumn("key terms, most significant first", is_stored_only=True)] = ()
-    language: Annotated[str | None, SearchColumn("BCP 47 code", facet="language")] = None
-    theme_code: Annotated[str | None, SearchColumn("code of the most specific theme", is_stored_only=True)] = None
-    theme_path: Annotated[tuple[str, ...], SearchColumn("codes of the theme from level 1 down", facet="theme")] = ()
-    theme_labels: Annotated[tuple[str, ...], SearchColumn("theme labels from level 1 down", is_stored_only=True)] = ()
-    image_url: Annotated[str | None, SearchColumn("main image", is_stored_only=True)] = None
-    published_ts: Annotated[int, SearchColumn("time of publication in Unix seconds", is_sorted=True)] = 0
-    text_hash: Annotated[str | None, SearchColumn("SHA-256 of the normalised text", is_stored_only=True)] = None
-    duplicate_of: Annotated[str | None, SearchColumn("id of the earlier article with the same address or text")] = None
-    sentiment: Annotated[str | None, SearchColumn("tone: positive, neutral or negative", facet="sentiment")] = None
-    entities: Annotated[tuple[str, ...], SearchColumn("names of persons, bodies and places", facet="entity")] = ()
-    body: Annotated[str | None, SearchColumn("council, board or committee of the meeting", facet="body")] = None
-    matter: Annotated[str | None, SearchColumn("key of the matter of the agenda item", facet="matter")] = None
-    meeting_id: Annotated[str | None, SearchColumn("id of the meeting", is_stored_only=True)] = None
-    meeting_status: Annotated[
-        str | None, SearchColumn("confirmed, tentative, cancelled or passed", facet="meeting_status")
+    summary: Annotated[
+        str | None, SearchColumn("summary of one or two sentences", is_stored_only=True)
     ] = None
-    vector: Annotated[tuple[float, ...] | None, SearchColumn("embedding of title and text")] = None
-    document_hash: Annotated[str, SearchColumn("hash of the document's inputs", is_stored_only=True)] = ""
+    section: Annotated[
+        str | None, SearchColumn("section of the site", is_stored_only=True)
+    ] = None
+    tags: Annotated[
+        tuple[str, ...], SearchColumn("tags of the page", is_stored_only=True)
+    ] = ()
+    keywords: Annotated[
+        tuple[str, ...],
+        SearchColumn("key terms, most significant first", is_stored_only=True),
+    ] = ()
+    language: Annotated[str | None, SearchColumn("BCP 47 code", facet="language")] = (
+        None
+    )
+    theme_code: Annotated[
+        str | None, SearchColumn("code of the most specific theme", is_stored_only=True)
+    ] = None
+    theme_path: Annotated[
+        tuple[str, ...],
+        SearchColumn("codes of the theme from level 1 down", facet="theme"),
+    ] = ()
+    theme_labels: Annotated[
+        tuple[str, ...],
+        SearchColumn("theme labels from level 1 down", is_stored_only=True),
+    ] = ()
+    image_url: Annotated[
+        str | None, SearchColumn("main image", is_stored_only=True)
+    ] = None
+    published_ts: Annotated[
+        int, SearchColumn("time of publication in Unix seconds", is_sorted=True)
+    ] = 0
+    text_hash: Annotated[
+        str | None, SearchColumn("SHA-256 of the normalised text", is_stored_only=True)
+    ] = None
+    duplicate_of: Annotated[
+        str | None,
+        SearchColumn("id of the earlier article with the same address or text"),
+    ] = None
+    sentiment: Annotated[
+        str | None,
+        SearchColumn("tone: positive, neutral or negative", facet="sentiment"),
+    ] = None
+    entities: Annotated[
+        tuple[str, ...],
+        SearchColumn("names of persons, bodies and places", facet="entity"),
+    ] = ()
+    body: Annotated[
+        str | None,
+        SearchColumn("council, board or committee of the meeting", facet="body"),
+    ] = None
+    matter: Annotated[
+        str | None, SearchColumn("key of the matter of the agenda item", facet="matter")
+    ] = None
+    meeting_id: Annotated[
+        str | None, SearchColumn("id of the meeting", is_stored_only=True)
+    ] = None
+    meeting_status: Annotated[
+        str | None,
+        SearchColumn(
+            "confirmed, tentative, cancelled or passed", facet="meeting_status"
+        ),
+    ] = None
+    vector: Annotated[
+        tuple[float, ...] | None, SearchColumn("embedding of title and text")
+    ] = None
+    document_hash: Annotated[
+        str, SearchColumn("hash of the document's inputs", is_stored_only=True)
+    ] = ""
     trace_id: str = ""
 
 
@@ -90,9 +148,10 @@ class SearchDocument:
 class Filters:
     """Filters that every hit passes; None is no filter.
 
-    `desk` and `agency` are keys; `theme` is a code of any level; `language` is a BCP 47 code, and `pt` takes `pt-BR`;
-    the days of publication are inclusive. `entity`, `sentiment`, `body`, `matter` (its key) and `meeting_status` are
-    values as the facets list them.
+    `desk` and `agency` are keys; `theme` is a code of any level; `language` is a BCP 47
+    code, and `pt` takes `pt-BR`; the days of publication are inclusive. `entity`,
+    `sentiment`, `body`, `matter` (its key) and `meeting_status` are values as the
+    facets list them.
     """
 
     desk: str | None = None
@@ -112,7 +171,8 @@ class Filters:
 class SearchQuery(Filters):
     """One search with its filters; an empty `text` lists the newest.
 
-    Sorted by date, documents with the words are listed, newest first; in a search by vector, the 100 nearest are.
+    Sorted by date, documents with the words are listed, newest first; in a search by
+    vector, the 100 nearest are.
     """
 
     text: str
@@ -128,9 +188,10 @@ class SearchQuery(Filters):
 class Explanation:
     """Why an article is a hit.
 
-    `words` are the words of the query that it has, each with the fields that have it: title, text, summary, or labels
-    (section, tags and keywords). Ranks begin at 1 and count copies; a rank and its score are None if the article is not
-    among the best of that ranking, at least 100. `similarity` is the cosine of the vectors.
+    `words` are the words of the query that it has, each with the fields that have it:
+    title, text, summary, or labels (section, tags and keywords). Ranks begin at 1 and
+    count copies; a rank and its score are None if the article is not among the best of
+    that ranking, at least 100. `similarity` is the cosine of the vectors.
     """
 
     words: dict[str, tuple[str, ...]]
@@ -142,9 +203,11 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchHit:
-    """One article of the result. `snippet` is escaped HTML with `<mark>` around the matches.
+    """One article of the result. `snippet` is escaped HTML with `<mark>` around the
+    matches.
 
-    `score` is that of the ranking: of the words, the cosine, or both fused. `explanation` is given if asked for.
+    `score` is that of the ranking: of the words, the cosine, or both fused.
+    `explanation` is given if the query has `explain`.
     """
 
     article_id: str
@@ -162,10 +225,11 @@ class SearchHit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchAnswer:
-    """Hits in order, their total number `found`, and facets: counts of all matches by value of each of `FACETS`.
+    """Hits in order, their total number `found`, and facets: counts of all matches by
+    value of each of `FACETS`.
 
-    The most frequent value is first; days and months are in ISO format, newest first. Of entities and matters, only the
-    100 most frequent are counted.
+    The most frequent value is first; days and months are in ISO format, newest first.
+    Of entities and matters, only the 100 most frequent are counted.
     """
 
     hits: tuple[SearchHit, ...]
@@ -175,12 +239,16 @@ class SearchAnswer:
 
 
 class SearchIndex(Protocol):
-    """A search index, idempotent by article id and document hash; several processes may write at once."""
+    """A search index, idempotent by article id and document hash; several processes may
+    write at once.
+    """
 
     backend: str
 
     def vector_dim(self) -> int | None:
-        """Return the dimensions of the stored vectors; None if there are no vectors yet."""
+        """Return the dimensions of the stored vectors; None if there are no vectors
+        yet.
+        """
         ...
 
     def vector_model(self) -> str | None:
@@ -188,11 +256,15 @@ class SearchIndex(Protocol):
         ...
 
     def name_model(self, model: str) -> None:
-        """Set the name of the model of the vectors, unless one is set. Raises IndexingError."""
+        """Set the name of the model of the vectors, unless one is set. Raises
+        IndexingError.
+        """
         ...
 
     def upsert(self, documents: Sequence[SearchDocument]) -> dict[str, str]:
-        """Store documents; return {article_id: reason} of those that were rejected. Raises IndexingError."""
+        """Store documents; return {article_id: reason} of those that were rejected.
+        Raises IndexingError.
+        """
         ...
 
     def delete(self, article_ids: Sequence[str]) -> None:
@@ -200,13 +272,19 @@ class SearchIndex(Protocol):
         ...
 
     def search(self, query: SearchQuery) -> SearchAnswer:
-        """Return the result. Raises IndexingError if the query vector has other dimensions than the index."""
+        """Return the result. Raises IndexingError if the query vector has other
+        dimensions than the index.
+        """
         ...
 
     def count(self) -> int:
         """Return the number of documents."""
         ...
 
-    def stored(self, desk: str, keys: AgencyDays | None = None, first_day: date | None = None) -> "pl.DataFrame":
-        """Return article_id, agency, day and document_hash of a desk's documents: all, or of some days."""
+    def stored(
+        self, desk: str, keys: AgencyDays | None = None, first_day: date | None = None
+    ) -> "pl.DataFrame":
+        """Return article_id, agency, day and document_hash of a desk's documents: all,
+        or of some days.
+        """
         ...

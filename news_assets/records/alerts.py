@@ -1,4 +1,6 @@
-"""The rows of saved queries, messages and operators: what was found, sent, told and done."""
+"""The rows of saved queries, messages and operators: what was found, sent, told and
+done.
+"""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -23,7 +25,9 @@ class StoredQuery:
     """A saved query that an operator made on a page."""
 
     name: Annotated[str, "name of the saved query"]
-    query_json: Annotated[str, "what a query in the file of NEWS_QUERIES has, a JSON object"]
+    query_json: Annotated[
+        str, "what a query in the file of NEWS_QUERIES has, a JSON object"
+    ]
     saved_at: Annotated[datetime, "time when it was saved"]
     saved_by: Annotated[str, "name given at the log-in; API for the bare token"]
 
@@ -40,12 +44,17 @@ class QueryHit:
     day: Day_
     found_at: Annotated[datetime, "time when it was found"]
     due_at: Annotated[datetime, "time of the message or digest that tells it"]
-    told_at: Annotated[datetime | None, "time when its messages were made; none while it waits for its digest"] = None
+    told_at: Annotated[
+        datetime | None,
+        "time when its messages were made; none while it waits for its digest",
+    ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """A message to one channel. Without `sent_at` and `next_try_at` it was given up, and can be sent again by hand."""
+    """A message to one channel. Without `sent_at` and `next_try_at` it was given up,
+    and can be sent again by hand.
+    """
 
     message_id: Annotated[str, "id of the message, the same for all attempts"]
     topic: Annotated[str, "name of the saved query, or `operators`"]
@@ -55,14 +64,18 @@ class Message:
     payload_json: Annotated[str, "the message for programs, a JSON object"]
     created_at: Annotated[datetime, "time when it was made"]
     attempts: Annotated[int, "number of attempts"] = 0
-    next_try_at: Annotated[datetime | None, "time of the next attempt; none if it was sent or given up"]
+    next_try_at: Annotated[
+        datetime | None, "time of the next attempt; none if it was sent or given up"
+    ]
     sent_at: Annotated[datetime | None, "time when the channel accepted it"] = None
     reason: Annotated[str | None, "reason of the last failure"] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Condition:
-    """A state that operators were told is bad; the row is deleted when they are told that it is over."""
+    """A state that operators were told is bad; the row is deleted when they are told
+    that it is over.
+    """
 
     name: Annotated[str, "what is bad, such as `silent govbr/mec`"]
     text: Annotated[str, "one line about it, as it was told"]
@@ -76,12 +89,16 @@ class OperatorAction:
 
     acted_at: Annotated[datetime, "time of the action"]
     operator: Annotated[str, "name given at the log-in; API for the bare token"]
-    action: Annotated[str, "retry, withdraw, bring back, label, save query, delete query or log out"]
-    article_id: Annotated[str, "id of the article; empty if the action is about a saved query"]
+    action: Annotated[
+        str, "retry, withdraw, bring back, label, save query, delete query or log out"
+    ]
+    article_id: Annotated[
+        str, "id of the article; empty if the action is about a saved query"
+    ]
     desk: Annotated[str, "key of the article's desk"]
     agency: Annotated[str, "key of the article's agency"]
     detail: Annotated[
         str,
-        "reason of the withdrawal, stages that are retried, themes, name of the saved query, or id of the session that "
-        "ended",
+        "reason of the withdrawal, stages that are retried, themes, name of the saved query, or id"
+        " of the session that ended",
     ]

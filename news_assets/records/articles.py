@@ -5,7 +5,15 @@ from datetime import datetime
 from typing import Annotated, Literal
 
 from news_assets.records.content import KEPT, stays_when_withdrawn
-from news_assets.records.row_fields import Agency_, ArticleId, Day_, Desk_, Reason, RowOutcome, SourceId
+from news_assets.records.row_fields import (
+    Agency_,
+    ArticleId,
+    Day_,
+    Desk_,
+    Reason,
+    RowOutcome,
+    SourceId,
+)
 
 AddressOwner = Literal["own", "shared", "nobody", "other"]
 Cause = Literal["edit", "method"]
@@ -23,10 +31,13 @@ class RawArticle:
     source_id: SourceId
     entry_id: Annotated[str, "id of the entry that it was fetched for", KEPT]
     entry_hash: Annotated[str, "entry_hash of the entry that it was fetched for", KEPT]
-    news_hash: Annotated[str, "news_hash of the entry that it was fetched for", KEPT] = ""
+    news_hash: Annotated[
+        str, "news_hash of the entry that it was fetched for", KEPT
+    ] = ""
     relisted: Annotated[
         int,
-        "fetches in a row for which only the listing's text had changed: the pause before the next one doubles",
+        "fetches in a row for which only the listing's text had changed: the pause before the next"
+        " one doubles",
         KEPT,
     ] = 0
     url: Annotated[str, "requested address", KEPT]
@@ -34,13 +45,15 @@ class RawArticle:
     url_hash: Annotated[str, "SHA-256 of the canonical URL", KEPT]
     address_owner: Annotated[
         str,
-        "whose site the canonical URL is on: own if only the agency's, shared with other agencies, nobody's of the "
-        "desks, or another agency's (other): then the row has nothing of the listing; empty in rows from before this "
-        "column",
+        "whose site the canonical URL is on: own if only the agency's, shared with other agencies,"
+        " nobody's of the desks, or another agency's (other): then the row has nothing of the"
+        " listing; empty in rows from before this column",
         KEPT,
     ] = ""
     text_hash: Annotated[str | None, "SHA-256 of the normalised text"]
-    content_hash: Annotated[str, "SHA-256 of what later stages read; their rows are stale when it changes"] = ""
+    content_hash: Annotated[
+        str, "SHA-256 of what later stages read; their rows are stale when it changes"
+    ] = ""
     title: Annotated[str | None, "headline", KEPT]
     subtitle: Annotated[str | None, "line below the headline"]
     authors: Annotated[tuple[str, ...], "authors in the order of the page"]
@@ -52,68 +65,124 @@ class RawArticle:
     published_at: Annotated[datetime | None, "publication time", KEPT]
     published_origin: Annotated[
         str | None,
-        "origin of published_at: json_ld, meta, markup or text of the page, listing, url (a day in the address) or "
-        "guess; none without a time, and in rows from before this column",
+        "origin of published_at: json_ld, meta, markup or text of the page, listing, url (a day in"
+        " the address) or guess; none without a time, and in rows from before this column",
         KEPT,
     ] = None
     updated_at: Annotated[datetime | None, "time of the last change", KEPT]
     first_seen_at: Annotated[datetime, "time of the poll that first listed it", KEPT]
-    precedence_at: Annotated[datetime | None, "of its entry: the first of several copies is the original", KEPT] = None
+    precedence_at: Annotated[
+        datetime | None,
+        "of its entry: the first of several copies is the original",
+        KEPT,
+    ] = None
     fetched_at: Annotated[datetime, "time of the last request for the page", KEPT]
-    page_hash: Annotated[str | None, "page_hash of the page that the last request gave; none if it gave none"] = None
+    page_hash: Annotated[
+        str | None,
+        "page_hash of the page that the last request gave; none if it gave none",
+    ] = None
     image_url: Annotated[str | None, "main image"]
     video_url: Annotated[str | None, "main video"]
     text: Annotated[str | None, "clean text, Markdown where the page has structure"]
-    text_origin: Annotated[str | None, "origin of the text: page, feed, or composed (an agenda item's)"]
+    text_origin: Annotated[
+        str | None, "origin of the text: page, feed, or composed (an agenda item's)"
+    ]
     text_chars: Annotated[int, "length of the text in characters"]
     word_count: Annotated[int, "length of the text in words"]
-    out_links: Annotated[tuple[str, ...], "addresses on other sites that the text links to"]
+    out_links: Annotated[
+        tuple[str, ...], "addresses on other sites that the text links to"
+    ]
     outcome: RowOutcome
     reason: Reason
-    lead_minhash: Annotated[bytes | None, "MinHash of the shingles of the text's lead; none for a short text"] = None
+    lead_minhash: Annotated[
+        bytes | None,
+        "MinHash of the shingles of the text's lead; none for a short text",
+    ] = None
     duplicate_of: Annotated[
         str | None,
-        "article_id of the earlier article, of any desk, that it is a copy of; its day is at most 7 days away",
+        "article_id of the earlier article, of any desk, that it is a copy of; its day is at most 7"
+        " days away",
     ]
     duplicate_reason: Annotated[
         str | None,
-        "why it is a copy: same address, same text or nearly the same text; empty in copies from before this column",
+        "why it is a copy: same address, same text or nearly the same text; empty in copies from"
+        " before this column",
     ] = None
     duplicate_score: Annotated[
-        float | None, "share of the shingles that the copy and its original have in common; 1 for the first two reasons"
+        float | None,
+        "share of the shingles that the copy and its original have in common; 1 for the first two"
+        " reasons",
     ] = None
-    rev_n: Annotated[int, "number of the revision: 1 for the first text, plus 1 for each change of the text", KEPT]
-    attempts: Annotated[int, "failed attempts since the last success, or since the listing had news", KEPT]
+    rev_n: Annotated[
+        int,
+        "number of the revision: 1 for the first text, plus 1 for each change of the text",
+        KEPT,
+    ]
+    attempts: Annotated[
+        int,
+        "failed attempts since the last success, or since the listing had news",
+        KEPT,
+    ]
     refusals: Annotated[
-        int, "failed attempts that were no transient failures: 404, 403, a page without a text", KEPT
+        int,
+        "failed attempts that were no transient failures: 404, 403, a page without a text",
+        KEPT,
     ] = 0
-    next_try_at: Annotated[datetime | None, "time of the next attempt after a failure; none if there will be no other"]
+    next_try_at: Annotated[
+        datetime | None,
+        "time of the next attempt after a failure; none if there will be no other",
+    ]
     failed_attempts: Annotated[
-        int, "failed attempts of all time; unlike `attempts` they are kept after a success", KEPT
+        int,
+        "failed attempts of all time; unlike `attempts` they are kept after a success",
+        KEPT,
     ] = 0
-    last_failure: Annotated[str | None, "time and reason of the last failed attempt, kept after a success", KEPT] = None
-    removed_at: Annotated[
-        datetime | None, "time of the first 410 or 451 of its page, if it has not been answered otherwise since", KEPT
+    last_failure: Annotated[
+        str | None,
+        "time and reason of the last failed attempt, kept after a success",
+        KEPT,
     ] = None
-    withdrawn_at: Annotated[datetime | None, "time when the text was withdrawn", KEPT] = None
-    withdrawn_after: Annotated[int, "number of the last commit that has the withdrawn text", KEPT] = 0
+    removed_at: Annotated[
+        datetime | None,
+        "time of the first 410 or 451 of its page, if it has not been answered otherwise since",
+        KEPT,
+    ] = None
+    withdrawn_at: Annotated[
+        datetime | None, "time when the text was withdrawn", KEPT
+    ] = None
+    withdrawn_after: Annotated[
+        int, "number of the last commit that has the withdrawn text", KEPT
+    ] = 0
     body: Annotated[
-        str, "council, board or committee of an agenda item's meeting; empty for news, as the next four", KEPT
+        str,
+        "council, board or committee of an agenda item's meeting; empty for news, as the next four",
+        KEPT,
     ] = ""
-    matter: Annotated[str, "key of the agenda item's matter within its agency", KEPT] = ""
+    matter: Annotated[
+        str, "key of the agenda item's matter within its agency", KEPT
+    ] = ""
     meeting_id: Annotated[str, "id of the agenda item's meeting", KEPT] = ""
-    meeting_status: Annotated[str, "confirmed, tentative, cancelled or passed", KEPT] = ""
-    filter_reason: Annotated[str, "why the article is not enriched, by the filters of its desk", KEPT] = ""
+    meeting_status: Annotated[
+        str, "confirmed, tentative, cancelled or passed", KEPT
+    ] = ""
+    filter_reason: Annotated[
+        str, "why the article is not enriched, by the filters of its desk", KEPT
+    ] = ""
     trace_id: Annotated[str, "id of the poll that found the entry", KEPT]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CopyKey:
-    """What copies of an article are found by, in one column: a month of whole rows takes long to look through."""
+    """What copies of an article are found by, in one column: a month of whole rows
+    takes long to look through.
+    """
 
     article_id: ArticleId
     day: Day_
-    copy_key: Annotated[bytes, "CRC-32 of url_hash in 4 bytes, and lead_minhash in 32, zeros for a short text"]
+    copy_key: Annotated[
+        bytes,
+        "CRC-32 of url_hash in 4 bytes, and lead_minhash in 32, zeros for a short text",
+    ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,7 +193,11 @@ class ArticleRevision:
     desk: Desk_
     agency: Agency_
     day: Day_
-    rev_n: Annotated[int, "number of this revision; a text that only the method replaced shares it with its successor"]
+    rev_n: Annotated[
+        int,
+        "number of this revision; a text that only the method replaced shares it with its"
+        " successor",
+    ]
     title: Annotated[str | None, "headline of this revision"]
     text: Annotated[str | None, "text of this revision"]
     text_hash: Annotated[str | None, "SHA-256 of the normalised text"]
@@ -132,6 +205,7 @@ class ArticleRevision:
     replaced_at: Annotated[datetime, "time when another text replaced it"]
     cause: Annotated[
         str,
-        "edit if the page or the feed changed, also where this is empty (rows from before this column); method if "
-        "another text was extracted from the same stored page: the publisher changed nothing",
+        "edit if the page or the feed changed, also where this is empty (rows from before this"
+        " column); method if another text was extracted from the same stored page: the publisher"
+        " changed nothing",
     ] = "edit"

@@ -1,8 +1,9 @@
 """What becomes of rows and columns when an article is withdrawn.
 
-A row that has an `article_id` is deleted with its article, and a column holds content, unless the record says
-otherwise: `@stays_when_withdrawn` on the record, and `KEPT` on the columns that such a row does not lose. A new record
-or column is thus cleared without a line of code elsewhere.
+A row that has an `article_id` is deleted with its article, and a column holds content,
+unless the record says otherwise: `@stays_when_withdrawn` on the record, and `KEPT` on
+the columns that such a row does not lose. A new record or column is thus cleared
+without a line of code elsewhere.
 """
 
 from collections.abc import Callable
@@ -10,15 +11,20 @@ from dataclasses import fields, replace
 from types import NoneType
 from typing import Any, Final, TypeVar, get_args, get_type_hints
 
-KEPT: Final = "kept when the article is withdrawn"  # in the Annotated of a column that holds no content
+# in the Annotated of a column that holds no content
+KEPT: Final = "kept when the article is withdrawn"
 
 Record = TypeVar("Record")
 
 _STAYING: dict[type, bool] = {}  # record -> whether its rows lose their content
 
 
-def stays_when_withdrawn(*, loses_content: bool) -> Callable[[type[Record]], type[Record]]:
-    """Declare that the rows of a record stay; without `loses_content` as they are, because none of it is content."""
+def stays_when_withdrawn(
+    *, loses_content: bool
+) -> Callable[[type[Record]], type[Record]]:
+    """Declare that the rows of a record stay; without `loses_content` as they are,
+    because none of it is content.
+    """
 
     def declare(record: type[Record]) -> type[Record]:
         _STAYING[record] = loses_content
@@ -29,11 +35,16 @@ def stays_when_withdrawn(*, loses_content: bool) -> Callable[[type[Record]], typ
 
 def is_deleted_with_article(record: type) -> bool:
     """Whether the rows of a record are deleted when their article is withdrawn."""
-    return "article_id" in {field.name for field in fields(record)} and record not in _STAYING
+    return (
+        "article_id" in {field.name for field in fields(record)}
+        and record not in _STAYING
+    )
 
 
 def loses_content(record: type) -> bool:
-    """Whether the rows of a record stay without their content when their article is withdrawn."""
+    """Whether the rows of a record stay without their content when their article is
+    withdrawn.
+    """
     return _STAYING.get(record, False)
 
 
@@ -44,7 +55,11 @@ def content_columns(record: type) -> dict[str, Any]:
         TypeError: A column has no empty value: mark it as KEPT, or allow None.
     """
     hints = get_type_hints(record, include_extras=True)
-    return {name: _empty(record, name, hint) for name, hint in hints.items() if KEPT not in get_args(hint)[1:]}
+    return {
+        name: _empty(record, name, hint)
+        for name, hint in hints.items()
+        if KEPT not in get_args(hint)[1:]
+    }
 
 
 def without_content(row: Record) -> Record:
@@ -62,4 +77,6 @@ def _empty(record: type, name: str, hint: Any) -> Any:
         return empty[plain]
     if getattr(plain, "__origin__", None) is tuple:
         return ()
-    raise TypeError(f"{record.__name__}.{name} has no empty value: mark it as KEPT, or allow None")
+    raise TypeError(
+        f"{record.__name__}.{name} has no empty value: mark it as KEPT, or allow None"
+    )

@@ -1,6 +1,7 @@
 """Rows of the lake: who sits on the bodies of an agency, and how they voted.
 
-A person's key within an agency is made of the name, so that one who is only named in votes and minutes has a key too.
+A person's key within an agency is made of the name, so that one who is only named in
+votes and minutes has a key too.
 """
 
 from dataclasses import dataclass
@@ -10,7 +11,9 @@ from typing import Annotated
 from news_assets.records.meetings import ItemId, MeetingDay, MeetingId
 from news_assets.records.row_fields import Agency_, Desk_
 
-PersonKey = Annotated[str, "key of the person within the agency: the name in lower case, with hyphens"]
+PersonKey = Annotated[
+    str, "key of the person within the agency: the name in lower case, with hyphens"
+]
 PersonId = Annotated[str, "the vendor's id of the person; empty without one"]
 BodyName = Annotated[str, "council, board or committee"]
 

@@ -5,7 +5,14 @@ from datetime import datetime
 from typing import Annotated
 
 from news_assets.records.content import stays_when_withdrawn
-from news_assets.records.row_fields import Agency_, ArticleId, Day_, Desk_, Reason, RowOutcome
+from news_assets.records.row_fields import (
+    Agency_,
+    ArticleId,
+    Day_,
+    Desk_,
+    Reason,
+    RowOutcome,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,76 +23,118 @@ class EnrichedArticle:
     desk: Desk_
     agency: Agency_
     day: Day_
-    input_hash: Annotated[str, "SHA-256 of title, text, enricher, model, prompt version and taxonomy version"]
-    content_hash: Annotated[str, "content_hash of the article that it was made from"] = ""
+    input_hash: Annotated[
+        str,
+        "SHA-256 of title, text, enricher, model, prompt version and taxonomy version",
+    ]
+    content_hash: Annotated[
+        str, "content_hash of the article that it was made from"
+    ] = ""
     is_provisional: Annotated[bool, "a language model is to replace the row"] = False
-    theme_code: Annotated[str | None, "code of the most specific theme; none if no theme fits well enough"]
+    theme_code: Annotated[
+        str | None, "code of the most specific theme; none if no theme fits well enough"
+    ]
     theme_path: Annotated[tuple[str, ...], "codes of the theme, from level 1 down"]
     theme_labels: Annotated[tuple[str, ...], "labels of the theme, from level 1 down"]
     theme_score: Annotated[
         float,
-        "probability of being right of the theme, or of the best one where none is given, 0 to 1; 0 for a language "
-        "model's, which states none",
+        "probability of being right of the theme, or of the best one where none is given, 0 to 1; 0"
+        " for a language model's, which states none",
     ]
     theme_reason: Annotated[
-        str | None, "why there is no theme: weak or divided evidence, or a language without words"
+        str | None,
+        "why there is no theme: weak or divided evidence, or a language without words",
     ] = None
     summary: Annotated[
-        str | None, "summary of one or two sentences; a language model's of an agenda item has up to six"
+        str | None,
+        "summary of one or two sentences; a language model's of an agenda item has up to six",
     ]
     keywords: Annotated[tuple[str, ...], "key terms, most significant first"]
     language: Annotated[str | None, "BCP 47 code, detected from the text"]
     word_count: Annotated[int, "length of the text in words"]
     reading_minutes: Annotated[int, "reading time in minutes"]
-    readability: Annotated[float | None, "Flesch reading ease, 0 to 100, adapted to the language"]
+    readability: Annotated[
+        float | None, "Flesch reading ease, 0 to 100, adapted to the language"
+    ]
     enricher: Annotated[str, "name of the enricher"]
     model: Annotated[str, "model or version of the enricher"]
     prompt_version: Annotated[str, "version of the prompt or the rules"]
     taxonomy_version: Annotated[str, "version of the taxonomy"]
-    reused_from: Annotated[str | None, "article_id whose result the row has: the original of a copy"]
+    reused_from: Annotated[
+        str | None, "article_id whose result the row has: the original of a copy"
+    ]
     enriched_at: Annotated[datetime, "time of the enrichment"]
     outcome: RowOutcome
     reason: Reason
     summary_spans: Annotated[
         tuple[str, ...],
-        "for each sentence of a model's summary the part of the text that supports it, as `start-end` in characters; "
-        "empty if none does",
+        "for each sentence of a model's summary the part of the text that supports it, as"
+        " `start-end` in characters; empty if none does",
     ] = ()
-    key_points: Annotated[tuple[str, ...], "what a reader has to know, one sentence each"] = ()
-    key_point_spans: Annotated[tuple[str, ...], "the same as summary_spans for each key point"] = ()
-    sentiment: Annotated[str | None, "tone of the text: positive, neutral or negative"] = None
-    sentiment_score: Annotated[float | None, "from -1, wholly negative, to 1, wholly positive"] = None
-    article_type: Annotated[
-        str | None, "news, service, notice, speech, interview, opinion, analysis, feature or other"
+    key_points: Annotated[
+        tuple[str, ...], "what a reader has to know, one sentence each"
+    ] = ()
+    key_point_spans: Annotated[
+        tuple[str, ...], "the same as summary_spans for each key point"
+    ] = ()
+    sentiment: Annotated[
+        str | None, "tone of the text: positive, neutral or negative"
     ] = None
-    entities: Annotated[tuple[str, ...], "names of persons, bodies, places and works, most salient first"] = ()
+    sentiment_score: Annotated[
+        float | None, "from -1, wholly negative, to 1, wholly positive"
+    ] = None
+    article_type: Annotated[
+        str | None,
+        "news, service, notice, speech, interview, opinion, analysis, feature or other",
+    ] = None
+    entities: Annotated[
+        tuple[str, ...],
+        "names of persons, bodies, places and works, most salient first",
+    ] = ()
     entities_json: Annotated[
-        str | None, "the same as JSON: name, kind, count, salience and the spans in the text of each"
+        str | None,
+        "the same as JSON: name, kind, count, salience and the spans in the text of each",
     ] = None
     unsure_reason: Annotated[
-        str | None, "what a person should look at in a language model's answer; none if nothing is in doubt"
+        str | None,
+        "what a person should look at in a language model's answer; none if nothing is in doubt",
     ] = None
     local_reason: Annotated[
-        str | None, "why the local enricher made the row although NEWS_ENRICHER names a model; none if it did not"
+        str | None,
+        "why the local enricher made the row although NEWS_ENRICHER names a model; none if it"
+        " did not",
     ] = None
     trace_id: Annotated[str, "id of the poll that found the entry"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CachedEnrichment:
-    """The result of one enricher for one input; failures are not cached."""
+    """The result of one enricher for one input; failures are not cached.
 
-    input_hash: Annotated[str, "SHA-256 of title, text, enricher, model, prompt version and taxonomy version"]
+    An article has several, of its earlier texts and other enrichers too. All of them
+    quote it.
+    """
+
+    input_hash: Annotated[
+        str,
+        "SHA-256 of title, text, enricher, model, prompt version and taxonomy version",
+    ]
     enricher: Annotated[str, "name of the enricher"]
     model: Annotated[str, "model or version of the enricher"]
     result_json: Annotated[str, "the result (`Enrichment`) as JSON"]
     created_at: Annotated[datetime, "time when the result was created"]
+    article_id: Annotated[
+        str | None,
+        "id of the article that it was made for; none in rows of earlier versions of the program",
+    ] = None
 
 
 @stays_when_withdrawn(loses_content=False)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThemeLabel:
-    """The theme that a person gave an article. The newest of an article is in force, also for later enrichments."""
+    """The theme that a person gave an article. The newest of an article is in force,
+    also for later enrichments.
+    """
 
     article_id: ArticleId
     desk: Desk_
@@ -108,7 +157,9 @@ class ArticleEmbedding:
     agency: Agency_
     day: Day_
     input_hash: Annotated[str, "SHA-256 of the embedded text and the model"]
-    content_hash: Annotated[str, "content_hash of the article that it was made from"] = ""
+    content_hash: Annotated[
+        str, "content_hash of the article that it was made from"
+    ] = ""
     model: Annotated[str, "name of the embedding model"]
     dim: Annotated[int, "dimensions of the vector"]
     vector: Annotated[tuple[float, ...], "unit vector; empty if the outcome is not ok"]
@@ -129,7 +180,9 @@ class IndexedDocument:
     desk: Desk_
     agency: Agency_
     day: Day_
-    document_hash: Annotated[str, "SHA-256 of the states of the rows that the document was made from"]
+    document_hash: Annotated[
+        str, "SHA-256 of the states of the rows that the document was made from"
+    ]
     has_vector: Annotated[bool, "the document has a vector"]
     indexed_at: Annotated[datetime, "time when the document was indexed"]
     outcome: RowOutcome
@@ -139,32 +192,41 @@ class IndexedDocument:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """The failure of a stage for one article; the row is deleted when the stage succeeds.
+    """The failure of a stage for one article; the row is deleted when the stage
+    succeeds.
 
-    `version` is the state of the input: `entry_hash`, `content_hash` or `document_hash`. A failure does not hold back
-    an input that has changed since.
+    `version` is the state of the input: `entry_hash`, `content_hash` or
+    `document_hash`. A failure does not hold back an input that has changed since.
     """
 
-    stage: Annotated[str, "name of the stage's table: raw_articles, enriched_articles, ..."]
+    stage: Annotated[
+        str, "name of the stage's table: raw_articles, enriched_articles, ..."
+    ]
     article_id: ArticleId
     desk: Desk_
     agency: Agency_
     day: Day_
-    version: Annotated[str, "state of the input that failed; a changed input is processed at once"]
+    version: Annotated[
+        str, "state of the input that failed; a changed input is processed at once"
+    ]
     reason: Annotated[str, "reason of the last failure"]
     attempts: Annotated[int, "number of attempts"]
     first_failed_at: Annotated[datetime, "time of the first failure"]
     last_failed_at: Annotated[datetime, "time of the last failure"]
-    next_try_at: Annotated[datetime | None, "time of the next attempt; none if it was given up"]
+    next_try_at: Annotated[
+        datetime | None, "time of the next attempt; none if it was given up"
+    ]
     trace_id: Annotated[str, "id of the poll that found the entry"]
 
 
 @stays_when_withdrawn(loses_content=False)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """A row of an article that a commit stored. Rows are stored in the transaction of the change, in commit order.
+    """A row of an article that a commit stored. Rows are stored in the transaction of
+    the change, in commit order.
 
-    A row that is stored again in the same state is a change again, with the same `version`.
+    A row that is stored again in the same state is a change again, with the same
+    `version`.
     """
 
     commit_id: Annotated[int, "number of the commit that stored the row"]
@@ -173,6 +235,11 @@ class Change:
     desk: Desk_
     agency: Agency_
     day: Day_
-    change: Annotated[str, "what was done to the article: stored, enriched, embedded, indexed or withdrawn"]
-    version: Annotated[str, "state of the stored row: its content_hash, input_hash or document_hash"]
+    change: Annotated[
+        str,
+        "what was done to the article: stored, enriched, embedded, indexed or withdrawn",
+    ]
+    version: Annotated[
+        str, "state of the stored row: its content_hash, input_hash or document_hash"
+    ]
     committed_at: Annotated[datetime, "time of the commit's transaction"]

@@ -1,7 +1,9 @@
-"""Meetings of councils and bodies as their vendors publish them, what reading one answer gives, and their rows.
+"""Meetings of councils and bodies as their vendors publish them, what reading one
+answer gives, and their rows.
 
-Ids are the vendor's own here (`vendor_id`); `sources/civic/reading/ids.py` makes ours. Times are aware and in the
-agency's zone, because a meeting's day and hour are local. None means unknown; an empty tuple or text means none.
+Ids are the vendor's own here (`vendor_id`); `sources/civic/reading/ids.py` makes ours.
+Times are aware and in the agency's zone, because a meeting's day and hour are local.
+None means unknown; an empty tuple or text means none.
 """
 
 from collections.abc import Mapping
@@ -16,7 +18,15 @@ from news_assets.records.row_fields import Agency_, Desk_, SourceId
 
 MeetingStatus = Literal["confirmed", "tentative", "cancelled", "passed"]
 ParticipationKind = Literal[
-    "email", "phone", "meeting_link", "stream_link", "meeting_id", "passcode", "format", "deadline", "instruction"
+    "email",
+    "phone",
+    "meeting_link",
+    "stream_link",
+    "meeting_id",
+    "passcode",
+    "format",
+    "deadline",
+    "instruction",
 ]
 ParticipationText = Literal["comment", "agenda"]
 AnswerState = Literal["ok", "empty", "stale", "closed", "unknown_client", "blocked"]
@@ -40,11 +50,14 @@ class Link:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParticipationFact:
-    """One thing that a text says about taking part, from `start` to `end` in the meeting's comment or agenda notes.
+    """One thing that a text says about taking part, from `start` to `end` in the
+    meeting's comment or agenda notes.
 
-    `value`: an e-mail address, a telephone number as +15551234567, an address of a meeting or stream, the digits of a
-    meeting id, a passcode, `hybrid` or `virtual`, or the words of a deadline or instruction. `purpose` is what the
-    words beside an address or number say that it is for: comment, accommodation, dial_in, fax, tty, information.
+    `value`: an e-mail address, a telephone number as +15551234567, an address of a
+    meeting or stream, the digits of a meeting id, a passcode, `hybrid` or `virtual`, or
+    the words of a deadline or instruction. `purpose` is what the words beside an
+    address or number say that it is for: comment, accommodation, dial_in, fax, tty,
+    information.
     """
 
     kind: ParticipationKind
@@ -74,7 +87,9 @@ class Vote:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemVotes:
-    """How the members voted on the item with this id of the vendor; nothing if there was no vote."""
+    """How the members voted on the item with this id of the vendor; nothing if there
+    was no vote.
+    """
 
     item_id: str
     votes: tuple[Vote, ...]
@@ -90,7 +105,9 @@ class MatterSponsors:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What was decided on an item, in the vendor's words: "adopted", "Pass", "5-2", and who moved and seconded it."""
+    """What was decided on an item, in the vendor's words: "adopted", "Pass", "5-2", and
+    who moved and seconded it.
+    """
 
     action: str = ""
     result: str = ""
@@ -114,13 +131,15 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgendaItem:
-    """One line of an agenda, in the order of the agenda. `section` is the heading that it stands under.
+    """One line of an agenda, in the order of the agenda. `section` is the heading that
+    it stands under.
 
-    `matter_file` is the public number of the matter, `matter_id` the vendor's internal one. `details_urls` are pages
-    with what the agenda omits, such as attachments and votes, that are still to be read. An item with the sequence 0 is
-    such a page's, with its address: it completes the one with its `vendor_id`. `version` is
-    the vendor's id of the item with its last change, for a vendor whose votes and sponsors are requested for each item;
-    `has_votes` says that they were.
+    `matter_file` is the public number of the matter, `matter_id` the vendor's internal
+    one. `details_urls` are pages with what the agenda omits, such as attachments and
+    votes, that are still to be read. An item with the sequence 0 is such a page's, with
+    its address: it completes the one with its `vendor_id`. `version` is the vendor's id
+    of the item with its last change, for a vendor whose votes and sponsors are
+    requested for each item; `has_votes` says that they were.
     """
 
     sequence: int
@@ -143,14 +162,15 @@ class AgendaItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Meeting:
-    """One meeting. `all_day` means that only its day is known: `starts_at` is then midnight.
+    """One meeting. `all_day` means that only its day is known: `starts_at` is then
+    midnight.
 
-    `posted_at` is when the agenda was last posted.
-    `is_partial`: the answer completes a meeting listed elsewhere, such as its agenda page.
-    `agenda_notes` is what the agenda's page says beside its items. `participation` is what `comment` and
-    `agenda_notes` say about taking part; its spans are within these.
-    `vendor_id` is empty if the vendor states none. `agenda_id` is the vendor's id of the agenda, where items are
-    requested by that.
+    `posted_at` is when the agenda was last posted. `is_partial`: the answer completes a
+    meeting listed elsewhere, such as its agenda page. `agenda_notes` is what the
+    agenda's page says beside its items. `participation` is what `comment` and
+    `agenda_notes` say about taking part; its spans are within these. `vendor_id` is
+    empty if the vendor states none. `agenda_id` is the vendor's id of the agenda, where
+    items are requested by that.
     """
 
     vendor_id: str
@@ -189,7 +209,8 @@ class Request:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeetingListing:
-    """What one answer says. Nothing may be inferred about missing meetings unless `state` is ok, empty or stale.
+    """What one answer says. Nothing may be inferred about missing meetings unless
+    `state` is ok, empty or stale.
 
     `next_requests` are the pages that continue this one.
     """
@@ -208,14 +229,20 @@ class MeetingAnswer:
     """What the answers of one poll say together.
 
     Attributes:
-        meetings: The meetings listed, by key (`listed_key`), with the items that were requested.
-        whole_days: First and last day of which every meeting is listed; None if nothing may be inferred about missing
+        meetings: The meetings listed, by key (`listed_key`), with the items that were
+            requested.
+        whole_days: First and last day of which every meeting is listed; None if nothing
+            may be inferred about missing
             ones.
-        read_agendas: Keys of the meetings whose items the answers hold, or say that there are none.
+        read_agendas: Keys of the meetings whose items the answers hold, or say that
+            there are none.
         undetailed: Keys of those with items whose own pages could not be read.
-        listed_hashes: Hash of each meeting as it was listed, without what its own pages add, by key.
-        signals: `day=hash` of each day that the change signal listed; None if it was not requested.
-        is_pass: Whether it completes the pass of a night: all days were requested, and no items of their meetings are
+        listed_hashes: Hash of each meeting as it was listed, without what its own pages
+            add, by key.
+        signals: `day=hash` of each day that the change signal listed; None if it was
+            not requested.
+        is_pass: Whether it completes the pass of a night: all days were requested, and
+            no items of their meetings are
             left for the next poll.
         filters: The phrases that decide which items become articles.
         roster: Bodies, persons and offices, if they were requested.
@@ -232,18 +259,27 @@ class MeetingAnswer:
     roster: Roster = NO_ROSTER
 
 
-# --- rows of the lake ------------------------------------------------------------------------------------------------
+# --- rows of the lake -----------------------------------------------------------------
 
 MeetingId = Annotated[
-    str, "id of the meeting, which never changes: agency, and vendor and vendor's id (or a hash) when first listed"
+    str,
+    "id of the meeting, which never changes: agency, and vendor and vendor's id (or a hash) when"
+    " first listed",
 ]
-ItemId = Annotated[str, "id of the agenda item: that of its meeting, and the vendor's id or the place in the agenda"]
-MeetingDay = Annotated[date | None, "day of the meeting in the agency's time zone; none if it is not known"]
+ItemId = Annotated[
+    str,
+    "id of the agenda item: that of its meeting, and the vendor's id or the place in the agenda",
+]
+MeetingDay = Annotated[
+    date | None, "day of the meeting in the agency's time zone; none if it is not known"
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredMeeting:
-    """One meeting as it was last listed. A future one that two successive answers lack is cancelled, never deleted."""
+    """One meeting as it was last listed. A future one that two successive answers lack
+    is cancelled, never deleted.
+    """
 
     meeting_id: MeetingId
     desk: Desk_
@@ -254,11 +290,16 @@ class StoredMeeting:
     agenda_id: Annotated[str, "the vendor's id of the agenda, where it has one"]
     body: Annotated[str, "council, board or committee that meets"]
     title: Annotated[str, "title in the listing"]
-    starts_at: Annotated[datetime | None, "begin; midnight in the agency's time zone if only the day is known"]
+    starts_at: Annotated[
+        datetime | None,
+        "begin; midnight in the agency's time zone if only the day is known",
+    ]
     ends_at: Annotated[datetime | None, "stated end"]
     is_all_day: Annotated[bool, "only the day is known"]
     status: Annotated[str, "confirmed, tentative, cancelled or passed"]
-    status_reason: Annotated[str | None, "why a meeting is cancelled that the vendor does not call so"] = None
+    status_reason: Annotated[
+        str | None, "why a meeting is cancelled that the vendor does not call so"
+    ] = None
     location_name: Annotated[str, "room or building"]
     location_address: Annotated[str, "postal address"]
     url: Annotated[str | None, "page of the meeting"]
@@ -271,14 +312,21 @@ class StoredMeeting:
     agenda_notes: Annotated[str, "what the agenda's page says beside its items"] = ""
     participation_json: Annotated[
         str,
-        "what comment and agenda say about taking part, as JSON: kind, value, purpose, text (comment, or agenda: "
-        "agenda_notes, or the article of a meeting without items) and span of each",
+        "what comment and agenda say about taking part, as JSON: kind, value, purpose, text"
+        " (comment, or agenda: agenda_notes, or the article of a meeting without items) and span of"
+        " each",
     ]
-    listed_hash: Annotated[str, "SHA-256 of the meeting as listed; its items are asked for again when it changes"]
+    listed_hash: Annotated[
+        str,
+        "SHA-256 of the meeting as listed; its items are asked for again when it changes",
+    ]
     items_asked_at: Annotated[
-        datetime | None, "time of the last answer that had its items, or said that there are none"
+        datetime | None,
+        "time of the last answer that had its items, or said that there are none",
     ]
-    missing_polls: Annotated[int, "successive good answers that should have listed the meeting and did not"] = 0
+    missing_polls: Annotated[
+        int, "successive good answers that should have listed the meeting and did not"
+    ] = 0
     first_seen_at: Annotated[datetime, "time of the poll that first listed it"]
     last_seen_at: Annotated[datetime, "time of the last poll that listed it"]
 
@@ -297,41 +345,68 @@ class StoredItem:
     number: Annotated[str, "number in the agenda"]
     title: Annotated[str, "title"]
     section: Annotated[str, "heading that it stands under"]
-    matter: Annotated[str, "key of the matter within the agency; empty for an item without one"]
+    matter: Annotated[
+        str, "key of the matter within the agency; empty for an item without one"
+    ]
     matter_file: Annotated[str | None, "public number of the matter"]
     matter_id: Annotated[str | None, "the vendor's id of the matter"]
     matter_type: Annotated[str | None, "kind of the matter, in the vendor's words"]
     sponsors: Annotated[tuple[str, ...], "sponsors of the matter"]
     votes_json: Annotated[str, "votes as JSON: person, value and person_id of each"]
     votes_version: Annotated[
-        str, "version of the item whose votes and sponsors were requested; empty where the agenda states them"
+        str,
+        "version of the item whose votes and sponsors were requested; empty where the agenda states"
+        " them",
     ] = ""
-    action: Annotated[str, "what the body did, in the vendor's words, such as adopted"] = ""
-    result: Annotated[str, "result of the vote, in the vendor's words, such as Pass"] = ""
+    action: Annotated[
+        str, "what the body did, in the vendor's words, such as adopted"
+    ] = ""
+    result: Annotated[
+        str, "result of the vote, in the vendor's words, such as Pass"
+    ] = ""
     tally: Annotated[str, "votes for and against, as stated"] = ""
     mover: Annotated[str, "member who moved the item"] = ""
     seconder: Annotated[str, "member who seconded it"] = ""
     decision: Annotated[str, "what the minutes say was decided on the item"] = ""
     matter_status: Annotated[str, "status of the matter, in the vendor's words"] = ""
-    topics: Annotated[tuple[str, ...], "codes of its topics, the best first; none for procedure"] = ()
-    attachment_names: Annotated[tuple[str, ...], "names of the attachments, in the vendor's order"]
-    attachment_urls: Annotated[tuple[str, ...], "addresses of the attachments, in the same order"]
-    document_ids: Annotated[tuple[str, ...], "document_id of each attachment, in the same order"]
-    filter_tier: Annotated[str | None, "dropped (it is no article) or not_enriched, by the filters of the desk"]
-    filter_reason: Annotated[str | None, "why it is filtered, or that it is no longer on the agenda"]
-    article_id: Annotated[str | None, "article_id of its row of raw_articles; none for a dropped one"]
+    topics: Annotated[
+        tuple[str, ...], "codes of its topics, the best first; none for procedure"
+    ] = ()
+    attachment_names: Annotated[
+        tuple[str, ...], "names of the attachments, in the vendor's order"
+    ]
+    attachment_urls: Annotated[
+        tuple[str, ...], "addresses of the attachments, in the same order"
+    ]
+    document_ids: Annotated[
+        tuple[str, ...], "document_id of each attachment, in the same order"
+    ]
+    filter_tier: Annotated[
+        str | None,
+        "dropped (it is no article) or not_enriched, by the filters of the desk",
+    ]
+    filter_reason: Annotated[
+        str | None, "why it is filtered, or that it is no longer on the agenda"
+    ]
+    article_id: Annotated[
+        str | None, "article_id of its row of raw_articles; none for a dropped one"
+    ]
     first_seen_at: Annotated[datetime, "time of the poll that first listed it"]
     last_seen_at: Annotated[datetime, "time of the last poll that listed it"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Matter:
-    """What is decided on in one or several meetings of an agency: an ordinance, a contract, a permit."""
+    """What is decided on in one or several meetings of an agency: an ordinance, a
+    contract, a permit.
+    """
 
     desk: Desk_
     agency: Agency_
     matter: Annotated[
-        str, "key within the agency: file:, id: or title: and the public number, the vendor's id or a hash"
+        str,
+        "key within the agency: file:, id: or title: and the public number, the vendor's id or a"
+        " hash",
     ]
     title: Annotated[str, "title at the last appearance"]
     matter_file: Annotated[str | None, "public number"]
@@ -340,7 +415,11 @@ class Matter:
     article_ids: Annotated[tuple[str, ...], "their articles"]
     first_day: Annotated[date | None, "day of the first meeting"]
     last_day: Annotated[date | None, "day of the last meeting"]
-    attachment_hash: Annotated[str, "SHA-256 of the attachments at the last appearance; empty without any"]
+    attachment_hash: Annotated[
+        str, "SHA-256 of the attachments at the last appearance; empty without any"
+    ]
     summary: Annotated[str | None, "summary of the last appearance that has one"]
     summary_of: Annotated[str | None, "article_id of that appearance"]
-    status: Annotated[str, "status, in the vendor's words, at the last appearance that states one"] = ""
+    status: Annotated[
+        str, "status, in the vendor's words, at the last appearance that states one"
+    ] = ""

@@ -7,9 +7,13 @@ from typing import Final, Literal
 from news_assets.records.desks import PageRule
 from news_assets.records.documents import ReadDocument
 
-Outcome = Literal["ok", "unchanged", "gone", "blocked", "failed", "skipped", "withdrawn"]
+Outcome = Literal[
+    "ok", "unchanged", "gone", "blocked", "failed", "skipped", "withdrawn"
+]
 WITHDRAWN: Final = "withdrawn"
-PublishedOrigin = Literal["json_ld", "meta", "markup", "text", "listing", "url", "guess"]  # most reliable first
+PublishedOrigin = Literal[
+    "json_ld", "meta", "markup", "text", "listing", "url", "guess"
+]  # most reliable first
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +26,9 @@ class AgencyDays:
 
 @dataclass(frozen=True, slots=True)
 class Validators:
-    """ETag and Last-Modified of a response, sent back verbatim with the next request (RFC 9110, section 8.8)."""
+    """ETag and Last-Modified of a response, sent back verbatim with the next request
+    (RFC 9110, section 8.8).
+    """
 
     etag: str | None = None
     last_modified: str | None = None
@@ -32,9 +38,11 @@ class Validators:
 class Page:
     """An HTTP response: its bytes, final URL and relevant headers.
 
-    `content_length` is the size of the body in bytes, as the server states it; the answer to a HEAD request has it
-    without a body. `rule` is how the page is read, from the desk file; `document` what was read of it, where it is a
-    document. `listed_title` is the title of the item that leads to it, None for a page that no listing names.
+    `content_length` is the size of the body in bytes, as the server states it; the
+    answer to a HEAD request has it without a body. `rule` is how the page is read, from
+    the desk file; `document` what was read of it, where it is a document.
+    `listed_title` is the title of the item that leads to it, None for a page that no
+    listing names.
     """
 
     url: str
@@ -54,13 +62,17 @@ class Page:
 
     @property
     def is_unchanged(self) -> bool:
-        """Whether the server returned 304: not changed since the validators were issued."""
+        """Whether the server returned 304: not changed since the validators were
+        issued.
+        """
         return self.status == 304
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListedEntry:
-    """One item of a listing, as stated by the source. `day` is the day in its URL; it decides the partition."""
+    """One item of a listing, as stated by the source. `day` is the day in its URL; it
+    decides the partition.
+    """
 
     entry_id: str
     url: str
@@ -77,10 +89,12 @@ class ListedEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listing:
-    """The content of one document of a source: entries, newest first, and the problems found in it.
+    """The content of one document of a source: entries, newest first, and the problems
+    found in it.
 
-    `is_whole` is False if the document was truncated and has to be requested again. `next_urls` are the documents that
-    continue it, in the order to request them. `states_empty` is True if the document says that it has no entries.
+    `is_whole` is False if the document was truncated and has to be requested again.
+    `next_urls` are the documents that continue it, in the order to request them.
+    `states_empty` is True if the document says that it has no entries.
     """
 
     entries: tuple[ListedEntry, ...]
@@ -95,7 +109,9 @@ class Listing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractedArticle:
-    """Text (Markdown) and metadata of one page. If `outcome` is not `ok`, `reason` explains why."""
+    """Text (Markdown) and metadata of one page. If `outcome` is not `ok`, `reason`
+    explains why.
+    """
 
     url: str
     canonical_url: str
@@ -120,11 +136,13 @@ class ExtractedArticle:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Enrichment:
-    """The result of an enricher for one text. `theme_path` has up to three codes, none if no theme fits well enough.
+    """The result of an enricher for one text. `theme_path` has up to three codes, none
+    if no theme fits well enough.
 
-    `theme_reason` says why there is no theme. Spans are written `start-end`, offsets in characters of the stored text,
-    the end not included; an empty one means that nothing in the text supports the sentence. The local enricher leaves
-    all that follows `readability` empty.
+    `theme_reason` says why there is no theme. Spans are written `start-end`, offsets in
+    characters of the stored text, the end not included; an empty one means that nothing
+    in the text supports the sentence. The local enricher leaves all that follows
+    `readability` empty.
     """
 
     theme_path: tuple[str, ...] = ()
@@ -150,7 +168,9 @@ class Enrichment:
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """The unit vector of a text, its number of tokens, and whether it was cut at the model's limit."""
+    """The unit vector of a text, its number of tokens, and whether it was cut at the
+    model's limit.
+    """
 
     vector: tuple[float, ...]
     token_count: int

@@ -1,4 +1,6 @@
-"""Bodies, persons and offices as a vendor lists them. Ids are the vendor's own; an empty text means unknown."""
+"""Bodies, persons and offices as a vendor lists them. Ids are the vendor's own; an
+empty text means unknown.
+"""
 
 from dataclasses import dataclass
 from datetime import date

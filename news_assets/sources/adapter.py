@@ -1,6 +1,8 @@
-"""The interface of a source kind: the address a poll starts at, and how a page becomes a Listing.
+"""The interface of a source kind: the address a poll starts at, and how a page becomes
+a Listing.
 
-How many pages are fetched, and where paging stops, is decided in `pipeline/poll/poll.py`.
+How many pages are fetched, and where paging stops, is decided in
+`pipeline/poll/poll.py`.
 """
 
 from collections.abc import Callable
@@ -18,7 +20,9 @@ def _own_url(source: Source) -> str:
 
 
 def newest_page(source: Source, day: date) -> str:
-    """Return the source's own address: the `day_url` of listings that reach a past day only by paging back."""
+    """Return the source's own address: the `day_url` of listings that reach a past day
+    only by paging back.
+    """
     return source.url
 
 
@@ -26,8 +30,9 @@ def newest_page(source: Source, day: date) -> str:
 class Adapter:
     """One kind of source.
 
-    `parse` reads one page and names the pages that continue it (`Listing.next_urls`). `first_url` is the address a poll
-    starts at. `day_url` is the address where the listing of a past day starts; None if the source cannot list its past.
+    `parse` reads one page and names the pages that continue it (`Listing.next_urls`).
+    `first_url` is the address a poll starts at. `day_url` is the address where the
+    listing of a past day starts; None if the source cannot list its past.
     """
 
     parse: Parse

@@ -1,8 +1,10 @@
-"""Listings of EBC, Brazil's public broadcaster: Agência Brasil, TV Brasil and Agência Gov.
+"""Listings of EBC, Brazil's public broadcaster: Agência Brasil, TV Brasil and Agência
+Gov.
 
-Addresses: agenciabrasil.ebc.com.br/ultimas and tvbrasil.ebc.com.br/ultimas, both Drupal, paged by `?page=1` counted
-from 0; agenciagov.ebc.com.br/noticias. Written without saved pages: the templates follow published scrapers of these
-addresses, the last one the default markup of Drupal's Views.
+Addresses: agenciabrasil.ebc.com.br/ultimas and tvbrasil.ebc.com.br/ultimas, both
+Drupal, paged by `?page=1` counted from 0; agenciagov.ebc.com.br/noticias. Written
+without saved pages: the templates follow published scrapers of these addresses, the
+last one the default markup of Drupal's Views.
 """
 
 from dataclasses import replace
@@ -10,7 +12,14 @@ from typing import Final
 
 from news_assets.records.desks import Source
 from news_assets.records.reading import Listing, Page
-from news_assets.sources.html.listing import Template, changed, linked_next, page_number, read_page, with_page_number
+from news_assets.sources.html.listing import (
+    Template,
+    changed,
+    linked_next,
+    page_number,
+    read_page,
+    with_page_number,
+)
 from news_assets.sources.platforms import DRUPAL, EBC, platform_of
 
 _PAGE: Final = "page"
@@ -24,8 +33,11 @@ TEMPLATES: Final[tuple[Template, ...]] = (
         categories=".editoria",
     ),
     Template(
-        name="#view-ultimas-noticias-ajax",  # TV Brasil; the picture's link carries the headline as its title too
-        items="#view-ultimas-noticias-ajax .ultima_isotope, #view-ultimas-noticias-ajax .cmpGeneric",
+        # TV Brasil; the picture's link carries the headline as its title too
+        name="#view-ultimas-noticias-ajax",
+        items=(
+            "#view-ultimas-noticias-ajax .ultima_isotope, #view-ultimas-noticias-ajax .cmpGeneric"
+        ),
         title="a[title]:not(.imgHeading)",
         times=(".date-display-single", "time", ".data"),
         summary=".field-content p, p",
@@ -44,7 +56,8 @@ TEMPLATES: Final[tuple[Template, ...]] = (
         title="a",
     ),
     Template(
-        name=".views-row of news",  # other views on these pages show related or most read articles
+        # other views on these pages show related or most read articles
+        name=".views-row of news",
         items=".view[class*=noticias] .views-row, .view[class*=ultimas] .views-row",
         title=".views-field-title a, h2 a, h3 a, h4 a",
         times=(".date-display-single", ".views-field-created", "time"),
@@ -56,17 +69,21 @@ TEMPLATES: Final[tuple[Template, ...]] = (
 def parse(page: Page, source: Source) -> Listing:
     """Return the entries of one listing page, newest first, and the next page.
 
-    Times are read in `source.timezone`. The listing scrolls endlessly, so a page with entries and without a pager is
-    assumed to have a next page; a page after the last one gives an empty listing.
+    Times are read in `source.timezone`. The listing scrolls endlessly, so a page with
+    entries and without a pager is assumed to have a next page; a page after the last
+    one gives an empty listing.
 
     Raises:
-        ListingChangedError: No template finds an entry; the message says what the page is and which were tried.
+        ListingChangedError: No template finds an entry; the message says what the page
+            is and which were tried.
         SourceError: The document is empty.
     """
     read = read_page(page, source, TEMPLATES)
+    number = page_number(page.final_url, _PAGE)
     if read.listing.entries:
-        following = with_page_number(page.final_url, _PAGE, page_number(page.final_url, _PAGE) + 1)
-        return replace(read.listing, next_urls=(linked_next(read, page, _PAGE) or following,))
-    if page_number(page.final_url, _PAGE) and platform_of(page) in (DRUPAL, EBC):
+        following = with_page_number(page.final_url, _PAGE, number + 1)
+        next_url = linked_next(read, page, _PAGE) or following
+        return replace(read.listing, next_urls=(next_url,))
+    if number and platform_of(page) in (DRUPAL, EBC):
         return read.listing
     raise changed(page, source, TEMPLATES)

@@ -1,4 +1,6 @@
-"""JSON documents of feeds and APIs: decoding with errors that name the page, and lenient access to their values."""
+"""JSON documents of feeds and APIs: decoding with errors that name the page, and
+lenient access to their values.
+"""
 
 from typing import Any
 
@@ -12,7 +14,8 @@ _MAX_ERROR_CHARS = 120
 
 
 def decoded_json(page: Page, source: Source, expected: str) -> Any:
-    """Return the document of a page that has to be JSON; `expected` names it in errors, such as "a JSON Feed".
+    """Return the document of a page that has to be JSON; `expected` names it in errors,
+    such as "a JSON Feed".
 
     Raises:
         ListingChangedError: The page is not JSON, or is nested too deeply.
@@ -26,11 +29,19 @@ def decoded_json(page: Page, source: Source, expected: str) -> Any:
         raise ListingChangedError(f"{page.url}: JSON nested too deeply") from error
     except ValueError as error:  # also UnicodeDecodeError
         if page.body.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] not in (b"{", b"["):
-            raise ListingChangedError(f"{page.url}: not {expected}: {found_instead(page, source.kind)}") from error
-        raise SourceError(f"{page.url}: JSON that cannot be read: {str(error)[:_MAX_ERROR_CHARS]}") from error
+            raise ListingChangedError(
+                f"{page.url}: not {expected}: {found_instead(page, source.kind)}"
+            ) from error
+        raise SourceError(
+            f"{page.url}: JSON that cannot be read: {str(error)[:_MAX_ERROR_CHARS]}"
+        ) from error
 
 
 def string_of(owner: Any, name: str) -> str:
-    """Return a trimmed string value of an object; empty if `owner` is not an object or the value not a string."""
+    """Return a trimmed string value of an object; empty if `owner` is not an object or
+    the value not a string.
+    """
     value = owner.get(name) if isinstance(owner, dict) else None
-    return value.strip() if isinstance(value, str) else ""
+    if not isinstance(value, str):
+        return ""
+    return value.strip()

@@ -1,7 +1,9 @@
-"""Recognises the software behind a page, or that the page is a wall: a log-in form, a bot check, an empty shell.
+"""Recognises the software that makes a page, or that the page is a wall: a log-in form, a
+bot check, an empty shell.
 
-Patterns are rows of tables. A wall is only reported where the page shows almost no other text, because articles quote
-the same words. Refusals by status code are recognised by the client, refused articles by extraction.
+Patterns are rows of tables. A wall is only reported where the page shows almost no
+other text, because articles quote the same words. Refusals by status code are
+recognised by the client, refused articles by extraction.
 """
 
 import re
@@ -23,7 +25,9 @@ _TITLE_CHARS = 100  # of a title quoted in a reason
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Platform:
-    """What a page looks like. `kind` is the source kind that reads it; a wall is served instead of the site."""
+    """What a page looks like. `kind` is the source kind that reads it; a wall is served
+    instead of the site.
+    """
 
     name: str
     kind: str | None = None
@@ -58,10 +62,17 @@ _ROOTS: Final = {
     b"urlset": SITEMAP,
     b"sitemapindex": SITEMAP,
 }
-# The first match counts: EBC's sites are Drupal too, and Plone 6 also matches the patterns of Plone.
+# The first match counts: EBC's sites are Drupal too, and Plone 6 also matches the
+# patterns of Plone.
 _SYSTEMS: Final = (
     (G1, (rb"""class=["'][^"']*\bfeed-post-link\b""",)),
-    (EBC, (rb"""id=["']?view-ultimas-noticias-ajax\b""", rb"""class=["'](?:[^"']*\s)?ultima-noticia["'\s]""")),
+    (
+        EBC,
+        (
+            rb"""id=["']?view-ultimas-noticias-ajax\b""",
+            rb"""class=["'](?:[^"']*\s)?ultima-noticia["'\s]""",
+        ),
+    ),
     (
         PLONE_6,
         (
@@ -81,7 +92,14 @@ _SYSTEMS: Final = (
             rb"""id=["']?(?:visual-portal-wrapper|portal-column-content)\b""",
         ),
     ),
-    (WORDPRESS, (rb"""content=["']wordpress\b""", rb"""/wp-(?:content|includes)/""", rb"""https://api\.w\.org/""")),
+    (
+        WORDPRESS,
+        (
+            rb"""content=["']wordpress\b""",
+            rb"""/wp-(?:content|includes)/""",
+            rb"""https://api\.w\.org/""",
+        ),
+    ),
     (
         DRUPAL,
         (
@@ -91,23 +109,47 @@ _SYSTEMS: Final = (
         ),
     ),
 )
-_SYSTEM_PATTERNS = tuple((platform, re.compile(b"|".join(patterns))) for platform, patterns in _SYSTEMS)
-_PROLOGUE = re.compile(rb"(?:\s+|<!--.*?(?:-->|\Z)|<\?.*?(?:\?>|\Z)|<!doctype\b[^>\[]{0,300}>)*", re.DOTALL)
+_SYSTEM_PATTERNS = tuple(
+    (platform, re.compile(b"|".join(patterns))) for platform, patterns in _SYSTEMS
+)
+_PROLOGUE = re.compile(
+    rb"(?:\s+|<!--.*?(?:-->|\Z)|<\?.*?(?:\?>|\Z)|<!doctype\b[^>\[]{0,300}>)*", re.DOTALL
+)
 _ROOT = re.compile(rb"<([a-z_][\w.:-]{0,60})")
 _HTML_ROOTS = frozenset(
-    (b"head", b"meta", b"title", b"script", b"div", b"p", b"b", b"br", b"center", b"table", b"form")
+    (
+        b"head",
+        b"meta",
+        b"title",
+        b"script",
+        b"div",
+        b"p",
+        b"b",
+        b"br",
+        b"center",
+        b"table",
+        b"form",
+    )
 )
-_LOG_IN_PATH = re.compile(r"/(?:require_login|login_form|acl_users|wp-login\.php|login|signin|sign-in)(?:[/?]|$)")
+_LOG_IN_PATH = re.compile(
+    r"/(?:require_login|login_form|acl_users|wp-login\.php|login|signin|sign-in)(?:[/?]|$)"
+)
 _LOG_IN_TITLE = re.compile(
     r"\b(?:log\s?in|log\son|sign\s?in|entrar|acesse|login|autentica\w+|acesso\srestrito|iniciar\ssesión|connexion)\b",
     re.IGNORECASE,
 )
+_PLONE_KEYS = ("items_total", "batching", "@type")  # in answers of its API
 _MOUNTS = "div#root, div#app, div#__next, div#__nuxt, app-root"
 
 
 def file_of(page: Page) -> str | None:
-    """Return the kind of binary file that the page is, such as "a PDF"; None for a text format."""
-    return next((name for magic, name in _MAGIC if page.body.startswith(magic)), None)
+    """Return the kind of binary file that the page is, such as "a PDF"; None for a text
+    format.
+    """
+    for magic, name in _MAGIC:
+        if page.body.startswith(magic):
+            return name
+    return None
 
 
 def platform_of(page: Page) -> Platform | None:
@@ -121,16 +163,19 @@ def platform_of(page: Page) -> Platform | None:
 
 
 def found_instead(page: Page, kind: str = "") -> str:
-    """Return what the page is, for an error message: `looks like Plone 6: use kind plone_search, titled "News"`.
+    """Return what the page is, for an error message: `looks like Plone 6: use kind
+    plone_search, titled "News"`.
 
     `kind` is the one that failed to read the page, which is not recommended again.
     """
     platform, title = platform_of(page), _shown_title(page)
     if platform is None:
         return f"{_form_of(_head(page))} of no known kind{title}"
-    if platform.kind is not None and platform.kind == kind:
+    if platform.kind is None:
+        return f"looks like {platform.name}{title}"
+    if platform.kind == kind:
         return f"looks like {platform.name}, in an unknown form{title}"
-    return f"looks like {platform.name}" + (f": use kind {platform.kind}" if platform.kind else "") + title
+    return f"looks like {platform.name}: use kind {platform.kind}{title}"
 
 
 def _head(page: Page) -> bytes:
@@ -140,7 +185,9 @@ def _head(page: Page) -> bytes:
 def _root_of(head: bytes) -> bytes:
     start = _PROLOGUE.match(head)
     match = _ROOT.match(head, start.end() if start else 0)
-    return match[1] if match else b""
+    if not match:
+        return b""
+    return match[1]
 
 
 def _form_of(head: bytes) -> str:
@@ -149,7 +196,9 @@ def _form_of(head: bytes) -> str:
     root = _root_of(head)
     if _is_html(head):
         return "an HTML page"
-    return f"XML with the root <{root.decode('ascii')}>" if root else "plain text"
+    if not root:
+        return "plain text"
+    return f"XML with the root <{root.decode('ascii')}>"
 
 
 def _is_html(head: bytes) -> bool:
@@ -159,10 +208,12 @@ def _is_html(head: bytes) -> bool:
 def _shown_title(page: Page) -> str:
     tree = html_tree(page) if _is_html(_head(page)) else None
     title = title_of(tree) if tree is not None else None
-    return f', titled "{title[:_TITLE_CHARS]}"' if title else ""
+    if not title:
+        return ""
+    return f', titled "{title[:_TITLE_CHARS]}"'
 
 
-# --- JSON ------------------------------------------------------------------------------------------------------------
+# --- JSON -----------------------------------------------------------------------------
 
 
 def _platform_of_json(page: Page) -> Platform | None:
@@ -171,31 +222,43 @@ def _platform_of_json(page: Page) -> Platform | None:
     except (ValueError, RecursionError):
         return None
     if isinstance(document, list):
-        return WORDPRESS if document and _is_post(document[0]) else None
+        if document and _is_post(document[0]):
+            return WORDPRESS
+        return None
     if "jsonfeed" in str(document.get("version", ""))[:80]:
         return JSON_FEED
-    if "@id" in document and ("items_total" in document or "batching" in document or "@type" in document):
+    if "@id" in document and not document.keys().isdisjoint(_PLONE_KEYS):
         return PLONE_6
-    return WORDPRESS if _is_wordpress(document) else None
+    if _is_wordpress(document):
+        return WORDPRESS
+    return None
 
 
 def _is_post(item: Any) -> bool:
-    return isinstance(item, dict) and isinstance(item.get("title"), dict) and "rendered" in item["title"]
+    title = item.get("title") if isinstance(item, dict) else None
+    return isinstance(title, dict) and "rendered" in title
 
 
 def _is_wordpress(document: dict[str, Any]) -> bool:
-    return str(document.get("code", "")).startswith("rest_") or ("namespaces" in document and "routes" in document)
+    if str(document.get("code", "")).startswith("rest_"):
+        return True
+    return document.keys() >= {"namespaces", "routes"}
 
 
-# --- HTML ------------------------------------------------------------------------------------------------------------
+# --- HTML -----------------------------------------------------------------------------
 
 
 def _platform_of_html(page: Page, head: bytes) -> Platform | None:
     tree = html_tree(page) if _is_html(head) else None
     if tree is None:
         return None
-    system = next((platform for platform, pattern in _SYSTEM_PATTERNS if pattern.search(head)), None)
-    return _wall_of(page, head, tree) or system or _shell_of(tree)
+    wall = _wall_of(page, head, tree)
+    if wall is not None:
+        return wall
+    for platform, pattern in _SYSTEM_PATTERNS:
+        if pattern.search(head):
+            return platform
+    return _shell_of(tree)
 
 
 def _wall_of(page: Page, head: bytes, tree: HtmlElement) -> Platform | None:
@@ -204,22 +267,32 @@ def _wall_of(page: Page, head: bytes, tree: HtmlElement) -> Platform | None:
     protection = protection_of_page(head)
     if protection is not None and not _has_password_field(tree):
         return Platform(name=f"an anti-bot page ({protection})", is_wall=True)
-    return LOG_IN if _is_log_in(page, head, tree) else None
+    if _is_log_in(page, head, tree):
+        return LOG_IN
+    return None
 
 
 def _is_log_in(page: Page, head: bytes, tree: HtmlElement) -> bool:
     if _has_password_field(tree) or b"/require_login" in head:
         return True
-    return bool(_LOG_IN_PATH.search(page.final_url.lower()) and _LOG_IN_TITLE.search(title_of(tree) or ""))
+    if not _LOG_IN_PATH.search(page.final_url.lower()):
+        return False
+    return _LOG_IN_TITLE.search(title_of(tree) or "") is not None
 
 
 def _has_password_field(tree: HtmlElement) -> bool:
-    return any((field.get("type") or "").lower() == "password" for field in tree.iter("input"))
+    return any(
+        field.get("type", "").lower() == "password" for field in tree.iter("input")
+    )
 
 
 def _shell_of(tree: HtmlElement) -> Platform | None:
-    """Return SHELL for a page without content of its own: a mount point for a script or a note to enable it."""
+    """Return SHELL for a page without content of its own: a mount point for a script or
+    a note to enable it.
+    """
     if len(words_of(tree)) > _SHELL_CHARS or tree.find(".//script") is None:
         return None
     notes = (" ".join(tag.itertext()).lower() for tag in tree.iter("noscript"))
-    return SHELL if select(tree, _MOUNTS) or any("javascript" in note for note in notes) else None
+    if select(tree, _MOUNTS) or any("javascript" in note for note in notes):
+        return SHELL
+    return None

@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 LAKE = "lake"  # the name of the attached lake in SQL
-METADATA = f"__ducklake_metadata_{LAKE}"  # the name that DuckLake gives to the database of the catalog
+METADATA = (  # the name that DuckLake gives to the database of the catalog
+    f"__ducklake_metadata_{LAKE}"
+)
 
 _PASSWORD_OF_ADDRESS = re.compile(r"(://[^:/@\s]*:)[^@\s]+(?=@)")
 _PASSWORD_SETTING = re.compile(r"(password\s*=\s*)('[^']*'|[^\s&'\"]+)", re.IGNORECASE)
@@ -13,9 +15,11 @@ _PASSWORD_SETTING = re.compile(r"(password\s*=\s*)('[^']*'|[^\s&'\"]+)", re.IGNO
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where a lake is: `catalog` is a path or `postgresql://...`, `data` a folder or `s3://...`.
+    """Where a lake is: `catalog` is a path or `postgresql://...`, `data` a folder or
+    `s3://...`.
 
-    `backups` is the folder of its backups, which errors name the newest of; empty for none.
+    `backups` is the folder of its backups, which errors name the newest of; empty for
+    none.
     """
 
     catalog: str
@@ -34,24 +38,34 @@ class Address:
 
     @property
     def data_path(self) -> str:
-        """The data folder as the catalog stores it: absolute, and with a slash at the end."""
-        return (str(Path(self.data).resolve()) if self.is_local else self.data).rstrip("/") + "/"
+        """The data folder as the catalog stores it: absolute, and with a slash at the
+        end.
+        """
+        return (str(Path(self.data).resolve()) if self.is_local else self.data).rstrip(
+            "/"
+        ) + "/"
 
     @property
     def metadata(self) -> str:
         """The catalog in the notation of DuckLake."""
-        return f"postgres:{self.catalog}" if self.is_postgres else f"sqlite:{self.catalog}"
+        return (
+            f"postgres:{self.catalog}" if self.is_postgres else f"sqlite:{self.catalog}"
+        )
 
     @property
     def backup_suffix(self) -> str:
-        """How the names of this lake's backups end: a SQLite file, or the tables of Postgres in a DuckDB file."""
+        """How the names of this lake's backups end: a SQLite file, or the tables of
+        Postgres in a DuckDB file.
+        """
         return ".duckdb" if self.is_postgres else ".sqlite"
 
     @property
     def extensions(self) -> tuple[str, ...]:
         """The DuckDB extensions that this lake needs."""
         scanner = "postgres_scanner" if self.is_postgres else "sqlite_scanner"
-        return ("ducklake", scanner) if self.is_local else ("ducklake", scanner, "httpfs")
+        return (
+            ("ducklake", scanner) if self.is_local else ("ducklake", scanner, "httpfs")
+        )
 
     def __str__(self) -> str:
         """Return the catalog without its password."""

@@ -1,4 +1,5 @@
-"""Connect to DuckLake: start DuckDB with its extensions, attach the catalog as `lake`, and bring its tables up to date.
+"""Connect to DuckLake: start DuckDB with its extensions, attach the catalog as `lake`,
+and bring its tables up to date.
 
 DuckDB's errors are translated to LakeError here, without passwords.
 """
@@ -20,36 +21,69 @@ from news_assets.folders import private_folder
 from news_assets.store.address import LAKE, Address, quoted, without_password
 from news_assets.store.data_folder import DataFolder
 from news_assets.store.lake_errors import lake_error, way_back
-from news_assets.store.upgrade import Upgrade, add_statistics, check_version, is_current, read_identity, upgrade
-from news_assets.store.write_lock import FileWriteLock, NoWriteLock, PostgresWriteLock, WriteLock
+from news_assets.store.upgrade import (
+    Upgrade,
+    add_statistics,
+    check_version,
+    is_current,
+    read_identity,
+    upgrade,
+)
+from news_assets.store.write_lock import (
+    FileWriteLock,
+    NoWriteLock,
+    PostgresWriteLock,
+    WriteLock,
+)
 
-LOCKS = "locks"  # a second attachment of the Postgres database, for the write lock and backups
+# a second attachment of the Postgres database, for the write lock and backups
+LOCKS = "locks"
 
 
-def connect(address: Address, threads: int, memory_mb: int) -> duckdb.DuckDBPyConnection:
+def connect(
+    address: Address, threads: int, memory_mb: int
+) -> duckdb.DuckDBPyConnection:
     """Return an in-memory DuckDB with the extensions loaded and nothing attached.
 
-    DuckLake itself must not retry a conflicting commit (`ducklake_max_retry_count`): it would add our rows to those of
-    the other commit without reading them. httpfs takes the S3 credentials from the AWS_* variables.
+    DuckLake itself must not retry a conflicting commit (`ducklake_max_retry_count`): it
+    would add our rows to those of the other commit without reading them. httpfs takes
+    the S3 credentials from the AWS_* variables.
     """
     spill = Path(tempfile.gettempdir()) / f"news_assets_spill_{os.getpid()}"
     connection = duckdb.connect(
-        config={"threads": threads, "memory_limit": f"{memory_mb}MB", "temp_directory": str(spill)}
+        config={
+            "threads": threads,
+            "memory_limit": f"{memory_mb}MB",
+            "temp_directory": str(spill),
+        }
     )
     try:
-        connection.execute("SET enable_progress_bar = false")  # DuckDB takes `python -c` for an interactive prompt
+        connection.execute(
+            "SET enable_progress_bar = false"
+        )  # DuckDB takes `python -c` for an interactive prompt
+        # What queries free goes back to the system, from a thread of the allocator: 15
+        # MB in a server of pages
+        connection.execute("SET GLOBAL allocator_background_threads = true")
+        connection.execute("SET GLOBAL allocator_flush_threshold = '1MB'")
         for name in address.extensions:
             load_extension(connection, name)
         connection.execute("SET GLOBAL TimeZone = 'UTC'")
         connection.execute("SET GLOBAL ducklake_max_retry_count = 0")
-        connection.execute("SET GLOBAL parquet_metadata_cache = true")  # DuckLake's files never change
+        connection.execute(
+            "SET GLOBAL parquet_metadata_cache = true"
+        )  # DuckLake's files never change
         if not address.is_postgres:
-            # By default each scan of the catalog opens its own connection, outside the transaction: a reader that began
-            # before maintenance saw half of the new file list and silently missed 40 of 88 rows.
+            # By default each scan of the catalog opens its own connection, outside the
+            # transaction: a reader that began before maintenance saw half of the new
+            # file list and silently missed 40 of 88 rows.
             connection.execute("SET GLOBAL sqlite_disable_multithreaded_scans = true")
     except duckdb.Error as error:
         connection.close()
-        raise lake_error(address, "DuckDB extensions could not be loaded; install their packages", error) from error
+        raise lake_error(
+            address,
+            "DuckDB extensions could not be loaded; install their packages",
+            error,
+        ) from error
     return connection
 
 
@@ -66,13 +100,18 @@ def load_extension(connection: duckdb.DuckDBPyConnection, name: str) -> None:
     connection.execute(f"LOAD {name}")
 
 
-def attach(connection: duckdb.DuckDBPyConnection, address: Address, wait_s: float) -> WriteLock:
-    """Attach the lake and return its write lock; create the lake if there is neither a catalog nor data.
+def attach(
+    connection: duckdb.DuckDBPyConnection, address: Address, wait_s: float
+) -> WriteLock:
+    """Attach the lake and return its write lock; create the lake if there is neither a
+    catalog nor data.
 
-    Only creating and upgrading a lake waits for the write lock. Several processes may do so at once.
+    Only creating and upgrading a lake waits for the write lock. Several processes may
+    do so at once.
 
     Raises:
-        LakeError: The catalog is not a DuckLake catalog, cannot be reached, belongs to another data folder or to a
+        LakeError: The catalog is not a DuckLake catalog, cannot be reached, belongs to
+            another data folder or to a
             newer program, or is lost while its data is there.
     """
     try:
@@ -102,21 +141,33 @@ def attach(connection: duckdb.DuckDBPyConnection, address: Address, wait_s: floa
 def attach_error(address: Address, error: duckdb.Error) -> LakeError:
     """Return the error of an attempt to open the catalog."""
     if "does not match existing data path" in str(error):
-        advice = "the catalog belongs to another data folder; set NEWS_DATA to that folder, or use another catalog"
+        advice = (
+            "the catalog belongs to another data folder; set NEWS_DATA to that folder, or use"
+            " another catalog"
+        )
     elif address.is_postgres:
-        advice = "the catalog cannot be opened; check that Postgres is running, and the user, password and database"
+        advice = (
+            "the catalog cannot be opened; check that Postgres is running, and the user, password"
+            " and database"
+        )
     else:
-        advice = f"the catalog cannot be opened; check permissions, or {way_back(address)}"
+        advice = (
+            f"the catalog cannot be opened; check permissions, or {way_back(address)}"
+        )
     return lake_error(address, advice, error)
 
 
 def _without_password(error: duckdb.Error) -> duckdb.Error | None:
-    """Return the error as a cause; None if it has the password, which a traceback would print."""
+    """Return the error as a cause; None if it has the password, which a traceback would
+    print.
+    """
     return error if without_password(str(error)) == str(error) else None
 
 
 def write_lock_of(connection: duckdb.DuckDBPyConnection, address: Address) -> WriteLock:
-    """Return the write lock of a lake; a Postgres catalog is attached as `locks` for it."""
+    """Return the write lock of a lake; a Postgres catalog is attached as `locks` for
+    it.
+    """
     if not address.is_postgres:
         return FileWriteLock(Path(address.catalog))
     connection.execute(f"ATTACH {quoted(address.catalog)} AS {LOCKS} (TYPE postgres)")
@@ -129,12 +180,18 @@ def _create(connection: duckdb.DuckDBPyConnection, address: Address) -> None:
         return
     DataFolder(address, connection).check_unused()
     if not address.is_postgres:
-        Path(address.catalog).touch(mode=0o600)  # SQLite gives its other files the same mode
+        Path(address.catalog).touch(
+            mode=0o600
+        )  # SQLite gives its other files the same mode
     _attach(connection, address, may_create=True)
 
 
-def upgraded(connection: duckdb.DuckDBPyConnection, address: Address, *, dry_run: bool = False) -> Upgrade:
-    """Bring tables and identity up to date, under the write lock; a dry run is rolled back."""
+def upgraded(
+    connection: duckdb.DuckDBPyConnection, address: Address, *, dry_run: bool = False
+) -> Upgrade:
+    """Bring tables and identity up to date, under the write lock; a dry run is rolled
+    back.
+    """
     with _transaction(connection, dry_run=dry_run) as cursor:
         found = read_identity(cursor)
         check_version(address, found)
@@ -148,7 +205,9 @@ def upgraded(connection: duckdb.DuckDBPyConnection, address: Address, *, dry_run
 def _transaction(
     connection: duckdb.DuckDBPyConnection, *, dry_run: bool = False
 ) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Yield a cursor that uses the lake, in a transaction that is committed, or rolled back by a dry run."""
+    """Yield a cursor that uses the lake, in a transaction that is committed, or rolled
+    back by a dry run.
+    """
     with connection.cursor() as cursor:
         cursor.execute(f"USE {LAKE}")
         cursor.begin()
@@ -157,7 +216,8 @@ def _transaction(
 
 
 def pending_changes(address: Address, wait_s: float = 30.0) -> tuple[str, ...]:
-    """Return what opening this lake would change: names of migrations and SQL statements, run and rolled back.
+    """Return what opening this lake would change: names of migrations and SQL
+    statements, run and rolled back.
 
     Raises:
         LakeError: There is no lake, or it cannot be opened.
@@ -182,7 +242,9 @@ def _create_folders(address: Address) -> None:
         try:
             private_folder(folder)
         except OSError as error:
-            raise LakeError(f"{folder}: cannot be created: {error.strerror}; use another folder") from error
+            raise LakeError(
+                f"{folder}: cannot be created: {error.strerror}; use another folder"
+            ) from error
 
 
 def attach_existing(connection: duckdb.DuckDBPyConnection, address: Address) -> bool:
@@ -198,16 +260,27 @@ def attach_existing(connection: duckdb.DuckDBPyConnection, address: Address) -> 
     return True
 
 
-def _attach(connection: duckdb.DuckDBPyConnection, address: Address, *, may_create: bool, catalog: str = "") -> None:
-    options = [f"DATA_PATH {quoted(address.data_path)}", f"CREATE_IF_NOT_EXISTS {str(may_create).lower()}"]
+def _attach(
+    connection: duckdb.DuckDBPyConnection,
+    address: Address,
+    *,
+    may_create: bool,
+    catalog: str = "",
+) -> None:
+    options = [
+        f"DATA_PATH {quoted(address.data_path)}",
+        f"CREATE_IF_NOT_EXISTS {str(may_create).lower()}",
+    ]
     if not address.is_postgres:
         options.append("META_BUSY_TIMEOUT 10000")
-        options.append("META_JOURNAL_MODE 'WAL'")  # readers and the writer do not block each other
+        options.append(
+            "META_JOURNAL_MODE 'WAL'"
+        )  # readers and the writer do not block each other
     place = quoted(f"ducklake:{catalog or address.metadata}")
     connection.execute(f"ATTACH {place} AS {LAKE} ({', '.join(options)})")
 
 
-# --- a catalog that cannot be written --------------------------------------------------------------------------------
+# --- a catalog that cannot be written -------------------------------------------------
 
 
 def _is_read_only(address: Address) -> bool:
@@ -218,22 +291,33 @@ def _is_read_only(address: Address) -> bool:
 
 
 def _attach_copy(connection: duckdb.DuckDBPyConnection, address: Address) -> WriteLock:
-    """Attach a temporary copy of the catalog: SQLite opens a file in WAL mode only where it can write beside it."""
+    """Attach a temporary copy of the catalog: SQLite opens a file in WAL mode only
+    where it can write beside it.
+    """
     folder = Path(tempfile.mkdtemp(prefix="news_assets_"))
     lock = NoWriteLock(Path(address.catalog).parent)
     weakref.finalize(lock, shutil.rmtree, folder, ignore_errors=True)
     _copy_catalog(Path(address.catalog), folder / "catalog.sqlite")
-    _attach(connection, address, may_create=False, catalog=f"sqlite:{folder / 'catalog.sqlite'}")
+    _attach(
+        connection,
+        address,
+        may_create=False,
+        catalog=f"sqlite:{folder / 'catalog.sqlite'}",
+    )
     identity = upgraded(connection, address).identity
     DataFolder(address, connection).check_id(identity.lake_id)
     return lock
 
 
 def _copy_catalog(source: Path, target: Path) -> None:
-    """Copy the last commit of a catalog: through SQLite while others have it open, or else its files."""
+    """Copy the last commit of a catalog: through SQLite while others have it open, or
+    else its files.
+    """
     try:
         with (
-            closing(sqlite3.connect(f"{source.absolute().as_uri()}?mode=ro", uri=True)) as read,
+            closing(
+                sqlite3.connect(f"{source.absolute().as_uri()}?mode=ro", uri=True)
+            ) as read,
             closing(sqlite3.connect(target)) as written,
         ):
             read.backup(written)

@@ -1,16 +1,23 @@
 """The lake: every table of the pipeline, read and written by several processes.
 
-Concurrent writers were measured with four processes that each read a row and write it back (160 commits), and a fifth
-with two-second transactions (3 commits):
+Concurrent writers were measured with four processes that each read a row and write it
+back (160 commits), and a fifth with two-second transactions (3 commits):
 
-- With its own retries (`ducklake_max_retry_count` 10), DuckLake adds a commit that lost the race to the other one
-  without reading again: on Postgres one of 160 updates was lost. So the count is 0: a commit fails if another one came
-  in between, and `transact` runs its work again from the reads. No update was lost on either catalog.
-- Retries alone starve slow writers: the two-second transactions got through only when the others had finished, after
-  up to 10.4 s, and a third of all attempts failed. So a writer holds the write lock (`write_lock.py`) from its reads to
-  its commit: no attempt failed, and the longest wait was 2.4 s on Postgres and 7.9 s on SQLite.
+- With its own retries (`ducklake_max_retry_count` 10), DuckLake adds a commit that lost
+  the race to the other one
+  without reading again: on Postgres one of 160 updates was lost. So the count is 0: a
+      commit fails if another one came
+  in between, and `transact` runs its work again from the reads. No update was lost on
+  either catalog.
+- Retries alone starve slow writers: the two-second transactions got through only when
+  the others had finished, after
+  up to 10.4 s, and a third of all attempts failed. So a writer holds the write lock
+  (`write_lock.py`) from its reads to
+  its commit: no attempt failed, and the longest wait was 2.4 s on Postgres and 7.9 s on
+      SQLite.
 
-The lock orders the writers. The failing commit protects the rows, also from a writer without the lock.
+The lock orders the writers. The failing commit protects the rows, also from a writer
+without the lock.
 """
 
 import threading
@@ -22,7 +29,12 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import duckdb
-from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random_exponential
+from tenacity import (
+    Retrying,
+    retry_if_exception,
+    stop_after_delay,
+    wait_random_exponential,
+)
 
 from news_assets.errors import LakeError
 from news_assets.records.reading import AgencyDays
@@ -31,6 +43,7 @@ from news_assets.store.connection import attach, connect
 from news_assets.store.data_folder import DataFolder, first_damaged_file
 from news_assets.store.lake_errors import data_error, is_conflict
 from news_assets.store.transaction import Snapshot, Transaction
+from news_assets.store.watch import Mark, Watch
 
 if TYPE_CHECKING:
     import polars
@@ -46,12 +59,18 @@ class Lake:
 
     transactions_per_connection = 1_000  # to connect takes 0.3 s
 
-    def __init__(self, address: Address, connect: Callable[[], duckdb.DuckDBPyConnection], wait_s: float) -> None:
+    def __init__(
+        self,
+        address: Address,
+        connect: Callable[[], duckdb.DuckDBPyConnection],
+        wait_s: float,
+    ) -> None:
         self.address = address
         self._connect = connect
         self._wait_s = wait_s
         self._counting = threading.Lock()
         self._in_progress = 0  # transactions
+        self._watch = Watch(address, self.snapshot)
         self._open_connection()
 
     def _open_connection(self) -> None:
@@ -75,13 +94,16 @@ class Lake:
         memory_mb: int = 512,
         wait_s: float = 120.0,
     ) -> Self:
-        """Open the lake with this catalog (SQLite file or postgresql://) and data (folder or s3://), or create it.
+        """Open the lake with this catalog (SQLite file or postgresql://) and data
+        (folder or s3://), or create it.
 
-        Declared tables and columns that the lake lacks are added. A writer waits at most `wait_s` seconds for the lock.
-        A catalog that cannot be written is read as it is now. Errors name the newest backup in `backups`.
+        Declared tables and columns that the lake lacks are added. A writer waits at
+        most `wait_s` seconds for the lock. A catalog that cannot be written is read as
+        it is now. Errors name the newest backup in `backups`.
 
         Raises:
-            LakeError: The catalog cannot be opened; the message has its address and what to do.
+            LakeError: The catalog cannot be opened; the message has its address and
+                what to do.
         """
         address = Address(str(catalog), str(data), str(backups))
         return cls(address, partial(connect, address, threads, memory_mb), wait_s)
@@ -94,11 +116,16 @@ class Lake:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.close()
 
-    def read(self, record: type[R], keys: AgencyDays | None = None, **isin: Collection[Any]) -> list[R]:
+    def read(
+        self, record: type[R], keys: AgencyDays | None = None, **isin: Collection[Any]
+    ) -> list[R]:
         """Return records of the latest commit; see `Snapshot.read`."""
         with self._snapshot() as snapshot:
             return snapshot.read(record, keys, **isin)
@@ -114,15 +141,28 @@ class Lake:
         with self._snapshot() as snapshot:
             return snapshot.frame(record, keys, columns, **isin)
 
-    def query(self, sql: str, params: "Collection[Any] | Mapping[str, Any]" = ()) -> "polars.DataFrame":
+    def query(
+        self, sql: str, params: "Collection[Any] | Mapping[str, Any]" = ()
+    ) -> "polars.DataFrame":
         """Return the result of one SELECT over the latest commit; see `Snapshot.query`."""
         with self._snapshot() as snapshot:
             return snapshot.query(sql, params)
 
     def snapshot(self) -> int:
-        """Return the number of the latest commit, which grows with every change of any table."""
+        """Return the number of the latest commit, which grows with every change of any
+        table.
+        """
         with self._snapshot() as snapshot:
             return snapshot.snapshot()
+
+    def mark(self) -> Mark:
+        """Return a value that differs once there is another commit: far cheaper than
+        `snapshot`.
+
+        It may also differ where there is none, such as after a checkpoint of the
+        catalog.
+        """
+        return self._watch.mark()
 
     def check_data(self) -> None:
         """Check that the catalog can be read, and that the data folder is there.
@@ -134,8 +174,8 @@ class Lake:
             folder = DataFolder(self.address, snapshot.cursor)
             if folder.lake_id() is None and snapshot.snapshot():
                 raise LakeError(
-                    f"{self.address.data}: the data folder is missing or empty; check that it is mounted and that "
-                    "NEWS_DATA is right"
+                    f"{self.address.data}: the data folder is missing or empty; check that it is"
+                    " mounted and that NEWS_DATA is right"
                 )
 
     def stream(
@@ -145,16 +185,20 @@ class Lake:
         batch_rows: int = _STREAM_ROWS,
         **isin: Collection[Any],
     ) -> "Iterator[polars.DataFrame]":
-        """Yield the rows of one snapshot in frames of about `batch_rows`, by day and then by key.
+        """Yield the rows of one snapshot in frames of about `batch_rows`, by day and
+        then by key.
 
-        Only one frame is in memory at a time. A day is never split, so a frame has more rows if its day has.
+        Only one frame is in memory at a time. A day is never split, so a frame has more
+        rows if its day has.
         """
         with self._snapshot() as snapshot:
             yield from snapshot.stream(record, keys, batch_rows, isin)
 
     @contextmanager
     def latest(self) -> Iterator[Snapshot]:
-        """Yield the reads of the latest commit in one transaction; each read outside of one begins its own, in 3 ms."""
+        """Yield the reads of the latest commit in one transaction; each read outside of
+        one begins its own, in 3 ms.
+        """
         with self._snapshot() as snapshot:
             yield snapshot
 
@@ -163,7 +207,8 @@ class Lake:
         """Yield the reads of an earlier commit, which maintenance keeps for some days.
 
         Raises:
-            LakeError: The commit is not kept any more, or its tables lack columns that were added since.
+            LakeError: The commit is not kept any more, or its tables lack columns that
+                were added since.
         """
         with self._snapshot(commit) as snapshot:
             yield snapshot
@@ -178,13 +223,17 @@ class Lake:
 
     @contextmanager
     def _counted(self) -> Iterator[None]:
-        """Count a transaction; now and then, when no other is in progress, connect again before it.
+        """Count a transaction; now and then, when no other is in progress, connect
+        again before it.
 
-        DuckDB keeps DuckLake's statistics of every commit that it has read: some 160 kB for each, beyond its memory
-        limit. Detaching the lake does not free them.
+        DuckDB keeps DuckLake's statistics of every commit that it has read: some 160 kB
+        for each, beyond its memory limit. Detaching the lake does not free them.
         """
         with self._counting:
-            if self._begun >= self.transactions_per_connection and not self._in_progress:
+            if (
+                self._begun >= self.transactions_per_connection
+                and not self._in_progress
+            ):
                 former = self._connection
                 self._open_connection()
                 former.close()
@@ -198,19 +247,24 @@ class Lake:
 
     @contextmanager
     def _transaction(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        """Yield a cursor in a transaction; `USE` outside of it would look the latest commit up once more, in 3 ms."""
+        """Yield a cursor in a transaction; `USE` outside of it would look the latest
+        commit up once more, in 3 ms.
+        """
         with self._connection.cursor() as cursor, in_transaction(cursor):
             cursor.execute(f"USE {LAKE}")
             yield cursor
 
     def transact(self, work: Callable[[Transaction], T]) -> T:
-        """Run `work` in one transaction and return its result; if it raises, nothing is stored.
+        """Run `work` in one transaction and return its result; if it raises, nothing is
+        stored.
 
-        `work` may run several times, each time from the latest commit, so its only side effects must be those on its
-        transaction. It blocks all other writers: fetch pages and run models before calling it.
+        `work` may run several times, each time from the latest commit, so its only side
+        effects must be those on its transaction. It blocks all other writers: fetch
+        pages and run models before calling it.
 
         Raises:
-            LakeError: The write lock was not free in time, or the lake could not be written. `is_transient` is set if
+            LakeError: The write lock was not free in time, or the lake could not be
+                written. `is_transient` is set if
                 another attempt can succeed.
         """
         retrying = Retrying(
@@ -226,7 +280,12 @@ class Lake:
             raise self._error("the lake could not be written", error) from error
 
     def _error(self, what: str, error: duckdb.Error) -> LakeError:
-        return data_error(self.address, what, error, lambda: first_damaged_file(self.address, self._connection))
+        return data_error(
+            self.address,
+            what,
+            error,
+            lambda: first_damaged_file(self.address, self._connection),
+        )
 
     def _transact_once(self, work: Callable[[Transaction], T]) -> T:
         with (

@@ -1,4 +1,6 @@
-"""Translate DuckDB's errors to LakeErrors without passwords, which name what is damaged and how to bring it back."""
+"""Translate DuckDB's errors to LakeErrors without passwords, which name what is damaged
+and how to bring it back.
+"""
 
 import re
 from collections.abc import Callable
@@ -12,17 +14,29 @@ from news_assets.store.address import Address, without_password
 
 # Errors of DuckLake, SQLite and Postgres after another commit in between.
 _CONFLICT = re.compile(
-    r"conflict|database (table )?is locked|ducklake_snapshot|maximum retry|could not serialize|deadlock",
+    r"conflict|database (table )?is locked|ducklake_snapshot|maximum retry|could not"
+    r" serialize|deadlock",
     re.IGNORECASE,
 )
-_UNREACHABLE = re.compile(r"connection|could not connect|unable to connect|timed? ?out", re.IGNORECASE)
+_UNREACHABLE = re.compile(
+    r"connection|could not connect|unable to connect|timed? ?out", re.IGNORECASE
+)
 _DATA_FILE = re.compile(r"[\"']([^\"']+\.parquet)[\"']")
 _MISSING = re.compile(r"cannot open file|no such file|\b404\b", re.IGNORECASE)
-_DISK = re.compile(r"disk I/O error|disk is full|no space left|could not write|enospc", re.IGNORECASE)
-_FREE_BYTES = 4 << 20  # less is none: a transaction writes a page of the catalog and a file
-_UNWRITABLE = re.compile(r"permission denied|read-only file system|readonly database", re.IGNORECASE)
-# What DuckDB says of a damaged page inside a Parquet file, often without the name of the file.
-_UNREADABLE = re.compile(r"TProtocolException|parquet|zstd|decompress|thrift|out of buffer", re.IGNORECASE)
+_DISK = re.compile(
+    r"disk I/O error|disk is full|no space left|could not write|enospc", re.IGNORECASE
+)
+_FREE_BYTES = (
+    4 << 20
+)  # less is none: a transaction writes a page of the catalog and a file
+_UNWRITABLE = re.compile(
+    r"permission denied|read-only file system|readonly database", re.IGNORECASE
+)
+# What DuckDB says of a damaged page inside a Parquet file, often without the name of
+# the file.
+_UNREADABLE = re.compile(
+    r"TProtocolException|parquet|zstd|decompress|thrift|out of buffer", re.IGNORECASE
+)
 
 
 def is_conflict(error: BaseException) -> bool:
@@ -38,15 +52,24 @@ def lake_error(address: Address, what: str, error: duckdb.Error) -> LakeError:
     return translated
 
 
-def data_error(address: Address, what: str, error: duckdb.Error, damaged: Callable[[], str | None]) -> LakeError:
-    """Return an error of reading or writing rows; `damaged` finds the file that DuckDB does not name."""
+def data_error(
+    address: Address, what: str, error: duckdb.Error, damaged: Callable[[], str | None]
+) -> LakeError:
+    """Return an error of reading or writing rows; `damaged` finds the file that DuckDB
+    does not name.
+    """
     cause = str(error)
     named = _DATA_FILE.search(cause)
     if _UNWRITABLE.search(cause):
         return lake_error(address, f"{what}, because a folder is not writable", error)
     if _DISK.search(cause) and (folder := _full_folder(address)):
-        return lake_error(address, f"{what}, because the disk of {folder} is full; free some of it", error)
-    # An error of no class of DuckDB's comes from a library below it: that of Parquet's footers.
+        return lake_error(
+            address,
+            f"{what}, because the disk of {folder} is full; free some of it",
+            error,
+        )
+    # An error of no class of DuckDB's comes from a library below it: that of Parquet's
+    # footers.
     is_of_file = named or _UNREADABLE.search(cause) or type(error) is duckdb.Error
     if _CONFLICT.search(cause) or not is_of_file:
         return lake_error(address, what, error)
@@ -54,7 +77,9 @@ def data_error(address: Address, what: str, error: duckdb.Error, damaged: Callab
     if file is None:
         return lake_error(address, what, error)
     state = "is missing" if _MISSING.search(cause) else "is damaged; move it away"
-    translated = LakeError(f"{file}: this file of the lake {state}; {way_back_of_files(address)}")
+    translated = LakeError(
+        f"{file}: this file of the lake {state}; {way_back_of_files(address)}"
+    )
     translated.is_transient = False
     return translated
 
@@ -63,7 +88,10 @@ def _full_folder(address: Address) -> Path | None:
     """Return the folder of the catalog or of the data, if its disk has no space left."""
     folders = [Path(address.catalog).parent] if not address.is_postgres else []
     folders += [Path(address.data_path)] if address.is_local else []
-    return next((one for one in folders if one.is_dir() and disk_usage(one).free < _FREE_BYTES), None)
+    return next(
+        (one for one in folders if one.is_dir() and disk_usage(one).free < _FREE_BYTES),
+        None,
+    )
 
 
 def way_back_of_files(address: Address) -> str:
@@ -84,12 +112,24 @@ def way_back(address: Address) -> str:
 
 
 def newest_backup(address: Address, *, with_data: bool = False) -> Path | None:
-    """Return the newest backup in the lake's folder of backups, with a copy of the data files if asked."""
-    files = Path(address.backups).glob(f"*{address.backup_suffix}") if address.backups else ()
-    candidates = [file for file in files if not with_data or data_copy_of(file).is_dir()]
-    return max(candidates, key=lambda file: file.stem.rpartition("-")[2], default=None)  # the time in the name
+    """Return the newest backup in the lake's folder of backups, with a copy of the data
+    files if asked.
+    """
+    files = (
+        Path(address.backups).glob(f"*{address.backup_suffix}")
+        if address.backups
+        else ()
+    )
+    candidates = [
+        file for file in files if not with_data or data_copy_of(file).is_dir()
+    ]
+    return max(
+        candidates, key=lambda file: file.stem.rpartition("-")[2], default=None
+    )  # the time in the name
 
 
 def data_copy_of(backup: Path) -> Path:
-    """Return the folder with a backup's copy of the data files, if it was made with one."""
+    """Return the folder with a backup's copy of the data files, if it was made with
+    one.
+    """
     return backup.with_suffix(".data")

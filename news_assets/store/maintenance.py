@@ -1,13 +1,17 @@
-"""Maintenance of the lake's files: flush inlined rows, merge small files, expire snapshots, delete unused files.
+"""Maintenance of the lake's files: flush inlined rows, merge small files, expire
+snapshots, delete unused files.
 
-No row changes. It may run beside readers and writers: each step is a transaction of its own and bounded, so that a
-writer waits some seconds at most, and files are kept for a while after they were replaced: a day for readers that began
-earlier, and as long as a kept backup needs them.
+No row changes. It may run beside readers and writers: each step is a transaction of its
+own and bounded, so that a writer waits some seconds at most, and files are kept for a
+while after they were replaced: a day for readers that began earlier, and as long as a
+kept backup needs them.
 
-What was withdrawn leaves the files too, once the snapshots and backups that have it are too old.
+What was withdrawn leaves the files too, once the snapshots and backups that have it are
+too old.
 
-DuckLake merges files in steps, but rewrites all files of a table with deleted rows in one: with 300 MB of pages this
-needs more than 512 MB of memory. So the rows of such files are inserted again here, some files at a time.
+DuckLake merges files in steps, but rewrites all files of a table with deleted rows in
+one: with 300 MB of pages this needs more than 512 MB of memory. So the rows of such
+files are inserted again here, some files at a time.
 """
 
 from collections.abc import Callable
@@ -29,24 +33,30 @@ from news_assets.store.upgrade import Identity, read_identity
 
 KEEP_DAYS = 7
 FILE_GRACE = timedelta(days=1)  # longer than any read or open transaction
-RESTORE_GRACE = timedelta(days=14)  # for the files written after a backup, which its restore made orphans
+RESTORE_GRACE = timedelta(
+    days=14
+)  # for the files written after a backup, which its restore made orphans
 
-# A writer that dies leaves a file for each table and month it wrote. More orphans than this many, and than this share
-# of the files in use, mean that the catalog is not the one that the files were written for.
+# A writer that dies leaves a file for each table and month it wrote. More orphans than
+# this many, and than this share of the files in use, mean that the catalog is not the
+# one that the files were written for.
 MAX_ORPHANS = 20
 MAX_ORPHAN_SHARE = 0.2
 
-# One step rewrites or merges so much: 16 MB of pages take 1 to 2 s beside a full load of two processors. Files are
-# merged to SMALL_BYTES first, so that a step reads some 200 files at most (the smallest have 5 kB): each of them costs
-# requests on S3.
+# One step rewrites or merges so much: 16 MB of pages take 1 to 2 s beside a full load
+# of two processors. Files are merged to SMALL_BYTES first, so that a step reads some
+# 200 files at most (the smallest have 5 kB): each of them costs requests on S3.
 STEP_BYTES = 16 << 20
 SMALL_BYTES = 1 << 20
 STEP_FILES = 100
 STEP_SNAPSHOTS = 100
 
-# Rows in the catalog are read and flushed all at once, in memory, which fails at 200 MB of pages. DuckLake sets the
-# option of a table only in a later transaction than the one that creates it.
-_PAGES_IN_FILES = f"CALL {LAKE}.set_option('data_inlining_row_limit', 0, table_name => 'pages')"
+# Rows in the catalog are read and flushed all at once, in memory, which fails at 200 MB
+# of pages. DuckLake sets the option of a table only in a later transaction than the one
+# that creates it.
+_PAGES_IN_FILES = (
+    f"CALL {LAKE}.set_option('data_inlining_row_limit', 0, table_name => 'pages')"
+)
 
 # Write the rows in the catalog to files, and drop files whose rows were all deleted.
 _WHOLE_TABLE = (
@@ -54,13 +64,20 @@ _WHOLE_TABLE = (
     f"CALL ducklake_rewrite_data_files('{LAKE}', '{{}}', delete_threshold => 1)",
 )
 
-_INLINED_ROWS, _FILE_SIZE = "ducklake_default_data_inlining_row_limit", "ducklake_target_file_size"
-_REWRITE_SHARE = 0.1  # files are rewritten without their deleted rows from this share of them on
+_INLINED_ROWS, _FILE_SIZE = (
+    "ducklake_default_data_inlining_row_limit",
+    "ducklake_target_file_size",
+)
+_REWRITE_SHARE = (
+    0.1  # files are rewritten without their deleted rows from this share of them on
+)
 
 
 @dataclass(frozen=True, slots=True)
 class LakeSize:
-    """The size of a lake: Parquet files in use, their delete files, snapshots, and the bytes of all those files."""
+    """The size of a lake: Parquet files in use, their delete files, snapshots, and the
+    bytes of all those files.
+    """
 
     files: int
     delete_files: int
@@ -70,34 +87,52 @@ class LakeSize:
 
 @dataclass(frozen=True, slots=True)
 class Orphans:
-    """The files that no snapshot has used: their paths, and why they were kept; None if they were deleted."""
+    """The files that no snapshot has used: their paths, and why they were kept; None if
+    they were deleted.
+    """
 
     files: tuple[str, ...]
     why_kept: str | None = None
 
 
 def maintain(
-    lake: Lake, *, now: datetime, keep_days: int = KEEP_DAYS, grace: timedelta = FILE_GRACE
+    lake: Lake,
+    *,
+    now: datetime,
+    keep_days: int = KEEP_DAYS,
+    grace: timedelta = FILE_GRACE,
 ) -> tuple[LakeSize, LakeSize]:
-    """Run all steps and return the lake's size before and after; snapshots older than `keep_days` are deleted.
+    """Run all steps and return the lake's size before and after; snapshots older than
+    `keep_days` are deleted.
 
     Orphaned files are left to `delete_orphans`.
 
     Raises:
-        LakeError: A step failed, or the data folder belongs to another lake. Earlier steps are committed, and another
+        LakeError: A step failed, or the data folder belongs to another lake. Earlier
+            steps are committed, and another
             run continues after them.
     """
     before, had_withdrawn = lake_size(lake), _had_withdrawn(lake)
     lake.transact(_widen_statistics)
-    enough = before.files + before.file_bytes // STEP_BYTES + 1  # writers may add files faster than they are merged
+    enough = (
+        before.files + before.file_bytes // STEP_BYTES + 1
+    )  # writers may add files faster than they are merged
     lake.transact(partial(_run, statement=_PAGES_IN_FILES))
     try:
         for table in TABLES:
             for statement in _WHOLE_TABLE:
                 lake.transact(partial(_run, statement=statement.format(table.name)))
-            _repeat(lake, partial(_rewrite, table=table.name, had_withdrawn=had_withdrawn), enough)
+            _repeat(
+                lake,
+                partial(_rewrite, table=table.name, had_withdrawn=had_withdrawn),
+                enough,
+            )
             for target_bytes in (SMALL_BYTES, STEP_BYTES):
-                _repeat(lake, partial(_merge, table=table.name, target_bytes=target_bytes), enough)
+                _repeat(
+                    lake,
+                    partial(_merge, table=table.name, target_bytes=target_bytes),
+                    enough,
+                )
     finally:  # the settings hold for all later writes of the process
         for name in (_INLINED_ROWS, _FILE_SIZE):
             lake.transact(partial(_run, statement=f"RESET {name}"))
@@ -108,32 +143,54 @@ def maintain(
     return before, lake_size(lake)
 
 
-def _repeat(lake: Lake, step: Callable[[Transaction], bool], enough: int | None = None) -> None:
-    """Run a step, each time in its own transaction, until it finds nothing to do or has run often enough."""
+def _repeat(
+    lake: Lake, step: Callable[[Transaction], bool], enough: int | None = None
+) -> None:
+    """Run a step, each time in its own transaction, until it finds nothing to do or has
+    run often enough.
+    """
     for n in count():
         if n == enough or not lake.transact(step):
             return
 
 
-def delete_orphans(lake: Lake, *, now: datetime, grace: timedelta = FILE_GRACE) -> Orphans:
-    """Delete the files that no snapshot has used and that are older than `grace`, if they can be of writers that died.
+def delete_orphans(
+    lake: Lake, *, now: datetime, grace: timedelta = FILE_GRACE
+) -> Orphans:
+    """Delete the files that no snapshot has used and that are older than `grace`, if
+    they can be of writers that died.
 
     Raises:
-        LakeError: The data folder belongs to another lake, or a file could not be deleted.
+        LakeError: The data folder belongs to another lake, or a file could not be
+            deleted.
     """
-    return lake.transact(lambda transaction: _delete_orphans(transaction, lake.address, now, now - grace))
+    return lake.transact(
+        lambda transaction: _delete_orphans(transaction, lake.address, now, now - grace)
+    )
 
 
-def _delete_orphans(transaction: Transaction, address: Address, now: datetime, unused: datetime) -> Orphans:
+def _delete_orphans(
+    transaction: Transaction, address: Address, now: datetime, unused: datetime
+) -> Orphans:
     identity = read_identity(transaction.cursor)
-    if identity is None or not DataFolder(address, transaction.cursor).check_id(identity.lake_id):
+    if identity is None or not DataFolder(address, transaction.cursor).check_id(
+        identity.lake_id
+    ):
         raise LakeError(
-            f"{address.data}: the data folder has lost its lake id; open the lake again before its files are deleted"
+            f"{address.data}: the data folder has lost its lake id; open the lake again before its"
+            " files are deleted"
         )
     arguments = f"'{LAKE}', older_than => {_time(unused)}"
-    found = transaction.query(f"FROM ducklake_delete_orphaned_files({arguments}, dry_run => true)")
+    found = transaction.query(
+        f"FROM ducklake_delete_orphaned_files({arguments}, dry_run => true)"
+    )
     files = tuple(sorted(found["path"]))
-    why_kept = _why_kept(len(files), len(files_in_use(transaction.cursor, address.data_path)), identity, now)
+    why_kept = _why_kept(
+        len(files),
+        len(files_in_use(transaction.cursor, address.data_path)),
+        identity,
+        now,
+    )
     if files and why_kept is None:
         _run(transaction, f"CALL ducklake_delete_orphaned_files({arguments})")
     return Orphans(files, why_kept)
@@ -144,18 +201,23 @@ def _why_kept(count: int, in_use: int, identity: Identity, now: datetime) -> str
         return None
     if identity.restored_at and now - identity.restored_at < RESTORE_GRACE:
         until = identity.restored_at + RESTORE_GRACE
-        return f"the lake was restored from a backup; files written after the backup are kept until {until:%Y-%m-%d}"
+        return (
+            "the lake was restored from a backup; files written after the backup are kept until"
+            f" {until:%Y-%m-%d}"
+        )
     if count > max(MAX_ORPHANS, in_use * MAX_ORPHAN_SHARE):
         return (
-            f"{count} unknown files beside {in_use} files in use are too many to be left over from writers that died; "
-            "check that no other lake uses this data folder and that the catalog is right, then delete them yourself"
+            f"{count} unknown files beside {in_use} files in use are too many to be left over from"
+            " writers that died; check that no other lake uses this data folder and that the"
+            " catalog is right, then delete them yourself"
         )
     return None
 
 
-# --- rewrite and merge files -----------------------------------------------------------------------------------------
+# --- rewrite and merge files ----------------------------------------------------------
 
-# Files with deleted rows, with about how many bytes their other rows take. Names of data files are unique.
+# Files with deleted rows, with about how many bytes their other rows take. Names of
+# data files are unique.
 _FILES_TO_REWRITE = """
     SELECT data_file, record_count - delete_count AS live_rows,
         (data_file_size_bytes * live_rows // record_count)::BIGINT AS live_bytes
@@ -171,9 +233,11 @@ _FILES_TO_REWRITE = """
 
 
 def _had_withdrawn(lake: Lake) -> str:
-    """Return the condition of the files, of any table, that may have a deleted row of a withdrawn article.
+    """Return the condition of the files, of any table, that may have a deleted row of a
+    withdrawn article.
 
-    They were written before its withdrawal, for its month; those that are written again are newer.
+    They were written before its withdrawal, for its month; those that are written again
+    are newer.
     """
     found = lake.query(
         "SELECT year(day), month(day), max(withdrawn_after) FROM raw_articles "
@@ -188,7 +252,8 @@ def _had_withdrawn(lake: Lake) -> str:
 
 # The first and the last of all values of a type, as DuckLake writes them.
 _BOUNDS = {"varchar": ("", "\U0010ffff"), "blob": ("", "FF" * 32)}
-# Without any bounds, DuckLake takes those of the next file for those of the whole table, and then misses rows.
+# Without any bounds, DuckLake takes those of the next file for those of the whole
+# table, and then misses rows.
 _WIDEN = """
     UPDATE {metadata}.ducklake_table_column_stats SET min_value = '{least}', max_value = '{most}'
     WHERE (min_value <> '{least}' OR max_value <> '{most}') AND (table_id, column_id) IN (
@@ -203,9 +268,11 @@ _FORGET_STATISTICS = f"""
 
 
 def _widen_statistics(transaction: Transaction) -> None:
-    """Replace the least and the greatest text of each column, which the catalog keeps for ever, by bounds of any text.
+    """Replace the least and the greatest text of each column, which the catalog keeps
+    for ever, by bounds of any text.
 
-    They are whole texts of articles, and no read is quicker by them: files have their own.
+    They are whole texts of articles, and no read is quicker by them: files have their
+    own.
     """
     changed = 0
     for kind, (least, most) in _BOUNDS.items():
@@ -216,7 +283,9 @@ def _widen_statistics(transaction: Transaction) -> None:
 
 
 def _rewrite(transaction: Transaction, table: str, had_withdrawn: str) -> bool:
-    """Write the rows of some files with deleted rows to new files; return False if there is none."""
+    """Write the rows of some files with deleted rows to new files; return False if
+    there is none.
+    """
     files = transaction.query(
         _FILES_TO_REWRITE.format(
             lake=LAKE,
@@ -235,24 +304,29 @@ def _rewrite(transaction: Transaction, table: str, had_withdrawn: str) -> bool:
     _, rows, size = files.row(0)
     if size > STEP_BYTES:
         first = (
-            f"SELECT file_row_number AS n FROM {table} WHERE {where} ORDER BY n LIMIT {rows * STEP_BYTES // size + 1}"
+            f"SELECT file_row_number AS n FROM {table} WHERE {where} ORDER BY n LIMIT"
+            f" {rows * STEP_BYTES // size + 1}"
         )
         where += f" AND file_row_number <= (SELECT max(n) FROM ({first}))"
     transaction.cursor.execute(f"SET {_INLINED_ROWS} = 0")
-    transaction.cursor.execute(f"INSERT INTO {table} SELECT * FROM {table} WHERE {where}")
+    transaction.cursor.execute(
+        f"INSERT INTO {table} SELECT * FROM {table} WHERE {where}"
+    )
     transaction.cursor.execute(f"DELETE FROM {table} WHERE {where}")
     return True
 
 
 def _merge(transaction: Transaction, table: str, target_bytes: int) -> bool:
-    """Merge some files of one month that are smaller than half of `target_bytes`; return False if there are none."""
+    """Merge some files of one month that are smaller than half of `target_bytes`;
+    return False if there are none.
+    """
     transaction.cursor.execute(f"SET {_FILE_SIZE} = '{target_bytes} bytes'")
     limits = f"max_compacted_files => 1, max_file_size => {target_bytes // 2}"
     statement = f"CALL ducklake_merge_adjacent_files('{LAKE}', '{table}', {limits})"
     return bool(transaction.cursor.execute(statement).fetchall())
 
 
-# --- remove what is no longer used -----------------------------------------------------------------------------------
+# --- remove what is no longer used ----------------------------------------------------
 
 
 def _expire(transaction: Transaction, expired: datetime) -> bool:
@@ -263,20 +337,25 @@ def _expire(transaction: Transaction, expired: datetime) -> bool:
         f"ORDER BY snapshot_id LIMIT {STEP_SNAPSHOTS}"
     )["snapshot_id"].to_list()
     if old:
-        _run(transaction, f"CALL ducklake_expire_snapshots('{LAKE}', versions => {old})")
+        _run(
+            transaction, f"CALL ducklake_expire_snapshots('{LAKE}', versions => {old})"
+        )
     return bool(old)
 
 
 def _clean_up(transaction: Transaction, unused: datetime) -> bool:
     """Delete the files that were replaced first, before this time."""
     found = transaction.query(
-        f"SELECT schedule_start::TIMESTAMPTZ AS scheduled_at FROM {METADATA}.ducklake_files_scheduled_for_deletion "
-        f"WHERE scheduled_at < {_time(unused)} ORDER BY scheduled_at LIMIT {STEP_FILES}"
+        "SELECT schedule_start::TIMESTAMPTZ AS scheduled_at FROM"
+        f" {METADATA}.ducklake_files_scheduled_for_deletion WHERE scheduled_at <"
+        f" {_time(unused)} ORDER BY scheduled_at LIMIT {STEP_FILES}"
     )["scheduled_at"]
     if found.is_empty():
         return False
     until = min(found[-1] + timedelta(microseconds=1), unused)
-    statement = f"CALL ducklake_cleanup_old_files('{LAKE}', older_than => {_time(until)})"
+    statement = (
+        f"CALL ducklake_cleanup_old_files('{LAKE}', older_than => {_time(until)})"
+    )
     return bool(transaction.cursor.execute(statement).fetchall())
 
 
@@ -296,4 +375,6 @@ def lake_size(lake: Lake) -> LakeSize:
         f"FROM ducklake_table_info('{LAKE}')"
     ).row(0)
     snapshots = lake.query(f"SELECT count(*) FROM ducklake_snapshots('{LAKE}')").item()
-    return LakeSize(files=files[0], delete_files=files[1], snapshots=snapshots, file_bytes=files[2])
+    return LakeSize(
+        files=files[0], delete_files=files[1], snapshots=snapshots, file_bytes=files[2]
+    )

@@ -1,9 +1,11 @@
-"""Deletes old pages, polls, revisions and changes, a month in a transaction. Maintenance then frees their files.
+"""Deletes old pages, polls, revisions and changes, a month in a transaction.
+Maintenance then frees their files.
 
-Of old calls of language models only the answers are dropped: what they cost stays in the ledger.
+Of old calls of language models only the answers are dropped: what they cost stays in
+the ledger.
 
-What is kept whatever its age: the last poll of each source, the newest changes, and the pages and revisions of
-articles whose page may be gone from the web.
+What is kept whatever its age: the last poll of each source, the newest changes, and the
+pages and revisions of articles whose page may be gone from the web.
 """
 
 from collections.abc import Iterator
@@ -19,8 +21,9 @@ from news_assets.store.transaction import Snapshot, Transaction
 
 _ANSWERED = timedelta(days=30)  # the longest pause between two polls
 
-# An article's page can be fetched again if the last request gave the page that the text is from, and its source still
-# answers. Pages of withdrawn articles are not wanted again.
+# An article's page can be fetched again if the last request gave the page that the text
+# is from, and its source still answers. Pages of withdrawn articles are not wanted
+# again.
 _IS_REPLACEABLE = f"""article_id IN (
     SELECT a.article_id FROM raw_articles a LEFT JOIN sources s USING (source_id)
     WHERE a.outcome = '{WITHDRAWN}' OR (
@@ -28,14 +31,20 @@ _IS_REPLACEABLE = f"""article_id IN (
         AND s.last_outcome IN ('ok', 'unchanged') AND s.last_polled_at >= {{}}
     )
 )"""
-_IS_NOT_THE_LAST = "(source_id, polled_at) NOT IN (SELECT (source_id, max(polled_at)) FROM polls GROUP BY source_id)"
+_IS_NOT_THE_LAST = (
+    "(source_id, polled_at) NOT IN (SELECT (source_id, max(polled_at)) FROM polls GROUP BY"
+    " source_id)"
+)
 
-_IS_NOT_THE_NEWEST = "commit_id < (SELECT max(commit_id) FROM changes)"  # where those who follow may have got to
+_IS_NOT_THE_NEWEST = (  # where those who follow may have got to
+    "commit_id < (SELECT max(commit_id) FROM changes)"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class OldRows:
-    """The rows of one table and month that are too old; of model calls those whose answer is.
+    """The rows of one table and month that are too old; of model calls those whose
+    answer is.
 
     Attributes:
         table: Name of the table.
@@ -54,7 +63,8 @@ class OldRows:
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """The rows of `table` that are `old` are deleted where `may_go` holds; their files are partitioned by `month`.
+    """The rows of `table` that are `old` are deleted where `may_go` holds; their files
+    are partitioned by `month`.
 
     With `column`, the rows stay, without what is in that column.
     """
@@ -67,25 +77,39 @@ class _Rule:
 
     @property
     def statement(self) -> str:
-        """The statement that deletes the rows or empties the column, without its condition."""
-        return f"UPDATE {self.table} SET {self.column} = NULL" if self.column else f"DELETE FROM {self.table}"
+        """The statement that deletes the rows or empties the column, without its
+        condition.
+        """
+        return (
+            f"UPDATE {self.table} SET {self.column} = NULL"
+            if self.column
+            else f"DELETE FROM {self.table}"
+        )
 
 
 def delete_old_rows(
-    lake: Lake, keep: KeepDays, now: datetime, *, irreplaceable: bool = False, dry_run: bool = False
+    lake: Lake,
+    keep: KeepDays,
+    now: datetime,
+    *,
+    irreplaceable: bool = False,
+    dry_run: bool = False,
 ) -> Iterator[OldRows]:
-    """Delete what is older than `keep`, by whole months, and yield what was deleted; a dry run deletes nothing.
+    """Delete what is older than `keep`, by whole months, and yield what was deleted; a
+    dry run deletes nothing.
 
-    Rows count from when the page was fetched, the poll or the call was made, or the revision was replaced; those of one
-    calendar month (UTC) become too old together. With `irreplaceable`, pages and revisions of articles whose page may
-    be gone from the web are deleted too.
+    Rows count from when the page was fetched, the poll or the call was made, or the
+    revision was replaced; those of one calendar month (UTC) become too old together.
+    With `irreplaceable`, pages and revisions of articles whose page may be gone from
+    the web are deleted too.
 
     Raises:
         LakeError: The lake could not be written; the months before stay deleted.
     """
     for rule in _rules(keep, now, irreplaceable=irreplaceable):
         months = lake.query(
-            f"SELECT DISTINCT date_trunc('month', {rule.month})::DATE FROM {rule.table} WHERE {rule.old}"
+            f"SELECT DISTINCT date_trunc('month', {rule.month})::DATE FROM {rule.table} WHERE"
+            f" {rule.old}"
         )
         for (month,) in sorted(months.iter_rows()):
             delete = partial(_delete_month, rule=rule, month=month)
@@ -97,15 +121,35 @@ def _rules(keep: KeepDays, now: datetime, *, irreplaceable: bool) -> Iterator[_R
     if keep.pages:
         yield _Rule("pages", "day", f"fetched_at < {_first(now, keep.pages)}", may_go)
     if keep.polls:
-        yield _Rule("polls", "polled_at", f"polled_at < {_first(now, keep.polls)}", _IS_NOT_THE_LAST)
+        yield _Rule(
+            "polls",
+            "polled_at",
+            f"polled_at < {_first(now, keep.polls)}",
+            _IS_NOT_THE_LAST,
+        )
     if keep.revisions:
-        yield _Rule("article_revisions", "day", f"replaced_at < {_first(now, keep.revisions)}", may_go)
+        yield _Rule(
+            "article_revisions",
+            "day",
+            f"replaced_at < {_first(now, keep.revisions)}",
+            may_go,
+        )
     if keep.answers:
         old = f"answer_json IS NOT NULL AND called_at < {_first(now, keep.answers)}"
         yield _Rule("model_calls", "day", old, "true", column="answer_json")
     if keep.changes:
-        yield _Rule("changes", "committed_at", f"committed_at < {_first(now, keep.changes)}", _IS_NOT_THE_NEWEST)
-        yield _Rule("messages", "created_at", f"created_at < {_first(now, keep.changes)}", "sent_at IS NOT NULL")
+        yield _Rule(
+            "changes",
+            "committed_at",
+            f"committed_at < {_first(now, keep.changes)}",
+            _IS_NOT_THE_NEWEST,
+        )
+        yield _Rule(
+            "messages",
+            "created_at",
+            f"created_at < {_first(now, keep.changes)}",
+            "sent_at IS NOT NULL",
+        )
 
 
 def _first(now: datetime, days: int) -> str:
@@ -119,13 +163,18 @@ def _time(at: datetime) -> str:
 
 
 def _where(rule: _Rule, month: date) -> str:
-    return f"{rule.old} AND {rule.month} >= DATE '{month}' AND {rule.month} < DATE '{month}' + INTERVAL 1 MONTH"
+    return (
+        f"{rule.old} AND {rule.month} >= DATE '{month}' AND {rule.month} < DATE '{month}' +"
+        " INTERVAL 1 MONTH"
+    )
 
 
 def _delete_month(transaction: Transaction, rule: _Rule, month: date) -> OldRows:
     found = _old_rows(transaction, rule, month)
     if found.rows:
-        transaction.cursor.execute(f"{rule.statement} WHERE {_where(rule, month)} AND {rule.may_go}")
+        transaction.cursor.execute(
+            f"{rule.statement} WHERE {_where(rule, month)} AND {rule.may_go}"
+        )
     return found
 
 
@@ -135,7 +184,13 @@ def _old_rows(reader: Lake | Snapshot, rule: _Rule, month: date) -> OldRows:
         f"FROM (SELECT {rule.may_go} AS goes FROM {rule.table} WHERE {_where(rule, month)})",
         [rule.table],
     ).row(0)
-    return OldRows(table=rule.table, month=month, rows=rows, file_bytes=round(rows * row_bytes), kept=kept)
+    return OldRows(
+        table=rule.table,
+        month=month,
+        rows=rows,
+        file_bytes=round(rows * row_bytes),
+        kept=kept,
+    )
 
 
 _ROW_BYTES = f"""

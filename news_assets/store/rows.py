@@ -1,4 +1,6 @@
-"""Convert records to Polars frames and back; texts are stored as `text/charset.py` makes them storable."""
+"""Convert records to Polars frames and back; texts are stored as `text/charset.py`
+makes them storable.
+"""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -12,7 +14,8 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 
-# The values of columns that do not allow None, in rows from before the column was declared.
+# The values of columns that do not allow None, in rows from before the column was
+# declared.
 _EMPTY: dict[str, object] = {
     "VARCHAR": "",
     "BIGINT": 0,
@@ -28,18 +31,26 @@ def frame_of(table: Table, rows: Sequence[Any]) -> "polars.DataFrame":
     """Return the rows as a frame with the table's schema, in the given order.
 
     Raises:
-        LakeError: A value has another type than the record declares, or is None in a column that does not allow it.
+        LakeError: A value has another type than the record declares, or is None in a
+            column that does not allow it.
     """
     import polars as pl
 
     schema = polars_schema(table)
     try:
-        series = [pl.Series(c.name, _values(c, rows), schema[c.name], strict=True) for c in columns(table)]
+        series = [
+            pl.Series(c.name, _values(c, rows), schema[c.name], strict=True)
+            for c in columns(table)
+        ]
     except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError) as error:
-        raise LakeError(f"{table.name}: a row has a value of a wrong type: {error}") from error
+        raise LakeError(
+            f"{table.name}: a row has a value of a wrong type: {error}"
+        ) from error
     for column, values in zip(columns(table), series, strict=True):
         if not column.is_nullable and values.null_count():
-            raise LakeError(f"{table.name}.{column.name}: a row has no value, but the column needs one")
+            raise LakeError(
+                f"{table.name}.{column.name}: a row has no value, but the column needs one"
+            )
     return pl.DataFrame(series)
 
 
@@ -48,7 +59,10 @@ def _values(column: Column, rows: Sequence[Any]) -> list[Any]:
     if column.sql_type == "VARCHAR":
         return [value and storable(value) for value in values]
     if column.sql_type == "VARCHAR[]":
-        return [None if value is None else [storable(part) for part in value] for value in values]
+        return [
+            None if value is None else [storable(part) for part in value]
+            for value in values
+        ]
     if column.sql_type == "FLOAT[]":
         return [None if value is None else list(value) for value in values]
     return values
@@ -57,12 +71,17 @@ def _values(column: Column, rows: Sequence[Any]) -> list[Any]:
 def records_of(table: Table, record: type[R], frame: "polars.DataFrame") -> Iterator[R]:
     """Yield a record for each row of a frame that has every column of the table."""
     names = [column.name for column in columns(table)]
-    for row in zip(*(_record_values(column, frame[column.name]) for column in columns(table)), strict=True):
+    for row in zip(
+        *(_record_values(column, frame[column.name]) for column in columns(table)),
+        strict=True,
+    ):
         yield record(**dict(zip(names, row, strict=True)))
 
 
 def _record_values(column: Column, series: "polars.Series") -> list[Any]:
-    """Return a column's values, with the empty value for NULL where the record does not allow None."""
+    """Return a column's values, with the empty value for NULL where the record does not
+    allow None.
+    """
     values = series.to_list()
     if column.sql_type in ("VARCHAR[]", "FLOAT[]"):
         values = [None if value is None else tuple(value) for value in values]
@@ -73,7 +92,9 @@ def _record_values(column: Column, series: "polars.Series") -> list[Any]:
 
 
 class ArrowStream:
-    """A frame that DuckDB scans through the Arrow C stream; a Polars frame itself would need pyarrow."""
+    """A frame that DuckDB scans through the Arrow C stream; a Polars frame itself would
+    need pyarrow.
+    """
 
     def __init__(self, frame: "polars.DataFrame") -> None:
         self._frame = frame

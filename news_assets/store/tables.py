@@ -1,7 +1,7 @@
 """The lake's tables, one per row type of `records`.
 
-The fields of a row type are `Annotated[type, "meaning"]`. DDL, Polars schema, the UI's column schema and the column
-reference are derived from them.
+The fields of a row type are `Annotated[type, "meaning"]`. DDL, Polars schema, the UI's
+column schema and the column reference are derived from them.
 """
 
 from collections.abc import Iterator
@@ -9,11 +9,31 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from functools import cache
 from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
-from news_assets.records.alerts import Condition, Follower, Message, OperatorAction, QueryHit, StoredQuery
+from news_assets.records.alerts import (
+    Condition,
+    Follower,
+    Message,
+    OperatorAction,
+    QueryHit,
+    StoredQuery,
+)
 from news_assets.records.articles import ArticleRevision, CopyKey, RawArticle
-from news_assets.records.councils import StoredBody, StoredMember, StoredOffice, StoredVote
+from news_assets.records.councils import (
+    StoredBody,
+    StoredMember,
+    StoredOffice,
+    StoredVote,
+)
 from news_assets.records.derived import (
     ArticleEmbedding,
     CachedEnrichment,
@@ -56,10 +76,12 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """One table. An upsert replaces rows with the same `key`; a table without a key is append-only.
+    """One table. An upsert replaces rows with the same `key`; a table without a key is
+    append-only.
 
-    Parquet files are partitioned by the month of `partition_column`. `order` is the order of reads if it is not that of
-    the key. `sort` is the order of rows inside a file: a reader of one agency skips the row groups of the others.
+    Parquet files are partitioned by the month of `partition_column`. `order` is the
+    order of reads if it is not that of the key. `sort` is the order of rows inside a
+    file: a reader of one agency skips the row groups of the others.
     """
 
     name: str
@@ -78,7 +100,9 @@ class Table:
 TABLES: tuple[Table, ...] = (
     Table("sources", SourceState, ("source_id",)),
     Table("polls", Poll, (), "polled_at", order=("polled_at", "source_id")),
-    Table("entries", FeedEntry, ("source_id", "entry_id"), "day", sort=("agency", "day")),
+    Table(
+        "entries", FeedEntry, ("source_id", "entry_id"), "day", sort=("agency", "day")
+    ),
     Table("meetings", StoredMeeting, ("meeting_id",), sort=("agency", "day")),
     Table("agenda_items", StoredItem, ("item_id",), sort=("agency", "day")),
     Table("matters", Matter, ("desk", "agency", "matter")),
@@ -87,26 +111,88 @@ TABLES: tuple[Table, ...] = (
     Table("bodies", StoredBody, ("desk", "agency", "name")),
     Table("offices", StoredOffice, ("desk", "agency", "office_id")),
     Table("documents", StoredDocument, ("document_id",), "day", sort=("document_id",)),
-    Table("pages", StoredPage, ("article_id", "page_hash"), "day", sort=("article_id",)),
+    Table(
+        "pages", StoredPage, ("article_id", "page_hash"), "day", sort=("article_id",)
+    ),
     Table("raw_articles", RawArticle, ("article_id",), "day", sort=("article_id",)),
     Table("copy_keys", CopyKey, ("day", "article_id"), "day", sort=("day",)),
-    Table("article_revisions", ArticleRevision, ("article_id", "rev_n", "replaced_at"), "day", sort=("article_id",)),
-    Table("enriched_articles", EnrichedArticle, ("article_id",), "day", sort=("article_id",)),
-    Table("enrichments", CachedEnrichment, ("input_hash",), "created_at", sort=("input_hash",)),
-    Table("theme_labels", ThemeLabel, ("article_id", "labelled_at"), "day", sort=("article_id",)),
+    Table(
+        "article_revisions",
+        ArticleRevision,
+        ("article_id", "rev_n", "replaced_at"),
+        "day",
+        sort=("article_id",),
+    ),
+    Table(
+        "enriched_articles",
+        EnrichedArticle,
+        ("article_id",),
+        "day",
+        sort=("article_id",),
+    ),
+    Table(
+        "enrichments",
+        CachedEnrichment,
+        ("input_hash",),
+        "created_at",
+        sort=("input_hash",),
+    ),
+    Table(
+        "theme_labels",
+        ThemeLabel,
+        ("article_id", "labelled_at"),
+        "day",
+        sort=("article_id",),
+    ),
     Table("model_calls", ModelCall, ("call_id",), "day", sort=("article_id",)),
     Table("language_models", ModelState, ("model",)),
     Table("enrichment_batches", EnrichmentBatch, ("batch_key",)),
-    Table("article_embeddings", ArticleEmbedding, ("article_id",), "day", sort=("article_id",)),
-    Table("indexed_documents", IndexedDocument, ("article_id",), "day", sort=("article_id",)),
+    Table(
+        "article_embeddings",
+        ArticleEmbedding,
+        ("article_id",),
+        "day",
+        sort=("article_id",),
+    ),
+    Table(
+        "indexed_documents",
+        IndexedDocument,
+        ("article_id",),
+        "day",
+        sort=("article_id",),
+    ),
     Table("failures", Failure, ("article_id", "stage")),
-    Table("changes", Change, ("commit_id", "sequence"), "committed_at", sort=("commit_id",)),
+    Table(
+        "changes",
+        Change,
+        ("commit_id", "sequence"),
+        "committed_at",
+        sort=("commit_id",),
+    ),
     Table("followers", Follower, ("name",)),
     Table("saved_queries", StoredQuery, ("name",)),
-    Table("query_hits", QueryHit, ("query", "article_id"), "found_at", sort=("article_id",)),
-    Table("messages", Message, ("message_id",), "created_at", order=("created_at", "message_id")),
+    Table(
+        "query_hits",
+        QueryHit,
+        ("query", "article_id"),
+        "found_at",
+        sort=("article_id",),
+    ),
+    Table(
+        "messages",
+        Message,
+        ("message_id",),
+        "created_at",
+        order=("created_at", "message_id"),
+    ),
     Table("conditions", Condition, ("name",)),
-    Table("operator_actions", OperatorAction, (), "acted_at", order=("acted_at", "article_id")),
+    Table(
+        "operator_actions",
+        OperatorAction,
+        (),
+        "acted_at",
+        order=("acted_at", "article_id"),
+    ),
 )
 
 _TABLE_OF = {table.record: table for table in TABLES}
@@ -130,7 +216,9 @@ def columns(table: Table) -> tuple[Column, ...]:
 
 def _column(table: Table, name: str, hint: Any) -> Column:
     if get_origin(hint) is not Annotated:
-        raise TypeError(f"{table.record.__name__}.{name} has no meaning: write Annotated[type, 'meaning']")
+        raise TypeError(
+            f"{table.record.__name__}.{name} has no meaning: write Annotated[type, 'meaning']"
+        )
     annotated, meaning = get_args(hint)[:2]
     plain, is_nullable = _without_none(annotated)
     if plain not in SQL_TYPES:
@@ -147,7 +235,9 @@ def _without_none(hint: Any) -> tuple[Any, bool]:
 
 @cache
 def polars_schema(table: Table) -> "dict[str, polars.DataType]":
-    """Return column name -> Polars data type; times are UTC in microseconds, as in DuckDB."""
+    """Return column name -> Polars data type; times are UTC in microseconds, as in
+    DuckDB.
+    """
     import polars as pl
 
     types: dict[str, pl.DataType] = {

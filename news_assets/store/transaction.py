@@ -14,6 +14,7 @@ import duckdb
 
 from news_assets.records.reading import AgencyDays
 from news_assets.store.address import LAKE
+from news_assets.store.literals import literal
 from news_assets.store.rows import ArrowStream, frame_of, records_of
 from news_assets.store.tables import TABLES, Table, columns, polars_schema, table_of
 from news_assets.store.where import Selection, select
@@ -25,7 +26,8 @@ R = TypeVar("R")
 
 _PARAMETER = re.compile(r"\$(\w+)|\?")
 
-# The tables whose rows are recorded in `changes`: what was done to the article, and the column with its state.
+# The tables whose rows are recorded in `changes`: what was done to the article, and the
+# column with its state.
 _CHANGES = {
     "raw_articles": ("if(outcome = 'ok', 'stored', 'withdrawn')", "content_hash"),
     "enriched_articles": ("'enriched'", "input_hash"),
@@ -35,22 +37,31 @@ _CHANGES = {
 
 
 class Snapshot:
-    """Reads of one snapshot of the lake: the latest, or that of a commit that is given by its number."""
+    """Reads of one snapshot of the lake: the latest, or that of a commit that is given
+    by its number.
+    """
 
-    def __init__(self, cursor: duckdb.DuckDBPyConnection, commit: int | None = None) -> None:
+    def __init__(
+        self, cursor: duckdb.DuckDBPyConnection, commit: int | None = None
+    ) -> None:
         self.cursor = cursor
         self._version = "" if commit is None else f" AT (VERSION => {commit:d})"
 
-    def read(self, record: type[R], keys: AgencyDays | None = None, **isin: Collection[Any]) -> list[R]:
-        """Return the records of these partitions that have one of the given values in each named column, by key.
+    def read(
+        self, record: type[R], keys: AgencyDays | None = None, **isin: Collection[Any]
+    ) -> list[R]:
+        """Return the records of these partitions that have one of the given values in
+        each named column, by key.
 
-        Reading whole rows by a column other than the key decompresses whole files; to look up hashes, use `frame` with
-        few columns.
+        Reading whole rows by a column other than the key decompresses whole files; to
+        look up hashes, use `frame` with few columns.
 
         Raises:
             ValueError: The table has no such column.
         """
-        return list(records_of(table_of(record), record, self.frame(record, keys, None, **isin)))
+        return list(
+            records_of(table_of(record), record, self.frame(record, keys, None, **isin))
+        )
 
     def frame(
         self,
@@ -59,7 +70,8 @@ class Snapshot:
         columns: Sequence[str] | None = None,
         **isin: Collection[Any],
     ) -> "polars.DataFrame":
-        """Return the same rows as a frame; with `columns`, only these are read from disk, and order the rows.
+        """Return the same rows as a frame; with `columns`, only these are read from
+        disk, and order the rows.
 
         37,000 copy keys without an order take 11 ms, with the order of their key 27 ms.
         """
@@ -67,24 +79,36 @@ class Snapshot:
         selection = select(table, keys, isin)
         if selection.is_empty:
             return _empty_frame(table, columns)
-        if columns is None and keys is None and selection.frames and table.partition_column not in isin:
+        if (
+            columns is None
+            and keys is None
+            and selection.frames
+            and table.partition_column not in isin
+        ):
             self._narrow(selection)
         return self._rows(selection, columns)
 
     def _narrow(self, selection: Selection) -> None:
-        """Restrict the selection to the days of its rows, so that only the texts of their months are decompressed.
+        """Restrict the selection to the days of its rows, so that only the texts of
+        their months are decompressed.
 
-        800 articles of one day by id among 500,000: 0.6 s instead of 5.5 s, on a busy machine.
+        800 articles of one day by id among 500,000: 0.6 s instead of 5.5 s, on a busy
+        machine.
         """
         column = selection.table.partition_column
         if column is None:
             return
-        sql = f'SELECT min("{column}") AS first, max("{column}") AS last FROM "{selection.table.name}"{self._version}'
+        sql = (
+            f'SELECT min("{column}") AS first, max("{column}") AS last FROM'
+            f' "{selection.table.name}"{self._version}'
+        )
         with self._registered(selection.frames):
             first, last = self.query(sql + selection.where, selection.params).row(0)
         selection.add(f'"{column}" BETWEEN ? AND ?', first, last)
 
-    def _rows(self, selection: Selection, names: Sequence[str] | None) -> "polars.DataFrame":
+    def _rows(
+        self, selection: Selection, names: Sequence[str] | None
+    ) -> "polars.DataFrame":
         table = selection.table
         declared = [column.name for column in columns(table)]
         chosen = declared if names is None else list(dict.fromkeys(names))
@@ -93,26 +117,40 @@ class Snapshot:
             raise ValueError(f"{table.name} has no column {', '.join(sorted(unknown))}")
         selected = ", ".join(f'"{name}"' for name in chosen)
         order = ", ".join(f'"{name}"' for name in table.row_order if name in chosen)
-        sql = f'SELECT {selected} FROM "{table.name}"{self._version}{selection.where}{order and f" ORDER BY {order}"}'
+        sql = (
+            f"SELECT {selected} FROM"
+            f' "{table.name}"{self._version}{selection.where}{order and f" ORDER BY {order}"}'
+        )
         with self._registered(selection.frames):
             return self.query(sql, selection.params)
 
     def stream(
-        self, record: type, keys: AgencyDays | None, batch_rows: int, isin: Mapping[str, Collection[Any]]
+        self,
+        record: type,
+        keys: AgencyDays | None,
+        batch_rows: int,
+        isin: Mapping[str, Collection[Any]],
     ) -> "Iterator[polars.DataFrame]":
-        """Yield the same rows by day and then by key, in frames of whole days and about `batch_rows` rows."""
+        """Yield the same rows by day and then by key, in frames of whole days and about
+        `batch_rows` rows.
+        """
         table = table_of(record)
         if table.partition_column is None:
             yield self.frame(record, keys, None, **isin)
             return
         column = f'"{table.partition_column}"'
-        for first, last in _day_ranges(self._day_counts(select(table, keys, isin), column), batch_rows):
+        for first, last in _day_ranges(
+            self._day_counts(select(table, keys, isin), column), batch_rows
+        ):
             window = select(table, keys, isin)
             window.add(f"{column} >= ? AND {column} < CAST(? AS DATE) + 1", first, last)
             yield self._rows(window, None)
 
     def _day_counts(self, selection: Selection, column: str) -> list[tuple[date, int]]:
-        sql = f'SELECT CAST({column} AS DATE) AS day, count(*) FROM "{selection.table.name}"{selection.where}'
+        sql = (
+            f"SELECT CAST({column} AS DATE) AS day, count(*) FROM"
+            f' "{selection.table.name}"{selection.where}'
+        )
         with self._registered(selection.frames):
             return self.query(f"{sql} GROUP BY 1 ORDER BY 1", selection.params).rows()
 
@@ -126,38 +164,71 @@ class Snapshot:
             for name in frames:
                 self.cursor.unregister(name)
 
-    def query(self, sql: str, params: Collection[Any] | Mapping[str, Any] = ()) -> "polars.DataFrame":
+    def query(
+        self, sql: str, params: Collection[Any] | Mapping[str, Any] = ()
+    ) -> "polars.DataFrame":
         """Return the result of one SELECT over the tables.
 
-        Every `?`, `$1` and `$name` in it is replaced by a parameter, also inside string literals.
+        Every `?`, `$1` and `$name` in it is replaced by a parameter, also inside string
+        literals.
         """
         import polars as pl
 
-        named = dict(params) if isinstance(params, Mapping) else {str(n): value for n, value in enumerate(params, 1)}
+        return pl.DataFrame(self._relation(sql, params))
+
+    def _relation(
+        self, sql: str, params: Collection[Any] | Mapping[str, Any]
+    ) -> duckdb.DuckDBPyRelation:
         # A variable with NULL or [] has no type; a parameter takes it from its context.
-        if any(value is None or value == [] for value in named.values()):
-            return pl.DataFrame(self.cursor.sql(sql, params=named if isinstance(params, Mapping) else list(params)))
-        # With parameters, `cursor.sql` materialises the result first: 5,000 vectors of 384 dimensions take 1.1 s.
-        # Without any it streams (0.08 s), so the values are passed as session variables.
-        for name, value in named.items():
-            self._set_variable(f"given_{name}", value)
-        numbers = count_from(1)
-        sql = _PARAMETER.sub(lambda found: f"getvariable('given_{found[1] or next(numbers)}')", sql) if named else sql
-        return pl.DataFrame(self.cursor.sql(sql))
+        values = params.values() if isinstance(params, Mapping) else params
+        if any(value is None or value == [] for value in values):
+            return self.cursor.sql(
+                sql, params=params if isinstance(params, Mapping) else list(params)
+            )
+        # With parameters, `cursor.sql` materialises the result first: 5,000 vectors of
+        # 384 dimensions take 1.1 s. Without any it streams (0.08 s).
+        return self.cursor.sql(self._with_values(sql, params))
 
-    def _set_variable(self, name: str, value: object) -> None:
-        """Set a session variable; a list as one row of a frame.
-
-        Of each value in a parameter, DuckDB asks whether it is of pandas, which Python looks for on disk each time if
-        it is not installed: a list of 100 takes 6 ms, of 100,000 7 s.
+    def _with_values(
+        self, sql: str, params: Collection[Any] | Mapping[str, Any]
+    ) -> str:
+        """Return the statement with literals in place of its parameters; what has none
+        becomes a session variable.
         """
-        if not isinstance(value, list):
-            self.cursor.execute(f"SET VARIABLE {name} = ?", [value])
-            return
-        import polars as pl
+        named = (
+            params
+            if isinstance(params, Mapping)
+            else {str(n): value for n, value in enumerate(params, 1)}
+        )
+        if not named:
+            return sql
+        written = {
+            name: literal(value) or self._variable(name, value)
+            for name, value in named.items()
+        }
+        numbers = count_from(1)
+        return _PARAMETER.sub(
+            lambda found: written[found[1] or str(next(numbers))], sql
+        )
 
-        with self._registered({"given": pl.DataFrame({"value": [value]})}):
-            self.cursor.execute(f"SET VARIABLE {name} = (SELECT value FROM given)")
+    def _variable(self, name: str, value: object) -> str:
+        """Set a session variable and return how it is read; a list is set as one row of
+        a frame.
+
+        DuckDB looks at each value of a list parameter: 100 of them take 6 ms, 100,000
+        take 7 s.
+        """
+        variable = f"given_{name}"
+        if isinstance(value, list):
+            import polars as pl
+
+            with self._registered({"given": pl.DataFrame({"value": [value]})}):
+                self.cursor.execute(
+                    f"SET VARIABLE {variable} = (SELECT value FROM given)"
+                )
+        else:
+            self.cursor.execute(f"SET VARIABLE {variable} = ?", [value])
+        return f"getvariable('{variable}')"
 
     def snapshot(self) -> int:
         """Return the number of the latest commit; see `Lake.snapshot`."""
@@ -172,8 +243,12 @@ def _empty_frame(table: Table, names: Sequence[str] | None) -> "polars.DataFrame
     return frame if names is None else frame.select(names)
 
 
-def _day_ranges(days: list[tuple[date, int]], batch_rows: int) -> Iterator[tuple[date, date]]:
-    """Yield the first and last day of ranges with at most `batch_rows` rows, or of one day with more."""
+def _day_ranges(
+    days: list[tuple[date, int]], batch_rows: int
+) -> Iterator[tuple[date, date]]:
+    """Yield the first and last day of ranges with at most `batch_rows` rows, or of one
+    day with more.
+    """
     first, rows = None, 0
     for position, (day, count) in enumerate(days):
         first = first or day
@@ -194,7 +269,8 @@ class Transaction(Snapshot):
         return tuple(table.record for table in TABLES)
 
     def upsert(self, rows: Collection[Any]) -> None:
-        """Store rows of one record type, replacing those with the same key; the last of several with one key is kept.
+        """Store rows of one record type, replacing those with the same key; the last of
+        several with one key is kept.
 
         Raises:
             LakeError: A value has a wrong type.
@@ -211,24 +287,33 @@ class Transaction(Snapshot):
                     self._record_changes(*_CHANGES[table.name])
 
     def _record_changes(self, change: str, version: str) -> None:
-        """Record the incoming rows that have a result; the commit's number is the next one, or the commit fails."""
+        """Record the incoming rows that have a result; the commit's number is the next
+        one, or the commit fails.
+        """
         inserted = self.cursor.execute(
             f"""
             INSERT INTO changes BY NAME
-            SELECT $commit::BIGINT AS commit_id, $count + row_number() OVER (ORDER BY article_id) - 1 AS sequence,
-                article_id, desk, agency, day, {change} AS change, {version} AS version, now() AS committed_at
+            SELECT {self.snapshot() + 1}::BIGINT AS commit_id,
+                {self._change_count} + row_number() OVER (ORDER BY article_id) - 1 AS sequence,
+                article_id, desk, agency, day, {change} AS change, {version} AS version,
+                now() AS committed_at
             FROM incoming WHERE outcome IN ('ok', 'withdrawn')
-            """,
-            {"commit": self.snapshot() + 1, "count": self._change_count},
+            """
         ).fetchone()
         self._change_count += int(inserted[0]) if inserted else 0
 
-    def _delete_keys(self, table: str, key: tuple[str, ...], frame: "polars.DataFrame") -> None:
-        # The range of the first key column lets DuckLake skip files and row groups of other agencies.
+    def _delete_keys(
+        self, table: str, key: tuple[str, ...], frame: "polars.DataFrame"
+    ) -> None:
+        # The range of the first key column lets DuckLake skip files and row groups of
+        # other agencies.
         names = ", ".join(f'"{name}"' for name in key)
+        sql = (
+            f'DELETE FROM "{table}" WHERE "{key[0]}" BETWEEN ? AND ? AND ({names}) IN (SELECT'
+            f" {names} FROM incoming)"
+        )
         self.cursor.execute(
-            f'DELETE FROM "{table}" WHERE "{key[0]}" BETWEEN ? AND ? AND ({names}) IN (SELECT {names} FROM incoming)',
-            [frame[key[0]].min(), frame[key[0]].max()],
+            self._with_values(sql, [frame[key[0]].min(), frame[key[0]].max()])
         )
 
     def append(self, rows: Collection[Any]) -> None:
@@ -238,8 +323,11 @@ class Transaction(Snapshot):
             with self._registered({"incoming": frame_of(table, list(rows))}):
                 self.cursor.execute(f'INSERT INTO "{table.name}" BY NAME FROM incoming')
 
-    def delete(self, record: type, keys: AgencyDays | None = None, **isin: Collection[Any]) -> int:
-        """Delete the rows that `read` returns for the same arguments; return their number.
+    def delete(
+        self, record: type, keys: AgencyDays | None = None, **isin: Collection[Any]
+    ) -> int:
+        """Delete the rows that `read` returns for the same arguments; return their
+        number.
 
         Raises:
             ValueError: There are no arguments that select rows.
@@ -248,7 +336,8 @@ class Transaction(Snapshot):
             raise ValueError(f"{table_of(record).name}: say which rows to delete")
         selection = select(table_of(record), keys, isin)
         with self._registered(selection.frames):
+            sql = f'DELETE FROM "{selection.table.name}"{selection.where}'
             row = self.cursor.execute(
-                f'DELETE FROM "{selection.table.name}"{selection.where}', selection.params
+                self._with_values(sql, selection.params)
             ).fetchone()
         return int(row[0]) if row else 0

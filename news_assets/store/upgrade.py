@@ -1,7 +1,8 @@
-"""The identity of a lake in its catalog, and the way from a lake of an earlier version to the declared tables.
+"""The identity of a lake in its catalog, and the way from a lake of an earlier version
+to the declared tables.
 
-The identity is a view with constants, because DuckLake changes views in the same transaction as tables: the version is
-that of the tables, whenever the process dies.
+The identity is a view with constants, because DuckLake changes views in the same
+transaction as tables: the version is that of the tables, whenever the process dies.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,26 +18,35 @@ from news_assets.store.tables import TABLES, Table, columns, create_statements
 
 _VIEW = "lake_identity"
 
-# Whole row groups are read. As rows are sorted, one of 2,048 rows (DuckDB's minimum) holds about a month of one agency:
-# one agency-day of 500,000 articles takes 50 ms; with the default of 122,880 rows 290-390 ms.
-_OPTIONS = {"parquet_row_group_size": "2048", "parquet_compression": "zstd"}  # snappy: 2.6 times the size, no faster
+# Whole row groups are read. As rows are sorted, one of 2,048 rows (DuckDB's minimum)
+# holds about a month of one agency: one agency-day of 500,000 articles takes 50 ms;
+# with the default of 122,880 rows 290-390 ms.
+_OPTIONS = {
+    "parquet_row_group_size": "2048",
+    "parquet_compression": "zstd",
+}  # snappy: 2.6 times the size, no faster
 
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """One step to the next schema version, with statements that DuckLake runs in a transaction."""
+    """One step to the next schema version, with statements that DuckLake runs in a
+    transaction.
+    """
 
     name: str
     statements: tuple[str, ...] = ()
 
 
-# The schema version of a lake is the number of the migrations it has had. New tables and columns need none.
+# The schema version of a lake is the number of the migrations it has had. New tables
+# and columns need none.
 MIGRATIONS: tuple[Migration, ...] = (Migration("give the lake an id"),)
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What a catalog says of its lake; `restored_at` is the time of the last restore from a backup."""
+    """What a catalog says of its lake; `restored_at` is the time of the last restore
+    from a backup.
+    """
 
     lake_id: str
     schema_version: int
@@ -45,17 +55,24 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Upgrade:
-    """What an upgrade did: `changes` are names of migrations and SQL statements; `is_new`: there was no table."""
+    """What an upgrade did: `changes` are names of migrations and SQL statements;
+    `is_new`: there was no table.
+    """
 
     identity: Identity
     changes: tuple[str, ...]
     is_new: bool
 
 
-def read_identity(cursor: duckdb.DuckDBPyConnection, database: str = METADATA) -> Identity | None:
-    """Return the identity in a catalog, attached under this name; None in a lake from before there were ids."""
+def read_identity(
+    cursor: duckdb.DuckDBPyConnection, database: str = METADATA
+) -> Identity | None:
+    """Return the identity in a catalog, attached under this name; None in a lake from
+    before there were ids.
+    """
     found = cursor.execute(
-        f"SELECT sql FROM {database}.ducklake_view WHERE view_name = '{_VIEW}' AND end_snapshot IS NULL"
+        f"SELECT sql FROM {database}.ducklake_view WHERE view_name = '{_VIEW}' AND end_snapshot IS"
+        " NULL"
     ).fetchone()
     row = cursor.execute(str(found[0])).fetchone() if found else None
     return Identity(*row) if row else None
@@ -63,14 +80,22 @@ def read_identity(cursor: duckdb.DuckDBPyConnection, database: str = METADATA) -
 
 def write_identity(cursor: duckdb.DuckDBPyConnection, identity: Identity) -> None:
     """Store the identity in the transaction of this cursor, which uses the lake."""
-    restored_at = f"TIMESTAMPTZ '{identity.restored_at.isoformat()}'" if identity.restored_at else "NULL::TIMESTAMPTZ"
+    restored_at = (
+        f"TIMESTAMPTZ '{identity.restored_at.isoformat()}'"
+        if identity.restored_at
+        else "NULL::TIMESTAMPTZ"
+    )
     cursor.execute(
         f"CREATE OR REPLACE VIEW {_VIEW} AS SELECT {quoted(identity.lake_id)} AS lake_id, "
         f"{identity.schema_version} AS schema_version, {restored_at} AS restored_at"
     )
 
 
-def check_version(address: Address, identity: Identity | None, migrations: Sequence[Migration] = MIGRATIONS) -> None:
+def check_version(
+    address: Address,
+    identity: Identity | None,
+    migrations: Sequence[Migration] = MIGRATIONS,
+) -> None:
     """Check that this program knows the lake's tables.
 
     Raises:
@@ -78,20 +103,32 @@ def check_version(address: Address, identity: Identity | None, migrations: Seque
     """
     if identity and identity.schema_version > len(migrations):
         raise LakeError(
-            f"{address}: the lake has schema version {identity.schema_version}, and this program knows "
-            f"{len(migrations)}; install the newer news_assets again, or restore a backup from before its first start"
+            f"{address}: the lake has schema version {identity.schema_version}, and this program"
+            f" knows {len(migrations)}; install the newer news_assets again, or restore a backup"
+            " from before its first start"
         )
 
 
 def is_current(
-    cursor: duckdb.DuckDBPyConnection, identity: Identity | None, migrations: Sequence[Migration] = MIGRATIONS
+    cursor: duckdb.DuckDBPyConnection,
+    identity: Identity | None,
+    migrations: Sequence[Migration] = MIGRATIONS,
 ) -> bool:
-    """Return whether the lake has its id, all migrations, and all declared tables and columns."""
-    return identity is not None and identity.schema_version == len(migrations) and not _missing(_columns(cursor))
+    """Return whether the lake has its id, all migrations, and all declared tables and
+    columns.
+    """
+    return (
+        identity is not None
+        and identity.schema_version == len(migrations)
+        and not _missing(_columns(cursor))
+    )
 
 
-def upgrade(cursor: duckdb.DuckDBPyConnection, migrations: Sequence[Migration] = MIGRATIONS) -> Upgrade:
-    """Change the lake to the declared version, in the transaction of this cursor, which uses the lake.
+def upgrade(
+    cursor: duckdb.DuckDBPyConnection, migrations: Sequence[Migration] = MIGRATIONS
+) -> Upgrade:
+    """Change the lake to the declared version, in the transaction of this cursor, which
+    uses the lake.
 
     A lake without tables is a new one and needs no migration.
     """
@@ -105,7 +142,11 @@ def upgrade(cursor: duckdb.DuckDBPyConnection, migrations: Sequence[Migration] =
     missing = _missing(_columns(cursor))
     for statement in missing:
         cursor.execute(statement)
-    identity = Identity(found.lake_id if found else str(uuid4()), len(migrations), found.restored_at if found else None)
+    identity = Identity(
+        found.lake_id if found else str(uuid4()),
+        len(migrations),
+        found.restored_at if found else None,
+    )
     if identity != found:
         write_identity(cursor, identity)
     for name, value in _OPTIONS.items():
@@ -114,10 +155,12 @@ def upgrade(cursor: duckdb.DuckDBPyConnection, migrations: Sequence[Migration] =
 
 
 def add_statistics(cursor: duckdb.DuckDBPyConnection) -> None:
-    """Give the tables that never had a row their statistics, in the transaction of this cursor, which uses the lake.
+    """Give the tables that never had a row their statistics, in the transaction of this
+    cursor, which uses the lake.
 
-    DuckLake stores statistics of a table with its first row. Until then each read looks for them in the catalog once
-    for every column: 80 ms for an empty table of 45 columns, 10 ms once it has them.
+    DuckLake stores statistics of a table with its first row. Until then each read looks
+    for them in the catalog once for every column: 80 ms for an empty table of 45
+    columns, 10 ms once it has them.
     """
     tables = cursor.execute(
         f"""
@@ -136,7 +179,8 @@ def add_statistics(cursor: duckdb.DuckDBPyConnection) -> None:
 def _columns(cursor: duckdb.DuckDBPyConnection) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for table, column in cursor.execute(
-        "SELECT table_name, column_name FROM duckdb_columns() WHERE database_name = ? AND table_name <> ?",
+        "SELECT table_name, column_name FROM duckdb_columns() WHERE database_name = ? AND"
+        " table_name <> ?",
         [LAKE, _VIEW],
     ).fetchall():
         found.setdefault(table, set()).add(column)
@@ -144,8 +188,14 @@ def _columns(cursor: duckdb.DuckDBPyConnection) -> dict[str, set[str]]:
 
 
 def _missing(found: dict[str, set[str]]) -> list[str]:
-    """Return the DDL of declared tables and columns that the lake lacks; columns are never dropped or changed."""
-    return [statement for table in TABLES for statement in _statements(table, found.get(table.name))]
+    """Return the DDL of declared tables and columns that the lake lacks; columns are
+    never dropped or changed.
+    """
+    return [
+        statement
+        for table in TABLES
+        for statement in _statements(table, found.get(table.name))
+    ]
 
 
 def _statements(table: Table, found: set[str] | None) -> Iterator[str]:
@@ -154,4 +204,7 @@ def _statements(table: Table, found: set[str] | None) -> Iterator[str]:
         return
     for column in columns(table):
         if column.name not in found:
-            yield f'ALTER TABLE "{table.name}" ADD COLUMN IF NOT EXISTS "{column.name}" {column.sql_type}'
+            yield (
+                f'ALTER TABLE "{table.name}" ADD COLUMN IF NOT EXISTS "{column.name}"'
+                f" {column.sql_type}"
+            )

@@ -1,7 +1,8 @@
 """The WHERE clause of a read by agency-days and by lists of values.
 
-Lists longer than _SHORT_LIST are joined as frames: 4,800 agency-days take 57 ms, as a list parameter 1,340 ms. The
-range of their values is a condition too, which lets DuckLake skip files and row groups by their statistics.
+Lists longer than _SHORT_LIST are joined as frames: 4,800 agency-days take 57 ms, as a
+list parameter 1,340 ms. The range of their values is a condition too, which lets
+DuckLake skip files and row groups by their statistics.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -17,13 +18,16 @@ if TYPE_CHECKING:
     import polars
 
 _LISTED = ("VARCHAR[]", "FLOAT[]")
-# Values that are compared one by one: five articles among 100,000 take 70 ms, joined as a frame 260 ms.
+# Values that are compared one by one: five articles among 100,000 take 70 ms, joined as
+# a frame 260 ms.
 _SHORT_LIST = 20
 
 
 @dataclass(slots=True)
 class Selection:
-    """Conditions joined by AND, the values of their `?` in order, and the frames they refer to."""
+    """Conditions joined by AND, the values of their `?` in order, and the frames they
+    refer to.
+    """
 
     table: Table
     conditions: list[str] = field(default_factory=list)
@@ -46,10 +50,14 @@ class Selection:
         self.params.extend(params)
 
 
-def select(table: Table, keys: AgencyDays | None, isin: Mapping[str, Collection[Any]]) -> Selection:
-    """Return the selection of the rows of these partitions that have one of the given values in each named column.
+def select(
+    table: Table, keys: AgencyDays | None, isin: Mapping[str, Collection[Any]]
+) -> Selection:
+    """Return the selection of the rows of these partitions that have one of the given
+    values in each named column.
 
-    An empty collection, also of keys, selects no row. None among the values matches NULL.
+    An empty collection, also of keys, selects no row. None among the values matches
+    NULL.
 
     Raises:
         ValueError: The table has no such column, or the column holds lists.
@@ -60,7 +68,9 @@ def select(table: Table, keys: AgencyDays | None, isin: Mapping[str, Collection[
     plain = {column.name for column in columns(table) if column.sql_type not in _LISTED}
     for name, values in isin.items():
         if name not in plain:
-            raise ValueError(f"{table.name} cannot be read by {name!r}; choose from: {', '.join(sorted(plain))}")
+            raise ValueError(
+                f"{table.name} cannot be read by {name!r}; choose from: {', '.join(sorted(plain))}"
+            )
         _add_values(selection, name, values)
     return selection
 
@@ -77,13 +87,18 @@ def _add_keys(selection: Selection, keys: AgencyDays) -> None:
     selection.add('"agency" BETWEEN ? AND ?', agencies[0], agencies[-1])
     if len(keys.pairs) > 1:
         selection.frames["selected_keys"] = pl.DataFrame(
-            {"agency": agencies, "day": days}, schema={"agency": pl.String, "day": pl.Date}
+            {"agency": agencies, "day": days},
+            schema={"agency": pl.String, "day": pl.Date},
         )
         selection.add('("agency", "day") IN (FROM selected_keys)')
 
 
 def _add_values(selection: Selection, name: str, values: Collection[Any]) -> None:
-    given = {storable(value) if isinstance(value, str) else value for value in values if value is not None}
+    given = {
+        storable(value) if isinstance(value, str) else value
+        for value in values
+        if value is not None
+    }
     alternatives = []
     if given:
         alternatives.append(" AND ".join(_conditions(selection, name, sorted(given))))
@@ -108,5 +123,7 @@ def _conditions(selection: Selection, name: str, given: list[Any]) -> Iterator[s
         yield f'list_contains(?, "{name}")'
         return
     frame = f"selected_{name}"
-    selection.frames[frame] = pl.DataFrame({"value": given}, schema={"value": polars_schema(selection.table)[name]})
+    selection.frames[frame] = pl.DataFrame(
+        {"value": given}, schema={"value": polars_schema(selection.table)[name]}
+    )
     yield f'"{name}" IN (FROM {frame})'

@@ -1,8 +1,10 @@
-"""YAML nodes of a file from outside: bounded in size, depth and number of values, without aliases.
+"""YAML nodes of a file from outside: bounded in size, depth and number of values,
+without aliases.
 
-PyYAML recurses for each level and can end the process with a stack overflow, aliases make a billion values of ten lines
-("billion laughs"), and integers in base 60 take quadratic time. The check reads a file's events one by one, without
-recursion, and stops at the first that exceeds a limit.
+PyYAML recurses for each level and can end the process with a stack overflow, aliases
+make a billion values of ten lines ("billion laughs"), and integers in base 60 take
+quadratic time. The check reads a file's events one by one, without recursion, and stops
+at the first that exceeds a limit.
 """
 
 from pathlib import Path
@@ -14,22 +16,29 @@ from yaml import events
 MAX_FILE_BYTES: Final = 5_000_000
 MAX_DEPTH: Final = 32  # desk files have 6 levels, taxonomies 10
 MAX_VALUES: Final = 200_000  # keys and values: 16,000 agencies with one source each
-MAX_TEXT_CHARS: Final = 3000  # of one value; Python's limit of digits (4300) stays out of reach, also from base 16
+# of one value; Python's limit of digits (4300) stays out of reach, also from base 16
+MAX_TEXT_CHARS: Final = 3000
 
 
 class YamlLimitError(yaml.MarkedYAMLError):
-    """A file that exceeds a limit; `problem` is what and the fix, `problem_mark` is where."""
+    """A file that exceeds a limit; `problem` is what and the fix, `problem_mark` is
+    where.
+    """
 
     def __init__(self, problem: str, mark: Any = None) -> None:
         super().__init__(problem=problem, problem_mark=mark)
 
 
 def read_bytes(path: Path) -> bytes:
-    """Return a file's bytes. Raises YamlLimitError if it is too large, OSError if it cannot be read."""
+    """Return a file's bytes. Raises YamlLimitError if it is too large, OSError if it
+    cannot be read.
+    """
     with path.open("rb") as file:
         data = file.read(MAX_FILE_BYTES + 1)
     if len(data) > MAX_FILE_BYTES:
-        raise YamlLimitError(f"larger than {MAX_FILE_BYTES // 1_000_000} MB; split the file")
+        raise YamlLimitError(
+            f"larger than {MAX_FILE_BYTES // 1_000_000} MB; split the file"
+        )
     return data
 
 
@@ -37,7 +46,8 @@ def compose(text: str, loader: Any) -> yaml.Node | None:
     """Return the nodes of the only document in a text, None if it is empty.
 
     Raises:
-        YamlLimitError: The text exceeds a limit, has an alias, or a key that is not a text.
+        YamlLimitError: The text exceeds a limit, has an alias, or a key that is not a
+            text.
         yaml.YAMLError: It is not YAML.
     """
     _check(text, loader)
@@ -47,7 +57,9 @@ def compose(text: str, loader: Any) -> yaml.Node | None:
 
 def _check(text: str, loader: Any) -> None:
     """Raise YamlLimitError at the first event that is over a limit."""
-    open_nodes: list[list[Any]] = []  # whether each open collection is a mapping, and how many nodes it has so far
+    open_nodes: list[
+        list[Any]
+    ] = []  # whether each open collection is a mapping, and how many nodes it has so far
     for count, event in enumerate(yaml.parse(text, Loader=loader)):
         if isinstance(event, events.CollectionEndEvent):
             open_nodes.pop()
@@ -60,14 +72,20 @@ def _check(text: str, loader: Any) -> None:
                 open_nodes.append([isinstance(event, events.MappingStartEvent), 0])
 
 
-def _problem(event: events.NodeEvent, count: int, open_nodes: list[list[Any]]) -> str | None:
+def _problem(
+    event: events.NodeEvent, count: int, open_nodes: list[list[Any]]
+) -> str | None:
     if isinstance(event, events.AliasEvent):
         return f"an alias, `*{event.anchor}`; write the values out"
     if count > MAX_VALUES:
         return f"more than {MAX_VALUES:,} keys and values; split the file"
     if isinstance(event, events.ScalarEvent):
         is_long = len(event.value) > MAX_TEXT_CHARS
-        return f"a text of more than {MAX_TEXT_CHARS:,} characters; shorten it or close its quotes" if is_long else None
+        return (
+            f"a text of more than {MAX_TEXT_CHARS:,} characters; shorten it or close its quotes"
+            if is_long
+            else None
+        )
     if len(open_nodes) == MAX_DEPTH:
         return f"nested more than {MAX_DEPTH} levels deep; check the brackets and the indent"
     is_key = bool(open_nodes) and open_nodes[-1][0] and open_nodes[-1][1] % 2 == 0

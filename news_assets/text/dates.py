@@ -1,7 +1,8 @@
 """Parses dates as sources write them into aware UTC datetimes.
 
-Anything ambiguous is None, because a wrong day is worse than none. `08/09/2026` is the 8th of September except in the
-United States, so the source's time zone decides. A date without a zone is in the source's zone, never in UTC.
+Anything ambiguous is None, because a wrong day is worse than none. `08/09/2026` is the
+8th of September except in the United States, so the source's time zone decides. A date
+without a zone is in the source's zone, never in UTC.
 """
 
 import re
@@ -9,13 +10,24 @@ from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from urllib.parse import urlsplit
 
-from news_assets.text.zones import ZONE, ZONE_SECONDS, is_month_first, placed, without_accents, zone_info
+from news_assets.text.zones import (
+    ZONE,
+    ZONE_SECONDS,
+    is_month_first,
+    placed,
+    without_accents,
+    zone_info,
+)
 
 MAX_CHARS = 120  # longer is a sentence, not a date
-FIRST_YEAR, LAST_YEAR = 1900, 2100  # years 0, 1 and 9999 are what software writes for "none"
+FIRST_YEAR, LAST_YEAR = (
+    1900,
+    2100,
+)  # years 0, 1 and 9999 are what software writes for "none"
 _UNIX_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
-# First letters of month names in de, en, es, fr, id, it, nl, pl, pt, ro, tr, without accents, and in ru and uk.
+# First letters of month names in de, en, es, fr, id, it, nl, pl, pt, ro, tr, without
+# accents, and in ru and uk.
 _MONTHS = {
     **dict.fromkeys(("ene", "gen", "ian", "jan", "oca", "sty", "янв", "січ"), 1),
     **dict.fromkeys(("feb", "fev", "lut", "sub", "фев", "лют"), 2),
@@ -64,22 +76,29 @@ _IN_ADDRESS = re.compile(
     r"(?!-\d\d-\d\d)",  # Joomla's name of a folder: the time of its making
     re.IGNORECASE,
 )
-FIRST_ADDRESS_YEAR = 1990  # no page is older; smaller numbers in an address are not years
+FIRST_ADDRESS_YEAR = (
+    1990  # no page is older; smaller numbers in an address are not years
+)
 _COMPACT = re.compile(r"\d{8}(?:T\S+)?|\d{4}-?W\d\d\S*", re.IGNORECASE)
 _EPOCH = re.compile(r"\d{10}(?:\d{3})?(?:\.\d+)?")
 
 
 def parse_date(text: str | None, timezone: str) -> datetime | None:
-    """Return the time stated by a text as aware UTC; None if it states none or only a part of a date.
+    """Return the time stated by a text as aware UTC; None if it states none or only a
+    part of a date.
 
-    Reads RFC 822 and 2822 (a wrong weekday, two-digit years, missing seconds and zone names included), ISO 8601 and
-    W3CDTF, "08/09/2026 14h30", "14h30 de 08/09/2026", "8 de setembro de 2026", month names of thirteen languages,
-    the years, months and days of Japanese, and seconds or milliseconds since 1970. A text without a zone is read in
-    `timezone` (IANA); a date without a time is 00:00 there. Words before and after are ignored: "Publicado em
-    08/09/2026 14h30 - Atualizado ...". The Unix epoch itself is None. Fractions of seconds are dropped, because sources
-    disagree about them for the same article.
+    Reads RFC 822 and 2822 (a wrong weekday, two-digit years, missing seconds and zone
+    names included), ISO 8601 and W3CDTF, "08/09/2026 14h30", "14h30 de 08/09/2026", "8
+    de setembro de 2026", month names of thirteen languages, the years, months and days
+    of Japanese, and seconds or milliseconds since 1970. A text without a zone is read
+    in `timezone` (IANA); a date without a time is 00:00 there. Words before and after
+    are ignored: "Publicado em 08/09/2026 14h30 - Atualizado ...". The Unix epoch itself
+    is None. Fractions of seconds are dropped, because sources disagree about them for
+    the same article.
     """
-    words = " ".join((text or "")[: 5 * MAX_CHARS].split())  # five times: indented markup around a date
+    words = " ".join(
+        (text or "")[: 5 * MAX_CHARS].split()
+    )  # five times: indented markup around a date
     if not words or len(words) > MAX_CHARS:
         return None
     try:
@@ -98,7 +117,9 @@ def day_of(at: datetime, timezone: str) -> date:
 
 
 def day_in_address(url: str) -> date | None:
-    """Return the day in an address's path: /2026/03/27/, /2026/mar/27/, -2026-03-27-, /20260327/; else None."""
+    """Return the day in an address's path: /2026/03/27/, /2026/mar/27/, -2026-03-27-,
+    /20260327/; else None.
+    """
     try:
         path = urlsplit(url).path
     except ValueError:
@@ -108,10 +129,14 @@ def day_in_address(url: str) -> date | None:
 
 def _day_of_match(match: re.Match[str]) -> date | None:
     year, month, day = match["year"], match["month"], match["day"]
-    if int(year) < FIRST_ADDRESS_YEAR or (not match["sep"] and (len(month), len(day)) != (2, 2)):
+    if int(year) < FIRST_ADDRESS_YEAR or (
+        not match["sep"] and (len(month), len(day)) != (2, 2)
+    ):
         return None
     try:
-        return date(int(year), int(month) if month.isdigit() else _month_of(month), int(day))
+        return date(
+            int(year), int(month) if month.isdigit() else _month_of(month), int(day)
+        )
     except ValueError:
         return None
 
@@ -121,7 +146,7 @@ def _plausible(at: datetime) -> datetime | None:
     return utc if FIRST_YEAR <= utc.year < LAST_YEAR and utc != _UNIX_EPOCH else None
 
 
-# --- one parser per format; None if the text has another format ------------------------------------------------------
+# --- one parser per format; None if the text has another format -----------------------
 
 
 def _parse_clock_first(words: str, source_zone: str) -> datetime | None:
@@ -129,7 +154,10 @@ def _parse_clock_first(words: str, source_zone: str) -> datetime | None:
     parts = _form_parts(match["date"]) if match else None
     if match is None or parts is None or parts["hour"]:
         return None
-    return _placed_time({**parts, **{name: text for name, text in match.groupdict().items() if text}}, source_zone)
+    return _placed_time(
+        {**parts, **{name: text for name, text in match.groupdict().items() if text}},
+        source_zone,
+    )
 
 
 def _parse_form(words: str, source_zone: str) -> datetime | None:
@@ -143,14 +171,20 @@ def _form_parts(words: str) -> dict[str, str | None] | None:
 
 
 def _placed_time(parts: dict[str, str | None], source_zone: str) -> datetime:
-    """Return the time with these parts in its zone. Raises ValueError if there is no such time."""
+    """Return the time with these parts in its zone. Raises ValueError if there is no
+    such time.
+    """
     year, month, day = _day_parts(parts, source_zone)
-    hour, minute, second = (int(parts[name] or 0) for name in ("hour", "minute", "second"))
+    hour, minute, second = (
+        int(parts[name] or 0) for name in ("hour", "minute", "second")
+    )
     minute = int(parts["dotted"] or minute)
     if parts["half"]:
         hour = hour % 12 + (12 if parts["half"][0] in "pP" else 0)
     is_end_of_day = (hour, minute, second) == (24, 0, 0)
-    local = datetime(year, month, day, 0 if is_end_of_day else hour, minute, min(second, 59))  # noqa: DTZ001
+    local = datetime(  # noqa: DTZ001
+        year, month, day, 0 if is_end_of_day else hour, minute, min(second, 59)
+    )
     at = placed(local, parts["zone"], source_zone, parts["city"])
     return at + timedelta(days=1) if is_end_of_day else at
 
@@ -165,7 +199,11 @@ def _day_parts(parts: dict[str, str | None], source_zone: str) -> tuple[int, int
         is_swapped = other > 12 or (first <= 12 and is_month_first(source_zone))
         return (year, first, other) if is_swapped else (year, other, first)
     month = parts["month"] or ""
-    return year, int(month) if month.isdigit() else _month_of(month), int(parts["day"] or 0)
+    return (
+        year,
+        int(month) if month.isdigit() else _month_of(month),
+        int(parts["day"] or 0),
+    )
 
 
 def _month_of(name: str) -> int:
@@ -192,12 +230,22 @@ def _parse_compact(words: str, source_zone: str) -> datetime | None:
 
 
 def _parse_leniently(words: str, source_zone: str) -> datetime | None:
-    """Parse with dateutil; None if it fills in a missing part of the date from its default."""
+    """Parse with dateutil; None if it fills in a missing part of the date from its
+    default.
+    """
     from dateutil import parser
 
     results = [
-        parser.parse(words, dayfirst=not is_month_first(source_zone), default=default, tzinfos=_zone_offset)
-        for default in (datetime(2001, 1, 1), datetime(2002, 2, 2))  # noqa: DTZ001 - compared, then placed
+        parser.parse(
+            words,
+            dayfirst=not is_month_first(source_zone),
+            default=default,
+            tzinfos=_zone_offset,
+        )
+        for default in (
+            datetime(2001, 1, 1),  # noqa: DTZ001
+            datetime(2002, 2, 2),  # noqa: DTZ001
+        )
     ]
     if results[0] != results[1]:
         return None
@@ -205,7 +253,9 @@ def _parse_leniently(words: str, source_zone: str) -> datetime | None:
 
 
 def _zone_offset(name: str | None, offset_s: int | None) -> int | None:
-    """Return a zone's offset for dateutil, which warns of names that are missing in a plain table."""
+    """Return a zone's offset for dateutil, which warns of names that are missing in a
+    plain table.
+    """
     return ZONE_SECONDS.get(name or "", offset_s)
 
 

@@ -1,4 +1,6 @@
-"""Fingerprints of articles: the words by which texts are compared, hashes of a text, and article ids."""
+"""Fingerprints of articles: the words by which texts are compared, hashes of a text,
+and article ids.
+"""
 
 import hashlib
 import html
@@ -17,9 +19,11 @@ _NO_SLUG = re.compile(r"[^a-z0-9]+")
 
 
 def normal_words(text: str) -> list[str]:
-    """Return the words of a text without case, accents, punctuation, Markdown syntax and HTML escapes.
+    """Return the words of a text without case, accents, punctuation, Markdown syntax
+    and HTML escapes.
 
-    Accents are folded because re-published copies lose them, and no two articles differ by accents alone.
+    Accents are folded because re-published copies lose them, and no two articles differ
+    by accents alone.
     """
     for _ in range(2):  # some feeds escape their text twice
         if "&" not in text or not _ESCAPE.search(text):
@@ -33,13 +37,21 @@ def normal_words(text: str) -> list[str]:
 def text_hash(text: str) -> str | None:
     """Return the SHA-256 of the normalised text, in hex; None for a text without words."""
     normal = " ".join(normal_words(text))
-    return hashlib.sha256(normal.encode("utf-8", "surrogatepass")).hexdigest() if normal else None
+    return (
+        hashlib.sha256(normal.encode("utf-8", "surrogatepass")).hexdigest()
+        if normal
+        else None
+    )
 
 
 def shingles(found: list[str]) -> frozenset[str]:
-    """Return the distinct runs of four of these words; fewer words are one shingle, no words none."""
+    """Return the distinct runs of four of these words; fewer words are one shingle, no
+    words none.
+    """
     count = max(len(found) - SHINGLE_WORDS + 1, 1)
-    return frozenset(" ".join(found[start : start + SHINGLE_WORDS]) for start in range(count)) - {""}
+    return frozenset(
+        " ".join(found[start : start + SHINGLE_WORDS]) for start in range(count)
+    ) - {""}
 
 
 def article_id(agency: str, day: date, title: str | None, url_hash: str) -> str:
@@ -48,7 +60,9 @@ def article_id(agency: str, day: date, title: str | None, url_hash: str) -> str:
 
 
 def _slug_of(title: str) -> str:
-    """Return an ASCII slug, cut between words; `untitled` for a title without ASCII letters or digits."""
+    """Return an ASCII slug, cut between words; `untitled` for a title without ASCII
+    letters or digits.
+    """
     slug = _NO_SLUG.sub("-", fold(title).lower()).strip("-")
     if len(slug) > _MAX_SLUG_CHARS:
         cut = slug[: _MAX_SLUG_CHARS + 1].rpartition("-")[0]

@@ -24,15 +24,28 @@ _TAG = re.compile(
     re.IGNORECASE,
 )
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,30});")
-_DROPPED_WITH_CONTENT = {"iframe", "noscript", "object", "script", "style", "template", "textarea", "title"}
-MAX_TAGS = 10_000  # parsing takes quadratic time in the depth: 0.3 s for so many nested tags, 30 s for ten times more
+_DROPPED_WITH_CONTENT = {
+    "iframe",
+    "noscript",
+    "object",
+    "script",
+    "style",
+    "template",
+    "textarea",
+    "title",
+}
+# parsing takes quadratic time in the depth: 0.3 s for so many nested tags, 30 s for ten
+# times more
+MAX_TAGS = 10_000
 
 
 def plain_text(markup: str) -> str:
-    """Return the text of a piece of HTML on one line: tags and entities resolved, scripts dropped, spaces collapsed.
+    """Return the text of a piece of HTML on one line: tags and entities resolved,
+    scripts dropped, spaces collapsed.
 
-    Text that was escaped twice, as feed titles often are (`&amp;lt;b&amp;gt;`, `Caf&amp;eacute;`), is resolved twice.
-    A `<` that does not open a tag is kept: "3 < 4".
+    Text that was escaped twice, as feed titles often are (`&amp;lt;b&amp;gt;`,
+    `Caf&amp;eacute;`), is resolved twice. A `<` that does not open a tag is kept: "3 <
+    4".
     """
     text = _cut(markup)
     for _ in range(2):
@@ -49,8 +62,8 @@ def plain_text(markup: str) -> str:
 def sanitize(markup: str, base: str | None = None) -> str:
     """Return HTML that is safe to show: no scripts, handlers, styles, forms or frames.
 
-    Only http(s) and mailto links are kept. Relative links are made absolute if `base` is an address, else kept as they
-    are.
+    Only http(s) and mailto links are kept. Relative links are made absolute if `base`
+    is an address, else kept as they are.
     """
     clean = partial(
         nh3.clean,
@@ -59,19 +72,29 @@ def sanitize(markup: str, base: str | None = None) -> str:
         url_schemes={"http", "https", "mailto"},
     )
     try:
-        safe = clean(url_relative=("rewrite_with_base", base) if base else "pass_through")
+        safe = clean(
+            url_relative=("rewrite_with_base", base) if base else "pass_through"
+        )
     except ValueError:  # nh3 rejects a base that is not a strict URL
         safe = clean(url_relative="pass_through")
     return clean_text(safe).strip()
 
 
 def _without_tags(text: str) -> str:
-    """Return text without tags, entities still escaped, with a space at block boundaries."""
+    """Return text without tags, entities still escaped, with a space at block
+    boundaries.
+    """
     spaced = _BLOCK.sub(lambda match: f" {match[0]}", text)
     return nh3.clean(spaced, tags=set(), clean_content_tags=_DROPPED_WITH_CONTENT)
 
 
 def _cut(markup: str) -> str:
-    """Return the markup without control characters and lone surrogates, cut at the limits."""
+    """Return the markup without control characters and lone surrogates, cut at the
+    limits.
+    """
     text = clean_text(markup[: most("markup")])
-    return "<".join(text.split("<", MAX_TAGS)[:MAX_TAGS]) if text.count("<") >= MAX_TAGS else text
+    return (
+        "<".join(text.split("<", MAX_TAGS)[:MAX_TAGS])
+        if text.count("<") >= MAX_TAGS
+        else text
+    )

@@ -8,20 +8,34 @@ if TYPE_CHECKING:
     from py3langid.langid import LanguageIdentifier  # type: ignore[import-untyped]
 
 _READ_CHARS = 1000  # measured on 813 news texts: no errors from 200 characters on
-_MIN_CHARS = 60  # below, one text in twenty is detected as a related language (gl for pt)
+_MIN_CHARS = (
+    60  # below, one text in twenty is detected as a related language (gl for pt)
+)
 _SURE = 0.5  # with a hint; below this certainty the hint is right more often
 _SURE_ALONE = 0.25  # without one
-_HINT = re.compile(r"\s*([A-Za-z]{2,3})(?:[-_]([A-Za-z]{4}))?(?:[-_]([A-Za-z]{2}|\d{3}))?(?![A-Za-z\d])")
+_HINT = re.compile(
+    r"\s*([A-Za-z]{2,3})(?:[-_]([A-Za-z]{4}))?(?:[-_]([A-Za-z]{2}|\d{3}))?(?![A-Za-z\d])"
+)
 _NO_LANGUAGE = {"mul", "und", "zxx"}
-_SAME = {"bb": "nb", "no": "nb", "nn": "nb", "iw": "he", "in": "id", "wuu": "zh", "yue": "zh", "pcm": "en"}
-# Close relatives of a widely written language, which were always wrong for long news texts.
+_SAME = {
+    "bb": "nb",
+    "no": "nb",
+    "nn": "nb",
+    "iw": "he",
+    "in": "id",
+    "wuu": "zh",
+    "yue": "zh",
+    "pcm": "en",
+}
+# Close relatives of a widely written language, which were always wrong for long news
+# texts.
 
 
 def language_of(text: str, hint: str | None = None) -> str | None:
     """Return the language as BCP 47, such as `pt-BR`; None if it is unknown.
 
-    A hint (the page's `lang`, the desk's language) wins for short and uncertain texts, and its region is kept if the
-    detected language agrees with it.
+    A hint (the page's `lang`, the desk's language) wins for short and uncertain texts,
+    and its region is kept if the detected language agrees with it.
     """
     stated = language_tag(hint)
     sample = " ".join(text[: 4 * _READ_CHARS].split())[:_READ_CHARS]
@@ -34,12 +48,19 @@ def language_of(text: str, hint: str | None = None) -> str | None:
 
 
 def language_tag(stated: str | None) -> str | None:
-    """Return a language tag normalised to BCP 47: `pt_br` and `pt-BR.UTF-8` give `pt-BR`; None if it is not one."""
+    """Return a language tag normalised to BCP 47: `pt_br` and `pt-BR.UTF-8` give
+    `pt-BR`; None if it is not one.
+    """
     match = _HINT.match(stated or "")
     if match is None or match[1].lower() in _NO_LANGUAGE:
         return None
     script, region = match[2], match[3]
-    return "-".join(filter(None, (match[1].lower(), script and script.title(), region and region.upper())))
+    return "-".join(
+        filter(
+            None,
+            (match[1].lower(), script and script.title(), region and region.upper()),
+        )
+    )
 
 
 def _primary(tag: str) -> str:

@@ -1,7 +1,9 @@
-"""How long values from outside may be, and which characters they may have: applied once, where they enter.
+"""How long values from outside may be, and which characters they may have: applied
+once, where they enter.
 
-Entries of listings pass `sources/entries.py`, articles of pages `pipeline/page/extract.py`. What leaves these two is
-stored and looked up as it is; the store's own guard against NUL and lone surrogates finds nothing to replace.
+Entries of listings pass `sources/storable_entries.py`, articles of pages
+`pipeline/page/extract.py`. What leaves these two is stored and looked up as it is; the
+store's own guard against NUL and lone surrogates finds nothing to replace.
 """
 
 import hashlib
@@ -21,21 +23,29 @@ class Limit:
 
 
 LIMITS: Final = {
-    "address": Limit(8000, "RFC 9110, section 4.1: what every server and client has to support at least"),
+    "address": Limit(
+        8000,
+        "RFC 9110, section 4.1: what every server and client has to support at least",
+    ),
     "entry_id": Limit(1000, "a key of the lake; ids are addresses, UUIDs and numbers"),
     "title": Limit(1000, "longest seen: 400"),
     "name": Limit(200, "a person, section, category or tag; longest seen: 90"),
     "summary": Limit(20_000, "feeds without a full text have whole articles here"),
-    "markup": Limit(2_000_000, "HTML of a full text; the largest article pages seen have 0.9 million"),
+    "markup": Limit(
+        2_000_000,
+        "HTML of a full text; the largest article pages seen have 0.9 million",
+    ),
     "text": Limit(1_000_000, "of an article; novels are shorter"),
     "authors": Limit(50, "of one article"),
     "categories": Limit(100, "of one article"),
     "entries": Limit(10_000, "of one document: a poll stores them in one transaction"),
 }
 
-# Controls but tab and line breaks, lone surrogates, which have no UTF-8 form, noncharacters, which lxml refuses, and
-# marks without width.
-CONTROLS: Final = "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b\u2060\ufeff\ufffe\uffff\ud800-\udfff"
+# Controls but tab and line breaks, lone surrogates, which have no UTF-8 form,
+# noncharacters, which lxml refuses, and marks without width.
+CONTROLS: Final = (
+    "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b\u2060\ufeff\ufffe\uffff\ud800-\udfff"
+)
 _CONTROL = re.compile(f"[{CONTROLS}]")
 # They reverse or hide what follows: overrides, embeddings and isolates of direction.
 _CONTROL_OR_DIRECTION = re.compile(f"[{CONTROLS}\u202a-\u202e\u2066-\u2069]")
@@ -54,7 +64,9 @@ def clean_text(text: str) -> str:
 
 
 def clean_line(text: str) -> str:
-    """Return a title or name on one line, without characters that are invisible or change its direction."""
+    """Return a title or name on one line, without characters that are invisible or
+    change its direction.
+    """
     return " ".join(_CONTROL_OR_DIRECTION.sub("", text).split())
 
 
@@ -70,14 +82,21 @@ def lines(texts: Iterable[str], name: str) -> tuple[str, ...]:
 
 
 def address(url: str) -> str:
-    """Return an address with spaces, controls and signs of direction percent-encoded, as browsers send it."""
+    """Return an address with spaces, controls and signs of direction percent-encoded,
+    as browsers send it.
+    """
     return _NOT_IN_ADDRESS.sub(
-        lambda match: quote(match[0].encode("utf-16", "surrogatepass").decode("utf-16", "replace")), url
+        lambda match: quote(
+            match[0].encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        ),
+        url,
     )
 
 
 def identifier(text: str) -> str:
-    """Return an id that can be stored; one that is too long, or has control characters, ends in its own hash."""
+    """Return an id that can be stored; one that is too long, or has control characters,
+    ends in its own hash.
+    """
     if len(text) <= most("entry_id") and not _NO_ID.search(text):
         return text
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -3,7 +3,8 @@
 import json
 from typing import Any
 
-_MAX_DIGITS = 300  # larger numbers have no float, and Python reads integers of up to 4,300 digits only
+# larger numbers have no float, and Python reads integers of up to 4,300 digits only
+_MAX_DIGITS = 300
 
 
 def loads(document: str | bytes, *, strict: bool = True) -> Any:

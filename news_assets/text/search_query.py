@@ -1,7 +1,7 @@
 """Parses the text of a query into words, phrases and exclusions; any string is valid.
 
-The only operators are "quoted phrases" and a leading minus. AND, OR and NEAR are words; asterisks and brackets are
-ignored.
+The only operators are "quoted phrases" and a leading minus. AND, OR and NEAR are words;
+asterisks and brackets are ignored.
 """
 
 import re
@@ -12,14 +12,18 @@ from news_assets.text.words import fold, stopwords, words
 
 MAX_QUERY_CHARS = 4_000
 MAX_WORDS = 32  # enough for a pasted article to find itself
-ENOUGH_MATCHES = 10  # if fewer documents have every word, those with some of the words match as well
+ENOUGH_MATCHES = (
+    10  # if fewer documents have every word, those with some of the words match as well
+)
 
 _TOKEN = re.compile(r'(?<!\S)(-)?(?:"([^"]*)"|([^\s"]+))|"([^"]*)"|([^\s"]+)')
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedQuery:
-    """Words that should occur, phrases that must, and words that must not; all lower-cased."""
+    """Words that should occur, phrases that must, and words that must not; all
+    lower-cased.
+    """
 
     words: tuple[str, ...]
     phrases: tuple[tuple[str, ...], ...] = ()
@@ -27,11 +31,15 @@ class ParsedQuery:
 
 
 def parse_query(text: str, languages: tuple[str, ...]) -> ParsedQuery:
-    """Return the query without the stop words of these languages, unless it has no other words."""
+    """Return the query without the stop words of these languages, unless it has no
+    other words.
+    """
     found: list[str] = []
     phrases: list[tuple[str, ...]] = []
     excluded: list[str] = []
-    for minus, quoted, bare, inner_quoted, inner_bare in _TOKEN.findall(text[:MAX_QUERY_CHARS]):
+    for minus, quoted, bare, inner_quoted, inner_bare in _TOKEN.findall(
+        text[:MAX_QUERY_CHARS]
+    ):
         token = words(quoted or bare or inner_quoted or inner_bare)
         if minus:
             excluded += token
@@ -40,7 +48,11 @@ def parse_query(text: str, languages: tuple[str, ...]) -> ParsedQuery:
         if (quoted or inner_quoted) and len(token) > 1:
             phrases.append(tuple(map(fold, token)))
     content = _without_stopwords(found, languages)
-    return ParsedQuery(tuple(content[:MAX_WORDS]), tuple(phrases[:MAX_WORDS]), tuple(excluded[:MAX_WORDS]))
+    return ParsedQuery(
+        tuple(content[:MAX_WORDS]),
+        tuple(phrases[:MAX_WORDS]),
+        tuple(excluded[:MAX_WORDS]),
+    )
 
 
 def _without_stopwords(found: list[str], languages: tuple[str, ...]) -> list[str]:
@@ -51,9 +63,14 @@ def _without_stopwords(found: list[str], languages: tuple[str, ...]) -> list[str
 
 @lru_cache
 def _folded_stopwords(languages: tuple[str, ...]) -> frozenset[str]:
-    return frozenset(fold(word) for language in languages for word in stopwords(language))
+    return frozenset(
+        fold(word) for language in languages for word in stopwords(language)
+    )
 
 
 def phrase_pattern(phrases: tuple[tuple[str, ...], ...]) -> list[re.Pattern[str]]:
     """Return a pattern per phrase, for folded and lower-cased text."""
-    return [re.compile(r"(?<!\w)" + r"[\W_]+".join(map(re.escape, phrase)) + r"(?!\w)") for phrase in phrases]
+    return [
+        re.compile(r"(?<!\w)" + r"[\W_]+".join(map(re.escape, phrase)) + r"(?!\w)")
+        for phrase in phrases
+    ]

@@ -1,4 +1,6 @@
-"""Splits an article's Markdown into paragraphs and sentences of plain prose, verbatim except for the markup."""
+"""Splits an article's Markdown into paragraphs and sentences of plain prose, verbatim
+except for the markup.
+"""
 
 import re
 
@@ -6,23 +8,34 @@ from news_assets.text.plain import strip_emphasis
 
 _FENCE = re.compile(r"^(```|~~~).*?^\1[^\n]*$", re.MULTILINE | re.DOTALL)
 _IMAGE = re.compile(r"!\[[^\]\n]{0,500}\](?:\([^)\n]{0,2000}\)?)?")
-_LINK = re.compile(r"\[([^\[\]\n]{0,1000})\]\((?:[^()\n]|\([^()\n]{0,200}\)){0,2000}\)?")
-_ADDRESS = re.compile(r"<?(?:https?://|www\.)[^\s<>]+>?|\b[\w.+-]{1,64}@[\w.-]{1,255}\b", re.IGNORECASE)
+_LINK = re.compile(
+    r"\[([^\[\]\n]{0,1000})\]\((?:[^()\n]|\([^()\n]{0,200}\)){0,2000}\)?"
+)
+_ADDRESS = re.compile(
+    r"<?(?:https?://|www\.)[^\s<>]+>?|\b[\w.+-]{1,64}@[\w.-]{1,255}\b", re.IGNORECASE
+)
 _TAG = re.compile(r"</?[a-zA-Z][^<>\n]{0,200}>")
 _ESCAPED = re.compile(r"\\([\\`*_{}\[\]()#+.!|>~-])")
 _UNDERLINED = re.compile(r"^[^\n]{1,300}\n[ \t]*(?:={3,}|-{3,})[ \t]*$", re.MULTILINE)
 _RULE = re.compile(r"^[ \t]*(?:[-*_=][ \t]*){3,}$", re.MULTILINE)
-_LINE_PREFIX = re.compile(r"^[ \t]*(?:#{1,6}[ \t]+|(?:>[ \t]?)+|[-*+•–][ \t]+|\d{1,3}[.)][ \t]+)", re.MULTILINE)
+_LINE_PREFIX = re.compile(
+    r"^[ \t]*(?:#{1,6}[ \t]+|(?:>[ \t]?)+|[-*+•–][ \t]+|\d{1,3}[.)][ \t]+)",
+    re.MULTILINE,
+)
 _NO_PROSE = re.compile(r"[ \t]*(?:#{1,6}[ \t]|\||[-*+•][ \t]|\d{1,3}[.)][ \t])")
 _SHARING = re.compile(
-    r"^[^\w\n]*(?:compartilh(?:e|ar)|share)\b(?:[ \t]*:|[ \t]+(?:por|no|on|via|this|em|com)\b)?[^.\n]{0,60}$",
+    r"^[^\w\n]*(?:compartilh(?:e|ar)|share)\b(?:[ \t]*:|["
+    r" \t]+(?:por|no|on|via|this|em|com)\b)?[^.\n]{0,60}$",
     re.M | re.I,
 )
 _BOLD_LINE = re.compile(r"[ \t]*(\*\*|__)[^*_\n]{1,120}\1:?[ \t]*$")
 
-# A dot after one of these ends a sentence only at the end of the line: Portuguese, English, Spanish.
-_ABBREVIATION_LIST = """al art arts av cap capt cel cf cia cmdr col corp deps dept des dr dra drs drª ed eng exa exmo
-    fev fig figs gen gov hon inc incl jr km lt ltd ltda maj messrs mr mrs ms mt nº nos obs pág págs pe pp prof profa
+# A dot after one of these ends a sentence only at the end of the line: Portuguese,
+# English, Spanish.
+_ABBREVIATION_LIST = """al art arts av cap capt cel cf cia cmdr col corp deps dept des
+dr dra drs drª ed eng exa exmo
+    fev fig figs gen gov hon inc incl jr km lt ltd ltda maj messrs mr mrs ms mt nº nos
+    obs pág págs pe pp prof profa
     profª reps rev sen sens sgt sr sra sras srs srª st sta ste sto tel tte ud uds univ vs"""
 _ABBREVIATIONS = frozenset(_ABBREVIATION_LIST.split())
 # Abbreviations only before a number.
@@ -34,17 +47,25 @@ _INITIALS = re.compile(r"(?:[^\W\d_]\.)*[^\W\d_]")
 
 
 def prose(text: str) -> str:
-    """Return a text without markup, images, addresses, code and rules; the text of links is kept."""
+    """Return a text without markup, images, addresses, code and rules; the text of
+    links is kept.
+    """
     bare = _RULE.sub("", _FENCE.sub("", text))
     return _SHARING.sub("", _LINE_PREFIX.sub("", _unmarked(bare))).replace("|", " ")
 
 
 def paragraphs(text: str) -> list[str]:
-    """Return the paragraphs of running text, each on one line, without headings, tables, list items and code."""
+    """Return the paragraphs of running text, each on one line, without headings,
+    tables, list items and code.
+    """
     found: list[str] = []
     is_open = False
     for line in _FENCE.sub("\n", _UNDERLINED.sub("\n", text)).splitlines():
-        bare = "" if _NO_PROSE.match(line) or _BOLD_LINE.match(line) else " ".join(_unmarked(line).split())
+        bare = (
+            ""
+            if _NO_PROSE.match(line) or _BOLD_LINE.match(line)
+            else " ".join(_unmarked(line).split())
+        )
         bare = _SHARING.sub("", bare.lstrip("> "))
         if bare and is_open and bare[0].islower():
             found[-1] = f"{found[-1]} {bare}"  # a line wrapped within a sentence
@@ -55,7 +76,9 @@ def paragraphs(text: str) -> list[str]:
 
 
 def sentences(paragraph: str) -> list[str]:
-    """Return the sentences of one paragraph, verbatim. Dr., art. 5º, U.S. and R$ 1.5 do not end one."""
+    """Return the sentences of one paragraph, verbatim. Dr., art. 5º, U.S. and R$ 1.5 do
+    not end one.
+    """
     found, start = [], 0
     for stop in _STOP.finditer(paragraph):
         if _ends_sentence(paragraph, stop):
@@ -74,12 +97,16 @@ def _unmarked(text: str) -> str:
 
 
 def _ends_sentence(paragraph: str, stop: re.Match[str]) -> bool:
-    following = paragraph[stop.end() : stop.end() + _NEAR_CHARS].lstrip("\"'“‘«([¿¡—–- \t")[:1]
+    following = paragraph[stop.end() : stop.end() + _NEAR_CHARS].lstrip(
+        "\"'“‘«([¿¡—–- \t"
+    )[:1]
     if following.islower():
         return False
     if stop[0] != ".":
         return True
-    last = _LAST_WORD.search(paragraph[max(0, stop.start() - _NEAR_CHARS) : stop.start()])
+    last = _LAST_WORD.search(
+        paragraph[max(0, stop.start() - _NEAR_CHARS) : stop.start()]
+    )
     word = last[0] if last else ""
     if word.casefold() in _BEFORE_NUMBERS:
         return not following.isdigit()

@@ -1,10 +1,12 @@
 """Canonical URLs: one spelling for every address of an article.
 
-Merging two articles is the worse error, so only differences without a meaning on any site are removed. Tracking
-parameters are listed in `tracking.py`. Redirects and `rel=canonical` are handled by the pipeline.
+Merging two articles is the worse error, so only differences without a meaning on any
+site are removed. Tracking parameters are listed in `tracking.py`. Redirects and
+`rel=canonical` are handled by the pipeline.
 
-courlan, a dependency of trafilatura, is not used: its `clean_url` drops every parameter that contains `ref`, `source`,
-`cid`, `eid` or `keyword`, some of which identify the article on council sites, and leaves host names in Unicode.
+courlan, a dependency of trafilatura, is not used: its `clean_url` drops every parameter
+that contains `ref`, `source`, `cid`, `eid` or `keyword`, some of which identify the
+article on council sites, and leaves host names in Unicode.
 """
 
 import hashlib
@@ -29,15 +31,24 @@ from news_assets.text.url_tables.tracking import (
 _C0_AND_SPACE = "".join(map(chr, range(0x21)))
 _IP_OR_LOCAL = re.compile(r"[0-9.]+|[^:\n]*+:.*|[^.]*")
 _TOKEN = re.compile(r"(?=.*\d)[0-9a-z]{16,}")
-_FORBIDDEN_IN_HOST = re.compile(r"[\x00-\x20#%/<>?@\[\\\]^|\x7f]")  # WHATWG URL, forbidden domain code points
+_FORBIDDEN_IN_HOST = re.compile(
+    r"[\x00-\x20#%/<>?@\[\\\]^|\x7f]"
+)  # WHATWG URL, forbidden domain code points
 _WEB_OR_RELATIVE = re.compile(r"https?:|[/\\]", re.IGNORECASE)
 _SCHEME_SLASHES = re.compile(r"^(https?):(?:/?|/{3,})(?=[^/])", re.IGNORECASE)
-_DOUBLED_SCHEME = re.compile(r"^(?:https?:/+)+(?=https?:/)", re.IGNORECASE)  # http://https://example.org
+_DOUBLED_SCHEME = re.compile(
+    r"^(?:https?:/+)+(?=https?:/)", re.IGNORECASE
+)  # http://https://example.org
 _LINE_BREAKS = re.compile(r"[\t\r\n]")
-# Not after a "%" that begins no escape: `%4%34` would become the escape `%44`, and that another address.
+# Not after a "%" that begins no escape: `%4%34` would become the escape `%44`, and that
+# another address.
 _ESCAPE = re.compile(r"(?<!%)(?<!%[0-9A-Fa-f])%([0-9A-Fa-f]{2})")
-_UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
-_SLASHES = re.compile(r"(?<!:)/{2,}")  # except in an address within the path: web.archive.org/web/2020/https://...
+_UNRESERVED = frozenset(
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
+)
+_SLASHES = re.compile(
+    r"(?<!:)/{2,}"
+)  # except in an address within the path: web.archive.org/web/2020/https://...
 _PAIR_START = re.compile(r"&(?:amp;)+")  # an address that was escaped twice
 _PATH_SESSION = re.compile(r";(?:jsessionid|phpsessid)=[^/;]*", re.IGNORECASE)
 _DOTNET_SESSION = re.compile(r"/\([SAF]\([a-z0-9]{20,}\)\)(?=/)", re.IGNORECASE)
@@ -50,16 +61,18 @@ _MAX_SITE_LABELS = max(name.count(".") + 1 for name in SITE_PARAMETERS)
 
 
 def canonical_url(url: str, base: str | None = None) -> str:
-    """Return the canonical spelling of an article's address; other texts are returned stripped. Idempotent.
+    """Return the canonical spelling of an article's address; other texts are returned
+    stripped. Idempotent.
 
-    Normalised: case of scheme and host, IDN and punycode, a dot after the host, default ports, user and password, dot
-    segments and repeated slashes, percent-encoding, fragments, tracking and session parameters, the order of other
-    parameters (by name; values of one name keep their order), and AMP variants that state their original (`/amp`,
-    `.amp.html`, `?amp=1`, the AMP caches). Redirects that state where they lead (`url_tables/redirects.py`) give that
-    address.
+    Normalised: case of scheme and host, IDN and punycode, a dot after the host, default
+    ports, user and password, dot segments and repeated slashes, percent-encoding,
+    fragments, tracking and session parameters, the order of other parameters (by name;
+    values of one name keep their order), and AMP variants that state their original
+    (`/amp`, `.amp.html`, `?amp=1`, the AMP caches). Redirects that state where they
+    lead (`url_tables/redirects.py`) give that address.
 
-    Kept: http or https (some council sites serve only one, and others redirect), `www.`, a final slash, the case of the
-    path, `/index.html`, `#!` and `#/` routes.
+    Kept: http or https (some council sites serve only one, and others redirect),
+    `www.`, a final slash, the case of the path, `/index.html`, `#!` and `#/` routes.
     """
     stated = text = _normal(resolve(base, url) if base else _absolute(url))
     for _ in range(_MAX_WRAPPERS):
@@ -68,7 +81,8 @@ def canonical_url(url: str, base: str | None = None) -> str:
         if target is None or "." not in host_of(_absolute(target)):
             return text
         text = _normal(_absolute(target))
-    return stated  # wrapped too often: any target short of the last one would not be canonical itself
+    # wrapped too often: any target short of the last one would not be canonical itself
+    return stated
 
 
 def _normal(text: str) -> str:
@@ -81,10 +95,11 @@ def _normal(text: str) -> str:
 
 
 def served_url(url: str) -> str:
-    """Return the canonical spelling of the address that answered a request; it is on the host that answered.
+    """Return the canonical spelling of the address that answered a request; it is on
+    the host that answered.
 
-    A redirect wrapper that answers with a page of its own does not give its target's address. AMP caches do: they serve
-    the target's page.
+    A redirect wrapper that answers with a page of its own does not give its target's
+    address. AMP caches do: they serve the target's page.
     """
     text = _normal(_absolute(url))
     return canonical_url(text) if AMP_CACHE.match(text) else text
@@ -107,7 +122,9 @@ def host_of(url: str) -> str:
     except ValueError:
         return ""
     if (not host.isascii() or "xn--" in host) and len(host) <= _MAX_HOST_CHARS:
-        with suppress(idna.IDNAError, UnicodeError):  # a name that is not valid in DNS is kept
+        with suppress(
+            idna.IDNAError, UnicodeError
+        ):  # a name that is not valid in DNS is kept
             host = idna.encode(host, uts46=True).decode("ascii")
     return host.rstrip(".")
 
@@ -119,10 +136,11 @@ def is_same_site(url: str, other: str) -> bool:
 
 
 def site_of(url: str) -> str:
-    """Return the registrable domain (public suffix list), the part of an address that one publisher holds.
+    """Return the registrable domain (public suffix list), the part of an address that
+    one publisher holds.
 
-    Of IP addresses, local names, and hosts of platforms with a host for each publisher it is the host; empty if there
-    is none.
+    Of IP addresses, local names, and hosts of platforms with a host for each publisher
+    it is the host; empty if there is none.
     """
     from tld import get_fld  # reads its list on first use: 0.1 s
 
@@ -130,13 +148,21 @@ def site_of(url: str) -> str:
     if not host or _IP_OR_LOCAL.fullmatch(host):
         return host
     domain = get_fld(f"https://{host}", fail_silently=True)
-    if domain is None and get_fld(f"https://a.b.{host.rpartition('.')[2]}", fail_silently=True) is None:
-        domain = ".".join(host.split(".")[-2:])  # the list's rule for a top-level domain that it does not have
+    if (
+        domain is None
+        and get_fld(f"https://a.b.{host.rpartition('.')[2]}", fail_silently=True)
+        is None
+    ):
+        domain = ".".join(
+            host.split(".")[-2:]
+        )  # the list's rule for a top-level domain that it does not have
     return host if domain is None or domain in SHARED_DOMAINS else str(domain)
 
 
 def resolve(base: str, url: str) -> str:
-    """Return a link on the page `base` as an absolute address; the stripped link if it cannot be resolved."""
+    """Return a link on the page `base` as an absolute address; the stripped link if it
+    cannot be resolved.
+    """
     link = _stripped(url)
     try:
         return _absolute(urljoin(base, link))
@@ -145,7 +171,9 @@ def resolve(base: str, url: str) -> str:
 
 
 def web_url(link: str, base: str) -> str | None:
-    """Return a link as an absolute http(s) address that can be stored, without user and password; None for others."""
+    """Return a link as an absolute http(s) address that can be stored, without user and
+    password; None for others.
+    """
     url = resolve(base, link)
     parts = _split(url)
     if parts is None:
@@ -162,7 +190,9 @@ def _absolute(url: str) -> str:
 
 
 def _stripped(url: str) -> str:
-    """Clean as browsers do (WHATWG URL, basic parser): outer controls, inner line breaks, slashes after the scheme."""
+    """Clean as browsers do (WHATWG URL, basic parser): outer controls, inner line
+    breaks, slashes after the scheme.
+    """
     text = _LINE_BREAKS.sub("", url.strip(_C0_AND_SPACE + "\xa0\ufeff"))
     if "\\" in text and _WEB_OR_RELATIVE.match(text):
         path, separator, query = text.partition("?")
@@ -178,7 +208,9 @@ def _split(text: str) -> SplitResult | None:
     except ValueError:
         return None
     host = host_of(text)
-    return parts if is_address and host and not _FORBIDDEN_IN_HOST.search(host) else None
+    return (
+        parts if is_address and host and not _FORBIDDEN_IN_HOST.search(host) else None
+    )
 
 
 def _netloc(parts: SplitResult, host: str) -> str:
@@ -189,10 +221,14 @@ def _netloc(parts: SplitResult, host: str) -> str:
 
 def _route(fragment: str) -> str:
     """Return a fragment only if scripts use it as a route: `#!/news/1`, `#/news/1`."""
-    return f"#{_encoded(fragment, '?')}" if fragment[:1] in ("!", "/") and len(fragment) > 1 else ""
+    return (
+        f"#{_encoded(fragment, '?')}"
+        if fragment[:1] in ("!", "/") and len(fragment) > 1
+        else ""
+    )
 
 
-# --- path and query --------------------------------------------------------------------------------------------------
+# --- path and query -------------------------------------------------------------------
 
 
 def _path_of(path: str, query: str) -> str:
@@ -206,15 +242,19 @@ def _path_of(path: str, query: str) -> str:
 
 
 def _drop_variant(segments: list[str], query: str) -> bool:
-    """Remove one AMP mark, index page or dot segment from the end; return whether there was one.
+    """Remove one AMP mark, index page or dot segment from the end; return whether there
+    was one.
 
-    Works on the list's end only, so that a path of a thousand such segments takes linear time.
+    Works on the list's end only, so that a path of a thousand such segments takes
+    linear time.
     """
     last = len(segments) - (2 if segments[-1] == "" and len(segments) > 1 else 1)
     name = segments[last]
     if name in (".", ".."):  # what `..amp` leaves
         segments[max(last - (name == ".."), 0) :] = [""]
-        if segments[-2:] == ["", ""] and not (len(segments) > 2 and segments[-3].endswith(":")):
+        if segments[-2:] == ["", ""] and not (
+            len(segments) > 2 and segments[-3].endswith(":")
+        ):
             segments.pop()
     elif name.lower() == "amp" and last > 0 and segments[last - 1]:
         del segments[last:]
@@ -228,7 +268,9 @@ def _drop_variant(segments: list[str], query: str) -> bool:
 def _without_amp_suffix(name: str) -> str:
     """Return `story` for `story.amp`, and `story.html` for `story.amp.html`."""
     lower = name.lower()
-    extension = next((ending for ending in (".html", ".htm") if lower.endswith(ending)), "")
+    extension = next(
+        (ending for ending in (".html", ".htm") if lower.endswith(ending)), ""
+    )
     end = length = len(name) - len(extension)
     while end > len(_AMP_SUFFIX) and lower.endswith(_AMP_SUFFIX, 0, end):
         end -= len(_AMP_SUFFIX)
@@ -264,8 +306,14 @@ def _query_of(query: str, host: str) -> str:
     if not query:
         return ""
     site = _site_parameters(host)
-    pairs = [pair for pair in _PAIR_START.sub("&", f"&{query}").split("&") if pair and not _is_noise(pair, site)]
-    kept = sorted((_encoded(pair, "?") for pair in pairs), key=lambda pair: pair.partition("=")[0])
+    pairs = [
+        pair
+        for pair in _PAIR_START.sub("&", f"&{query}").split("&")
+        if pair and not _is_noise(pair, site)
+    ]
+    kept = sorted(
+        (_encoded(pair, "?") for pair in pairs), key=lambda pair: pair.partition("=")[0]
+    )
     return f"?{'&'.join(kept)}" if kept else ""
 
 
@@ -285,4 +333,7 @@ def _is_noise(pair: str, site: frozenset[str]) -> bool:
 def _site_parameters(host: str) -> frozenset[str]:
     labels = host.rsplit(".", _MAX_SITE_LABELS)[-_MAX_SITE_LABELS:]
     names = (".".join(labels[start:]) for start in range(len(labels) - 1))
-    return next((SITE_PARAMETERS[name] for name in names if name in SITE_PARAMETERS), frozenset())
+    return next(
+        (SITE_PARAMETERS[name] for name in names if name in SITE_PARAMETERS),
+        frozenset(),
+    )

@@ -1,4 +1,6 @@
-"""Time zones as written after a time: "BRT", "-0300", "Europe/Lisbon", "horário de Brasília"."""
+"""Time zones as written after a time: "BRT", "-0300", "Europe/Lisbon", "horário de
+Brasília".
+"""
 
 import re
 import unicodedata
@@ -6,7 +8,8 @@ from datetime import datetime, timedelta, timezone
 from functools import lru_cache
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-# Hours from UTC. For ambiguous names (CST, IST, AMT) the source's own zone takes precedence.
+# Hours from UTC. For ambiguous names (CST, IST, AMT) the source's own zone takes
+# precedence.
 _HOURS = {
     "acdt": 10.5,
     "acst": 9.5,
@@ -88,7 +91,10 @@ ZONE = (
     r"|(?:hor[aá]rio|hora|heure)\s(?:(?:oficial\s)?d[eo]\s)?(?P<city>[a-zà-ÿ]+(?:\s(?:aires|york))?)"
     r"|[a-z]{2,5}(?![a-z/])|[a-z]+/[a-z_]+(?:/[a-z_]+)?)"
 )
-_OFFSET = re.compile(r"(?:etc/)?(?:gmt|utc?)?\s?([+-])(\d{1,2}):?(\d{2})?|.*?([+-])(\d{1,2}):?(\d)", re.IGNORECASE)
+_OFFSET = re.compile(
+    r"(?:etc/)?(?:gmt|utc?)?\s?([+-])(\d{1,2}):?(\d{2})?|.*?([+-])(\d{1,2}):?(\d)",
+    re.IGNORECASE,
+)
 _US_ZONES = re.compile(
     r"US/|Pacific/Honolulu|America/(?:New_York|Chicago|Denver|Los_Angeles|Phoenix|Anchorage|Boise|Detroit|Juneau|Nome|Sitka"
     r"|Adak|Menominee|Metlakatla|Yakutat|Indiana/|Kentucky/|North_Dakota/)"
@@ -97,7 +103,9 @@ _US_ZONES = re.compile(
 
 @lru_cache(maxsize=256)
 def zone_info(name: str) -> ZoneInfo:
-    """Return the zone; UTC for an unknown name, since desk files are validated when loaded."""
+    """Return the zone; UTC for an unknown name, since desk files are validated when
+    loaded.
+    """
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
@@ -105,12 +113,17 @@ def zone_info(name: str) -> ZoneInfo:
 
 
 def is_month_first(source_zone: str) -> bool:
-    """Return whether 08/09 is the 9th of August in the source's zone: in the United States only."""
+    """Return whether 08/09 is the 9th of August in the source's zone: in the United
+    States only.
+    """
     return _US_ZONES.match(source_zone) is not None
 
 
-def placed(local: datetime, zone: str | None, source_zone: str, city: str | None = None) -> datetime:
-    """Return a local time in the zone written after it, else in the source's; `city` is the capital in a zone's name.
+def placed(
+    local: datetime, zone: str | None, source_zone: str, city: str | None = None
+) -> datetime:
+    """Return a local time in the zone written after it, else in the source's; `city` is
+    the capital in a zone's name.
 
     Raises:
         ValueError: The offset is a day or more.
@@ -123,14 +136,24 @@ def placed(local: datetime, zone: str | None, source_zone: str, city: str | None
         there = _CITIES.get(without_accents(city))
         return local.replace(tzinfo=zone_info(there)) if there else own
     if (offset := _OFFSET.fullmatch(name)) is not None:
-        sign, hours, minutes = (offset[1], offset[2], offset[3]) if offset[1] else (offset[4], offset[5], offset[6])
+        sign, hours, minutes = (
+            (offset[1], offset[2], offset[3])
+            if offset[1]
+            else (offset[4], offset[5], offset[6])
+        )
         delta = timedelta(hours=int(hours), minutes=int(minutes or 0))
         return local.replace(tzinfo=timezone(-delta if sign == "-" else delta))
     if "/" in name:
         return local.replace(tzinfo=zone_info(zone or ""))
-    return local.replace(tzinfo=timezone(timedelta(hours=_HOURS[name]))) if name in _HOURS else own
+    return (
+        local.replace(tzinfo=timezone(timedelta(hours=_HOURS[name])))
+        if name in _HOURS
+        else own
+    )
 
 
 def without_accents(text: str) -> str:
     """Return the text in lower-case ASCII letters: "Brasília" is "brasilia"."""
-    return unicodedata.normalize("NFKD", text.lower()).encode("ascii", "ignore").decode()
+    return (
+        unicodedata.normalize("NFKD", text.lower()).encode("ascii", "ignore").decode()
+    )

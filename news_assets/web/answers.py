@@ -1,11 +1,17 @@
-"""What lists and the API answer with. The strings of the annotations are the descriptions in the API's document."""
+"""What lists and the API answer with. The strings of the annotations are the
+descriptions in the API's document.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Annotated, Any, Generic, TypeVar
 
-from news_assets.pipeline.enrich.model.explanation import Evidence, evidence_of, is_outdated
+from news_assets.pipeline.enrich.model.explanation import (
+    Evidence,
+    evidence_of,
+    is_outdated,
+)
 from news_assets.records.articles import ArticleRevision, RawArticle
 from news_assets.records.derived import EnrichedArticle
 from news_assets.search import SearchHit
@@ -29,8 +35,8 @@ class Part(Generic[Item]):
 class SearchPart:
     """A part of the hits, their total number, and counts by value of each facet.
 
-    `appearances` are the others of the matter of a hit, by its article_id, the newest first: a matter of several
-    meetings is one hit, as its item in the next meeting.
+    `appearances` are the others of the matter of a hit, by its article_id, the newest
+    first: a matter of several meetings is one hit, as its item in the next meeting.
     """
 
     items: Sequence[SearchHit]
@@ -44,8 +50,9 @@ class SearchPart:
 class ArticleView:
     """An article with everything that is stored about it.
 
-    `copies` are the others with the same or nearly the same text, by time. `revisions` are replaced texts, newest
-    first. `similar` are hits by meaning. `place` is the agenda item that the article is made of, if it is one.
+    `copies` are the others with the same or nearly the same text, by time. `revisions`
+    are replaced texts, newest first. `similar` are hits by meaning. `place` is the
+    agenda item that the article is made of, if it is one.
     """
 
     article: RawArticle
@@ -70,18 +77,29 @@ class ArticleView:
             published_at=article.published_at or article.first_seen_at,
             reason=article.duplicate_reason,
         )
-        return sorted((itself, *self.copies), key=lambda copy: (copy.published_at, copy.article_id))
+        return sorted(
+            (itself, *self.copies),
+            key=lambda copy: (copy.published_at, copy.article_id),
+        )
 
     @property
     def evidence(self) -> Sequence[Evidence]:
         """What in the text supports the sentences of a model's summary and key points."""
         row = self.enriched
-        return [] if row is None or is_outdated(row, self.article) else evidence_of(row, self.article.text or "")
+        return (
+            []
+            if row is None or is_outdated(row, self.article)
+            else evidence_of(row, self.article.text or "")
+        )
 
     def is_silent(self, revision: ArticleRevision) -> bool:
-        """Return whether the publisher replaced this text without stating a time of change since."""
+        """Return whether the publisher replaced this text without stating a time of
+        change since.
+        """
         stated = self.article.updated_at
-        return revision.cause != "method" and (stated is None or stated <= revision.fetched_at)
+        return revision.cause != "method" and (
+            stated is None or stated <= revision.fetched_at
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,13 +129,21 @@ class SourceItem:
     source_id: Annotated[str, "id of the source"]
     kind: Annotated[str, "kind of source"]
     url: Annotated[str, "address of the source"]
-    polls: Annotated[Sequence[Mapping[str, Any]], "the last polls, newest last: polled_at, outcome, new_count"]
+    polls: Annotated[
+        Sequence[Mapping[str, Any]],
+        "the last polls, newest last: polled_at, outcome, new_count",
+    ]
     interval_s: Annotated[float | None, "pause between two polls in seconds"]
     next_poll_at: Annotated[datetime | None, "time of the next poll"]
-    new_ratio: Annotated[float | None, "share of new entries in its listings, 0 to 1; null where meetings are listed"]
+    new_ratio: Annotated[
+        float | None,
+        "share of new entries in its listings, 0 to 1; null where meetings are listed",
+    ]
     last_new_at: Annotated[datetime | None, "time of the last poll with a new entry"]
     last_reason: Annotated[str | None, "why the last poll failed"]
-    silent_for: Annotated[str | None, "how long the agency has been silent beyond its habit"]
+    silent_for: Annotated[
+        str | None, "how long the agency has been silent beyond its habit"
+    ]
     habit: Annotated[str | None, "the agency's usual silence"]
 
 
@@ -130,4 +156,6 @@ class CoverageItem:
     day: Annotated[date, "day of publication"]
     articles: Annotated[int, "number of articles"]
     failed: Annotated[int, "number of those that failed"]
-    behind: Annotated[int, "number of articles that wait for a stage, or for the given one"]
+    behind: Annotated[
+        int, "number of articles that wait for a stage, or for the given one"
+    ]

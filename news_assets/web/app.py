@@ -1,4 +1,6 @@
-"""The application: routes, headers and errors. Handlers run in threads and read through `archive`."""
+"""The application: routes, headers and errors. Handlers run in threads and read through
+`archive`.
+"""
 
 import re
 from collections.abc import Collection, Sequence
@@ -39,8 +41,8 @@ from news_assets.web.parameters import OneMeeting, OnePerson
 _HERE: Final = Path(__file__).parent
 _HEADERS: Final = {
     "Content-Security-Policy": (
-        "default-src 'none'; style-src 'self'; img-src 'self' data:; script-src 'self'; form-action 'self'; "
-        "frame-src 'self'; base-uri 'none'; frame-ancestors 'self'"
+        "default-src 'none'; style-src 'self'; img-src 'self' data:; script-src 'self'; form-action"
+        " 'self'; frame-src 'self'; base-uri 'none'; frame-ancestors 'self'"
     ),
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
@@ -52,7 +54,12 @@ _HEADERS: Final = {
 class _Suffix(Convertor[str]):
     """The suffix of a form, or nothing."""
 
-    regex = "|".join(re.escape(suffix) for suffix in sorted(MEDIA_TYPES, key=len, reverse=True)) + "|"
+    regex = (
+        "|".join(
+            re.escape(suffix) for suffix in sorted(MEDIA_TYPES, key=len, reverse=True)
+        )
+        + "|"
+    )
 
     def convert(self, value: str) -> str:
         return value
@@ -68,7 +75,9 @@ class _ArticleId(_Suffix):
 
 
 class _MeetingId(_Suffix):
-    """The id of a meeting, which may have dots and slashes; a suffix after it is that of a form."""
+    """The id of a meeting, which may have dots and slashes; a suffix after it is that
+    of a form.
+    """
 
     regex = ".+?"
 
@@ -90,9 +99,12 @@ def build_app(
 
     Args:
         archive: What the pages show; used from several threads.
-        hosts: Names that the server is reached by. Requests for another name are refused, so that a page of another
-            site cannot read this one through a name that it points here (DNS rebinding).
-        origins: Other sites whose pages may read this one (CORS), such as https://pages.example.org.
+        hosts: Names that the server is reached by. Requests for another name are
+            refused, so that a page of another
+            site cannot read this one through a name that it points here (DNS
+            rebinding).
+        origins: Other sites whose pages may read this one (CORS), such as
+            https://pages.example.org.
         requests_per_minute: What one client may ask for; 0 for no limit.
         access: What operators may do.
         fetcher: What fetches the images of articles; without it, pages have none.
@@ -101,30 +113,50 @@ def build_app(
     meetings = MeetingPages(archive, pages.page)
     cache = AnswerCache(archive)
 
-    def cached(path: str, handler: Handler, parameters: Collection[str] | None = ()) -> Route:
+    def cached(
+        path: str, handler: Handler, parameters: Collection[str] | None = ()
+    ) -> Route:
         return Route(path, in_time(cache.around(handler, parameters)))
 
     description = describe(OPERATIONS, version("news_assets"))
     routes = [
         Route("/", lambda request: RedirectResponse("/search")),
         *(
-            cached(f"{page.path}{{suffix:suffix}}", pages.list_of(page), page.operation.parameters.names())
+            cached(
+                f"{page.path}{{suffix:suffix}}",
+                pages.list_of(page),
+                page.operation.parameters.names(),
+            )
             for page in (SEARCH_PAGE, *LIST_PAGES)
         ),
         *(cached(path, pages.queries) for path in ("/queries", "/queries.opml")),
         Route("/articles/{article_id:article_id}/original", in_time(pages.original)),
         Route("/articles/{article_id:article_id}/text", in_time(pages.text)),
-        cached("/articles/{article_id:article_id}/revisions/{number:int}", pages.revision),
+        cached(
+            "/articles/{article_id:article_id}/revisions/{number:int}", pages.revision
+        ),
         *(
-            [Route("/articles/{article_id:article_id}/image", in_time(image_handler(archive, fetcher)))]
+            [
+                Route(
+                    "/articles/{article_id:article_id}/image",
+                    in_time(image_handler(archive, fetcher)),
+                )
+            ]
             if fetcher
             else ()
         ),
         cached("/articles/{article_id:article_id}{suffix:suffix}", pages.article),
-        cached("/meetings/{meeting_id:meeting_id}{suffix:suffix}", meetings.meeting, OneMeeting.names()),
+        cached(
+            "/meetings/{meeting_id:meeting_id}{suffix:suffix}",
+            meetings.meeting,
+            OneMeeting.names(),
+        ),
         cached("/matters/{desk}/{agency}/{matter:path}", meetings.matter),
         cached("/persons/{desk}/{agency}/{person}", meetings.person, OnePerson.names()),
-        *(cached(f"{PREFIX}/{one.route}", handler_of(one, archive), None) for one in OPERATIONS),
+        *(
+            cached(f"{PREFIX}/{one.route}", handler_of(one, archive), None)
+            for one in OPERATIONS
+        ),
         Route(f"{PREFIX}/openapi.json", lambda request: json_document(description)),
         *operator_routes(archive, access, pages.page, cache),
         Mount("/static", StaticFiles(directory=_HERE / "static")),
@@ -132,11 +164,20 @@ def build_app(
     middleware = [
         Middleware(TrustedHostMiddleware, allowed_hosts=[*hosts], www_redirect=False),
         Middleware(_SafeHeaders),
-        Middleware(CORSMiddleware, allow_origins=[*origins], allow_methods=["GET"], expose_headers=["ETag"]),
+        Middleware(
+            CORSMiddleware,
+            allow_origins=[*origins],
+            allow_methods=["GET"],
+            expose_headers=["ETag"],
+        ),
         Middleware(RequestLimits, per_minute=requests_per_minute),
         Middleware(GZipMiddleware, minimum_size=1_000, compresslevel=5),
     ]
-    errors = {HTTPException: pages.error, NewsAssetsError: pages.error, Exception: pages.error}
+    errors = {
+        HTTPException: pages.error,
+        NewsAssetsError: pages.error,
+        Exception: pages.error,
+    }
     return Starlette(routes=routes, middleware=middleware, exception_handlers=errors)
 
 
@@ -150,8 +191,14 @@ class _SafeHeaders:
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 names = {name.lower() for name, _ in message["headers"]}
-                added = [(name.lower().encode(), value.encode()) for name, value in _HEADERS.items()]
-                message["headers"] = [*message["headers"], *(pair for pair in added if pair[0] not in names)]
+                added = [
+                    (name.lower().encode(), value.encode())
+                    for name, value in _HEADERS.items()
+                ]
+                message["headers"] = [
+                    *message["headers"],
+                    *(pair for pair in added if pair[0] not in names),
+                ]
             await send(message)
 
         if scope["type"] != "http":

@@ -1,7 +1,7 @@
 """What the pages show, read from the search index, the lake and the desk files.
 
-One archive serves all requests. Searches run one after the other, because an index is used by one thread at a time;
-reads of the lake run beside each other.
+One archive serves all requests. Searches run one after the other, because an index is
+used by one thread at a time; reads of the lake run beside each other.
 """
 
 import gzip
@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from datetime import UTC, date, datetime
 from typing import Final, Self
 
-from news_assets.desks.loader import load_desks
+from news_assets.desks.desk_files import load_desks
 from news_assets.errors import IndexingError, NewsAssetsError
 from news_assets.pipeline.alerts.loader import load_alerts
 from news_assets.pipeline.alerts.spec import Alerts
@@ -22,7 +22,7 @@ from news_assets.records.desks import Desk
 from news_assets.records.polling import StoredPage
 from news_assets.search import Filters, Index, SearchAnswer, SearchHit, open_index
 from news_assets.settings import Settings
-from news_assets.sources.kinds import ALL_KINDS
+from news_assets.sources.source_kinds import ALL_KINDS
 from news_assets.store.lake import Lake
 from news_assets.store.queries.civic.appearances import (
     Groups,
@@ -34,14 +34,26 @@ from news_assets.store.queries.civic.appearances import (
 )
 from news_assets.store.queries.civic.lists import place_of_article
 from news_assets.store.queries.copies import Copy, copies_of, publications_of
-from news_assets.store.queries.lists import ListedArticle, named_articles, newest_articles
+from news_assets.store.queries.lists import (
+    ListedArticle,
+    named_articles,
+    newest_articles,
+)
 from news_assets.store.queries.url_history import StoredRows, events_of, stored_rows
-from news_assets.taxonomy.loader import Taxonomy, taxonomy_of
+from news_assets.taxonomy.taxonomy_files import Taxonomy, taxonomy_of
 from news_assets.web.answers import ArticleView, Part, SearchPart
-from news_assets.web.parameters import MAX_LIMIT, MAX_PAGE, ArticleParameters, SearchAddress, cursor_of
+from news_assets.web.parameters import (
+    MAX_LIMIT,
+    MAX_PAGE,
+    ArticleParameters,
+    SearchAddress,
+    cursor_of,
+)
 from news_assets.web.parts import part_of
 
-MAX_SECONDS: Final = 10.0  # that a request waits for its turn to search, or for its answer
+MAX_SECONDS: Final = (
+    10.0  # that a request waits for its turn to search, or for its answer
+)
 _SIMILAR: Final = 5
 _log = logging.getLogger(__name__)
 _COMMIT_SECONDS: Final = 0.5  # for which the number of the last commit is believed
@@ -52,7 +64,9 @@ class BusyError(NewsAssetsError):
 
 
 class Archive:
-    """Reads of the index, the lake and the desk files; `taxonomies` are those of the desks by key."""
+    """Reads of the index, the lake and the desk files; `taxonomies` are those of the
+    desks by key.
+    """
 
     def __init__(
         self,
@@ -70,7 +84,9 @@ class Archive:
         self.rules = rules or Alerts()
         self._commit = (0, -_COMMIT_SECONDS)
         self._is_civic = any(desk.is_civic for desk in desks)
-        self._names = {agency.key: agency.name for desk in desks for agency in desk.agencies}
+        self._names = {
+            agency.key: agency.name for desk in desks for agency in desk.agencies
+        }
 
     @classmethod
     @contextmanager
@@ -81,7 +97,7 @@ class Archive:
         with open_index(settings) as index:
             yield cls(index, lake, desks, taxonomies, load_alerts(settings.queries))
 
-    # --- names -------------------------------------------------------------------------------------------------------
+    # --- names ------------------------------------------------------------------------
 
     def agency_name(self, key: str) -> str:
         """Return the agency's name in its desk file, else its key."""
@@ -92,22 +108,42 @@ class Archive:
         return self._taxonomies.get(desk)
 
     def theme_label(self, code: str, language: str, desk: str | None = None) -> str:
-        """Return the label of a desk's theme, by default of the first with the code; the code if it is not known."""
-        taxonomies = [one for key, one in self._taxonomies.items() if desk in (None, key)]
-        theme = next((one.themes[code] for one in taxonomies if code in one.themes), None)
+        """Return the label of a desk's theme, by default of the first with the code;
+        the code if it is not known.
+        """
+        taxonomies = [
+            one for key, one in self._taxonomies.items() if desk in (None, key)
+        ]
+        theme = next(
+            (one.themes[code] for one in taxonomies if code in one.themes), None
+        )
         return theme.label(language) if theme else code
 
-    # --- search ------------------------------------------------------------------------------------------------------
+    # --- search -----------------------------------------------------------------------
 
     def search(self, address: SearchAddress) -> SearchPart:
-        """Return a part of the hits of a search. Raises ParameterError, IndexingError, EmbedError."""
-        number = written_number(self.lake, address.text, address.filters) if self._is_civic else None
-        answer = self._search(address.model_copy(update={"text": f'"{number}"'}) if number else address)
+        """Return a part of the hits of a search. Raises ParameterError, IndexingError,
+        EmbedError.
+        """
+        number = (
+            written_number(self.lake, address.text, address.filters)
+            if self._is_civic
+            else None
+        )
+        answer = self._search(
+            address.model_copy(update={"text": f'"{number}"'}) if number else address
+        )
         end = address.offset + len(answer.hits)
-        following = cursor_of(end) if answer.hits and end < min(answer.found, MAX_LIMIT * MAX_PAGE) else None
+        following = (
+            cursor_of(end)
+            if answer.hits and end < min(answer.found, MAX_LIMIT * MAX_PAGE)
+            else None
+        )
         ids = [hit.article_id for hit in answer.hits] if self._is_civic else []
         groups = appearances_of(self.lake, ids)
-        hits = next_first(answer.hits, groups, address.filters, datetime.now(UTC).date())
+        hits = next_first(
+            answer.hits, groups, address.filters, datetime.now(UTC).date()
+        )
         return SearchPart(
             items=hits,
             next=following,
@@ -117,6 +153,10 @@ class Archive:
         )
 
     def _search(self, address: SearchAddress) -> SearchAnswer:
+        is_by_meaning = address.mode != "keyword" and bool(address.text.strip())
+        vector = (
+            self._index.vector_of(address.text) if is_by_meaning else None
+        )  # while others search
         with self._turn():
             return self._index.search(
                 address.text,
@@ -126,35 +166,46 @@ class Archive:
                 limit=address.limit,
                 offset=address.offset,
                 explain=address.explain,
+                vector=vector,
             )
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
         """Wait for the index. Raises BusyError if other searches take too long."""
         if not self._searching.acquire(timeout=MAX_SECONDS):
-            raise BusyError(f"other searches have taken more than {MAX_SECONDS:.0f} s; try again")
+            raise BusyError(
+                f"other searches have taken more than {MAX_SECONDS:.0f} s; try again"
+            )
         try:
             yield
         finally:
             self._searching.release()
 
     def items_with(self, text: str, filters: Filters) -> set[str]:
-        """Return the articles of the agenda items with these words, or with a public number. Raises IndexingError."""
+        """Return the articles of the agenda items with these words, or with a public
+        number. Raises IndexingError.
+        """
         number = written_number(self.lake, text, filters)
         with self._turn():
-            found = self._index.articles_with(f'"{number}"' if number else text, filters)
+            found = self._index.articles_with(
+                f'"{number}"' if number else text, filters
+            )
         return found | items_like(self.lake, found)
 
     def wider(self, address: SearchAddress) -> dict[str, int]:
-        """Return for each filter how many hits the search has without it, where it has any."""
-        counts = {name: self._search(address.without(name)).found for name in address.active}
+        """Return for each filter how many hits the search has without it, where it has
+        any.
+        """
+        counts = {
+            name: self._search(address.without(name)).found for name in address.active
+        }
         return {name: count for name, count in counts.items() if count}
 
     def publications(self, hits: Sequence[SearchHit]) -> Mapping[str, Sequence[Copy]]:
         """Return for each hit that has copies its copies and itself, by its article id."""
         return publications_of(self.lake, [hit.article_id for hit in hits])
 
-    # --- articles ----------------------------------------------------------------------------------------------------
+    # --- articles ---------------------------------------------------------------------
 
     def article(self, article_id: str) -> ArticleView | None:
         """Return an article; None for an unknown id."""
@@ -163,28 +214,45 @@ class Archive:
             if not rows.articles:
                 return None
             copies = copies_of(lake, [article_id]).get(article_id, ())
-            place = place_of_article(lake, article_id) if rows.articles[0].meeting_id else None
+            place = (
+                place_of_article(lake, article_id)
+                if rows.articles[0].meeting_id
+                else None
+            )
         return ArticleView(
             article=rows.articles[0],
             enriched=next(iter(rows.derived["enriched_articles"]), None),
-            revisions=sorted(rows.revisions, key=lambda row: row.replaced_at, reverse=True),
+            revisions=sorted(
+                rows.revisions, key=lambda row: row.replaced_at, reverse=True
+            ),
             copies=copies,
             events=events_of(rows),
-            similar=self._similar(rows, {copy.article_id for copy in copies} | {article_id}),
+            similar=self._similar(
+                rows, {copy.article_id for copy in copies} | {article_id}
+            ),
             has_page=bool(rows.pages),
             place=place,
         )
 
     def _similar(self, rows: StoredRows, others: Collection[str]) -> list[SearchHit]:
-        """Return the hits nearest in meaning to an article's stored vector, without the article and its copies."""
-        found: list[ArticleEmbedding] = [row for row in rows.derived["article_embeddings"] if row.outcome == "ok"]
+        """Return the hits nearest in meaning to an article's stored vector, without the
+        article and its copies.
+        """
+        found: list[ArticleEmbedding] = [
+            row for row in rows.derived["article_embeddings"] if row.outcome == "ok"
+        ]
         if not found:
             return []
         [article] = rows.articles
         limit = _SIMILAR + len(others)
         try:
             with self._turn():
-                hits = self._index.nearest(article.title or article.article_id, found[0].vector, found[0].model, limit)
+                hits = self._index.nearest(
+                    article.title or article.article_id,
+                    found[0].vector,
+                    found[0].model,
+                    limit,
+                )
         except (IndexingError, BusyError) as error:  # the article itself can be read
             _log.error("no similar articles of %s: %s", article.article_id, error)
             return []
@@ -193,9 +261,13 @@ class Archive:
     def articles(self, parameters: ArticleParameters) -> Part[ListedArticle]:
         """Return a part of the articles, newest first. Raises ParameterError."""
         after, limit = parameters.position(date, str), parameters.limit
-        given = parameters.model_dump(include={"desk", "agency", "outcome", "from_day", "to_day"})
+        given = parameters.model_dump(
+            include={"desk", "agency", "outcome", "from_day", "to_day"}
+        )
         found = newest_articles(self.lake, **given, after=after, limit=limit + 1)
-        return part_of(found, limit, lambda row: cursor_of(row.day.isoformat(), row.article_id))
+        return part_of(
+            found, limit, lambda row: cursor_of(row.day.isoformat(), row.article_id)
+        )
 
     def listed(self, hits: Sequence[SearchHit]) -> dict[str, ListedArticle]:
         """Return what the lake has of these hits, by article id."""
@@ -203,17 +275,21 @@ class Archive:
         return {row.article_id: row for row in named_articles(self.lake, ids, days)}
 
     def original_page(self, article_id: str) -> tuple[str, bytes] | None:
-        """Return content type and body of the newest stored page of an article; None if none is stored."""
+        """Return content type and body of the newest stored page of an article; None if
+        none is stored.
+        """
         pages = self.lake.read(StoredPage, article_id=[article_id])
         if not pages:
             return None
         page = max(pages, key=lambda page: page.fetched_at)
         return page.content_type, gzip.decompress(page.body_gzip)
 
-    # --- state -------------------------------------------------------------------------------------------------------
+    # --- state ------------------------------------------------------------------------
 
     def commit(self) -> int:
-        """Return the number of the last commit, or of that of half a second ago. Raises LakeError."""
+        """Return the number of the last commit, or of that of half a second ago. Raises
+        LakeError.
+        """
         number, read_at = self._commit
         if (now := time.monotonic()) - read_at >= _COMMIT_SECONDS:
             number = self.lake.snapshot()
@@ -221,17 +297,27 @@ class Archive:
         return number
 
     def is_ready(self) -> None:
-        """Read from the lake and the index. Raises NewsAssetsError if one cannot be read."""
+        """Read from the lake and the index. Raises NewsAssetsError if one cannot be
+        read.
+        """
         self.lake.check_data()
         with self._turn():
             self._index.search("", mode="keyword", limit=1)
 
 
-def _beneath(hits: Sequence[SearchHit], groups: Groups) -> dict[str, list[ItemAppearance]]:
-    """Return the other appearances of the matter of each hit that has any, by the hit's article id."""
+def _beneath(
+    hits: Sequence[SearchHit], groups: Groups
+) -> dict[str, list[ItemAppearance]]:
+    """Return the other appearances of the matter of each hit that has any, by the hit's
+    article id.
+    """
     by_article = {one.article_id: group for group in groups.values() for one in group}
     return {
-        hit.article_id: [one for one in by_article[hit.article_id] if one.article_id != hit.article_id]
+        hit.article_id: [
+            one
+            for one in by_article[hit.article_id]
+            if one.article_id != hit.article_id
+        ]
         for hit in hits
         if hit.article_id in by_article
     }

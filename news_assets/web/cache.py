@@ -1,4 +1,6 @@
-"""Answers that are kept while the lake has no newer commit, with an ETag of their content; each is made once."""
+"""Answers that are kept while the lake has no newer commit, with an ETag of their
+content; each is made once.
+"""
 
 import hashlib
 import sys
@@ -18,7 +20,7 @@ from news_assets.web.forms.choice import form_of
 from news_assets.web.phrases import language_of
 
 MAX_AGE_SECONDS: Final = 60.0  # pages also say what is due now
-MAX_BYTES: Final = 20_000_000
+MAX_BYTES: Final = 8_000_000
 _ENTRY_BYTES: Final = 2_000  # of an answer's headers and the dictionaries that hold it
 
 Handler = Callable[[Request], Response]
@@ -35,7 +37,8 @@ class _Kept(NamedTuple):
 
 
 class AnswerCache:
-    """Answers by address, form and language, the last used last; a client that has one already is answered with 304.
+    """Answers by address, form and language, the last used last; a client that has one
+    already is answered with 304.
 
     Of an address only the parameters that its handler takes are a part of the key.
     """
@@ -48,12 +51,16 @@ class AnswerCache:
         self._bytes = 0
         self._changing = threading.Lock()
 
-    def around(self, handler: Handler, parameters: Collection[str] | None = ()) -> Handler:
-        """Return a handler that answers as this one, from the cache if it can. All its answers have the status 200.
+    def around(
+        self, handler: Handler, parameters: Collection[str] | None = ()
+    ) -> Handler:
+        """Return a handler that answers as this one, from the cache if it can. All its
+        answers have the status 200.
 
         Args:
             handler: What makes an answer.
-            parameters: Names of the address's parameters that the answer depends on, beside `lang`; None for all.
+            parameters: Names of the address's parameters that the answer depends on,
+                beside `lang`; None for all.
         """
         names = None if parameters is None else {*parameters, "lang"}
 
@@ -61,18 +68,29 @@ class AnswerCache:
             request.state.parameters = names
             kept = self._kept_or_made(_key(request, names), lambda: handler(request))
             if kept.headers["etag"] in request.headers.get("if-none-match", ""):
-                return Response(None, 304, {name: value for name, value in kept.headers.items() if name in _OF_304})
+                return Response(
+                    None,
+                    304,
+                    {
+                        name: value
+                        for name, value in kept.headers.items()
+                        if name in _OF_304
+                    },
+                )
             return Response(kept.body, headers=kept.headers)
 
         return answer
 
     def _kept_or_made(self, key: _Key, make: Callable[[], Response]) -> _Kept:
-        """Return the answer, made in this thread or in that of another request for the same one.
+        """Return the answer, made in this thread or in that of another request for the
+        same one.
 
         Raises:
             BusyError: Another request's answer takes too long.
         """
-        commit = self._archive.commit()  # from before: what is stored meanwhile makes the answer outdated
+        commit = (
+            self._archive.commit()
+        )  # from before: what is stored meanwhile makes the answer outdated
         with self._changing:
             if (kept := self._found(key, commit)) is not None:
                 return kept
@@ -122,7 +140,9 @@ def _result_of(made: Future[_Kept]) -> _Kept:
     try:
         return made.result(MAX_SECONDS)
     except TimeoutError:
-        raise BusyError("the same answer is being made for another request; try again") from None
+        raise BusyError(
+            "the same answer is being made for another request; try again"
+        ) from None
 
 
 def _size(key: _Key, kept: _Kept) -> int:
@@ -134,7 +154,8 @@ def _kept(commit: int, response: Response) -> _Kept:
     headers = {
         **response.headers,
         "etag": f'W/"{hashlib.sha256(body).hexdigest()[:32]}"',
-        "cache-control": "private, no-cache",  # kept by clients, and asked about each time
+        # kept by clients, and asked about each time
+        "cache-control": "private, no-cache",
         "vary": "Accept, Accept-Language",
     }
     return _Kept(commit, time.monotonic(), body, headers)
@@ -142,6 +163,10 @@ def _kept(commit: int, response: Response) -> _Kept:
 
 def _key(request: Request, names: Collection[str] | None) -> _Key:
     base = str(request.base_url)  # feeds have absolute addresses
-    pairs = [pair for pair in request.query_params.items() if names is None or pair[0] in names]
+    pairs = [
+        pair
+        for pair in request.query_params.items()
+        if names is None or pair[0] in names
+    ]
     query = urlencode(sorted(pairs))
     return base, request.url.path, query, form_of(request), language_of(request)

@@ -1,8 +1,10 @@
-"""Limits of the connections to the server: how long each may wait, and how many one client and all clients hold.
+"""Limits of the connections to the server: how long each may wait, and how many one
+client and all clients hold.
 
-uvicorn closes idle connections between two requests only, and counts waiting connections as requests. hypercorn has
-a time limit for each read, which a request of one byte a second never reaches; granian has none. So uvicorn's protocol
-over h11 is extended here; h11 bounds the size of a request's head.
+uvicorn closes idle connections between two requests only, and counts waiting
+connections as requests. hypercorn has a time limit for each read, which a request of
+one byte a second never reaches; granian has none. So uvicorn's protocol over h11 is
+extended here; h11 bounds the size of a request's head.
 """
 
 import asyncio
@@ -13,15 +15,21 @@ from typing import Final
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-REQUEST_S: Final = 10.0  # from the opening of a connection, or the answer before, to the end of a request
-ANSWER_S: Final = 60.0  # from there to the end of the answer, also where the client does not read it
+# from the opening of a connection, or the answer before, to the end of a request
+REQUEST_S: Final = 10.0
+ANSWER_S: Final = (
+    60.0  # from there to the end of the answer, also where the client does not read it
+)
+STOP_S: Final = 5  # for which a server that is to end goes on with its answers
 MAX_OF_CLIENT: Final = 20
 MAX_CONNECTIONS: Final = 500
 
 
 @lru_cache(10_000)
 def client_of(address: str) -> str:
-    """Return whom an address counts for: of IPv6 its network of 64 bits, all of which one client holds (RFC 6177)."""
+    """Return whom an address counts for: of IPv6 its network of 64 bits, all of which
+    one client holds (RFC 6177).
+    """
     try:
         found = ipaddress.ip_address(address)
     except ValueError:
@@ -32,10 +40,12 @@ def client_of(address: str) -> str:
 
 
 class Connections:
-    """The open connections by client, each with those that wait for a request, the longest waiting first.
+    """The open connections by client, each with those that wait for a request, the
+    longest waiting first.
 
-    A new connection beyond a limit takes the place of the one that has waited longest, so that a client that holds
-    connections without a request shuts out itself only. `of_client` is 0 behind a proxy that limits its clients.
+    A new connection beyond a limit takes the place of the one that has waited longest,
+    so that a client that holds connections without a request shuts out itself only.
+    `of_client` is 0 behind a proxy that limits its clients.
     """
 
     def __init__(
@@ -52,15 +62,26 @@ class Connections:
         self._count = 0
 
     def opened(self, client: str, transport: asyncio.Transport) -> bool:
-        """Count a new connection; return False if it is to be closed, because all the others are being answered."""
+        """Count a new connection; return False if it is to be closed, because all the
+        others are being answered.
+        """
         own = self._open[client]
         if self._of_client and len(own) >= self._of_client:
-            return self._replaces(next((one for one in own if one in self._waiting), None), client, transport)
+            return self._replaces(
+                next((one for one in own if one in self._waiting), None),
+                client,
+                transport,
+            )
         if self._count >= self._in_all:
             return self._replaces(next(iter(self._waiting), None), client, transport)
         return self._added(client, transport)
 
-    def _replaces(self, oldest: asyncio.Transport | None, client: str, transport: asyncio.Transport) -> bool:
+    def _replaces(
+        self,
+        oldest: asyncio.Transport | None,
+        client: str,
+        transport: asyncio.Transport,
+    ) -> bool:
         if oldest is None:
             return False
         oldest.abort()
@@ -94,7 +115,9 @@ class Connections:
 
 
 class BoundedProtocol(H11Protocol):
-    """A connection that is closed when it takes too long to send a request or to read its answer."""
+    """A connection that is closed when it takes too long to send a request or to read
+    its answer.
+    """
 
     all_connections: Connections
     _deadline: asyncio.TimerHandle | None = None
@@ -111,18 +134,53 @@ class BoundedProtocol(H11Protocol):
     def _client(self) -> str:
         return client_of(self.client[0]) if self.client else ""
 
-    def data_received(self, data: bytes) -> None:
-        """Read a part of a request."""
-        super().data_received(data)
-        if self.cycle is not None and not self.cycle.more_body and not self.cycle.response_complete:
+    def handle_events(self) -> None:
+        """Read what has come of requests; where one is complete, its answer has to be
+        read in time.
+        """
+        super().handle_events()
+        if (
+            self.cycle is not None
+            and not self.cycle.more_body
+            and not self.cycle.response_complete
+        ):
             self.all_connections.is_answered(self.transport)
             self._close_after(self.all_connections.answer_s)
 
     def on_response_complete(self) -> None:
-        """Wait for the next request."""
+        """Wait for the next request, if the client has read the answer or the network
+        has taken it.
+        """
+        if not self.flow.write_paused:
+            self._wait()
+        super().on_response_complete()
+
+    def resume_writing(self) -> None:
+        """Wait for the next request where the answer was too long to be sent at once."""
+        super().resume_writing()
+        if self.cycle is not None and self.cycle.response_complete:
+            self._wait()
+
+    def _wait(self) -> None:
         self.all_connections.waits(self._client, self.transport)
         self._close_after(self.all_connections.request_s)
-        super().on_response_complete()
+
+    def shutdown(self) -> None:
+        """Close the connection at the end of its answer, or at once where there is none
+        to send.
+        """
+        if self._is_answering:
+            super().shutdown()
+        else:
+            self.transport.abort()
+
+    @property
+    def _is_answering(self) -> bool:
+        if self.cycle is None:
+            return False
+        if self.cycle.response_complete:
+            return self.flow.write_paused
+        return not self.cycle.more_body
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the connection."""
@@ -138,7 +196,9 @@ class BoundedProtocol(H11Protocol):
 
 
 def bounded_protocol(connections: Connections) -> type[BoundedProtocol]:
-    """Return the class of connections that are counted in these, for uvicorn's option `http`."""
+    """Return the class of connections that are counted in these, for uvicorn's option
+    `http`.
+    """
 
     class Counted(BoundedProtocol):
         all_connections = connections

@@ -1,4 +1,6 @@
-"""Counts by day as the bars of a histogram: days, months or years, so that there are at most some sixty."""
+"""Counts by day as the bars of a histogram: days, months or years, so that there are at
+most some sixty.
+"""
 
 from calendar import monthrange
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,7 +14,9 @@ _MAX_MONTHS: Final = 60
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """The hits of some days, the last one included; `label` is a day, month or year in ISO format."""
+    """The hits of some days, the last one included; `label` is a day, month or year in
+    ISO format.
+    """
 
     label: str
     first: date
@@ -21,7 +25,9 @@ class Bar:
 
 
 def bars_of(counts: Mapping[str, int]) -> Sequence[Bar]:
-    """Return the bars of counts by day (ISO format), oldest first, also the empty ones between; none of no counts."""
+    """Return the bars of counts by day (ISO format), oldest first, also the empty ones
+    between; none of no counts.
+    """
     found = {date.fromisoformat(day): count for day, count in counts.items()}
     if not found:
         return ()
@@ -32,7 +38,10 @@ def bars_of(counts: Mapping[str, int]) -> Sequence[Bar]:
     elif months <= _MAX_MONTHS:
         spans = _months(first, last)
     else:
-        spans = ((str(year), date(year, 1, 1), date(year, 12, 31)) for year in range(first.year, last.year + 1))
+        spans = (
+            (str(year), date(year, 1, 1), date(year, 12, 31))
+            for year in range(first.year, last.year + 1)
+        )
     bars = [(label, begin, end) for label, begin, end in spans]
     sums = dict.fromkeys((label for label, _, _ in bars), 0)
     length = len(bars[0][0])  # of a label, which is the beginning of its days

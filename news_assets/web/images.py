@@ -1,4 +1,6 @@
-"""Main images of articles, fetched through the checked fetcher, so that browsers request nothing from other sites."""
+"""Main images of articles, fetched through the checked fetcher, so that browsers
+request nothing from other sites.
+"""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -16,22 +18,39 @@ from news_assets.web.archive import Archive
 
 MAX_BYTES: Final = 5_000_000
 KEPT: Final = 20  # images in memory, for an hour at most
-KINDS: Final = {"image/avif", "image/gif", "image/jpeg", "image/png", "image/webp"}  # SVG can have scripts
+KINDS: Final = {
+    "image/avif",
+    "image/gif",
+    "image/jpeg",
+    "image/png",
+    "image/webp",
+}  # SVG can have scripts
 _FETCH_S: Final = 8.0
-_HEADERS: Final = {"Cache-Control": "private, max-age=86400", "Content-Security-Policy": "sandbox; default-src 'none'"}
+_HEADERS: Final = {
+    "Cache-Control": "private, max-age=86400",
+    "Content-Security-Policy": "sandbox; default-src 'none'",
+}
 
 
 def image_handler(archive: Archive, fetcher: Fetcher) -> Callable[[Request], Response]:
-    """Return the handler that answers with the image of an article; 404 without one, 502 if it cannot be shown."""
+    """Return the handler that answers with the image of an article; 404 without one,
+    502 if it cannot be shown.
+    """
 
     @lru_cache(maxsize=KEPT)
     def fetched(url: str, hour: str) -> tuple[str, bytes | None]:
-        """Return kind and bytes of an image, or the reason why there are none; it is asked for again next hour."""
+        """Return kind and bytes of an image, or the reason why there are none; it is
+        asked for again next hour.
+        """
         return _fetch(fetcher, url)
 
     def image(request: Request) -> Response:
         article_id = request.path_params["article_id"]
-        urls = [row.image_url for row in archive.lake.read(RawArticle, article_id=[article_id]) if row.image_url]
+        urls = [
+            row.image_url
+            for row in archive.lake.read(RawArticle, article_id=[article_id])
+            if row.image_url
+        ]
         if not urls:
             raise HTTPException(404, f"no image of an article {article_id} is known")
         kind, body = fetched(urls[0], f"{datetime.now(UTC):%Y-%m-%d %H}")
@@ -44,12 +63,22 @@ def image_handler(archive: Archive, fetcher: Fetcher) -> Callable[[Request], Res
 
 def _fetch(fetcher: Fetcher, url: str) -> tuple[str, bytes | None]:
     try:
-        page = fetcher.fetch(PageRequest(url, max_s=_FETCH_S, headers=(("Accept", ", ".join(sorted(KINDS))),)))
+        page = fetcher.fetch(
+            PageRequest(
+                url, max_s=_FETCH_S, headers=(("Accept", ", ".join(sorted(KINDS))),)
+            )
+        )
     except FetchError as error:
         return f"the image could not be fetched: {error}", None
     kind = page.content_type.partition(";")[0].strip().lower()
     if kind not in KINDS:
-        return f"the image has the type {kind[:40] or 'unknown'}; shown are {', '.join(sorted(KINDS))}", None
+        return (
+            (
+                f"the image has the type {kind[:40] or 'unknown'}; shown are"
+                f" {', '.join(sorted(KINDS))}"
+            ),
+            None,
+        )
     if len(page.body) > MAX_BYTES:
         return f"the image has more than {MAX_BYTES:,} bytes", None
     return kind, page.body

@@ -1,4 +1,6 @@
-"""Limits of what clients can request: time for an answer, length of an address, requests at a time and a minute."""
+"""Limits of what clients can request: time for an answer, length of an address,
+requests at a time and a minute.
+"""
 
 import time
 from collections.abc import Awaitable, Callable
@@ -16,21 +18,31 @@ from news_assets.web.connections import client_of
 from news_assets.web.forms.documents import problem
 
 MAX_URL_CHARS: Final = 4_000
-_BURST_SECONDS: Final = 10.0  # after a pause, the requests of so many seconds may come at once
+_BURST_SECONDS: Final = (
+    10.0  # after a pause, the requests of so many seconds may come at once
+)
 _MAX_CLIENTS: Final = 10_000
-MAX_REQUESTS: Final = 100  # that are answered at a time; further ones are refused with 503
+MAX_REQUESTS: Final = (
+    100  # that are answered at a time; further ones are refused with 503
+)
 MAX_THREADS: Final = 12  # anyio allows 40; each keeps memory of its own
 LIVE_PATH: Final = "/health/live"  # answered whatever else is to be done
 
 
-def in_time(handler: Callable[[Request], Response]) -> Callable[[Request], Awaitable[Response]]:
-    """Return a handler that runs this one in a thread, and answers with 503 if it takes longer than MAX_SECONDS."""
+def in_time(
+    handler: Callable[[Request], Response],
+) -> Callable[[Request], Awaitable[Response]]:
+    """Return a handler that runs this one in a thread, and answers with 503 if it takes
+    longer than MAX_SECONDS.
+    """
 
     async def answer(request: Request) -> Response:
         to_thread.current_default_thread_limiter().total_tokens = MAX_THREADS
         try:
             with anyio.fail_after(MAX_SECONDS):
-                return await to_thread.run_sync(handler, request, abandon_on_cancel=True)
+                return await to_thread.run_sync(
+                    handler, request, abandon_on_cancel=True
+                )
         except TimeoutError:
             detail = f"the answer takes more than {MAX_SECONDS:.0f} s; ask for less, or again later"
             raise HTTPException(503, detail, {"Retry-After": "10"}) from None
@@ -39,15 +51,19 @@ def in_time(handler: Callable[[Request], Response]) -> Callable[[Request], Await
 
 
 class RequestLimits:
-    """Refuses addresses that are too long, too many requests at a time, and those of a client beyond `per_minute`.
+    """Refuses addresses that are too long, too many requests at a time, and those of a
+    client beyond `per_minute`.
 
-    A client may ask as if it had been idle for ten seconds, then at the even rate (generic cell rate algorithm).
+    A client may ask as if it had been idle for ten seconds, then at the even rate
+    (generic cell rate algorithm).
     """
 
     def __init__(self, app: ASGIApp, per_minute: int) -> None:
         self._app = app
         self._interval = 60 / per_minute if per_minute else 0.0
-        self._next: dict[str, float] = {}  # by client, the time when it would have asked at the even rate
+        self._next: dict[
+            str, float
+        ] = {}  # by client, the time when it would have asked at the even rate
         self._active = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -68,12 +84,19 @@ class RequestLimits:
         if len(scope["path"]) + len(scope["query_string"]) > MAX_URL_CHARS:
             return problem(414, f"the address has more than {MAX_URL_CHARS} characters")
         if self._active >= MAX_REQUESTS:
-            return problem(503, f"{MAX_REQUESTS} requests are being answered; try again", {"Retry-After": "5"})
+            return problem(
+                503,
+                f"{MAX_REQUESTS} requests are being answered; try again",
+                {"Retry-After": "5"},
+            )
         if not self._interval or scope["path"].startswith("/static/"):
             return None
         client = client_of(scope["client"][0]) if scope["client"] else ""
         if wait := self._wait(client, time.monotonic()):
-            detail = f"more than {60 / self._interval:.0f} requests a minute from {client}; wait {wait} s"
+            detail = (
+                f"more than {60 / self._interval:.0f} requests a minute from {client}; wait"
+                f" {wait} s"
+            )
             return problem(429, detail, {"Retry-After": str(wait)})
         return None
 

@@ -1,4 +1,6 @@
-"""The lists that have a page: the same address gives the page, the API's document, a table or a feed."""
+"""The lists that have a page: the same address gives the page, the API's document, a
+table or a feed.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
@@ -13,7 +15,14 @@ from news_assets.records.derived import Failure
 from news_assets.search import SearchHit
 from news_assets.store.queries.lists import ListedArticle
 from news_assets.web.answers import SourceItem
-from news_assets.web.api.operations import COVERAGE, FAILURES, MEETINGS, SEARCH, SOURCES, Operation
+from news_assets.web.api.operations import (
+    COVERAGE,
+    FAILURES,
+    MEETINGS,
+    SEARCH,
+    SOURCES,
+    Operation,
+)
 from news_assets.web.archive import Archive
 from news_assets.web.forms.choice import MEDIA_TYPES, form_of
 from news_assets.web.forms.documents import calendar_file, json_document, table
@@ -28,8 +37,9 @@ Entries = Callable[[Archive, Sequence[Any], str], list[Entry]]
 class ListPage:
     """A list with a page at `path`.
 
-    `entries` are its items as those of a feed; None: it is no feed. `of_feed` are the parameters of a feed, unless its
-    address names others. `calendar` is the whole list as iCalendar; None: it is no calendar.
+    `entries` are its items as those of a feed; None: it is no feed. `of_feed` are the
+    parameters of a feed, unless its address names others. `calendar` is the whole list
+    as iCalendar; None: it is no calendar.
     """
 
     path: str
@@ -42,7 +52,10 @@ class ListPage:
 
     def forms(self) -> Mapping[str, str]:
         """Return the media types of its other forms by suffix."""
-        absent = {*(() if self.entries else _FEEDS), *(() if self.calendar else (".ics",))}
+        absent = {
+            *(() if self.entries else _FEEDS),
+            *(() if self.calendar else (".ics",)),
+        }
         return {form: kind for form, kind in MEDIA_TYPES.items() if form not in absent}
 
 
@@ -50,10 +63,14 @@ _FEEDS: Final = {".atom": atom, ".feed.json": json_feed}
 
 
 def other_form(page: ListPage, archive: Archive, request: Request) -> Response:
-    """Return a list in the form that the request asks for, which is not HTML. Raises NewsAssetsError."""
+    """Return a list in the form that the request asks for, which is not HTML. Raises
+    NewsAssetsError.
+    """
     form = form_of(request)
     if form not in page.forms():
-        raise HTTPException(404, f"{page.path} has no such form; it has {', '.join(page.forms())}")
+        raise HTTPException(
+            404, f"{page.path} has no such form; it has {', '.join(page.forms())}"
+        )
     usual = page.of_feed if form in _FEEDS else {}
     parameters = page.operation.parameters.of({**usual, **request.query_params})
     if page.calendar and form == ".ics":
@@ -63,7 +80,9 @@ def other_form(page: ListPage, archive: Archive, request: Request) -> Response:
         return json_document(asdict(answer))
     if page.entries is None or form not in _FEEDS:
         columns = [field.name for field in fields(page.operation.item)]
-        return table(form, page.operation.path, columns, [asdict(item) for item in answer.items])
+        return table(
+            form, page.operation.path, columns, [asdict(item) for item in answer.items]
+        )
     base = str(request.base_url).rstrip("/")
     path = base + page.path
     following = parameters.url(path + form, cursor=answer.next) if answer.next else None
@@ -87,17 +106,26 @@ def _feed_title(page: ListPage, parameters: Parameters) -> str:
     return ": ".join(filter(None, (page.title, ", ".join(filter(None, wanted)))))
 
 
-# --- entries of feeds ------------------------------------------------------------------------------------------------
+# --- entries of feeds -----------------------------------------------------------------
 
 
 def _articles(archive: Archive, hits: Sequence[SearchHit], base: str) -> list[Entry]:
-    """Return the hits with what the lake has of them; only what the index has if the lake lacks one."""
+    """Return the hits with what the lake has of them; only what the index has if the
+    lake lacks one.
+    """
     listed = archive.listed(hits)
-    return [_article(hit, listed.get(hit.article_id), archive.agency_name(hit.agency), base) for hit in hits]
+    return [
+        _article(hit, listed.get(hit.article_id), archive.agency_name(hit.agency), base)
+        for hit in hits
+    ]
 
 
-def _article(hit: SearchHit, row: ListedArticle | None, agency: str, base: str) -> Entry:
-    published = (row and (row.published_at or row.first_seen_at)) or datetime.combine(hit.day, time(), UTC)
+def _article(
+    hit: SearchHit, row: ListedArticle | None, agency: str, base: str
+) -> Entry:
+    published = (row and (row.published_at or row.first_seen_at)) or datetime.combine(
+        hit.day, time(), UTC
+    )
     return Entry(
         key=hit.article_id,
         title=hit.title or hit.url,
@@ -162,9 +190,24 @@ LIST_PAGES: Final = (
         entries=entries_of,
         calendar=calendar,
     ),
-    ListPage(path="/operations/sources", title="Sources", template="sources.html", operation=SOURCES, entries=_sources),
     ListPage(
-        path="/operations/failures", title="Failures", template="failures.html", operation=FAILURES, entries=_failures
+        path="/operations/sources",
+        title="Sources",
+        template="sources.html",
+        operation=SOURCES,
+        entries=_sources,
     ),
-    ListPage(path="/operations", title="Coverage", template="operations.html", operation=COVERAGE),
+    ListPage(
+        path="/operations/failures",
+        title="Failures",
+        template="failures.html",
+        operation=FAILURES,
+        entries=_failures,
+    ),
+    ListPage(
+        path="/operations",
+        title="Coverage",
+        template="operations.html",
+        operation=COVERAGE,
+    ),
 )

@@ -1,4 +1,6 @@
-"""Stored texts as safe HTML: Markdown rendered, and the words that differ between two texts."""
+"""Stored texts as safe HTML: Markdown rendered, and the words that differ between two
+texts.
+"""
 
 import html
 import re
@@ -14,14 +16,19 @@ if TYPE_CHECKING:
 
 MAX_RENDERED_CHARS: Final = 50_000  # the worst Markdown takes quadratic time
 _MAX_WORDS: Final = 20_000  # of each text that is compared: 0.1 s
-_IMAGE: Final = re.compile(r"<img\b[^<>]*+>")  # nothing is requested from the publisher's site
-# Signs around the number of a span: characters that no text has (https://www.unicode.org/faq/private_use.html).
+_IMAGE: Final = re.compile(
+    r"<img\b[^<>]*+>"
+)  # nothing is requested from the publisher's site
+# Signs around the number of a span: characters that no text has
+# (https://www.unicode.org/faq/private_use.html).
 _BEGIN, _END, _SIGNED = "\ufdd0", "\ufdd1", "\ufdd2"
 _NO_SIGNS: Final = dict.fromkeys(map(ord, (_BEGIN, _END, _SIGNED)), "\ufffd")
 _PART: Final = re.compile(
     f"(?P<tag><[^<>]*>)|{_BEGIN}(?P<begin>[0-9]+){_SIGNED}|{_END}(?P<end>[0-9]+){_SIGNED}|[^<{_BEGIN}{_END}]+|."
 )
-_IN_TAG: Final = re.compile(f"[{_BEGIN}{_END}][0-9]+{_SIGNED}|%EF%B7%9[01][0-9]+%EF%B7%92", re.IGNORECASE)
+_IN_TAG: Final = re.compile(
+    f"[{_BEGIN}{_END}][0-9]+{_SIGNED}|%EF%B7%9[01][0-9]+%EF%B7%92", re.IGNORECASE
+)
 _LIST_MARK: Final = re.compile(r"[ \t]{0,3}(?:[-*+>]|#{1,6}|[0-9]{1,9}[.)])[ \t]+")
 _WORD: Final = re.compile(r"\S+\s*")
 
@@ -39,23 +46,31 @@ def is_cut(text: str) -> bool:
 
 
 def article_html(text: str, spans: Sequence[tuple[int, Span]] = ()) -> str:
-    """Return the stored text of an article as HTML without images and scripts; its headings begin at level 2.
+    """Return the stored text of an article as HTML without images and scripts; its
+    headings begin at level 2.
 
-    Numbered spans of the text are in `<mark>`; behind a span is its number, with the id `evidence-1`. Of a long text
-    the first MAX_RENDERED_CHARS are shown.
+    Numbered spans of the text are in `<mark>`; behind a span is its number, with the id
+    `evidence-1`. Of a long text the first MAX_RENDERED_CHARS are shown.
     """
     if is_cut(text):
         text = text[:MAX_RENDERED_CHARS]
         spans = [(number, span) for number, span in spans if span.end <= len(text)]
     rendered = sanitize(_markdown().render(_with_signs(text, spans)))
-    lowered = re.sub(r"(</?h)([1-5])\b", lambda tag: f"{tag[1]}{int(tag[2]) + 1}", rendered)
+    lowered = re.sub(
+        r"(</?h)([1-5])\b", lambda tag: f"{tag[1]}{int(tag[2]) + 1}", rendered
+    )
     return "".join(_marks_for_signs(_IMAGE.sub("", lowered)))
 
 
 def _with_signs(text: str, spans: Sequence[tuple[int, Span]]) -> str:
-    """Return the text with a sign at both ends of each span: Markdown reads it as a letter."""
+    """Return the text with a sign at both ends of each span: Markdown reads it as a
+    letter.
+    """
     ends = [(span.end, 0, f"{_END}{number}{_SIGNED}") for number, span in spans]
-    ends += [(_behind_list_mark(text, span.start), 1, f"{_BEGIN}{number}{_SIGNED}") for number, span in spans]
+    ends += [
+        (_behind_list_mark(text, span.start), 1, f"{_BEGIN}{number}{_SIGNED}")
+        for number, span in spans
+    ]
     plain, parts, last = text.translate(_NO_SIGNS), [], 0
     for offset, _, sign in sorted(ends):
         parts += [plain[last:offset], sign]
@@ -64,13 +79,17 @@ def _with_signs(text: str, spans: Sequence[tuple[int, Span]]) -> str:
 
 
 def _behind_list_mark(text: str, offset: int) -> int:
-    """Return where the words begin: a sign before `1.` at the beginning of a line would end the list."""
+    """Return where the words begin: a sign before `1.` at the beginning of a line would
+    end the list.
+    """
     found = _LIST_MARK.match(text, text.rfind("\n", 0, offset) + 1)
     return max(offset, found.end()) if found else offset
 
 
 def _marks_for_signs(rendered: str) -> Iterator[str]:
-    """Yield the parts of the HTML, texts between signs in `<mark>`: one for each text, so that elements stay nested."""
+    """Yield the parts of the HTML, texts between signs in `<mark>`: one for each text,
+    so that elements stay nested.
+    """
     begun: set[str] = set()
     for part in _PART.finditer(rendered):
         if part["begin"]:
@@ -85,12 +104,16 @@ def _marks_for_signs(rendered: str) -> Iterator[str]:
 
 
 def word_diff(before: str, after: str) -> str:
-    """Return both texts as one piece of HTML, words that went in `<del>` and words that came in `<ins>`."""
+    """Return both texts as one piece of HTML, words that went in `<del>` and words that
+    came in `<ins>`.
+    """
     from rapidfuzz.distance import Indel
 
     old, new = _words(before), _words(after)
     parts = []
-    for step in Indel.opcodes([word.strip() for word in old], [word.strip() for word in new]):
+    for step in Indel.opcodes(
+        [word.strip() for word in old], [word.strip() for word in new]
+    ):
         if step.tag == "equal":
             parts.append(_escaped(new[step.dest_start : step.dest_end]))
         else:

@@ -13,7 +13,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from news_assets.desks.opml import opml_of_feeds
-from news_assets.errors import IndexingError, LakeError, NewsAssetsError, RunRequestError
+from news_assets.errors import (
+    IndexingError,
+    LakeError,
+    NewsAssetsError,
+    RunRequestError,
+)
 from news_assets.pipeline.civic.people import person_key
 from news_assets.pipeline.civic.topics import topic_label, topics_taxonomy
 from news_assets.pipeline.enrich.model.explanation import Evidence
@@ -53,7 +58,9 @@ INDEXED_ITEMS: Final = 8  # an agenda of so many items has an index
 APPEARANCES_SHOWN: Final = 5  # of a matter beneath its hit
 # A stored page is shown without scripts, and nothing is requested from its site.
 _ORIGINAL_HEADERS: Final = {
-    "Content-Security-Policy": "sandbox; default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'self'",
+    "Content-Security-Policy": (
+        "sandbox; default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'self'"
+    ),
 }
 _SHOWN_AS: Final = {"text/html", "application/xhtml+xml", "text/plain"}
 Values = Mapping[str, Any]
@@ -64,7 +71,13 @@ _log = logging.getLogger(__name__)
 class Pages:
     """Handlers for each route; they run in threads, because the archive's reads block."""
 
-    def __init__(self, archive: Archive, access: Access = READ_ONLY, *, shows_images: bool = False) -> None:
+    def __init__(
+        self,
+        archive: Archive,
+        access: Access = READ_ONLY,
+        *,
+        shows_images: bool = False,
+    ) -> None:
         self._archive = archive
         self._values: Mapping[str, Callable[[ListPage, Any], Values]] = {
             "/search": self._search,
@@ -78,7 +91,11 @@ class Pages:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        self._templates.filters |= {"host": _host, "minute": _minute, "person_key": person_key}
+        self._templates.filters |= {
+            "host": _host,
+            "minute": _minute,
+            "person_key": person_key,
+        }
         self._templates.globals |= {
             "languages": LANGUAGES,
             "form_names": FORM_NAMES,
@@ -102,7 +119,7 @@ class Pages:
             "shows_images": shows_images,
         }
 
-    # --- lists -------------------------------------------------------------------------------------------------------
+    # --- lists ------------------------------------------------------------------------
 
     def list_of(self, page: ListPage) -> Handler:
         """Return the handler of a list in all its forms."""
@@ -112,7 +129,9 @@ class Pages:
                 return other_form(page, self._archive, request)
             parameters = page.operation.parameters.of(request.query_params)
             values = self._values.get(page.path, self._items)(page, parameters)
-            return self.page(request, page.template, list=page, parameters=parameters, **values)
+            return self.page(
+                request, page.template, list=page, parameters=parameters, **values
+            )
 
         return answer
 
@@ -125,15 +144,21 @@ class Pages:
             "answer": answer,
             "bars": bars_of(answer.facets.get("day", {})),
             "publications": self._archive.publications(answer.items),
-            "wider": {} if answer.items or not address.active else self._archive.wider(address),
+            "wider": {}
+            if answer.items or not address.active
+            else self._archive.wider(address),
             "pages": min(MAX_PAGE, -(-answer.found // address.limit)),
         }
 
     def _grids(self, page: ListPage, parameters: CoverageParameters) -> Values:
         now = datetime.now(UTC)
-        desks = [desk for desk in self._archive.desks if parameters.desk in (None, desk.key)]
+        desks = [
+            desk for desk in self._archive.desks if parameters.desk in (None, desk.key)
+        ]
         return {
-            "grids": [coverage(self._archive, desk, now, parameters.stage) for desk in desks],
+            "grids": [
+                coverage(self._archive, desk, now, parameters.stage) for desk in desks
+            ],
             "stage_names": {desk.key: stage_names(desk) for desk in desks},
         }
 
@@ -148,18 +173,26 @@ class Pages:
         }
 
     def queries(self, request: Request) -> Response:
-        """Return the saved queries with the addresses of their pages and feeds; as OPML for feed readers."""
+        """Return the saved queries with the addresses of their pages and feeds; as OPML
+        for feed readers.
+        """
         base = str(request.base_url).rstrip("/")
         found = listed_queries(self._archive)
         if request.url.path.endswith(".opml"):
             feeds = [
-                (one.query.name, one.address.url(f"{base}/search.atom"), one.address.url(f"{base}/search"))
+                (
+                    one.query.name,
+                    one.address.url(f"{base}/search.atom"),
+                    one.address.url(f"{base}/search"),
+                )
                 for one in found
             ]
-            return Response(opml_of_feeds("Saved queries", feeds), media_type="text/x-opml")
+            return Response(
+                opml_of_feeds("Saved queries", feeds), media_type="text/x-opml"
+            )
         return self.page(request, "queries.html", queries=found)
 
-    # --- articles ----------------------------------------------------------------------------------------------------
+    # --- articles ---------------------------------------------------------------------
 
     def article(self, request: Request) -> Response:
         """Return one article with everything that is stored about it."""
@@ -177,30 +210,55 @@ class Pages:
         if found is None:
             raise HTTPException(404, "no page of this article is stored")
         kind, body = found
-        is_shown = kind.isascii() and kind.isprintable() and kind.partition(";")[0].strip().lower() in _SHOWN_AS
+        is_shown = (
+            kind.isascii()
+            and kind.isprintable()
+            and kind.partition(";")[0].strip().lower() in _SHOWN_AS
+        )
         shown = kind if is_shown else "text/plain"
         return Response(body, headers={"Content-Type": shown, **_ORIGINAL_HEADERS})
 
     def text(self, request: Request) -> Response:
         """Return the whole text of an article as it is stored."""
         article_id = request.path_params["article_id"]
-        article = next(iter(self._archive.lake.read(RawArticle, article_id=[article_id])), None)
+        article = next(
+            iter(self._archive.lake.read(RawArticle, article_id=[article_id])), None
+        )
         if article is None or not article.text:
             raise HTTPException(404, f"no text of {article_id}")
-        return Response(article.text, media_type="text/plain; charset=utf-8", headers=_ORIGINAL_HEADERS)
+        return Response(
+            article.text,
+            media_type="text/plain; charset=utf-8",
+            headers=_ORIGINAL_HEADERS,
+        )
 
     def revision(self, request: Request) -> Response:
-        """Return what a text replaced; `number` is the time of the replacement in microseconds since 1970."""
-        article_id, number = request.path_params["article_id"], request.path_params["number"]
+        """Return what a text replaced; `number` is the time of the replacement in
+        microseconds since 1970.
+        """
+        article_id, number = (
+            request.path_params["article_id"],
+            request.path_params["number"],
+        )
         found = revision_and_successor(self._archive.lake, article_id, number)
         if found is None:
             raise HTTPException(404, f"no such revision of {article_id}")
-        return self.page(request, "revision.html", article_id=article_id, revision=found[0], later=found[1])
+        return self.page(
+            request,
+            "revision.html",
+            article_id=article_id,
+            revision=found[0],
+            later=found[1],
+        )
 
-    # --- pages and errors --------------------------------------------------------------------------------------------
+    # --- pages and errors -------------------------------------------------------------
 
-    def page(self, request: Request, template: str, status: int = 200, **values: Any) -> Response:
-        """Return a page made of a template and these values, in the language of the request."""
+    def page(
+        self, request: Request, template: str, status: int = 200, **values: Any
+    ) -> Response:
+        """Return a page made of a template and these values, in the language of the
+        request.
+        """
         language = language_of(request)
         context: Mapping[str, Any] = {
             "t": translation(language),
@@ -214,7 +272,9 @@ class Pages:
         return Response(page, status, {"Content-Language": language}, "text/html")
 
     def error(self, request: Request, error: Exception) -> Response:
-        """Return an error as a page, or as problem+json where another form was asked for."""
+        """Return an error as a page, or as problem+json where another form was asked
+        for.
+        """
         status, reason = _explain(error)
         if status == 500 or isinstance(error, LakeError | IndexingError):
             _log.error("%s %s", request.method, request.url.path, exc_info=error)
@@ -227,7 +287,9 @@ class Pages:
 
 
 def _explain(error: Exception) -> tuple[int, str]:
-    """Return the status and the reason to show; not that of an error in the program, which may quote secrets."""
+    """Return the status and the reason to show; not that of an error in the program,
+    which may quote secrets.
+    """
     if isinstance(error, HTTPException):
         return error.status_code, error.detail
     if isinstance(error, ParameterError):
@@ -244,15 +306,23 @@ def _explain(error: Exception) -> tuple[int, str]:
 
 
 def _own_path(request: Request) -> str:
-    """Return the path of a request for links to it: with two slashes, it would lead to another site."""
+    """Return the path of a request for links to it: with two slashes, it would lead to
+    another site.
+    """
     return quote("/" + request.url.path.lstrip("/\\"), safe="/%:@")
 
 
 def _own_parameters(request: Request) -> dict[str, str]:
-    """Return the parameters of a request that its answer depends on, without the language."""
+    """Return the parameters of a request that its answer depends on, without the
+    language.
+    """
     names = getattr(request.state, "parameters", None)
     pairs = request.query_params.items()
-    return {name: value for name, value in pairs if name != "lang" and (names is None or name in names)}
+    return {
+        name: value
+        for name, value in pairs
+        if name != "lang" and (names is None or name in names)
+    }
 
 
 def _marked_spans(evidence: Sequence[Evidence]) -> list[tuple[int, Span]]:

@@ -1,4 +1,6 @@
-"""The parameters of addresses: each list has a model of what it takes, from which the API's description is made too."""
+"""The parameters of addresses: each list has a model of what it takes, from which the
+API's description is made too.
+"""
 
 import base64
 import json
@@ -34,13 +36,16 @@ def _key(meaning: str) -> Any:
 
 
 class Parameters(BaseModel, frozen=True, validate_by_name=True):
-    """The parameters of an address; `url` is the address again. `lang` is the page's language."""
+    """The parameters of an address; `url` is the address again. `lang` is the page's
+    language.
+    """
 
     lang: str = Field("", exclude=True, max_length=10)
 
     @classmethod
     def of(cls, query: Mapping[str, str]) -> Self:
-        """Return the parameters of a query string; empty ones count as left out, others than these are ignored.
+        """Return the parameters of a query string; empty ones count as left out, others
+        than these are ignored.
 
         Raises:
             ParameterError: A parameter has a value that it does not take.
@@ -52,12 +57,18 @@ class Parameters(BaseModel, frozen=True, validate_by_name=True):
             wrong = error.errors(include_url=False, include_context=False)[0]
             name = str(wrong["loc"][0])
             message = wrong["msg"][:1].lower() + wrong["msg"][1:]
-            raise ParameterError(f"{name}={given.get(name, '')[:_SHOWN_CHARS]}: {message}") from None
+            raise ParameterError(
+                f"{name}={given.get(name, '')[:_SHOWN_CHARS]}: {message}"
+            ) from None
 
     @classmethod
     def names(cls) -> list[str]:
         """Return the names in an address, without `lang`."""
-        return [field.alias or name for name, field in cls.model_fields.items() if not field.exclude]
+        return [
+            field.alias or name
+            for name, field in cls.model_fields.items()
+            if not field.exclude
+        ]
 
     def url(self, path: str, **changes: Any) -> str:
         """Return the address with these parameters changed; None leaves one out."""
@@ -77,20 +88,34 @@ class ListParameters(Parameters, frozen=True):
     """A list that is read in parts."""
 
     limit: int = Field(50, ge=1, le=MAX_LIMIT, description="number of items")
-    cursor: str = Field("", max_length=1_000, description="`next` of the answer before; empty for the beginning")
+    cursor: str = Field(
+        "",
+        max_length=1_000,
+        description="`next` of the answer before; empty for the beginning",
+    )
 
     def position(self, *kinds: type) -> tuple[Any, ...] | None:
-        """Return the values of the cursor, None at the beginning. Raises ParameterError."""
+        """Return the values of the cursor, None at the beginning. Raises
+        ParameterError.
+        """
         if not self.cursor:
             return None
         try:
-            form = TypeAdapter(cast("type[tuple[Any, ...]]", GenericAlias(tuple, kinds)))
-            values = form.validate_json(base64.urlsafe_b64decode(self.cursor.encode()), strict=True)
-            if any(isinstance(value, int) and abs(value) > _MAX_NUMBER for value in values):
+            form = TypeAdapter(
+                cast("type[tuple[Any, ...]]", GenericAlias(tuple, kinds))
+            )
+            values = form.validate_json(
+                base64.urlsafe_b64decode(self.cursor.encode()), strict=True
+            )
+            if any(
+                isinstance(value, int) and abs(value) > _MAX_NUMBER for value in values
+            ):
                 raise ValueError("a number that no cursor has")
             return values
         except ValueError:
-            raise ParameterError(f"cursor={self.cursor[:_SHOWN_CHARS]}: take it from `next` of an answer") from None
+            raise ParameterError(
+                f"cursor={self.cursor[:_SHOWN_CHARS]}: take it from `next` of an answer"
+            ) from None
 
 
 def cursor_of(*values: str | int) -> str:
@@ -101,7 +126,11 @@ def cursor_of(*values: str | int) -> str:
 class ChangeParameters(Parameters, frozen=True):
     """The record of changes after a cursor."""
 
-    since: str = Field("", max_length=100, description="`next` of the answer before; empty for the oldest that is kept")
+    since: str = Field(
+        "",
+        max_length=100,
+        description="`next` of the answer before; empty for the oldest that is kept",
+    )
     limit: int = Field(100, ge=1, le=1_000, description="number of items")
 
 
@@ -115,21 +144,29 @@ class OfDesk(ListParameters, frozen=True):
 class CoverageParameters(OfDesk, frozen=True):
     """The articles of the last days by agency and day."""
 
-    stage: str | None = _key("name of the stage's table, to count only what waits for it")
+    stage: str | None = _key(
+        "name of the stage's table, to count only what waits for it"
+    )
 
 
 class ArticleParameters(OfDesk, frozen=True):
     """The articles as stored, newest first."""
 
     outcome: str | None = _key("ok, failed, withdrawn, ...: what became of the article")
-    from_day: date | None = Field(None, alias="from", description="first day of publication")
+    from_day: date | None = Field(
+        None, alias="from", description="first day of publication"
+    )
     to_day: date | None = Field(None, alias="to", description="last day of publication")
 
 
 class MeetingParameters(OfDesk, frozen=True):
-    """The meetings, those to come first; with words or a topic those with such an item on the agenda."""
+    """The meetings, those to come first; with words or a topic those with such an item
+    on the agenda.
+    """
 
-    text: str = Field("", alias="q", max_length=MAX_QUERY_CHARS, description="words of an agenda item")
+    text: str = Field(
+        "", alias="q", max_length=MAX_QUERY_CHARS, description="words of an agenda item"
+    )
     topic: str | None = _key("code of a topic of an agenda item")
     body: str | None = _key("part of the name of the body that meets, or of the title")
     status: MeetingStatus | None = Field(None, description="status of the meeting")
@@ -149,7 +186,9 @@ class OneMatter(Parameters, frozen=True):
 
     desk: str = Field(max_length=MAX_KEY_CHARS, description="key of the desk")
     agency: str = Field(max_length=MAX_KEY_CHARS, description="key of the agency")
-    matter: str = Field(max_length=MAX_KEY_CHARS, description="key of the matter within the agency")
+    matter: str = Field(
+        max_length=MAX_KEY_CHARS, description="key of the matter within the agency"
+    )
 
 
 class OnePerson(ListParameters, frozen=True):
@@ -157,7 +196,10 @@ class OnePerson(ListParameters, frozen=True):
 
     desk: str = Field(max_length=MAX_KEY_CHARS, description="key of the desk")
     agency: str = Field(max_length=MAX_KEY_CHARS, description="key of the agency")
-    person: str = Field(max_length=MAX_KEY_CHARS, description="key of the person: the name in lower case, with hyphens")
+    person: str = Field(
+        max_length=MAX_KEY_CHARS,
+        description="key of the person: the name in lower case, with hyphens",
+    )
 
 
 class FailureParameters(OfDesk, frozen=True):
@@ -170,14 +212,21 @@ class SearchAddress(ListParameters, frozen=True):
     """A search: an empty text lists the newest articles."""
 
     limit: int = Field(10, ge=1, le=MAX_LIMIT, description="number of items")
-    text: str = Field("", alias="q", max_length=MAX_QUERY_CHARS, description='words, "a phrase", -without')
+    text: str = Field(
+        "",
+        alias="q",
+        max_length=MAX_QUERY_CHARS,
+        description='words, "a phrase", -without',
+    )
     mode: SearchMode = Field("hybrid", description="by words, by meaning or both")
     sort: SearchSort = Field("relevance", description="the best first, or the newest")
     desk: str | None = _key("key of the desk")
     agency: str | None = _key("key of the agency")
     theme: str | None = _key("code of a theme of any level")
     language: str | None = _key("BCP 47 code; pt takes pt-BR too")
-    from_day: date | None = Field(None, alias="from", description="first day of publication")
+    from_day: date | None = Field(
+        None, alias="from", description="first day of publication"
+    )
     to_day: date | None = Field(None, alias="to", description="last day of publication")
     entity: str | None = _key("name of a person, body or place")
     sentiment: str | None = _key("positive, neutral or negative")
@@ -185,7 +234,9 @@ class SearchAddress(ListParameters, frozen=True):
     matter: str | None = _key("key of the matter")
     meeting_status: str | None = _key("status of the meeting")
     explain: bool = Field(False, description="whether each item says why it was found")
-    page: int = Field(1, ge=1, le=MAX_PAGE, description="number of the page, instead of a cursor")
+    page: int = Field(
+        1, ge=1, le=MAX_PAGE, description="number of the page, instead of a cursor"
+    )
 
     @property
     def filters(self) -> Filters:
@@ -196,7 +247,9 @@ class SearchAddress(ListParameters, frozen=True):
     def active(self) -> dict[str, str]:
         """The filters that are set, by their names in an address."""
         set_ones = self.model_dump(mode="json", by_alias=True, exclude_none=True)
-        return {name: set_ones[name] for name in map(_alias, _FILTERS) if name in set_ones}
+        return {
+            name: set_ones[name] for name in map(_alias, _FILTERS) if name in set_ones
+        }
 
     @property
     def offset(self) -> int:
@@ -209,8 +262,12 @@ class SearchAddress(ListParameters, frozen=True):
         return self.model_copy(update={_field(name): None, "page": 1, "cursor": ""})
 
     def url(self, path: str = "/search", **changes: Any) -> str:
-        """Return the address with these parameters changed; a changed one begins at page 1."""
-        return super().url(path, **({"page": None, "cursor": None} | changes if changes else {}))
+        """Return the address with these parameters changed; a changed one begins at
+        page 1.
+        """
+        return super().url(
+            path, **({"page": None, "cursor": None} | changes if changes else {})
+        )
 
 
 _FILTERS: Final = tuple(Filters.__dataclass_fields__)

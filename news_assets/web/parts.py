@@ -11,11 +11,16 @@ T = TypeVar("T")
 
 def part_of(found: Sequence[T], limit: int, cursor: Callable[[T], str]) -> Part[T]:
     """Return the first rows as a part; there is one row more if others follow."""
-    return Part(items=found[:limit], next=cursor(found[limit - 1]) if len(found) > limit else None)
+    return Part(
+        items=found[:limit],
+        next=cursor(found[limit - 1]) if len(found) > limit else None,
+    )
 
 
 def slice_of(items: Sequence[T], parameters: ListParameters) -> Part[T]:
     """Return a part of a list that is whole in memory. Raises ParameterError."""
     [begin] = parameters.position(int) or (0,)
     end = begin + parameters.limit
-    return Part(items=items[begin:end], next=cursor_of(end) if end < len(items) else None)
+    return Part(
+        items=items[begin:end], next=cursor_of(end) if end < len(items) else None
+    )

@@ -1,4 +1,6 @@
-"""The texts of the pages: English in the templates, Portuguese in `phrases.pt.yaml` by the English text."""
+"""The texts of the pages: English in the templates, Portuguese in `phrases.pt.yaml` by
+the English text.
+"""
 
 from collections.abc import Callable
 from functools import cache
@@ -22,7 +24,9 @@ def portuguese() -> dict[str, str]:
 
 
 def translation(language: str) -> Translate:
-    """Return the function that a template calls with an English text and the values of its {names}."""
+    """Return the function that a template calls with an English text and the values of
+    its {names}.
+    """
     texts = portuguese() if language == "pt" else {}
 
     def translate(text: str, /, **values: object) -> str:
@@ -33,12 +37,18 @@ def translation(language: str) -> Translate:
 
 
 def language_of(request: Request) -> str:
-    """Return the language to show: that of `lang`, else of Accept-Language, else English."""
-    return preferred(request.headers.get("accept-language", ""), request.query_params.get("lang", ""))
+    """Return the language to show: that of `lang`, else of Accept-Language, else
+    English.
+    """
+    return preferred(
+        request.headers.get("accept-language", ""), request.query_params.get("lang", "")
+    )
 
 
 def preferred(accepted: str, asked: str = "") -> str:
-    """Return the language to show: the one asked for, else the first accepted one (Accept-Language) that there is."""
+    """Return the language to show: the one asked for, else the first accepted one
+    (Accept-Language) that there is.
+    """
     if asked in LANGUAGES:
         return asked
     for part in accepted.split(","):

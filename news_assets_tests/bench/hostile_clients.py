@@ -1,10 +1,13 @@
-"""Memory of `serve` under hostile requests: `python -m news_assets_tests.bench.hostile_clients [--requests N]`.
+"""Memory of `serve` under hostile requests: `python -m
+news_assets_tests.bench.hostile_clients [--requests N]`.
 
-Runs `news-assets serve` on loopback over a made lake, or over that of `--home`, sends it N hostile requests (20,000 by
-default) by four clients of one address, which also hold connections without a request, and prints the memory of the
-server on the way. Another address asks for pages and liveness all the while. Fails if one of its answers is missing, if
-the memory grows by more than a tenth after the first fifth of the requests, or if it exceeds 300 MB beside that of the
-embedding model, which the first search by meaning loads (`--model`).
+Runs `news-assets serve` on loopback over a made lake, or over that of `--home`, sends
+it N hostile requests (20,000 by default) by four clients of one address, which also
+hold connections without a request, and prints the memory of the server on the way.
+Another address asks for pages and liveness all the while. Fails if one of its answers
+is missing, if the memory grows by more than a tenth after the first fifth of the
+requests, or if it exceeds 300 MB beside that of the embedding model, which the first
+search by meaning loads (`--model`).
 """
 
 import argparse
@@ -39,33 +42,68 @@ Request = tuple[str, str, bytes | None, dict[str, str]]  # method, path, body, h
 
 
 def _get(path: str, **headers: str) -> Request:
-    return "GET", path, None, {name.replace("_", "-"): value for name, value in headers.items()}
+    return (
+        "GET",
+        path,
+        None,
+        {name.replace("_", "-"): value for name, value in headers.items()},
+    )
 
 
 def _noise(chance: random.Random, most: int) -> str:
-    return quote("".join(chr(chance.choice((0, 10, 34, 37, 60, 0x202E, 0xFFFF, 0x1F600)) + n) for n in range(most)))
+    return quote(
+        "".join(
+            chr(chance.choice((0, 10, 34, 37, 60, 0x202E, 0xFFFF, 0x1F600)) + n)
+            for n in range(most)
+        )
+    )
 
 
 # What a hostile client sends, by how often of a hundred.
 _KINDS: Mapping[Callable[[random.Random], Request], int] = {
-    lambda chance: _get(f"/search?mode=keyword&q={'+'.join(map(quote, chance.sample(_WORDS, 4)))}"): 8,
-    lambda chance: _get(f"/search.csv?mode=keyword&sort=date&q={quote(chance.choice(_WORDS))}&n={chance.random()}"): 3,
+    lambda chance: _get(
+        f"/search?mode=keyword&q={'+'.join(map(quote, chance.sample(_WORDS, 4)))}"
+    ): 8,
+    lambda chance: _get(
+        f"/search.csv?mode=keyword&sort=date&q={quote(chance.choice(_WORDS))}&n={chance.random()}"
+    ): 3,
     lambda chance: _get(f"/search?mode=keyword&q={_noise(chance, 40)}"): 3,
-    lambda chance: _get(f"/api/v1/articles?limit={chance.randrange(1, 100)}&agency={chance.random()}"): 4,
+    lambda chance: _get(
+        f"/api/v1/articles?limit={chance.randrange(1, 100)}&agency={chance.random()}"
+    ): 4,
     lambda chance: _get(f"/api/v1/articles?cursor={'9' * chance.randrange(1, 900)}"): 8,
-    lambda chance: _get(f"/api/v1/changes?since={chance.randrange(1 << 80)}-{chance.randrange(1 << 70)}-1"): 6,
-    lambda chance: _get(f"/api/v1/search?limit={10 ** chance.randrange(3, 30)}&page=-{chance.random()}"): 8,
+    lambda chance: _get(
+        f"/api/v1/changes?since={chance.randrange(1 << 80)}-{chance.randrange(1 << 70)}-1"
+    ): 6,
+    lambda chance: _get(
+        f"/api/v1/search?limit={10 ** chance.randrange(3, 30)}&page=-{chance.random()}"
+    ): 8,
     lambda chance: _get(f"/articles/{chance.randbytes(40).hex()}"): 8,
-    lambda chance: _get(f"/meetings.ics?agency={chance.random()}&body={_noise(chance, 20)}"): 3,
+    lambda chance: _get(
+        f"/meetings.ics?agency={chance.random()}&body={_noise(chance, 20)}"
+    ): 3,
     lambda chance: _get(f"/metrics?{chance.random()}={'x' * 3_000}"): 6,
     lambda chance: _get(f"/metrics{chance.random()}/{_noise(chance, 60)}"): 8,
     lambda chance: _get(f"/{'a/' * 3_000}{chance.random()}"): 6,
-    lambda chance: _get(f"//{chance.random()}.example/search?lang={_noise(chance, 9)}"): 5,
+    lambda chance: _get(
+        f"//{chance.random()}.example/search?lang={_noise(chance, 9)}"
+    ): 5,
     lambda chance: _get("/search?mode=keyword", Host=f"{chance.random()}.example"): 6,
-    lambda chance: _get("/queries", Accept=f"text/{chance.random()}", Accept_Language=f"x{chance.random()};q=9"): 5,
-    lambda chance: _get("/queries", If_None_Match=f'W/"{chance.randbytes(2_000).hex()}"'): 4,
+    lambda chance: _get(
+        "/queries",
+        Accept=f"text/{chance.random()}",
+        Accept_Language=f"x{chance.random()};q=9",
+    ): 5,
+    lambda chance: _get(
+        "/queries", If_None_Match=f'W/"{chance.randbytes(2_000).hex()}"'
+    ): 4,
     lambda chance: _get(f"/static/..%2f..%2f{chance.random()}"): 4,
-    lambda chance: ("POST", "/operations/login", chance.randbytes(5_000), {"Cookie": chance.randbytes(900).hex()}): 3,
+    lambda chance: (
+        "POST",
+        "/operations/login",
+        chance.randbytes(5_000),
+        {"Cookie": chance.randbytes(900).hex()},
+    ): 3,
     lambda chance: ("PUT", f"/articles/{chance.random()}", b"x" * 9_000, {}): 2,
 }
 
@@ -76,9 +114,12 @@ def _by_meaning(chance: random.Random) -> Request:
 
 @dataclass
 class Answers:
-    """How the requests were answered, by status; 0 for a connection that was closed."""
+    """How the requests were answered, by status; 0 for a connection that was closed.
+    `reasons` are those of 503.
+    """
 
     hostile: Counter[int] = field(default_factory=Counter)
+    reasons: Counter[str] = field(default_factory=Counter)
     good: Counter[int] = field(default_factory=Counter)
     slowest_s: float = 0.0
 
@@ -86,12 +127,17 @@ class Answers:
 class Client:
     """A client with one connection, which is opened again where the server closed it."""
 
-    def __init__(self, port: int, source: str = "127.0.0.1") -> None:
+    def __init__(
+        self, port: int, source: str = "127.0.0.1", reasons: Counter[str] | None = None
+    ) -> None:
         self._port, self._source = port, source
+        self._reasons = Counter[str]() if reasons is None else reasons
         self._connection = self._opened()
 
     def _opened(self) -> http.client.HTTPConnection:
-        return http.client.HTTPConnection("127.0.0.1", self._port, timeout=ANSWER_S, source_address=(self._source, 0))
+        return http.client.HTTPConnection(
+            "127.0.0.1", self._port, timeout=ANSWER_S, source_address=(self._source, 0)
+        )
 
     def status(self, request: Request) -> int:
         """Send a request and read the answer; 0 if the connection was closed before."""
@@ -99,26 +145,50 @@ class Client:
         try:
             self._connection.request(method, path, body, headers)
             answer = self._connection.getresponse()
-            answer.read()
+            text = answer.read()
         except (OSError, http.client.HTTPException):
             self._connection.close()
             self._connection = self._opened()
             return 0
+        if answer.status == 503:
+            self._reasons[_reason_in(text.decode("utf-8", "replace"))] += 1
         return answer.status
 
 
+def _reason_in(answer: str) -> str:
+    """Return the reason that an answer states: the detail of a problem, or the
+    paragraph of a page.
+    """
+    found = re.search(r'"detail":\s*"([^"]*)|class="warning">([^<]*)', answer)
+    return (found[1] or found[2]).strip() if found else answer[-200:]
+
+
 def attack(
-    port: int, number: int, requests: Iterator[int], kinds: list[Callable[[random.Random], Request]], answers: Answers
+    port: int,
+    number: int,
+    requests: Iterator[int],
+    kinds: list[Callable[[random.Random], Request]],
+    answers: Answers,
 ) -> None:
-    """Send hostile requests until none is left, and hold connections that send nothing, or half a head."""
-    chance, client, held = random.Random(number), Client(port), list[socket.socket]()
+    """Send hostile requests until none is left, and hold connections that send nothing,
+    or half a head.
+    """
+    chance, held = random.Random(number), list[socket.socket]()
+    client = Client(port, reasons=answers.reasons)
     for n in requests:
         answers.hostile[client.status(chance.choice(kinds)(chance))] += 1
         if n % 50 == 0:
             with suppress(OSError):
                 half = socket.create_connection(("127.0.0.1", port), timeout=ANSWER_S)
                 half.sendall(
-                    chance.choice((b"", b"GET / HT", b"POST / HTTP/1.1\r\nContent-Length: 9\r\n\r\n", b"\0" * 99))
+                    chance.choice(
+                        (
+                            b"",
+                            b"GET / HT",
+                            b"POST / HTTP/1.1\r\nContent-Length: 9\r\n\r\n",
+                            b"\0" * 99,
+                        )
+                    )
                 )
                 held.append(half)
             while len(held) > HELD:
@@ -129,10 +199,14 @@ def attack(
 
 def ask(port: int, is_over: threading.Event, answers: Answers) -> None:
     """Ask for pages as another client does."""
-    paths = itertools.cycle(("/search?mode=keyword", "/health/live", "/queries", "/api/v1/articles?limit=5"))
+    paths = itertools.cycle(
+        ("/search?mode=keyword", "/health/live", "/queries", "/api/v1/articles?limit=5")
+    )
     while not is_over.wait(0.5):
         started = time.perf_counter()
-        answers.good[Client(port, GOOD_ADDRESS).status(_get(next(paths)))] += 1
+        answers.good[
+            Client(port, GOOD_ADDRESS, answers.reasons).status(_get(next(paths)))
+        ] += 1
         answers.slowest_s = max(answers.slowest_s, time.perf_counter() - started)
 
 
@@ -157,8 +231,12 @@ def served(home: Path) -> Iterator[tuple[int, int]]:
         "--requests-per-minute",
         "0",
     ]
-    environment = child_environment(NEWS_HOME=str(home), NEWS_DESKS="sample", PYTHONUNBUFFERED="1")
-    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as server:
+    environment = child_environment(
+        NEWS_HOME=str(home), NEWS_DESKS="sample", PYTHONUNBUFFERED="1"
+    )
+    with subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, text=True
+    ) as server:
         assert server.stdout
         line = server.stdout.readline()
         found = re.search(r":(\d+)/", line)
@@ -173,10 +251,20 @@ def served(home: Path) -> Iterator[tuple[int, int]]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--requests", type=int, default=20_000)
-    parser.add_argument("--home", type=Path, help="NEWS_HOME of a lake with articles; by default 500 are made")
-    parser.add_argument("--model", action="store_true", help="also search by meaning, which loads the model")
+    parser.add_argument(
+        "--home",
+        type=Path,
+        help="NEWS_HOME of a lake with articles; by default 500 are made",
+    )
+    parser.add_argument(
+        "--model",
+        action="store_true",
+        help="also search by meaning, which loads the model",
+    )
     options = parser.parse_args()
-    kinds = [kind for kind, times in _KINDS.items() for _ in range(times)] + ([_by_meaning] if options.model else [])
+    kinds = [kind for kind, times in _KINDS.items() for _ in range(times)] + (
+        [_by_meaning] if options.model else []
+    )
     with tempfile.TemporaryDirectory() as temporary:
         home = options.home or Path(temporary)
         if not (home / "catalog.sqlite").exists():
@@ -186,35 +274,54 @@ def main() -> int:
             return measure(pid, port, options.requests, kinds)
 
 
-def measure(pid: int, port: int, total: int, kinds: list[Callable[[random.Random], Request]]) -> int:
+def measure(
+    pid: int, port: int, total: int, kinds: list[Callable[[random.Random], Request]]
+) -> int:
     answers, is_over, requests = Answers(), threading.Event(), iter(range(total))
     other = threading.Thread(target=ask, args=(port, is_over, answers))
     other.start()
     before = 0.0
     if _by_meaning in kinds:
         before = memory_mb(pid)
-        while Client(port).status(_by_meaning(random.Random(0))) != 200:  # it is loaded beside this request
+        while (
+            Client(port).status(_by_meaning(random.Random(0))) != 200
+        ):  # it is loaded beside this request
             time.sleep(1)
         before = memory_mb(pid) - before
-    print(f"{'requests':>10}{'MB':>8}{'hostile answers by status'}\n{0:10}{memory_mb(pid):8.0f}", flush=True)
+    print(
+        f"{'requests':>10}{'MB':>8}{'hostile answers by status'}\n{0:10}{memory_mb(pid):8.0f}",
+        flush=True,
+    )
     sizes, part = [], total // 5
     for mark in range(part, 5 * part + 1, part):
         shared = _Shared(itertools.islice(requests, part))
         clients = [
-            threading.Thread(target=attack, args=(port, mark + n, shared, kinds, answers)) for n in range(CLIENTS)
+            threading.Thread(
+                target=attack, args=(port, mark + n, shared, kinds, answers)
+            )
+            for n in range(CLIENTS)
         ]
         for client in clients:
             client.start()
         for client in clients:
             client.join()
         sizes.append(memory_mb(pid))
-        print(f"{mark:10}{sizes[-1]:8.0f}  {dict(sorted(answers.hostile.items()))}", flush=True)
+        print(
+            f"{mark:10}{sizes[-1]:8.0f}  {dict(sorted(answers.hostile.items()))}",
+            flush=True,
+        )
     is_over.set()
     other.join()
+    for reason, count in answers.reasons.most_common():
+        print(f"503 {count:6} times: {reason}")
     failed = sum(count for status, count in answers.good.items() if status != 200)
-    print(f"another client: {answers.good.total()} answers, {failed} failed, the slowest {answers.slowest_s:.1f} s")
+    print(
+        f"another client: {answers.good.total()} answers, {failed} failed, the slowest {answers.slowest_s:.1f} s"
+    )
     is_flat, is_small = sizes[-1] <= sizes[0] * GROWTH, sizes[-1] - before <= GOAL_MB
-    print(f"beside a model of {before:.0f} MB: {sizes[-1] - before:.0f} MB; {'flat' if is_flat else 'it grows'}")
+    print(
+        f"beside a model of {before:.0f} MB: {sizes[-1] - before:.0f} MB; {'flat' if is_flat else 'it grows'}"
+    )
     return 0 if is_flat and is_small and not failed else 1
 
 

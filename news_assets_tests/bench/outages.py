@@ -1,9 +1,10 @@
-"""Recovery after a server was unavailable for 60 s: seconds after its restart until everything is current.
+"""Recovery after a server was unavailable for 60 s: seconds after its restart until
+everything is current.
 
     python -m news_assets_tests.bench.outages [broker postgres] [--seconds 60]
 
-Runs the scale-out profile, whose Postgres holds Dagster's storage and the lake's catalog. Entries are stored before
-the outage and right after it.
+Runs the scale-out profile, whose Postgres holds Dagster's storage and the lake's
+catalog. Entries are stored before the outage and right after it.
 """
 
 import argparse
@@ -15,7 +16,11 @@ from pathlib import Path
 
 from news_assets.records.articles import RawArticle
 from news_assets.store.lake import Lake
-from news_assets_tests.support.profile_with_desk import RunningDesk, exported_model, profile_with_desk
+from news_assets_tests.support.profile_with_desk import (
+    RunningDesk,
+    exported_model,
+    profile_with_desk,
+)
 from news_assets_tests.support.profiles import ScaleoutProfile
 from news_assets_tests.support.synthetic_desk import stored_entries
 
@@ -23,16 +28,31 @@ TARGET_S, AGENCIES, PER_DAY = 120.0, 40, 3
 
 
 def recovery_s(running: RunningDesk) -> float:
-    """Return the seconds until everything is current, over connections opened after the outage."""
+    """Return the seconds until everything is current, over connections opened after the
+    outage.
+    """
     started = time.monotonic()
-    with Lake.open(running.profile.env["NEWS_CATALOG"], running.home / ".news" / "data") as lake:
-        reconnected = RunningDesk(running.profile, running.site, running.desk, running.home, lake, running.index)
+    with Lake.open(
+        running.profile.env["NEWS_CATALOG"], running.home / ".news" / "data"
+    ) as lake:
+        reconnected = RunningDesk(
+            running.profile,
+            running.site,
+            running.desk,
+            running.home,
+            lake,
+            running.index,
+        )
         store(reconnected, 1)
         reconnected.wait_until_current()
         seconds = time.monotonic() - started
-        stored = lake.frame(RawArticle, None, ("article_id",), outcome=["ok"])["article_id"]
+        stored = lake.frame(RawArticle, None, ("article_id",), outcome=["ok"])[
+            "article_id"
+        ]
         documents = running.index.stored(running.desk.key)["article_id"]
-        assert len(stored) == stored.n_unique() == len(documents) == 2 * AGENCIES * PER_DAY, (
+        assert (
+            len(stored) == stored.n_unique() == len(documents) == 2 * AGENCIES * PER_DAY
+        ), (
             len(stored),
             len(documents),
         )
@@ -42,12 +62,18 @@ def recovery_s(running: RunningDesk) -> float:
 def store(running: RunningDesk, days_ago: int) -> None:
     """Store the entries of one day as a poll does."""
     day = running.today - timedelta(days=days_ago)
-    running.lake.transact(lambda rows: rows.upsert(stored_entries(running.desk, [day], PER_DAY, datetime.now(UTC))))
+    running.lake.transact(
+        lambda rows: rows.upsert(
+            stored_entries(running.desk, [day], PER_DAY, datetime.now(UTC))
+        )
+    )
 
 
 def measure(what: str, outage_s: float, models_dir: Path) -> bool:
     """Print the result of one outage; return whether recovery was within the target."""
-    with profile_with_desk("scaleout", models_dir, datetime.now(UTC).date() - timedelta(days=9), AGENCIES) as running:
+    with profile_with_desk(
+        "scaleout", models_dir, datetime.now(UTC).date() - timedelta(days=9), AGENCIES
+    ) as running:
         profile = running.profile
         assert isinstance(profile, ScaleoutProfile)
         server = profile.rabbitmq if what == "broker" else profile.postgres
@@ -75,7 +101,11 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60.0)
     options = parser.parse_args()
     with exported_model() as models:
-        sys.exit(not all([measure(what, options.seconds, models) for what in options.servers]))
+        sys.exit(
+            not all(
+                [measure(what, options.seconds, models) for what in options.servers]
+            )
+        )
 
 
 if __name__ == "__main__":

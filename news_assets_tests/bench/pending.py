@@ -1,8 +1,11 @@
-"""Time until 100 random pending agency-days are current, and the number of runs it takes.
+"""Time until 100 random pending agency-days are current, and the number of runs it
+takes.
 
-    python -m news_assets_tests.bench.pending [plain local scaleout] [--agency-days 100] [--days 30]
+    python -m news_assets_tests.bench.pending [plain local scaleout] [--agency-days 100]
+    [--days 30]
 
-Two articles of 2 kB in each agency-day, no host delay. The sensors detect the stored entries and request the runs.
+Two articles of 2 kB in each agency-day, no host delay. The sensors detect the stored
+entries and request the runs.
 """
 
 import argparse
@@ -12,7 +15,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from news_assets.records.articles import RawArticle
-from news_assets_tests.support.profile_with_desk import ALL, exported_model, profile_with_desk
+from news_assets_tests.support.profile_with_desk import (
+    ALL,
+    exported_model,
+    profile_with_desk,
+)
 from news_assets_tests.support.synthetic_desk import stored_entries
 
 TARGETS_S = {"plain": 180.0, "local": 60.0, "scaleout": 60.0}
@@ -22,7 +29,9 @@ PER_DAY = 2
 def measure(name: str, agency_days: int, days: int, models_dir: Path) -> bool:
     """Print the result of one profile; return whether it is within its target."""
     today = datetime.now(UTC).date()
-    with profile_with_desk(name, models_dir, today - timedelta(days=days - 1)) as running:
+    with profile_with_desk(
+        name, models_dir, today - timedelta(days=days - 1)
+    ) as running:
         running.profile.switch("due_sources", on=False)
         running.wait_until_quiet()
         span = [today - timedelta(days=n) for n in range(days)]
@@ -34,7 +43,9 @@ def measure(name: str, agency_days: int, days: int, models_dir: Path) -> bool:
             runs = instance.get_runs_count()
         running.lake.transact(lambda rows: rows.upsert(pending))
         seconds = running.wait_until_current()
-        stored = running.lake.frame(RawArticle, None, ("article_id",), outcome=["ok"]).height
+        stored = running.lake.frame(
+            RawArticle, None, ("article_id",), outcome=["ok"]
+        ).height
         running.wait_until_quiet()
         with running.profile.instance as instance:
             runs = instance.get_runs_count() - runs
@@ -53,7 +64,14 @@ def main() -> None:
     parser.add_argument("--days", type=int, default=30)
     options = parser.parse_args()
     with exported_model() as models:
-        sys.exit(not all([measure(name, options.agency_days, options.days, models) for name in options.profiles]))
+        sys.exit(
+            not all(
+                [
+                    measure(name, options.agency_days, options.days, models)
+                    for name in options.profiles
+                ]
+            )
+        )
 
 
 if __name__ == "__main__":

@@ -1,11 +1,14 @@
-"""Cost of polling 2,000 feeds on as many hosts, 95 % answering 304 and 5 % with one new entry; and of parsing.
+"""Cost of polling 2,000 feeds on as many hosts, 95 % answering 304 and 5 % with one new
+entry; and of parsing.
 
     python -m news_assets_tests.bench.polling [--feeds 2000] [--profile FILE]
 
-Runs `poll_agencies` with the real fetcher and lake and no host delay. A first poll finds everything new; a second one,
-in its own process, is measured. Prints CPU seconds (user and system, all threads), wall time and peak memory, and how
-much of CPU time and memory the interpreter, its imports and opening the lake take. Then prints the milliseconds to
-parse a feed of 50 entries, and feedparser's time for the same feed. Exits 1 above a target.
+Runs `poll_agencies` with the real fetcher and lake and no host delay. A first poll
+finds everything new; a second one, in its own process, is measured. Prints CPU seconds
+(user and system, all threads), wall time and peak memory, and how much of CPU time and
+memory the interpreter, its imports and opening the lake take. Then prints the
+milliseconds to parse a feed of 50 entries, and feedparser's time for the same feed.
+Exits 1 above a target.
 """
 
 import argparse
@@ -32,13 +35,16 @@ from news_assets.pipeline.poll.poll import poll_agencies
 from news_assets.records.desks import Agency, Desk, Source
 from news_assets.records.reading import Page
 from news_assets.sources.feeds import feed
-from news_assets.sources.kinds import adapter_of
+from news_assets.sources.source_kinds import adapter_of
 from news_assets.store.lake import Lake
 from news_assets_tests.support.feed_server import NEWS_EVERY, feed_server, feed_url, rss
 from news_assets_tests.support.inline_sandbox import InlineSandbox
 
 MAX_CPU_S, MAX_PEAK_MB, MAX_PARSE_MS = 6.0, 200.0, 35.0
-PARSED_ENTRIES, TEXT_CHARS = 50, (0, 3000)  # summaries only, which the target is for, and full texts
+PARSED_ENTRIES, TEXT_CHARS = (
+    50,
+    (0, 3000),
+)  # summaries only, which the target is for, and full texts
 
 
 def desk_of(feeds: int, port: int) -> Desk:
@@ -47,18 +53,30 @@ def desk_of(feeds: int, port: int) -> Desk:
     agencies = []
     for number in range(feeds):
         key = f"a{number:04}"
-        source = Source(source_id=f"d/{key}", desk="d", agency=key, kind="feed", url=feed_url(number, port), **locale)
+        source = Source(
+            source_id=f"d/{key}",
+            desk="d",
+            agency=key,
+            kind="feed",
+            url=feed_url(number, port),
+            **locale,
+        )
         agencies.append(Agency(key=key, name=key, sources=(source,), **locale))
     return Desk(key="d", first_day=date(2026, 1, 1), agencies=tuple(agencies), **locale)
 
 
-def poll(folder: Path, feeds: int, port: int, profile: cProfile.Profile | None = None) -> dict[str, Any]:
+def poll(
+    folder: Path, feeds: int, port: int, profile: cProfile.Profile | None = None
+) -> dict[str, Any]:
     """Poll once and return the costs."""
     desk = desk_of(feeds, port)
     with (
         Lake.open(folder / "catalog.sqlite", folder / "data") as lake,
         HttpFetcher(
-            user_agent="bench", delay_s=0, state_dir=folder / "hosts", allow_private_hosts=("127.0.0.0/8",)
+            user_agent="bench",
+            delay_s=0,
+            state_dir=folder / "hosts",
+            allow_private_hosts=("127.0.0.0/8",),
         ) as fetcher,
     ):
         before_mb, before_s, started = peak_mb(), cpu_s(), time.perf_counter()
@@ -95,24 +113,37 @@ def cpu_s() -> float:
 
 
 def peak_mb() -> float:
-    """Return the peak memory of this process; `ru_maxrss` would include that of its parent."""
+    """Return the peak memory of this process; `ru_maxrss` would include that of its
+    parent.
+    """
     found = re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())
     return int(found[1]) / 1024 if found else 0.0
 
 
 def run_child(*arguments: str) -> dict[str, Any]:
-    done = subprocess.run([sys.executable, "-m", __spec__.name, *arguments], check=True, stdout=subprocess.PIPE)
+    done = subprocess.run(
+        [sys.executable, "-m", __spec__.name, *arguments],
+        check=True,
+        stdout=subprocess.PIPE,
+    )
     costs: dict[str, Any] = json.loads(done.stdout)
     return costs
 
 
 def measure_polling(feeds: int, profile_file: Path | None) -> bool:
-    """Poll twice and print the costs of the second poll; return whether they are within the targets."""
+    """Poll twice and print the costs of the second poll; return whether they are within
+    the targets.
+    """
     with tempfile.TemporaryDirectory() as folder, feed_server() as port:
         arguments = ("--feeds", str(feeds), "--poll", folder, "--port", str(port))
         first = run_child(*arguments)
-        costs = run_child(*arguments, *(("--profile", str(profile_file)) if profile_file else ()))
-    unchanged, new = costs["outcomes"].get("unchanged, 0 new", 0), costs["outcomes"].get("ok, 1 new", 0)
+        costs = run_child(
+            *arguments, *(("--profile", str(profile_file)) if profile_file else ())
+        )
+    unchanged, new = (
+        costs["outcomes"].get("unchanged, 0 new", 0),
+        costs["outcomes"].get("ok, 1 new", 0),
+    )
     is_correct = bool(new == -(-feeds // NEWS_EVERY) and unchanged == feeds - new)
     print(
         f"{feeds} feeds: {unchanged} unchanged, {new} with one new entry{'' if is_correct else f'; WRONG: {costs}'}\n"
@@ -124,14 +155,24 @@ def measure_polling(feeds: int, profile_file: Path | None) -> bool:
         f"  first poll, everything new: {first['cpu_s']:.0f} s CPU, {first['peak_mb']:.0f} MB",
         flush=True,
     )
-    return is_correct and bool(costs["cpu_s"] <= MAX_CPU_S and costs["peak_mb"] <= MAX_PEAK_MB)
+    return is_correct and bool(
+        costs["cpu_s"] <= MAX_CPU_S and costs["peak_mb"] <= MAX_PEAK_MB
+    )
 
 
 def measure_parsing(text_chars: int) -> bool:
-    """Print the time to parse one feed, and feedparser's; return whether it is within the target."""
+    """Print the time to parse one feed, and feedparser's; return whether it is within
+    the target.
+    """
     site = "http://feed.example.org"
     body = rss(site, range(PARSED_ENTRIES), text_chars)
-    page = Page(url=site, final_url=site, status=200, body=body, fetched_at=datetime(2026, 11, 21, tzinfo=UTC))
+    page = Page(
+        url=site,
+        final_url=site,
+        status=200,
+        body=body,
+        fetched_at=datetime(2026, 11, 21, tzinfo=UTC),
+    )
     source = desk_of(1, 80).sources[0]
     assert len(feed.parse(page, source).entries) == PARSED_ENTRIES
     ours = median_ms(lambda: feed.parse(page, source))
@@ -153,15 +194,21 @@ def median_ms(work: Callable[[], object]) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--feeds", type=int, default=2000)
-    parser.add_argument("--profile", type=Path, help="file for a cProfile of the main thread")
+    parser.add_argument(
+        "--profile", type=Path, help="file for a cProfile of the main thread"
+    )
     parser.add_argument("--poll", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--port", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.poll is None:
         is_within_target, _ = (measure_parsing(text_chars) for text_chars in TEXT_CHARS)
-        sys.exit(not all([is_within_target, measure_polling(options.feeds, options.profile)]))
+        sys.exit(
+            not all([is_within_target, measure_polling(options.feeds, options.profile)])
+        )
     profile = cProfile.Profile() if options.profile else None
     print(json.dumps(poll(options.poll, options.feeds, options.port, profile)))
     if profile:

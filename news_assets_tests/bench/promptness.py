@@ -1,14 +1,18 @@
-"""Delay from publication to listing, and requests, of polling policies: replays histories of publication.
+"""Delay from publication to listing, and requests, of polling policies: replays
+histories of publication.
 
     python -m news_assets_tests.bench.promptness [--sources 5] [--weeks 12] [--seed 1]
 
-Compares a fixed interval of 15 minutes, a third of these requests (45 minutes), the multiplicative rule that was used
-before, polling at equal chances of news, and the rule of `pipeline/schedule.py`: at its default price of a request, and
-at the prices for which it needs as many requests as the fixed intervals. A policy sees only what its polls have listed.
+Compares a fixed interval of 15 minutes, a third of these requests (45 minutes), the
+multiplicative rule that was used before, polling at equal chances of news, and the rule
+of `pipeline/schedule.py`: at its default price of a request, and at the prices for
+which it needs as many requests as the fixed intervals. A policy sees only what its
+polls have listed.
 
-The made histories are of five kinds, drawn broadly by a seeded generator; those without a habit are random, and no
-policy can do better there than polls at even distances. The first four weeks are shown apart. The real ones are feeds
-of ../shared/corpus, from a first poll on. Exits 1 if a target for the made histories is missed.
+The made histories are of five kinds, drawn broadly by a seeded generator; those without
+a habit are random, and no policy can do better there than polls at even distances. The
+first four weeks are shown apart. The real ones are feeds of ../shared/corpus, from a
+first poll on. Exits 1 if a target for the made histories is missed.
 """
 
 import argparse
@@ -21,7 +25,12 @@ from pathlib import Path
 import numpy as np
 
 from news_assets.pipeline.poll.rates import PublishingRates, learn_rates
-from news_assets.pipeline.schedule import MAX_INTERVAL_S, MIN_INTERVAL_S, REQUEST_PRICE_MINUTES, learnt_interval
+from news_assets.pipeline.schedule import (
+    MAX_INTERVAL_S,
+    MIN_INTERVAL_S,
+    REQUEST_PRICE_MINUTES,
+    learnt_interval,
+)
 from news_assets.records.desks import Source
 from news_assets_tests.support.publication_histories import (
     DAY_S,
@@ -34,16 +43,23 @@ from news_assets_tests.support.publication_histories import (
 
 CORPUS = Path(__file__).parents[2] / "../shared/corpus"
 WARM_UP_DAYS = 28
-TARGETS = {96: (3.75, 10.0), 32: (7.5, 20.0)}  # requests a day: median and p90 of the delay, in minutes
+TARGETS = {
+    96: (3.75, 10.0),
+    32: (7.5, 20.0),
+}  # requests a day: median and p90 of the delay, in minutes
 LISTED = 20  # entries of a document
-LEARN_EVERY_S = 6 * 3600.0  # rates change little within hours, and learning takes longer than deciding
+LEARN_EVERY_S = (
+    6 * 3600.0
+)  # rates change little within hours, and learning takes longer than deciding
 
 _CALIBRATIONS = 4
 
 
 @dataclass(slots=True)
 class Seen:
-    """What the polls of a source have found out: the entries listed so far, and which of them are new."""
+    """What the polls of a source have found out: the entries listed so far, and which
+    of them are new.
+    """
 
     published_s: Floats
     first_seen_s: Floats
@@ -65,7 +81,9 @@ def fixed(minutes: float) -> NewPolicy:
 
 @dataclass(slots=True)
 class Multiplicative:
-    """The former rule: a quarter longer after a document of known entries, half after one of new ones."""
+    """The former rule: a quarter longer after a document of known entries, half after
+    one of new ones.
+    """
 
     interval_s: float = 1800.0
     last_new_s: float | None = None
@@ -79,7 +97,13 @@ class Multiplicative:
         longer_s = self.interval_s * 1.25
         if new and quiet_s is not None:
             longer_s = min(longer_s, quiet_s / new)
-        factor_s = self.interval_s * 0.5 if known_ratio < 0.33 else self.interval_s if known_ratio <= 0.67 else longer_s
+        factor_s = (
+            self.interval_s * 0.5
+            if known_ratio < 0.33
+            else self.interval_s
+            if known_ratio <= 0.67
+            else longer_s
+        )
         self.interval_s = clamped(factor_s)
         return self.interval_s
 
@@ -98,13 +122,17 @@ class Learnt:
         if self.rates is None or seen.now_s - self.learnt_s >= LEARN_EVERY_S:
             since = np.searchsorted(seen.first_seen_s, seen.now_s - 9 * 7 * DAY_S)
             entries = seen.published_s[since:], seen.first_seen_s[since:]
-            self.rates, self.learnt_s = learn_rates(*entries, self.source.timezone, now), seen.now_s
+            self.rates, self.learnt_s = (
+                learn_rates(*entries, self.source.timezone, now),
+                seen.now_s,
+            )
         return self.rule(self.source, self.rates, now)
 
 
 def learnt(price_minutes: float) -> NewPolicy:
     return lambda history: Learnt(
-        source_of(history), lambda source, rates, now: learnt_interval(source, rates, now, price_minutes)
+        source_of(history),
+        lambda source, rates, now: learnt_interval(source, rates, now, price_minutes),
     )
 
 
@@ -123,15 +151,25 @@ def equal_chances(entries: float) -> NewPolicy:
 
 
 def source_of(history: History) -> Source:
-    return Source(source_id="s", desk="d", agency="a", kind="feed", url="u", timezone=history.timezone, language="pt")
+    return Source(
+        source_id="s",
+        desk="d",
+        agency="a",
+        kind="feed",
+        url="u",
+        timezone=history.timezone,
+        language="pt",
+    )
 
 
-# --- replay ----------------------------------------------------------------------------------------------------------
+# --- replay ---------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """The times of the polls of one source, and of each entry after the first: published and first listed."""
+    """The times of the polls of one source, and of each entry after the first:
+    published and first listed.
+    """
 
     history: History
     polls_s: Floats
@@ -144,7 +182,11 @@ class Replay:
         return (self.listed_s - self.published_s)[chosen] / 60
 
     def requests_a_day(self, from_s: float, until_s: float) -> float:
-        return float(((self.polls_s >= from_s) & (self.polls_s < until_s)).sum() / (until_s - from_s) * DAY_S)
+        return float(
+            ((self.polls_s >= from_s) & (self.polls_s < until_s)).sum()
+            / (until_s - from_s)
+            * DAY_S
+        )
 
 
 def replay(history: History, new_policy: NewPolicy) -> Replay:
@@ -173,20 +215,32 @@ class Result:
     requests: float
 
     def __str__(self) -> str:
-        return f"{self.median:7.1f} {self.p90:7.1f} {self.mean:7.1f} {self.requests:9.1f}"
+        return (
+            f"{self.median:7.1f} {self.p90:7.1f} {self.mean:7.1f} {self.requests:9.1f}"
+        )
 
 
 def result_of(replays: Iterable[Replay], is_warm: bool | None = None) -> Result:
-    """Return the result over all entries, those of the first weeks (False) or those after (True)."""
+    """Return the result over all entries, those of the first weeks (False) or those
+    after (True).
+    """
     delays, requests = [], []
     for one in replays:
         start, until = one.history.replayed_from_s, one.history.until_s
         warm = start + WARM_UP_DAYS * DAY_S
-        window = (start, until) if is_warm is None else (warm, until) if is_warm else (start, warm)
+        window = (
+            (start, until)
+            if is_warm is None
+            else (warm, until)
+            if is_warm
+            else (start, warm)
+        )
         delays.append(one.delays(*window))
         requests.append(one.requests_a_day(*window))
     pooled = np.concatenate(delays)
-    return Result(*np.quantile(pooled, (0.5, 0.9)), pooled.mean(), float(np.mean(requests)))
+    return Result(
+        *np.quantile(pooled, (0.5, 0.9)), pooled.mean(), float(np.mean(requests))
+    )
 
 
 def calibrated(
@@ -197,73 +251,127 @@ def calibrated(
     power: float,
     phase: bool | None = True,
 ) -> float:
-    """Return the value for which a policy needs at most so many requests a day in this phase.
+    """Return the value for which a policy needs at most so many requests a day in this
+    phase.
 
     Requests go with `value` to the power of `-1 / power`, roughly.
     """
     best = float("inf")
     for step in range(_CALIBRATIONS):
-        needed = result_of([replay(one, family(value)) for one in histories], phase).requests
+        needed = result_of(
+            [replay(one, family(value)) for one in histories], phase
+        ).requests
         if needed <= requests:
             best = min(best, value)
         value *= (needed / (requests * (1 - 0.003 * step))) ** power
     return best if best < float("inf") else value
 
 
-# --- output ----------------------------------------------------------------------------------------------------------
+# --- output ---------------------------------------------------------------------------
 
 
 def show(
-    title: str, histories: Sequence[History], policies: dict[str, NewPolicy], phases: Sequence[bool | None]
+    title: str,
+    histories: Sequence[History],
+    policies: dict[str, NewPolicy],
+    phases: Sequence[bool | None],
 ) -> None:
     names = {None: "all", False: "first 4 weeks", True: "after"}
-    print(f"\n{title}\n{'policy':44} {'phase':14} median     p90    mean  requests", flush=True)
+    print(
+        f"\n{title}\n{'policy':44} {'phase':14} median     p90    mean  requests",
+        flush=True,
+    )
     for name, policy in policies.items():
         replays = [replay(one, policy) for one in histories]
         for phase in phases:
             print(f"{name:44} {names[phase]:14}{result_of(replays, phase)}", flush=True)
 
 
-def at_own_price(histories: Sequence[History], prices: dict[int, float], phase: bool | None) -> dict[str, NewPolicy]:
-    """Return the rule at the prices for which these sources alone need as many requests as the fixed intervals."""
-    own = (calibrated(histories, learnt, price, requests, 2.0, phase) for requests, price in prices.items())
-    return {f"learnt, {price:.2f} minutes a request (own price)": learnt(price) for price in own}
+def at_own_price(
+    histories: Sequence[History], prices: dict[int, float], phase: bool | None
+) -> dict[str, NewPolicy]:
+    """Return the rule at the prices for which these sources alone need as many requests
+    as the fixed intervals.
+    """
+    own = (
+        calibrated(histories, learnt, price, requests, 2.0, phase)
+        for requests, price in prices.items()
+    )
+    return {
+        f"learnt, {price:.2f} minutes a request (own price)": learnt(price)
+        for price in own
+    }
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sources", type=int, default=5, help="made sources of each kind")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--sources", type=int, default=5, help="made sources of each kind"
+    )
     parser.add_argument("--weeks", type=int, default=12)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     histories = made_histories(options.seed, options.sources, options.weeks)
-    prices = {requests: calibrated(histories, learnt, 20 / requests, requests, 2.0) for requests in TARGETS}
-    chances = {requests: calibrated(histories, equal_chances, 4 / requests, requests, 1.2) for requests in TARGETS}
+    prices = {
+        requests: calibrated(histories, learnt, 20 / requests, requests, 2.0)
+        for requests in TARGETS
+    }
+    chances = {
+        requests: calibrated(histories, equal_chances, 4 / requests, requests, 1.2)
+        for requests in TARGETS
+    }
     policies = {
         "fixed, 15 minutes": fixed(15),
         "fixed, 45 minutes": fixed(45),
         "multiplicative (before)": lambda history: Multiplicative(),
-        f"learnt, {REQUEST_PRICE_MINUTES:.2f} minutes a request (default)": learnt(REQUEST_PRICE_MINUTES),
+        f"learnt, {REQUEST_PRICE_MINUTES:.2f} minutes a request (default)": learnt(
+            REQUEST_PRICE_MINUTES
+        ),
     }
     for requests, price in prices.items():
         policies[f"learnt, {price:.2f} minutes a request"] = learnt(price)
-        policies[f"equal chances, {chances[requests]:.2f} entries"] = equal_chances(chances[requests])
+        policies[f"equal chances, {chances[requests]:.2f} entries"] = equal_chances(
+            chances[requests]
+        )
     entries = sum(len(one.times_s) for one in histories)
-    show(f"{len(histories)} made sources, {entries} entries", histories, policies, (False, True))
+    show(
+        f"{len(histories)} made sources, {entries} entries",
+        histories,
+        policies,
+        (False, True),
+    )
     for kind in KINDS:
         of_kind = [one for one in histories if one.kind == kind]
-        show(f"of these: {kind}", of_kind, policies | at_own_price(of_kind, prices, True), (True,))
+        show(
+            f"of these: {kind}",
+            of_kind,
+            policies | at_own_price(of_kind, prices, True),
+            (True,),
+        )
     if CORPUS.is_dir():
         real = list(real_histories(CORPUS))
         for folder in sorted({one.kind for one in real}):
             of_folder = [one for one in real if one.kind == folder]
             at_own = at_own_price(of_folder, prices, None)
-            show(f"{len(of_folder)} real feeds of {folder}", of_folder, policies | at_own, (None,))
+            show(
+                f"{len(of_folder)} real feeds of {folder}",
+                of_folder,
+                policies | at_own,
+                (None,),
+            )
     is_reached = True
     for requests, (median, p90) in TARGETS.items():
-        found = result_of([replay(one, learnt(prices[requests])) for one in histories], is_warm=True)
-        is_reached &= found.median <= median and found.p90 <= p90 and found.requests <= requests
-        print(f"\n{requests} requests a day: median {found.median:.1f} (target {median}), p90 {found.p90:.1f} ({p90})")
+        found = result_of(
+            [replay(one, learnt(prices[requests])) for one in histories], is_warm=True
+        )
+        is_reached &= (
+            found.median <= median and found.p90 <= p90 and found.requests <= requests
+        )
+        print(
+            f"\n{requests} requests a day: median {found.median:.1f} (target {median}), p90 {found.p90:.1f} ({p90})"
+        )
     sys.exit(not is_reached)
 
 

@@ -1,7 +1,9 @@
-"""The cost of reading pages in the sandbox: `python -m news_assets_tests.bench.reading [ROUNDS]`.
+"""The cost of reading pages in the sandbox: `python -m news_assets_tests.bench.reading
+[ROUNDS]`.
 
-Each page is read in this process and in the sandbox, in turn, so that other load on the machine affects both. Pages are
-those of the labelled sets, or made ones where the sets are missing.
+Each page is read in this process and in the sandbox, in turn, so that other load on the
+machine affects both. Pages are those of the labelled sets, or made ones where the sets
+are missing.
 """
 
 import os
@@ -27,12 +29,25 @@ _NOW = datetime(2026, 9, 1, tzinfo=UTC)
 def pages() -> list[Page]:
     """Return the pages of every labelled set; without them made ones."""
     if extraction.CORPUS.is_dir():
-        names = [name for name in extraction.FLOORS if name != "article_wcxb"]  # whose pages are larger than news
-        return [extraction.page(*case) for name in names for case in extraction.cases(name)]
+        names = [
+            name for name in extraction.FLOORS if name != "article_wcxb"
+        ]  # whose pages are larger than news
+        return [
+            extraction.page(*case) for name in names for case in extraction.cases(name)
+        ]
     paragraph = "<p>The city council voted on Tuesday to keep the night buses running for another year.</p>"
     body = f"<html><body><article>{paragraph * 40}</article></body></html>".encode()
     url = "https://example.org/"
-    return [Page(url=url, final_url=url, status=200, body=body, content_type="text/html", fetched_at=_NOW)] * 300
+    return [
+        Page(
+            url=url,
+            final_url=url,
+            status=200,
+            body=body,
+            content_type="text/html",
+            fetched_at=_NOW,
+        )
+    ] * 300
 
 
 def main() -> None:
@@ -51,7 +66,9 @@ def main() -> None:
                 extra_ms.append(1000 * (other_wall - wall))
         cpu_there = cpu_parent + _cpu_s(child) - before
     reads = rounds * len(found)
-    print(f"{len(found)} pages: {1000 * cpu_here / reads:.1f} ms of processor time each, {1000 * here / reads:.1f} ms")
+    print(
+        f"{len(found)} pages: {1000 * cpu_here / reads:.1f} ms of processor time each, {1000 * here / reads:.1f} ms"
+    )
     print(
         f"in the sandbox {cpu_there / cpu_here:.3f} times the processor time ({1000 * cpu_parent / reads:.2f} ms here) "
         f"and {there / here:.3f} times as long: {statistics.mean(extra_ms):.2f} ms more, median "
@@ -60,16 +77,25 @@ def main() -> None:
     sys.exit(cpu_there / cpu_here > MAX_RATIO or statistics.median(extra_ms) > MAX_MS)
 
 
-def _compare(found: list[Page], sandbox: ProcessSandbox) -> list[tuple[tuple[float, float], tuple[float, float]]]:
-    """Return wall and processor time in seconds for each page: read here, and this process's share in the sandbox."""
-    return [_timed(lambda: [read_entry(*call)], lambda: sandbox.run(read_entry, [call])) for call in map(_call, found)]  # noqa: B023
+def _compare(
+    found: list[Page], sandbox: ProcessSandbox
+) -> list[tuple[tuple[float, float], tuple[float, float]]]:
+    """Return wall and processor time in seconds for each page: read here, and this
+    process's share in the sandbox.
+    """
+    return [
+        _timed(lambda: [read_entry(*call)], lambda: sandbox.run(read_entry, [call]))  # noqa: B023
+        for call in map(_call, found)
+    ]
 
 
 def _call(page: Page) -> tuple[Page, None, str, str]:
     return page, None, "America/Sao_Paulo", "pt"
 
 
-def _timed(one: Callable[[], object], other: Callable[[], object]) -> tuple[tuple[float, float], tuple[float, float]]:
+def _timed(
+    one: Callable[[], object], other: Callable[[], object]
+) -> tuple[tuple[float, float], tuple[float, float]]:
     marks, results = [(time.perf_counter(), time.process_time())], []
     for run in (one, other):
         results.append(run())

@@ -1,11 +1,13 @@
-"""Cost of `news-assets rebuild search` from a lake of synthetic articles, for both backends.
+"""Cost of `news-assets rebuild search` from a lake of synthetic articles, for both
+backends.
 
     python -m news_assets_tests.bench.rebuild [--documents N] [--keep DIR]
 
-Articles of 2 kB of Zipf-distributed words, 384-d vectors, 160 agencies by 600 days, inserted by SQL in the lake's own
-transactions. Each rebuild runs in its own process: wall time, CPU time and peak memory. The Typesense is the tests' own
-server in another process and far slower than a real one, so only the client's CPU time counts. The reference reads the
-same rows from the lake without building or sending anything.
+Articles of 2 kB of Zipf-distributed words, 384-d vectors, 160 agencies by 600 days,
+inserted by SQL in the lake's own transactions. Each rebuild runs in its own process:
+wall time, CPU time and peak memory. The Typesense is the tests' own server in another
+process and far slower than a real one, so only the client's CPU time counts. The
+reference reads the same rows from the lake without building or sending anything.
 """
 
 import argparse
@@ -85,10 +87,19 @@ _TABLES = (
 
 def fill(home: Path, count: int) -> None:
     agencies = {
-        f"a{n}": {"name": f"Agency a{n}", "sources": [{"kind": "feed", "url": f"https://example.org/a{n}.xml"}]}
+        f"a{n}": {
+            "name": f"Agency a{n}",
+            "sources": [{"kind": "feed", "url": f"https://example.org/a{n}.xml"}],
+        }
         for n in range(AGENCIES)
     }
-    desk = {"desk": "bench", "timezone": "UTC", "language": "pt", "first_day": "2024-01-01", "agencies": agencies}
+    desk = {
+        "desk": "bench",
+        "timezone": "UTC",
+        "language": "pt",
+        "first_day": "2024-01-01",
+        "agencies": agencies,
+    }
     (home / "bench.yaml").write_text(yaml.safe_dump(desk))
     with Lake.open(home / "catalog.sqlite", home / "data") as lake:
         for first in range(0, count, ROWS_PER_TRANSACTION):
@@ -96,7 +107,9 @@ def fill(home: Path, count: int) -> None:
 
             def write(transaction: Transaction, span: dict[str, int] = span) -> None:
                 transaction.cursor.execute(_WORDS)
-                transaction.cursor.execute(_ARTICLES, {"agencies": AGENCIES, "days": DAYS, **span})
+                transaction.cursor.execute(
+                    _ARTICLES, {"agencies": AGENCIES, "days": DAYS, **span}
+                )
                 for sql in _TABLES:
                     transaction.cursor.execute(sql)
 
@@ -113,7 +126,9 @@ def environment(home: Path, search: str) -> dict[str, str]:
     }
 
 
-def measure(name: str, words: list[str], env: dict[str, str]) -> tuple[float, float, float]:
+def measure(
+    name: str, words: list[str], env: dict[str, str]
+) -> tuple[float, float, float]:
     """Run the command and return its wall seconds, CPU seconds and peak memory in MB."""
     code = (
         "import json, resource, subprocess, sys;"
@@ -122,12 +137,20 @@ def measure(name: str, words: list[str], env: dict[str, str]) -> tuple[float, fl
         "print(json.dumps([done.returncode, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024]))"
     )
     started = time.perf_counter()
-    done = subprocess.run([sys.executable, "-c", code, *words], env=env, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code, *words],
+        env=env,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     took = time.perf_counter() - started
     code_, cpu, memory = json.loads(done.stdout.splitlines()[-1])
     if code_:
         sys.exit(f"{name} failed: {done.stderr}")
-    print(f"{name:24} {took:8.1f} s {cpu:8.1f} s of CPU time {memory:8.0f} MB   {done.stdout.splitlines()[0]}")
+    print(
+        f"{name:24} {took:8.1f} s {cpu:8.1f} s of CPU time {memory:8.0f} MB   {done.stdout.splitlines()[0]}"
+    )
     return took, cpu, memory
 
 
@@ -135,7 +158,11 @@ def read_only() -> None:
     """Stream every row that a rebuild reads."""
     home = Path(os.environ["NEWS_HOME"])
     with Lake.open(home / "catalog.sqlite", home / "data") as lake:
-        rows = sum(f.height for record in (RawArticle, EnrichedArticle, ArticleEmbedding) for f in lake.stream(record))
+        rows = sum(
+            f.height
+            for record in (RawArticle, EnrichedArticle, ArticleEmbedding)
+            for f in lake.stream(record)
+        )
     print(f"{rows} rows")
 
 
@@ -151,10 +178,16 @@ def typesense() -> Iterator[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--documents", type=int, default=100_000)
-    parser.add_argument("--backend", choices=("embedded", "typesense"), help="measure only this backend")
-    parser.add_argument("--keep", type=Path, help="folder of the lake; filled if it is empty, and kept")
+    parser.add_argument(
+        "--backend", choices=("embedded", "typesense"), help="measure only this backend"
+    )
+    parser.add_argument(
+        "--keep", type=Path, help="folder of the lake; filled if it is empty, and kept"
+    )
     parser.add_argument("--read", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.read:
@@ -166,19 +199,42 @@ def main() -> None:
         if not (home / "bench.yaml").exists():
             started = time.perf_counter()
             fill(home, options.documents)
-            print(f"{options.documents} articles written in {time.perf_counter() - started:.0f} s")
+            print(
+                f"{options.documents} articles written in {time.perf_counter() - started:.0f} s"
+            )
         load = os.getloadavg()[0]
         print(f"load {load:.1f}, {os.cpu_count()} cores")
-        measure("reading", [sys.executable, "-m", __spec__.name, "--read"], environment(home, "embedded"))
-        rebuild = [sys.executable, "-c", "from news_assets.cli import main; main()", "rebuild", "search"]
+        measure(
+            "reading",
+            [sys.executable, "-m", __spec__.name, "--read"],
+            environment(home, "embedded"),
+        )
+        rebuild = [
+            sys.executable,
+            "-c",
+            "from news_assets.cli import main; main()",
+            "rebuild",
+            "search",
+        ]
         figures = {}
         if options.backend != "typesense":
-            figures["embedded"] = measure("embedded", rebuild, environment(home, "embedded"))
+            figures["embedded"] = measure(
+                "embedded", rebuild, environment(home, "embedded")
+            )
         if options.backend != "embedded":
             with typesense() as address:
-                figures["typesense"] = measure("typesense (client)", rebuild, environment(home, address))
-    limited = {"embedded": 0, "typesense": 1}  # wall time of the embedded index, CPU time of the client
-    slow = [name for name, figure in figures.items() if figure[limited[name]] > MAX_CPU_S or figure[2] > MAX_MB]
+                figures["typesense"] = measure(
+                    "typesense (client)", rebuild, environment(home, address)
+                )
+    limited = {
+        "embedded": 0,
+        "typesense": 1,
+    }  # wall time of the embedded index, CPU time of the client
+    slow = [
+        name
+        for name, figure in figures.items()
+        if figure[limited[name]] > MAX_CPU_S or figure[2] > MAX_MB
+    ]
     sys.exit(f"over {MAX_CPU_S:.0f} s or {MAX_MB} MB: {', '.join(slow)}" if slow else 0)
 
 

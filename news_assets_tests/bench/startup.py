@@ -1,4 +1,6 @@
-"""Time to load the definitions compared with `import dagster` alone; fails if it imports a heavy library."""
+"""Time to load the definitions compared with `import dagster` alone; fails if it
+imports a heavy library.
+"""
 
 import subprocess
 import sys
@@ -13,7 +15,12 @@ _LOAD = f"import sys, news_assets.definitions as d; d.defs(); {_LOADED}"
 
 def _seconds(code: str) -> tuple[float, str]:
     started = time.perf_counter()
-    output = subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True, capture_output=True, text=True)
+    output = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
     return time.perf_counter() - started, output.stdout.strip()
 
 

@@ -1,9 +1,11 @@
-"""Cost of polling 160 agencies that publish nothing: CPU beside Dagster's idle CPU, and growth of its storage.
+"""Cost of polling 160 agencies that publish nothing: CPU beside Dagster's idle CPU, and
+growth of its storage.
 
-    python -m news_assets_tests.bench.steady [plain local] [--minutes 60] [--idle-minutes 5]
+    python -m news_assets_tests.bench.steady [plain local] [--minutes 60]
+    [--idle-minutes 5]
 
-CPU is that of all processes of the profile, in percent of one core. The first poll, which finds everything new, and the
-runs it causes are not measured.
+CPU is that of all processes of the profile, in percent of one core. The first poll,
+which finds everything new, and the runs it causes are not measured.
 """
 
 import argparse
@@ -17,7 +19,11 @@ from pathlib import Path
 import psutil
 
 from news_assets.records.polling import Poll
-from news_assets_tests.support.profile_with_desk import RunningDesk, exported_model, profile_with_desk
+from news_assets_tests.support.profile_with_desk import (
+    RunningDesk,
+    exported_model,
+    profile_with_desk,
+)
 from news_assets_tests.support.profiles import Profile
 
 AGENCIES, EVERY_MINUTES = 160, 15
@@ -31,7 +37,9 @@ def cpu_s(profile: Profile) -> float:
     for process in profile.tree():
         with suppress(psutil.Error):
             times = process.cpu_times()
-            total += times.user + times.system + times.children_user + times.children_system
+            total += (
+                times.user + times.system + times.children_user + times.children_system
+            )
     return total
 
 
@@ -55,7 +63,9 @@ def switch(profile: Profile, names: Iterable[str], *, on: bool) -> None:
 def measure(name: str, minutes: float, idle_minutes: float, models_dir: Path) -> bool:
     """Print the CPU use of one profile; return whether it is within the target."""
     today = datetime.now(UTC).date()
-    with profile_with_desk(name, models_dir, today, every_minutes=EVERY_MINUTES) as running:
+    with profile_with_desk(
+        name, models_dir, today, every_minutes=EVERY_MINUTES
+    ) as running:
         while running.lake.frame(Poll, None, ("polled_at",)).height < AGENCIES:
             time.sleep(1)
         running.wait_until_quiet()
@@ -66,7 +76,9 @@ def measure(name: str, minutes: float, idle_minutes: float, models_dir: Path) ->
         switch(running.profile, SENSORS[:1], on=True)
         before = _counts(running)
         busy = percent(running.profile, minutes)
-        bytes_, polls, runs = (after - first for after, first in zip(_counts(running), before, strict=True))
+        bytes_, polls, runs = (
+            after - first for after, first in zip(_counts(running), before, strict=True)
+        )
     hours = minutes / 60
     print(
         f"{name}: {AGENCIES} agencies, each every {EVERY_MINUTES} min, nothing new, {minutes:g} min\n"
@@ -82,7 +94,11 @@ def measure(name: str, minutes: float, idle_minutes: float, models_dir: Path) ->
 def _counts(running: RunningDesk) -> tuple[int, int, int]:
     polls = running.lake.frame(Poll, None, ("polled_at",)).height
     with running.profile.instance as instance:
-        return folder_bytes(running.home / ".news" / "dagster"), polls, instance.get_runs_count()
+        return (
+            folder_bytes(running.home / ".news" / "dagster"),
+            polls,
+            instance.get_runs_count(),
+        )
 
 
 def main() -> None:
@@ -92,7 +108,10 @@ def main() -> None:
     parser.add_argument("--idle-minutes", type=float, default=5)
     options = parser.parse_args()
     with exported_model() as models:
-        results = [measure(name, options.minutes, options.idle_minutes, models) for name in options.profiles]
+        results = [
+            measure(name, options.minutes, options.idle_minutes, models)
+            for name in options.profiles
+        ]
     sys.exit(not all(results))
 
 

@@ -1,4 +1,5 @@
-"""CPU time the Typesense client spends per document on stems, vectors and JSON, without sending.
+"""CPU time the Typesense client spends per document on stems, vectors and JSON, without
+sending.
 
 `python -m news_assets_tests.bench.typesense_lines [documents]`
 """
@@ -10,9 +11,13 @@ from datetime import date
 
 import numpy as np
 
-from news_assets.clients.search.typesense.connection import LINES_PER_IMPORT
-from news_assets.clients.search.typesense.documents import stems_of_texts, stored_forms
-from news_assets.clients.search.typesense.lines import sent_vectors, whole_lines
+from news_assets.clients.search.typesense.document_lines import (
+    sent_vectors,
+    stems_of_texts,
+    stored_forms,
+    whole_lines,
+)
+from news_assets.clients.search.typesense.server_requests import LINES_PER_IMPORT
 from news_assets.ports.search import SearchDocument
 
 LANGUAGES = ("pt", "en")
@@ -22,7 +27,9 @@ WORDS, TEXT_WORDS, DIM = 30_000, 330, 384  # a text of 2 kB
 def build_documents(count: int) -> list[SearchDocument]:
     rng = np.random.default_rng(1)
     letters = list("abcdefghijlmnopqrstuvzãçéí")
-    vocabulary = ["".join(rng.choice(letters, rng.integers(2, 11))) for _ in range(WORDS)]
+    vocabulary = [
+        "".join(rng.choice(letters, rng.integers(2, 11))) for _ in range(WORDS)
+    ]
     shares = 1 / np.arange(1, WORDS + 1)
     shares /= shares.sum()
     return [
@@ -48,7 +55,9 @@ def main() -> None:
     documents = build_documents(int(sys.argv[1]) if len(sys.argv) > 1 else 2_000)
     parts: dict[str, Callable[[list[SearchDocument]], object]] = {
         "unit vectors": lambda some: sent_vectors([one.vector for one in some]),
-        "stems of the texts": lambda some: stems_of_texts([one.text for one in some], LANGUAGES),
+        "stems of the texts": lambda some: stems_of_texts(
+            [one.text for one in some], LANGUAGES
+        ),
         "whole lines": lambda some: whole_lines(
             stored_forms(some, LANGUAGES), sent_vectors([one.vector for one in some])
         ),
@@ -58,7 +67,9 @@ def main() -> None:
         started = time.process_time()
         for start in range(0, len(documents), LINES_PER_IMPORT):
             work(documents[start : start + LINES_PER_IMPORT])
-        print(f"{name:<20}{(time.process_time() - started) * 10_000 / len(documents):>14.2f}")
+        print(
+            f"{name:<20}{(time.process_time() - started) * 10_000 / len(documents):>14.2f}"
+        )
 
 
 if __name__ == "__main__":

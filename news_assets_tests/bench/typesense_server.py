@@ -1,4 +1,5 @@
-"""Time of the tests' Typesense server to start, import and search; tests that use it should stay fast.
+"""Time of the tests' Typesense server to start, import and search; tests that use it
+should stay fast.
 
 `python -m news_assets_tests.bench.typesense_server`
 """
@@ -30,17 +31,32 @@ FIELDS = [
 def main() -> None:
     """Print the figures."""
     rng = random.Random(7)
-    words = ["".join(rng.choices("abcdefghijlmnoprstuvz", k=rng.randint(3, 11))) for _ in range(VOCABULARY)]
+    words = [
+        "".join(rng.choices("abcdefghijlmnoprstuvz", k=rng.randint(3, 11)))
+        for _ in range(VOCABULARY)
+    ]
     start = time.perf_counter()
-    with running(admin_key="k") as server, httpx.Client(base_url=server.url, headers=HEADERS, timeout=300) as client:
+    with (
+        running(admin_key="k") as server,
+        httpx.Client(base_url=server.url, headers=HEADERS, timeout=300) as client,
+    ):
         client.get("/health")
         _show("start", time.perf_counter() - start)
-        schema = {"name": "docs", "fields": FIELDS, "default_sorting_field": "published_ts"}
+        schema = {
+            "name": "docs",
+            "fields": FIELDS,
+            "default_sorting_field": "published_ts",
+        }
         client.post("/collections", json=schema).raise_for_status()
         _show(f"import {BATCH}", statistics.median(_import(client, rng, words)))
         vector = [rng.gauss(0, 1) for _ in range(DIM)]
         for name, search in _searches(words, vector).items():
-            _show(name, statistics.median(_timed(partial(_search, client, search)) for _ in range(ROUNDS)))
+            _show(
+                name,
+                statistics.median(
+                    _timed(partial(_search, client, search)) for _ in range(ROUNDS)
+                ),
+            )
 
 
 def _show(name: str, took_s: float) -> None:
@@ -56,7 +72,10 @@ def _timed(run: Callable[[], object]) -> float:
 def _import(client: httpx.Client, rng: random.Random, words: list[str]) -> list[float]:
     times = []
     for first in range(0, DOCUMENTS, BATCH):
-        lines = "\n".join(json.dumps(_document(number, rng, words)) for number in range(first, first + BATCH))
+        lines = "\n".join(
+            json.dumps(_document(number, rng, words))
+            for number in range(first, first + BATCH)
+        )
         url = "/collections/docs/documents/import?action=create"
         times.append(_timed(partial(client.post, url, content=lines.encode())))
     return times
@@ -82,15 +101,24 @@ def _searches(words: list[str], vector: list[float]) -> dict[str, dict[str, obje
         "three words": keyword | {"q": " ".join(words[5:8])},
         "a typo": keyword | {"q": words[7] + "zz", "drop_tokens_threshold": 0},
         "facets": keyword | {"facet_by": "agency"},
-        "everything, filtered": {"q": "*", "filter_by": "agency:=agency7 && published_ts:>1700000500"},
+        "everything, filtered": {
+            "q": "*",
+            "filter_by": "agency:=agency7 && published_ts:>1700000500",
+        },
         "vector": {"q": "*", "vector_query": nearest},
-        "vector, filtered": {"q": "*", "vector_query": nearest, "filter_by": "agency:=agency7"},
+        "vector, filtered": {
+            "q": "*",
+            "vector_query": nearest,
+            "filter_by": "agency:=agency7",
+        },
         "hybrid": keyword | {"vector_query": nearest},
     }
 
 
 def _search(client: httpx.Client, search: dict[str, object]) -> None:
-    result = client.post("/multi_search", json={"searches": [search | {"collection": "docs"}]}).json()["results"][0]
+    result = client.post(
+        "/multi_search", json={"searches": [search | {"collection": "docs"}]}
+    ).json()["results"][0]
     assert "hits" in result, result
 
 

@@ -1,8 +1,10 @@
-"""A lake and an index of many articles of the last 600 days, for the benchmark of pages and API.
+"""A lake and an index of many articles of the last 600 days, for the benchmark of pages
+and API.
 
-160 agencies of one desk are polled every hour of the last 30 days; a fiftieth of the articles have an earlier text, a
-twentieth are copies, and one in 200 failed in a stage. A council has a meeting for every 20 articles, each with four
-items. Files are merged as maintenance does; the newest 100 articles are still in the catalog.
+160 agencies of one desk are polled every hour of the last 30 days; a fiftieth of the
+articles have an earlier text, a twentieth are copies, and one in 200 failed in a stage.
+A council has a meeting for every 20 articles, each with four items. Files are merged as
+maintenance does; the newest 100 articles are still in the catalog.
 """
 
 import itertools
@@ -12,7 +14,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from functools import partial
 from pathlib import Path
 
-from news_assets.clients.search.embedded.index import SqliteSearchIndex
+from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
 from news_assets.ports.search import SearchDocument
 from news_assets.records.desks import Agency, Desk, Source
 from news_assets.store.lake import Lake
@@ -38,7 +40,13 @@ def _agency(key: str) -> Agency:
         timezone="UTC",
         language="pt-BR",
     )
-    return Agency(key=key, name=f"Ministério {key}", timezone="UTC", language="pt-BR", sources=(source,))
+    return Agency(
+        key=key,
+        name=f"Ministério {key}",
+        timezone="UTC",
+        language="pt-BR",
+        sources=(source,),
+    )
 
 
 def desk_of(today: date) -> Desk:
@@ -51,7 +59,8 @@ def desk_of(today: date) -> Desk:
     )
 
 
-# Tables that were never written are the slowest to read: DuckLake asks for their statistics for each column again.
+# Tables that were never written are the slowest to read: DuckLake asks for their
+# statistics for each column again.
 _OTHER_TABLES = (
     """
     INSERT INTO polls BY NAME
@@ -116,11 +125,24 @@ _NEWEST = """
     INSERT INTO {table} BY NAME SELECT * REPLACE (article_id || '-{n}' AS article_id) FROM {table}
     WHERE day = $day ORDER BY article_id LIMIT 5
 """
-_NEWEST_TABLES = ("raw_articles", "enriched_articles", "article_embeddings", "indexed_documents")
+_NEWEST_TABLES = (
+    "raw_articles",
+    "enriched_articles",
+    "article_embeddings",
+    "indexed_documents",
+)
 
 
-def fill(folder: Path, count: int, words: dict[str, list[str]], *, with_index: bool, model: str = MODEL) -> None:
-    """Fill the lake; and the index with documents of the same ids, their texts drawn from these words.
+def fill(
+    folder: Path,
+    count: int,
+    words: dict[str, list[str]],
+    *,
+    with_index: bool,
+    model: str = MODEL,
+) -> None:
+    """Fill the lake; and the index with documents of the same ids, their texts drawn
+    from these words.
 
     The vectors of the index, which are made, are named as those of `model`.
     """
@@ -132,14 +154,20 @@ def fill(folder: Path, count: int, words: dict[str, list[str]], *, with_index: b
         fill_stages(lake, days)
         for statement in _OTHER_TABLES:
             given = {"now": now, "articles": count}
-            used = {name: value for name, value in given.items() if f"${name}" in statement}
+            used = {
+                name: value for name, value in given.items() if f"${name}" in statement
+            }
             lake.transact(partial(_run, sql=statement, given=used))
         for start in range(0, DAYS, 30) if with_index else ():
             span = {"from_day": days[start], "to_day": days[start + 29]}
             lake.transact(partial(_run, sql=_NEW_VECTORS, given=span))
         maintain(lake, now=now + timedelta(days=2), keep_days=0)
         for n, table in itertools.product(range(20), _NEWEST_TABLES):
-            lake.transact(partial(_run, sql=_NEWEST.format(table=table, n=n), given={"day": days[-1]}))
+            lake.transact(
+                partial(
+                    _run, sql=_NEWEST.format(table=table, n=n), given={"day": days[-1]}
+                )
+            )
         if with_index:
             _fill_index(lake, folder, count, words, model)
 
@@ -148,9 +176,18 @@ def _run(transaction: Transaction, sql: str, given: Mapping[str, object]) -> Non
     transaction.cursor.execute(sql, given)
 
 
-def _fill_index(lake: Lake, folder: Path, count: int, words: dict[str, list[str]], model: str) -> None:
-    rows = lake.query("SELECT article_id, desk, agency, day, url, duplicate_of FROM raw_articles ORDER BY day")
-    found = (_named(*pair) for pair in zip(documents(count, words), rows.iter_rows(named=True), strict=False))
+def _fill_index(
+    lake: Lake, folder: Path, count: int, words: dict[str, list[str]], model: str
+) -> None:
+    rows = lake.query(
+        "SELECT article_id, desk, agency, day, url, duplicate_of FROM raw_articles ORDER BY day"
+    )
+    found = (
+        _named(*pair)
+        for pair in zip(
+            documents(count, words), rows.iter_rows(named=True), strict=False
+        )
+    )
     with SqliteSearchIndex.open(folder / "search.sqlite") as index:
         index.name_model(model)
         while batch := list(itertools.islice(found, _BATCH)):
@@ -164,7 +201,10 @@ def _named(document: SearchDocument, row: dict[str, object]) -> SearchDocument:
 
 def ids_of(lake: Lake, count: int) -> list[str]:
     """Return ids of articles of all days."""
-    found = lake.query("SELECT article_id FROM raw_articles ORDER BY hash(article_id) LIMIT $count", {"count": count})
+    found = lake.query(
+        "SELECT article_id FROM raw_articles ORDER BY hash(article_id) LIMIT $count",
+        {"count": count},
+    )
     return found["article_id"].to_list()
 
 

@@ -12,9 +12,15 @@ from news_assets.settings import Settings
 
 
 def test_ports_that_cannot_be_opened_fail_where_they_are_used(tmp_path: Path) -> None:
-    values = {"home": tmp_path, "embedding_model": str(tmp_path / "no-model"), "taxonomy": tmp_path / "no.yaml"}
+    values = {
+        "home": tmp_path,
+        "embedding_model": str(tmp_path / "no-model"),
+        "taxonomy": tmp_path / "no.yaml",
+    }
     (tmp_path / "search.sqlite").write_text("no index at all, only words")
-    with open_ports(Settings.model_validate(values), ("enricher", "embedder", "search", "sandbox")) as ports:
+    with open_ports(
+        Settings.model_validate(values), ("enricher", "embedder", "search", "sandbox")
+    ) as ports:
         with pytest.raises(EmbedError, match="no-model"):
             ports["embedder"].open()
         with pytest.raises(TaxonomyError, match=r"no\.yaml: cannot be read"):
@@ -41,5 +47,10 @@ def test_a_lazy_port_is_opened_once_and_again_after_an_error() -> None:
     assert port.take() is None
     with pytest.raises(EmbedError):
         port.open()
-    assert (port.open(), port.open(), port.take(), port.take()) == ("model", "model", "model", None)
+    assert (port.open(), port.open(), port.take(), port.take()) == (
+        "model",
+        "model",
+        "model",
+        None,
+    )
     assert port.open() == "another model"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from news_assets.cli import main
-from news_assets.clients.search.embedded.index import SqliteSearchIndex
+from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
 from news_assets.store.lake import Lake
 from news_assets_tests.support.lakes import copy_lake
 from news_assets_tests.support.small_desk import TODAY, Newsroom, entry
@@ -19,11 +19,16 @@ Call = Callable[..., Called]
 
 @pytest.fixture
 def call(
-    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path, built_in_model: Path
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    built_in_model: Path,
 ) -> Call:
-    """Call `news-assets` with NEWS_HOME in the test's folder; return exit code, stdout and stderr.
+    """Call `news-assets` with NEWS_HOME in the test's folder; return exit code, stdout
+    and stderr.
 
-    The home has the run's export of the built-in model, and a folder of its own for models of themes.
+    The home has the run's export of the built-in model, and a folder of its own for
+    models of themes.
     """
     monkeypatch.setenv("NEWS_HOME", str(tmp_path))
     (tmp_path / "models").mkdir()
@@ -57,6 +62,8 @@ def home_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def home(home_template: Path, tmp_path: Path) -> Path:
-    """A lake and an index where `a-1` is processed, `a-2` cannot be enriched and `b-3` cannot be fetched."""
+    """A lake and an index where `a-1` is processed, `a-2` cannot be enriched and `b-3`
+    cannot be fetched.
+    """
     copy_lake(home_template, tmp_path)
     return tmp_path

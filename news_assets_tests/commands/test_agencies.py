@@ -57,9 +57,30 @@ def fill(home: Path, source_id: str) -> None:
     """Three polls, and daily entries until forty days ago."""
     base = {"source_id": source_id, "desk": "mine", "agency": "bee"}
     polls = [
-        sparse(Poll, **base, polled_at=NOW - timedelta(hours=3), outcome="ok", entry_count=10, new_count=1),
-        sparse(Poll, **base, polled_at=NOW - timedelta(hours=2), outcome="unchanged", entry_count=0, new_count=0),
-        sparse(Poll, **base, polled_at=NOW - timedelta(hours=1), outcome="failed", entry_count=0, new_count=0),
+        sparse(
+            Poll,
+            **base,
+            polled_at=NOW - timedelta(hours=3),
+            outcome="ok",
+            entry_count=10,
+            new_count=1,
+        ),
+        sparse(
+            Poll,
+            **base,
+            polled_at=NOW - timedelta(hours=2),
+            outcome="unchanged",
+            entry_count=0,
+            new_count=0,
+        ),
+        sparse(
+            Poll,
+            **base,
+            polled_at=NOW - timedelta(hours=1),
+            outcome="failed",
+            entry_count=0,
+            new_count=0,
+        ),
     ]
     state = sparse(
         SourceState,
@@ -67,7 +88,8 @@ def fill(home: Path, source_id: str) -> None:
         url="https://bee.example.org/rss",
         last_polled_at=NOW - timedelta(hours=1),
         last_new_at=NOW - timedelta(hours=3),
-        next_poll_at=datetime.now(UTC) + timedelta(hours=2, minutes=30),  # of this moment: a test run takes minutes
+        next_poll_at=datetime.now(UTC)
+        + timedelta(hours=2, minutes=30),  # of this moment: a test run takes minutes
         interval_s=1800.0,
         failure_points=0.5,
         last_outcome="failed",
@@ -87,7 +109,13 @@ def fill(home: Path, source_id: str) -> None:
         for number in range(2)
     ]
     with Lake.open(str(home / "catalog.sqlite"), str(home / "data")) as lake:
-        lake.transact(lambda rows: (rows.upsert([state]), rows.upsert(entries), rows.append(polls)))
+        lake.transact(
+            lambda rows: (
+                rows.upsert([state]),
+                rows.upsert(entries),
+                rows.append(polls),
+            )
+        )
 
 
 def test_sources_are_listed_before_the_first_poll(run: Call) -> None:
@@ -119,12 +147,18 @@ def test_sources_are_listed_before_the_first_poll(run: Call) -> None:
     }
     assert 24 < bee["requests_a_day"] < 60
     assert 5 < bee["delay_minutes"] < 30
-    assert (more["requests_a_day"], more["delay_minutes"]) == (96.0, 7.5), "every 15 minutes"
-    assert [owl[name] for name in ("entries_a_day", "requests_a_day", "delay_minutes")] == [None] * 3
+    assert (more["requests_a_day"], more["delay_minutes"]) == (96.0, 7.5), (
+        "every 15 minutes"
+    )
+    assert [
+        owl[name] for name in ("entries_a_day", "requests_a_day", "delay_minutes")
+    ] == [None] * 3
     assert (owl["is_active"], owl["reason"]) == (False, "the site was closed")
 
 
-def test_a_source_is_shown_with_polls_interval_and_silence(run: Call, tmp_path: Path) -> None:
+def test_a_source_is_shown_with_polls_interval_and_silence(
+    run: Call, tmp_path: Path
+) -> None:
     bee, more, _ = rows_of(run("--json")[1])
     fill(tmp_path, bee["source_id"])
     found, _, _ = rows_of(run("--desk", "mine", "--json")[1])
@@ -133,13 +167,19 @@ def test_a_source_is_shown_with_polls_interval_and_silence(run: Call, tmp_path: 
         ("unchanged", 0),
         ("failed", 0),
     ]
-    assert (found["interval_s"], found["new_ratio"], found["last_reason"]) == (1800.0, 0.1, "timed out")
+    assert (found["interval_s"], found["new_ratio"], found["last_reason"]) == (
+        1800.0,
+        0.1,
+        "timed out",
+    )
     assert datetime.fromisoformat(found["last_new_at"]) == NOW - timedelta(hours=3)
     assert found["silent_for"].startswith("40 days")
     assert more["interval_s"] == 900.0, "as the desk file says"
 
 
-def test_the_terminal_output_has_a_line_for_each_source(run: Call, tmp_path: Path) -> None:
+def test_the_terminal_output_has_a_line_for_each_source(
+    run: Call, tmp_path: Path
+) -> None:
     fill(tmp_path, rows_of(run("--json")[1])[0]["source_id"])
     code, out, err = run()
     lines = out.splitlines()
@@ -148,9 +188,17 @@ def test_the_terminal_output_has_a_line_for_each_source(run: Call, tmp_path: Pat
     assert lines[2].startswith("bee  The Bee (Daily of gov): silent for 40 days")
     assert lines[3] == "  feed https://bee.example.org/rss"
     assert lines[4].startswith("    +=F, every 30 min, next in 2 h ")
-    assert lines[4].endswith(f"10% new, last new {NOW - timedelta(hours=3):%Y-%m-%d %H:%M} UTC, timed out")
-    assert re.search(r", expects 0\.\d entries and \d\d requests a day, delay \d+ min, 10% new, ", lines[4])
-    assert lines[6] == "    no recent polls, every 15 min, expects 1.0 entries and 96 requests a day, delay 8 min"
+    assert lines[4].endswith(
+        f"10% new, last new {NOW - timedelta(hours=3):%Y-%m-%d %H:%M} UTC, timed out"
+    )
+    assert re.search(
+        r", expects 0\.\d entries and \d\d requests a day, delay \d+ min, 10% new, ",
+        lines[4],
+    )
+    assert (
+        lines[6]
+        == "    no recent polls, every 15 min, expects 1.0 entries and 96 requests a day, delay 8 min"
+    )
     assert lines[7:] == [
         "owl  The Owl: not active: the site was closed",
         "  feed https://owl.example.org/rss",
@@ -159,4 +207,8 @@ def test_the_terminal_output_has_a_line_for_each_source(run: Call, tmp_path: Pat
 
 
 def test_an_unknown_desk_is_an_error(run: Call) -> None:
-    assert run("--desk", "other") == (1, "", "news-assets: no desk `other`; there are: mine\n")
+    assert run("--desk", "other") == (
+        1,
+        "",
+        "news-assets: no desk `other`; there are: mine\n",
+    )

@@ -1,4 +1,6 @@
-"""Every command over a lake whose titles, addresses and reasons were written to take over a terminal."""
+"""Every command over a lake whose titles, addresses and reasons were written to take
+over a terminal.
+"""
 
 import html
 import json
@@ -8,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from news_assets.commands.search import query as search
+from news_assets.commands import search_articles as search
 from news_assets.ports.search import SearchAnswer, SearchHit
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import Failure
@@ -26,18 +28,46 @@ ARGUMENT = HOSTILE.replace("\0", "")
 @pytest.fixture
 def _hostile_lake(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sources = [{"kind": "feed", "url": f"https://example.org/{HOSTILE}.xml"}]
-    agencies = {"a": {"name": HOSTILE, "type": HOSTILE, "active": False, "reason": HOSTILE, "sources": sources}}
-    agencies["b"] = {"name": HOSTILE, "sources": [{"kind": "feed", "url": "https://example.org/b.xml"}]}
-    desk = {"desk": "d", "timezone": "UTC", "language": "en", "first_day": "2026-01-01", "agencies": agencies}
+    agencies = {
+        "a": {
+            "name": HOSTILE,
+            "type": HOSTILE,
+            "active": False,
+            "reason": HOSTILE,
+            "sources": sources,
+        }
+    }
+    agencies["b"] = {
+        "name": HOSTILE,
+        "sources": [{"kind": "feed", "url": "https://example.org/b.xml"}],
+    }
+    desk = {
+        "desk": "d",
+        "timezone": "UTC",
+        "language": "en",
+        "first_day": "2026-01-01",
+        "agencies": agencies,
+    }
     (home / "d.yaml").write_text(yaml.safe_dump(desk))
     monkeypatch.setenv("NEWS_DESKS", str(home / "d.yaml"))
     monkeypatch.setenv("COLUMNS", "120")
     with Lake.open(home / "catalog.sqlite", home / "data") as lake:
-        entries = [replace(row, title=HOSTILE, source_id=f"d/a/{HOSTILE}") for row in lake.read(FeedEntry)]
+        entries = [
+            replace(row, title=HOSTILE, source_id=f"d/a/{HOSTILE}")
+            for row in lake.read(FeedEntry)
+        ]
         failures = [replace(row, reason=HOSTILE) for row in lake.read(Failure)]
-        articles = [replace(row, title=HOSTILE, reason=HOSTILE) for row in lake.read(RawArticle)]
+        articles = [
+            replace(row, title=HOSTILE, reason=HOSTILE) for row in lake.read(RawArticle)
+        ]
         polls = [replace(row, reason=HOSTILE) for row in lake.read(Poll)]
-        lake.transact(lambda rows: [rows.upsert(some) for some in (entries, failures, articles, polls) if some])
+        lake.transact(
+            lambda rows: [
+                rows.upsert(some)
+                for some in (entries, failures, articles, polls)
+                if some
+            ]
+        )
 
 
 @pytest.mark.usefixtures("_hostile_lake")
@@ -93,9 +123,22 @@ def test_hits_of_a_search_are_shown_as_text(capsys: pytest.CaptureFixture[str]) 
         snippet=f"a <mark>match</mark> {html.escape(HOSTILE)}",
         theme_code=HOSTILE,
     )
-    copy = Copy(article_id=HOSTILE, desk="d", agency=HOSTILE, day=NOW.date(), url=HOSTILE, published_at=NOW)
+    copy = Copy(
+        article_id=HOSTILE,
+        desk="d",
+        agency=HOSTILE,
+        day=NOW.date(),
+        url=HOSTILE,
+        published_at=NOW,
+    )
     others = {"1": (copy,)}
-    search.show(SearchAnswer(hits=(hit,), found=1, facets={"agency": {HOSTILE: 1}}, took_ms=1.0), HOSTILE, others)
+    search.show(
+        SearchAnswer(
+            hits=(hit,), found=1, facets={"agency": {HOSTILE: 1}}, took_ms=1.0
+        ),
+        HOSTILE,
+        others,
+    )
     out = capsys.readouterr().out
     assert obeyed(out.replace("\n", "")) == []
     assert "[yellow]" not in out

@@ -1,4 +1,6 @@
-"""Items on standard input that are not what a command reads: an error line each, and the others go on."""
+"""Items on standard input that are not what a command reads: an error line each, and
+the others go on.
+"""
 
 import gzip
 import io
@@ -28,10 +30,22 @@ def given(monkeypatch: pytest.MonkeyPatch) -> Any:
     ("line", "identified", "mistake"),
     [
         ("[" * 100_000 + "]" * 100_000, None, "nested too deeply"),
-        ('{"id": 2, "text": ' + "[" * 5000 + "]" * 5000 + "}", None, "nested too deeply"),
-        (json.dumps({"id": 2, "text": "x" * 3000}), None, "longer than 2,000 characters"),
+        (
+            '{"id": 2, "text": ' + "[" * 5000 + "]" * 5000 + "}",
+            None,
+            "nested too deeply",
+        ),
+        (
+            json.dumps({"id": 2, "text": "x" * 3000}),
+            None,
+            "longer than 2,000 characters",
+        ),
         ('{"id": 2, "text": "\\ud800"}', 2, "text holds half of a surrogate pair"),
-        ('{"id": "\\udc00", "text": "x"}', "\udc00", "id holds half of a surrogate pair"),
+        (
+            '{"id": "\\udc00", "text": "x"}',
+            "\udc00",
+            "id holds half of a surrogate pair",
+        ),
         ('{"id": 2, "text": NaN}', None, "NaN is not a JSON value"),
         ('{"id": -Infinity, "text": "x"}', None, "-Infinity is not a JSON value"),
         ('{"id": 1e999, "text": "x"}', None, "id is neither"),
@@ -39,7 +53,11 @@ def given(monkeypatch: pytest.MonkeyPatch) -> Any:
         ('{"id": {}, "text": "x"}', None, "id is neither"),
         ('{"id": true, "text": "x"}', None, "id is neither"),
         ('{"id": 2, "text": ["x"]}', 2, "text is not a text"),
-        ('{"id": 2, "text": "x", "url": {}, "language": 5}', 2, "url, language is not a text"),
+        (
+            '{"id": 2, "text": "x", "url": {}, "language": 5}',
+            2,
+            "url, language is not a text",
+        ),
         ('{"id": 1, "text": "again"}', 1, "this id is repeated"),
         ('{"id": ' + "9" * 5000 + ', "text": "x"}', None, "longer than"),
         ('"text"', None, "not a JSON object"),
@@ -65,9 +83,18 @@ def test_a_bad_item_is_an_error_line_and_the_others_go_on(
 
 
 @pytest.mark.parametrize(
-    "error", [RecursionError("deep"), KeyError("Nowhere/Zone"), ValueError("a\nb"), NewsAssetsError("page"), OSError()]
+    "error",
+    [
+        RecursionError("deep"),
+        KeyError("Nowhere/Zone"),
+        ValueError("a\nb"),
+        NewsAssetsError("page"),
+        OSError(),
+    ],
 )
-def test_an_item_that_fails_is_an_error_line(capsys: pytest.CaptureFixture[str], error: Exception) -> None:
+def test_an_item_that_fails_is_an_error_line(
+    capsys: pytest.CaptureFixture[str], error: Exception
+) -> None:
     def fail(item: dict[str, Any]) -> object:
         if item["id"] == 1:
             raise error
@@ -78,7 +105,9 @@ def test_an_item_that_fails_is_an_error_line(capsys: pytest.CaptureFixture[str],
     assert (failed["id"], sorted(failed), fine) == (1, ["error", "id"], {"id": 2})
 
 
-def test_files_are_read_up_to_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_are_read_up_to_a_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(jsonlines, "MAX_FILE_BYTES", 100)
     bomb, broken = tmp_path / "bomb.gz", tmp_path / "broken.gz"
     bomb.write_bytes(gzip.compress(bytes(1_000_000)))

@@ -26,13 +26,20 @@ FEED = """<rss version="2.0"><channel><title>Gazeta</title><language>pt-BR</lang
 
 
 def run(*arguments: str, lines: str = "") -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", "from news_assets.cli import main; main()", *arguments]
+    command = [
+        sys.executable,
+        "-c",
+        "from news_assets.cli import main; main()",
+        *arguments,
+    ]
     return subprocess.run(command, input=lines, capture_output=True, text=True)
 
 
 def results(command: str, *items: Any) -> list[Any]:
     """Return what a command writes for these items; strings are sent as they are."""
-    lines = "\n".join(item if isinstance(item, str) else json.dumps(item) for item in items)
+    lines = "\n".join(
+        item if isinstance(item, str) else json.dumps(item) for item in items
+    )
     done = run(command, lines=lines)
     assert (done.returncode, done.stderr) == (0, "")
     return [json.loads(line) for line in done.stdout.splitlines()]
@@ -43,13 +50,21 @@ def test_extract_writes_an_article_or_an_error_per_line(tmp_path: Path) -> None:
     (tmp_path / "b.html").write_bytes(b"")
     found, empty, missing, broken, incomplete = results(
         "extract",
-        {"id": 1, "path": str(tmp_path / "a.html.gz"), "url": "https://example.org/buses?utm_source=x"},
+        {
+            "id": 1,
+            "path": str(tmp_path / "a.html.gz"),
+            "url": "https://example.org/buses?utm_source=x",
+        },
         {"id": 2, "path": str(tmp_path / "b.html"), "url": "https://example.org/b"},
         {"id": 3, "path": str(tmp_path / "c.html"), "url": "https://example.org/c"},
         "{not json",
         {"id": 5},
     )
-    assert (found["id"], found["outcome"], found["canonical_url"]) == (1, "ok", "https://example.org/buses")
+    assert (found["id"], found["outcome"], found["canonical_url"]) == (
+        1,
+        "ok",
+        "https://example.org/buses",
+    )
     assert found["title"] == "Council keeps the night buses"
     assert "four hours of debate" in found["text"]
     assert "Home" not in found["text"]
@@ -66,8 +81,18 @@ def test_read_document_writes_what_each_file_holds(tmp_path: Path) -> None:
     (tmp_path / "public comments.pdf").write_bytes(pdf_of("I object."))
     (tmp_path / "scan.pdf").write_bytes(scan_of((128, 80, GREY)))
     (tmp_path / "notice.txt").write_text("The council meets on Tuesday.")
-    names = ("agenda.html", "bomb.pdf", "public comments.pdf", "scan.pdf", "notice.txt", "missing.pdf")
-    items = [{"id": name, "path": str(tmp_path / name), "content_type": "text/plain"} for name in names]
+    names = (
+        "agenda.html",
+        "bomb.pdf",
+        "public comments.pdf",
+        "scan.pdf",
+        "notice.txt",
+        "missing.pdf",
+    )
+    items = [
+        {"id": name, "path": str(tmp_path / name), "content_type": "text/plain"}
+        for name in names
+    ]
     agenda, bombed, comments, scan, notice, missing = results("read-document", *items)
     assert agenda == {
         "id": "agenda.html",
@@ -78,10 +103,21 @@ def test_read_document_writes_what_each_file_holds(tmp_path: Path) -> None:
         "outcome": "ok",
         "reason": None,
     }
-    assert (bombed["kind"], bombed["outcome"], bombed["reason"].partition(":")[0]) == ("pdf", "failed", "not read")
-    assert (comments["outcome"], comments["reason"]) == ("skipped", "public comments, by its name")
+    assert (bombed["kind"], bombed["outcome"], bombed["reason"].partition(":")[0]) == (
+        "pdf",
+        "failed",
+        "not read",
+    )
+    assert (comments["outcome"], comments["reason"]) == (
+        "skipped",
+        "public comments, by its name",
+    )
     assert (scan["outcome"], scan["is_scanned"], scan["text"]) == ("skipped", True, "")
-    assert (notice["kind"], notice["pages"], notice["text"]) == ("text", None, "The council meets on Tuesday.")
+    assert (notice["kind"], notice["pages"], notice["text"]) == (
+        "text",
+        None,
+        "The council meets on Tuesday.",
+    )
     assert "No such file" in missing["error"]
 
 
@@ -90,8 +126,16 @@ def test_parse_feed_writes_the_entries(tmp_path: Path) -> None:
     (tmp_path / "page.html").write_text(PAGE)
     feed, page = results(
         "parse-feed",
-        {"id": "f", "path": str(tmp_path / "feed.xml"), "url": "https://example.org/feed.xml"},
-        {"id": "p", "path": str(tmp_path / "page.html"), "url": "https://example.org/feed.xml"},
+        {
+            "id": "f",
+            "path": str(tmp_path / "feed.xml"),
+            "url": "https://example.org/feed.xml",
+        },
+        {
+            "id": "p",
+            "path": str(tmp_path / "page.html"),
+            "url": "https://example.org/feed.xml",
+        },
     )
     assert feed == {
         "id": "f",
@@ -116,7 +160,10 @@ def test_parse_feed_writes_the_entries(tmp_path: Path) -> None:
 
 
 def test_canonical_url_writes_one_url_per_line() -> None:
-    done = run("canonical-url", lines="https://Example.org/a?utm_source=x&b=1#top\nno address\n")
+    done = run(
+        "canonical-url",
+        lines="https://Example.org/a?utm_source=x&b=1#top\nno address\n",
+    )
     assert done.stdout.splitlines() == ["https://example.org/a?b=1", "no address"]
 
 
@@ -125,29 +172,63 @@ def test_dedupe_finds_the_duplicate_only() -> None:
     other = "Reservoir levels recover after the wettest October in twelve years, the water company said on Friday."
     first, copy, neighbour = results(
         "dedupe",
-        {"id": "a", "url": "https://one.example/a", "title": "Buses", "text": text, "language": "en"},
-        {"id": "b", "url": "https://two.example/b", "title": "Buses", "text": text.upper(), "language": "en"},
-        {"id": "c", "url": "https://two.example/c", "title": "Water", "text": other, "language": "en"},
+        {
+            "id": "a",
+            "url": "https://one.example/a",
+            "title": "Buses",
+            "text": text,
+            "language": "en",
+        },
+        {
+            "id": "b",
+            "url": "https://two.example/b",
+            "title": "Buses",
+            "text": text.upper(),
+            "language": "en",
+        },
+        {
+            "id": "c",
+            "url": "https://two.example/c",
+            "title": "Water",
+            "text": other,
+            "language": "en",
+        },
     )
-    assert (first["duplicate_of"], copy["duplicate_of"], neighbour["duplicate_of"]) == (None, "a", None)
+    assert (first["duplicate_of"], copy["duplicate_of"], neighbour["duplicate_of"]) == (
+        None,
+        "a",
+        None,
+    )
 
 
 def test_classify_writes_a_theme_or_abstains() -> None:
     vaccine, nothing = results(
         "classify",
-        {"id": 1, "title": "Vacinação contra a gripe", "text": "A vacina chega aos postos de saúde.", "language": "pt"},
+        {
+            "id": 1,
+            "title": "Vacinação contra a gripe",
+            "text": "A vacina chega aos postos de saúde.",
+            "language": "pt",
+        },
         {"id": 2, "title": "", "text": "xyzzy", "language": "en"},
     )
     assert vaccine["theme_path"][0] == "health"
     assert vaccine["enricher"] == "local"
     assert (nothing["theme_code"], nothing["theme_path"]) == (None, [])
-    assert (vaccine["theme_reason"], nothing["theme_reason"]) == (None, "the text has no words of a theme")
+    assert (vaccine["theme_reason"], nothing["theme_reason"]) == (
+        None,
+        "the text has no words of a theme",
+    )
 
 
 @pytest.mark.slow  # starts processes
 def test_the_example_of_the_readme_gets_the_theme_that_it_is_about() -> None:
     readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-    line = next(line for line in readme.splitlines() if line.endswith(".venv/bin/news-assets classify"))
+    line = next(
+        line
+        for line in readme.splitlines()
+        if line.endswith(".venv/bin/news-assets classify")
+    )
     (found,) = results("classify", json.loads(shlex.split(line)[1]))
     assert found["theme_labels"][-1] == "Juros e banco central"
 
@@ -163,7 +244,9 @@ def test_the_example_of_the_readme_gets_the_theme_that_it_is_about() -> None:
         (("export", "raw_articles", "--from", "yesterday"), "yesterday"),
     ],
 )
-def test_bad_usage_exits_2_with_one_line(arguments: tuple[str, ...], message: str) -> None:
+def test_bad_usage_exits_2_with_one_line(
+    arguments: tuple[str, ...], message: str
+) -> None:
     done = run(*arguments)
     assert done.returncode == 2
     (line,) = done.stderr.splitlines()

@@ -6,7 +6,14 @@ from datetime import UTC, date, datetime
 import dagster as dg
 import pytest
 
-from news_assets.defs.active_runs import POLL_TAG, RANGE_END, RANGE_START, awaits_start, poll_config, polled_sources
+from news_assets.defs.active_runs import (
+    RANGE_END,
+    RANGE_START,
+    awaits_start,
+    poll_config,
+    poll_tags,
+    polled_sources,
+)
 from news_assets.pipeline.poll.runs import SLOW_MS, sources_of_runs
 from news_assets.records.desks import Agency, Desk, Source
 from news_assets.records.polling import SourceState
@@ -17,7 +24,9 @@ NOW = datetime(2026, 11, 20, 15, tzinfo=UTC)
 
 def source(agency: str) -> Source:
     where = {"source_id": f"d/{agency}", "url": f"https://{agency}.example.org/"}
-    return Source(**where, desk="d", agency=agency, kind="feed", timezone="UTC", language="en")
+    return Source(
+        **where, desk="d", agency=agency, kind="feed", timezone="UTC", language="en"
+    )
 
 
 DESK = Desk(
@@ -25,25 +34,45 @@ DESK = Desk(
     timezone="UTC",
     language="en",
     first_day=date(2026, 1, 1),
-    agencies=tuple(Agency(key=key, name=key, timezone="UTC", language="en", sources=(source(key),)) for key in "abcd"),
+    agencies=tuple(
+        Agency(key=key, name=key, timezone="UTC", language="en", sources=(source(key),))
+        for key in "abcd"
+    ),
 )
 OTHER = replace(DESK, key="e")
 
 
 def run(
-    status: str = "STARTED", job: str = "d_poll", config: dict[str, object] | None = None, **tags: str
+    status: str = "STARTED",
+    job: str = "d_poll",
+    config: dict[str, object] | None = None,
+    **tags: str,
 ) -> dg.DagsterRun:
-    return dg.DagsterRun(job_name=job, status=dg.DagsterRunStatus[status], run_config=config or {}, tags=tags)
+    return dg.DagsterRun(
+        job_name=job,
+        status=dg.DagsterRunStatus[status],
+        run_config=config or {},
+        tags=tags,
+    )
 
 
 @pytest.mark.parametrize(
     ("polls", "sources"),
     [
-        (run(config=poll_config(DESK, only_due=True, sources=["d/a", "d/c"])), {"d/a", "d/c"}),
+        (
+            run(config=poll_config(DESK, only_due=True, sources=["d/a", "d/c"])),
+            {"d/a", "d/c"},
+        ),
         (run(**{RANGE_START: "b", RANGE_END: "c"}), {"d/b", "d/c"}),
-        (run(config=poll_config(DESK, ask_again=True), **{"dagster/partition": "d"}), {"d/d"}),
+        (
+            run(config=poll_config(DESK, ask_again=True), **{"dagster/partition": "d"}),
+            {"d/d"},
+        ),
         (run(), {"d/a", "d/b", "d/c", "d/d"}),
-        (run(**{RANGE_START: "b", RANGE_END: "an agency that was removed"}), {"d/a", "d/b", "d/c", "d/d"}),
+        (
+            run(**{RANGE_START: "b", RANGE_END: "an agency that was removed"}),
+            {"d/a", "d/b", "d/c", "d/d"},
+        ),
         (run(job="d_articles"), set()),
         (run(job="e_poll"), set()),
     ],
@@ -54,9 +83,14 @@ def test_a_run_polls_the_sources_in_its_configuration_else_those_of_its_agencies
     assert polled_sources(DESK, [polls]) == sources
 
 
-@pytest.mark.parametrize(("status", "awaits"), [("NOT_STARTED", True), ("STARTING", True), ("STARTED", False)])
-def test_a_poll_awaits_its_start_until_it_has_started(status: str, awaits: bool) -> None:
-    requested = run(status, **{"news/desk": "d", POLL_TAG: "slow"})
+@pytest.mark.parametrize(
+    ("status", "awaits"),
+    [("NOT_STARTED", True), ("STARTING", True), ("STARTED", False)],
+)
+def test_a_poll_awaits_its_start_until_it_has_started(
+    status: str, awaits: bool
+) -> None:
+    requested = run(status, **poll_tags("d", "slow"))
     assert awaits_start(DESK, "slow", [requested]) == awaits
     assert not awaits_start(DESK, "quick", [requested])
     assert not awaits_start(OTHER, "slow", [requested])
@@ -64,7 +98,10 @@ def test_a_poll_awaits_its_start_until_it_has_started(status: str, awaits: bool)
 
 def test_busy_sources_are_in_no_run_and_slow_ones_in_their_own() -> None:
     took = {"a": 900, "b": SLOW_MS, "c": None, "d": 60_000}
-    states = [sparse(SourceState, source_id=f"d/{key}", elapsed_ms=elapsed_ms) for key, elapsed_ms in took.items()]
+    states = [
+        sparse(SourceState, source_id=f"d/{key}", elapsed_ms=elapsed_ms)
+        for key, elapsed_ms in took.items()
+    ]
     a, b, c, d = due = [source(key) for key in "abcd"]
     assert sources_of_runs(due, states, ()) == {"quick": [a, c], "slow": [b, d]}
     assert sources_of_runs(due, states, {"d/a", "d/d"}) == {"quick": [c], "slow": [b]}

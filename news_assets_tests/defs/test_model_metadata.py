@@ -19,18 +19,34 @@ def metadata(lake: Lake, stage: str, *calls: ModelCall) -> dict[str, object]:
     if calls:
         upsert(lake, list(calls))
     counts._keys.append(KEYS)
-    return {name: value for name, value in (counts.result().metadata or {}).items() if name.startswith("run/model_")}
+    return {
+        name: value
+        for name, value in (counts.result().metadata or {}).items()
+        if name.startswith("run/model_")
+    }
 
 
 def call(n: int, **given: object) -> ModelCall:
     at = datetime.now(UTC) + timedelta(hours=1)
-    usual = {"desk": "d", "agency": "a", "day": TODAY, "called_at": at, "outcome": "ok", "input_tokens": 100}
+    usual = {
+        "desk": "d",
+        "agency": "a",
+        "day": TODAY,
+        "called_at": at,
+        "outcome": "ok",
+        "input_tokens": 100,
+    }
     return sparse(ModelCall, call_id=str(n), **usual | given)
 
 
 def test_a_materialisation_shows_what_its_own_calls_cost(lake: Lake) -> None:
     before = call(1, usd=9.0, called_at=datetime.now(UTC) - timedelta(minutes=1))
-    calls = (before, call(2, usd=0.1), call(3, usd=0.2, outcome="refused"), call(4, outcome="failed"))
+    calls = (
+        before,
+        call(2, usd=0.1),
+        call(3, usd=0.2, outcome="refused"),
+        call(4, outcome="failed"),
+    )
     assert metadata(lake, "enriched_articles", *calls) == {
         "run/model_calls": 3,
         "run/model_refused": 1,

@@ -20,10 +20,13 @@ NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
 def held_back(home: Path) -> list[str]:
     """Return the failures that are not due, read from the cached lake."""
-    resource = LakeResource(catalog=str(home / "catalog.sqlite"), data=str(home / "data"))
+    resource = LakeResource(
+        catalog=str(home / "catalog.sqlite"), data=str(home / "data")
+    )
     with dg.build_resources({"lake": resource}) as resources:
         found = resources.lake.query(
-            "SELECT article_id FROM failures WHERE next_try_at IS NULL OR next_try_at > $now", {"now": NOW}
+            "SELECT article_id FROM failures WHERE next_try_at IS NULL OR next_try_at > $now",
+            {"now": NOW},
         )
         return [str(article_id) for (article_id,) in found.rows()]
 
@@ -57,7 +60,9 @@ def test_a_run_has_a_budget_of_its_own_and_a_backfill_a_smaller_one(
     monkeypatch.setenv("NEWS_MAX_USD_PER_DAY", "10")
     settings = Settings.read()
     with Lake.open(settings.catalog, settings.data) as lake:
-        call = sparse(ModelCall, called_at=datetime.now(UTC), usd=0.5, reserved_usd=None)
+        call = sparse(
+            ModelCall, called_at=datetime.now(UTC), usd=0.5, reserved_usd=None
+        )
         lake.transact(lambda rows: rows.upsert([call]))
     resource = build_resources(settings)["enricher"]
     assert isinstance(resource, EnricherResource)
@@ -79,6 +84,8 @@ def test_a_run_has_a_budget_of_its_own_and_a_backfill_a_smaller_one(
     with Lake.open(settings.catalog, settings.data) as lake:
         already = budget.spent(lake, datetime.now(UTC))
     model = "openai:gpt-5-mini"
-    refusals = [budget.refusal(model, 1.75, n * 1.75, already) for n in range(calls + 1)]
+    refusals = [
+        budget.refusal(model, 1.75, n * 1.75, already) for n in range(calls + 1)
+    ]
     assert refusals[:-1] == [""] * calls
     assert refusals[-1].startswith("NEWS_MAX_USD_PER_DAY is reached")

@@ -1,4 +1,6 @@
-"""Deletion of old runs, on both kinds of storage. The runs finish at the present time; `now` is later."""
+"""Deletion of old runs, on both kinds of storage. The runs finish at the present time;
+`now` is later.
+"""
 
 import logging
 from collections.abc import Iterator
@@ -12,7 +14,10 @@ import dagster as dg
 import pytest
 import sqlalchemy as sa
 from dagster._core.storage.event_log import SqlEventLogStorage
-from dagster._core.storage.event_log.schema import AssetCheckExecutionsTable, SqlEventLogStorageTable
+from dagster._core.storage.event_log.schema import (
+    AssetCheckExecutionsTable,
+    SqlEventLogStorageTable,
+)
 from dagster._core.storage.runs import SqlRunStorage
 from dagster._core.storage.runs.schema import RunsTable, RunTagsTable
 
@@ -20,13 +25,18 @@ from news_assets.defs.assets.lake_maintenance import build_lake_maintenance
 from news_assets.defs.resources import LakeResource
 from news_assets.defs.retention import NOTHING_NEW, delete_old_runs, retention_rules
 from news_assets.demo.site import PORT, SampleSite
-from news_assets.desks.loader import load_desks
+from news_assets.desks.desk_files import load_desks
 from news_assets.records.desks import Desk, KeepDays
-from news_assets.sources.kinds import KINDS
+from news_assets.sources.source_kinds import KINDS
 from news_assets_tests.support.graph import Graph
 
-DESK = Desk(key="d", timezone="UTC", language="en", first_day=date(2026, 1, 1), agencies=())
-ENTRIES, ARTICLES = dg.AssetKey(["d", "feed_entries"]), dg.AssetKey(["d", "raw_articles"])
+DESK = Desk(
+    key="d", timezone="UTC", language="en", first_day=date(2026, 1, 1), agencies=()
+)
+ENTRIES, ARTICLES = (
+    dg.AssetKey(["d", "feed_entries"]),
+    dg.AssetKey(["d", "raw_articles"]),
+)
 LOG = logging.getLogger(__name__)
 _NUMBERS = count(1)
 _SITE = f"http://127.0.0.1:{PORT}"
@@ -63,7 +73,9 @@ DEFINITIONS = dg.Definitions(
     assets=[feed_entries, raw_articles],
     asset_checks=[ids_are_unique],
     jobs=[
-        dg.define_asset_job("d_poll", dg.AssetSelection.assets(ENTRIES).without_checks()),
+        dg.define_asset_job(
+            "d_poll", dg.AssetSelection.assets(ENTRIES).without_checks()
+        ),
         dg.define_asset_job("d_articles", dg.AssetSelection.assets(ARTICLES)),
         dg.define_asset_job("d_checks", dg.AssetSelection.checks_for_assets(ENTRIES)),
     ],
@@ -71,7 +83,9 @@ DEFINITIONS = dg.Definitions(
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.slow)])
-def instance(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[dg.DagsterInstance]:
+def instance(
+    request: pytest.FixtureRequest, tmp_path: Path
+) -> Iterator[dg.DagsterInstance]:
     overrides: dict[str, Any] = {"telemetry": {"enabled": False}}
     if request.param == "postgres":
         url = request.getfixturevalue("postgres").url(f"dagster_{next(_NUMBERS)}")
@@ -82,26 +96,44 @@ def instance(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[dg.Dags
 
 def poll(instance: dg.DagsterInstance, changed: str) -> str:
     """Run a poll in which these agencies have new entries; return the run's id."""
-    tags = {"changed": changed, "dagster/asset_partition_range_start": "a", "dagster/asset_partition_range_end": "b"}
+    tags = {
+        "changed": changed,
+        "dagster/asset_partition_range_start": "a",
+        "dagster/asset_partition_range_end": "b",
+    }
     job = DEFINITIONS.resolve_job_def("d_poll")
-    return job.execute_in_process(instance=instance, tags=tags, raise_on_error=False).run_id
+    return job.execute_in_process(
+        instance=instance, tags=tags, raise_on_error=False
+    ).run_id
 
 
 def check(instance: dg.DagsterInstance) -> str:
-    return DEFINITIONS.resolve_job_def("d_checks").execute_in_process(instance=instance).run_id
+    return (
+        DEFINITIONS.resolve_job_def("d_checks")
+        .execute_in_process(instance=instance)
+        .run_id
+    )
 
 
-def delete(instance: dg.DagsterInstance, days: float, limit: int = 100) -> dict[str, int]:
+def delete(
+    instance: dg.DagsterInstance, days: float, limit: int = 100
+) -> dict[str, int]:
     now = datetime.now(UTC) + timedelta(days=days)
-    return delete_old_runs(instance, retention_rules([DESK]), [ENTRIES, ARTICLES], now, LOG, limit)
+    return delete_old_runs(
+        instance, retention_rules([DESK]), [ENTRIES, ARTICLES], now, LOG, limit
+    )
 
 
 def left(instance: dg.DagsterInstance) -> set[str]:
     return {run.run_id for run in instance.get_runs()}
 
 
-def test_old_runs_are_deleted_except_those_of_the_newest_materialisations(instance: dg.DagsterInstance) -> None:
-    both, idle, a, failed = (poll(instance, changed) for changed in ("a b", "", "a", "fail"))
+def test_old_runs_are_deleted_except_those_of_the_newest_materialisations(
+    instance: dg.DagsterInstance,
+) -> None:
+    both, idle, a, failed = (
+        poll(instance, changed) for changed in ("a b", "", "a", "fail")
+    )
 
     assert delete(instance, days=0.9) == {}
     assert delete(instance, days=2) == {"d_poll": 1}
@@ -118,10 +150,13 @@ def test_old_runs_are_deleted_except_those_of_the_newest_materialisations(instan
 
 
 @pytest.mark.slow  # stores many runs
-def test_runs_over_articles_are_deleted_after_two_weeks(instance: dg.DagsterInstance) -> None:
+def test_runs_over_articles_are_deleted_after_two_weeks(
+    instance: dg.DagsterInstance,
+) -> None:
     job = DEFINITIONS.resolve_job_def("d_articles")
     _, again, other = (
-        job.execute_in_process(instance=instance, partition_key=key).run_id for key in ("a|1", "a|1", "b|1")
+        job.execute_in_process(instance=instance, partition_key=key).run_id
+        for key in ("a|1", "a|1", "b|1")
     )
     assert delete(instance, days=13) == {}
     assert delete(instance, days=15) == {"d_articles": 1}
@@ -129,7 +164,9 @@ def test_runs_over_articles_are_deleted_after_two_weeks(instance: dg.DagsterInst
 
 
 @pytest.mark.slow  # stores many runs
-def test_events_tags_and_files_of_a_deleted_run_are_deleted(instance: dg.DagsterInstance, tmp_path: Path) -> None:
+def test_events_tags_and_files_of_a_deleted_run_are_deleted(
+    instance: dg.DagsterInstance, tmp_path: Path
+) -> None:
     idle, kept = poll(instance, ""), poll(instance, "a b")
     delete(instance, days=2)
 
@@ -137,7 +174,9 @@ def test_events_tags_and_files_of_a_deleted_run_are_deleted(instance: dg.Dagster
     assert isinstance(storage, SqlEventLogStorage)
     assert isinstance(runs, SqlRunStorage)
     with storage.index_connection() as connection:
-        assert set(connection.scalars(sa.select(SqlEventLogStorageTable.c.run_id))) == {kept}
+        assert set(connection.scalars(sa.select(SqlEventLogStorageTable.c.run_id))) == {
+            kept
+        }
     with runs.connect() as connection:
         assert set(connection.scalars(sa.select(RunTagsTable.c.run_id))) == {kept}
     names = {path.name for path in tmp_path.rglob("*")}
@@ -149,13 +188,17 @@ def test_unfinished_runs_are_kept(instance: dg.DagsterInstance) -> None:
     status = dg.DagsterRunStatus
     statuses = {status.NOT_STARTED, status.STARTING, status.STARTED, status.CANCELING}
     for unfinished in statuses:
-        instance.add_run(dg.DagsterRun(job_name="d_poll", status=unfinished, tags=NOTHING_NEW))
+        instance.add_run(
+            dg.DagsterRun(job_name="d_poll", status=unfinished, tags=NOTHING_NEW)
+        )
     instance.add_run(dg.DagsterRun(job_name="d_poll", status=status.CANCELED))
     other = dg.DagsterRun(job_name="another_projects_poll", status=status.SUCCESS)
     instance.add_run(other)
 
     assert delete(instance, days=1000) == {"d_poll": 1}
-    assert {run.status for run in instance.get_runs() if run.run_id != other.run_id} == statuses
+    assert {
+        run.status for run in instance.get_runs() if run.run_id != other.run_id
+    } == statuses
     assert other.run_id in left(instance)
 
 
@@ -170,14 +213,18 @@ def test_the_newest_result_of_a_check_is_kept(instance: dg.DagsterInstance) -> N
     storage = instance.event_log_storage
     assert isinstance(storage, SqlEventLogStorage)
     with storage.index_connection() as connection:
-        assert list(connection.scalars(sa.select(AssetCheckExecutionsTable.c.run_id))) == [newest]
+        assert list(
+            connection.scalars(sa.select(AssetCheckExecutionsTable.c.run_id))
+        ) == [newest]
     key = dg.AssetCheckKey(ENTRIES, "ids_are_unique")
     record = storage.get_latest_asset_check_execution_by_key([key])[key]
     assert (record.run_id, record.status.value) == (newest, "SUCCEEDED")
 
 
 @pytest.mark.slow  # stores many runs
-def test_a_call_deletes_the_oldest_runs_up_to_its_limit(instance: dg.DagsterInstance) -> None:
+def test_a_call_deletes_the_oldest_runs_up_to_its_limit(
+    instance: dg.DagsterInstance,
+) -> None:
     runs = [poll(instance, "") for _ in range(3)]
 
     assert delete(instance, days=2, limit=2) == {"d_poll": 2}
@@ -192,27 +239,50 @@ def make_older(instance: dg.DagsterInstance, run_id: str, days: int) -> None:
     assert isinstance(runs, SqlRunStorage)
     then = (datetime.now(UTC) - timedelta(days=days)).replace(tzinfo=None)
     with runs.connect() as connection:
-        connection.execute(sa.update(RunsTable).where(RunsTable.c.run_id == run_id).values(update_timestamp=then))
+        connection.execute(
+            sa.update(RunsTable)
+            .where(RunsTable.c.run_id == run_id)
+            .values(update_timestamp=then)
+        )
 
 
 def test_maintenance_reports_deleted_runs_by_job(tmp_path: Path) -> None:
-    lake = LakeResource(catalog=str(tmp_path / "catalog.sqlite"), data=str(tmp_path / "data"))
+    lake = LakeResource(
+        catalog=str(tmp_path / "catalog.sqlite"), data=str(tmp_path / "data")
+    )
     maintenance = build_lake_maintenance([DESK], [feed_entries], 0, KeepDays())
     with dg.DagsterInstance.ephemeral() as instance:
         old, young = poll(instance, ""), poll(instance, "")
         make_older(instance, old, days=2)
-        result = dg.materialize([maintenance], instance=instance, resources={"lake": lake})
+        result = dg.materialize(
+            [maintenance], instance=instance, resources={"lake": lake}
+        )
         assert left(instance) == {young, result.run_id}
     (made,) = result.asset_materializations_for_node("lake__maintenance")
     assert made.metadata["runs_deleted"].value == 1
-    assert made.metadata["runs"].value == "| job | runs deleted |\n| --- | --- |\n| d_poll | 1 |"
+    assert (
+        made.metadata["runs"].value
+        == "| job | runs deleted |\n| --- | --- |\n| d_poll | 1 |"
+    )
 
 
 def test_a_poll_without_new_entries_is_tagged(tmp_path: Path) -> None:
     (desk,) = load_desks(["sample"], KINDS)
-    with dg.DagsterInstance.ephemeral() as instance, SampleSite(datetime.now(UTC), port=0) as site:
-        sources = {s.source_id: replace(s, url=s.url.replace(_SITE, site.base)) for s in desk.sources}
-        agencies = tuple(replace(a, sources=tuple(sources[s.source_id] for s in a.sources)) for a in desk.agencies)
+    with (
+        dg.DagsterInstance.ephemeral() as instance,
+        SampleSite(datetime.now(UTC), port=0) as site,
+    ):
+        sources = {
+            s.source_id: replace(s, url=s.url.replace(_SITE, site.base))
+            for s in desk.sources
+        }
+        agencies = tuple(
+            replace(a, sources=tuple(sources[s.source_id] for s in a.sources))
+            for a in desk.agencies
+        )
         graph = Graph(replace(desk, agencies=agencies), tmp_path, instance)
         runs = [instance.get_run_by_id(graph.poll().run_id) for _ in range(2)]
-    assert [run and run.tags.get("news/polled") for run in runs] == [None, "nothing new"]
+    assert [run and run.tags.get("news/polled") for run in runs] == [
+        None,
+        "nothing new",
+    ]

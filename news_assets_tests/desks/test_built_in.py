@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 import yaml
 
+from news_assets.desks.desk_files import built_in_desks, load_desks, path_of
 from news_assets.desks.import_rows import same_source_key
-from news_assets.desks.loader import built_in_desks, load_desks, path_of
 from news_assets.records.desks import Desk, Vendor
-from news_assets.sources.civic.kinds import CIVIC_KINDS
-from news_assets.sources.kinds import ALL_KINDS
+from news_assets.sources.civic.vendor_readers import CIVIC_KINDS
+from news_assets.sources.source_kinds import ALL_KINDS
 
 SHIPPED = [name for name in built_in_desks() if name != "sample"]
 
@@ -22,7 +22,9 @@ def desk_of(name: str) -> Desk:
 
 
 def test_every_built_in_desk_loads_under_its_own_name() -> None:
-    assert [desk.key for desk in load_desks(built_in_desks(), ALL_KINDS)] == list(built_in_desks())
+    assert [desk.key for desk in load_desks(built_in_desks(), ALL_KINDS)] == list(
+        built_in_desks()
+    )
 
 
 @pytest.mark.parametrize("name", SHIPPED)
@@ -40,15 +42,31 @@ def test_a_built_in_desk_has_each_address_once_and_by_https(name: str) -> None:
 
 
 def test_no_address_is_in_two_built_in_desks() -> None:
-    keys = Counter(same_source_key(source.url) for name in SHIPPED for source in desk_of(name).sources)
+    keys = Counter(
+        same_source_key(source.url)
+        for name in SHIPPED
+        for source in desk_of(name).sources
+    )
     assert [key for key, count in keys.items() if count > 1] == []
 
 
 def test_govbr_has_155_sites_of_gov_br_and_two_of_ebc() -> None:
     desk = desk_of("govbr")
-    assert (desk.timezone, desk.language, str(desk.first_day)) == ("America/Sao_Paulo", "pt-BR", "2026-01-01")
-    assert Counter(source.kind for source in desk.sources) == {"plone_listing": 118, "plone_search": 37, "ebc": 2}
-    assert [agency.key for agency in desk.agencies if not agency.is_active and not agency.reason] == []
+    assert (desk.timezone, desk.language, str(desk.first_day)) == (
+        "America/Sao_Paulo",
+        "pt-BR",
+        "2026-01-01",
+    )
+    assert Counter(source.kind for source in desk.sources) == {
+        "plone_listing": 118,
+        "plone_search": 37,
+        "ebc": 2,
+    }
+    assert [
+        agency.key
+        for agency in desk.agencies
+        if not agency.is_active and not agency.reason
+    ] == []
 
 
 def test_govbr_states_the_type_and_parent_of_each_body() -> None:
@@ -59,18 +77,36 @@ def test_govbr_states_the_type_and_parent_of_each_body() -> None:
         "Fundação",
         "mec",
     )
-    assert agencies["mec"].parent == "presidencia", "a body outside the desk, named there"
+    assert agencies["mec"].parent == "presidencia", (
+        "a body outside the desk, named there"
+    )
 
 
 def test_govbr_has_every_body_of_the_list(shared: Path) -> None:
     kinds = {"plone": "plone_listing", "plone6": "plone_search", "ebc": "ebc"}
-    with (shared / "facts" / "govbr_agencies.csv").open(encoding="utf-8", newline="") as file:
+    with (shared / "facts" / "govbr_agencies.csv").open(
+        encoding="utf-8", newline=""
+    ) as file:
         listed = {
-            (row["agency"], row["type"], row["parent"], kinds[row["platform"]], row["news_url"], row["active"] == "yes")
+            (
+                row["agency"],
+                row["type"],
+                row["parent"],
+                kinds[row["platform"]],
+                row["news_url"],
+                row["active"] == "yes",
+            )
             for row in csv.DictReader(file)
         }
     assert {
-        (agency.key, agency.type or "", agency.parent or "", source.kind, source.url, agency.is_active)
+        (
+            agency.key,
+            agency.type or "",
+            agency.parent or "",
+            source.kind,
+            source.url,
+            agency.is_active,
+        )
         for agency in desk_of("govbr").agencies
         for source in agency.sources
     } == listed
@@ -80,7 +116,9 @@ def test_g1_has_each_state_in_its_own_time_zone() -> None:
     agencies = {agency.key: agency for agency in desk_of("g1").agencies}
     states = [agency for agency in agencies.values() if agency.type == "Estado"]
     assert len(states) == 27
-    assert {agency.timezone for agency in states if agency.timezone != "America/Sao_Paulo"} == {
+    assert {
+        agency.timezone for agency in states if agency.timezone != "America/Sao_Paulo"
+    } == {
         "America/Boa_Vista",
         "America/Campo_Grande",
         "America/Cuiaba",
@@ -94,20 +132,33 @@ def test_g1_has_each_state_in_its_own_time_zone() -> None:
 def test_world_states_the_zone_of_each_newsroom() -> None:
     zones = {agency.key: agency.timezone for agency in desk_of("world").agencies}
     assert len(zones) >= 20
-    assert (zones["bbc"], zones["rnz"], zones["npr"]) == ("Europe/London", "Pacific/Auckland", "America/New_York")
+    assert (zones["bbc"], zones["rnz"], zones["npr"]) == (
+        "Europe/London",
+        "Pacific/Auckland",
+        "America/New_York",
+    )
 
 
 def test_civic_has_active_cities_of_every_vendor_and_reasons_for_the_others() -> None:
     desk = desk_of("civic")
     assert len([agency for agency in desk.agencies if agency.is_active]) >= 60
     assert {source.kind for source in desk.sources} == set(CIVIC_KINDS)
-    assert [agency.key for agency in desk.agencies if not agency.is_active and not agency.reason] == []
+    assert [
+        agency.key
+        for agency in desk.agencies
+        if not agency.is_active and not agency.reason
+    ] == []
     assert {source.pace for source in desk.sources} == {"signals"}
 
 
 def test_civic_places_its_cities_in_their_zones() -> None:
     zones = {agency.key: agency.timezone for agency in desk_of("civic").agencies}
-    assert (zones["honoluluHI"], zones["phoenixAZ"], zones["elpasoTX"], zones["saskatoonSK"]) == (
+    assert (
+        zones["honoluluHI"],
+        zones["phoenixAZ"],
+        zones["elpasoTX"],
+        zones["saskatoonSK"],
+    ) == (
         "Pacific/Honolulu",
         "America/Phoenix",
         "America/Denver",

@@ -10,10 +10,29 @@ KINDS = ("feed", "sitemap")
 
 def desk(key: str, url: str, *, is_active: bool = True) -> Desk:
     source = Source(
-        source_id=f"{key}/bee/1", desk=key, agency="bee", kind="feed", url=url, timezone="UTC", language="en"
+        source_id=f"{key}/bee/1",
+        desk=key,
+        agency="bee",
+        kind="feed",
+        url=url,
+        timezone="UTC",
+        language="en",
     )
-    agency = Agency(key="bee", name="The Bee", timezone="UTC", language="en", sources=(source,), is_active=is_active)
-    return Desk(key=key, timezone="UTC", language="en", first_day=date(2026, 1, 1), agencies=(agency,))
+    agency = Agency(
+        key="bee",
+        name="The Bee",
+        timezone="UTC",
+        language="en",
+        sources=(source,),
+        is_active=is_active,
+    )
+    return Desk(
+        key=key,
+        timezone="UTC",
+        language="en",
+        first_day=date(2026, 1, 1),
+        agencies=(agency,),
+    )
 
 
 def feed(url: str, **more: str) -> dict[str, str]:
@@ -22,8 +41,15 @@ def feed(url: str, **more: str) -> dict[str, str]:
 
 def test_rows_of_one_name_and_host_become_one_agency() -> None:
     rows = [
-        ImportRow(line=1, url="https://example.org/a", name="Gazeta da Serra", type="Interior"),
-        ImportRow(line=2, url="https://www.example.org/b", name="Gazeta da Serra", language="pt"),
+        ImportRow(
+            line=1, url="https://example.org/a", name="Gazeta da Serra", type="Interior"
+        ),
+        ImportRow(
+            line=2,
+            url="https://www.example.org/b",
+            name="Gazeta da Serra",
+            language="pt",
+        ),
         ImportRow(line=3, url="https://example.net/a", name="Gazeta da Serra"),
         ImportRow(line=4, url="https://example.com/feed.xml"),
         ImportRow(line=5, url="https://example.com/sports/rss", kind="sitemap"),
@@ -33,13 +59,24 @@ def test_rows_of_one_name_and_host_become_one_agency() -> None:
             "gazeta-da-serra": {
                 "name": "Gazeta da Serra",
                 "type": "Interior",
-                "sources": [feed("https://example.org/a"), feed("https://www.example.org/b", language="pt")],
+                "sources": [
+                    feed("https://example.org/a"),
+                    feed("https://www.example.org/b", language="pt"),
+                ],
             },
-            "gazeta-da-serra-2": {"name": "Gazeta da Serra", "sources": [feed("https://example.net/a")]},
-            "example-com": {"name": "example.com", "sources": [feed("https://example.com/feed.xml")]},
+            "gazeta-da-serra-2": {
+                "name": "Gazeta da Serra",
+                "sources": [feed("https://example.net/a")],
+            },
+            "example-com": {
+                "name": "example.com",
+                "sources": [feed("https://example.com/feed.xml")],
+            },
             "example-com-sports": {
                 "name": "example.com/sports",
-                "sources": [{"kind": "sitemap", "url": "https://example.com/sports/rss"}],
+                "sources": [
+                    {"kind": "sitemap", "url": "https://example.com/sports/rss"}
+                ],
             },
         },
         {},
@@ -50,13 +87,29 @@ def test_rows_of_one_name_and_host_become_one_agency() -> None:
 def test_an_existing_agency_gets_the_new_source() -> None:
     there = desk("mine", "https://bee.example.org/rss")
     rows = [
-        ImportRow(line=1, url="https://example.org/a", agency="bee", timezone="UTC", language="pt"),
+        ImportRow(
+            line=1,
+            url="https://example.org/a",
+            agency="bee",
+            timezone="UTC",
+            language="pt",
+        ),
         ImportRow(line=2, url="https://bee.example.org/more", name="The Bee"),
         ImportRow(line=3, url="https://other.example.org/", name="The Bee"),
     ]
     assert plan_import(rows, there, (), KINDS) == Additions(
-        {"the-bee": {"name": "The Bee", "sources": [feed("https://other.example.org/")]}},
-        {"bee": [feed("https://example.org/a", language="pt"), feed("https://bee.example.org/more")]},
+        {
+            "the-bee": {
+                "name": "The Bee",
+                "sources": [feed("https://other.example.org/")],
+            }
+        },
+        {
+            "bee": [
+                feed("https://example.org/a", language="pt"),
+                feed("https://bee.example.org/more"),
+            ]
+        },
         (),
     )
 
@@ -68,24 +121,40 @@ def test_a_known_source_is_refused_with_its_place() -> None:
         ImportRow(line=3, url="http://example.net/feed/"),
         ImportRow(line=4, url="https://old.example.org/rss"),
     ]
-    known = (desk("g1", "https://example.org/rss"), desk("old", "https://old.example.org/rss", is_active=False))
+    known = (
+        desk("g1", "https://example.org/rss"),
+        desk("old", "https://old.example.org/rss", is_active=False),
+    )
     additions = plan_import(rows, None, known, KINDS)
     assert additions.source_count == 1
     assert additions.refused == (
         Refusal(1, "http://www.example.org/rss/: already in desk g1, agency bee"),
         Refusal(3, "http://example.net/feed/: already on line 2"),
-        Refusal(4, "https://old.example.org/rss: already in desk old, agency bee (not active)"),
+        Refusal(
+            4,
+            "https://old.example.org/rss: already in desk old, agency bee (not active)",
+        ),
     )
 
 
 def test_an_invalid_row_is_refused_with_every_reason() -> None:
-    rows = [ImportRow(line=7, url="https://example.org/a", kind="feeds", timezone="America/Sao_Paolo")]
+    rows = [
+        ImportRow(
+            line=7,
+            url="https://example.org/a",
+            kind="feeds",
+            timezone="America/Sao_Paolo",
+        )
+    ]
     assert plan_import(rows, None, (), KINDS) == Additions(
         {},
         {},
         (
             Refusal(7, "kind: `feeds` is not a kind of source; known: feed, sitemap"),
-            Refusal(7, "timezone: `America/Sao_Paolo` is not a time zone; did you mean `America/Sao_Paulo`?"),
+            Refusal(
+                7,
+                "timezone: `America/Sao_Paolo` is not a time zone; did you mean `America/Sao_Paulo`?",
+            ),
         ),
     )
 
@@ -104,15 +173,27 @@ def test_a_pace_is_kept_and_an_unknown_one_refused() -> None:
         ImportRow(line=2, url="https://example.org/b", name="Council", pace="weekly"),
     ]
     assert plan_import(rows, None, (), KINDS) == Additions(
-        {"council": {"name": "Council", "sources": [feed("https://example.org/a", pace="civic")]}},
+        {
+            "council": {
+                "name": "Council",
+                "sources": [feed("https://example.org/a", pace="civic")],
+            }
+        },
         {},
-        (Refusal(2, "pace: `weekly` is not a pace; write adaptive or civic or signals"),),
+        (
+            Refusal(
+                2, "pace: `weekly` is not a pace; write adaptive or civic or signals"
+            ),
+        ),
     )
 
 
 def test_a_long_list_takes_linear_time() -> None:
     def rows(count: int) -> list[ImportRow]:
-        return [ImportRow(line=n, url=f"https://h{n}.example/feed", name="News") for n in range(count)]
+        return [
+            ImportRow(line=n, url=f"https://h{n}.example/feed", name="News")
+            for n in range(count)
+        ]
 
     def keys(of: list[ImportRow]) -> list[str]:
         return list(plan_import(of, None, (), KINDS).agencies)

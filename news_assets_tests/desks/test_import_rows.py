@@ -38,7 +38,9 @@ def test_spellings_of_one_source_have_one_key(spelling: str) -> None:
     assert same_source_key(spelling) == same_source_key("https://example.org/news/rss")
 
 
-@pytest.mark.parametrize("other", ["https://example.org/news", "https://example.org/news/rss?page=2"])
+@pytest.mark.parametrize(
+    "other", ["https://example.org/news", "https://example.org/news/rss?page=2"]
+)
 def test_other_sources_have_other_keys(other: str) -> None:
     assert same_source_key(other) != same_source_key("https://example.org/news/rss")
 

@@ -35,7 +35,12 @@ READER = """\
 def test_outlines_become_rows_with_their_folder_as_type() -> None:
     assert parse_opml(READER) == ImportRows(
         (
-            ImportRow(line=6, url="https://example.org/rss?a=1&b=2", name="Gazeta da Serra", type="Interior"),
+            ImportRow(
+                line=6,
+                url="https://example.org/rss?a=1&b=2",
+                name="Gazeta da Serra",
+                type="Interior",
+            ),
             ImportRow(
                 line=8,
                 url="http://example.net/rss",
@@ -43,16 +48,27 @@ def test_outlines_become_rows_with_their_folder_as_type() -> None:
                 type="Cidades",
                 language="pt-BR",
             ),
-            ImportRow(line=10, url="https://example.com/w", name="Weather", type="Weather"),
+            ImportRow(
+                line=10, url="https://example.com/w", name="Weather", type="Weather"
+            ),
         ),
-        (Refusal(11, "`A page` has no xmlUrl"), Refusal(12, "`javascript:alert(1)` is not a web address")),
+        (
+            Refusal(11, "`A page` has no xmlUrl"),
+            Refusal(12, "`javascript:alert(1)` is not a web address"),
+        ),
     )
 
 
 def test_a_truncated_document_is_read_to_its_end() -> None:
     found = parse_opml(READER[: READER.index('<outline text="A page"')])
-    assert [row.name for row in found.rows] == ["Gazeta da Serra", "Câmara & Prefeitura", "Weather"]
-    assert [refusal.reason.partition(":")[0] for refusal in found.refused] == ["not well-formed"]
+    assert [row.name for row in found.rows] == [
+        "Gazeta da Serra",
+        "Câmara & Prefeitura",
+        "Weather",
+    ]
+    assert [refusal.reason.partition(":")[0] for refusal in found.refused] == [
+        "not well-formed"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -61,7 +77,10 @@ def test_a_truncated_document_is_read_to_its_end() -> None:
         ("<html><body>Log in</body></html>", "not OPML: it begins with <html>"),
         ("<rss version='2.0'/>", "not OPML: it begins with <rss>"),
         ("<", "not OPML|not XML"),
-        ('<!DOCTYPE opml [<!ENTITY a SYSTEM "file:///etc/passwd">]><opml>&a;</opml>', "declares entities"),
+        (
+            '<!DOCTYPE opml [<!ENTITY a SYSTEM "file:///etc/passwd">]><opml>&a;</opml>',
+            "declares entities",
+        ),
     ],
 )
 def test_any_other_document_is_named(text: str, reason: str) -> None:
@@ -69,7 +88,21 @@ def test_any_other_document_is_named(text: str, reason: str) -> None:
         parse_opml(text)
 
 
-@given(st.lists(st.sampled_from([*"<>&;\"'= /!x", "opml", "outline", "text", "xmlUrl", "https://a.org/", "&#x0;"])))
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                *"<>&;\"'= /!x",
+                "opml",
+                "outline",
+                "text",
+                "xmlUrl",
+                "https://a.org/",
+                "&#x0;",
+            ]
+        )
+    )
+)
 def test_any_text_gives_rows_or_an_error(pieces: list[str]) -> None:
     with suppress(NewsAssetsError):
         parse_opml("<opml>" + "".join(pieces))
@@ -88,11 +121,24 @@ def agency(key: str, *kinds_and_paths: tuple[str, str], **given: object) -> Agen
         )
         for kind, path in kinds_and_paths
     )
-    return Agency(key=key, name=f"The {key} & co", timezone="UTC", language="en", sources=sources, **given)  # type: ignore[arg-type]
+    return Agency(
+        key=key,
+        name=f"The {key} & co",
+        timezone="UTC",
+        language="en",
+        sources=sources,
+        **given,
+    )  # type: ignore[arg-type]
 
 
 def desk(*agencies: Agency, key: str = "d") -> Desk:
-    return Desk(key=key, timezone="UTC", language="en", first_day=date(2026, 1, 1), agencies=agencies)
+    return Desk(
+        key=key,
+        timezone="UTC",
+        language="en",
+        first_day=date(2026, 1, 1),
+        agencies=agencies,
+    )
 
 
 DESK = desk(
@@ -132,8 +178,13 @@ xmlUrl="https://cat.example.org/feed.json" language="en"/>
 
 
 def test_several_desks_have_a_folder_each() -> None:
-    root = etree.fromstring(build_opml([DESK, desk(agency("bee", ("feed", "/rss")), key="e")], NOW))
-    assert [outline.get("text") for outline in root.iterfind("body/outline")] == ["d", "e"]
+    root = etree.fromstring(
+        build_opml([DESK, desk(agency("bee", ("feed", "/rss")), key="e")], NOW)
+    )
+    assert [outline.get("text") for outline in root.iterfind("body/outline")] == [
+        "d",
+        "e",
+    ]
 
 
 def test_an_export_imports_as_the_same_agencies() -> None:
@@ -141,10 +192,18 @@ def test_an_export_imports_as_the_same_agencies() -> None:
     additions = plan_import(found.rows, None, (), ("feed",))
     assert found.refused == additions.refused == ()
     assert {
-        (one["name"], one.get("type"), tuple(source["url"] for source in one["sources"]))
+        (
+            one["name"],
+            one.get("type"),
+            tuple(source["url"] for source in one["sources"]),
+        )
         for one in additions.agencies.values()
     } == {
-        ("The bee & co", "Daily", ("https://bee.example.org/rss", "https://bee.example.org/more")),
+        (
+            "The bee & co",
+            "Daily",
+            ("https://bee.example.org/rss", "https://bee.example.org/more"),
+        ),
         ("The g & co", "Daily", ("https://g.example.org/rss/g1/mundo/",)),
         ("The cat & co", None, ("https://cat.example.org/feed.json",)),
     }
@@ -152,6 +211,16 @@ def test_an_export_imports_as_the_same_agencies() -> None:
 
 @given(st.text())
 def test_any_name_can_be_written_and_read(name: str) -> None:
-    one = Agency(key="a", name=name, timezone="UTC", language="en", sources=DESK.agencies[0].sources, type=name)
+    one = Agency(
+        key="a",
+        name=name,
+        timezone="UTC",
+        language="en",
+        sources=DESK.agencies[0].sources,
+        type=name,
+    )
     found = parse_opml(build_opml([desk(one)], NOW).decode())
-    assert [row.url for row in found.rows] == ["https://bee.example.org/rss", "https://bee.example.org/more"]
+    assert [row.url for row in found.rows] == [
+        "https://bee.example.org/rss",
+        "https://bee.example.org/more",
+    ]

@@ -47,13 +47,17 @@ def test_a_csv_may_state_the_pace() -> None:
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
 def test_the_delimiter_is_detected(delimiter: str) -> None:
     text = "name,feed_url\nGazeta,https://example.org/a?b=1\n".replace(",", delimiter)
-    assert parse_source_file(text.encode()).rows == (ImportRow(line=2, url="https://example.org/a?b=1", name="Gazeta"),)
+    assert parse_source_file(text.encode()).rows == (
+        ImportRow(line=2, url="https://example.org/a?b=1", name="Gazeta"),
+    )
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
 def test_a_csv_is_read_in_the_charsets_of_spreadsheets(encoding: str) -> None:
     body = "url,name\r\nhttps://example.org/,Câmara de Itápolis\r\n".encode(encoding)
-    assert parse_source_file(body).rows == (ImportRow(line=2, url="https://example.org/", name="Câmara de Itápolis"),)
+    assert parse_source_file(body).rows == (
+        ImportRow(line=2, url="https://example.org/", name="Câmara de Itápolis"),
+    )
 
 
 def test_a_plain_list_has_an_address_and_optional_name_a_line() -> None:
@@ -61,7 +65,9 @@ def test_a_plain_list_has_an_address_and_optional_name_a_line() -> None:
     assert parse_source_file(text.encode()) == ImportRows(
         (
             ImportRow(line=3, url="https://example.org/rss"),
-            ImportRow(line=4, url="https://www.example.net/feed", name="Gazeta da Serra"),
+            ImportRow(
+                line=4, url="https://www.example.net/feed", name="Gazeta da Serra"
+            ),
         ),
         (Refusal(5, "`not one` is not a web address"),),
     )
@@ -71,10 +77,16 @@ def test_a_plain_list_has_an_address_and_optional_name_a_line() -> None:
     ("body", "reason"),
     [
         (b"", "no source in this file; give OPML"),
-        (b"desk: x\nagencies:\n", r"no source in this file \(line 1: `desk: x` is not a web address\)"),
+        (
+            b"desk: x\nagencies:\n",
+            r"no source in this file \(line 1: `desk: x` is not a web address\)",
+        ),
         (b"url,name\n", "no source in this file"),
         (b"\x89PNG\r\n\x1a\n\x00", "no source in this file"),
-        (b"<!doctype html><title>Log in</title>", "not OPML: it begins with <!doctype html"),
+        (
+            b"<!doctype html><title>Log in</title>",
+            "not OPML: it begins with <!doctype html",
+        ),
         (b"<opml><body/></opml>", "no source in this file"),
     ],
 )
@@ -91,7 +103,11 @@ def test_an_unreadable_csv_row_is_refused_alone() -> None:
     assert [refusal.line for refusal in found.refused] == [2]
 
 
-@given(st.binary() | st.binary().map(b"url,name\n".__add__) | st.binary().map(b"<opml ".__add__))
+@given(
+    st.binary()
+    | st.binary().map(b"url,name\n".__add__)
+    | st.binary().map(b"<opml ".__add__)
+)
 def test_any_bytes_give_rows_or_an_error(body: bytes) -> None:
     with suppress(NewsAssetsError):
         parse_source_file(body)
@@ -109,14 +125,18 @@ def test_any_bytes_give_rows_or_an_error(body: bytes) -> None:
     ids=["blanks", "attributes", "depth", "entities", "quotes"],
 )
 def test_a_bomb_is_refused(text: str) -> None:
-    with pytest.raises(NewsAssetsError, match=r"no source in this file|declares entities"):
+    with pytest.raises(
+        NewsAssetsError, match=r"no source in this file|declares entities"
+    ):
         parse_source_file(text.encode())
 
 
 def test_a_folder_with_many_attributes_is_read_in_linear_time() -> None:
     def folder(size: int) -> bytes:
         attributes = " ".join(f'a{n}="1"' for n in range(size * 100))
-        feeds = "".join(f'<outline xmlUrl="https://example.org/{n}"/>' for n in range(size))
+        feeds = "".join(
+            f'<outline xmlUrl="https://example.org/{n}"/>' for n in range(size)
+        )
         return f"<opml><outline text='x' {attributes}>{feeds}</outline></opml>".encode()
 
     found = parse_source_file(folder(50))

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from news_assets.desks.loader import load_desks
+from news_assets.desks.desk_files import load_desks
 from news_assets.errors import DeskFileError
 from news_assets.records.desks import Access, PageRule, Vendor
-from news_assets_tests.desks.test_loader import GOOD, KINDS, mistakes, written
+from news_assets_tests.desks.test_desk_files import GOOD, KINDS, mistakes, written
 
 OPTIONS = """\
         headers:
@@ -19,7 +19,9 @@ OPTIONS = """\
         delay_s: 2.5
 """
 WITH_OPTIONS = GOOD.replace("        every_minutes: 15\n", OPTIONS)
-WITH_VENDORS = GOOD.replace("agencies:\n", "vendors:\n  feed: {slots: 2, delay_s: 3, break_s: 30}\nagencies:\n")
+WITH_VENDORS = GOOD.replace(
+    "agencies:\n", "vendors:\n  feed: {slots: 2, delay_s: 3, break_s: 30}\nagencies:\n"
+)
 
 
 def access_in(tmp_path: Path, text: str) -> list[Access]:
@@ -41,10 +43,15 @@ def test_a_source_states_how_it_is_requested(tmp_path: Path) -> None:
     ]
 
 
-def test_the_limits_of_a_vendor_apply_to_every_source_of_the_kind(tmp_path: Path) -> None:
+def test_the_limits_of_a_vendor_apply_to_every_source_of_the_kind(
+    tmp_path: Path,
+) -> None:
     limits = Access(vendor=Vendor(kind="feed", slots=2, delay_s=3.0, break_s=30.0))
     assert access_in(tmp_path, WITH_VENDORS) == [limits, limits]
-    assert access_in(tmp_path, WITH_VENDORS.replace("  feed: {", "  sitemap: {")) == [Access(), Access()]
+    assert access_in(tmp_path, WITH_VENDORS.replace("  feed: {", "  sitemap: {")) == [
+        Access(),
+        Access(),
+    ]
 
 
 def test_every_mistake_is_listed_with_its_line_and_the_fix(tmp_path: Path) -> None:
@@ -98,8 +105,14 @@ def test_every_mistake_is_listed_with_its_line_and_the_fix(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("options", "mistake"),
     [
-        ("token_header: X-App-Token", "token_header: there is no token to send; add `token_env: NAME` or remove this"),
-        ("token_param: token", "token_param: there is no token to send; add `token_env: NAME` or remove this"),
+        (
+            "token_header: X-App-Token",
+            "token_header: there is no token to send; add `token_env: NAME` or remove this",
+        ),
+        (
+            "token_param: token",
+            "token_param: there is no token to send; add `token_env: NAME` or remove this",
+        ),
         (
             "token_env: NEWS_LOGINS",
             "token_env: `NEWS_LOGINS` is not a variable for tokens; give it a name that begins with NEWS_TOKEN_",
@@ -114,9 +127,13 @@ def test_every_mistake_is_listed_with_its_line_and_the_fix(tmp_path: Path) -> No
         ),
     ],
 )
-def test_an_option_that_cannot_be_used_is_an_error(tmp_path: Path, options: str, mistake: str) -> None:
+def test_an_option_that_cannot_be_used_is_an_error(
+    tmp_path: Path, options: str, mistake: str
+) -> None:
     text = GOOD.replace("every_minutes: 15", options)
-    assert mistakes(tmp_path, text) == [f"desk.yaml:12: agencies.on.sources.0.{mistake}"]
+    assert mistakes(tmp_path, text) == [
+        f"desk.yaml:12: agencies.on.sources.0.{mistake}"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -130,9 +147,13 @@ def test_an_option_that_cannot_be_used_is_an_error(tmp_path: Path, options: str,
         "token_env: s3cr3t.value",
     ],
 )
-def test_a_secret_in_the_wrong_place_is_not_repeated_in_the_error(tmp_path: Path, options: str) -> None:
+def test_a_secret_in_the_wrong_place_is_not_repeated_in_the_error(
+    tmp_path: Path, options: str
+) -> None:
     with pytest.raises(DeskFileError) as caught:
-        load_desks([written(tmp_path, GOOD.replace("every_minutes: 15", options))], KINDS)
+        load_desks(
+            [written(tmp_path, GOOD.replace("every_minutes: 15", options))], KINDS
+        )
     assert "s3cr3t" not in str(caught.value)
 
 
@@ -146,10 +167,16 @@ PAGES = """\
 
 
 def test_an_agency_states_how_its_pages_are_read(tmp_path: Path) -> None:
-    (desk,) = load_desks([written(tmp_path, GOOD.replace("    name: Obs", f"{PAGES}    name: Obs"))], KINDS)
+    (desk,) = load_desks(
+        [written(tmp_path, GOOD.replace("    name: Obs", f"{PAGES}    name: Obs"))],
+        KINDS,
+    )
 
     assert [agency.page_rules for agency in desk.agencies if agency.page_rules] == [
-        (PageRule(content=".story", remove=".ad, nav > a"), PageRule(since=date(2026, 3, 1), date="time.published"))
+        (
+            PageRule(content=".story", remove=".ad, nav > a"),
+            PageRule(since=date(2026, 3, 1), date="time.published"),
+        )
     ]
 
 
@@ -160,11 +187,18 @@ def test_an_agency_states_how_its_pages_are_read(tmp_path: Path) -> None:
         ("[{content: 'div >'}]", "`div >` is not a CSS selector"),
         ("[{contents: div}]", "unknown key; did you mean `content`?"),
         ("[{content: p}, {date: time}]", "two rules have no `since`; join them"),
-        ("[{since: 2026-03-01, content: p}, {since: 2026-03-01, date: time}]", "two rules have `since: 2026-03-01`"),
+        (
+            "[{since: 2026-03-01, content: p}, {since: 2026-03-01, date: time}]",
+            "two rules have `since: 2026-03-01`",
+        ),
     ],
 )
-def test_a_wrong_rule_for_pages_is_said_with_its_line(tmp_path: Path, rules: str, mistake: str) -> None:
-    (found,) = mistakes(tmp_path, GOOD.replace("    name: Obs", f"    pages: {rules}\n    name: Obs"))
+def test_a_wrong_rule_for_pages_is_said_with_its_line(
+    tmp_path: Path, rules: str, mistake: str
+) -> None:
+    (found,) = mistakes(
+        tmp_path, GOOD.replace("    name: Obs", f"    pages: {rules}\n    name: Obs")
+    )
 
     assert mistake in found
     assert found.startswith("desk.yaml:")

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from news_assets.desks.desk_files import parse_desk
 from news_assets.desks.import_plan import Additions, plan_import
 from news_assets.desks.import_rows import ImportRow
-from news_assets.desks.loader import parse_desk
 from news_assets.desks.yaml_edit import extended_text, new_desk_text, replace_file
 from news_assets.errors import DeskFileError
 
@@ -36,10 +36,17 @@ agencies:
 """
 
 ADDITIONS = Additions(
-    {"bee": {"name": "on: é", "sources": [{"kind": "feed", "url": "https://bee.example.org/rss"}]}},
+    {
+        "bee": {
+            "name": "on: é",
+            "sources": [{"kind": "feed", "url": "https://bee.example.org/rss"}],
+        }
+    },
     {
         "zoo": [{"kind": "feed", "url": "https://zoo.example.org/new"}],
-        "ant": [{"kind": "feed", "url": "https://ant.example.org/new", "language": "pt"}],
+        "ant": [
+            {"kind": "feed", "url": "https://ant.example.org/new", "language": "pt"}
+        ],
     },
     (),
 )
@@ -82,8 +89,12 @@ def test_additions_keep_comments_and_order() -> None:
 
 def test_line_ends_are_kept() -> None:
     cut = OLD.removesuffix("# the end\n")
-    assert extended_text(cut.rstrip("\n"), PATH, ADDITIONS, KINDS) == NEW.removesuffix("# the end\n")
-    assert extended_text(OLD.replace("\n", "\r\n"), PATH, ADDITIONS, KINDS) == NEW.replace("\n", "\r\n")
+    assert extended_text(cut.rstrip("\n"), PATH, ADDITIONS, KINDS) == NEW.removesuffix(
+        "# the end\n"
+    )
+    assert extended_text(
+        OLD.replace("\n", "\r\n"), PATH, ADDITIONS, KINDS
+    ) == NEW.replace("\n", "\r\n")
 
 
 @pytest.mark.parametrize(
@@ -101,7 +112,9 @@ def test_line_ends_are_kept() -> None:
         ),
     ],
 )
-def test_a_file_that_cannot_be_extended_is_an_error(old: str, new: str, mistake: str) -> None:
+def test_a_file_that_cannot_be_extended_is_an_error(
+    old: str, new: str, mistake: str
+) -> None:
     with pytest.raises(DeskFileError) as caught:
         extended_text(OLD.replace(old, new), PATH, ADDITIONS, KINDS)
     assert caught.value.mistakes == (mistake,)
@@ -109,7 +122,9 @@ def test_a_file_that_cannot_be_extended_is_an_error(old: str, new: str, mistake:
 
 def test_a_new_desk_file_has_the_additions() -> None:
     additions = Additions({"bee": ADDITIONS.agencies["bee"]}, {}, ())
-    assert new_desk_text("mine", "Europe/Lisbon", "pt-PT", date(2026, 1, 1), additions) == (
+    assert new_desk_text(
+        "mine", "Europe/Lisbon", "pt-PT", date(2026, 1, 1), additions
+    ) == (
         "desk: mine\ntimezone: Europe/Lisbon\nlanguage: pt-PT\nfirst_day: 2026-01-01\nagencies:\n"
         + NEW[NEW.index("  bee:") : NEW.index("# the end")]
     )
@@ -118,15 +133,23 @@ def test_a_new_desk_file_has_the_additions() -> None:
 @given(st.lists(st.tuples(st.text(min_size=1), st.sampled_from("abcdef")), min_size=1))
 def test_any_names_can_be_added(names: list[tuple[str, str]]) -> None:
     rows = [
-        ImportRow(line=n, url=f"https://{host}.example.org/{n}", name=" ".join(name.split()) or None)
+        ImportRow(
+            line=n,
+            url=f"https://{host}.example.org/{n}",
+            name=" ".join(name.split()) or None,
+        )
         for n, (name, host) in enumerate(names)
         if name.isprintable()
     ] or [ImportRow(line=0, url="https://a.example.org/")]
-    text = new_desk_text("mine", "UTC", "en", date(2026, 1, 1), plan_import(rows[:1], None, (), KINDS))
+    text = new_desk_text(
+        "mine", "UTC", "en", date(2026, 1, 1), plan_import(rows[:1], None, (), KINDS)
+    )
     desk = parse_desk(text, PATH, KINDS)
     additions = plan_import(rows[1:], desk, (), KINDS)
     grown = parse_desk(extended_text(text, PATH, additions, KINDS), PATH, KINDS)
-    assert sorted(source.url for source in grown.sources) == sorted(row.url for row in rows)
+    assert sorted(source.url for source in grown.sources) == sorted(
+        row.url for row in rows
+    )
 
 
 def test_a_file_is_replaced_atomically_with_its_permissions(tmp_path: Path) -> None:
@@ -134,13 +157,18 @@ def test_a_file_is_replaced_atomically_with_its_permissions(tmp_path: Path) -> N
     replace_file(path, OLD)
     path.chmod(0o640)
     replace_file(path, NEW)
-    assert (path.read_text(encoding="utf-8"), path.stat().st_mode & 0o777) == (NEW, 0o640)
+    assert (path.read_text(encoding="utf-8"), path.stat().st_mode & 0o777) == (
+        NEW,
+        0o640,
+    )
     assert [one.name for one in path.parent.iterdir()] == ["mine.yaml"]
 
 
 def test_a_failed_write_leaves_no_file(tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").mkdir()
     (tmp_path / "mine.yaml" / "x").touch()
-    with pytest.raises(DeskFileError, match=r"mine\.yaml:1: cannot be written: .*; nothing was changed"):
+    with pytest.raises(
+        DeskFileError, match=r"mine\.yaml:1: cannot be written: .*; nothing was changed"
+    ):
         replace_file(tmp_path / "mine.yaml", NEW)
     assert [one.name for one in tmp_path.iterdir()] == ["mine.yaml"]

@@ -1,4 +1,6 @@
-"""Reads fuzzed inputs within the limits of the sandbox, and keeps those that break them."""
+"""Reads fuzzed inputs within the limits of the sandbox, and keeps those that break
+them.
+"""
 
 import hashlib
 import time
@@ -27,12 +29,16 @@ def cpu_s(name: str, data: bytes) -> float:
 
 
 def check(name: str, data: bytes, sandbox: Sandbox) -> None:
-    """Raise BrokenLimitError if the reader breaks a limit with this input, which is then kept below FOUND."""
+    """Raise BrokenLimitError if the reader breaks a limit with this input, which is
+    then kept below FOUND.
+    """
     [answer] = sandbox.run(cpu_s, [(name, data)])
     if isinstance(answer, NewsAssetsError):
         raise BrokenLimitError(f"{name}: {answer}; {_kept(name, data)}")
     if answer > MAX_CPU_S:
-        raise BrokenLimitError(f"{name}: {answer:.1f} s of CPU for {len(data)} bytes; {_kept(name, data)}")
+        raise BrokenLimitError(
+            f"{name}: {answer:.1f} s of CPU for {len(data)} bytes; {_kept(name, data)}"
+        )
 
 
 def sandbox() -> ProcessSandbox:

@@ -1,7 +1,7 @@
 """Every reader of bytes and text from outside, with real inputs to start from.
 
-A reader takes bytes and may raise `NewsAssetsError` only. Inputs come from the samples of the tests and from the
-evaluation material beside the repository, if it is there.
+A reader takes bytes and may raise `NewsAssetsError` only. Inputs come from the samples
+of the tests and from the evaluation material beside the repository, if it is there.
 """
 
 import gzip
@@ -15,7 +15,7 @@ from pathlib import Path
 import httpx
 
 from news_assets.clients.web.robots import Robots
-from news_assets.desks.loader import built_in_desks, parse_desk, path_of
+from news_assets.desks.desk_files import built_in_desks, parse_desk, path_of
 from news_assets.desks.opml import parse_opml
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.articles.reading import read_entry
@@ -23,9 +23,9 @@ from news_assets.pipeline.embed import embedding_text
 from news_assets.pipeline.enrich.local import LocalEnricher
 from news_assets.ports.reading import PageRequest
 from news_assets.sources.civic.exchanges import read_answers
-from news_assets.sources.civic.kinds import CIVIC_KINDS
-from news_assets.sources.kinds import KINDS, adapter_of
-from news_assets.taxonomy.loader import load_taxonomy
+from news_assets.sources.civic.vendor_readers import CIVIC_KINDS
+from news_assets.sources.source_kinds import KINDS, adapter_of
+from news_assets.taxonomy.taxonomy_files import load_taxonomy
 from news_assets.text.plain import strip_markdown
 from news_assets.text.urls import canonical_url, url_hash, web_url
 from news_assets_tests.desks import test_opml
@@ -63,7 +63,9 @@ _URLS = (
 
 @dataclass(frozen=True)
 class Reader:
-    """A reader and its inputs. `tokens` are pieces that have a meaning for it, which mutations insert."""
+    """A reader and its inputs. `tokens` are pieces that have a meaning for it, which
+    mutations insert.
+    """
 
     read: Callable[[bytes], object]
     inputs: Callable[[], Iterator[bytes]]
@@ -83,7 +85,7 @@ def inputs_of(name: str) -> list[bytes]:
     return list(READERS[name].inputs())
 
 
-# --- reading ---------------------------------------------------------------------------------------------------------
+# --- reading --------------------------------------------------------------------------
 
 
 def _listing(kind: str, data: bytes) -> object:
@@ -93,7 +95,12 @@ def _listing(kind: str, data: bytes) -> object:
 
 
 def _meetings(kind: str, data: bytes) -> object:
-    return read_answers(kind, [("answer", data)], "https://town.example.org/AgendaCenter", answers.reading())
+    return read_answers(
+        kind,
+        [("answer", data)],
+        "https://town.example.org/AgendaCenter",
+        answers.reading(),
+    )
 
 
 def _page(data: bytes) -> object:
@@ -118,7 +125,9 @@ def _url(data: bytes) -> object:
     text = _text(data)
     url_hash(text)
     once = canonical_url(text)
-    assert canonical_url(once) == once, "the canonical URL of a canonical URL is another one"
+    assert canonical_url(once) == once, (
+        "the canonical URL of a canonical URL is another one"
+    )
     return web_url(text, "https://example.org/a/b")
 
 
@@ -142,7 +151,7 @@ def _enricher() -> LocalEnricher:
     return LocalEnricher(load_taxonomy())
 
 
-# --- inputs ----------------------------------------------------------------------------------------------------------
+# --- inputs ---------------------------------------------------------------------------
 
 
 def _listings(kind: str) -> Iterator[bytes]:
@@ -150,7 +159,10 @@ def _listings(kind: str) -> Iterator[bytes]:
     yield from (_bytes(document) for document, _ in INSTEAD)
     if kind in ("feed", "json_feed", "sitemap", "g1"):
         yield from _shared(
-            "hostile/dev/cases/*ml", "hostile/dev/cases/*.json", "feeds_*/dev/**/*.xml", "feeds_*/dev/**/*.gz"
+            "hostile/dev/cases/*ml",
+            "hostile/dev/cases/*.json",
+            "feeds_*/dev/**/*.xml",
+            "feeds_*/dev/**/*.gz",
         )
 
 
@@ -162,11 +174,17 @@ _CIVIC: dict[str, object] = {
     "civicweb": [test_portal_vendors.CIVICWEB],
     "escribe": {"d": [test_json_vendors.ESCRIBE]},
     "granicus": f"<table>{test_html_vendors.granicus_row('Council', 'Mar 1, 2026 - 8:00 AM', 7)}</table>",
-    "icalendar": test_calendar_file.calendar(test_calendar_file.event("DTSTART:20260319T183000", "RRULE:FREQ=WEEKLY")),
+    "icalendar": test_calendar_file.calendar(
+        test_calendar_file.event("DTSTART:20260319T183000", "RRULE:FREQ=WEEKLY")
+    ),
     "iqm2": test_html_vendors.IQM2,
     "legistar": [test_legistar.EVENT, *test_legistar.ITEMS],
     "legistar_html": test_legistar.CALENDAR,
-    "municode": {"Meetings": [{"MeetingID": 5, "CalendarDate": [{"FromDate": "2026-03-19 18:00:00"}]}]},
+    "municode": {
+        "Meetings": [
+            {"MeetingID": 5, "CalendarDate": [{"FromDate": "2026-03-19 18:00:00"}]}
+        ]
+    },
     "novusagenda": test_html_vendors.NOVUS,
     "onbase": test_portal_vendors.ROW.format("DownloadFile"),
     "pdf_links": "<h2>Board</h2><li>April 16, 2026 <a href='/a/x_3-19-26.pdf'>Agenda</a></li>",
@@ -195,14 +213,19 @@ def _texts() -> Iterator[bytes]:
 
 def _desks() -> Iterator[bytes]:
     yield path_of("sample").read_bytes()
-    yield from (b"\n".join(path_of(name).read_bytes().splitlines()[:60]) for name in built_in_desks())
+    yield from (
+        b"\n".join(path_of(name).read_bytes().splitlines()[:60])
+        for name in built_in_desks()
+    )
 
 
 def _shared(*patterns: str) -> Iterator[bytes]:
     """Yield files of the evaluation material, decompressed; nothing if it is missing."""
     for pattern in patterns:
         found = (
-            path for path in sorted(SHARED.glob(pattern)) if path.is_file() and path.stat().st_size < _SHARED_BYTES
+            path
+            for path in sorted(SHARED.glob(pattern))
+            if path.is_file() and path.stat().st_size < _SHARED_BYTES
         )
         for path in islice(found, _SHARED_INPUTS):
             content = path.read_bytes()
@@ -213,7 +236,17 @@ def _bytes(document: bytes | str) -> bytes:
     return document.encode() if isinstance(document, str) else document
 
 
-_XML = (b"<item>", b"<![CDATA[", b"]]>", b"<!ENTITY a 'b'>", b"&#x0;", b"&a;", b"<pubDate>", b"xmlns:x='", b"\xff\xfe")
+_XML = (
+    b"<item>",
+    b"<![CDATA[",
+    b"]]>",
+    b"<!ENTITY a 'b'>",
+    b"&#x0;",
+    b"&a;",
+    b"<pubDate>",
+    b"xmlns:x='",
+    b"\xff\xfe",
+)
 _HTML = (
     b"<p>",
     b"<table>",
@@ -234,7 +267,20 @@ _MEETINGS = (
     b"BEGIN:VEVENT\r\n",
     b"TZID=A",
 )
-_MARKS = (b"[", b"](", b"**", b"_", b"`", b"\n\n", b"| ", b"> ", b"- ", "\u0301".encode(), "\u202e".encode(), b"Dr. ")
+_MARKS = (
+    b"[",
+    b"](",
+    b"**",
+    b"_",
+    b"`",
+    b"\n\n",
+    b"| ",
+    b"> ",
+    b"- ",
+    "\u0301".encode(),
+    "\u202e".encode(),
+    b"Dr. ",
+)
 _PARTS = (
     b"://",
     b"@",
@@ -255,11 +301,19 @@ _PARTS = (
 
 READERS: dict[str, Reader] = {
     **{
-        kind: Reader(partial(_listing, kind), partial(_listings, kind), (*_XML, *_HTML, *_JSON, *_PARTS))
+        kind: Reader(
+            partial(_listing, kind),
+            partial(_listings, kind),
+            (*_XML, *_HTML, *_JSON, *_PARTS),
+        )
         for kind in KINDS
     },
     **{
-        f"meetings of {kind}": Reader(partial(_meetings, kind), partial(_answers, kind), (*_MEETINGS, *_HTML, *_JSON))
+        f"meetings of {kind}": Reader(
+            partial(_meetings, kind),
+            partial(_answers, kind),
+            (*_MEETINGS, *_HTML, *_JSON),
+        )
         for kind in CIVIC_KINDS
     },
     "page": Reader(_page, _pages, _HTML),
@@ -268,9 +322,27 @@ READERS: dict[str, Reader] = {
     "embedding_text": Reader(_embedding_text, _texts, _MARKS),
     "enrich": Reader(_enrich, _texts, _MARKS),
     "canonical_url": Reader(_url, lambda: (url.encode() for url in _URLS), _PARTS),
-    "robots": Reader(_robots, lambda: iter((_ROBOTS,)), (b"User-agent:", b"Disallow: ", b"*", b"$", b"Crawl-delay: ")),
+    "robots": Reader(
+        _robots,
+        lambda: iter((_ROBOTS,)),
+        (b"User-agent:", b"Disallow: ", b"*", b"$", b"Crawl-delay: "),
+    ),
     "desk": Reader(
-        _desk, _desks, (b"? ", b"- ", b": ", b"&a ", b"*a", b"<<: ", b"!!binary ", b"{", b"[", b"|\n", b"1e9")
+        _desk,
+        _desks,
+        (
+            b"? ",
+            b"- ",
+            b": ",
+            b"&a ",
+            b"*a",
+            b"<<: ",
+            b"!!binary ",
+            b"{",
+            b"[",
+            b"|\n",
+            b"1e9",
+        ),
     ),
     "opml": Reader(
         lambda data: parse_opml(_text(data)),

@@ -3,9 +3,10 @@
     python -m news_assets_tests.fuzz.run [feed page ...] [--minutes 10] [--seed 1]
     python -m news_assets_tests.fuzz.run page --replay .news/fuzz/page/0123456789abcdef
 
-With atheris installed (`pip install atheris`, Linux and Python up to 3.13) inputs are guided by coverage, otherwise
-Hypothesis mutates real inputs. An input that breaks a limit is kept below .news/fuzz/ and ends the fuzzing of its
-reader; exits with 1 if there is one.
+With atheris installed (`pip install atheris`, Linux and Python up to 3.13) inputs are
+guided by coverage, otherwise Hypothesis mutates real inputs. An input that breaks a
+limit is kept below .news/fuzz/ and ends the fuzzing of its reader; exits with 1 if
+there is one.
 """
 
 import argparse
@@ -29,7 +30,9 @@ _EXAMPLES = 300  # of one round of Hypothesis; each starts from another seed
 
 
 def fuzz_guided(name: str, minutes: float, seed: int) -> bool:
-    """Fuzz a reader with atheris in a process of its own; return whether it kept all limits."""
+    """Fuzz a reader with atheris in a process of its own; return whether it kept all
+    limits.
+    """
     found = FOUND / name
     found.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as corpus:
@@ -82,8 +85,16 @@ def fuzz_mutated(name: str, minutes: float, seed: int) -> bool:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("readers", nargs="*", default=list(READERS), metavar="reader", help=", ".join(READERS))
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "readers",
+        nargs="*",
+        default=list(READERS),
+        metavar="reader",
+        help=", ".join(READERS),
+    )
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--seed", type=int, default=random.randrange(10_000))
     parser.add_argument("--replay", type=Path)
@@ -92,8 +103,12 @@ def main() -> None:
         with sandbox() as opened:
             return check(options.readers[0], options.replay.read_bytes(), opened)
     fuzz = fuzz_guided if importlib.util.find_spec("atheris") else fuzz_mutated
-    print(f"{fuzz.__name__}, {options.minutes:g} min for each of {len(options.readers)} readers, seed {options.seed}")
-    sys.exit(not all([fuzz(name, options.minutes, options.seed) for name in options.readers]))
+    print(
+        f"{fuzz.__name__}, {options.minutes:g} min for each of {len(options.readers)} readers, seed {options.seed}"
+    )
+    sys.exit(
+        not all([fuzz(name, options.minutes, options.seed) for name in options.readers])
+    )
 
 
 if __name__ == "__main__":

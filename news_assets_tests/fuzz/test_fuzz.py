@@ -16,14 +16,23 @@ from news_assets_tests.fuzz.readers import READERS, Reader, inputs_of, read
 from news_assets_tests.support.inline_sandbox import InlineSandbox
 
 FEW = settings(
-    max_examples=12, derandomize=True, database=None, phases=(Phase.generate,), suppress_health_check=list(HealthCheck)
+    max_examples=12,
+    derandomize=True,
+    database=None,
+    phases=(Phase.generate,),
+    suppress_health_check=list(HealthCheck),
 )
 
 
 @pytest.mark.parametrize("name", READERS)
 def test_a_reader_keeps_its_limits_on_mutated_inputs(name: str) -> None:
     @FEW
-    @given(mutated([data for data in inputs_of(name) if len(data) < 20_000][:20], READERS[name].tokens))
+    @given(
+        mutated(
+            [data for data in inputs_of(name) if len(data) < 20_000][:20],
+            READERS[name].tokens,
+        )
+    )
     def reads(data: bytes) -> None:
         started = time.process_time()
         read(name, data[:30_000])
@@ -53,7 +62,10 @@ def exceed_the_cpu_limit(data: bytes) -> None:
     ids=["another error", "too slow"],
 )
 def test_an_input_that_breaks_a_limit_is_kept(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, reads: Callable[[bytes], object], reason: str
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    reads: Callable[[bytes], object],
+    reason: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(limits, "MAX_CPU_S", 0.01)

@@ -1,4 +1,6 @@
-"""Pages and feeds that cannot be read: each is a row with an outcome and a reason, and the others are stored."""
+"""Pages and feeds that cannot be read: each is a row with an outcome and a reason, and
+the others are stored.
+"""
 
 import threading
 from collections.abc import Iterator
@@ -15,7 +17,7 @@ from news_assets.records.articles import RawArticle
 from news_assets.records.desks import Agency, Desk, Source
 from news_assets.records.polling import FeedEntry, Poll, SourceState
 from news_assets.records.reading import AgencyDays
-from news_assets.sources.kinds import adapter_of
+from news_assets.sources.source_kinds import adapter_of
 from news_assets.store.lake import Lake
 from news_assets_tests.support.inline_sandbox import InlineSandbox
 from news_assets_tests.support.pdfs import pdf_of
@@ -32,10 +34,16 @@ PAGES: dict[str, tuple[str, bytes]] = {
     "/empty.html": ("text/html", b""),
     "/huge.html": ("text/html", b"x" * (30 << 20)),
     "/report.pdf": ("application/pdf", b"%PDF-1.7\n" + b"\0" * 2000),
-    "/minutes.pdf": ("text/html", pdf_of("Minutes of the council\nThe night buses stay for another year.")),
+    "/minutes.pdf": (
+        "text/html",
+        pdf_of("Minutes of the council\nThe night buses stay for another year."),
+    ),
     "/login.html": ("text/html", LOGIN.encode()),
     "/image.html": ("image/png", b"\x89PNG\r\n\x1a\n" + b"\0" * 500),
-    "/latin.html": ("text/html; charset=utf-8", ARTICLE.replace("Tuesday", "terça-feira").encode("latin-1")),
+    "/latin.html": (
+        "text/html; charset=utf-8",
+        ARTICLE.replace("Tuesday", "terça-feira").encode("latin-1"),
+    ),
 }
 EXPECTED = {
     "good.html": "ok",
@@ -49,7 +57,12 @@ EXPECTED = {
     "missing.html": "failed",
 }
 FEEDS: dict[str, tuple[bytes, str]] = {
-    "html": (b"<!doctype html><html><body>Welcome to our news page" + b" " * 6000 + b"</body></html>", "failed"),
+    "html": (
+        b"<!doctype html><html><body>Welcome to our news page"
+        + b" " * 6000
+        + b"</body></html>",
+        "failed",
+    ),
     "empty": (b"", "failed"),
     "truncated": (
         b'<rss version="2.0"><channel><title>t</title><item><title>One</title><link>http://h.example/1</link></item>'
@@ -74,10 +87,19 @@ def base() -> Iterator[str]:
         def do_GET(self) -> None:
             kind, body = PAGES.get(self.path, ("", b""))
             if self.path.startswith("/feed-"):
-                kind, body = "application/rss+xml", FEEDS[self.path.removeprefix("/feed-")][0]
+                kind, body = (
+                    "application/rss+xml",
+                    FEEDS[self.path.removeprefix("/feed-")][0],
+                )
             if self.path == "/feed.xml":
-                links = "".join(f"<item><title>{n}</title><link>{address}/{n}</link></item>" for n in EXPECTED)
-                kind, body = "application/rss+xml", f'<rss version="2.0"><channel>{links}</channel></rss>'.encode()
+                links = "".join(
+                    f"<item><title>{n}</title><link>{address}/{n}</link></item>"
+                    for n in EXPECTED
+                )
+                kind, body = (
+                    "application/rss+xml",
+                    f'<rss version="2.0"><channel>{links}</channel></rss>'.encode(),
+                )
             self.send_response(200 if kind else 404)
             self.send_header("Content-Type", kind)
             self.send_header("Content-Length", str(len(body)))
@@ -112,43 +134,82 @@ def fetcher(tmp_path: Path) -> Iterator[HttpFetcher]:
 
 def desk_of(*urls: str) -> Desk:
     sources = tuple(
-        Source(source_id=url, desk="d", agency="a", kind="feed", url=url, timezone="UTC", language="en") for url in urls
+        Source(
+            source_id=url,
+            desk="d",
+            agency="a",
+            kind="feed",
+            url=url,
+            timezone="UTC",
+            language="en",
+        )
+        for url in urls
     )
     agency = Agency(key="a", name="A", timezone="UTC", language="en", sources=sources)
-    return Desk(key="d", timezone="UTC", language="en", first_day=date(2026, 1, 1), agencies=(agency,))
+    return Desk(
+        key="d",
+        timezone="UTC",
+        language="en",
+        first_day=date(2026, 1, 1),
+        agencies=(agency,),
+    )
 
 
-def test_each_bad_page_is_a_row_with_its_outcome(base: str, lake: Lake, fetcher: HttpFetcher) -> None:
+def test_each_bad_page_is_a_row_with_its_outcome(
+    base: str, lake: Lake, fetcher: HttpFetcher
+) -> None:
     desk = desk_of(f"{base}/feed.xml")
     assert [
         poll.outcome
-        for poll in poll_agencies(lake, desk, {"a"}, fetcher, InlineSandbox(), adapter_of, lambda: NOW, "t")
+        for poll in poll_agencies(
+            lake, desk, {"a"}, fetcher, InlineSandbox(), adapter_of, lambda: NOW, "t"
+        )
     ] == ["ok"]
     keys = AgencyDays("d", frozenset({("a", NOW.date())}))
     ports = {"fetcher": fetcher, "sandbox": InlineSandbox()}
     stage_named("raw_articles").run_batch(lake, desk, keys, lambda: NOW, ports)
     rows = {row.url.rpartition("/")[2]: row for row in lake.read(RawArticle)}
     assert {name: row.outcome for name, row in rows.items()} == EXPECTED
-    assert [name for name, row in rows.items() if row.outcome != "ok" and not row.reason] == []
+    assert [
+        name for name, row in rows.items() if row.outcome != "ok" and not row.reason
+    ] == []
     assert "terça-feira" in str(rows["latin.html"].text)
-    assert rows["minutes.pdf"].text == "Minutes of the council\nThe night buses stay for another year."
+    assert (
+        rows["minutes.pdf"].text
+        == "Minutes of the council\nThe night buses stay for another year."
+    )
 
 
-def test_a_malformed_feed_yields_its_readable_entries_or_a_reason(base: str, lake: Lake, fetcher: HttpFetcher) -> None:
+def test_a_malformed_feed_yields_its_readable_entries_or_a_reason(
+    base: str, lake: Lake, fetcher: HttpFetcher
+) -> None:
     desk = desk_of(*(f"{base}/feed-{name}" for name in FEEDS))
     polls: dict[str, Poll] = {
         poll.source_id.rpartition("-")[2]: poll
-        for poll in poll_agencies(lake, desk, {"a"}, fetcher, InlineSandbox(), adapter_of, lambda: NOW, "t")
+        for poll in poll_agencies(
+            lake, desk, {"a"}, fetcher, InlineSandbox(), adapter_of, lambda: NOW, "t"
+        )
     }
-    assert {name: poll.outcome for name, poll in polls.items()} == {name: FEEDS[name][1] for name in FEEDS}
+    assert {name: poll.outcome for name, poll in polls.items()} == {
+        name: FEEDS[name][1] for name in FEEDS
+    }
     assert all(poll.reason for poll in polls.values() if poll.outcome != "ok")
-    titles = {entry.source_id.rpartition("-")[2]: entry.title for entry in lake.read(FeedEntry)}
+    titles = {
+        entry.source_id.rpartition("-")[2]: entry.title
+        for entry in lake.read(FeedEntry)
+    }
     assert titles == {"truncated": "One", "latin": "Eleição", "undated": "One"}
     assert {entry.day for entry in lake.read(FeedEntry)} == {NOW.date()}
 
 
-def test_a_truncated_feed_is_requested_again_without_validators(base: str, lake: Lake, fetcher: HttpFetcher) -> None:
+def test_a_truncated_feed_is_requested_again_without_validators(
+    base: str, lake: Lake, fetcher: HttpFetcher
+) -> None:
     desk = desk_of(f"{base}/feed-truncated")
-    list(poll_agencies(lake, desk, {"a"}, fetcher, InlineSandbox(), adapter_of, lambda: NOW, "t"))
+    list(
+        poll_agencies(
+            lake, desk, {"a"}, fetcher, InlineSandbox(), adapter_of, lambda: NOW, "t"
+        )
+    )
     (state,) = lake.read(SourceState)
     assert (state.etag, state.last_modified, state.document_hash) == (None, None, None)

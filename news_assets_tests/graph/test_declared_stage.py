@@ -1,4 +1,6 @@
-"""A stage that a test declares gets its asset, backlog, checks, counts, history and retries from the declaration."""
+"""A stage that a test declares gets its asset, backlog, checks, counts, history and
+retries from the declaration.
+"""
 
 import warnings
 from collections.abc import Callable, Collection, Iterator
@@ -11,7 +13,7 @@ import dagster as dg
 import pytest
 import yaml
 
-from news_assets.commands.failures import Filters, retry
+from news_assets.commands.failure_commands import retry_failures
 from news_assets.definitions import build_definitions
 from news_assets.defs.assets import build_desk_assets
 from news_assets.pipeline import stages
@@ -26,7 +28,14 @@ from news_assets.records.articles import RawArticle
 from news_assets.records.derived import EnrichedArticle, Failure
 from news_assets.records.desks import Desk
 from news_assets.records.reading import AgencyDays
-from news_assets.records.row_fields import Agency_, ArticleId, Day_, Desk_, Reason, RowOutcome
+from news_assets.records.row_fields import (
+    Agency_,
+    ArticleId,
+    Day_,
+    Desk_,
+    Reason,
+    RowOutcome,
+)
 from news_assets.settings import Settings
 from news_assets.store import tables
 from news_assets.store.lake import Lake
@@ -66,9 +75,18 @@ def count_batch(
 ) -> int:
     articles = lake.read(RawArticle, keys, outcome=["ok"], **of_articles(only))
     rows = [_counted(article, clock()) for article in articles]
-    stored = {row.article_id: row.content_hash for row in lake.read(WordCount, keys, outcome=["ok"])}
+    stored = {
+        row.article_id: row.content_hash
+        for row in lake.read(WordCount, keys, outcome=["ok"])
+    }
     changed = [row for row in rows if stored.get(row.article_id) != row.content_hash]
-    return len(lake.transact(lambda tx: store_derived(tx, stage, keys, changed, versions_of(articles), clock())))
+    return len(
+        lake.transact(
+            lambda tx: store_derived(
+                tx, stage, keys, changed, versions_of(articles), clock()
+            )
+        )
+    )
 
 
 def _counted(article: RawArticle, now: datetime) -> WordCount:
@@ -88,8 +106,14 @@ def _counted(article: RawArticle, now: datetime) -> WordCount:
 
 
 def articles_without_words(lake: Reader, desk: str) -> Findings:
-    frame = lake.frame(WordCount, None, ("article_id", "word_count"), desk=[desk], outcome=["ok"])
-    return Findings(frame.height, tuple(frame.columns), tuple(frame.filter(frame["word_count"] == 0).rows()))
+    frame = lake.frame(
+        WordCount, None, ("article_id", "word_count"), desk=[desk], outcome=["ok"]
+    )
+    return Findings(
+        frame.height,
+        tuple(frame.columns),
+        tuple(frame.filter(frame["word_count"] == 0).rows()),
+    )
 
 
 STAGE = Stage(
@@ -102,8 +126,17 @@ STAGE = Stage(
     retry_at=stage_retry_at,
     made_at="counted_at",
     done="counted",
-    check=("every_article_is_counted", "Every article is counted in its present state."),
-    row_checks=(RowCheck("articles_have_words", "Every counted article has words.", articles_without_words),),
+    check=(
+        "every_article_is_counted",
+        "Every article is counted in its present state.",
+    ),
+    row_checks=(
+        RowCheck(
+            "articles_have_words",
+            "Every counted article has words.",
+            articles_without_words,
+        ),
+    ),
     describe=lambda row: f"{row.word_count} words",
     description="Number of words of each article.",
     kind="python",
@@ -122,12 +155,18 @@ def room(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Newsroom]:
             lake.transact(lambda rows: rows.cursor.execute(statement))  # noqa: B023 - runs at once
         room = Newsroom(lake, FakeSearchIndex())
         room.list(*(entry(number) for number in (1, 2, 3)))
-        room.run("raw_articles", "enriched_articles", "article_embeddings", "search_index")
+        room.run(
+            "raw_articles", "enriched_articles", "article_embeddings", "search_index"
+        )
         yield room
 
 
 def backlog(room: Newsroom) -> list[tuple[str, str, str]]:
-    return list(stale_rows(room.lake, DESK, room.now).select("article_id", "stage", "why").iter_rows())
+    return list(
+        stale_rows(room.lake, DESK, room.now)
+        .select("article_id", "stage", "why")
+        .iter_rows()
+    )
 
 
 def materialise(room: Newsroom) -> dg.ExecuteInProcessResult:
@@ -143,7 +182,9 @@ def materialise(room: Newsroom) -> dg.ExecuteInProcessResult:
             partition_key=dg.MultiPartitionKey({"agency": "a", "day": str(TODAY)}),
             resources={
                 "lake": room.lake,
-                **dict.fromkeys(("fetcher", "sandbox", "enricher", "embedder", "search", "cooldown")),
+                **dict.fromkeys(
+                    ("fetcher", "sandbox", "enricher", "embedder", "search", "cooldown")
+                ),
             },
             instance=instance,
         )
@@ -154,16 +195,23 @@ def test_the_graph_has_its_asset_job_and_checks(room: Newsroom) -> None:
     graph = definitions.resolve_asset_graph()
     key = dg.AssetKey(["d", "word_counts"])
     assert graph.get(key).parent_keys == {dg.AssetKey(["d", "raw_articles"])}
-    assert {check.name for check in graph.asset_check_keys if check.asset_key == key} == {
+    assert {
+        check.name for check in graph.asset_check_keys if check.asset_key == key
+    } == {
         "ids_are_unique",
         "every_article_is_counted",
         "articles_have_words",
     }
-    assert key in definitions.resolve_job_def("d_articles").asset_layer.executable_asset_keys
+    assert (
+        key
+        in definitions.resolve_job_def("d_articles").asset_layer.executable_asset_keys
+    )
 
 
 def test_its_rows_are_in_the_backlog_until_its_asset_has_run(room: Newsroom) -> None:
-    assert backlog(room) == [(f"a-{number}", "word_counts", "missing") for number in (1, 2, 3)]
+    assert backlog(room) == [
+        (f"a-{number}", "word_counts", "missing") for number in (1, 2, 3)
+    ]
     materialise(room)
     assert backlog(room) == []
     room.list(replace(entry(1), entry_hash="two"))
@@ -176,7 +224,11 @@ def test_its_rows_are_in_the_backlog_until_its_asset_has_run(room: Newsroom) -> 
 
 def test_its_check_finds_what_is_missing(room: Newsroom) -> None:
     def found() -> int:
-        return len(desk_gaps(room.lake, room.index, DESK, room.now + GRACE)["every_article_is_counted"].rows)
+        return len(
+            desk_gaps(room.lake, room.index, DESK, room.now + GRACE)[
+                "every_article_is_counted"
+            ].rows
+        )
 
     assert found() == 3
     materialise(room)
@@ -187,12 +239,19 @@ def test_counts_and_history_show_it(room: Newsroom) -> None:
     materialise(room)
     counts = stage_counts(room.lake, TODAY, TODAY)
     assert (counts["articles"].to_list(), counts["counted"].to_list()) == ([3], [2])
-    assert [event.outcome for event in url_history(room.lake, entry(1).url) if event.stage == "word_counts"] == ["ok"]
+    assert [
+        event.outcome
+        for event in url_history(room.lake, entry(1).url)
+        if event.stage == "word_counts"
+    ] == ["ok"]
 
 
 @pytest.mark.slow  # executes many runs
 def test_its_failure_is_held_back_and_a_person_can_retry_it(
-    room: Newsroom, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    room: Newsroom,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     room.run("word_counts")
     (failure,) = room.lake.read(Failure)
@@ -208,11 +267,19 @@ def test_its_failure_is_held_back_and_a_person_can_retry_it(
 
     source = {"kind": "feed", "url": "https://example.org/a.xml"}
     desk = {"desk": "d", "timezone": "UTC", "language": "en", "first_day": "2026-01-01"}
-    (tmp_path / "d.yaml").write_text(yaml.safe_dump(desk | {"agencies": {"a": {"name": "A", "sources": [source]}}}))
+    (tmp_path / "d.yaml").write_text(
+        yaml.safe_dump(desk | {"agencies": {"a": {"name": "A", "sources": [source]}}})
+    )
     monkeypatch.setenv("NEWS_HOME", str(tmp_path))
     monkeypatch.setenv("NEWS_DESKS", str(tmp_path / "d.yaml"))
-    monkeypatch.setattr("news_assets_tests.graph.test_declared_stage._REFUSED", "nothing")
-    retry(Filters(stage="word_counts"), (), run_now=True)
+    monkeypatch.setattr(
+        "news_assets_tests.graph.test_declared_stage._REFUSED", "nothing"
+    )
+    retry_failures(stage="word_counts", run_now=True)
     assert "word_counts: 1 of 1 succeeded" in capsys.readouterr().out
     assert room.lake.read(Failure) == []
-    assert len(room.lake.read(WordCount, outcome=["ok"])) == len(room.lake.read(EnrichedArticle)) == 3
+    assert (
+        len(room.lake.read(WordCount, outcome=["ok"]))
+        == len(room.lake.read(EnrichedArticle))
+        == 3
+    )

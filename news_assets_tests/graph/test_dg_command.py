@@ -1,4 +1,6 @@
-"""`dg`, the newer command line of Dagster, in this project: it checks, lists and materialises the definitions."""
+"""`dg`, the newer command line of Dagster, in this project: it checks, lists and
+materialises the definitions.
+"""
 
 import json
 import os
@@ -11,11 +13,11 @@ from pathlib import Path
 import pytest
 
 from news_assets.defs.partitions import last_day
-from news_assets.desks.loader import load_desks
+from news_assets.desks.desk_files import load_desks
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import IndexedDocument
 from news_assets.records.polling import FeedEntry
-from news_assets.sources.kinds import KINDS
+from news_assets.sources.source_kinds import KINDS
 from news_assets.store.lake import Lake
 from news_assets_tests.support.profiles import REPOSITORY, Site
 from news_assets_tests.test_definitions import SCHEDULES, SENSORS, SNAPSHOT
@@ -25,7 +27,9 @@ pytestmark = pytest.mark.slow  # each command loads Dagster in one process or tw
 
 @pytest.fixture
 def environment(tmp_path: Path, models_dir: Path) -> Iterator[dict[str, str]]:
-    """The environment variables of a prompt in the repository, with a home in the test's folder."""
+    """The environment variables of a prompt in the repository, with a home in the
+    test's folder.
+    """
     (tmp_path / "dagster.yaml").write_text("telemetry:\n  enabled: false\n")
     (tmp_path / ".news").mkdir()
     (tmp_path / ".news" / "models").symlink_to(models_dir)
@@ -43,7 +47,14 @@ def environment(tmp_path: Path, models_dir: Path) -> Iterator[dict[str, str]]:
 def dg(environment: Mapping[str, str], *arguments: str) -> str:
     """Return the output of a command that succeeds."""
     command = [str(Path(sys.executable).with_name("dg")), *arguments]
-    done = subprocess.run(command, env=environment, cwd=REPOSITORY, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command,
+        env=environment,
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "SupersessionWarning" not in done.stderr
     return done.stdout
@@ -57,15 +68,33 @@ def test_definitions_are_checked_and_listed(environment: dict[str, str]) -> None
     assert {schedule["name"] for schedule in listed["schedules"]} == set(SCHEDULES)
 
 
-def test_assets_are_materialised_over_a_partition_and_a_range(environment: dict[str, str]) -> None:
-    dg(environment, "launch", "--assets", "key:sample/feed_entries", "--partition", "prefeitura")
+def test_assets_are_materialised_over_a_partition_and_a_range(
+    environment: dict[str, str],
+) -> None:
+    dg(
+        environment,
+        "launch",
+        "--assets",
+        "key:sample/feed_entries",
+        "--partition",
+        "prefeitura",
+    )
     (desk,) = load_desks([environment["NEWS_DESKS"]], KINDS)
     home = Path(environment["NEWS_HOME"])
     with Lake.open(home / "catalog.sqlite", home / "data") as lake:
         first = min(entry.day for entry in lake.read(FeedEntry))
     days = f"prefeitura|{first}...prefeitura|{last_day(desk, datetime.now(UTC))}"
-    dg(environment, "launch", "--assets", "key:sample/raw_articles+", "--partition-range", days)
+    dg(
+        environment,
+        "launch",
+        "--assets",
+        "key:sample/raw_articles+",
+        "--partition-range",
+        days,
+    )
     with Lake.open(home / "catalog.sqlite", home / "data") as lake:
         articles = {row.article_id for row in lake.read(RawArticle, outcome=["ok"])}
-        assert {row.article_id for row in lake.read(IndexedDocument, outcome=["ok"])} == articles
+        assert {
+            row.article_id for row in lake.read(IndexedDocument, outcome=["ok"])
+        } == articles
     assert len(articles) > 1

@@ -1,4 +1,6 @@
-"""The whole graph over real pages: twelve news sites on loopback with some 220 articles."""
+"""The whole graph over real pages: twelve news sites on loopback with some 220
+articles.
+"""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -8,13 +10,24 @@ import dagster as dg
 import pytest
 
 from news_assets.records.articles import RawArticle
-from news_assets.records.derived import ArticleEmbedding, EnrichedArticle, IndexedDocument
+from news_assets.records.derived import (
+    ArticleEmbedding,
+    EnrichedArticle,
+    IndexedDocument,
+)
 from news_assets.records.polling import FeedEntry, StoredPage
 from news_assets_tests.support.graph import Graph
 from news_assets_tests.support.newsroom import Sites, newsroom
 
 PORT = 8088
-STAGES = (FeedEntry, RawArticle, StoredPage, EnrichedArticle, ArticleEmbedding, IndexedDocument)
+STAGES = (
+    FeedEntry,
+    RawArticle,
+    StoredPage,
+    EnrichedArticle,
+    ArticleEmbedding,
+    IndexedDocument,
+)
 
 
 @pytest.fixture(scope="module")
@@ -34,16 +47,28 @@ def test_every_published_page_becomes_one_article_and_repeating_changes_nothing(
         assert graph.poll().success
         assert graph.run(today - timedelta(days=4), today).success
 
-        published = {page["url"] for page in sites.call("/_articles") if page["published"]}
+        published = {
+            page["url"] for page in sites.call("/_articles") if page["published"]
+        }
         with graph.lake() as lake:
             articles = lake.read(RawArticle)
             before = {record: lake.read(record) for record in STAGES}
         assert sorted(article.url for article in articles) == sorted(published)
-        assert [article.url for article in articles if article.outcome != "ok" and not article.reason] == []
-        assert sum(article.outcome == "ok" for article in articles) >= 0.95 * len(articles)
-        processed = {article.article_id for article in articles if article.outcome == "ok"}
+        assert [
+            article.url
+            for article in articles
+            if article.outcome != "ok" and not article.reason
+        ] == []
+        assert sum(article.outcome == "ok" for article in articles) >= 0.95 * len(
+            articles
+        )
+        processed = {
+            article.article_id for article in articles if article.outcome == "ok"
+        }
         for record in (EnrichedArticle, ArticleEmbedding, IndexedDocument):
-            assert {row.article_id for row in before[record] if row.outcome == "ok"} == processed
+            assert {
+                row.article_id for row in before[record] if row.outcome == "ok"
+            } == processed
 
         requests = sites.article_requests()
         assert graph.poll().success
@@ -57,7 +82,9 @@ def test_every_published_page_becomes_one_article_and_repeating_changes_nothing(
         assert graph.run(today - timedelta(days=1), today).success
         with graph.lake() as lake:
             (article,) = [
-                row for row in lake.read(RawArticle) if row.article_id not in {a.article_id for a in articles}
+                row
+                for row in lake.read(RawArticle)
+                if row.article_id not in {a.article_id for a in articles}
             ]
         assert article.url == new["url"]
         assert sites.article_requests() == requests + 1

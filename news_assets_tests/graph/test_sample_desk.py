@@ -1,4 +1,6 @@
-"""The sample desk through the whole graph by polls and range runs: copies, an edit, a dead link, deleted rows."""
+"""The sample desk through the whole graph by polls and range runs: copies, an edit, a
+dead link, deleted rows.
+"""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -9,12 +11,16 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from news_assets.clients.search.embedded.index import SqliteSearchIndex
+from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
 from news_assets.defs.checks import EXTRACTION_CHECK
 from news_assets.demo.site import SampleSite
 from news_assets.ports.search import SearchQuery
 from news_assets.records.articles import ArticleRevision, RawArticle
-from news_assets.records.derived import ArticleEmbedding, EnrichedArticle, IndexedDocument
+from news_assets.records.derived import (
+    ArticleEmbedding,
+    EnrichedArticle,
+    IndexedDocument,
+)
 from news_assets.records.desks import Desk
 from news_assets.records.polling import FeedEntry, Poll, SourceState
 from news_assets_tests.graph.conftest import EMBEDDER
@@ -54,31 +60,48 @@ def article(graph: Graph, slug: str) -> RawArticle:
 
 def search(graph: Graph, text: str) -> list[str]:
     with SqliteSearchIndex.open(graph.settings.search_path) as index:
-        return [hit.title for hit in index.search(SearchQuery(text=text, mode="keyword")).hits]
+        return [
+            hit.title
+            for hit in index.search(SearchQuery(text=text, mode="keyword")).hits
+        ]
 
 
 def test_every_entry_becomes_a_searchable_article_or_a_failure_with_a_reason(
     desk: Desk, tmp_path: Path, models_dir: Path
 ) -> None:
-    (tmp_path / "models").symlink_to(models_dir)  # here and in no other test of the sample desk, the model's vectors
+    (tmp_path / "models").symlink_to(
+        models_dir
+    )  # here and in no other test of the sample desk, the model's vectors
     with dg.DagsterInstance.ephemeral() as instance:
         graph = Graph(desk, tmp_path, instance)
         result = run_all(graph)
         evaluations = graph.check().get_asset_check_evaluations()
     with graph.lake() as lake:
-        articles = {row.url.rpartition("/")[2].removesuffix(".html"): row for row in lake.read(RawArticle)}
+        articles = {
+            row.url.rpartition("/")[2].removesuffix(".html"): row
+            for row in lake.read(RawArticle)
+        }
         places = [f"{row.agency}|{row.day}" for row in articles.values()]
         derived = [{row.article_id for row in lake.read(record)} for record in DERIVED]
     assert len(articles) == 9
     dead = articles.pop("lost-report")
-    assert (dead.outcome, dead.attempts, dead.next_try_at is not None) == ("failed", 1, True)
+    assert (dead.outcome, dead.attempts, dead.next_try_at is not None) == (
+        "failed",
+        1,
+        True,
+    )
     assert "404" in str(dead.reason)
     assert {row.outcome for row in articles.values()} == {"ok"}
-    copy, original = articles["feira-familiar-segundo-dia"], articles["feira-agricultura-familiar"]
+    copy, original = (
+        articles["feira-familiar-segundo-dia"],
+        articles["feira-agricultura-familiar"],
+    )
     assert copy.duplicate_of == original.article_id
     assert derived == [{row.article_id for row in articles.values()}] * 3
     assert search(graph, "vacinacao escola")[0].startswith("Vila Serena leva vacinação")
-    assert search(graph, "eleição") == ["Eleições para o conselho tutelar terão oito locais de votação"]
+    assert search(graph, "eleição") == [
+        "Eleições para o conselho tutelar terão oito locais de votação"
+    ]
     assert [check.check_name for check in evaluations if not check.passed] == []
     assert len(evaluations) >= 15
     counts = {
@@ -95,11 +118,18 @@ def test_a_second_run_fetches_no_article_and_changes_no_row(filled: Graph) -> No
     run_all(filled)
     with filled.lake() as lake:
         assert [lake.read(record) for record in tables] == before
-        assert [poll.outcome for poll in lake.read(Poll)] == ["ok", "ok", "unchanged", "unchanged"]
+        assert [poll.outcome for poll in lake.read(Poll)] == [
+            "ok",
+            "ok",
+            "unchanged",
+            "unchanged",
+        ]
 
 
 @pytest.mark.slow  # executes many runs
-def test_an_edited_article_is_fetched_again_and_its_former_text_is_kept(own_graph: Graph, own_site: SampleSite) -> None:
+def test_an_edited_article_is_fetched_again_and_its_former_text_is_kept(
+    own_graph: Graph, own_site: SampleSite
+) -> None:
     run_all(own_graph)
     first = article(own_graph, EDITED)
     own_site.edit(EDITED, datetime.now(UTC))
@@ -108,17 +138,31 @@ def test_an_edited_article_is_fetched_again_and_its_former_text_is_kept(own_grap
     assert (first.rev_n, second.rev_n, second.article_id) == (1, 2, first.article_id)
     with own_graph.lake() as lake:
         (revision,) = lake.read(ArticleRevision)
-    assert (revision.article_id, revision.rev_n, revision.text) == (first.article_id, 1, first.text)
+    assert (revision.article_id, revision.rev_n, revision.text) == (
+        first.article_id,
+        1,
+        first.text,
+    )
     assert search(own_graph, "dezenove horas")[0] == second.title
 
 
 @pytest.mark.slow  # executes many runs
-def test_an_extractor_that_reads_other_texts_than_those_stored_fails_a_check(filled: Graph) -> None:
+def test_an_extractor_that_reads_other_texts_than_those_stored_fails_a_check(
+    filled: Graph,
+) -> None:
     with filled.lake() as lake:
-        articles = [replace(row, text="Menu. " * 50) for row in lake.read(RawArticle) if row.text]
+        articles = [
+            replace(row, text="Menu. " * 50)
+            for row in lake.read(RawArticle)
+            if row.text
+        ]
         lake.transact(lambda rows: rows.upsert(articles))
         before = lake.snapshot()
-        (check,) = [one for one in filled.check().get_asset_check_evaluations() if one.check_name == EXTRACTION_CHECK]
+        (check,) = [
+            one
+            for one in filled.check().get_asset_check_evaluations()
+            if one.check_name == EXTRACTION_CHECK
+        ]
         assert lake.snapshot() == before
     assert not check.passed
     assert (check.metadata["checked"].value, check.metadata["found"].value) == (8, 8)
@@ -128,24 +172,41 @@ def test_an_extractor_that_reads_other_texts_than_those_stored_fails_a_check(fil
 @pytest.mark.slow  # executes many runs
 def test_deleted_rows_are_restored_by_a_range_run(filled: Graph) -> None:
     with filled.lake() as lake:
-        before = {record: {row.article_id for row in lake.read(record)} for record in (RawArticle, *DERIVED)}
-        for record, article_id in zip(before, sorted(before[IndexedDocument]), strict=False):
-            lake.transact(lambda rows, r=record, a=article_id: rows.delete(r, article_id=[a]))
+        before = {
+            record: {row.article_id for row in lake.read(record)}
+            for record in (RawArticle, *DERIVED)
+        }
+        for record, article_id in zip(
+            before, sorted(before[IndexedDocument]), strict=False
+        ):
+            lake.transact(
+                lambda rows, r=record, a=article_id: rows.delete(r, article_id=[a])
+            )
     run_all(filled)
     with filled.lake() as lake:
-        assert {record: {row.article_id for row in lake.read(record)} for record in before} == before
+        assert {
+            record: {row.article_id for row in lake.read(record)} for record in before
+        } == before
 
 
 @pytest.mark.slow  # executes many runs
-def test_an_article_removed_from_the_lake_is_removed_from_the_index(filled: Graph) -> None:
+def test_an_article_removed_from_the_lake_is_removed_from_the_index(
+    filled: Graph,
+) -> None:
     gone = article(filled, EDITED)
     with filled.lake() as lake:
         lake.transact(lambda rows: rows.delete(FeedEntry, article_id=[gone.article_id]))
-        lake.transact(lambda rows: rows.delete(RawArticle, article_id=[gone.article_id]))
+        lake.transact(
+            lambda rows: rows.delete(RawArticle, article_id=[gone.article_id])
+        )
     today = datetime.now(UTC).date()
     assert filled.run(today - timedelta(days=4), today).success
     with filled.lake() as lake:
-        assert [row for record in DERIVED for row in lake.read(record, article_id=[gone.article_id])] == []
+        assert [
+            row
+            for record in DERIVED
+            for row in lake.read(record, article_id=[gone.article_id])
+        ] == []
     assert search(filled, "vacinação gripe") == []
 
 
@@ -154,12 +215,18 @@ def test_an_unavailable_site_fails_the_poll_with_its_reason_and_changes_no_row(
 ) -> None:
     assert own_graph.poll().success
     with own_graph.lake() as lake:
-        before = (lake.read(FeedEntry), [state.etag for state in lake.read(SourceState)])
+        before = (
+            lake.read(FeedEntry),
+            [state.etag for state in lake.read(SourceState)],
+        )
     own_site.__exit__()
     result = own_graph.poll()
     assert not result.success
     (failure,) = [event for event in result.all_events if event.is_step_failure]
     assert "none of 2 sources could be read" in str(failure.step_failure_data.error)
     with own_graph.lake() as lake:
-        assert (lake.read(FeedEntry), [state.etag for state in lake.read(SourceState)]) == before
+        assert (
+            lake.read(FeedEntry),
+            [state.etag for state in lake.read(SourceState)],
+        ) == before
         assert {state.last_outcome for state in lake.read(SourceState)} == {"failed"}

@@ -1,4 +1,6 @@
-"""An unavailable search server and an index that differs from the lake: errors, what stays as it is, and recovery."""
+"""An unavailable search server and an index that differs from the lake: errors, what
+stays as it is, and recovery.
+"""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -9,8 +11,8 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from news_assets.clients.search.typesense import index as typesense_index
-from news_assets.clients.search.typesense.index import TypesenseSearchIndex
+from news_assets.clients.search.typesense import typesense_index
+from news_assets.clients.search.typesense.typesense_index import TypesenseSearchIndex
 from news_assets.demo.site import SampleSite
 from news_assets.errors import IndexingError
 from news_assets.pipeline.reindex import read_documents
@@ -20,7 +22,13 @@ from news_assets.store.queries.freshness import desk_gaps
 from news_assets.store.queries.index_drift import lost_documents
 from news_assets_tests.graph.conftest import EMBEDDER
 from news_assets_tests.support.graph import Graph, sample_desk
-from news_assets_tests.support.search_backends import ADMIN_KEY, BACKENDS, Backend, configured_backend, hashes
+from news_assets_tests.support.search_backends import (
+    ADMIN_KEY,
+    BACKENDS,
+    Backend,
+    configured_backend,
+    hashes,
+)
 from news_assets_tests.support.small_desk import DESK, TODAY, Newsroom, entry
 from news_assets_tests.typesense_server import TestServer
 
@@ -57,15 +65,23 @@ OUTAGES: dict[str, tuple[Callable[[TestServer], AbstractContextManager[None]], s
     "starting": (lambda server: fault(server, is_not_ready=True), "not ready"),
     "slow": (slow, "no response in time"),
     "failing": (lambda server: fault(server, fails_next=1_000), "the server failed"),
-    "hanging up": (lambda server: fault(server, drops_connections=1_000), "the connection broke"),
+    "hanging up": (
+        lambda server: fault(server, drops_connections=1_000),
+        "the connection broke",
+    ),
     "read-only": (lambda server: fault(server, is_read_only=True), "read-only"),
-    "out of disk": (lambda server: fault(server, out_of="OUT_OF_DISK"), "no space to write"),
+    "out of disk": (
+        lambda server: fault(server, out_of="OUT_OF_DISK"),
+        "no space to write",
+    ),
     "locked": (wrong_key, "refuses the API key; check NEWS_TYPESENSE_API_KEY"),
 }
 
 
 @pytest.fixture
-def graph(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Graph, TestServer]]:
+def graph(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[tuple[Graph, TestServer]]:
     with (
         configured_backend("typesense", tmp_path, monkeypatch.setenv) as place,
         SampleSite(datetime.now(UTC), port=0) as site,
@@ -73,7 +89,10 @@ def graph(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Gra
     ):
         assert place.server is not None
         names = {"search": place.search, "typesense_api_key": ADMIN_KEY}
-        yield Graph(sample_desk(site), tmp_path, instance, EMBEDDER, **names), place.server
+        yield (
+            Graph(sample_desk(site), tmp_path, instance, EMBEDDER, **names),
+            place.server,
+        )
 
 
 def indexed(graph: Graph, first: date, last: date) -> dg.ExecuteInProcessResult:
@@ -93,12 +112,18 @@ def indexed(graph: Graph, first: date, last: date) -> dg.ExecuteInProcessResult:
 
 def errors(result: dg.ExecuteInProcessResult) -> list[str]:
     """Return the errors of a run's failed steps."""
-    return [str(event.step_failure_data.error) for event in result.all_events if event.is_step_failure]
+    return [
+        str(event.step_failure_data.error)
+        for event in result.all_events
+        if event.is_step_failure
+    ]
 
 
 def receipts(graph: Graph) -> list[str]:
     with graph.lake() as lake:
-        return lake.frame(IndexedDocument, None, ("article_id",))["article_id"].to_list()
+        return lake.frame(IndexedDocument, None, ("article_id",))[
+            "article_id"
+        ].to_list()
 
 
 @pytest.mark.slow  # eight outages, and for each a run of the last stage
@@ -119,25 +144,35 @@ def test_an_outage_fails_the_index_with_one_reason_and_everything_is_current_aft
         (failed,) = errors(results[-1])
         assert reason in failed.splitlines()[0], name
         assert receipts(sample) == [], name
-    written = "".join(capfd.readouterr()) + str([result.all_events for result in results])
+    written = "".join(capfd.readouterr()) + str(
+        [result.all_events for result in results]
+    )
     assert "refuses the API key" in written
     assert not [key for key in (ADMIN_KEY, WRONG_KEY) if key in written]
     sample.settle()
     assert set(receipts(sample)) == embedded
     with server.down():
         tick = sample.tick("lost_documents")
-        assert (tick.run_requests, "no connection" in str(tick.skip_reason)) == ([], True)
-        checks = {one.check_name: one.passed for one in sample.check().get_asset_check_evaluations()}
+        assert (tick.run_requests, "no connection" in str(tick.skip_reason)) == (
+            [],
+            True,
+        )
+        checks = {
+            one.check_name: one.passed
+            for one in sample.check().get_asset_check_evaluations()
+        }
     assert "index_equals_lake" not in checks
     assert set(checks.values()) == {True}
     assert sample.settle() == []
 
 
-# --- reconciliation, over both backends -------------------------------------------------------------------------------
+# --- reconciliation, over both backends -----------------------------------------------
 
 
 @pytest.fixture(params=BACKENDS)
-def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Backend]:
+def place(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Backend]:
     with configured_backend(request.param, tmp_path, monkeypatch.setenv) as made:
         yield made
 
@@ -156,20 +191,32 @@ def lost(room: Newsroom) -> list[tuple[str, str]]:
     return sorted(found.select("article_id", "why").iter_rows())
 
 
-def test_missing_stale_and_orphaned_documents_are_found_and_fixed(room: Newsroom) -> None:
+def test_missing_stale_and_orphaned_documents_are_found_and_fixed(
+    room: Newsroom,
+) -> None:
     before = hashes(room.index, "d")
     (one,) = read_documents(room.lake, ["a-1"], {})
-    room.index.upsert([replace(one, document_hash="stale"), replace(one, article_id="a-9")])
+    room.index.upsert(
+        [replace(one, document_hash="stale"), replace(one, article_id="a-9")]
+    )
     room.index.delete(["b-3"])
-    assert lost(room) == [("a-1", "another version"), ("a-9", "not in the lake"), ("b-3", "not in the index")]
+    assert lost(room) == [
+        ("a-1", "another version"),
+        ("a-9", "not in the lake"),
+        ("b-3", "not in the index"),
+    ]
     gaps = desk_gaps(room.lake, room.index, DESK, room.now, grace=timedelta())
     assert len(gaps["index_equals_lake"].rows) == 3
     room.run("search_index")
     assert (lost(room), hashes(room.index, "d")) == ([], before)
 
 
-@pytest.mark.parametrize("place", ["typesense"], indirect=True)  # only a server replays a log
-def test_a_server_that_replays_its_log_has_lost_no_document(room: Newsroom, place: Backend) -> None:
+@pytest.mark.parametrize(
+    "place", ["typesense"], indirect=True
+)  # only a server replays a log
+def test_a_server_that_replays_its_log_has_lost_no_document(
+    room: Newsroom, place: Backend
+) -> None:
     assert place.server is not None
     assert isinstance(room.index, TypesenseSearchIndex)
     room.index.connection.queue_wait_s = 0.0
@@ -177,5 +224,8 @@ def test_a_server_that_replays_its_log_has_lost_no_document(room: Newsroom, plac
         with pytest.raises(IndexingError, match="40000 writes are waiting"):
             lost(room)
         gaps = desk_gaps(room.lake, room.index, DESK, room.now, grace=timedelta())
-        assert (gaps["index_equals_lake"].rows, "writes are waiting" in gaps["index_equals_lake"].unknown) == ((), True)
+        assert (
+            gaps["index_equals_lake"].rows,
+            "writes are waiting" in gaps["index_equals_lake"].unknown,
+        ) == ((), True)
     assert lost(room) == []

@@ -1,4 +1,6 @@
-"""The sample desk with its sensors alone: they fill it, restore deleted rows, back off and give up."""
+"""The sample desk with its sensors alone: they fill it, restore deleted rows, back off
+and give up.
+"""
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -10,14 +12,19 @@ import dagster as dg
 import polars as pl
 import pytest
 
-from news_assets.clients.search.embedded.index import SqliteSearchIndex
+from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
 from news_assets.defs.active_runs import RANGE_END, RANGE_START, poll_config
 from news_assets.defs.checks import EXTRACTION_CHECK
 from news_assets.pipeline.freshness.run_planner import MAX_ATTEMPTS
 from news_assets.pipeline.stage_state.failures import failure_of, make_due
 from news_assets.pipeline.stages import STAGES
 from news_assets.records.articles import RawArticle
-from news_assets.records.derived import ArticleEmbedding, EnrichedArticle, Failure, IndexedDocument
+from news_assets.records.derived import (
+    ArticleEmbedding,
+    EnrichedArticle,
+    Failure,
+    IndexedDocument,
+)
 from news_assets.records.polling import FeedEntry, Poll
 from news_assets.store.queries.freshness import desk_gaps, freshness_checks
 from news_assets_tests.graph.conftest import EMBEDDER
@@ -30,11 +37,17 @@ DERIVED = TABLES[2:]
 
 def rows(graph: Graph) -> dict[str, set[Any]]:
     with graph.lake() as lake:
-        return {record.__name__: {row.article_id for row in lake.read(record)} for record in TABLES}
+        return {
+            record.__name__: {row.article_id for row in lake.read(record)}
+            for record in TABLES
+        }
 
 
 def gaps(graph: Graph) -> dict[str, int]:
-    with graph.lake() as lake, SqliteSearchIndex.open(graph.settings.search_path) as index:
+    with (
+        graph.lake() as lake,
+        SqliteSearchIndex.open(graph.settings.search_path) as index,
+    ):
         found = desk_gaps(lake, index, graph.desk, datetime.now(UTC), grace=timedelta())
     return {name: len(findings.rows) for name, findings in found.items()}
 
@@ -45,21 +58,38 @@ def test_the_sensors_fill_the_desk_and_then_request_nothing(graph: Graph) -> Non
     assert len(requested) <= 4
     stored = rows(graph)
     assert len(stored["RawArticle"]) == 9
-    assert stored["EnrichedArticle"] == stored["ArticleEmbedding"] == stored["IndexedDocument"]
+    assert (
+        stored["EnrichedArticle"]
+        == stored["ArticleEmbedding"]
+        == stored["IndexedDocument"]
+    )
     assert set(gaps(graph)) == set(freshness_checks())
     assert not any(gaps(graph).values())
     assert graph.settle() == []
 
 
 @pytest.mark.slow  # several runs of the graph
-def test_all_checks_run_once_when_the_desk_is_current_for_the_first_time(graph: Graph) -> None:
-    assert graph.tick("first_checks").skip_reason == dg.SkipReason("not current yet: sample")
+def test_all_checks_run_once_when_the_desk_is_current_for_the_first_time(
+    graph: Graph,
+) -> None:
+    assert graph.tick("first_checks").skip_reason == dg.SkipReason(
+        "not current yet: sample"
+    )
     graph.execute(graph.tick("due_sources"))
-    assert not graph.tick("first_checks").run_requests, "entries wait for their articles"
+    assert not graph.tick("first_checks").run_requests, (
+        "entries wait for their articles"
+    )
     graph.settle()
     (result,) = graph.execute(graph.tick("first_checks"))
-    evaluated = {check.check_name: check.passed for check in result.get_asset_check_evaluations()}
-    assert set(evaluated) == {"ids_are_unique", EXTRACTION_CHECK, *freshness_checks(), *row_checks()}
+    evaluated = {
+        check.check_name: check.passed for check in result.get_asset_check_evaluations()
+    }
+    assert set(evaluated) == {
+        "ids_are_unique",
+        EXTRACTION_CHECK,
+        *freshness_checks(),
+        *row_checks(),
+    }
     assert set(evaluated.values()) == {True}
     with graph.lake() as lake:
         lake.transact(lambda rows: rows.delete(EnrichedArticle, desk=["sample"]))
@@ -73,38 +103,60 @@ def row_checks() -> set[str]:
 
 
 @pytest.mark.slow  # executes many runs
-def test_a_desk_whose_checks_have_run_before_is_not_checked_again(filled: Graph) -> None:
+def test_a_desk_whose_checks_have_run_before_is_not_checked_again(
+    filled: Graph,
+) -> None:
     filled.check()
-    assert filled.tick("first_checks").skip_reason == dg.SkipReason("every desk has been checked")
+    assert filled.tick("first_checks").skip_reason == dg.SkipReason(
+        "every desk has been checked"
+    )
 
 
 def test_deleted_rows_are_restored_by_runs_of_their_agency_days(filled: Graph) -> None:
     before = rows(filled)
     with filled.lake() as lake:
-        articles = [row for row in lake.read(RawArticle, outcome=["ok"]) if row.duplicate_of is None]
-        lost = dict(zip(TABLES[1:], articles, strict=False))  # one article for each stage
+        articles = [
+            row
+            for row in lake.read(RawArticle, outcome=["ok"])
+            if row.duplicate_of is None
+        ]
+        lost = dict(
+            zip(TABLES[1:], articles, strict=False)
+        )  # one article for each stage
         for record, article in lost.items():
-            lake.transact(lambda rows, r=record, a=article: rows.delete(r, article_id=[a.article_id]))
+            lake.transact(
+                lambda rows, r=record, a=article: rows.delete(
+                    r, article_id=[a.article_id]
+                )
+            )
     assert sum(gaps(filled).values()) >= len(lost) == 4
     requested = filled.settle()
     assert rows(filled) == before
     assert not any(gaps(filled).values())
-    assert agency_days(requested) == {(article.agency, str(article.day)) for article in lost.values()}
+    assert agency_days(requested) == {
+        (article.agency, str(article.day)) for article in lost.values()
+    }
 
 
 def agency_days(requests: list[dg.RunRequest]) -> set[tuple[str, str]]:
-    """Return the agencies and days in the ranges of these requests; the sample desk has two agencies."""
+    """Return the agencies and days in the ranges of these requests; the sample desk has
+    two agencies.
+    """
     found = set()
     for request in requests:
         first_agency, first = request.tags[RANGE_START].split("|")
         last_agency, last = request.tags[RANGE_END].split("|")
-        days = pl.date_range(date.fromisoformat(first), date.fromisoformat(last), eager=True).cast(str)
+        days = pl.date_range(
+            date.fromisoformat(first), date.fromisoformat(last), eager=True
+        ).cast(str)
         found |= set(product({first_agency, last_agency}, days))
     return found
 
 
 @pytest.mark.slow  # executes many runs
-def test_missing_documents_are_indexed_again_and_orphaned_ones_deleted(filled: Graph) -> None:
+def test_missing_documents_are_indexed_again_and_orphaned_ones_deleted(
+    filled: Graph,
+) -> None:
     with SqliteSearchIndex.open(filled.settings.search_path) as index:
         before = hashes(index, "sample")
         lost, *others = before
@@ -113,11 +165,17 @@ def test_missing_documents_are_indexed_again_and_orphaned_ones_deleted(filled: G
     with filled.lake() as lake:
         orphan = lake.read(RawArticle, article_id=others[:1])[0]
         for record in (FeedEntry, RawArticle, *DERIVED):
-            lake.transact(lambda transaction, record=record: transaction.delete(record, article_id=[orphan.article_id]))
+            lake.transact(
+                lambda transaction, record=record: transaction.delete(
+                    record, article_id=[orphan.article_id]
+                )
+            )
     assert gaps(filled)["index_equals_lake"] == 2
     filled.settle()
     with SqliteSearchIndex.open(filled.settings.search_path) as index:
-        assert hashes(index, "sample") == {key: before[key] for key in before if key != orphan.article_id}
+        assert hashes(index, "sample") == {
+            key: before[key] for key in before if key != orphan.article_id
+        }
     filled.settings.search_path.unlink()
     filled.settle()
     with SqliteSearchIndex.open(filled.settings.search_path) as index:
@@ -130,7 +188,11 @@ def test_a_row_lost_again_is_requested_with_another_run_key(filled: Graph) -> No
     for _ in range(2):
         with filled.lake() as lake:
             lost = lake.read(EnrichedArticle)[0]
-            lake.transact(lambda rows, lost=lost: rows.delete(EnrichedArticle, article_id=[lost.article_id]))
+            lake.transact(
+                lambda rows, lost=lost: rows.delete(
+                    EnrichedArticle, article_id=[lost.article_id]
+                )
+            )
         filled.skip_pauses()
         keys += [request.run_key for request in filled.settle()]
         assert not any(gaps(filled).values())
@@ -138,12 +200,20 @@ def test_a_row_lost_again_is_requested_with_another_run_key(filled: Graph) -> No
 
 
 @pytest.mark.slow  # several runs of the graph
-def test_a_lost_document_that_was_given_up_is_indexed_once_made_due_by_hand(filled: Graph) -> None:
-    with SqliteSearchIndex.open(filled.settings.search_path) as index, filled.lake() as lake:
+def test_a_lost_document_that_was_given_up_is_indexed_once_made_due_by_hand(
+    filled: Graph,
+) -> None:
+    with (
+        SqliteSearchIndex.open(filled.settings.search_path) as index,
+        filled.lake() as lake,
+    ):
         receipt = lake.read(IndexedDocument)[0]
         index.delete([receipt.article_id])
         failure = replace(
-            failure_of(receipt, "search_index", receipt.document_hash, datetime.now(UTC)), attempts=MAX_ATTEMPTS
+            failure_of(
+                receipt, "search_index", receipt.document_hash, datetime.now(UTC)
+            ),
+            attempts=MAX_ATTEMPTS,
         )
         lake.transact(lambda rows: rows.upsert([failure]))
         filled.skip_pauses()
@@ -155,10 +225,16 @@ def test_a_lost_document_that_was_given_up_is_indexed_once_made_due_by_hand(fill
 
 
 @pytest.mark.slow  # executes many runs
-def test_an_article_materialized_alone_is_processed_up_to_the_index(filled: Graph) -> None:
+def test_an_article_materialized_alone_is_processed_up_to_the_index(
+    filled: Graph,
+) -> None:
     with filled.lake() as lake:
         article = lake.read(RawArticle, outcome=["ok"])[0]
-        lake.transact(lambda transaction: transaction.upsert([replace(article, content_hash="edited by hand")]))
+        lake.transact(
+            lambda transaction: transaction.upsert(
+                [replace(article, content_hash="edited by hand")]
+            )
+        )
     assert gaps(filled)["every_article_is_enriched"] == 1
     (request,) = filled.settle()
     assert request.asset_selection is not None
@@ -195,16 +271,31 @@ def test_nothing_is_requested_while_a_run_for_it_is_in_progress(graph: Graph) ->
 def polled_by(graph: Graph) -> list[list[str]]:
     """Return the sources of each poll that the sensor requests now."""
     requests = graph.tick("due_sources").run_requests or ()
-    return [request.run_config["ops"]["sample__feed_entries"]["config"]["sources"] for request in requests]
+    return [
+        request.run_config["ops"]["sample__feed_entries"]["config"]["sources"]
+        for request in requests
+    ]
 
 
 @pytest.mark.slow  # executes many runs
-def test_sources_that_an_unfinished_run_polls_are_not_requested_and_the_others_are(graph: Graph) -> None:
+def test_sources_that_an_unfinished_run_polls_are_not_requested_and_the_others_are(
+    graph: Graph,
+) -> None:
     (request,) = graph.tick("due_sources").run_requests or ()
     first, *rest = [source.source_id for source in graph.desk.sources]
-    assert request.run_config == poll_config(graph.desk, only_due=True, sources=[first, *rest])
-    config, started = poll_config(graph.desk, only_due=True, sources=[first]), dg.DagsterRunStatus.STARTED
-    slow = dg.DagsterRun(job_name="sample_poll", run_config=config, tags=dict(request.tags), status=started)
+    assert request.run_config == poll_config(
+        graph.desk, only_due=True, sources=[first, *rest]
+    )
+    config, started = (
+        poll_config(graph.desk, only_due=True, sources=[first]),
+        dg.DagsterRunStatus.STARTED,
+    )
+    slow = dg.DagsterRun(
+        job_name="sample_poll",
+        run_config=config,
+        tags=dict(request.tags),
+        status=started,
+    )
     graph.instance.add_run(slow)
     assert polled_by(graph) == [rest]
     (poll,) = graph.execute(graph.tick("due_sources"))
@@ -218,17 +309,26 @@ def test_sources_that_an_unfinished_run_polls_are_not_requested_and_the_others_a
     assert graph.tick("due_sources").skip_reason == dg.SkipReason("sources due: none")
 
 
-def test_a_run_by_hand_leaves_the_sources_to_the_run_that_polls_them(graph: Graph) -> None:
+def test_a_run_by_hand_leaves_the_sources_to_the_run_that_polls_them(
+    graph: Graph,
+) -> None:
     first, *rest = [source.source_id for source in graph.desk.sources]
-    config, started = poll_config(graph.desk, only_due=True, sources=[first]), dg.DagsterRunStatus.STARTED
-    graph.instance.add_run(dg.DagsterRun(job_name="sample_poll", run_config=config, status=started))
+    config, started = (
+        poll_config(graph.desk, only_due=True, sources=[first]),
+        dg.DagsterRunStatus.STARTED,
+    )
+    graph.instance.add_run(
+        dg.DagsterRun(job_name="sample_poll", run_config=config, status=started)
+    )
     assert graph.poll().success
     with graph.lake() as lake:
         assert {poll.source_id for poll in lake.read(Poll)} == {*rest}
 
 
 @pytest.mark.slow  # many runs of the graph
-def test_runs_that_die_are_requested_again_with_pauses_then_given_up_until_made_due(graph: Graph) -> None:
+def test_runs_that_die_are_requested_again_with_pauses_then_given_up_until_made_due(
+    graph: Graph,
+) -> None:
     graph.execute(graph.tick("due_sources"))
     attempts = []
     for _ in range(MAX_ATTEMPTS):
@@ -242,7 +342,9 @@ def test_runs_that_die_are_requested_again_with_pauses_then_given_up_until_made_
     with graph.lake() as lake:
         given_up = lake.read(Failure)
         entries = lake.read(FeedEntry)
-        assert {row.article_id for row in given_up} == {row.article_id for row in entries}
+        assert {row.article_id for row in given_up} == {
+            row.article_id for row in entries
+        }
         assert {(row.stage, row.attempts, row.next_try_at) for row in given_up} == {
             ("raw_articles", MAX_ATTEMPTS, None)
         }
@@ -257,7 +359,9 @@ def test_runs_that_die_are_requested_again_with_pauses_then_given_up_until_made_
 
 
 @pytest.mark.slow  # executes many runs
-def test_an_agency_removed_from_its_desk_keeps_rows_and_documents(filled: Graph) -> None:
+def test_an_agency_removed_from_its_desk_keeps_rows_and_documents(
+    filled: Graph,
+) -> None:
     desk = replace(filled.desk, agencies=filled.desk.agencies[1:])
     smaller = Graph(desk, filled.settings.home, filled.instance, EMBEDDER)
     before = rows(filled)
@@ -273,7 +377,11 @@ def test_two_instances_can_restore_one_lake_at_once(filled: Graph) -> None:
     before = rows(filled)
     with filled.lake() as lake:
         for record in TABLES[1:]:
-            lake.transact(lambda transaction, record=record: transaction.delete(record, agency=["prefeitura"]))
+            lake.transact(
+                lambda transaction, record=record: transaction.delete(
+                    record, agency=["prefeitura"]
+                )
+            )
     with dg.DagsterInstance.ephemeral() as instance:
         other = Graph(filled.desk, filled.settings.home, instance, EMBEDDER)
         with ThreadPoolExecutor(2) as threads:
@@ -281,7 +389,9 @@ def test_two_instances_can_restore_one_lake_at_once(filled: Graph) -> None:
     assert rows(filled) == before
     assert not any(gaps(filled).values())
     with filled.lake() as lake:
-        assert [len(lake.read(record)) for record in TABLES] == [len(before[record.__name__]) for record in TABLES]
+        assert [len(lake.read(record)) for record in TABLES] == [
+            len(before[record.__name__]) for record in TABLES
+        ]
 
 
 @pytest.mark.slow  # executes many runs
@@ -289,17 +399,30 @@ def test_a_past_day_is_never_filled_from_todays_listing(filled: Graph) -> None:
     with filled.lake() as lake:
         article = lake.read(RawArticle, outcome=["ok"])[0]  # the feed still lists it
         for record in TABLES:
-            lake.transact(lambda transaction, record=record: transaction.delete(record, day=[article.day]))
+            lake.transact(
+                lambda transaction, record=record: transaction.delete(
+                    record, day=[article.day]
+                )
+            )
         polls = lake.read(Poll)
     assert filled.run(article.day, article.day).success
     with filled.lake() as lake:
-        assert [row for record in TABLES for row in lake.read(record, day=[article.day])] == []
+        assert [
+            row for record in TABLES for row in lake.read(record, day=[article.day])
+        ] == []
         assert lake.read(Poll) == polls
 
 
-def test_a_lake_that_cannot_be_read_fails_the_tick_with_its_reason(graph: Graph) -> None:
-    graph.settings.home.joinpath("catalog.sqlite").write_bytes(b"no database at all, only words")
+def test_a_lake_that_cannot_be_read_fails_the_tick_with_its_reason(
+    graph: Graph,
+) -> None:
+    graph.settings.home.joinpath("catalog.sqlite").write_bytes(
+        b"no database at all, only words"
+    )
     for sensor in graph.sensors:
         with pytest.raises(dg.DagsterError) as raised:
             graph.tick(sensor.name)
-        assert "catalog.sqlite: the catalog cannot be opened; check permissions, or" in str(raised.value.__cause__)
+        assert (
+            "catalog.sqlite: the catalog cannot be opened; check permissions, or"
+            in str(raised.value.__cause__)
+        )

@@ -8,7 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from news_assets.errors import EmbedError
-from news_assets.pipeline.embed import check_model, embed_articles, embedding_text, input_hash
+from news_assets.pipeline.embed import (
+    check_model,
+    embed_articles,
+    embedding_text,
+    input_hash,
+)
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import ArticleEmbedding, EnrichedArticle
 from news_assets.records.reading import Embedded
@@ -18,7 +23,9 @@ NOW = datetime(2026, 11, 20, 15, 0, tzinfo=UTC)
 
 
 class LengthEmbedder:
-    """Maps a text to a vector by its length; a text with `unreadable` in it fails, and its batch with it."""
+    """Maps a text to a vector by its length; a text with `unreadable` in it fails, and
+    its batch with it.
+    """
 
     def __init__(self, model: str = "length") -> None:
         self.model = model
@@ -33,7 +40,11 @@ class LengthEmbedder:
 
     def embed_query(self, query: str) -> Embedded:
         length = float(len(query))
-        return Embedded((length / (length**2 + 1) ** 0.5, 1 / (length**2 + 1) ** 0.5), len(query.split()), False)
+        return Embedded(
+            (length / (length**2 + 1) ** 0.5, 1 / (length**2 + 1) ** 0.5),
+            len(query.split()),
+            False,
+        )
 
 
 def article(number: int, **given: Any) -> RawArticle:
@@ -86,7 +97,14 @@ def embedded(
     now: datetime = NOW,
 ) -> list[ArticleEmbedding]:
     enriched: dict[str, EnrichedArticle] = {}
-    return embed_articles(articles, enriched, {row.article_id: row for row in stored}, embedder, InlineSandbox(), now)
+    return embed_articles(
+        articles,
+        enriched,
+        {row.article_id: row for row in stored},
+        embedder,
+        InlineSandbox(),
+        now,
+    )
 
 
 def test_a_row_has_its_input_model_and_time() -> None:
@@ -125,17 +143,26 @@ def test_an_edited_text_or_another_model_is_embedded_again() -> None:
     edited = embedded([article(1, text="Other."), article(2)], LengthEmbedder(), rows)
     assert [row.article_id for row in edited] == ["mec-1"]
     other = embedded([article(1), article(2)], LengthEmbedder("other"), rows)
-    assert [(row.article_id, row.model) for row in other] == [("mec-1", "other"), ("mec-2", "other")]
+    assert [(row.article_id, row.model) for row in other] == [
+        ("mec-1", "other"),
+        ("mec-2", "other"),
+    ]
 
 
 def test_an_article_without_text_gets_no_row() -> None:
-    missing = [article(1, outcome="failed", text=None), article(2, outcome="blocked"), article(3, text=" \n")]
+    missing = [
+        article(1, outcome="failed", text=None),
+        article(2, outcome="blocked"),
+        article(3, text=" \n"),
+    ]
     assert embedded(missing, LengthEmbedder()) == []
 
 
 def test_equal_inputs_are_embedded_once() -> None:
     embedder = LengthEmbedder()
-    first, second = embedded([article(1, title="A", text="B"), article(2, title="A", text="B")], embedder)
+    first, second = embedded(
+        [article(1, title="A", text="B"), article(2, title="A", text="B")], embedder
+    )
     assert embedder.texts == ["A\nB"]
     assert second == replace(first, article_id="mec-2", trace_id="t2")
 
@@ -155,7 +182,9 @@ def test_a_failed_row_is_retried_and_returned_each_time() -> None:
     rows = embedded(articles, LengthEmbedder())
     again = LengthEmbedder()
     later = NOW + timedelta(days=1)
-    assert embedded(articles, again, rows, later) == [replace(rows[0], embedded_at=later)]
+    assert embedded(articles, again, rows, later) == [
+        replace(rows[0], embedded_at=later)
+    ]
     assert again.texts == ["Title 1\nunreadable"]
 
 
@@ -170,7 +199,12 @@ def test_a_row_of_an_older_content_hash_is_updated_with_its_vector() -> None:
 @pytest.mark.parametrize(
     ("title", "text", "summary", "expected"),
     [
-        ("Title", "# Head\n\nSome **bold** [words](https://example.org/).", None, "Title\nHead Some bold words."),
+        (
+            "Title",
+            "# Head\n\nSome **bold** [words](https://example.org/).",
+            None,
+            "Title\nHead Some bold words.",
+        ),
         ("Rain falls", "Rain falls\n\nIt is wet.", None, "Rain falls It is wet."),
         (None, "Only text.", "A summary.", "Only text."),
         ("Photo", "![a](https://example.org/a.jpg)", "A bridge.", "Photo\nA bridge."),
@@ -184,7 +218,9 @@ def test_title_and_text_are_embedded_without_markdown(
 
 
 @given(st.none() | st.text(), st.text(), st.none() | st.text())
-def test_any_input_gives_at_most_two_lines(title: str | None, text: str, summary: str | None) -> None:
+def test_any_input_gives_at_most_two_lines(
+    title: str | None, text: str, summary: str | None
+) -> None:
     found = embedding_text(title, text, summary)
     assert found == found.strip()
     assert found.count("\n") <= 1
@@ -196,8 +232,12 @@ def test_another_model_is_another_hash(text: str, model: str) -> None:
     assert len(input_hash(text, model)) == 64
 
 
-@pytest.mark.parametrize(("models", "dim"), [({}, None), ({"length": 2}, None), ({"length": 2}, 2), ({}, 2)])
-def test_a_model_like_the_stored_one_is_accepted(models: dict[str, int], dim: int | None) -> None:
+@pytest.mark.parametrize(
+    ("models", "dim"), [({}, None), ({"length": 2}, None), ({"length": 2}, 2), ({}, 2)]
+)
+def test_a_model_like_the_stored_one_is_accepted(
+    models: dict[str, int], dim: int | None
+) -> None:
     check_model(LengthEmbedder(), models, dim)
 
 
@@ -214,12 +254,24 @@ def test_a_model_like_the_stored_one_is_accepted(models: dict[str, int], dim: in
             None,
             "article_embeddings holds vectors of length (2 dimensions), other (2 dimensions): ",
         ),
-        ({}, 384, "but the search index holds vectors of 384 dimensions: set NEWS_EMBEDDING_MODEL to the"),
-        ({"other": 384}, 384, "other (384 dimensions) and the search index holds vectors of 384 dimensions: set"),
+        (
+            {},
+            384,
+            "but the search index holds vectors of 384 dimensions: set NEWS_EMBEDDING_MODEL to the",
+        ),
+        (
+            {"other": 384},
+            384,
+            "other (384 dimensions) and the search index holds vectors of 384 dimensions: set",
+        ),
     ],
 )
-def test_another_model_is_refused_with_the_fix(models: dict[str, int], dim: int | None, reason: str) -> None:
-    with pytest.raises(EmbedError, match=r"^the model is length \(2 dimensions\), but .*") as refused:
+def test_another_model_is_refused_with_the_fix(
+    models: dict[str, int], dim: int | None, reason: str
+) -> None:
+    with pytest.raises(
+        EmbedError, match=r"^the model is length \(2 dimensions\), but .*"
+    ) as refused:
         check_model(LengthEmbedder(), models, dim)
     assert reason in str(refused.value)
     assert str(refused.value).endswith("run `news-assets rebuild search`")

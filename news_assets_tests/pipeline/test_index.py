@@ -5,11 +5,20 @@ from typing import Any
 
 import pytest
 
-from news_assets.pipeline.index import IndexChanges, SearchDocument, build_documents, index_documents
+from news_assets.pipeline.index import (
+    IndexChanges,
+    SearchDocument,
+    build_documents,
+    index_documents,
+)
 from news_assets.pipeline.stage_state.versions import document_hash
 from news_assets.ports.search import SearchIndex
 from news_assets.records.articles import RawArticle
-from news_assets.records.derived import ArticleEmbedding, EnrichedArticle, IndexedDocument
+from news_assets.records.derived import (
+    ArticleEmbedding,
+    EnrichedArticle,
+    IndexedDocument,
+)
 from news_assets.records.reading import AgencyDays
 from news_assets_tests.support.fakes import FakeSearchIndex
 from news_assets_tests.support.inline_sandbox import InlineSandbox
@@ -17,7 +26,13 @@ from news_assets_tests.support.search_backends import hashes
 
 NOW = datetime(2026, 11, 20, 15, 0, tzinfo=UTC)
 SEEN = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
-KEYS = {"article_id": "mec-1", "desk": "govbr", "agency": "mec", "day": date(2026, 11, 20), "trace_id": "poll-1"}
+KEYS = {
+    "article_id": "mec-1",
+    "desk": "govbr",
+    "agency": "mec",
+    "day": date(2026, 11, 20),
+    "trace_id": "poll-1",
+}
 
 ARTICLE = RawArticle(
     **KEYS,  # type: ignore[arg-type]
@@ -91,9 +106,13 @@ EMBEDDING = ArticleEmbedding(
 
 
 def built(
-    article: RawArticle = ARTICLE, enriched: EnrichedArticle = ENRICHED, embedding: ArticleEmbedding = EMBEDDING
+    article: RawArticle = ARTICLE,
+    enriched: EnrichedArticle = ENRICHED,
+    embedding: ArticleEmbedding = EMBEDDING,
 ) -> SearchDocument:
-    (document,) = build_documents([article], {"mec-1": enriched}, {"mec-1": embedding}, {"mec": "Ministério"})
+    (document,) = build_documents(
+        [article], {"mec-1": enriched}, {"mec-1": embedding}, {"mec": "Ministério"}
+    )
     return document
 
 
@@ -121,18 +140,31 @@ def test_a_document_combines_three_stages() -> None:
 
 
 def test_the_document_of_an_agenda_item_names_its_meeting_and_matter() -> None:
-    named = {"body": "City Council", "matter": "24-0123", "meeting_id": "m-1", "meeting_status": "confirmed"}
+    named = {
+        "body": "City Council",
+        "matter": "24-0123",
+        "meeting_id": "m-1",
+        "meeting_status": "confirmed",
+    }
     item = replace(ARTICLE, **named)  # type: ignore[arg-type]
     assert built(item) == replace(built(), **named)  # type: ignore[arg-type]
 
 
-def test_an_article_with_failed_enrichment_and_embedding_is_indexed_without_them() -> None:
+def test_an_article_with_failed_enrichment_and_embedding_is_indexed_without_them() -> (
+    None
+):
     document = built(
         replace(ARTICLE, published_at=NOW),
         replace(ENRICHED, outcome="failed", reason="no answer"),
         replace(EMBEDDING, outcome="failed", vector=()),
     )
-    assert (document.vector, document.theme_path, document.language, document.summary, document.published_ts) == (
+    assert (
+        document.vector,
+        document.theme_path,
+        document.language,
+        document.summary,
+        document.published_ts,
+    ) == (
         None,
         (),
         "pt",
@@ -142,20 +174,26 @@ def test_an_article_with_failed_enrichment_and_embedding_is_indexed_without_them
     assert build_documents([ARTICLE], {}, {}, {})[0].agency_name == "mec"
 
 
-@pytest.mark.parametrize("changes", [{"outcome": "failed"}, {"text": None}, {"text": ""}])
+@pytest.mark.parametrize(
+    "changes", [{"outcome": "failed"}, {"text": None}, {"text": ""}]
+)
 def test_an_article_without_text_has_no_document(changes: dict[str, object]) -> None:
     assert build_documents([replace(ARTICLE, **changes)], {}, {}, {}) == []  # type: ignore[arg-type]
 
 
 def test_the_document_hash_depends_on_all_three_rows() -> None:
-    assert built().document_hash == document_hash(ARTICLE, ENRICHED, EMBEDDING, "Ministério")
-    assert built(enriched=replace(ENRICHED, outcome="failed")).document_hash == document_hash(
-        ARTICLE, None, EMBEDDING, "Ministério"
+    assert built().document_hash == document_hash(
+        ARTICLE, ENRICHED, EMBEDDING, "Ministério"
     )
-    assert built(embedding=replace(EMBEDDING, outcome="failed")).document_hash == document_hash(
-        ARTICLE, ENRICHED, None, "Ministério"
+    assert built(
+        enriched=replace(ENRICHED, outcome="failed")
+    ).document_hash == document_hash(ARTICLE, None, EMBEDDING, "Ministério")
+    assert built(
+        embedding=replace(EMBEDDING, outcome="failed")
+    ).document_hash == document_hash(ARTICLE, ENRICHED, None, "Ministério")
+    assert build_documents([ARTICLE], {}, {}, {})[0].document_hash == document_hash(
+        ARTICLE, None, None, "mec"
     )
-    assert build_documents([ARTICLE], {}, {}, {})[0].document_hash == document_hash(ARTICLE, None, None, "mec")
 
 
 def receipt(document: SearchDocument, **changes: object) -> IndexedDocument:
@@ -199,11 +237,23 @@ class Recording:
 
 
 def changes_of(
-    documents: Sequence[SearchDocument], index: SearchIndex, *receipts: IndexedDocument, now: datetime = NOW
+    documents: Sequence[SearchDocument],
+    index: SearchIndex,
+    *receipts: IndexedDocument,
+    now: datetime = NOW,
 ) -> IndexChanges:
     keys = AgencyDays("govbr", frozenset({("mec", date(2026, 11, 20))}))
-    indexed = dict(index.stored("govbr", keys).select("article_id", "document_hash").iter_rows())
-    return index_documents(documents, {one.article_id: one for one in receipts}, indexed, index, InlineSandbox(), now)
+    indexed = dict(
+        index.stored("govbr", keys).select("article_id", "document_hash").iter_rows()
+    )
+    return index_documents(
+        documents,
+        {one.article_id: one for one in receipts},
+        indexed,
+        index,
+        InlineSandbox(),
+        now,
+    )
 
 
 def test_a_new_document_is_sent_once_and_gets_a_receipt(index: SearchIndex) -> None:
@@ -222,37 +272,63 @@ def test_a_document_without_an_article_is_deleted(index: SearchIndex) -> None:
     assert index.count() == 0
 
 
-def test_an_orphaned_document_is_deleted_also_without_a_receipt(index: SearchIndex) -> None:
-    index.upsert([built(), replace(built(), article_id="mec-lost"), replace(built(), article_id="mj-1", agency="mj")])
-    assert changes_of([built()], index, receipt(built())) == IndexChanges((), ("mec-lost",))
+def test_an_orphaned_document_is_deleted_also_without_a_receipt(
+    index: SearchIndex,
+) -> None:
+    index.upsert(
+        [
+            built(),
+            replace(built(), article_id="mec-lost"),
+            replace(built(), article_id="mj-1", agency="mj"),
+        ]
+    )
+    assert changes_of([built()], index, receipt(built())) == IndexChanges(
+        (), ("mec-lost",)
+    )
     assert set(hashes(index, "govbr")) == {"mec-1", "mj-1"}
 
 
-def test_a_stored_document_without_a_receipt_gets_one_and_is_not_sent(index: SearchIndex) -> None:
+def test_a_stored_document_without_a_receipt_gets_one_and_is_not_sent(
+    index: SearchIndex,
+) -> None:
     index.upsert([built()])
     recording = Recording(index)
     assert changes_of([built()], recording) == IndexChanges((receipt(built()),), ())
     assert recording.sent == []
 
 
-@pytest.mark.parametrize("changes", [{"outcome": "failed", "reason": "busy"}, {"document_hash": "older"}])
-def test_a_receipt_that_differs_from_the_index_is_replaced(index: SearchIndex, changes: dict[str, str]) -> None:
+@pytest.mark.parametrize(
+    "changes", [{"outcome": "failed", "reason": "busy"}, {"document_hash": "older"}]
+)
+def test_a_receipt_that_differs_from_the_index_is_replaced(
+    index: SearchIndex, changes: dict[str, str]
+) -> None:
     index.upsert([built()])
-    assert changes_of([built()], index, receipt(built(), **changes)).receipts == (receipt(built()),)
+    assert changes_of([built()], index, receipt(built(), **changes)).receipts == (
+        receipt(built()),
+    )
 
 
 def test_a_refused_document_is_sent_again_each_time(index: SearchIndex) -> None:
-    index.upsert([replace(built(), article_id="mec-0", agency="other", vector=(1.0, 0.0, 0.0))])
+    index.upsert(
+        [replace(built(), article_id="mec-0", agency="other", vector=(1.0, 0.0, 0.0))]
+    )
     document, recording = built(), Recording(index)
     (failed,) = changes_of([document], recording).receipts
-    assert failed == receipt(document, outcome="failed", reason=failed.reason, has_vector=False)
+    assert failed == receipt(
+        document, outcome="failed", reason=failed.reason, has_vector=False
+    )
     assert "2 dimensions" in str(failed.reason)
     later = NOW + timedelta(hours=1)
-    assert changes_of([document], recording, failed, now=later).receipts == (replace(failed, indexed_at=later),)
+    assert changes_of([document], recording, failed, now=later).receipts == (
+        replace(failed, indexed_at=later),
+    )
     assert recording.sent == ["mec-1", "mec-1"]
 
 
 def test_a_lost_index_is_filled_again_despite_its_receipts(index: SearchIndex) -> None:
     document = built()
-    assert changes_of([document], index, receipt(document)).receipts == (receipt(document),)
+    assert changes_of([document], index, receipt(document)).receipts == (
+        receipt(document),
+    )
     assert index.count() == 1

@@ -1,16 +1,27 @@
-"""The delay from publication to listing on a small set of made histories; `bench/promptness.py` has the large ones."""
+"""The delay from publication to listing on a small set of made histories;
+`bench/promptness.py` has the large ones.
+"""
 
 import numpy as np
 
 from news_assets.pipeline.schedule import REQUEST_PRICE_MINUTES
 from news_assets_tests.bench.promptness import fixed, learnt, replay, result_of
-from news_assets_tests.support.publication_histories import DAY_S, MONDAY_S, History, made_histories
+from news_assets_tests.support.publication_histories import (
+    DAY_S,
+    MONDAY_S,
+    History,
+    made_histories,
+)
 
 
-def test_a_mixed_desk_is_listed_twice_as_fast_with_fewer_requests_than_every_15_minutes() -> None:
+def test_a_mixed_desk_is_listed_twice_as_fast_with_fewer_requests_than_every_15_minutes() -> (
+    None
+):
     histories = made_histories(seed=3, of_each=1, weeks=7)
     usual = result_of((replay(one, fixed(15)) for one in histories), is_warm=True)
-    found = result_of((replay(one, learnt(REQUEST_PRICE_MINUTES)) for one in histories), is_warm=True)
+    found = result_of(
+        (replay(one, learnt(REQUEST_PRICE_MINUTES)) for one in histories), is_warm=True
+    )
     assert found.requests < usual.requests
     assert found.median < usual.median / 2
     assert found.p90 < 10

@@ -1,4 +1,6 @@
-"""The last two stages refuse a model other than that of the lake or the index, and write nothing."""
+"""The last two stages refuse a model other than that of the lake or the index, and
+write nothing.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -80,7 +82,9 @@ class OneVector:
         return [self.embed_query(text) for text in texts]
 
     def embed_query(self, query: str) -> Embedded:
-        return Embedded((1.0, *(0.0,) * (self.dim - 1)), len(query.split()), is_cut=False)
+        return Embedded(
+            (1.0, *(0.0,) * (self.dim - 1)), len(query.split()), is_cut=False
+        )
 
 
 @pytest.fixture
@@ -95,11 +99,15 @@ def index() -> SearchIndex:
     return FakeSearchIndex()
 
 
-def run(lake: Lake, index: SearchIndex, embedder: OneVector, *, replace_model: bool = False) -> None:
+def run(
+    lake: Lake, index: SearchIndex, embedder: OneVector, *, replace_model: bool = False
+) -> None:
     """Run the last two stages."""
     ports = {"embedder": embedder, "search": index, "sandbox": InlineSandbox()}
     options = {"replace_model": replace_model}
-    stage_named("article_embeddings").run_batch(lake, DESK, KEYS, lambda: NOW, ports, options)
+    stage_named("article_embeddings").run_batch(
+        lake, DESK, KEYS, lambda: NOW, ports, options
+    )
     stage_named("search_index").run_batch(lake, DESK, KEYS, lambda: NOW, ports)
 
 
@@ -107,9 +115,13 @@ def models(lake: Lake) -> list[str]:
     return [row.model for row in lake.read(ArticleEmbedding)]
 
 
-def test_another_model_is_refused_and_nothing_is_written(lake: Lake, index: SearchIndex) -> None:
+def test_another_model_is_refused_and_nothing_is_written(
+    lake: Lake, index: SearchIndex
+) -> None:
     run(lake, index, OneVector())
-    with pytest.raises(EmbedError, match=r"the model is new .*article_embeddings holds vectors of old"):
+    with pytest.raises(
+        EmbedError, match=r"the model is new .*article_embeddings holds vectors of old"
+    ):
         run(lake, index, OneVector("new"))
     assert models(lake) == ["old"]
 
@@ -122,16 +134,31 @@ def test_an_index_of_another_model_is_unchanged_until_it_is_rebuilt(
     with pytest.raises(EmbedError, match=r"article_embeddings holds vectors of old"):
         run(lake, index, other)
     before = hashes(index, "d")
-    with pytest.raises(IndexingError, match=rf"are of {other.model} .*, those of the search index of old \(2 dim"):
+    with pytest.raises(
+        IndexingError,
+        match=rf"are of {other.model} .*, those of the search index of old \(2 dim",
+    ):
         run(lake, index, other, replace_model=True)
     assert (models(lake), hashes(index, "d")) == ([other.model], before)
     fresh = FakeSearchIndex()
     run(lake, fresh, other)
-    assert (fresh.vector_dim(), fresh.vector_model(), fresh.count()) == (other.dim, other.model, 1)
+    assert (fresh.vector_dim(), fresh.vector_model(), fresh.count()) == (
+        other.dim,
+        other.model,
+        1,
+    )
 
 
-def test_rows_of_a_gone_article_are_deleted_from_lake_and_index(lake: Lake, index: SearchIndex) -> None:
+def test_rows_of_a_gone_article_are_deleted_from_lake_and_index(
+    lake: Lake, index: SearchIndex
+) -> None:
     run(lake, index, OneVector())
-    lake.transact(lambda rows: rows.upsert([replace(ARTICLE, outcome="gone", text=None)]))
+    lake.transact(
+        lambda rows: rows.upsert([replace(ARTICLE, outcome="gone", text=None)])
+    )
     run(lake, index, OneVector())
-    assert (lake.read(ArticleEmbedding), lake.read(IndexedDocument), index.count()) == ([], [], 0)
+    assert (lake.read(ArticleEmbedding), lake.read(IndexedDocument), index.count()) == (
+        [],
+        [],
+        0,
+    )

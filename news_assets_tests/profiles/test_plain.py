@@ -1,4 +1,6 @@
-"""The plain profile, `dagster dev`, as real processes: runs, cancellation, a killed run."""
+"""The plain profile, `dagster dev`, as real processes: runs, cancellation, a killed
+run.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +18,9 @@ pytestmark = [
 
 
 @pytest.fixture(scope="module")
-def plain(tmp_path_factory: pytest.TempPathFactory, models_dir: Path) -> Iterator[tuple[Profile, Site]]:
+def plain(
+    tmp_path_factory: pytest.TempPathFactory, models_dir: Path
+) -> Iterator[tuple[Profile, Site]]:
     """The running profile and the site that its desk polls, with all sensors stopped."""
     home = home_in(tmp_path_factory.mktemp("plain"), models_dir)
     with Site(home) as site, profiles.plain(home, site.env) as profile:
@@ -27,13 +31,18 @@ def plain(tmp_path_factory: pytest.TempPathFactory, models_dir: Path) -> Iterato
 def test_a_run_is_executed(plain: tuple[Profile, Site]) -> None:
     profile, site = plain
     site.is_open.set()
-    assert profile.wait(profile.launch("sample_poll", partition="prefeitura")).status.value == "SUCCESS"
+    assert (
+        profile.wait(profile.launch("sample_poll", partition="prefeitura")).status.value
+        == "SUCCESS"
+    )
 
 
 def waiting_run(profile: Profile, site: Site) -> str:
     """Start a run that waits for the site and return its id."""
     site.is_open.clear()
-    return profile.wait(profile.launch("sample_poll", partition="prefeitura"), until_started=True).run_id
+    return profile.wait(
+        profile.launch("sample_poll", partition="prefeitura"), until_started=True
+    ).run_id
 
 
 def test_a_run_whose_process_was_killed_fails(plain: tuple[Profile, Site]) -> None:
@@ -47,7 +56,9 @@ def test_a_run_whose_process_was_killed_fails(plain: tuple[Profile, Site]) -> No
 def test_a_canceled_run_stops(plain: tuple[Profile, Site]) -> None:
     profile, site = plain
     run_id = waiting_run(profile, site)
-    profile.graphql("mutation($id: String!) { terminateRun(runId: $id) { __typename } }", id=run_id)
+    profile.graphql(
+        "mutation($id: String!) { terminateRun(runId: $id) { __typename } }", id=run_id
+    )
     assert profile.wait(run_id).status.value == "CANCELED"
     site.is_open.set()
 

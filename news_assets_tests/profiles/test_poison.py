@@ -1,4 +1,6 @@
-"""Articles that hang a process cost only themselves, in the local profile with its real limits and supervisor."""
+"""Articles that hang a process cost only themselves, in the local profile with its real
+limits and supervisor.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -6,7 +8,12 @@ from pathlib import Path
 import pytest
 
 from news_assets.records.articles import RawArticle
-from news_assets.records.derived import ArticleEmbedding, EnrichedArticle, Failure, IndexedDocument
+from news_assets.records.derived import (
+    ArticleEmbedding,
+    EnrichedArticle,
+    Failure,
+    IndexedDocument,
+)
 from news_assets.store.lake import Lake
 from news_assets_tests.profiles.conftest import home_in
 from news_assets_tests.support import poisoned, profiles
@@ -14,10 +21,14 @@ from news_assets_tests.support.profiles import Profile, Site
 from news_assets_tests.support.waiting import wait_for
 
 pytestmark = [
-    pytest.mark.slow,  # the real limit of reading, and a worker that is ended three times
+    # the real limit of reading, and a worker that is ended three times
+    pytest.mark.slow,
     pytest.mark.timeout(600),
 ]
-POISON = {"obras-ponte-rio-claro": poisoned.READER_POISON, "night-buses-vote": poisoned.WORKER_POISON}
+POISON = {
+    "obras-ponte-rio-claro": poisoned.READER_POISON,
+    "night-buses-vote": poisoned.WORKER_POISON,
+}
 READER_POISON, WORKER_POISON = POISON
 NEIGHBOURS = 3  # of the same agency
 HEALED_WITHIN_S = 300.0
@@ -31,11 +42,17 @@ class PoisonedSite(Site):
         slug = path.rpartition("/")[2].removesuffix(".html")
         if slug not in POISON:
             return status, content_type, body
-        return status, content_type, body.replace(b"<p>", f"<p>{POISON[slug]} ".encode(), 1)
+        return (
+            status,
+            content_type,
+            body.replace(b"<p>", f"<p>{POISON[slug]} ".encode(), 1),
+        )
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory, models_dir: Path) -> Iterator[tuple[Profile, Lake]]:
+def place(
+    tmp_path_factory: pytest.TempPathFactory, models_dir: Path
+) -> Iterator[tuple[Profile, Lake]]:
     """The running profile with its sensors, and its lake."""
     home = home_in(tmp_path_factory.mktemp("poison"), models_dir)
     env = profiles.importing(home, poisoned.__name__)
@@ -52,11 +69,17 @@ def outcomes(lake: Lake, record: type, column: str = "reason") -> dict[str, str 
     return dict(lake.frame(record, None, ("article_id", column)).iter_rows())
 
 
-def test_a_page_that_hangs_its_reader_is_one_failure_and_its_neighbours_are_stored(place: tuple[Profile, Lake]) -> None:
+def test_a_page_that_hangs_its_reader_is_one_failure_and_its_neighbours_are_stored(
+    place: tuple[Profile, Lake],
+) -> None:
     profile, lake = place
 
     def failures() -> list[Failure]:
-        return [one for one in lake.read(Failure, stage=["raw_articles"]) if one.reason.startswith("not read")]
+        return [
+            one
+            for one in lake.read(Failure, stage=["raw_articles"])
+            if one.reason.startswith("not read")
+        ]
 
     (failed,) = wait_for(failures, limit_s=HEALED_WITHIN_S, log=profile.log)
     (article,) = lake.read(RawArticle, article_id=[failed.article_id])
@@ -77,14 +100,26 @@ def test_a_text_that_hangs_the_worker_is_one_failure_and_its_neighbours_are_inde
     profile, lake = place
 
     def failure() -> Failure | None:
-        """Return the failure of the poisoned text; neighbours have one while a later attempt works on them."""
+        """Return the failure of the poisoned text; neighbours have one while a later
+        attempt works on them.
+        """
         failures = lake.read(Failure, stage=["article_embeddings"])
-        return next((one for one in failures if WORKER_POISON.split("-")[0] in one.article_id), None)
+        return next(
+            (one for one in failures if WORKER_POISON.split("-")[0] in one.article_id),
+            None,
+        )
 
     failed = wait_for(failure, limit_s=HEALED_WITHIN_S, log=profile.log)
-    assert (failed.reason, failed.attempts) == ("the process ended while it worked on this", 1)
+    assert (failed.reason, failed.attempts) == (
+        "the process ended while it worked on this",
+        1,
+    )
 
-    articles = {key for key, outcome in outcomes(lake, RawArticle, "outcome").items() if outcome == "ok"}
+    articles = {
+        key
+        for key, outcome in outcomes(lake, RawArticle, "outcome").items()
+        if outcome == "ok"
+    }
     neighbours = articles - {failed.article_id}
 
     def embedded() -> bool:
@@ -92,7 +127,11 @@ def test_a_text_that_hangs_the_worker_is_one_failure_and_its_neighbours_are_inde
         return neighbours <= {key for key, outcome in rows.items() if outcome == "ok"}
 
     wait_for(embedded, limit_s=HEALED_WITHIN_S, log=profile.log)
-    wait_for(lambda: neighbours <= set(outcomes(lake, IndexedDocument)), limit_s=HEALED_WITHIN_S, log=profile.log)
+    wait_for(
+        lambda: neighbours <= set(outcomes(lake, IndexedDocument)),
+        limit_s=HEALED_WITHIN_S,
+        log=profile.log,
+    )
     assert failed.article_id not in outcomes(lake, ArticleEmbedding)
     log = profile.log.read_text()
     assert f"Timeout (0:00:0{poisoned.WATCHDOG_S:.0f})!" in log

@@ -1,4 +1,6 @@
-"""The profiles with workers, local and scale-out, as real processes: runs, cancellation, killed workers."""
+"""The profiles with workers, local and scale-out, as real processes: runs,
+cancellation, killed workers.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,33 +23,50 @@ _SCALEOUT = pytest.param(
     "scaleout",
     marks=[
         pytest.mark.slow,  # Postgres, RabbitMQ and seven processes
-        pytest.mark.skipif(_MISSING, reason="rabbitmq-server is not installed: apt-get install rabbitmq-server"),
+        pytest.mark.skipif(
+            _MISSING,
+            reason="rabbitmq-server is not installed: apt-get install rabbitmq-server",
+        ),
     ],
 )
 
 
 @pytest.fixture(scope="module", params=["local", _SCALEOUT])
 def place(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, models_dir: Path
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+    models_dir: Path,
 ) -> Iterator[tuple[Profile, Site]]:
-    """A running profile with workers and the site that its desk polls, with all sensors stopped.
+    """A running profile with workers and the site that its desk polls, with all sensors
+    stopped.
 
     At the end, Ctrl-C has to stop every process and fail the run in progress.
     """
     home = home_in(tmp_path_factory.mktemp(request.param), models_dir)
-    with Site(home) as site, getattr(profiles, request.param)(home, site.env) as profile:
+    with (
+        Site(home) as site,
+        getattr(profiles, request.param)(home, site.env) as profile,
+    ):
         profile.silence()
         yield profile, site
         site.is_open.clear()
-        run = profile.wait(profile.launch("sample_poll", partition="prefeitura"), until_started=True)
+        run = profile.wait(
+            profile.launch("sample_poll", partition="prefeitura"), until_started=True
+        )
         profile.stop()
         assert (profile.tree(), profile.run(run.run_id).status.value) == ([], "FAILURE")
 
 
-def test_a_run_is_executed_by_a_running_worker_from_the_queue_of_its_desk(place: tuple[Profile, Site]) -> None:
+def test_a_run_is_executed_by_a_running_worker_from_the_queue_of_its_desk(
+    place: tuple[Profile, Site],
+) -> None:
     profile, _ = place
     run = profile.wait(profile.launch("sample_poll", partition="prefeitura"))
-    found = (run.status.value, run.tags["dagster-celery/queue"], profile.pid_of_worker(run) in profile.worker_pids())
+    found = (
+        run.status.value,
+        run.tags["dagster-celery/queue"],
+        profile.pid_of_worker(run) in profile.worker_pids(),
+    )
     assert found == ("SUCCESS", "sample", True)
 
 
@@ -56,7 +75,9 @@ def test_a_run_starts_at_once_while_workers_are_free_and_otherwise_waits_in_the_
 ) -> None:
     profile, site = place
     site.is_open.clear()
-    config = {"ops": {"sample__feed_entries": {"config": {"ask_again": True}}}}  # else one skips what the other polls
+    config = {
+        "ops": {"sample__feed_entries": {"config": {"ask_again": True}}}
+    }  # else one skips what the other polls
     runs = [profile.launch("sample_poll", "prefeitura", config) for _ in range(3)]
     for run_id in runs[:2]:
         profile.wait(run_id, until_started=True)
@@ -64,32 +85,52 @@ def test_a_run_starts_at_once_while_workers_are_free_and_otherwise_waits_in_the_
     site.is_open.set()
     assert [profile.wait(run_id).status.value for run_id in runs] == ["SUCCESS"] * 3
     with profile.instance as instance:
-        has_queued = [bool(instance.all_logs(run_id, of_type=DagsterEventType.RUN_ENQUEUED)) for run_id in runs]
+        has_queued = [
+            bool(instance.all_logs(run_id, of_type=DagsterEventType.RUN_ENQUEUED))
+            for run_id in runs
+        ]
     assert has_queued == [False, False, True]
 
 
-def test_the_run_of_a_killed_worker_fails_and_another_worker_executes_the_next(place: tuple[Profile, Site]) -> None:
+def test_the_run_of_a_killed_worker_fails_and_another_worker_executes_the_next(
+    place: tuple[Profile, Site],
+) -> None:
     profile, site = place
     site.is_open.clear()
-    run = profile.wait(profile.launch("sample_poll", partition="prefeitura"), until_started=True)
+    run = profile.wait(
+        profile.launch("sample_poll", partition="prefeitura"), until_started=True
+    )
     killed = profile.kill_worker(profile.pid_of_worker(run))
     site.is_open.set()
     assert profile.wait(run.run_id).status.value == "FAILURE"
     following = profile.wait(profile.launch("sample_poll", partition="prefeitura"))
-    assert (following.status.value, profile.pid_of_worker(following) != killed) == ("SUCCESS", True)
+    assert (following.status.value, profile.pid_of_worker(following) != killed) == (
+        "SUCCESS",
+        True,
+    )
 
 
-def test_a_canceled_run_stops_and_the_workers_execute_the_next(place: tuple[Profile, Site]) -> None:
+def test_a_canceled_run_stops_and_the_workers_execute_the_next(
+    place: tuple[Profile, Site],
+) -> None:
     profile, site = place
     site.is_open.clear()
-    run = profile.wait(profile.launch("sample_poll", partition="prefeitura"), until_started=True)
+    run = profile.wait(
+        profile.launch("sample_poll", partition="prefeitura"), until_started=True
+    )
     workers = set(profile.worker_pids())
-    profile.graphql("mutation($id: String!) { terminateRun(runId: $id) { __typename } }", id=run.run_id)
+    profile.graphql(
+        "mutation($id: String!) { terminateRun(runId: $id) { __typename } }",
+        id=run.run_id,
+    )
     assert profile.wait(run.run_id).status.value == "CANCELED"
     site.is_open.set()
     following = profile.wait(profile.launch("sample_poll", partition="prefeitura"))
     assert profile.pid_of_worker(run) in workers
-    assert (following.status.value, workers - set(profile.worker_pids())) == ("SUCCESS", set())
+    assert (following.status.value, workers - set(profile.worker_pids())) == (
+        "SUCCESS",
+        set(),
+    )
 
 
 def test_a_run_continues_when_a_restarted_broker_sends_its_message_again(
@@ -99,22 +140,35 @@ def test_a_run_continues_when_a_restarted_broker_sends_its_message_again(
     if not isinstance(profile, ScaleoutProfile):
         pytest.skip("the local profile has no broker to restart")
     site.is_open.clear()
-    run = profile.wait(profile.launch("sample_poll", partition="prefeitura"), until_started=True)
+    run = profile.wait(
+        profile.launch("sample_poll", partition="prefeitura"), until_started=True
+    )
     profile.rabbitmq.stop()
     profile.rabbitmq.start()
-    profile.wait_for_line(f"Run {run.run_id} has already begun")  # the second worker ignores it
+    profile.wait_for_line(
+        f"Run {run.run_id} has already begun"
+    )  # the second worker ignores it
     site.is_open.set()
     ended = profile.wait(run.run_id)
     with profile.instance as instance:
-        failures = [entry.message for entry in instance.all_logs(run.run_id) if "stopped executing" in entry.message]
+        failures = [
+            entry.message
+            for entry in instance.all_logs(run.run_id)
+            if "stopped executing" in entry.message
+        ]
     assert (ended.tags[WORKER_TAG], failures) == (run.tags[WORKER_TAG], [])
 
 
-def test_a_malformed_message_does_not_stop_the_workers(place: tuple[Profile, Site]) -> None:
+def test_a_malformed_message_does_not_stop_the_workers(
+    place: tuple[Profile, Site],
+) -> None:
     profile, site = place
     messages = profile.home / ".news" / "queue" / "messages"
     if not messages.exists():
         pytest.skip("only the local profile keeps messages in files")
     (messages / "1_torn.sample.msg").write_bytes(b"")
     site.is_open.set()
-    assert profile.wait(profile.launch("sample_poll", partition="prefeitura")).status.value == "SUCCESS"
+    assert (
+        profile.wait(profile.launch("sample_poll", partition="prefeitura")).status.value
+        == "SUCCESS"
+    )

@@ -1,12 +1,13 @@
-"""What each of our additions to trafilatura and htmldate gains and loses on each set of labelled pages.
+"""What each of our additions to trafilatura and htmldate gains and loses on each set of
+labelled pages.
 
     python -m news_assets_tests.quality.ablations
 
-The first table has the F1 of each set without one addition to the text, and how many pages the
-addition makes better and worse. The second has the titles and days of publication that are right,
-beside those of trafilatura with htmldate, the days by the part of the page that they were read
-from, and the articles refused as index pages. Exits 1 if an addition lowers the mean over all sets,
-or a score is below its floor.
+The first table has the F1 of each set without one addition to the text, and how many
+pages the addition makes better and worse. The second has the titles and days of
+publication that are right, beside those of trafilatura with htmldate, the days by the
+part of the page that they were read from, and the articles refused as index pages.
+Exits 1 if an addition lowers the mean over all sets, or a score is below its floor.
 """
 
 import re
@@ -58,11 +59,24 @@ def _without(name: str) -> Text:
 def text_table(sets: list[ReadSet]) -> Iterator[str]:
     """Print the first table; yield a line for each addition that lowers the mean."""
     means: dict[str, float] = {}
-    print(f"{'without':14}" + "".join(f"{one.name.removeprefix('article_'):>13}" for one in sets) + "         mean")
+    print(
+        f"{'without':14}"
+        + "".join(f"{one.name.removeprefix('article_'):>13}" for one in sets)
+        + "         mean"
+    )
     for name, text in texts().items():
-        scores = [extraction.scored(one.name, [(page.truth, text(page)) for page in one.pages])[0] for one in sets]
+        scores = [
+            extraction.scored(
+                one.name, [(page.truth, text(page)) for page in one.pages]
+            )[0]
+            for one in sets
+        ]
         means[name] = mean(scores)
-        print(f"{name:14}" + "".join(f"{score:13.4f}" for score in (*scores, means[name])), _changes(sets, text))
+        print(
+            f"{name:14}"
+            + "".join(f"{score:13.4f}" for score in (*scores, means[name])),
+            _changes(sets, text),
+        )
     costs = {name: score - means["nothing"] for name, score in means.items()}
     yield from (f"{name} costs {cost:.4f}" for name, cost in costs.items() if cost > 0)
 
@@ -78,21 +92,31 @@ def _changes(sets: list[ReadSet], text: Text) -> str:
     return f"  better {counts['better']:3}  worse {counts['worse']:3}"
 
 
-# --- titles and days -------------------------------------------------------------------------------------------------
+# --- titles and days ------------------------------------------------------------------
 
 
 def stated_table(name: str) -> Iterator[str]:
-    """Print the titles, days and refusals of one set; yield a line for each score below its floor."""
+    """Print the titles, days and refusals of one set; yield a line for each score below
+    its floor.
+    """
     counts: Counter[str] = Counter()
     for truth, body in extraction.articles(name):
         metadata, is_refused = _read(truth, body)
-        reference = trafilatura.bare_extraction(body, url=truth.get("url"), with_metadata=True)
+        reference = trafilatura.bare_extraction(
+            body, url=truth.get("url"), with_metadata=True
+        )
         counts["pages"] += 1
         counts["refused"] += is_refused
         _count_title(counts, truth, metadata, getattr(reference, "title", None))
         _count_day(counts, truth, metadata, getattr(reference, "date", None))
-    print(f"{name:18} {'  '.join(f'{what} {count}' for what, count in counts.items())}", flush=True)
-    for what, known, floors in (("titles", "titled", TITLE_FLOORS), ("days", "dated", DAY_FLOORS)):
+    print(
+        f"{name:18} {'  '.join(f'{what} {count}' for what, count in counts.items())}",
+        flush=True,
+    )
+    for what, known, floors in (
+        ("titles", "titled", TITLE_FLOORS),
+        ("days", "dated", DAY_FLOORS),
+    ):
         share = counts[what] / max(counts[known], 1)
         if share < floors.get(name, 0):
             yield f"{name}: {what} {share:.3f} < {floors[name]}"
@@ -110,7 +134,10 @@ def _read(truth: dict[str, Any], body: bytes) -> tuple[PageMetadata | None, bool
 
 
 def _count_title(
-    counts: Counter[str], truth: dict[str, Any], metadata: PageMetadata | None, reference: str | None
+    counts: Counter[str],
+    truth: dict[str, Any],
+    metadata: PageMetadata | None,
+    reference: str | None,
 ) -> None:
     if expected := truth.get("title"):
         counts["titled"] += 1
@@ -119,7 +146,10 @@ def _count_title(
 
 
 def _count_day(
-    counts: Counter[str], truth: dict[str, Any], metadata: PageMetadata | None, reference: str | None
+    counts: Counter[str],
+    truth: dict[str, Any],
+    metadata: PageMetadata | None,
+    reference: str | None,
 ) -> None:
     known = parse_date(str(truth.get("date")), ZONE)
     if known is None:
@@ -133,11 +163,15 @@ def _count_day(
 
 
 def is_title(expected: str, title: str | None) -> bool:
-    """Whether a title is the expected one, or one of the two has the site's name after it."""
+    """Whether a title is the expected one, or one of the two has the site's name after
+    it.
+    """
     words, found = _words(expected), _words(title or "")
     shorter, longer = sorted((words, found), key=len)
     is_longer = bool(shorter) and longer[: len(shorter)] == shorter
-    return words == found or (is_longer and bool(_SEPARATOR.search(f"{expected}{title}")))
+    return words == found or (
+        is_longer and bool(_SEPARATOR.search(f"{expected}{title}"))
+    )
 
 
 def _words(text: str) -> list[str]:

@@ -2,10 +2,11 @@
 
     python -m news_assets_tests.quality.dates
 
-The first table covers pages whose time is known. For the second, the most reliable origins are removed in two steps
-from pages that state a time in JSON-LD or meta tags, and the time from the next origin is compared with it. It counts
-as near within a day and a half, because a date without a time is midnight in a zone that is not known here. Exits 1 if
-a score is below its floor; floors are raised and never lowered.
+The first table covers pages whose time is known. For the second, the most reliable
+origins are removed in two steps from pages that state a time in JSON-LD or meta tags,
+and the time from the next origin is compared with it. It counts as near within a day
+and a half, because a date without a time is midnight in a zone that is not known here.
+Exits 1 if a score is below its floor; floors are raised and never lowered.
 """
 
 import gzip
@@ -22,9 +23,22 @@ from news_assets.text.dates import parse_date
 from news_assets_tests.quality.extraction import CORPUS, cases, page, paired_cases
 
 ZONE = "UTC"
-DAY_FLOORS = {"article_fundus": 61, "article_readability": 6, "article_goose3": 9, "article_naeb": 54}
-MINUTE_FLOORS = {"article_fundus": 61, "article_readability": 6, "article_goose3": 8}  # the others state days only
-SHARE_FLOORS = {"markup": 0.9, "text": 0.95, "url": 0.99}  # of the second table; guesses have no floor
+DAY_FLOORS = {
+    "article_fundus": 61,
+    "article_readability": 6,
+    "article_goose3": 9,
+    "article_naeb": 54,
+}
+MINUTE_FLOORS = {
+    "article_fundus": 61,
+    "article_readability": 6,
+    "article_goose3": 8,
+}  # the others state days only
+SHARE_FLOORS = {
+    "markup": 0.9,
+    "text": 0.95,
+    "url": 0.99,
+}  # of the second table; guesses have no floor
 
 _LINKED = re.compile(rb"<script[^>]*ld\+json.*?</script>", re.IGNORECASE | re.DOTALL)
 _META = re.compile(rb"<meta\b[^>]*>", re.IGNORECASE)
@@ -42,10 +56,18 @@ def dated_cases(name: str) -> Iterator[tuple[dict[str, str], bytes, str]]:
     if name == "article_readability":
         for path in sorted((CORPUS / name / "dev").glob("*/expected-metadata.json")):
             known = json.loads(path.read_text()).get("publishedTime")
-            yield {}, gzip.decompress(path.with_name("source.html.gz").read_bytes()), known
+            yield (
+                {},
+                gzip.decompress(path.with_name("source.html.gz").read_bytes()),
+                known,
+            )
     elif name == "article_goose3":
         for truth, body in paired_cases(name):
-            yield truth, body, str((truth.get("expected") or {}).get("publish_date") or "")
+            yield (
+                truth,
+                body,
+                str((truth.get("expected") or {}).get("publish_date") or ""),
+            )
     else:
         for truth, body in cases(name):
             yield truth, body, truth.get("publishing_date") or truth.get("date") or ""
@@ -67,9 +89,13 @@ def is_near(found: datetime | None, known: datetime) -> bool:
     return found is not None and abs(found - known) <= NEAR
 
 
-def print_counts(title: str, counts: Counter[tuple[str, str]], columns: tuple[str, ...]) -> None:
+def print_counts(
+    title: str, counts: Counter[tuple[str, str]], columns: tuple[str, ...]
+) -> None:
     for origin in sorted({origin for origin, _ in counts}):
-        figures = "   ".join(f"{column} {counts[origin, column]:3}" for column in columns)
+        figures = "   ".join(
+            f"{column} {counts[origin, column]:3}" for column in columns
+        )
         print(f"{title:36} {origin:8} {counts[origin, 'pages']:4}   {figures}")
 
 
@@ -98,9 +124,21 @@ def without(body: bytes, patterns: tuple[re.Pattern[bytes], ...]) -> bytes:
 
 
 def stated_cases() -> list[tuple[dict[str, str], bytes, datetime]]:
-    """Return the pages that state their time in JSON-LD or meta tags, which is used as ground truth."""
-    names = ("article_aeb", "article_fundus", "article_naeb", "article_trafilatura", "article_pt")
-    found = [(truth, body, read(truth, body)) for name in names for truth, body in cases(name)]
+    """Return the pages that state their time in JSON-LD or meta tags, which is used as
+    ground truth.
+    """
+    names = (
+        "article_aeb",
+        "article_fundus",
+        "article_naeb",
+        "article_trafilatura",
+        "article_pt",
+    )
+    found = [
+        (truth, body, read(truth, body))
+        for name in names
+        for truth, body in cases(name)
+    ]
     return [
         (truth, body, article.published_at)
         for truth, body, article in found

@@ -1,10 +1,12 @@
-"""The text of PDFs beside pypdf's own in the same run, the pages read in a second, and made PDFs at their worst.
+"""The text of PDFs beside pypdf's own in the same run, the pages read in a second, and
+made PDFs at their worst.
 
     python -m news_assets_tests.quality.documents
 
-Reads the PDFs of ../shared/corpus. Recall is the share of pypdf's words, counted with repetitions, that the text has;
-a word that is broken at the end of a line is joined on both sides. Exits 1 if a PDF is below RECALL, if fewer than
-PAGES_PER_S are read, or if a hostile PDF takes more than its memory or time, or spoils the next one.
+Reads the PDFs of ../shared/corpus. Recall is the share of pypdf's words, counted with
+repetitions, that the text has; a word that is broken at the end of a line is joined on
+both sides. Exits 1 if a PDF is below RECALL, if fewer than PAGES_PER_S are read, or if
+a hostile PDF takes more than its memory or time, or spoils the next one.
 """
 
 import re
@@ -20,8 +22,12 @@ from pathlib import Path
 import psutil
 import pypdf
 
-from news_assets.clients.documents.reader import LIMIT_S, MEMORY_MB, DocumentReader
-from news_assets.clients.documents.tesseract import installed_tesseract
+from news_assets.clients.document_reader import (
+    LIMIT_S,
+    MEMORY_MB,
+    DocumentReader,
+    installed_tesseract,
+)
 from news_assets.clients.sandbox.process_sandbox import ProcessSandbox
 from news_assets_tests.support.pdfs import HOSTILE, pdf_of
 
@@ -29,7 +35,8 @@ CORPUS = Path(__file__).parents[3] / "shared" / "corpus"
 RECALL = 0.985  # pypdf runs words of neighbouring cells together
 PAGES_PER_S = 20.0
 START_S = 10.0  # of a new process, and of ending one that hangs
-ROUNDS = 5  # over the corpus, of which each changes a byte after the end so that nothing is kept
+# over the corpus, of which each changes a byte after the end so that nothing is kept
+ROUNDS = 5
 _BROKEN = re.compile(r"(?<=[^\W\d_])[-\xad]\s*\n\s*(?=[^\W\d_A-Z])")
 
 
@@ -39,7 +46,9 @@ def words_of(text: str) -> Counter[str]:
 
 def recall_of(body: bytes, text: str) -> float:
     """Return the share of pypdf's words that a text has too."""
-    expected = words_of("\n".join(page.extract_text() for page in pypdf.PdfReader(BytesIO(body)).pages))
+    expected = words_of(
+        "\n".join(page.extract_text() for page in pypdf.PdfReader(BytesIO(body)).pages)
+    )
     return (expected & words_of(text)).total() / max(expected.total(), 1)
 
 
@@ -64,8 +73,12 @@ def peak_of_children() -> Iterator[list[int]]:
 
 
 def corpus(reader: DocumentReader) -> Iterator[str]:
-    """Print the recall of each PDF and the speed over all; yield what is below its floor."""
-    bodies = {path.name: path.read_bytes() for path in sorted(CORPUS.glob("civic_*/**/*.pdf"))}
+    """Print the recall of each PDF and the speed over all; yield what is below its
+    floor.
+    """
+    bodies = {
+        path.name: path.read_bytes() for path in sorted(CORPUS.glob("civic_*/**/*.pdf"))
+    }
     if not bodies:
         print("skipped: no corpus beside the repository")
         return
@@ -77,7 +90,10 @@ def corpus(reader: DocumentReader) -> Iterator[str]:
             yield f"{name}: recall {recall:.4f}, floor {RECALL}"
     pages, started = 0, time.perf_counter()
     for number in range(ROUNDS):
-        pages += sum(reader.read(body + b"\n" * (number + 1)).pages or 0 for body in bodies.values())
+        pages += sum(
+            reader.read(body + b"\n" * (number + 1)).pages or 0
+            for body in bodies.values()
+        )
     speed = pages / (time.perf_counter() - started)
     print(f"{speed:.0f} pages/s over {pages} pages")
     if speed < PAGES_PER_S:
@@ -85,7 +101,9 @@ def corpus(reader: DocumentReader) -> Iterator[str]:
 
 
 def hostile(reader: DocumentReader) -> Iterator[str]:
-    """Print time, memory and outcome of each hostile PDF; yield those that exceed their limits."""
+    """Print time, memory and outcome of each hostile PDF; yield those that exceed their
+    limits.
+    """
     for name, make in HOSTILE.items():
         body = make()
         started = time.perf_counter()
@@ -93,13 +111,17 @@ def hostile(reader: DocumentReader) -> Iterator[str]:
             found = reader.read(body)
         took_s = time.perf_counter() - started
         is_next_read = reader.read(pdf_of(f"After {name}")).text == f"After {name}"
-        print(f"{took_s:5.1f} s  {peak[0]:4} MB  {name}: {found.outcome}{f', {found.reason}' if found.reason else ''}")
+        print(
+            f"{took_s:5.1f} s  {peak[0]:4} MB  {name}: {found.outcome}{f', {found.reason}' if found.reason else ''}"
+        )
         if took_s > LIMIT_S + START_S or peak[0] > MEMORY_MB or not is_next_read:
             yield f"{name}: {took_s:.1f} s, {peak[0]} MB, the next one {'is' if is_next_read else 'is not'} read"
 
 
 def main() -> int:
-    with DocumentReader(ProcessSandbox(LIMIT_S, MEMORY_MB), installed_tesseract()) as reader:
+    with DocumentReader(
+        ProcessSandbox(LIMIT_S, MEMORY_MB), installed_tesseract()
+    ) as reader:
         missed = [*corpus(reader), *hostile(reader)]
     for line in missed:
         print(f"MISSED {line}")

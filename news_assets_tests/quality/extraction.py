@@ -1,11 +1,13 @@
-"""Extraction scores and time on pages with known text, beside trafilatura's own in the same run.
+"""Extraction scores and time on pages with known text, beside trafilatura's own in the
+same run.
 
     python -m news_assets_tests.quality.extraction
 
-F1 over 4-word shingles, averaged over pages as in scrapinghub/article-extraction-benchmark; over words for BY_WORDS,
-and over segments for trafilatura's pages. Exits 1 if a score is below its floor, or a page below half of trafilatura's
-F1 where that is above WELL_READ. `thresholds` scores each set with thresholds that were set on the others, `ablations`
-without each of our additions.
+F1 over 4-word shingles, averaged over pages as in
+scrapinghub/article-extraction-benchmark; over words for BY_WORDS, and over segments for
+trafilatura's pages. Exits 1 if a score is below its floor, or a page below half of
+trafilatura's F1 where that is above WELL_READ. `thresholds` scores each set with
+thresholds that were set on the others, `ablations` without each of our additions.
 """
 
 import gzip
@@ -37,7 +39,10 @@ FLOORS = {
     "article_mercury": 0.930,
     "article_readability": 0.936,
 }
-INDEX_FLOOR, MAX_REFUSED_SHARE = 60, 0.005  # refused index pages of WCXB; refused articles of all sets
+INDEX_FLOOR, MAX_REFUSED_SHARE = (
+    60,
+    0.005,
+)  # refused index pages of WCXB; refused articles of all sets
 TITLE_FLOOR, DAY_FLOOR = 270, 222  # of WCXB
 INDEX_TYPES = ("listing", "collection")
 BY_WORDS = ("article_wcxb", "article_mercury", "article_readability")
@@ -54,14 +59,20 @@ def cases(name: str) -> list[Case]:
     """Return the ground truth and page of each case of one set."""
     folder = CORPUS / name / "dev"
     truth = json.loads((folder / "groundtruth.json").read_text())
-    return [(one, gzip.decompress((folder / "html" / f"{key}.html.gz").read_bytes())) for key, one in truth.items()]
+    return [
+        (one, gzip.decompress((folder / "html" / f"{key}.html.gz").read_bytes()))
+        for key, one in truth.items()
+    ]
 
 
 def paired_cases(name: str) -> list[Case]:
     """Return the cases of a Goose3 set: NAME.json beside NAME.html.gz."""
     folder = CORPUS / name / "dev"
     return [
-        (json.loads(path.read_text()), gzip.decompress(path.with_suffix(".html.gz").read_bytes()))
+        (
+            json.loads(path.read_text()),
+            gzip.decompress(path.with_suffix(".html.gz").read_bytes()),
+        )
         for path in sorted(folder.glob("*/*.json"))
     ]
 
@@ -69,9 +80,16 @@ def paired_cases(name: str) -> list[Case]:
 def readability_cases() -> list[Case]:
     """Return the cases of Mozilla Readability: expected.html beside source.html."""
     found = []
-    for path in sorted((CORPUS / "article_readability" / "dev").glob("*/expected.html.gz")):
+    for path in sorted(
+        (CORPUS / "article_readability" / "dev").glob("*/expected.html.gz")
+    ):
         expected = plain_text(gzip.decompress(path.read_bytes()).decode())
-        found.append(({"articleBody": expected}, gzip.decompress(path.with_name("source.html.gz").read_bytes())))
+        found.append(
+            (
+                {"articleBody": expected},
+                gzip.decompress(path.with_name("source.html.gz").read_bytes()),
+            )
+        )
     return found
 
 
@@ -85,43 +103,70 @@ def _is_article(truth: dict[str, Any]) -> bool:
     text = expected_text(truth)
     if text and len(text) < MIN_TEXT_CHARS:
         return False
-    return truth.get("kind") != "not_article" and truth.get("page_type", "article") == "article"
+    return (
+        truth.get("kind") != "not_article"
+        and truth.get("page_type", "article") == "article"
+    )
 
 
 def page(truth: dict[str, Any], body: bytes) -> Page:
     url = truth.get("url") or truth.get("link") or "https://example.org/news/article"
-    return Page(url=url, final_url=url, status=200, body=body, content_type="text/html", fetched_at=_NOW)
+    return Page(
+        url=url,
+        final_url=url,
+        status=200,
+        body=body,
+        content_type="text/html",
+        fetched_at=_NOW,
+    )
 
 
-# --- scores ----------------------------------------------------------------------------------------------------------
+# --- scores ---------------------------------------------------------------------------
 
 
 def shingle_counts(truth: str, text: str) -> Counts:
     expected, found = _shingles(truth), _shingles(text)
     hits = float((expected & found).total())
     counts = (hits, found.total() - hits, expected.total() - hits)
-    return tuple(count / total for count in counts) if (total := sum(counts)) else counts  # type: ignore[return-value]
+    return (
+        tuple(count / total for count in counts) if (total := sum(counts)) else counts
+    )  # type: ignore[return-value]
 
 
 def _shingles(text: str) -> Counter[tuple[str, ...]]:
     words = _WORD.findall(text)
-    return Counter(tuple(words[start : start + 4]) for start in range(max(1, len(words) - 3))) if words else Counter()
+    return (
+        Counter(
+            tuple(words[start : start + 4]) for start in range(max(1, len(words) - 3))
+        )
+        if words
+        else Counter()
+    )
 
 
 def word_f1(truth: str, text: str) -> float:
-    expected, found = Counter(_WORD.findall(truth.lower())), Counter(_WORD.findall(text.lower()))
+    expected, found = (
+        Counter(_WORD.findall(truth.lower())),
+        Counter(_WORD.findall(text.lower())),
+    )
     return 2 * (expected & found).total() / max(expected.total() + found.total(), 1)
 
 
 def segment_counts(truth: dict[str, Any], text: str) -> Counts:
     hits = sum(segment in text for segment in truth["with"])
-    return hits, sum(segment in text for segment in truth["without"]), len(truth["with"]) - hits
+    return (
+        hits,
+        sum(segment in text for segment in truth["without"]),
+        len(truth["with"]) - hits,
+    )
 
 
 def page_f1(counts: list[Counts]) -> tuple[float, float, float]:
     precisions = [hits / (hits + false) for hits, false, _ in counts if hits + false]
     recalls = [hits / (hits + missed) for hits, _, missed in counts if hits + missed]
-    return _f1(sum(precisions) / max(len(precisions), 1), sum(recalls) / max(len(recalls), 1))
+    return _f1(
+        sum(precisions) / max(len(precisions), 1), sum(recalls) / max(len(recalls), 1)
+    )
 
 
 def total_f1(counts: list[Counts]) -> tuple[float, float, float]:
@@ -133,7 +178,7 @@ def _f1(precision: float, recall: float) -> tuple[float, float, float]:
     return 2 * precision * recall / max(precision + recall, 1e-9), precision, recall
 
 
-# --- runs ------------------------------------------------------------------------------------------------------------
+# --- runs -----------------------------------------------------------------------------
 
 
 def ours(truth: dict[str, Any], body: bytes) -> ExtractedArticle:
@@ -141,7 +186,9 @@ def ours(truth: dict[str, Any], body: bytes) -> ExtractedArticle:
 
 
 def reference_text(truth: dict[str, Any], body: bytes) -> str:
-    document = trafilatura.bare_extraction(body, url=truth.get("url"), with_metadata=True)
+    document = trafilatura.bare_extraction(
+        body, url=truth.get("url"), with_metadata=True
+    )
     return getattr(document, "text", None) or ""
 
 
@@ -149,20 +196,30 @@ def expected_text(truth: dict[str, Any]) -> str | None:
     return truth.get("articleBody") or truth.get("text")
 
 
-def scored(name: str, found: list[tuple[dict[str, Any], str]]) -> tuple[float, float, float]:
-    """Return F1, precision and recall of one set by its own measure; those by words have F1 only."""
+def scored(
+    name: str, found: list[tuple[dict[str, Any], str]]
+) -> tuple[float, float, float]:
+    """Return F1, precision and recall of one set by its own measure; those by words
+    have F1 only.
+    """
     if name in BY_WORDS:
         found = [(truth, text) for truth, text in found if expected_text(truth)]
-        mean = sum(word_f1(expected_text(truth) or "", text) for truth, text in found) / max(len(found), 1)
+        mean = sum(
+            word_f1(expected_text(truth) or "", text) for truth, text in found
+        ) / max(len(found), 1)
         return mean, mean, mean
     if name == "article_trafilatura":
         return total_f1([segment_counts(truth, text) for truth, text in found])
     known = ((expected_text(truth), text) for truth, text in found)
-    return page_f1([shingle_counts(expected, text) for expected, text in known if expected])
+    return page_f1(
+        [shingle_counts(expected, text) for expected, text in known if expected]
+    )
 
 
 class Run(NamedTuple):
-    """Our F1, seconds, trafilatura's seconds, refused articles, and pages below half of trafilatura's F1 of one set."""
+    """Our F1, seconds, trafilatura's seconds, refused articles, and pages below half of
+    trafilatura's F1 of one set.
+    """
 
     f1: float
     own_s: float
@@ -178,7 +235,9 @@ def run_set(name: str) -> Run:
     reference: list[tuple[dict[str, Any], str]] = []
     seconds = [0.0, 0.0]
     refused = 0
-    for number, (truth, body) in enumerate(pages):  # alternating, so that other load and warm caches affect both
+    for number, (truth, body) in enumerate(
+        pages
+    ):  # alternating, so that other load and warm caches affect both
         order = (0, 1) if number % 2 else (1, 0)
         for who in order:
             started = time.perf_counter()
@@ -193,7 +252,9 @@ def run_set(name: str) -> Run:
     pairs = [
         (one, two) for one, two in zip(texts, reference, strict=True) if one[1]
     ]  # the others are counted as refused
-    lost = sum(2 * f1_of(name, *one) < f1_of(name, *two) > WELL_READ for one, two in pairs)
+    lost = sum(
+        2 * f1_of(name, *one) < f1_of(name, *two) > WELL_READ for one, two in pairs
+    )
     print(
         f"{name:20} {len(pages):4}  F1 {own[0]:.4f}  P {own[1]:.4f}  R {own[2]:.4f}   trafilatura {other[0]:.4f}"
         f"   F1 ratio {own[0] / other[0]:.3f}   below half {lost}   refused {refused}"
@@ -208,9 +269,19 @@ def f1_of(name: str, truth: dict[str, Any], text: str) -> float:
 
 
 def print_goose() -> None:
-    found = [(truth.get("expected") or {}, ours(truth, body)) for truth, body in paired_cases("article_goose3")]
-    texts = [(one["cleaned_text"], got.text or "") for one, got in found if one.get("cleaned_text")]
-    starts = sum(" ".join(_WORD.findall(expected)[:12]) in " ".join(_WORD.findall(got)) for expected, got in texts)
+    found = [
+        (truth.get("expected") or {}, ours(truth, body))
+        for truth, body in paired_cases("article_goose3")
+    ]
+    texts = [
+        (one["cleaned_text"], got.text or "")
+        for one, got in found
+        if one.get("cleaned_text")
+    ]
+    starts = sum(
+        " ".join(_WORD.findall(expected)[:12]) in " ".join(_WORD.findall(got))
+        for expected, got in texts
+    )
     titles = [(one["title"], got.title) for one, got in found if one.get("title")]
     print(
         f"{'article_goose3':20} {len(found):4}  expected beginnings found {starts}/{len(texts)}"
@@ -221,11 +292,26 @@ def print_goose() -> None:
 def print_metadata() -> None:
     found = [(truth, ours(truth, body)) for truth, body in cases("article_fundus")]
     titles = sum(_same(truth["title"], got.title) for truth, got in found)
-    dated = [(parse_date(truth["publishing_date"], "UTC"), got.published_at) for truth, got in found]
+    dated = [
+        (parse_date(truth["publishing_date"], "UTC"), got.published_at)
+        for truth, got in found
+    ]
     dated = [pair for pair in dated if pair[0]]
-    minutes = sum(got is not None and abs((expected - got).total_seconds()) < 60 for expected, got in dated if expected)
-    days = sum(got is not None and expected.date() == got.date() for expected, got in dated if expected)
-    signed = [(set(truth["authors"]), set(got.authors)) for truth, got in found if truth["authors"]]
+    minutes = sum(
+        got is not None and abs((expected - got).total_seconds()) < 60
+        for expected, got in dated
+        if expected
+    )
+    days = sum(
+        got is not None and expected.date() == got.date()
+        for expected, got in dated
+        if expected
+    )
+    signed = [
+        (set(truth["authors"]), set(got.authors))
+        for truth, got in found
+        if truth["authors"]
+    ]
     print(
         f"{'fundus metadata':20} {len(found):4}  title {titles}/{len(found)}   day {days}/{len(dated)}"
         f"   minute {minutes}/{len(dated)}"
@@ -239,16 +325,26 @@ def print_metadata() -> None:
         for truth, got in naeb
         if truth.get("date")
     )
-    print(f"{'naeb metadata':20} {len(naeb):4}  title {titles}/{len(naeb)}   day (UTC) {days}/{len(naeb)}")
+    print(
+        f"{'naeb metadata':20} {len(naeb):4}  title {titles}/{len(naeb)}   day (UTC) {days}/{len(naeb)}"
+    )
 
 
 def run_wcxb_pages() -> tuple[int, int, int]:
-    """Print and return the refused index pages of WCXB, and the correct titles and days of its articles."""
+    """Print and return the refused index pages of WCXB, and the correct titles and days
+    of its articles.
+    """
     found = [(truth, ours(truth, body)) for truth, body in cases("article_wcxb")]
-    index = [got.outcome != "ok" for truth, got in found if truth["page_type"] in INDEX_TYPES]
+    index = [
+        got.outcome != "ok" for truth, got in found if truth["page_type"] in INDEX_TYPES
+    ]
     stated = [(truth, got) for truth, got in found if truth["page_type"] == "article"]
     titles = sum(_same(truth["title"], got.title) for truth, got in stated)
-    dated = [(truth["publish_date"][:10], got.published_at) for truth, got in stated if truth["publish_date"]]
+    dated = [
+        (truth["publish_date"][:10], got.published_at)
+        for truth, got in stated
+        if truth["publish_date"]
+    ]
     days = sum(str(at)[:10] == day for day, at in dated)
     print(
         f"{'wcxb':20} {len(found):4}  index pages refused {sum(index)}/{len(index)}"
@@ -258,27 +354,49 @@ def run_wcxb_pages() -> tuple[int, int, int]:
 
 
 def _same(one: str | None, other: str | None) -> bool:
-    return [word.lower() for word in _WORD.findall(one or "")] == [word.lower() for word in _WORD.findall(other or "")]
+    return [word.lower() for word in _WORD.findall(one or "")] == [
+        word.lower() for word in _WORD.findall(other or "")
+    ]
 
 
 def main() -> int:
     if not CORPUS.is_dir():
         print("skipped: no corpus beside the repository")
         return 0
-    extract(page({}, b"<html><body><p>" + b"warm " * 100 + b"</p></body></html>"), "UTC")
+    extract(
+        page({}, b"<html><body><p>" + b"warm " * 100 + b"</p></body></html>"), "UTC"
+    )
     reference_text({}, b"<html><body><p>" + b"warm " * 100 + b"</p></body></html>")
     results = {name: run_set(name) for name in FLOORS}
     print_goose()
     print_metadata()
-    rejected = [ours(truth, body) for truth, body in cases("article_pt") if truth.get("kind") == "not_article"]
-    print(f"not an article, rejected: {sum(one.outcome != 'ok' for one in rejected)}/{len(rejected)}")
+    rejected = [
+        ours(truth, body)
+        for truth, body in cases("article_pt")
+        if truth.get("kind") == "not_article"
+    ]
+    print(
+        f"not an article, rejected: {sum(one.outcome != 'ok' for one in rejected)}/{len(rejected)}"
+    )
     index, titles, days = run_wcxb_pages()
-    ratio = sum(run.own_s for run in results.values()) / sum(run.other_s for run in results.values())
+    ratio = sum(run.own_s for run in results.values()) / sum(
+        run.other_s for run in results.values()
+    )
     print(f"time: {ratio:.2f} of trafilatura's bare_extraction with metadata")
-    refused = sum(run.refused for run in results.values()) / sum(len(articles(name)) for name in FLOORS)
+    refused = sum(run.refused for run in results.values()) / sum(
+        len(articles(name)) for name in FLOORS
+    )
     print(f"articles refused: {refused:.4f}")
-    low = [f"{name} {results[name].f1:.4f} < {floor}" for name, floor in FLOORS.items() if results[name].f1 < floor]
-    low += [f"{name}: {run.lost} pages below half of trafilatura's F1" for name, run in results.items() if run.lost]
+    low = [
+        f"{name} {results[name].f1:.4f} < {floor}"
+        for name, floor in FLOORS.items()
+        if results[name].f1 < floor
+    ]
+    low += [
+        f"{name}: {run.lost} pages below half of trafilatura's F1"
+        for name, run in results.items()
+        if run.lost
+    ]
     if index < INDEX_FLOOR or titles < TITLE_FLOOR or days < DAY_FLOOR:
         low.append(f"wcxb: index pages {index}, titles {titles}, days {days}")
     if refused > MAX_REFUSED_SHARE:

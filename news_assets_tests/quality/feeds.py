@@ -1,12 +1,15 @@
-"""Shares of items and documents read correctly from real, synthetic and hostile feeds, with floors on items.
+"""Shares of items and documents read correctly from real, synthetic and hostile feeds,
+with floors on items.
 
-Run: `python -m news_assets_tests.quality.feeds [-v]`. Reads ../shared/corpus; exits 1 below a floor, 0 if the corpus
-is missing. Titles are compared as one line of text, links only if the reference's is an absolute http(s) URL, times
-only if the reference has one. `real` is what two other parsers agree on; `advisory` is where they differ.
+Run: `python -m news_assets_tests.quality.feeds [-v]`. Reads ../shared/corpus; exits 1
+below a floor, 0 if the corpus is missing. Titles are compared as one line of text,
+links only if the reference's is an absolute http(s) URL, times only if the reference
+has one. `real` is what two other parsers agree on; `advisory` is where they differ.
 
-Some references are known to be wrong. Left out: links that are FeedBurner's counting redirects, where we return the
-original, and times in the year 1, which software writes for "none". Counted as our errors: `2020/1/10` read as
-1 November, a time whose PM is lost, JSON not recognised as a feed, and a link whose `uri` attribute is an address of
+Some references are known to be wrong. Left out: links that are FeedBurner's counting
+redirects, where we return the original, and times in the year 1, which software writes
+for "none". Counted as our errors: `2020/1/10` read as 1 November, a time whose PM is
+lost, JSON not recognised as a feed, and a link whose `uri` attribute is an address of
 another protocol, which feedparser returns as the link.
 """
 
@@ -76,10 +79,19 @@ def main() -> int:
     if not CORPUS.is_dir():
         print(f"skipped: no corpus at {CORPUS}")
         return 0
-    for measure in (real, brazil, gofeed_cases, feedparser_cases, feedparser_files, hostile):
+    for measure in (
+        real,
+        brazil,
+        gofeed_cases,
+        feedparser_cases,
+        feedparser_files,
+        hostile,
+    ):
         measure()
     below = []
-    print(f"{'':26}{'items':>15}{'share':>9}{'floor':>9}   {'documents without an error':>24}")
+    print(
+        f"{'':26}{'items':>15}{'share':>9}{'floor':>9}   {'documents without an error':>24}"
+    )
     for name, score in scores.items():
         floor = FLOORS.get(name)
         below += [name] if floor is not None and score.share < floor else []
@@ -88,7 +100,11 @@ def main() -> int:
             f"{'' if floor is None else format(floor, '.1%'):>9}"
             f"{sum(score.documents):18} of {len(score.documents):5}"
         )
-    print("below the floor: " + ", ".join(below) if below else "all at or above their floors")
+    print(
+        "below the floor: " + ", ".join(below)
+        if below
+        else "all at or above their floors"
+    )
     return 1 if below or FLOORS.keys() - scores.keys() else 0
 
 
@@ -131,31 +147,65 @@ def is_comparable(link: object) -> bool:
 
 
 def time_of(published: str) -> datetime | None:
-    return None if published.startswith(("1-", "0001-")) else parse_date(published, "UTC")
+    return (
+        None if published.startswith(("1-", "0001-")) else parse_date(published, "UTC")
+    )
 
 
-def compare(name: str, document: str, listing: Listing | str, expected: list[dict[str, Any]], count: int) -> None:
-    """Score title, link and time of each expected item; a missing item is an error in each."""
-    entries: tuple[ListedEntry | None, ...] = () if isinstance(listing, str) else listing.entries
+def compare(
+    name: str,
+    document: str,
+    listing: Listing | str,
+    expected: list[dict[str, Any]],
+    count: int,
+) -> None:
+    """Score title, link and time of each expected item; a missing item is an error in
+    each.
+    """
+    entries: tuple[ListedEntry | None, ...] = (
+        () if isinstance(listing, str) else listing.entries
+    )
     missed = abs(len(entries) - count)
     detail = listing if isinstance(listing, str) else f"{len(entries)}, not {count}"
     right = max(0, count - missed) if count else int(not entries)
     note(f"{name} count", document, right, max(1, count), detail)
     pairs = list(zip_longest(entries[: len(expected)], expected))
-    titles = [(e and (e.title or ""), plain_text(x.get("title") or "")) for e, x in pairs]
-    links = [(e and e.url, x["link"].strip()) for e, x in pairs if is_comparable(x.get("link"))]
-    times = [(e and e.published_at, time_of(x["published"])) for e, x in pairs if x.get("published")]
+    titles = [
+        (e and (e.title or ""), plain_text(x.get("title") or "")) for e, x in pairs
+    ]
+    links = [
+        (e and e.url, x["link"].strip())
+        for e, x in pairs
+        if is_comparable(x.get("link"))
+    ]
+    times = [
+        (e and e.published_at, time_of(x["published"]))
+        for e, x in pairs
+        if x.get("published")
+    ]
     for what, values in (("titles", titles), ("links", links), ("times", times)):
-        wrong = [(got, expected_value) for got, expected_value in values if got != expected_value]
+        wrong = [
+            (got, expected_value)
+            for got, expected_value in values
+            if got != expected_value
+        ]
         if values:
-            note(f"{name} {what}", document, len(values) - len(wrong), len(values), wrong[:1])
+            note(
+                f"{name} {what}",
+                document,
+                len(values) - len(wrong),
+                len(values),
+                wrong[:1],
+            )
 
 
 def real() -> None:
     folder = CORPUS / "feeds_real" / "dev"
     for row in rows(folder / "reference.jsonl"):
         name = "real" if row.get("agree") else "advisory"
-        compare(name, row["id"], read(folder / row["id"]), row["entries"], row["n_entries"])
+        compare(
+            name, row["id"], read(folder / row["id"]), row["entries"], row["n_entries"]
+        )
 
 
 def brazil() -> None:
@@ -169,7 +219,9 @@ def brazil() -> None:
 
 
 def gofeed_cases() -> None:
-    """Compare with gofeed's parsed models, per format and universal, converted to one form."""
+    """Compare with gofeed's parsed models, per format and universal, converted to one
+    form.
+    """
     folder = CORPUS / "feeds_gofeed" / "dev"
     for expected_path in sorted(folder.rglob("*.json")):
         stem = expected_path.stem
@@ -179,15 +231,34 @@ def gofeed_cases() -> None:
         if not path.is_file():
             continue
         model = json.loads(expected_path.read_text(encoding="utf-8"))
-        items = [gofeed_item(item) for item in model.get("items") or model.get("entries") or ()]
+        items = [
+            gofeed_item(item)
+            for item in model.get("items") or model.get("entries") or ()
+        ]
         listing = read(path)
         if items or isinstance(listing, Listing):
-            compare("gofeed", expected_path.relative_to(folder).as_posix(), listing, items, len(items))
+            compare(
+                "gofeed",
+                expected_path.relative_to(folder).as_posix(),
+                listing,
+                items,
+                len(items),
+            )
 
 
 def gofeed_item(item: dict[str, Any]) -> dict[str, Any]:
-    links = [link.get("href") for link in item.get("links") or () if isinstance(link, dict)]
-    times = (item.get(key) for key in ("publishedParsed", "pubDateParsed", "date_published", "updatedParsed"))
+    links = [
+        link.get("href") for link in item.get("links") or () if isinstance(link, dict)
+    ]
+    times = (
+        item.get(key)
+        for key in (
+            "publishedParsed",
+            "pubDateParsed",
+            "date_published",
+            "updatedParsed",
+        )
+    )
     return {
         "title": item.get("title"),
         "link": item.get("link") or item.get("url") or next(filter(None, links), None),
@@ -196,7 +267,8 @@ def gofeed_item(item: dict[str, Any]) -> dict[str, Any]:
 
 
 def feedparser_cases() -> None:
-    """Compare with feedparser's results on its own test files that meet their expectation.
+    """Compare with feedparser's results on its own test files that meet their
+    expectation.
 
     Those about text/plain titles with markup or about times in HTTP headers differ.
     """
@@ -205,12 +277,23 @@ def feedparser_cases() -> None:
     for row in rows(folder / "reference_feedparser.jsonl"):
         path = folder / row["id"]
         if row["meets_expect"] and path.is_file() and row["entries"]:
-            items = [{"title": entry.get("title"), "link": entry.get("link")} for entry in row["entries"]]
-            compare("feedparser", row["id"], read(path, sent.get(row["id"], "")), items, row["n_entries"])
+            items = [
+                {"title": entry.get("title"), "link": entry.get("link")}
+                for entry in row["entries"]
+            ]
+            compare(
+                "feedparser",
+                row["id"],
+                read(path, sent.get(row["id"], "")),
+                items,
+                row["n_entries"],
+            )
 
 
 def feedparser_files() -> None:
-    """Check that every file, with the headers it is served with, gives a listing or a `SourceError`."""
+    """Check that every file, with the headers it is served with, gives a listing or a
+    `SourceError`.
+    """
     folder = CORPUS / "feeds_feedparser" / "dev"
     sent = content_types(folder)
     for path in sorted(folder.rglob("*.*")):
@@ -225,8 +308,14 @@ def feedparser_files() -> None:
 
 
 def content_types(folder: Path) -> dict[str, str]:
-    headers = {row["id"]: row.get("headers") or {} for row in rows(folder / "expectations.jsonl")}
-    named = {name: {key.lower(): value for key, value in sent.items()} for name, sent in headers.items()}
+    headers = {
+        row["id"]: row.get("headers") or {}
+        for row in rows(folder / "expectations.jsonl")
+    }
+    named = {
+        name: {key.lower(): value for key, value in sent.items()}
+        for name, sent in headers.items()
+    }
     return {name: sent.get("content-type", "") for name, sent in named.items()}
 
 
@@ -234,14 +323,18 @@ def hostile() -> None:
     folder = CORPUS / "hostile" / "dev"
     for row in rows(folder / "cases.jsonl"):
         path = folder / row["file"]
-        is_feed = (row["content_type"] or "").startswith(("application/rss", "application/atom", "application/feed"))
+        is_feed = (row["content_type"] or "").startswith(
+            ("application/rss", "application/atom", "application/feed")
+        )
         if not is_feed or not path.is_file() or row["category"] == "compression":
             continue
         started = time.perf_counter()
         listing = read(path, row["content_type"])
         seconds = time.perf_counter() - started
         note_one("hostile time", row["id"], seconds < 5, f"{seconds:.1f} s")
-        note_one("hostile outcome", row["id"], is_expected(listing, row["expect"]), listing)
+        note_one(
+            "hostile outcome", row["id"], is_expected(listing, row["expect"]), listing
+        )
 
 
 def is_expected(listing: Listing | str, expect: dict[str, Any]) -> bool:

@@ -1,10 +1,12 @@
-"""Index pages and articles that are refused with points set on other pages, beside those with the points in use.
+"""Index pages and articles that are refused with points set on other pages, beside
+those with the points in use.
 
     python -m news_assets_tests.quality.index_pages
 
-Labelled index pages are in one set only, so they are left out fifth by fifth, and the articles set by set. The points
-are found as in `thresholds`, from 1 for each sign, so that as many index pages as possible are refused at .25 % of
-the other articles. Exits 1 below the goals, which are on the figures with the points of others.
+Labelled index pages are in one set only, so they are left out fifth by fifth, and the
+articles set by set. The points are found as in `thresholds`, from 1 for each sign, so
+that as many index pages as possible are refused at .25 % of the other articles. Exits 1
+below the goals, which are on the figures with the points of others.
 """
 
 import sys
@@ -13,7 +15,13 @@ from typing import Any
 from zlib import crc32
 
 from news_assets.pipeline.page.extract import page_tree
-from news_assets.pipeline.page.index_pages import SIGNS, PageFacts, Signs, page_facts, signs_of_index
+from news_assets.pipeline.page.index_pages import (
+    SIGNS,
+    PageFacts,
+    Signs,
+    page_facts,
+    signs_of_index,
+)
 from news_assets.pipeline.page.metadata import read_metadata
 from news_assets_tests.quality import extraction
 from news_assets_tests.support.tuning import tuned
@@ -37,21 +45,34 @@ Facts = Sequence[PageFacts | None]
 
 
 def facts_of(cases: Sequence[extraction.Case]) -> Iterator[PageFacts | None]:
-    """Yield what is counted on each page; None for one that is no index page by its metadata."""
+    """Yield what is counted on each page; None for one that is no index page by its
+    metadata.
+    """
     for truth, body in cases:
         page = extraction.page(truth, body)
         tree = page_tree(page)
-        metadata = None if tree is None else read_metadata(tree, page.final_url, "UTC", page.fetched_at)
-        yield page_facts(tree, metadata, page.final_url) if tree is not None and metadata else None
+        metadata = (
+            None
+            if tree is None
+            else read_metadata(tree, page.final_url, "UTC", page.fetched_at)
+        )
+        yield (
+            page_facts(tree, metadata, page.final_url)
+            if tree is not None and metadata
+            else None
+        )
 
 
 def refused(pages: Facts, signs: Signs) -> int:
     """Return how many pages are refused as index pages."""
-    return sum(facts is not None and bool(signs_of_index(facts, signs)) for facts in pages)
+    return sum(
+        facts is not None and bool(signs_of_index(facts, signs)) for facts in pages
+    )
 
 
 def best(index: Facts, articles: Facts) -> Signs:
-    """Return the points by which most of these index pages are refused, and at most half of the allowed articles.
+    """Return the points by which most of these index pages are refused, and at most
+    half of the allowed articles.
 
     With all that are allowed on these articles, more are refused of others.
     """
@@ -59,7 +80,11 @@ def best(index: Facts, articles: Facts) -> Signs:
 
     def score(signs: Signs) -> float:
         wrong = refused(articles, signs)
-        return refused(index, signs) - wrong / len(articles) - len(index) * max(0.0, wrong - allowed)
+        return (
+            refused(index, signs)
+            - wrong / len(articles)
+            - len(index) * max(0.0, wrong - allowed)
+        )
 
     return tuned(SIGNS, GRID, score)
 
@@ -72,7 +97,9 @@ def main() -> int:
     for case in extraction.cases("article_wcxb"):
         if case[0]["page_type"] in extraction.INDEX_TYPES:
             index[crc32(case[0]["url"].encode()) % FOLDS] += facts_of([case])
-    articles = {name: list(facts_of(extraction.articles(name))) for name in extraction.FLOORS}
+    articles = {
+        name: list(facts_of(extraction.articles(name))) for name in extraction.FLOORS
+    }
     every_index, every_article = all_but(None, index), all_but(None, articles)
 
     found = wrong = 0
@@ -84,10 +111,19 @@ def main() -> int:
         signs = best(every_index, all_but(name, articles))
         wrong += refused(pages, signs)
         print(line(name, pages, signs), flush=True)
-    print(f"index pages refused {found}/{len(every_index)}, in use {refused(every_index, SIGNS)}")
-    print(f"articles refused {wrong}/{len(every_article)}, in use {refused(every_article, SIGNS)}")
-    if is_low := found < extraction.INDEX_FLOOR or wrong > extraction.MAX_REFUSED_SHARE * len(every_article):
-        print(f"BELOW FLOOR: {found} < {extraction.INDEX_FLOOR} or {wrong} articles of {len(every_article)}")
+    print(
+        f"index pages refused {found}/{len(every_index)}, in use {refused(every_index, SIGNS)}"
+    )
+    print(
+        f"articles refused {wrong}/{len(every_article)}, in use {refused(every_article, SIGNS)}"
+    )
+    if (
+        is_low := found < extraction.INDEX_FLOOR
+        or wrong > extraction.MAX_REFUSED_SHARE * len(every_article)
+    ):
+        print(
+            f"BELOW FLOOR: {found} < {extraction.INDEX_FLOOR} or {wrong} articles of {len(every_article)}"
+        )
     return int(is_low)
 
 

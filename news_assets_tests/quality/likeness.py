@@ -1,11 +1,13 @@
-"""Pairs of texts that are taken for copies with thresholds set on other pairs, beside those with the ones in use.
+"""Pairs of texts that are taken for copies with thresholds set on other pairs, beside
+those with the ones in use.
 
     python -m news_assets_tests.quality.likeness
 
-The labelled pairs of real news are left out fifth by fifth, and the altered copies as a whole. The thresholds are found
-as in `thresholds`, by F0.5, in which precision counts more: a false duplicate is worse than a missed one. Only pairs
-whose leads are alike are compared, as in the lake; `dedupe` scores what is found of all. Exits 1 if the figures with
-the thresholds of others are below their floors.
+The labelled pairs of real news are left out fifth by fifth, and the altered copies as a
+whole. The thresholds are found as in `thresholds`, by F0.5, in which precision counts
+more: a false duplicate is worse than a missed one. Only pairs whose leads are alike are
+compared, as in the lake; `dedupe` scores what is found of all. Exits 1 if the figures
+with the thresholds of others are below their floors.
 """
 
 import sys
@@ -54,12 +56,18 @@ Score = tuple[float, float, float]
 def real() -> Iterator[tuple[int, Pair]]:
     """Yield the labelled pairs of real news with the fifth that each is in."""
     folder = CORPUS / "dedupe_real" / "dev"
-    texts = {one["id"]: Shingles.of(one["text"] or "") for one in lines(folder / "docs.jsonl")}
+    texts = {
+        one["id"]: Shingles.of(one["text"] or "")
+        for one in lines(folder / "docs.jsonl")
+    }
     for pair in lines(folder / "pairs.jsonl"):
         one, other = texts[pair["a"]], texts[pair["b"]]
         if one and other:
             found = Pair(overlap(one, other), pair["label"] == "duplicate")
-            yield crc32("|".join(sorted((pair["a"], pair["b"]))).encode()) % FOLDS, found
+            yield (
+                crc32("|".join(sorted((pair["a"], pair["b"]))).encode()) % FOLDS,
+                found,
+            )
 
 
 def altered() -> Iterator[Pair]:
@@ -71,19 +79,28 @@ def altered() -> Iterator[Pair]:
         shingles, signature = Shingles.of(one["text"]), minhash(one["text"])
         if shingles and signature:
             documents.append((groups[one["id"]], shingles, signature))
-    signatures = np.frombuffer(b"".join(signature for _, _, signature in documents), np.uint8).reshape(
-        len(documents), -1
-    )
+    signatures = np.frombuffer(
+        b"".join(signature for _, _, signature in documents), np.uint8
+    ).reshape(len(documents), -1)
     for first, second in combinations(range(len(documents)), 2):
         if np.count_nonzero(signatures[first] == signatures[second]) >= MIN_EQUAL_BYTES:
-            (group, one, _), (other_group, other, _) = documents[first], documents[second]
+            (group, one, _), (other_group, other, _) = (
+                documents[first],
+                documents[second],
+            )
             yield Pair(overlap(one, other), group == other_group)
 
 
 def counts(pairs: Iterable[Pair], thresholds: Thresholds) -> tuple[int, int, int]:
-    """Return how many copies are found, other pairs taken for copies, and copies missed."""
+    """Return how many copies are found, other pairs taken for copies, and copies
+    missed.
+    """
     taken = [(bool(likeness(pair.found, thresholds)), pair.is_copy) for pair in pairs]
-    return taken.count((True, True)), taken.count((True, False)), taken.count((False, True))
+    return (
+        taken.count((True, True)),
+        taken.count((True, False)),
+        taken.count((False, True)),
+    )
 
 
 def best(sets: Sequence[Sequence[Pair]]) -> Thresholds:
@@ -104,7 +121,10 @@ def line(name: str, found: tuple[int, int, int]) -> Iterator[str]:
     hits, wrong, missed = found
     precision, recall = hits / max(hits + wrong, 1), hits / max(hits + missed, 1)
     f1 = 2 * precision * recall / max(precision + recall, 1e-9)
-    print(f"{name:22} copies {hits + missed:4}   P {precision:.4f}  R {recall:.4f}  F1 {f1:.4f}", flush=True)
+    print(
+        f"{name:22} copies {hits + missed:4}   P {precision:.4f}  R {recall:.4f}  F1 {f1:.4f}",
+        flush=True,
+    )
     kind, _, how = name.partition(", ")
     if how == "left out" and (precision < FLOORS[kind][0] or recall < FLOORS[kind][1]):
         yield f"{name}: P {precision:.4f}, R {recall:.4f}; floors {FLOORS[kind]}"

@@ -1,13 +1,18 @@
-"""The made cities: each civic vendor over HTTP, through polls and stages, compared with what is true in each phase.
+"""The made cities: each civic vendor over HTTP, through polls and stages, compared with
+what is true in each phase.
 
-    python -m news_assets_tests.quality.made_city [--tools FOLDER] [--phases N] [--wrong] [--faults]
+    python -m news_assets_tests.quality.made_city [--tools FOLDER] [--phases N]
+    [--wrong] [--faults]
 
-FOLDER has the server of the cities, their scenario and the comparison (`../shared/tools/city` without the option).
-The cities publish, revise, move, cancel and delete meetings in four phases. After each, every city is polled and its
-documents are read, then polled once more, which must read and enrich nothing. With `--faults` an hour of refusals,
-pages for browsers and empty lists follows the last phase; it must change no meeting.
+FOLDER has the server of the cities, their scenario and the comparison
+(`../shared/tools/city` without the option). The cities publish, revise, move, cancel
+and delete meetings in four phases. After each, every city is polled and its documents
+are read, then polled once more, which must read and enrich nothing. With `--faults` an
+hour of refusals, pages for browsers and empty lists follows the last phase; it must
+change no meeting.
 
-Prints one table for each phase. Exits 1 if a share is below its floor; floors are raised and never lowered.
+Prints one table for each phase. Exits 1 if a share is below its floor; floors are
+raised and never lowered.
 """
 
 import argparse
@@ -31,16 +36,16 @@ from types import ModuleType
 from typing import Any
 
 from news_assets.clients.web.fetcher import HttpFetcher
-from news_assets.commands.lake import open_lake
-from news_assets.desks.loader import load_desks
+from news_assets.commands.opening import open_lake
+from news_assets.desks.desk_files import load_desks
 from news_assets.pipeline.poll.poll import poll_agencies
 from news_assets.pipeline.stages import stage_named
 from news_assets.records.desks import Desk
 from news_assets.records.meetings import StoredMeeting
 from news_assets.records.polling import FeedEntry
 from news_assets.records.reading import AgencyDays
-from news_assets.sources.civic.kinds import CIVIC_KINDS
-from news_assets.sources.kinds import ALL_KINDS, adapter_of
+from news_assets.sources.civic.vendor_readers import CIVIC_KINDS
+from news_assets.sources.source_kinds import ALL_KINDS, adapter_of
 from news_assets.store.lake import Lake
 from news_assets.store.tables import TABLES
 from news_assets.text.tabular.cells import json_of
@@ -66,11 +71,16 @@ FLOORS = {
     "matter file": 0.9,
     "matter type": 0.9,
     "attachments": 0.95,
-    "item text": 0.85,  # one document in seven is a scan, which the sandbox of tests does not read
+    # one document in seven is a scan, which the sandbox of tests does not read
+    "item text": 0.85,
 }
-# What the pages of a vendor do not state, or not in each of their forms, and the share that they do state.
+# What the pages of a vendor do not state, or not in each of their forms, and the share
+# that they do state.
 BELOW = {
-    ("novusagenda", "meeting"): 0.6,  # known by its id, which a meeting without an agenda has not
+    (
+        "novusagenda",
+        "meeting",
+    ): 0.6,  # known by its id, which a meeting without an agenda has not
     ("icalendar", "items"): 0.0,
     ("primegov", "matter file"): 0.6,
     ("granicus", "matter file"): 0.6,
@@ -79,7 +89,11 @@ BELOW = {
     ("pdf_links", "attachments"): 0.0,
     ("pdf_links", "item text"): 0.0,
 }
-STATING_TYPES = ("legistar", "legistar_html", "iqm2")  # others tell it by the number or title only
+STATING_TYPES = (
+    "legistar",
+    "legistar_html",
+    "iqm2",
+)  # others tell it by the number or title only
 
 
 class CountingSandbox(InlineSandbox):
@@ -116,24 +130,42 @@ class Cities:
         (self.state / "faults").write_text(lines, "utf-8")
 
     def read(self, *, full_pass: bool = True) -> tuple[int, int]:
-        """Poll every city and run the stages; return how many documents were read and articles enriched."""
+        """Poll every city and run the stages; return how many documents were read and
+        articles enriched.
+        """
         before = self.sandbox.read_count, len(self.enricher.asked)
         keys = [one.agency for one in self.desk.sources if one.kind in self.kinds]
         for poll in poll_agencies(
-            self.lake, self.desk, keys, self.fetcher, self.sandbox, adapter_of, _now, "made", full_pass=full_pass
+            self.lake,
+            self.desk,
+            keys,
+            self.fetcher,
+            self.sandbox,
+            adapter_of,
+            _now,
+            "made",
+            full_pass=full_pass,
         ):
             if poll.outcome not in ("ok", "unchanged", "skipped"):
                 print(f"{poll.source_id}: {poll.outcome}: {poll.reason}")
         days = frozenset((one.agency, one.day) for one in self.lake.read(FeedEntry))
-        ports = {"fetcher": self.fetcher, "sandbox": self.sandbox, "enricher": self.enricher}
+        ports = {
+            "fetcher": self.fetcher,
+            "sandbox": self.sandbox,
+            "enricher": self.enricher,
+        }
         for name in STAGES:
-            stage_named(name).run_batch(self.lake, self.desk, AgencyDays(self.desk.key, days), _now, ports)
+            stage_named(name).run_batch(
+                self.lake, self.desk, AgencyDays(self.desk.key, days), _now, ports
+            )
         return self.sandbox.read_count - before[0], len(self.enricher.asked) - before[1]
 
     def compare(self) -> tuple[dict[tuple[str, str], tuple[int, int]], list[str]]:
-        """Return rights and totals by vendor and field, and the lines about what is wrong.
+        """Return rights and totals by vendor and field, and the lines about what is
+        wrong.
 
-        The tools' own comparison runs in this process, on the tables as `export` would write them.
+        The tools' own comparison runs in this process, on the tables as `export` would
+        write them.
         """
         exported = ModuleType("lake")
         exported.table = self._table  # type: ignore[attr-defined]
@@ -189,7 +221,9 @@ def _shares(table: str) -> dict[tuple[str, str], tuple[int, int]]:
 
 @contextmanager
 def served(tools: Path, folder: Path, kinds: Collection[str]) -> Iterator[Cities]:
-    """Serve the cities of these tools; yield them with a new lake in the folder. Polled are those of these kinds."""
+    """Serve the cities of these tools; yield them with a new lake in the folder. Polled
+    are those of these kinds.
+    """
     state = folder / "city"
     state.mkdir()
     with socket.socket() as free:
@@ -199,9 +233,13 @@ def served(tools: Path, folder: Path, kinds: Collection[str]) -> Iterator[Cities
     today = _now().date().isoformat()
     city = {"CITY_STATE": str(state), "CITY_PORT": str(port), "CITY_BASE": today}
     os.environ.update(home | city)
-    desk = subprocess.run([sys.executable, str(tools / "desk.py")], check=True, capture_output=True)
+    desk = subprocess.run(
+        [sys.executable, str(tools / "desk.py")], check=True, capture_output=True
+    )
     (folder / "made.yaml").write_bytes(desk.stdout)
-    server = subprocess.Popen([sys.executable, str(tools / "server.py")], stdout=subprocess.DEVNULL)
+    server = subprocess.Popen(
+        [sys.executable, str(tools / "server.py")], stdout=subprocess.DEVNULL
+    )
     try:
         _wait_for("127.0.0.11", port)
         with open_lake() as lake:
@@ -244,7 +282,9 @@ def below_floors(shares: dict[tuple[str, str], tuple[int, int]]) -> Iterator[str
 
 
 def hour_of_faults(cities: Cities) -> Iterator[str]:
-    """Let some vendors refuse for two polls; yield what they changed although nothing may be inferred."""
+    """Let some vendors refuse for two polls; yield what they changed although nothing
+    may be inferred.
+    """
     before = {row.meeting_id: row.status for row in cities.lake.read(StoredMeeting)}
     cities.refuse(FAULTS)
     cities.read()
@@ -261,27 +301,50 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--tools", type=Path, default=TOOLS)
     parser.add_argument("--phases", type=int, default=PHASES)
-    parser.add_argument("--kinds", nargs="*", default=(), help="only these vendors; default: all")
-    parser.add_argument("--light", action="store_true", help="polls by change signals after the first")
+    parser.add_argument(
+        "--kinds", nargs="*", default=(), help="only these vendors; default: all"
+    )
+    parser.add_argument(
+        "--light", action="store_true", help="polls by change signals after the first"
+    )
     parser.add_argument("--wrong", action="store_true", help="print each wrong cell")
-    parser.add_argument("--faults", action="store_true", help="an hour of refusals in between")
+    parser.add_argument(
+        "--faults", action="store_true", help="an hour of refusals in between"
+    )
     options = parser.parse_args()
     if not options.tools.is_dir() or importlib.util.find_spec("reportlab") is None:
-        print("skipped: the made cities, or reportlab, which writes their PDFs, are not installed")
+        print(
+            "skipped: the made cities, or reportlab, which writes their PDFs, are not installed"
+        )
         return 0
     failures: list[str] = []
-    with tempfile.TemporaryDirectory() as folder, served(options.tools, Path(folder), options.kinds) as cities:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        served(options.tools, Path(folder), options.kinds) as cities,
+    ):
         for phase in range(options.phases):
             cities.begin(phase)
             full = not options.light or not phase
             first, again = cities.read(full_pass=full), cities.read(full_pass=full)
-            print(f"\nphase {phase}: documents read and articles enriched {first}, again {again}")
+            print(
+                f"\nphase {phase}: documents read and articles enriched {first}, again {again}"
+            )
             if again != (0, 0):
-                failures.append(f"phase {phase}: a second pass without a change cost {again}")
+                failures.append(
+                    f"phase {phase}: a second pass without a change cost {again}"
+                )
             shares, wrong = cities.compare()
             if options.wrong:
-                print("\n".join(one for one in wrong if not options.kinds or one.split()[1] in options.kinds))
-            polled = {cell: share for cell, share in shares.items() if cell[0] in cities.kinds}
+                print(
+                    "\n".join(
+                        one
+                        for one in wrong
+                        if not options.kinds or one.split()[1] in options.kinds
+                    )
+                )
+            polled = {
+                cell: share for cell, share in shares.items() if cell[0] in cities.kinds
+            }
             failures += [f"phase {phase}: {one}" for one in below_floors(polled)]
             if options.faults and phase == options.phases - 1:
                 failures += hour_of_faults(cities)

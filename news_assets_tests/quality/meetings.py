@@ -1,11 +1,14 @@
-"""Meetings read from saved answers, compared with what the tests of other scrapers assert about them.
+"""Meetings read from saved answers, compared with what the tests of other scrapers
+assert about them.
 
     python -m news_assets_tests.quality.meetings
 
-Asserted are starts, statuses, links, titles and locations of City Scrapers' own tests. Only saved answers of the
-vendors that are read here count; left out, and listed with the reason, are rows that another scraper had already made
-and values that stand in no answer but in the scraper. The second table counts the meetings and items of whole answers.
-Exits 1 if a share is below its floor or one hour is wrong; floors are raised and never lowered.
+Asserted are starts, statuses, links, titles and locations of City Scrapers' own tests.
+Only saved answers of the vendors that are read here count; left out, and listed with
+the reason, are rows that another scraper had already made and values that stand in no
+answer but in the scraper. The second table counts the meetings and items of whole
+answers. Exits 1 if a share is below its floor or one hour is wrong; floors are raised
+and never lowered.
 """
 
 import gzip
@@ -28,7 +31,9 @@ from news_assets_tests.quality.extraction import CORPUS
 ASSERTED = CORPUS / "civic_city_scrapers" / "dev"
 PLATFORMS = CORPUS / "civic_platforms" / "dev"
 FLOORS = {"start": 1.0, "status": 0.95, "links": 0.95, "title": 0.9, "location": 0.9}
-_TARGET = re.compile(r"^(?P<base>.+?)\['(?P<field>start|status|links|title|location)'\](?P<rest>.*)$")
+_TARGET = re.compile(
+    r"^(?P<base>.+?)\['(?P<field>start|status|links|title|location)'\](?P<rest>.*)$"
+)
 _EAST, _CENTRAL, _WEST = "America/New_York", "America/Chicago", "America/Los_Angeles"
 _SCRAPERS_ROWS = "rows of python-legistar-scraper, not an answer"
 _CONSTANT = "a constant of the scraper"
@@ -36,7 +41,9 @@ _CONSTANT = "a constant of the scraper"
 
 @dataclass(frozen=True)
 class Case:
-    """One saved answer: how it is read, the assertions about it, and the asserted values that stand nowhere in it."""
+    """One saved answer: how it is read, the assertions about it, and the asserted
+    values that stand nowhere in it.
+    """
 
     kind: str
     timezone: str
@@ -49,7 +56,9 @@ class Case:
 _SAN_DIEGO = {"location": _CONSTANT}
 
 
-def _san_diego(body: str, name: str, view: int, item: str = "parsed_items") -> tuple[str, Case]:
+def _san_diego(
+    body: str, name: str, view: int, item: str = "parsed_items"
+) -> tuple[str, Case]:
     url = f"https://sandiego.granicus.com/ViewPublisher.php?view_id={view}"
     answer = f"ca/san_diego_city_{body}_archived.html.gz"
     return "city-scrapers-ca/san_diego_city", Case(
@@ -60,7 +69,14 @@ def _san_diego(body: str, name: str, view: int, item: str = "parsed_items") -> t
 def _creve_coeur(name: str) -> tuple[str, Case]:
     left_out = {"start": "half a day early: the scraper reads 06:00 PM as 06:00"}
     in_the_morning = name == "economic_development"
-    case = Case("iqm2", _CENTRAL, f"stl/cc_{name}.html.gz", ("item",), "", {} if in_the_morning else left_out)
+    case = Case(
+        "iqm2",
+        _CENTRAL,
+        f"stl/cc_{name}.html.gz",
+        ("item",),
+        "",
+        {} if in_the_morning else left_out,
+    )
     return f"city-scrapers-stl/cc_{name}", case
 
 
@@ -124,11 +140,13 @@ CASES: tuple[tuple[str, Case], ...] = (
         {"links": "of another page", "location": _CONSTANT})),
 )  # fmt: skip
 
-# --- assertions ------------------------------------------------------------------------------------------------------
+# --- assertions -----------------------------------------------------------------------
 
 
 def asserted(case_id: str, wanted: str) -> dict[str, Any]:
-    """Return the values asserted of one meeting; of several under one name, those with the title behind `=`."""
+    """Return the values asserted of one meeting; of several under one name, those with
+    the title behind `=`.
+    """
     name, _, title = wanted.partition("=")
     groups: list[dict[str, Any]] = [{}]
     for one in EXPECTED[case_id]["asserts"]:
@@ -138,21 +156,36 @@ def asserted(case_id: str, wanted: str) -> dict[str, Any]:
                 groups.append({})
             groups[-1][match["field"]] = one["value"]
         elif match is None and one["target"].startswith(f"{name}['location']["):
-            groups[-1].setdefault("location", {})[one["target"].split("'")[3]] = one["value"]
-    return next((group for group in groups if not title or group.get("title") == title), {})
+            groups[-1].setdefault("location", {})[one["target"].split("'")[3]] = one[
+                "value"
+            ]
+    return next(
+        (group for group in groups if not title or group.get("title") == title), {}
+    )
 
 
 def answer_of(path: Path) -> bytes:
-    return gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    return (
+        gzip.decompress(path.read_bytes())
+        if path.suffix == ".gz"
+        else path.read_bytes()
+    )
 
 
 def read_case(case_id: str, case: Case) -> MeetingListing:
     expected = EXPECTED[case_id]
     zone = ZoneInfo(case.timezone)
-    now = datetime.fromisoformat(expected.get("frozen_time") or "2026-01-01").replace(tzinfo=zone)
+    now = datetime.fromisoformat(expected.get("frozen_time") or "2026-01-01").replace(
+        tzinfo=zone
+    )
     path = ASSERTED / "files" / case.answer
     url = case.url or expected["url"]
-    return read_answers(case.kind, [(path.name, answer_of(path))], url, Reading(timezone=case.timezone, now=now))
+    return read_answers(
+        case.kind,
+        [(path.name, answer_of(path))],
+        url,
+        Reading(timezone=case.timezone, now=now),
+    )
 
 
 def plain(text: str) -> str:
@@ -164,26 +197,47 @@ def local(meeting: Meeting) -> str:
 
 
 def same_href(one: str, other: str) -> bool:
-    return re.sub(r"^https?:", "", one).replace(":443/", "/") == re.sub(r"^https?:", "", other).replace(":443/", "/")
+    return re.sub(r"^https?:", "", one).replace(":443/", "/") == re.sub(
+        r"^https?:", "", other
+    ).replace(":443/", "/")
 
 
-Verdict = tuple[str, str, bool, str]  # field, asserted value, whether it was read, what was read instead
+Verdict = tuple[
+    str, str, bool, str
+]  # field, asserted value, whether it was read, what was read instead
 
 
-def verdicts(values: dict[str, Any], meeting: Meeting, case: Case, base: str) -> list[Verdict]:
+def verdicts(
+    values: dict[str, Any], meeting: Meeting, case: Case, base: str
+) -> list[Verdict]:
     """Return the verdict on each asserted value that is not left out."""
-    own = {"start": local(meeting), "status": meeting.status, "title": plain(meeting.title)}
+    own = {
+        "start": local(meeting),
+        "status": meeting.status,
+        "title": plain(meeting.title),
+    }
     found: list[Verdict] = []
-    for name in set(values) - {key for key in values if {key, f"{base}.{key}"} & case.left_out.keys()}:
+    for name in set(values) - {
+        key for key in values if {key, f"{base}.{key}"} & case.left_out.keys()
+    }:
         value = values[name]
         if name == "links":
             found += links_verdicts(value, [link.href for link in meeting.links])
         elif name == "location":
             parts = [part for part in value if f"location.{part}" not in case.left_out]
             read = {part: getattr(meeting.location, part) for part in parts}
-            found += [(name, value[part], plain(read[part]) == plain(value[part]), read[part]) for part in parts]
+            found += [
+                (name, value[part], plain(read[part]) == plain(value[part]), read[part])
+                for part in parts
+            ]
         else:
-            asserted_value = plain(value) if name == "title" else value.lower() if name == "status" else value
+            asserted_value = (
+                plain(value)
+                if name == "title"
+                else value.lower()
+                if name == "status"
+                else value
+            )
             found.append((name, value, own[name] == asserted_value, own[name]))
     return found
 
@@ -191,11 +245,23 @@ def verdicts(values: dict[str, Any], meeting: Meeting, case: Case, base: str) ->
 def links_verdicts(links: list[dict[str, str]], hrefs: list[str]) -> list[Verdict]:
     if not links:
         return [("links", "none", not hrefs, str(hrefs))]
-    return [("links", link["href"], any(same_href(href, link["href"]) for href in hrefs), str(hrefs)) for link in links]
+    return [
+        (
+            "links",
+            link["href"],
+            any(same_href(href, link["href"]) for href in hrefs),
+            str(hrefs),
+        )
+        for link in links
+    ]
 
 
-def chosen(values: dict[str, Any], listing: MeetingListing, case: Case, base: str) -> Meeting:
-    """Return the meeting that agrees best, which is the asserted one if it was read at all."""
+def chosen(
+    values: dict[str, Any], listing: MeetingListing, case: Case, base: str
+) -> Meeting:
+    """Return the meeting that agrees best, which is the asserted one if it was read at
+    all.
+    """
     return max(
         listing.meetings or (Meeting(vendor_id="none"),),
         key=lambda meeting: (
@@ -209,11 +275,16 @@ def wrong_hour(values: dict[str, Any], meeting: Meeting, case: Case) -> bool:
     """Return whether an hour was read on the asserted day, and another one is asserted."""
     if meeting.all_day or "start" in case.left_out or "start" not in values:
         return False
-    return local(meeting)[:10] == values["start"][:10] and local(meeting) != values["start"]
+    return (
+        local(meeting)[:10] == values["start"][:10]
+        and local(meeting) != values["start"]
+    )
 
 
 def score() -> tuple[Counter[str], Counter[str], list[str]]:
-    """Return how many values were asserted and read, by field, and a line for each wrong hour."""
+    """Return how many values were asserted and read, by field, and a line for each
+    wrong hour.
+    """
     total: Counter[str] = Counter()
     right: Counter[str] = Counter()
     wrong_hours: list[str] = []
@@ -223,12 +294,16 @@ def score() -> tuple[Counter[str], Counter[str], list[str]]:
             values = asserted(case_id, base)
             meeting = chosen(values, listing, case, base)
             if wrong_hour(values, meeting, case):
-                wrong_hours.append(f"{case_id} {base}: {local(meeting)} in place of {values['start']}")
+                wrong_hours.append(
+                    f"{case_id} {base}: {local(meeting)} in place of {values['start']}"
+                )
             for name, value, is_read, instead in verdicts(values, meeting, case, base):
                 total[name] += 1
                 right[name] += is_read
                 if not is_read:
-                    print(f"MISSED {case_id} {base} {name}: {value!r}, read {instead[:300]!r}")
+                    print(
+                        f"MISSED {case_id} {base} {name}: {value!r}, read {instead[:300]!r}"
+                    )
     return total, right, wrong_hours
 
 
@@ -239,49 +314,89 @@ def print_left_out() -> None:
             print(f"left out: {case_id}: {name}: {reason}")
     scored = {case_id for case_id, _ in CASES}
     for case_id, expected in EXPECTED.items():
-        files = [ASSERTED / "files" / Path(name).relative_to("files") for name in expected["fixtures"]]
+        files = [
+            ASSERTED / "files" / Path(name).relative_to("files")
+            for name in expected["fixtures"]
+        ]
         rows = [
             path
             for path in files
-            if path.suffix == ".json" and path.exists() and b'"Meeting Date"' in path.read_bytes()
+            if path.suffix == ".json"
+            and path.exists()
+            and b'"Meeting Date"' in path.read_bytes()
         ]
         if case_id not in scored and rows:
             print(f"left out: {case_id}: {_SCRAPERS_ROWS}")
 
 
-# --- whole answers ---------------------------------------------------------------------------------------------------
+# --- whole answers --------------------------------------------------------------------
 
 
 def whole_answers() -> Iterator[tuple[str, str, str, int]]:
-    """Yield file, kind, address, and the meetings or items in it, counted in the bytes without the readers."""
+    """Yield file, kind, address, and the meetings or items in it, counted in the bytes
+    without the readers.
+    """
     folder = PLATFORMS / "civicconnector"
-    for name, mark in (("legistar_events.json", b'"EventId"'), ("legistar_eventitems.json", b'"EventItemId"')):
+    for name, mark in (
+        ("legistar_events.json", b'"EventId"'),
+        ("legistar_eventitems.json", b'"EventItemId"'),
+    ):
         path = folder / name
-        yield str(path), "legistar", "https://webapi.legistar.com/v1/client/events", path.read_bytes().count(mark)
+        yield (
+            str(path),
+            "legistar",
+            "https://webapi.legistar.com/v1/client/events",
+            path.read_bytes().count(mark),
+        )
     for path in sorted(PLATFORMS.glob("civicconnector/civicclerk_events*.json")):
-        yield str(path), "civicclerk", "https://c.api.civicclerk.com/v1/Events", path.read_bytes().count(b'"eventName"')
+        yield (
+            str(path),
+            "civicclerk",
+            "https://c.api.civicclerk.com/v1/Events",
+            path.read_bytes().count(b'"eventName"'),
+        )
     for path in sorted(PLATFORMS.glob("legistar_api/*.json")):
-        yield str(path), "legistar", "https://webapi.legistar.com/v1/c/events", path.read_bytes().count(b'"EventId"')
+        yield (
+            str(path),
+            "legistar",
+            "https://webapi.legistar.com/v1/c/events",
+            path.read_bytes().count(b'"EventId"'),
+        )
     for path in sorted(PLATFORMS.glob("legistar_html/*/events.html.gz")):
-        count = len(re.findall(rb"<tr class=.rg(?:Alt)?Row.[^>]*gridCalendar", answer_of(path)))
+        count = len(
+            re.findall(rb"<tr class=.rg(?:Alt)?Row.[^>]*gridCalendar", answer_of(path))
+        )
         yield str(path), "legistar_html", "https://c.legistar.com/Calendar.aspx", count
-    for path in sorted([*PLATFORMS.glob("civicplus/*.gz"), *PLATFORMS.glob("http/*.gz")]):
+    for path in sorted(
+        [*PLATFORMS.glob("civicplus/*.gz"), *PLATFORMS.glob("http/*.gz")]
+    ):
         body = answer_of(path).replace(rb"\"", b'"').replace(rb"\u0022", b'"')
         numbers = {int(one) for one in re.findall(rb'name="_\d{8}-(\d+)', body)}
-        yield str(path), "civicplus", "https://c.civicplus.com/AgendaCenter/Search/", len(numbers)
+        yield (
+            str(path),
+            "civicplus",
+            "https://c.civicplus.com/AgendaCenter/Search/",
+            len(numbers),
+        )
 
 
 def score_whole() -> list[str]:
-    """Print meetings and items of each answer; return a line for each that was not read whole."""
+    """Print meetings and items of each answer; return a line for each that was not read
+    whole.
+    """
     low: list[str] = []
     for name, kind, url, count in whole_answers():
         path = Path(name)
-        reading = Reading(timezone=_CENTRAL, now=datetime(2026, 1, 1, tzinfo=ZoneInfo(_CENTRAL)))
+        reading = Reading(
+            timezone=_CENTRAL, now=datetime(2026, 1, 1, tzinfo=ZoneInfo(_CENTRAL))
+        )
         listing = read_answers(kind, [(path.name, answer_of(path))], url, reading)
         whole = [meeting for meeting in listing.meetings if not meeting.is_partial]
         items = sum(len(meeting.items) for meeting in listing.meetings)
         found = len(whole) + items
-        print(f"{path.relative_to(PLATFORMS)!s:75} {kind:14} {len(whole):4} meetings {items:4} items of {count}")
+        print(
+            f"{path.relative_to(PLATFORMS)!s:75} {kind:14} {len(whole):4} meetings {items:4} items of {count}"
+        )
         undated = sum(meeting.starts_at is None for meeting in whole)
         if found < count or undated:
             low.append(f"{name}: {found} of {count}, {undated} without a date")
@@ -302,7 +417,9 @@ def main() -> int:
     print_left_out()
     for name, floor in FLOORS.items():
         share = right[name] / max(total[name], 1)
-        print(f"{name:10} {right[name]:3} of {total[name]:3}   {share:.3f}   floor {floor}")
+        print(
+            f"{name:10} {right[name]:3} of {total[name]:3}   {share:.3f}   floor {floor}"
+        )
         if share < floor:
             low.append(f"{name} {share:.3f}")
     low += score_whole()

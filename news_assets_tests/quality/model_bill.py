@@ -1,10 +1,13 @@
-"""Enrichment against a model server that was written without sight of this project: its bill against the ledger.
+"""Enrichment against a model server that was written without sight of this project: its
+bill against the ledger.
 
-    python -m news_assets_tests.quality.model_bill [refused ceilings claims kills rests preview batches themes]
+    python -m news_assets_tests.quality.model_bill [refused ceilings claims kills rests
+    preview batches themes]
         [--tools FOLDER] [--processes 8]
 
-`--tools` has the server at `models/server.py`; without it, that of `../shared/tools` is used. Each scenario has a lake
-of its own, and prints what was found and what was wanted. Exits 1 where that differs.
+`--tools` has the server at `models/server.py`; without it, that of `../shared/tools` is
+used. Each scenario has a lake of its own, and prints what was found and what was
+wanted. Exits 1 where that differs.
 """
 
 import argparse
@@ -28,11 +31,25 @@ from news_assets.pipeline.enrich.model.prices import price_usd
 from news_assets.records.model_calls import ModelCall, ModelState
 from news_assets.store.lake import Lake
 from news_assets.store.queries.spending import mean_tokens
-from news_assets.taxonomy.loader import load_taxonomy
+from news_assets.taxonomy.taxonomy_files import load_taxonomy
 from news_assets_tests.conftest import SHARED
 from news_assets_tests.store.examples import upsert
-from news_assets_tests.support.foreign_server import MODELS, ForeignServer, Paid, foreign_server
-from news_assets_tests.support.model_enrichment import KEYS, TITLE, desk, enrich, enricher, made, rows, served
+from news_assets_tests.support.foreign_server import (
+    MODELS,
+    ForeignServer,
+    Paid,
+    foreign_server,
+)
+from news_assets_tests.support.model_enrichment import (
+    KEYS,
+    TITLE,
+    desk,
+    enrich,
+    enricher,
+    made,
+    rows,
+    served,
+)
 
 TOOLS: Final = SHARED / "tools"
 GOVBR: Final = SHARED / "corpus/themes_govbr"
@@ -51,7 +68,9 @@ def lake_of(titles: Sequence[str], body: str = "") -> Iterator[tuple[Lake, Place
     with tempfile.TemporaryDirectory() as folder:
         place = f"{folder}/catalog.sqlite", f"{folder}/data"
         with Lake.open(*place) as lake:
-            articles = [made(number, title=title) for number, title in enumerate(titles)]
+            articles = [
+                made(number, title=title) for number, title in enumerate(titles)
+            ]
             upsert(lake, articles)
             yield lake, place
 
@@ -60,13 +79,23 @@ def numbered(count: int, case: str = "ok") -> list[str]:
     return [f"{TITLE} {number} CASE-{case}" for number in range(count)]
 
 
-def started(server: ForeignServer, place: Place, *arguments: object) -> "subprocess.Popen[bytes]":
-    command = [sys.executable, "-m", "news_assets_tests.support.enriching_process", *place, *map(str, arguments)]
+def started(
+    server: ForeignServer, place: Place, *arguments: object
+) -> "subprocess.Popen[bytes]":
+    command = [
+        sys.executable,
+        "-m",
+        "news_assets_tests.support.enriching_process",
+        *place,
+        *map(str, arguments),
+    ]
     return subprocess.Popen(command, env=os.environ | server.environment)
 
 
 class Findings:
-    """Prints figures with what was wanted of them. `processes` run at the same time where several do."""
+    """Prints figures with what was wanted of them. `processes` run at the same time
+    where several do.
+    """
 
     def __init__(self, processes: int) -> None:
         self.processes = processes
@@ -81,12 +110,18 @@ class Findings:
         """Compare the ledger with the bill, request by request."""
         titles = {
             article_id: title
-            for article_id, title in lake.query("SELECT article_id, title FROM raw_articles").iter_rows()
+            for article_id, title in lake.query(
+                "SELECT article_id, title FROM raw_articles"
+            ).iter_rows()
         }
         calls = lake.read(ModelCall)
         stated = Counter(
             Paid(
-                titles[call.article_id], call.kind, call.input_tokens, call.output_tokens or 0, call.cached_tokens or 0
+                titles[call.article_id],
+                call.kind,
+                call.input_tokens,
+                call.output_tokens or 0,
+                call.cached_tokens or 0,
             )
             for call in calls
             if call.input_tokens is not None
@@ -103,7 +138,9 @@ class Findings:
 
 
 def refused(server: ForeignServer, findings: Findings) -> None:
-    """Eight articles that the provider refuses for good before 24 healthy ones; three runs."""
+    """Eight articles that the provider refuses for good before 24 healthy ones; three
+    runs.
+    """
     for provider, name in MODELS.items():
         for case in ("400ctx", "400policy", "cfilter", "trunc"):
             server.post("_reset")
@@ -112,14 +149,20 @@ def refused(server: ForeignServer, findings: Findings) -> None:
                 enriched = []
                 for _ in range(3):
                     enrich(lake, enricher(model), clock=clock)
-                    enriched.append(sum(row.enricher == "model" for row in rows(lake).values()))
+                    enriched.append(
+                        sum(row.enricher == "model" for row in rows(lake).values())
+                    )
                 model.close()
-                calls = Counter(call.article_id < "mec-00008" for call in lake.read(ModelCall))
-                what = f"8 x {case} before 24 ({provider})"
-                found = (
-                    f"enriched after each run {enriched}; requests {calls[True]} for the 8, {calls[False]} for the 24"
+                calls = Counter(
+                    call.article_id < "mec-00008" for call in lake.read(ModelCall)
                 )
-                findings.add(what, found, enriched[0] == 24 and calls[True] <= 16 and calls[False] == 24)
+                what = f"8 x {case} before 24 ({provider})"
+                found = f"enriched after each run {enriched}; requests {calls[True]} for the 8, {calls[False]} for the 24"
+                findings.add(
+                    what,
+                    found,
+                    enriched[0] == 24 and calls[True] <= 16 and calls[False] == 24,
+                )
                 findings.compare(what, server, lake)
 
 
@@ -129,14 +172,20 @@ def ceilings(server: ForeignServer, findings: Findings) -> None:
         server.post("_reset")
         server.post("_set", delay_s=0.4, jitter=0.3, out_tokens=1_500)
         with lake_of(numbered(120)) as (lake, place):
-            running = [started(server, place, in_flight, 30, ceiling) for _ in range(processes)]
+            running = [
+                started(server, place, in_flight, 30, ceiling) for _ in range(processes)
+            ]
             for process in running:
                 process.wait(600)
             calls = lake.read(ModelCall)
             paid = sum(call.usd or 0.0 for call in calls)
             one = max(call.usd or 0.0 for call in calls)
             what = f"ceiling {ceiling} USD, {processes} processes with {in_flight} in flight"
-            findings.add(what, f"{paid:.4f} USD, {len(calls)} calls", 0.5 * ceiling < paid <= ceiling + one)
+            findings.add(
+                what,
+                f"{paid:.4f} USD, {len(calls)} calls",
+                0.5 * ceiling < paid <= ceiling + one,
+            )
             findings.compare(what, server, lake)
 
 
@@ -163,7 +212,9 @@ def kills(server: ForeignServer, findings: Findings) -> None:
     server.post("_reset")
     server.post("_set", delay_s=1.0, jitter=0.5)
     with lake_of(numbered(150)) as (lake, place):
-        running = [started(server, place, in_flight, 30) for _ in range(findings.processes)]
+        running = [
+            started(server, place, in_flight, 30) for _ in range(findings.processes)
+        ]
         lost = 0
         for _ in range(killed):
             begun = server.get("_bill")["calls"]
@@ -188,11 +239,22 @@ def kills(server: ForeignServer, findings: Findings) -> None:
         findings.compare(what, server, lake)
         billed = sum(price(NAME, paid) * count for paid, count in server.paid().items())
         usd = sum(call.usd or 0.0 for call in lake.read(ModelCall))
-        findings.add("after kills, USD in the ledger and billed", f"{usd:.4f}, {billed:.4f}", usd >= 0.97 * billed)
+        findings.add(
+            "after kills, USD in the ledger and billed",
+            f"{usd:.4f}, {billed:.4f}",
+            usd >= 0.97 * billed,
+        )
 
 
 def price(name: str, paid: Paid) -> float:
-    found = price_usd(name, paid.input_tokens, paid.output_tokens, paid.cached_tokens, clock(), is_batch=False)
+    found = price_usd(
+        name,
+        paid.input_tokens,
+        paid.output_tokens,
+        paid.cached_tokens,
+        clock(),
+        is_batch=False,
+    )
     return found or 0.0
 
 
@@ -217,7 +279,9 @@ def rests(server: ForeignServer, findings: Findings) -> None:
 
 
 def preview(server: ForeignServer, findings: Findings) -> None:
-    """The price that is expected before a backfill, and the ledger's after it, with and without earlier calls."""
+    """The price that is expected before a backfill, and the ledger's after it, with and
+    without earlier calls.
+    """
     for provider, name in MODELS.items():
         server.post("_reset")
         with lake_of(numbered(20)) as (lake, _):
@@ -225,22 +289,41 @@ def preview(server: ForeignServer, findings: Findings) -> None:
             by = enricher(model)
             counted = Preview(lake, desk(), by, clock)
             counted.add(KEYS)
-            expected = estimated(counted.found.new, {}, clock(), is_batch=lambda _: False).usd or 0.0
+            expected = (
+                estimated(counted.found.new, {}, clock(), is_batch=lambda _: False).usd
+                or 0.0
+            )
             enrich(lake, by, clock=clock)
             paid = sum(call.usd or 0.0 for call in lake.read(ModelCall))
-            upsert(lake, [made(number, title=title) for number, title in enumerate(numbered(40)) if number >= 20])
+            upsert(
+                lake,
+                [
+                    made(number, title=title)
+                    for number, title in enumerate(numbered(40))
+                    if number >= 20
+                ],
+            )
             again = Preview(lake, desk(), by, clock)
             again.add(KEYS)
             means = mean_tokens(lake, [prompt.version for prompt in (by.prompt,)])
-            known = estimated(again.found.new, means, clock(), is_batch=lambda _: False).usd or 0.0
+            known = (
+                estimated(again.found.new, means, clock(), is_batch=lambda _: False).usd
+                or 0.0
+            )
             enrich(lake, by, clock=clock)
             model.close()
             after = sum(call.usd or 0.0 for call in lake.read(ModelCall)) - paid
             what = f"preview of {provider}"
             findings.add(
-                f"{what}, nothing known", f"{expected:.5f} USD, ledger {paid:.5f}", abs(expected / paid - 1) < 0.1
+                f"{what}, nothing known",
+                f"{expected:.5f} USD, ledger {paid:.5f}",
+                abs(expected / paid - 1) < 0.1,
             )
-            findings.add(f"{what}, after calls", f"{known:.5f} USD, ledger {after:.5f}", abs(known / after - 1) < 0.1)
+            findings.add(
+                f"{what}, after calls",
+                f"{known:.5f} USD, ledger {after:.5f}",
+                abs(known / after - 1) < 0.1,
+            )
 
 
 _SOUND: Final[dict[str, object]] = {
@@ -260,7 +343,9 @@ PLANS: Final[dict[str, dict[str, object]]] = {
 
 
 def batches(server: ForeignServer, findings: Findings) -> None:
-    """What a backfill's batch leaves unanswered goes into batches again, also in a run that is no backfill."""
+    """What a backfill's batch leaves unanswered goes into batches again, also in a run
+    that is no backfill.
+    """
     for provider in MODELS:
         for plan in PLANS:
             batch(server, findings, provider, plan)
@@ -290,26 +375,46 @@ def batch(server: ForeignServer, findings: Findings, provider: str, plan: str) -
 
 
 def themes(server: ForeignServer, findings: Findings) -> None:
-    """The theme that production's model chose can be chosen: a model that knows it reaches level 3."""
+    """The theme that production's model chose can be chosen: a model that knows it
+    reaches level 3.
+    """
     tree = load_taxonomy(GOVBR / "common/themes_tree_enriched_full.yaml")
     lines = (GOVBR / "dev/data.jsonl").read_text("utf-8").splitlines()
     items = [item for item in map(json.loads, lines) if item["theme_production"]]
     labelled = [item for item in items if item["theme_production"]["L3"] in tree.themes]
-    titles = {" ".join(item["title"].split()): item["theme_production"] for item in labelled}
+    titles = {
+        " ".join(item["title"].split()): item["theme_production"] for item in labelled
+    }
     for provider, name in MODELS.items():
         server.post("_reset")
-        server.post("_set", truth={title: [codes["L3"], codes["L2"], codes["L1"]] for title, codes in titles.items()})
+        server.post(
+            "_set",
+            truth={
+                title: [codes["L3"], codes["L2"], codes["L1"]]
+                for title, codes in titles.items()
+            },
+        )
         with lake_of([]) as (lake, _):
-            upsert(lake, [made(n, item["text"], title=item["title"]) for n, item in enumerate(labelled)])
+            upsert(
+                lake,
+                [
+                    made(n, item["text"], title=item["title"])
+                    for n, item in enumerate(labelled)
+                ],
+            )
             model = served(name, concurrency=8)
             enrich(lake, enricher(model, taxonomy=tree), clock=clock)
             model.close()
             found = rows(lake)
             codes = [item["theme_production"]["L3"] for item in labelled]
-            right = sum(found[f"mec-{n:05}"].theme_code == code for n, code in enumerate(codes))
+            right = sum(
+                found[f"mec-{n:05}"].theme_code == code for n, code in enumerate(codes)
+            )
             share = right / len(labelled)
             findings.add(
-                f"level 3 by a perfect model ({provider})", f"{right} of {len(labelled)}", share >= MIN_LEVEL_3
+                f"level 3 by a perfect model ({provider})",
+                f"{right} of {len(labelled)}",
+                share >= MIN_LEVEL_3,
             )
 
 

@@ -1,10 +1,12 @@
-"""Addresses that only lead to another one, made from lists of redirects: the share that gives its target.
+"""Addresses that only lead to another one, made from lists of redirects: the share that
+gives its target.
 
     python -m news_assets_tests.quality.redirects [-v]
 
 Each rule of ClearURLs and of Brave's debouncing list makes one address. The rules of
-`text/url_tables/redirects.py` were written with the half `seen`, half of the sites by hash; `-v`
-prints the misses of that half only. Exits 1 below a floor, 0 without the lists.
+`text/url_tables/redirects.py` were written with the half `seen`, half of the sites by
+hash; `-v` prints the misses of that half only. Exits 1 below a floor, 0 without the
+lists.
 """
 
 import base64
@@ -50,8 +52,12 @@ class Made(NamedTuple):
 
 
 def made_from_clear_urls() -> Iterator[Made]:
-    """Yield an address for each redirect of ClearURLs that the steps give a matching one for."""
-    providers = json.loads((CORPUS / "common" / "rules" / "clearurls_data.min.json").read_text())["providers"]
+    """Yield an address for each redirect of ClearURLs that the steps give a matching
+    one for.
+    """
+    providers = json.loads(
+        (CORPUS / "common" / "rules" / "clearurls_data.min.json").read_text()
+    )["providers"]
     for rules in (provider.get("redirections", ()) for provider in providers.values()):
         for number, rule in enumerate(rules):
             target = TARGETS[number % 2]
@@ -65,20 +71,31 @@ def made_from_clear_urls() -> Iterator[Made]:
 
 def made_from_brave() -> Iterator[Made]:
     """Yield an address for each pattern of Brave's list whose target is in a parameter."""
-    rules = json.loads((CORPUS / "common" / "rules" / "brave_debounce.json").read_text())
+    rules = json.loads(
+        (CORPUS / "common" / "rules" / "brave_debounce.json").read_text()
+    )
     for number, rule in enumerate(rules):
         if "redirect" not in rule["action"] or rule.get("prepend_scheme"):
             continue
         target = TARGETS[number % 2]
-        value = base64.b64encode(target.encode()).decode() if "base64" in rule["action"] else target
+        value = (
+            base64.b64encode(target.encode()).decode()
+            if "base64" in rule["action"]
+            else target
+        )
         for included in filter(None, map(_INCLUDED.match, rule["include"])):
             place = f"{included['host']}{included['path'] or '/'}".replace("*", "")
-            yield Made(f"https://{place}?a=1&{rule['param']}={quote(value, safe='')}", target)
+            yield Made(
+                f"https://{place}?a=1&{rule['param']}={quote(value, safe='')}", target
+            )
 
 
 def is_right(made: Made) -> bool:
     """Whether the target is found, whatever its scheme."""
-    return canonical_url(made.url).partition(":")[2] == canonical_url(made.target).partition(":")[2]
+    return (
+        canonical_url(made.url).partition(":")[2]
+        == canonical_url(made.target).partition(":")[2]
+    )
 
 
 def main() -> int:
@@ -87,13 +104,19 @@ def main() -> int:
         return 0
     scores: dict[str, list[bool]] = defaultdict(list)
     for made in (*made_from_clear_urls(), *made_from_brave()):
-        half = "aside" if sha256(site_of(made.url).encode()).digest()[0] % 2 == 0 else "seen"
+        half = (
+            "aside"
+            if sha256(site_of(made.url).encode()).digest()[0] % 2 == 0
+            else "seen"
+        )
         scores[half].append(is_right(made))
         if half == "seen" and not scores[half][-1] and "-v" in sys.argv:
             print(f"  {made.url} -> {canonical_url(made.url)}")
     shares = {half: sum(right) / len(right) for half, right in scores.items()}
     for half, share in sorted(shares.items()):
-        print(f"{half:6} {sum(scores[half]):4} of {len(scores[half]):4}  {share:.1%}  floor {FLOORS[half]:.1%}")
+        print(
+            f"{half:6} {sum(scores[half]):4} of {len(scores[half]):4}  {share:.1%}  floor {FLOORS[half]:.1%}"
+        )
     return int(any(share < FLOORS[half] for half, share in shares.items()))
 
 

@@ -2,10 +2,11 @@
 
     python -m news_assets_tests.quality.selectors
 
-A proposal is right if it yields three or more entries and at least 80 % of their titles are in the page's labelled main
-text; labels leave out parts of some lists. LISTS are the pages of the set that list articles or episodes; the other
-listing pages (shops, courses, directories) have no floor. Exits 1 if a score is below its floor; floors are raised and
-never lowered.
+A proposal is right if it yields three or more entries and at least 80 % of their titles
+are in the page's labelled main text; labels leave out parts of some lists. LISTS are
+the pages of the set that list articles or episodes; the other listing pages (shops,
+courses, directories) have no floor. Exits 1 if a score is below its floor; floors are
+raised and never lowered.
 """
 
 import sys
@@ -46,7 +47,9 @@ def entries_of(listing: Page) -> tuple[ListedEntry, ...]:
 
 def is_right(entries: tuple[ListedEntry, ...], text: str) -> bool:
     words = " ".join(text.split()).lower()
-    titles = [" ".join((entry.title or "").split()).lower()[:TITLE_CHARS] for entry in entries]
+    titles = [
+        " ".join((entry.title or "").split()).lower()[:TITLE_CHARS] for entry in entries
+    ]
     found = sum(bool(title) and title in words for title in titles)
     return len(titles) >= MIN_ENTRIES and found >= MIN_SHARE * len(titles)
 
@@ -59,12 +62,19 @@ def main() -> int:
     for truth, body in cases("article_wcxb"):
         if truth["page_type"] in ("listing", "collection"):
             entries = entries_of(page(truth, body))
-            is_list, good = truth["html_file"][:4] in LISTS, is_right(entries, truth["articleBody"])
+            is_list, good = (
+                truth["html_file"][:4] in LISTS,
+                is_right(entries, truth["articleBody"]),
+            )
             scores[is_list].append(good)
             if is_list:
                 dated = sum(entry.published_at is not None for entry in entries)
-                print(f"{'right' if good else 'wrong'}  {len(entries):3} entries  {dated:3} dated  {truth['url']}")
-    print(f"lists of articles: {sum(scores[True])} of {len(scores[True])} (floor {FLOOR})")
+                print(
+                    f"{'right' if good else 'wrong'}  {len(entries):3} entries  {dated:3} dated  {truth['url']}"
+                )
+    print(
+        f"lists of articles: {sum(scores[True])} of {len(scores[True])} (floor {FLOOR})"
+    )
     print(f"other listings: {sum(scores[False])} of {len(scores[False])}")
     return int(sum(scores[True]) < FLOOR)
 

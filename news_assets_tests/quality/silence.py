@@ -2,8 +2,9 @@
 
     python -m news_assets_tests.quality.silence [--agencies N] [--seed N]
 
-Agencies of every publishing habit publish for two years; the second year is evaluated every day. Then a quarter of each
-stop. Exits 1 beyond a limit. A false alarm is one reported silence that ended by itself.
+Agencies of every publishing habit publish for two years; the second year is evaluated
+every day. Then a quarter of each stop. Exits 1 beyond a limit. A false alarm is one
+reported silence that ended by itself.
 """
 
 import argparse
@@ -29,13 +30,28 @@ CHECKED_AT = timedelta(hours=17)
 SEEN_HOURS = tuple(10 if 8 <= hour < 18 else 0 for hour in range(24))
 MAX_ALARMS = 0.13  # per habit, agency and year: two in sixteen
 MAX_MEAN_ALARMS = 0.02
-HOLIDAYS = (12, 45, 78, 79, 110, 141, 170, 202, 247, 265, 300, 330)  # days of the year on which few publish
+HOLIDAYS = (
+    12,
+    45,
+    78,
+    79,
+    110,
+    141,
+    170,
+    202,
+    247,
+    265,
+    300,
+    330,
+)  # days of the year on which few publish
 YEARS_END = 302  # 31 December, counted from BEGIN
 
 
 @dataclass(frozen=True)
 class Habit:
-    """A publishing habit, and the limits of the median and 90 % quantile of the days until a silence is reported."""
+    """A publishing habit, and the limits of the median and 90 % quantile of the days
+    until a silence is reported.
+    """
 
     make: Callable[[Rng, int], Counts]
     max_median: float
@@ -43,7 +59,9 @@ class Habit:
 
 
 def weekly(rng: Rng, days: int, rate: float, weekend: float) -> npt.NDArray[np.float64]:
-    """Return the expected entries per day: `rate` on working days, a share of it at weekends."""
+    """Return the expected entries per day: `rate` on working days, a share of it at
+    weekends.
+    """
     profile = np.array([rate] * 5 + [rate * weekend] * 2)
     return np.resize(profile, days)
 
@@ -52,16 +70,22 @@ def poisson(rate: float, weekend: float = 1.0) -> Callable[[Rng, int], Counts]:
     return lambda rng, days: rng.poisson(weekly(rng, days, rate, weekend))
 
 
-def negative_binomial(rate: float, weekend: float, shape: float) -> Callable[[Rng, int], Counts]:
+def negative_binomial(
+    rate: float, weekend: float, shape: float
+) -> Callable[[Rng, int], Counts]:
     """Return a habit whose daily rate is itself random."""
 
     def make(rng: Rng, days: int) -> Counts:
-        return rng.poisson(weekly(rng, days, rate, weekend) * rng.gamma(shape, 1 / shape, days))
+        return rng.poisson(
+            weekly(rng, days, rate, weekend) * rng.gamma(shape, 1 / shape, days)
+        )
 
     return make
 
 
-def batches(per_day: float, size: float, weekend: float) -> Callable[[Rng, int], Counts]:
+def batches(
+    per_day: float, size: float, weekend: float
+) -> Callable[[Rng, int], Counts]:
     """Return a habit of entries in batches of about `size`."""
 
     def make(rng: Rng, days: int) -> Counts:
@@ -72,7 +96,9 @@ def batches(per_day: float, size: float, weekend: float) -> Callable[[Rng, int],
 
 
 def waves(rate: float) -> Callable[[Rng, int], Counts]:
-    """Return a habit of busy and slow weeks, like those of a parliament in and out of session."""
+    """Return a habit of busy and slow weeks, like those of a parliament in and out of
+    session.
+    """
 
     def make(rng: Rng, days: int) -> Counts:
         level = np.repeat(rng.gamma(1.5, 1 / 1.5, days // 7 + 1), 7)[:days]
@@ -93,7 +119,9 @@ def every(days_between: int, jitter: int) -> Callable[[Rng, int], Counts]:
     return make
 
 
-def with_year_end_break(make: Callable[[Rng, int], Counts]) -> Callable[[Rng, int], Counts]:
+def with_year_end_break(
+    make: Callable[[Rng, int], Counts],
+) -> Callable[[Rng, int], Counts]:
     """Return the habit with a pause of one to two weeks at each year's end."""
 
     def made(rng: Rng, days: int) -> Counts:
@@ -125,16 +153,28 @@ HABITS: Mapping[str, Habit] = {
 }
 
 
-DATES = np.array([BEGIN + timedelta(days=day) for day in range(WARM_DAYS + EVALUATED_DAYS + SILENT_DAYS)], dtype=object)
+DATES = np.array(
+    [
+        BEGIN + timedelta(days=day)
+        for day in range(WARM_DAYS + EVALUATED_DAYS + SILENT_DAYS)
+    ],
+    dtype=object,
+)
 
 
 class Desk:
-    """Simulated agencies, one row of counts each, with common holidays, and what the lake would know of them."""
+    """Simulated agencies, one row of counts each, with common holidays, and what the
+    lake would know of them.
+    """
 
     def __init__(self, agencies: int, rng: Rng) -> None:
         self.days = WARM_DAYS + EVALUATED_DAYS + SILENT_DAYS
-        self.names = [f"{name}/{number}" for name in HABITS for number in range(agencies)]
-        self.counts = np.array([HABITS[name.split("/")[0]].make(rng, self.days) for name in self.names])
+        self.names = [
+            f"{name}/{number}" for name in HABITS for number in range(agencies)
+        ]
+        self.counts = np.array(
+            [HABITS[name.split("/")[0]].make(rng, self.days) for name in self.names]
+        )
         for year in range(0, self.days, 365):
             for day in HOLIDAYS:
                 is_off = rng.random(len(self.names)) < 0.9
@@ -142,16 +182,27 @@ class Desk:
                     self.counts[is_off, year + day] = 0
 
     def published(self, today: int, row: int) -> PublishingHistory:
-        """Return what is known at the time of the check; half of today's entries are there."""
+        """Return what is known at the time of the check; half of today's entries are
+        there.
+        """
         counts = self.counts[row, : today + 1]
         busy = np.flatnonzero(counts)
         busy = busy[busy > (busy[-1] if len(busy) else 0) - HISTORY_DAYS]
         day_counts = dict(zip(DATES[busy].tolist(), counts[busy].tolist(), strict=True))
-        return PublishingHistory(agency=self.names[row], timezone="UTC", day_counts=day_counts, seen_hours=SEEN_HOURS)
+        return PublishingHistory(
+            agency=self.names[row],
+            timezone="UTC",
+            day_counts=day_counts,
+            seen_hours=SEEN_HOURS,
+        )
 
     def alarms(self, today: int) -> Iterator[str]:
         """Yield the names of the agencies that are reported on this day."""
-        now = datetime.combine(BEGIN, datetime.min.time(), UTC) + timedelta(days=today) + CHECKED_AT
+        now = (
+            datetime.combine(BEGIN, datetime.min.time(), UTC)
+            + timedelta(days=today)
+            + CHECKED_AT
+        )
         known = [self.published(today, row) for row in range(len(self.names))]
         yield from (str(row[0]) for row in find_silences(known, now).rows)
 
@@ -169,8 +220,12 @@ def false_alarms(desk: Desk, agencies: int) -> dict[str, float]:
 
 
 def delays(desk: Desk, agencies: int, rng: Rng) -> dict[str, list[int]]:
-    """Return the days from the last entry to the first report, by habit; one agency in four stops publishing."""
-    silent_rows = [row for row in range(len(desk.names)) if row % agencies < max(agencies // 4, 1)]
+    """Return the days from the last entry to the first report, by habit; one agency in
+    four stops publishing.
+    """
+    silent_rows = [
+        row for row in range(len(desk.names)) if row % agencies < max(agencies // 4, 1)
+    ]
     stopped = {}
     for row in silent_rows:
         start = WARM_DAYS + EVALUATED_DAYS + int(rng.integers(14))
@@ -191,7 +246,9 @@ def delays(desk: Desk, agencies: int, rng: Rng) -> dict[str, list[int]]:
 
 def main() -> int:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--agencies", type=int, default=16, help="agencies of each habit")
+    parser.add_argument(
+        "--agencies", type=int, default=16, help="agencies of each habit"
+    )
     parser.add_argument("--seed", type=int, default=7)
     options = parser.parse_args()
     started = time.perf_counter()
@@ -200,16 +257,28 @@ def main() -> int:
     alarms = false_alarms(desk, options.agencies)
     took = time.perf_counter() - started
     found = delays(desk, options.agencies, rng)
-    print(f"{'':28}{'alarms/year':>12}{'found after: median':>22}{'90 %':>6}{'at most':>12}   days")
+    print(
+        f"{'':28}{'alarms/year':>12}{'found after: median':>22}{'90 %':>6}{'at most':>12}   days"
+    )
     beyond = []
     for name, habit in HABITS.items():
         median, q90 = np.quantile(found[name], [0.5, 0.9])
-        print(f"{name:28}{alarms[name]:12.3f}{median:22.1f}{q90:6.1f}{habit.max_median:8}/{habit.max_q90}")
-        if alarms[name] > MAX_ALARMS or median > habit.max_median or q90 > habit.max_q90:
+        print(
+            f"{name:28}{alarms[name]:12.3f}{median:22.1f}{q90:6.1f}{habit.max_median:8}/{habit.max_q90}"
+        )
+        if (
+            alarms[name] > MAX_ALARMS
+            or median > habit.max_median
+            or q90 > habit.max_q90
+        ):
             beyond.append(name)
     mean = sum(alarms.values()) / len(alarms)
-    print(f"{'all':28}{mean:12.3f}   at most {MAX_MEAN_ALARMS}, of each habit {MAX_ALARMS}")
-    print(f"{len(desk.names)} agencies: {took / EVALUATED_DAYS * 1000:.0f} ms per check")
+    print(
+        f"{'all':28}{mean:12.3f}   at most {MAX_MEAN_ALARMS}, of each habit {MAX_ALARMS}"
+    )
+    print(
+        f"{len(desk.names)} agencies: {took / EVALUATED_DAYS * 1000:.0f} ms per check"
+    )
     for name in beyond:
         print(f"BEYOND LIMIT: {name}")
     return 1 if beyond or mean > MAX_MEAN_ALARMS else 0

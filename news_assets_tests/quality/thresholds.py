@@ -1,10 +1,12 @@
-"""Extraction of each set with thresholds set on the other sets, beside its F1 with the thresholds in use.
+"""Extraction of each set with thresholds set on the other sets, beside its F1 with the
+thresholds in use.
 
     python -m news_assets_tests.quality.thresholds
 
-Every page is read once in each of trafilatura's modes and kept in memory, so that a choice of thresholds is scored in
-seconds. For each set left out, the thresholds of GRID are found by the mean F1 of the other sets. Values that are good
-for one set only show as a difference of the two columns. Exits 1 if a set is below its floor or not ahead of
+Every page is read once in each of trafilatura's modes and kept in memory, so that a
+choice of thresholds is scored in seconds. For each set left out, the thresholds of GRID
+are found by the mean F1 of the other sets. Values that are good for one set only show
+as a difference of the two columns. Exits 1 if a set is below its floor or not ahead of
 trafilatura; floors are raised and never lowered.
 """
 
@@ -44,7 +46,9 @@ FLOORS = {
 
 @dataclass(frozen=True)
 class ReadPage:
-    """One page with all its readings; `apart` is the default one with the containers of the article apart."""
+    """One page with all its readings; `apart` is the default one with the containers of
+    the article apart.
+    """
 
     truth: dict[str, Any]
     readings: dict[Mode, list[Block]]
@@ -54,11 +58,26 @@ class ReadPage:
 
     def text(self, thresholds: Thresholds, trims: Collection[str] = TRIMS) -> str:
         """Return the text of the chosen reading that these thresholds and trims give."""
-        return self.trimmed(chosen(self.readings.__getitem__, self.long, thresholds), thresholds, trims)
+        return self.trimmed(
+            chosen(self.readings.__getitem__, self.long, thresholds), thresholds, trims
+        )
 
-    def trimmed(self, blocks: list[Block], thresholds: Thresholds = THRESHOLDS, trims: Collection[str] = TRIMS) -> str:
+    def trimmed(
+        self,
+        blocks: list[Block],
+        thresholds: Thresholds = THRESHOLDS,
+        trims: Collection[str] = TRIMS,
+    ) -> str:
         """Return the text of one reading."""
-        return markdown_of(trimmed(blocks, self.metadata.titles, self.metadata.stated_body, thresholds, trims))
+        return markdown_of(
+            trimmed(
+                blocks,
+                self.metadata.titles,
+                self.metadata.stated_body,
+                thresholds,
+                trims,
+            )
+        )
 
     def apart_text(self) -> str:
         """Return the text of the chosen reading, the containers of the article apart."""
@@ -76,13 +95,17 @@ class ReadSet:
     @cached_property
     def pages(self) -> list[ReadPage]:
         """The pages, read once."""
-        return list(filter(None, (_read(*case) for case in extraction.articles(self.name))))
+        return list(
+            filter(None, (_read(*case) for case in extraction.articles(self.name)))
+        )
 
     @cached_property
     def reference(self) -> float:
         """The F1 of trafilatura itself."""
         cases = extraction.articles(self.name)
-        texts = [(truth, extraction.reference_text(truth, body)) for truth, body in cases]
+        texts = [
+            (truth, extraction.reference_text(truth, body)) for truth, body in cases
+        ]
         return extraction.scored(self.name, texts)[0]
 
     def f1(self, thresholds: Thresholds) -> float:
@@ -111,7 +134,9 @@ def _read(truth: dict[str, Any], body: bytes) -> ReadPage | None:
 
 def best(sets: list[ReadSet]) -> Thresholds:
     """Return the thresholds with the highest mean F1 over these sets."""
-    return tuned(THRESHOLDS, GRID, lambda thresholds: mean(one.f1(thresholds) for one in sets))
+    return tuned(
+        THRESHOLDS, GRID, lambda thresholds: mean(one.f1(thresholds) for one in sets)
+    )
 
 
 def low_scores(sets: list[ReadSet]) -> Iterator[str]:

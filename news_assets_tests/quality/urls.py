@@ -1,8 +1,11 @@
-"""Canonical URLs on other tools' test vectors: shares of equal pages joined and of different pages kept apart.
+"""Canonical URLs on other tools' test vectors: shares of equal pages joined and of
+different pages kept apart.
 
-Run: `python -m news_assets_tests.quality.urls [-v]`. Reads ../shared/corpus/url_canonical; exits 1 below a floor, 0 if
-it is missing. The tools disagree about `www.`, trailing slashes and more, so a vector is correct if its input and its
-expected output have the same canonical URL. `kept apart` covers the URLs that normalize-url keeps apart.
+Run: `python -m news_assets_tests.quality.urls [-v]`. Reads
+../shared/corpus/url_canonical; exits 1 below a floor, 0 if it is missing. The tools
+disagree about `www.`, trailing slashes and more, so a vector is correct if its input
+and its expected output have the same canonical URL. `kept apart` covers the URLs that
+normalize-url keeps apart.
 """
 
 import json
@@ -46,8 +49,14 @@ def main() -> int:
     for name, floor in sorted(FLOORS.items()):
         share = sum(scores[name]) / max(1, len(scores[name]))
         below += [name] if share < floor else []
-        print(f"{name:20} {sum(scores[name]):5} of {len(scores[name]):5}  {share:6.1%}  floor {floor:.1%}")
-    print("below the floor: " + ", ".join(below) if below else "all at or above their floors")
+        print(
+            f"{name:20} {sum(scores[name]):5} of {len(scores[name]):5}  {share:6.1%}  floor {floor:.1%}"
+        )
+    print(
+        "below the floor: " + ", ".join(below)
+        if below
+        else "all at or above their floors"
+    )
     return 1 if below else 0
 
 
@@ -65,12 +74,22 @@ def rows() -> Iterator[dict[str, Any]]:
 def vectors() -> None:
     kept_by_tool = set()
     for row in rows():
-        for url in filter(lambda value: isinstance(value, str), row["args"] if isinstance(row["args"], list) else []):
+        for url in filter(
+            lambda value: isinstance(value, str),
+            row["args"] if isinstance(row["args"], list) else [],
+        ):
             once = canonical_url(url)
             score("idempotent", canonical_url(once) == once, url, once)
-        is_ural_normal = row["function"] == "normalize_url" and "ural" in row["source"]  # drops the scheme
+        is_ural_normal = (
+            row["function"] == "normalize_url" and "ural" in row["source"]
+        )  # drops the scheme
         tool = NORMALISERS.get(row["function"])
-        if tool is None or is_ural_normal or row["kwargs"] or not isinstance(row["expected"], str):
+        if (
+            tool is None
+            or is_ural_normal
+            or row["kwargs"]
+            or not isinstance(row["expected"], str)
+        ):
             continue
         expected, got = canonical_url(row["expected"]), canonical_url(row["args"][0])
         score(tool, expected == got, row["args"][0], "expected", expected, "got", got)
@@ -83,13 +102,24 @@ def vectors() -> None:
 
 
 def whatwg() -> None:
-    """Score URLs that browsers accept: input and parsed form must have the same canonical URL."""
-    for case in json.loads((CORPUS / "common" / "wpt" / "urltestdata.json").read_text(encoding="utf-8")):
-        if not isinstance(case, dict) or not str(case.get("href", "")).startswith(("http://", "https://")):
+    """Score URLs that browsers accept: input and parsed form must have the same
+    canonical URL.
+    """
+    for case in json.loads(
+        (CORPUS / "common" / "wpt" / "urltestdata.json").read_text(encoding="utf-8")
+    ):
+        if not isinstance(case, dict) or not str(case.get("href", "")).startswith(
+            ("http://", "https://")
+        ):
             continue
-        url = resolve(case["base"], case["input"]) if case.get("base") else case["input"]
+        url = (
+            resolve(case["base"], case["input"]) if case.get("base") else case["input"]
+        )
         score(
-            "whatwg", canonical_url(url) == canonical_url(case["href"]), ascii(case["input"]), ascii(canonical_url(url))
+            "whatwg",
+            canonical_url(url) == canonical_url(case["href"]),
+            ascii(case["input"]),
+            ascii(canonical_url(url)),
         )
 
 

@@ -1,9 +1,12 @@
-"""Hostile clients of `serve`: `python -m news_assets_tests.soak.clients [--requests 100000]`.
+"""Hostile clients of `serve`: `python -m news_assets_tests.soak.clients [--requests
+100000]`.
 
-Starts the command over a small lake and sends it requests that are meant to exhaust it: idle connections, heads and
-bodies that never end, long addresses and keys, articles that take long to render, metrics with changing parameters,
-absurd cursors. A client from another address reads a page and `/health/live` all the time. Prints its answers and the
-memory of the server. Fails if the client was refused, or the server has 300 MB or more.
+Starts the command over a small lake and sends it requests that are meant to exhaust it:
+idle connections, heads and bodies that never end, long addresses and keys, articles
+that take long to render, metrics with changing parameters, absurd cursors. A client
+from another address reads a page and `/health/live` all the time. Prints its answers
+and the memory of the server. Fails if the client was refused, or the server has 300 MB
+or more.
 """
 
 import argparse
@@ -64,14 +67,18 @@ class Good:
             number += 1
             for path in ("/health/live", f"/search?q=good{number % 50}&mode=keyword"):
                 began = time.monotonic()
-                self.answers[f"{path.partition('?')[0]} {status_of(self.port, path, _GOOD)}"] += 1
+                self.answers[
+                    f"{path.partition('?')[0]} {status_of(self.port, path, _GOOD)}"
+                ] += 1
                 self.longest_s = max(self.longest_s, time.monotonic() - began)
             time.sleep(0.2)
 
 
 def status_of(port: int, path: str, source: str) -> str:
     """Return the status of an answer, or the name of the error without one."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30, source_address=(source, 0))
+    connection = http.client.HTTPConnection(
+        "127.0.0.1", port, timeout=30, source_address=(source, 0)
+    )
     try:
         with closing(connection):
             connection.request("GET", path)
@@ -97,7 +104,9 @@ def attack(port: int, first: int, last: int) -> None:
 
 
 def hold(port: int) -> None:
-    """Leave connections with nothing, half a head, an endless one and half a body to the server."""
+    """Leave connections with nothing, half a head, an endless one and half a body to
+    the server.
+    """
     for sent in (
         b"",
         b"GET / HTTP/1.1\r\nHost: x\r\nX: ",
@@ -119,10 +128,21 @@ def main(arguments: list[str]) -> int:
 
 
 def run(home: Path, requests: int, clients: int) -> int:
-    environment = {**os.environ, "NEWS_HOME": str(home), "NEWS_DESKS": "sample", "NEWS_CATALOG": str(home / "c.sqlite")}
+    environment = {
+        **os.environ,
+        "NEWS_HOME": str(home),
+        "NEWS_DESKS": "sample",
+        "NEWS_CATALOG": str(home / "c.sqlite"),
+    }
     environment["NEWS_DATA"] = str(home / "data")
     with Lake.open(home / "c.sqlite", home / "data") as lake:
-        upsert(lake, [full(RawArticle, article_id=f"a-{n}", text=text, meeting_id="") for n, text in enumerate(_TEXTS)])
+        upsert(
+            lake,
+            [
+                full(RawArticle, article_id=f"a-{n}", text=text, meeting_id="")
+                for n, text in enumerate(_TEXTS)
+            ],
+        )
     port = free_port()
     command = [
         str(Path(sys.executable).with_name("news-assets")),
@@ -132,7 +152,9 @@ def run(home: Path, requests: int, clients: int) -> int:
         "--requests-per-minute",
         "0",
     ]
-    with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL) as server:
+    with subprocess.Popen(
+        command, env=environment, stdout=subprocess.DEVNULL
+    ) as server:
         try:
             return watch(psutil.Process(server.pid), port, requests, clients)
         finally:
@@ -148,7 +170,10 @@ def watch(server: psutil.Process, port: int, requests: int, clients: int) -> int
     watcher = threading.Thread(target=good.run)
     watcher.start()
     share = requests // clients
-    attackers = [threading.Thread(target=attack, args=(port, n * share, (n + 1) * share)) for n in range(clients)]
+    attackers = [
+        threading.Thread(target=attack, args=(port, n * share, (n + 1) * share))
+        for n in range(clients)
+    ]
     for one in attackers:
         one.start()
     for one in attackers:

@@ -1,4 +1,6 @@
-"""Bodies that are made to break readers: those of the evaluation material, if it is there, and generated ones."""
+"""Bodies that are made to break readers: those of the evaluation material, if it is
+there, and generated ones.
+"""
 
 import json
 from collections.abc import Iterator
@@ -33,7 +35,12 @@ def _shared() -> Iterator[Body]:
     for line in cases.read_text().splitlines() if cases.exists() else ():
         case = json.loads(line)
         content = (SHARED_CASES / case["file"]).read_bytes()
-        yield Body(Path(case["file"]).name, case["content_type"] or "text/html", content, case["content_encoding"])
+        yield Body(
+            Path(case["file"]).name,
+            case["content_type"] or "text/html",
+            content,
+            case["content_encoding"],
+        )
 
 
 def _pages() -> Iterator[Body]:
@@ -59,9 +66,15 @@ def _pages() -> Iterator[Body]:
         ("direction", "<p>", "\u202e\u2066", "x", 100_000),
     ):
         text = f"<html><title>{name}</title><body><article>{start}{piece * count}{end}</article></body></html>"
-        yield Body(f"{name.replace(' ', '_')}.html", "text/html; charset=utf-8", text.encode())
+        yield Body(
+            f"{name.replace(' ', '_')}.html", "text/html; charset=utf-8", text.encode()
+        )
     ld = '<script type="application/ld+json">' + '{"a":[' * 50_000 + "</script>"
-    yield Body("json_ld.html", "text/html", f"<html><head>{ld}</head><body><p>x</p></body></html>".encode())
+    yield Body(
+        "json_ld.html",
+        "text/html",
+        f"<html><head>{ld}</head><body><p>x</p></body></html>".encode(),
+    )
     yield Body("zeros.html", "text/html", bytes(2_000_000))
     yield Body("all_bytes.html", "text/html; charset=utf-16", bytes(range(256)) * 4000)
 
@@ -76,7 +89,9 @@ def _feeds() -> Iterator[Body]:
     ):
         items = f"<item><guid>{name}</guid>{item}</item>"
         yield Body(
-            f"gen_{name}.xml", "application/rss+xml", f'<rss version="2.0"><channel>{items}</channel></rss>'.encode()
+            f"gen_{name}.xml",
+            "application/rss+xml",
+            f'<rss version="2.0"><channel>{items}</channel></rss>'.encode(),
         )
     yield Body("gen_deep.xml", "application/xml", b"<rss><channel>" + b"<a>" * 200_000)
     yield Body("gen_deep.json", "application/feed+json", b"[" * 500_000)

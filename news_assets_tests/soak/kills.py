@@ -1,9 +1,11 @@
-"""Kills processes at random moments inside their writes; what they leave has to equal the work of one process.
+"""Kills processes at random moments inside their writes; what they leave has to equal
+the work of one process.
 
     python -m news_assets_tests.soak.kills [sqlite postgres] [--kills 200] [--seed 1]
 
-Each process first stores a batch. A kill counts if it hits a write: a transaction of the lake, from the wait for its
-lock to its commit, or an upsert of the index. The next process goes on where the killed one stopped.
+Each process first stores a batch. A kill counts if it hits a write: a transaction of
+the lake, from the wait for its lock to its commit, or an upsert of the index. The next
+process goes on where the killed one stopped.
 """
 
 import argparse
@@ -23,8 +25,11 @@ from news_assets_tests.support.lakes import Catalogs, PostgresCatalogs, SqliteCa
 from news_assets_tests.support.servers import postgres
 
 FORKING = multiprocessing.get_context("forkserver")
-# A third of a process's time is its imports. These start no threads, so that the fork server can fork.
-FORKING.set_forkserver_preload(["lxml.html", "nh3", "numpy", "py3langid.langid", "rensa", "trafilatura", "yaml"])
+# A third of a process's time is its imports. These start no threads, so that the fork
+# server can fork.
+FORKING.set_forkserver_preload(
+    ["lxml.html", "nh3", "numpy", "py3langid.langid", "rensa", "trafilatura", "yaml"]
+)
 _FEED_ROUNDS = 10  # whose articles a feed lists at once
 _MAX_SPAN_S = 5.0
 _START_S = 120.0  # until the first write, on a busy machine
@@ -32,7 +37,9 @@ _START_S = 120.0  # until the first write, on a busy machine
 
 @dataclass
 class Kills:
-    """How many processes were killed inside a write and between two, and how many ended before."""
+    """How many processes were killed inside a write and between two, and how many ended
+    before.
+    """
 
     inside: int = 0
     between: int = 0
@@ -44,7 +51,9 @@ class Kills:
 
 
 def kill_writers(room: Newsroom, kills: int, rng: random.Random) -> Kills:
-    """Run processes one after another and kill them, until so many were killed inside a write; the last one ends."""
+    """Run processes one after another and kill them, until so many were killed inside a
+    write; the last one ends.
+    """
     counts, span_s = Kills(), 1.0
     while counts.inside < kills:
         last = _killed_after(room, counts.processes, rng.uniform(0, span_s))
@@ -60,7 +69,9 @@ def kill_writers(room: Newsroom, kills: int, rng: random.Random) -> Kills:
 
 
 def _killed_after(room: Newsroom, number: int, delay_s: float) -> str | None:
-    """Kill a process so long after its first stored batch and return its last report; None if it ended before."""
+    """Kill a process so long after its first stored batch and return its last report;
+    None if it ended before.
+    """
     received, sent = FORKING.Pipe(duplex=False)
     process = FORKING.Process(target=write, args=(room, [number], None, sent))
     process.start()
@@ -78,9 +89,13 @@ def _killed_after(room: Newsroom, number: int, delay_s: float) -> str | None:
     return last if process.exitcode != 0 else None
 
 
-def write_side_by_side(room: Newsroom, number: int, shares: Sequence[Collection[str] | None]) -> None:
+def write_side_by_side(
+    room: Newsroom, number: int, shares: Sequence[Collection[str] | None]
+) -> None:
     """Run a process for each share of the agencies, all at once; None is all agencies."""
-    processes = [FORKING.Process(target=write, args=(room, [number], share)) for share in shares]
+    processes = [
+        FORKING.Process(target=write, args=(room, [number], share)) for share in shares
+    ]
     for process in processes:
         process.start()
     for process in processes:
@@ -88,7 +103,9 @@ def write_side_by_side(room: Newsroom, number: int, shares: Sequence[Collection[
     assert [process.exitcode for process in processes] == [0] * len(processes)
 
 
-def undisturbed(catalogs: Catalogs, folder: Path, last_round: int, agencies: int = Newsroom.agencies) -> Newsroom:
+def undisturbed(
+    catalogs: Catalogs, folder: Path, last_round: int, agencies: int = Newsroom.agencies
+) -> Newsroom:
     """Return the newsroom of one process that nothing disturbed."""
     room = Newsroom(catalogs.new(folder), folder, agencies)
     write(room, sorted({*range(0, last_round, _FEED_ROUNDS), last_round}))
@@ -100,7 +117,9 @@ def measure(catalogs: Catalogs, folder: Path, kills: int, seed: int) -> list[str
     started = time.monotonic()
     room = Newsroom(catalogs.new(folder / "killed"), folder / "killed")
     counts = kill_writers(room, kills, random.Random(seed))
-    broken = broken_promises(room, undisturbed(catalogs, folder / "undisturbed", counts.processes))
+    broken = broken_promises(
+        room, undisturbed(catalogs, folder / "undisturbed", counts.processes)
+    )
     took_s = time.monotonic() - started
     print(
         f"{type(catalogs).__name__}, seed {seed}: {counts.inside} processes killed inside a write, {counts.between} "
@@ -118,11 +137,19 @@ def main() -> None:
     options = parser.parse_args()
     broken: list[str] = []
     with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="news-kills-")))
+        folder = Path(
+            stack.enter_context(tempfile.TemporaryDirectory(prefix="news-kills-"))
+        )
         for name in options.catalogs:
-            server = stack.enter_context(postgres(folder / "server")) if name == "postgres" else None
+            server = (
+                stack.enter_context(postgres(folder / "server"))
+                if name == "postgres"
+                else None
+            )
             home = folder / name
-            catalogs = PostgresCatalogs(home, server) if server else SqliteCatalogs(home)
+            catalogs = (
+                PostgresCatalogs(home, server) if server else SqliteCatalogs(home)
+            )
             broken += measure(catalogs, home, options.kills, options.seed)
     sys.exit(bool(broken))
 

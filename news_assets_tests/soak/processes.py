@@ -23,7 +23,9 @@ _NAMES = {
 
 @dataclass(frozen=True)
 class Sample:
-    """What one process uses at one time. Memory is resident, without what it shares with others."""
+    """What one process uses at one time. Memory is resident, without what it shares
+    with others.
+    """
 
     memory_mb: float
     files: int
@@ -35,7 +37,9 @@ class Watched:
     """The samples of every process of a profile, by process id."""
 
     def __init__(self) -> None:
-        self._samples: defaultdict[int, dict[int, Sample]] = defaultdict(dict)  # by number of the round
+        self._samples: defaultdict[int, dict[int, Sample]] = defaultdict(
+            dict
+        )  # by number of the round
         self._names: dict[int, str] = {}
         self.rounds = 0
 
@@ -51,31 +55,52 @@ class Watched:
     def total_mb(self) -> float:
         """Return the memory of all processes in the last round."""
         return sum(
-            samples[self.rounds - 1].memory_mb for samples in self._samples.values() if self.rounds - 1 in samples
+            samples[self.rounds - 1].memory_mb
+            for samples in self._samples.values()
+            if self.rounds - 1 in samples
         )
 
     def rows(self) -> Iterator[tuple[str, int, Sample, Sample]]:
-        """Yield name, id, and the medians of the third and last quarter, of each process that lived through both."""
+        """Yield name, id, and the medians of the third and last quarter, of each
+        process that lived through both.
+        """
         half, last = self.rounds // 2, self.rounds * 3 // 4
         for pid, samples in self._samples.items():
             third, fourth = (
-                [samples[n] for n in range(*span) if n in samples] for span in ((half, last), (last, self.rounds))
+                [samples[n] for n in range(*span) if n in samples]
+                for span in ((half, last), (last, self.rounds))
             )
-            if len(third) == last - half and len(fourth) == self.rounds - last and third:
+            if (
+                len(third) == last - half
+                and len(fourth) == self.rounds - last
+                and third
+            ):
                 yield self._names[pid], pid, _median(third), _median(fourth)
 
     def course_mb(self, pid: int) -> list[int]:
-        """Return the largest memory of a process in each tenth of the time, in MB, to see whether growth ends."""
+        """Return the largest memory of a process in each tenth of the time, in MB, to
+        see whether growth ends.
+        """
         samples, tenths = self._samples[pid], range(10)
-        spans = [range(self.rounds * tenth // 10, self.rounds * (tenth + 1) // 10) for tenth in tenths]
-        return [round(max((samples[n].memory_mb for n in span if n in samples), default=0)) for span in spans]
+        spans = [
+            range(self.rounds * tenth // 10, self.rounds * (tenth + 1) // 10)
+            for tenth in tenths
+        ]
+        return [
+            round(max((samples[n].memory_mb for n in span if n in samples), default=0))
+            for span in spans
+        ]
 
 
 def broken(before: Sample, after: Sample) -> list[str]:
     """Return what grew by more than it may."""
     found = ["memory"] if after.memory_mb > before.memory_mb * (1 + MAX_GROWTH) else []
     names = ("files", "connections", "threads")
-    return found + [name for name in names if getattr(after, name) > getattr(before, name) + MAX_MORE]
+    return found + [
+        name
+        for name in names
+        if getattr(after, name) > getattr(before, name) + MAX_MORE
+    ]
 
 
 def lock_files(home: Path) -> int:
@@ -87,8 +112,14 @@ def _name_of(process: psutil.Process) -> str:
     command = " ".join(process.cmdline())
     name = next((name for words, name in _NAMES.items() if words in command), "")
     if name == "sandbox":
-        return f"sandbox of {_name_of(parent)}" if (parent := process.parent()) else name
-    return command.partition("--hostname ")[2].partition("@")[0] or name if name == "worker" else name
+        return (
+            f"sandbox of {_name_of(parent)}" if (parent := process.parent()) else name
+        )
+    return (
+        command.partition("--hostname ")[2].partition("@")[0] or name
+        if name == "worker"
+        else name
+    )
 
 
 def _sample(process: psutil.Process) -> Sample:

@@ -1,4 +1,6 @@
-"""Compares a lake and its index, after processes were killed or ran side by side, with those of one process."""
+"""Compares a lake and its index, after processes were killed or ran side by side, with
+those of one process.
+"""
 
 import sqlite3
 from collections.abc import Iterator
@@ -10,7 +12,7 @@ from typing import TYPE_CHECKING
 import psycopg2
 from filelock import FileLock, Timeout
 
-from news_assets.clients.search.embedded.index import SqliteSearchIndex
+from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
 from news_assets.records.derived import Change, IndexedDocument
 from news_assets.records.polling import Poll
 from news_assets.store.connection import LAKE
@@ -30,16 +32,29 @@ _LOCK_WAIT_S = 5.0
 
 
 def broken_promises(room: Newsroom, reference: Newsroom) -> list[str]:
-    """Return what differs between the two, what is damaged, and what a killed process left behind."""
-    with Lake.open(*reference.place) as undisturbed, Lake.open(*room.place, wait_s=_LOCK_WAIT_S) as lake:
-        broken = [*_locks_left(room), *_different_tables(lake, undisturbed), *_index_faults(room, lake)]
+    """Return what differs between the two, what is damaged, and what a killed process
+    left behind.
+    """
+    with (
+        Lake.open(*reference.place) as undisturbed,
+        Lake.open(*room.place, wait_s=_LOCK_WAIT_S) as lake,
+    ):
+        broken = [
+            *_locks_left(room),
+            *_different_tables(lake, undisturbed),
+            *_index_faults(room, lake),
+        ]
         soon = datetime.now(UTC) + timedelta(minutes=1)
         maintain(lake, now=soon, keep_days=0, grace=timedelta(0))
         orphans = delete_orphans(lake, now=soon, grace=timedelta(0))
         kept = (
-            {Path(file).resolve() for file in orphans.files} if orphans.why_kept else set()
+            {Path(file).resolve() for file in orphans.files}
+            if orphans.why_kept
+            else set()
         )  # more than a few are reported instead
-        changed = (f"after maintenance: {one}" for one in _different_tables(lake, undisturbed))
+        changed = (
+            f"after maintenance: {one}" for one in _different_tables(lake, undisturbed)
+        )
         return [*broken, *changed, *_files(lake, kept)]
 
 
@@ -56,25 +71,47 @@ def _without(rows: "pl.DataFrame", others: "pl.DataFrame") -> int:
 
 
 def _rows(lake: Lake, table: Table) -> "pl.DataFrame":
-    """Return the rows of a table without what differs from run to run; of polls, what each source listed in total."""
+    """Return the rows of a table without what differs from run to run; of polls, what
+    each source listed in total.
+    """
     if table.record is Poll:
         counts = "sum(new_count)::BIGINT AS new, sum(updated_count)::BIGINT AS updated"
-        return lake.query(f"SELECT source_id, {counts} FROM polls GROUP BY 1 ORDER BY 1")
+        return lake.query(
+            f"SELECT source_id, {counts} FROM polls GROUP BY 1 ORDER BY 1"
+        )
     if table.record is Change:  # a stage that was killed records a state again
-        return lake.query("SELECT DISTINCT article_id, change, version FROM changes ORDER BY ALL")
-    names = [one.name for one in columns(table) if one.sql_type != "TIMESTAMPTZ" and one.name not in _OF_THE_RUN]
-    ordered = [one.name for one in columns(table) if one.name in names and not one.sql_type.endswith("[]")]
+        return lake.query(
+            "SELECT DISTINCT article_id, change, version FROM changes ORDER BY ALL"
+        )
+    names = [
+        one.name
+        for one in columns(table)
+        if one.sql_type != "TIMESTAMPTZ" and one.name not in _OF_THE_RUN
+    ]
+    ordered = [
+        one.name
+        for one in columns(table)
+        if one.name in names and not one.sql_type.endswith("[]")
+    ]
     return lake.frame(table.record, None, names).sort(ordered)
 
 
 def _index_faults(room: Newsroom, lake: Lake) -> Iterator[str]:
     with SqliteSearchIndex.open(room.index_path) as index:
         receipts = lake.frame(IndexedDocument, None, ("article_id", "document_hash"))
-        documents = index.stored(room.desk.key).select("article_id", "document_hash").sort("article_id")
+        documents = (
+            index.stored(room.desk.key)
+            .select("article_id", "document_hash")
+            .sort("article_id")
+        )
         if not documents.equals(receipts):
             yield f"index: {documents.height} documents for {receipts.height} receipts, or other versions"
         drift = lost_documents(lake, index, room.desk, NOW)
-    backlog = [pending_entries(lake, room.desk, NOW), stale_rows(lake, room.desk, NOW), drift]
+    backlog = [
+        pending_entries(lake, room.desk, NOW),
+        stale_rows(lake, room.desk, NOW),
+        drift,
+    ]
     if counts := [frame.height for frame in backlog if frame.height]:
         yield f"backlog: {counts} rows"
     with closing(sqlite3.connect(room.index_path)) as connection:
@@ -91,8 +128,12 @@ def _locks_left(room: Newsroom) -> Iterator[str]:
         except Timeout:
             yield f"{path.name} is locked"
     if catalog.startswith("postgresql://"):
-        with closing(psycopg2.connect(catalog)) as connection, connection.cursor() as cursor:
-            # The pooled connections of the two lakes opened here hold no lock and no transaction.
+        with (
+            closing(psycopg2.connect(catalog)) as connection,
+            connection.cursor() as cursor,
+        ):
+            # The pooled connections of the two lakes opened here hold no lock and no
+            # transaction.
             cursor.execute(
                 "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND database ="
                 " (SELECT oid FROM pg_database WHERE datname = current_database())"
@@ -103,12 +144,20 @@ def _locks_left(room: Newsroom) -> Iterator[str]:
 
 
 def _files(lake: Lake, kept: set[Path]) -> Iterator[str]:
-    """Compare the files in the data folder with those that the catalog names, and the orphans that were kept."""
+    """Compare the files in the data folder with those that the catalog names, and the
+    orphans that were kept.
+    """
     folder = Path(lake.address.data)
     named: set[Path] = set()
     for table in TABLES:
-        frame = lake.query(f"SELECT data_file, delete_file FROM ducklake_list_files('{LAKE}', '{table.name}')")
-        named |= {Path(path) for column in frame.columns for path in frame[column].drop_nulls()}
+        frame = lake.query(
+            f"SELECT data_file, delete_file FROM ducklake_list_files('{LAKE}', '{table.name}')"
+        )
+        named |= {
+            Path(path)
+            for column in frame.columns
+            for path in frame[column].drop_nulls()
+        }
     present = set(folder.resolve().rglob("*.parquet")) - kept
     if missing := named - present:
         yield f"{len(missing)} files of the catalog are missing"

@@ -1,12 +1,15 @@
-"""Runs a profile over a faulty site for hours, kills its workers and restarts its servers, and checks what it promised.
+"""Runs a profile over a faulty site for hours, kills its workers and restarts its
+servers, and checks what it promised.
 
     python -m news_assets_tests.soak.run [--minutes 120] [--scaleout] [--seed 1]
 
-One request in ten is answered with a fault, hostile bodies are listed too, articles are published all the time, and
-each minute a worker is killed. The last worker is spared, so that its memory can be measured. The lake is maintained
-every few minutes instead of daily: what a process needs grows with the files written since. With --scaleout the
-broker, Postgres and the search server are restarted in turn. Prints a line each minute and a table at the end; exits
-with 1 if an article is lost or stored twice, or if memory, open files, connections or locks grow.
+One request in ten is answered with a fault, hostile bodies are listed too, articles are
+published all the time, and each minute a worker is killed. The last worker is spared,
+so that its memory can be measured. The lake is maintained every few minutes instead of
+daily: what a process needs grows with the files written since. With --scaleout the
+broker, Postgres and the search server are restarted in turn. Prints a line each minute
+and a table at the end; exits with 1 if an article is lost or stored twice, or if
+memory, open files, connections or locks grow.
 """
 
 import argparse
@@ -26,14 +29,14 @@ from typing import Any
 import psutil
 
 from news_assets.clients.search.backends import OpenIndex, open_index
-from news_assets.desks.loader import load_desks
+from news_assets.desks.desk_files import load_desks
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.stage_state.failures import make_due
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import Failure
 from news_assets.records.desks import Desk
 from news_assets.records.polling import FeedEntry
-from news_assets.sources.kinds import KINDS
+from news_assets.sources.source_kinds import KINDS
 from news_assets.store.lake import Lake
 from news_assets.store.maintenance import maintain
 from news_assets.store.queries.backlog import pending_entries, stale_rows
@@ -47,7 +50,14 @@ from news_assets_tests.support.synthetic_desk import ENV
 from news_assets_tests.typesense_server import running
 
 AGENCIES, WORKERS, FAULTY_SHARE = 12, 3, 0.1
-PUBLISH_S, POLL_S, MEASURE_S, KILL_S, RESTART_S, MAINTAIN_S = 2.0, 20.0, 10.0, 60.0, 240.0, 300.0
+PUBLISH_S, POLL_S, MEASURE_S, KILL_S, RESTART_S, MAINTAIN_S = (
+    2.0,
+    20.0,
+    10.0,
+    60.0,
+    240.0,
+    300.0,
+)
 OUTAGE_S = 20.0
 SETTLE_S = 1800.0  # at the end, until everything is stored
 KEPT_LOG = Path(".news") / "soak.log"  # of the last run that broke a promise
@@ -77,13 +87,20 @@ class Soak:
         return datetime.now(UTC).date()
 
     def publish(self) -> None:
-        self.published.append(self.site.publish(self.rng.choice(self.site.keys), self.today))
+        self.published.append(
+            self.site.publish(self.rng.choice(self.site.keys), self.today)
+        )
 
     def poll(self) -> None:
         """Request a poll of every source, also of those that are not due."""
         keys = [agency.key for agency in self.desk.agencies]
-        tags = {"dagster__asset_partition_range_start": keys[0], "dagster__asset_partition_range_end": keys[-1]}
-        with suppress(OSError):  # the web server may wait for a Postgres that is restarted
+        tags = {
+            "dagster__asset_partition_range_start": keys[0],
+            "dagster__asset_partition_range_end": keys[-1],
+        }
+        with suppress(
+            OSError
+        ):  # the web server may wait for a Postgres that is restarted
             self.profile.launch(f"{self.desk.key}_poll", **tags)
 
     def measure(self) -> None:
@@ -95,7 +112,11 @@ class Soak:
         """Kill a worker other than the last."""
         with suppress(psutil.Error, ProcessLookupError, IndexError):
             spared = f"worker{WORKERS - 1}@%h"
-            victims = [pid for pid in self.profile.worker_pids() if spared not in psutil.Process(pid).cmdline()]
+            victims = [
+                pid
+                for pid in self.profile.worker_pids()
+                if spared not in psutil.Process(pid).cmdline()
+            ]
             self.profile.kill_worker(self.rng.choice(victims))
             self.kills += 1
 
@@ -128,36 +149,55 @@ class Soak:
         )
 
     def _differences(self, lake: Lake, index: OpenIndex) -> tuple[int, int, int]:
-        """Return the numbers of good articles not stored, not indexed, and of rows and documents that exist twice."""
+        """Return the numbers of good articles not stored, not indexed, and of rows and
+        documents that exist twice.
+        """
         stored = lake.frame(RawArticle, None, ("url", "article_id", "outcome"))
-        good = stored.filter(stored["url"].is_in(self.published), stored["outcome"] == "ok")
+        good = stored.filter(
+            stored["url"].is_in(self.published), stored["outcome"] == "ok"
+        )
         documents = index.stored(self.desk.key)["article_id"]
         entries = lake.frame(FeedEntry, None, ("source_id", "entry_id"))
         twice = sum(
-            frame.height - frame.unique().height for frame in (good.select("url"), stored.select("article_id"), entries)
+            frame.height - frame.unique().height
+            for frame in (good.select("url"), stored.select("article_id"), entries)
         )
         indexed = good.filter(good["article_id"].is_in(documents.implode()))
         missing = len(self.published) - good["url"].n_unique()
-        return missing, good.height - indexed.height, twice + len(documents) - documents.n_unique()
+        return (
+            missing,
+            good.height - indexed.height,
+            twice + len(documents) - documents.n_unique(),
+        )
 
     def run(self, seconds: float) -> None:
         """Do everything at its pace for so long."""
         started = time.monotonic()
         due = {self.publish: 0.0, self.poll: 0.0, self.measure: 0.0}
         due |= {self.kill: KILL_S, self.restart: RESTART_S, self.maintain: MAINTAIN_S}
-        pace = dict(zip(due, (PUBLISH_S, POLL_S, MEASURE_S, KILL_S, RESTART_S, MAINTAIN_S), strict=True))
+        pace = dict(
+            zip(
+                due,
+                (PUBLISH_S, POLL_S, MEASURE_S, KILL_S, RESTART_S, MAINTAIN_S),
+                strict=True,
+            )
+        )
         next_line = 60.0
         while (now := time.monotonic() - started) < seconds:
             for action in [one for one, at in due.items() if at <= now]:
                 action()
-                due[action] = max(due[action] + pace[action], time.monotonic() - started)
+                due[action] = max(
+                    due[action] + pace[action], time.monotonic() - started
+                )
             if now >= next_line:
                 self.print_line(started)
                 next_line += 60.0
             time.sleep(0.2)
 
     def settle(self) -> list[str]:
-        """Stop all faults, retry what failed, and return what is broken when nothing is left to do."""
+        """Stop all faults, retry what failed, and return what is broken when nothing is
+        left to do.
+        """
         self.site.set_faults(0.0)
         deadline = time.monotonic() + SETTLE_S
         found = ["not settled"]
@@ -166,7 +206,9 @@ class Soak:
             time.sleep(POLL_S)
             with self.open_lake() as lake:  # as `news-assets failures retry` does
                 now = datetime.now(UTC)
-                lake.transact(lambda rows, now=now: make_due(rows, now, agency=self.site.keys))
+                lake.transact(
+                    lambda rows, now=now: make_due(rows, now, agency=self.site.keys)
+                )
                 self._wait_until_current(lake, deadline)
             found = self.broken()
         return found
@@ -175,8 +217,13 @@ class Soak:
         """Wait until nothing is left to do for the good agencies."""
         while time.monotonic() < deadline:
             now = datetime.now(UTC)
-            backlog = (pending_entries(lake, self.desk, now), stale_rows(lake, self.desk, now))
-            if all(rows.filter(rows["agency"] != HOSTILE).is_empty() for rows in backlog):
+            backlog = (
+                pending_entries(lake, self.desk, now),
+                stale_rows(lake, self.desk, now),
+            )
+            if all(
+                rows.filter(rows["agency"] != HOSTILE).is_empty() for rows in backlog
+            ):
                 return
             time.sleep(2)
 
@@ -186,22 +233,39 @@ class Soak:
             missing, unindexed, twice = self._differences(lake, index)
             drift = lost_documents(lake, index, self.desk, datetime.now(UTC)).height
             reasons = _reasons(lake, self.published) if missing else []
-        counts = {"lost": missing, "not indexed": unindexed, "twice": twice, "differ between index and lake": drift}
-        return [*(f"{count} {what}" for what, count in counts.items() if count), *reasons]
+        counts = {
+            "lost": missing,
+            "not indexed": unindexed,
+            "twice": twice,
+            "differ between index and lake": drift,
+        }
+        return [
+            *(f"{count} {what}" for what, count in counts.items() if count),
+            *reasons,
+        ]
 
 
 def _reasons(lake: Lake, urls: list[str]) -> list[str]:
     """Return outcome and reason of some articles that are not stored."""
     rows = lake.frame(RawArticle, None, ("url", "outcome", "reason"), url=urls)
     listed = set(lake.frame(FeedEntry, None, ("url",), url=urls)["url"])
-    failed = [f"{url}: {outcome}, {reason}" for url, outcome, reason in rows.iter_rows() if outcome != "ok"]
-    return [*failed[:5], *[f"{url}: not listed" for url in urls if url not in listed][:5]]
+    failed = [
+        f"{url}: {outcome}, {reason}"
+        for url, outcome, reason in rows.iter_rows()
+        if outcome != "ok"
+    ]
+    return [
+        *failed[:5],
+        *[f"{url}: not listed" for url in urls if url not in listed][:5],
+    ]
 
 
 def print_table(soak: Soak, broken_rows: list[str]) -> bool:
     """Print the result; return whether every promise was kept."""
     served = soak.site.served()
-    print(f"\nserved: {', '.join(f'{count} {name}' for name, count in sorted(served.items()))}")
+    print(
+        f"\nserved: {', '.join(f'{count} {name}' for name, count in sorted(served.items()))}"
+    )
     print(
         f"{'process':28} {'memory, MB':>16} {'growth':>7} {'files':>9} {'connections':>11} {'threads':>9}  "
         "memory by tenth of the time, MB"
@@ -218,7 +282,9 @@ def print_table(soak: Soak, broken_rows: list[str]) -> bool:
     if max(soak.locks, default=0) > max(soak.locks[: len(soak.locks) // 2], default=0):
         grown.append(f"lock files grew to {max(soak.locks)}")
     found = [*broken_rows, *grown]
-    print(f"{len(soak.published)} published, {soak.kills} workers killed, {soak.restarts} servers restarted")
+    print(
+        f"{len(soak.published)} published, {soak.kills} workers killed, {soak.restarts} servers restarted"
+    )
     print(f"broken: {'; '.join(found) or 'nothing'}", flush=True)
     return not found
 
@@ -227,31 +293,48 @@ def print_table(soak: Soak, broken_rows: list[str]) -> bool:
 def running_soak(is_scaleout: bool, models: Path, seed: int) -> Iterator[Soak]:
     """Start everything and yield it."""
     with ExitStack() as stack:
-        home = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="news-soak-")))
+        home = Path(
+            stack.enter_context(tempfile.TemporaryDirectory(prefix="news-soak-"))
+        )
         (home / ".news").mkdir()
         (home / ".news" / "models").symlink_to(models)
         site = stack.enter_context(FaultySite(home, AGENCIES, seed))
-        env = {**ENV, "NEWS_ALLOW_PRIVATE_HOSTS": "127.0.0.0/8", "NEWS_DESKS": str(site.file)}
+        env = {
+            **ENV,
+            "NEWS_ALLOW_PRIVATE_HOSTS": "127.0.0.0/8",
+            "NEWS_DESKS": str(site.file),
+        }
         env |= profiles.importing(home, "news_assets_tests.support.loopback_only")
         search = stack.enter_context(running(API_KEY)) if is_scaleout else None
         if search:
-            env |= {"NEWS_SEARCH": search.url.replace("http://", "typesense://"), "NEWS_TYPESENSE_API_KEY": API_KEY}
+            env |= {
+                "NEWS_SEARCH": search.url.replace("http://", "typesense://"),
+                "NEWS_TYPESENSE_API_KEY": API_KEY,
+            }
         start: Any = profiles.scaleout if is_scaleout else profiles.local
         profile = stack.enter_context(start(home, env, workers=WORKERS))
-        catalog = profile.env.get("NEWS_CATALOG") or str(home / ".news" / "catalog.sqlite")
+        catalog = profile.env.get("NEWS_CATALOG") or str(
+            home / ".news" / "catalog.sqlite"
+        )
         yield Soak(
             profile,
             site,
             load_desks([str(site.file)], KINDS)[0],
             random.Random(seed),
             lambda: Lake.open(catalog, home / ".news" / "data"),
-            lambda: open_index(env.get("NEWS_SEARCH", "embedded"), home / ".news" / "search.sqlite", API_KEY),
+            lambda: open_index(
+                env.get("NEWS_SEARCH", "embedded"),
+                home / ".news" / "search.sqlite",
+                API_KEY,
+            ),
             _outages(profile, search),
         )
 
 
 def _outages(profile: Profile, search: Any) -> Iterator[Callable[[], None]]:
-    """Yield what makes each server unavailable for a while, in turn; nothing for a profile without servers."""
+    """Yield what makes each server unavailable for a while, in turn; nothing for a
+    profile without servers.
+    """
     if not isinstance(profile, ScaleoutProfile):
         return
 
@@ -264,17 +347,30 @@ def _outages(profile: Profile, search: Any) -> Iterator[Callable[[], None]]:
         with search.down():
             time.sleep(OUTAGE_S)
 
-    yield from cycle([lambda: restart(profile.rabbitmq), lambda: restart(profile.postgres), restart_search])
+    yield from cycle(
+        [
+            lambda: restart(profile.rabbitmq),
+            lambda: restart(profile.postgres),
+            restart_search,
+        ]
+    )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--minutes", type=float, default=120.0)
     parser.add_argument("--scaleout", action="store_true")
     parser.add_argument("--seed", type=int, default=random.randrange(10_000))
     options = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # stops everything that was started
-    with exported_model() as models, running_soak(options.scaleout, models, options.seed) as soak:
+    signal.signal(
+        signal.SIGTERM, lambda *_: sys.exit(143)
+    )  # stops everything that was started
+    with (
+        exported_model() as models,
+        running_soak(options.scaleout, models, options.seed) as soak,
+    ):
         print(
             f"{'scale-out' if options.scaleout else 'local'} profile, seed {options.seed}, {soak.profile.log}",
             flush=True,

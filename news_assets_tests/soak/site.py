@@ -1,11 +1,13 @@
-"""A newsroom on loopback with faults: good articles, hostile bodies, and on a share of requests a random fault.
+"""A newsroom on loopback with faults: good articles, hostile bodies, and on a share of
+requests a random fault.
 
     with FaultySite(folder, agencies=12) as site:
         url = site.publish("a003", today)
         site.set_faults(0.0)
 
-Each agency has an address of its own, so that a server that does not answer delays one host. The site runs in a process
-of its own: `python -m news_assets_tests.soak.site --port N`.
+Each agency has an address of its own, so that a server that does not answer delays one
+host. The site runs in a process of its own: `python -m news_assets_tests.soak.site
+--port N`.
 """
 
 import argparse
@@ -48,19 +50,29 @@ class FaultySite:
         self.keys, self.port = agency_keys(agencies), free_port()
         self.file = folder / f"{DESK}.yaml"
         self.file.write_text(yaml.safe_dump(self._desk()))
-        options = ("--port", str(self.port), "--agencies", str(agencies), "--seed", str(seed))
+        options = (
+            "--port",
+            str(self.port),
+            "--agencies",
+            str(agencies),
+            "--seed",
+            str(seed),
+        )
         self._command = [sys.executable, "-m", "news_assets_tests.soak.site", *options]
 
     def _desk(self) -> dict[str, Any]:
         agencies = {
-            key: self._agency(f"http://{host_of(n)}:{self.port}/{key}/feed.xml") for n, key in enumerate(self.keys)
+            key: self._agency(f"http://{host_of(n)}:{self.port}/{key}/feed.xml")
+            for n, key in enumerate(self.keys)
         }
         feeds = [
             f"http://{hostile_host(n)}:{self.port}/_hostile/{body.name}"
             for n, body in enumerate(bodies())
             if not body.is_page
         ]
-        agencies[HOSTILE] = self._agency(f"http://{hostile_host(0)}:{self.port}/_hostile_pages.xml", *feeds)
+        agencies[HOSTILE] = self._agency(
+            f"http://{hostile_host(0)}:{self.port}/_hostile_pages.xml", *feeds
+        )
         first_day = datetime.now(UTC).date() - timedelta(days=3)
         return {
             "desk": DESK,
@@ -72,11 +84,16 @@ class FaultySite:
 
     def _agency(self, *urls: str) -> dict[str, Any]:
         kinds = ["json_feed" if url.endswith(".json") else "feed" for url in urls]
-        sources = [{"kind": kind, "url": url, "every_minutes": 5} for kind, url in zip(kinds, urls, strict=True)]
+        sources = [
+            {"kind": kind, "url": url, "every_minutes": 5}
+            for kind, url in zip(kinds, urls, strict=True)
+        ]
         return {"name": "Órgão", "sources": sources}
 
     def __enter__(self) -> Self:
-        self._process = subprocess.Popen(self._command, stdout=subprocess.PIPE, text=True)
+        self._process = subprocess.Popen(
+            self._command, stdout=subprocess.PIPE, text=True
+        )
         assert self._process.stdout is not None
         assert self._process.stdout.readline(), "the site did not start"
         return self
@@ -98,7 +115,9 @@ class FaultySite:
         return dict(self._post("served"))
 
     def _post(self, path: str, **values: Any) -> Any:
-        request = urllib.request.Request(f"http://127.0.1.1:{self.port}/_{path}", json.dumps(values).encode())
+        request = urllib.request.Request(
+            f"http://127.0.1.1:{self.port}/_{path}", json.dumps(values).encode()
+        )
         with urllib.request.urlopen(request, timeout=30) as answer:
             return json.load(answer)
 
@@ -138,7 +157,9 @@ class _Newsroom:
         """Carry out what the test asks for."""
         with self.lock:
             if path == "/_publish":
-                return self._shelves[values["agency"]].publish(values["agency"], date.fromisoformat(values["day"]))
+                return self._shelves[values["agency"]].publish(
+                    values["agency"], date.fromisoformat(values["day"])
+                )
             if path == "/_faults":
                 self.share = values["share"]
             return self.served
@@ -167,7 +188,12 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         values = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self._send(200, "application/json", json.dumps(self.newsroom.order(self.path, values)).encode(), None)
+        self._send(
+            200,
+            "application/json",
+            json.dumps(self.newsroom.order(self.path, values)).encode(),
+            None,
+        )
 
     def _redirect(self) -> None:
         self.send_response(302)
@@ -175,7 +201,9 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", "0")
         self.end_headers()
 
-    def _send(self, status: int, content_type: str, body: bytes, encoding: str | None) -> None:
+    def _send(
+        self, status: int, content_type: str, body: bytes, encoding: str | None
+    ) -> None:
         self.send_response(status)
         self.send_header("Content-Type", content_type)
         if encoding:
@@ -203,7 +231,10 @@ def main() -> None:
     parser.add_argument("--seed", type=int, required=True)
     options = parser.parse_args()
     _Handler.newsroom = _Newsroom(options.port, options.agencies, options.seed)
-    hosts = [*map(host_of, range(options.agencies)), *map(hostile_host, range(HOSTILE_HOSTS))]
+    hosts = [
+        *map(host_of, range(options.agencies)),
+        *map(hostile_host, range(HOSTILE_HOSTS)),
+    ]
     for host in hosts:
         server = _Server((host, options.port), _Handler)
         threading.Thread(target=server.serve_forever, daemon=True).start()

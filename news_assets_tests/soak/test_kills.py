@@ -1,4 +1,6 @@
-"""Killed and concurrent processes leave the rows and the index of one; `make soak` kills 200 with each catalog."""
+"""Killed and concurrent processes leave the rows and the index of one; `make soak`
+kills 200 with each catalog.
+"""
 
 import random
 from pathlib import Path
@@ -18,32 +20,61 @@ EIGHT, LAST_ROUND, KILLS = 8, 4, 4
 
 @pytest.mark.slow  # eight processes, each of which imports everything
 @pytest.mark.timeout(600)
-def test_processes_killed_inside_writes_lose_nothing_and_leave_nothing(catalogs: Catalogs, tmp_path: Path) -> None:
+def test_processes_killed_inside_writes_lose_nothing_and_leave_nothing(
+    catalogs: Catalogs, tmp_path: Path
+) -> None:
     room = Newsroom(catalogs.new(tmp_path / "killed"), tmp_path / "killed")
     counts = kill_writers(room, KILLS, random.Random(7))
     assert counts.inside == KILLS
-    assert broken_promises(room, undisturbed(catalogs, tmp_path / "undisturbed", counts.processes)) == []
+    assert (
+        broken_promises(
+            room, undisturbed(catalogs, tmp_path / "undisturbed", counts.processes)
+        )
+        == []
+    )
 
 
 @pytest.mark.slow  # eight processes at once
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("is_shared", [True, False], ids=["the same agencies", "an agency each"])
-def test_eight_processes_store_what_one_does(catalogs: Catalogs, tmp_path: Path, is_shared: bool) -> None:
-    room = Newsroom(catalogs.new(tmp_path / "eight"), tmp_path / "eight", agencies=EIGHT)
-    write_side_by_side(room, LAST_ROUND, [None] * EIGHT if is_shared else [[key] for key in agency_keys(EIGHT)])
-    assert broken_promises(room, undisturbed(catalogs, tmp_path / "one", LAST_ROUND, EIGHT)) == []
+@pytest.mark.parametrize(
+    "is_shared", [True, False], ids=["the same agencies", "an agency each"]
+)
+def test_eight_processes_store_what_one_does(
+    catalogs: Catalogs, tmp_path: Path, is_shared: bool
+) -> None:
+    room = Newsroom(
+        catalogs.new(tmp_path / "eight"), tmp_path / "eight", agencies=EIGHT
+    )
+    write_side_by_side(
+        room,
+        LAST_ROUND,
+        [None] * EIGHT if is_shared else [[key] for key in agency_keys(EIGHT)],
+    )
+    assert (
+        broken_promises(
+            room, undisturbed(catalogs, tmp_path / "one", LAST_ROUND, EIGHT)
+        )
+        == []
+    )
 
 
 @pytest.mark.slow  # fills a desk
 def test_lost_and_damaged_rows_are_found(tmp_path: Path) -> None:
     rooms = [
-        Newsroom((str(tmp_path / n / "catalog.sqlite"), str(tmp_path / n / "data")), tmp_path / n, 1) for n in "ab"
+        Newsroom(
+            (str(tmp_path / n / "catalog.sqlite"), str(tmp_path / n / "data")),
+            tmp_path / n,
+            1,
+        )
+        for n in "ab"
     ]
     for room in rooms:
         write(room, [0])
     with Lake.open(*rooms[0].place) as lake:
         article = lake.read(RawArticle)[0]
-        lake.transact(lambda rows: rows.delete(RawArticle, article_id=[article.article_id]))
+        lake.transact(
+            lambda rows: rows.delete(RawArticle, article_id=[article.article_id])
+        )
     found = broken_promises(*rooms)
     assert found[0] == "raw_articles: 1 rows, 2 expected; 1 lost, 0 other"
     assert any(one.startswith("backlog: ") for one in found)

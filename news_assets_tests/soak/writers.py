@@ -1,8 +1,10 @@
-"""Processes that poll a synthetic desk with pages in memory and run every stage over it, on a lake and an index.
+"""Processes that poll a synthetic desk with pages in memory and run every stage over
+it, on a lake and an index.
 
-`write` is one process's work: it polls the agencies and brings all stages up to date, as the runs of sensors do. Its
-writes can be reported, so that another process knows when to kill it. Time stands still, so that the rows are the same
-however often a process starts again.
+`write` is one process's work: it polls the agencies and brings all stages up to date,
+as the runs of sensors do. Its writes can be reported, so that another process knows
+when to kill it. Time stands still, so that the rows are the same however often a
+process starts again.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -13,8 +15,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
-from news_assets.clients.search.embedded.index import SqliteSearchIndex
-from news_assets.desks.loader import load_desks
+from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
+from news_assets.desks.desk_files import load_desks
 from news_assets.errors import FetchError
 from news_assets.pipeline.poll.poll import poll_agencies
 from news_assets.pipeline.stages import STAGES
@@ -23,7 +25,7 @@ from news_assets.ports.search import SearchDocument
 from news_assets.records.desks import Desk
 from news_assets.records.polling import FeedEntry
 from news_assets.records.reading import AgencyDays, Page
-from news_assets.sources.kinds import KINDS, adapter_of
+from news_assets.sources.source_kinds import KINDS, adapter_of
 from news_assets.store.lake import Lake
 from news_assets.store.maintenance import maintain
 from news_assets.store.transaction import Transaction
@@ -31,7 +33,12 @@ from news_assets_tests.support.inline_sandbox import InlineSandbox
 from news_assets_tests.support.lakes import Place
 from news_assets_tests.support.scripted_fetcher import ScriptedFetcher
 from news_assets_tests.support.small_desk import Words
-from news_assets_tests.support.synthetic_desk import Article, Shelf, agency_keys, desk_file
+from news_assets_tests.support.synthetic_desk import (
+    Article,
+    Shelf,
+    agency_keys,
+    desk_file,
+)
 
 T = TypeVar("T")
 
@@ -55,7 +62,9 @@ class Newsroom:
     @property
     def desk(self) -> Desk:
         self.folder.mkdir(parents=True, exist_ok=True)
-        return load_desks([str(desk_file(self.folder, FIRST_DAY, SITE, self.agencies))], KINDS)[0]
+        return load_desks(
+            [str(desk_file(self.folder, FIRST_DAY, SITE, self.agencies))], KINDS
+        )[0]
 
     @property
     def index_path(self) -> Path:
@@ -67,7 +76,11 @@ class ShelfPages(ScriptedFetcher):
 
     def __init__(self, agencies: int, last_round: int) -> None:
         articles = (
-            Article(agency, FIRST_DAY + timedelta(days=number // _ROUNDS_PER_DAY), number % _ROUNDS_PER_DAY * 10 + n)
+            Article(
+                agency,
+                FIRST_DAY + timedelta(days=number // _ROUNDS_PER_DAY),
+                number % _ROUNDS_PER_DAY * 10 + n,
+            )
             for number in range(last_round + 1)
             for agency in agency_keys(agencies)
             for n in range(PER_ROUND)
@@ -77,7 +90,12 @@ class ShelfPages(ScriptedFetcher):
     def answer(self, request: PageRequest) -> Page | FetchError:
         status, content_type, body = self._shelf.answer(urlsplit(request.url).path)
         return Page(
-            url=request.url, final_url=request.url, status=status, body=body, content_type=content_type, fetched_at=NOW
+            url=request.url,
+            final_url=request.url,
+            status=status,
+            body=body,
+            content_type=content_type,
+            fetched_at=NOW,
         )
 
 
@@ -111,26 +129,49 @@ def write(
     agencies: Collection[str] | None = None,
     reports: "Connection[str, str] | None" = None,
 ) -> None:
-    """Poll these agencies, or all, and run every stage over all that is stored of them; once for each round."""
+    """Poll these agencies, or all, and run every stage over all that is stored of them;
+    once for each round.
+    """
     desk = room.desk
     chosen = sorted(agencies or agency_keys(room.agencies))
-    with ReportingLake.open(*room.place) as lake, ReportingIndex.open(room.index_path) as index:
+    with (
+        ReportingLake.open(*room.place) as lake,
+        ReportingIndex.open(room.index_path) as index,
+    ):
         lake.report = index.report = reports.send if reports else lambda _: None
         for number in rounds:
             pages = ShelfPages(room.agencies, number)
-            first = number % len(chosen)  # so that no agency's entries leave its feed before they are stored
+            first = number % len(
+                chosen
+            )  # so that no agency's entries leave its feed before they are stored
             for agency in chosen[first:] + chosen[:first]:
                 list(
                     poll_agencies(
-                        lake, desk, {agency}, pages, InlineSandbox(), adapter_of, lambda: NOW, f"run {number}"
+                        lake,
+                        desk,
+                        {agency},
+                        pages,
+                        InlineSandbox(),
+                        adapter_of,
+                        lambda: NOW,
+                        f"run {number}",
                     )
                 )
             _run_stages(lake, desk, chosen, pages, index)
-            if number % _ROUNDS_PER_MAINTENANCE == _ROUNDS_PER_MAINTENANCE - 1 and agencies is None:
+            if (
+                number % _ROUNDS_PER_MAINTENANCE == _ROUNDS_PER_MAINTENANCE - 1
+                and agencies is None
+            ):
                 maintain(lake, now=datetime.now(UTC), keep_days=0)
 
 
-def _run_stages(lake: Lake, desk: Desk, agencies: Collection[str], pages: ShelfPages, index: SqliteSearchIndex) -> None:
+def _run_stages(
+    lake: Lake,
+    desk: Desk,
+    agencies: Collection[str],
+    pages: ShelfPages,
+    index: SqliteSearchIndex,
+) -> None:
     listed = lake.frame(FeedEntry, None, ("agency", "day"), agency=agencies)
     keys = AgencyDays(desk.key, frozenset(listed.unique().iter_rows()))
     words = Words()

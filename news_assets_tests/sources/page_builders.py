@@ -1,11 +1,19 @@
-"""Pages and sources for the tests of listings: valid by default, with what the test is about."""
+"""Pages and sources for the tests of listings: valid by default, with what the test is
+about.
+"""
 
 from datetime import UTC, datetime
 
 from news_assets.records.desks import Selectors, Source
 from news_assets.records.reading import Page
 
-SELECTORS = Selectors(item="ul.news > li", title="h3 a", date=".date", summary="p", next=".pager a[href*=page]")
+SELECTORS = Selectors(
+    item="ul.news > li",
+    title="h3 a",
+    date=".date",
+    summary="p",
+    next=".pager a[href*=page]",
+)
 
 
 def source_of(kind: str, url: str) -> Source:
@@ -32,21 +40,39 @@ def page_of(body: bytes | str, url: str, encoding: str | None = None) -> Page:
     )
 
 
-def html(body: str, title: str = "Notícias", head: str = "", attributes: str = "") -> str:
+def html(
+    body: str, title: str = "Notícias", head: str = "", attributes: str = ""
+) -> str:
     return (
         f'<!DOCTYPE html>\n<html lang="pt-br"><head><meta charset="utf-8"><title>{title}</title>{head}</head>'
         f"<body {attributes}>{body}</body></html>"
     )
 
 
-# Documents served instead of a listing, and a part of the error message that names each.
+# Documents served instead of a listing, and a part of the error message that names
+# each.
 INSTEAD = (
-    (html("x", head='<meta name="generator" content="Plone 6 - https://plone.org">'), "looks like Plone 6"),
-    (html("<form><input name=u><input type=password name=p></form>", title="Acesso"), "looks like a log-in page"),
-    (html('<script src="/cdn-cgi/challenge-platform/h/b/x.js"></script>'), "an anti-bot page (Cloudflare)"),
-    (html('<div id="root"></div><script src="/main.js"></script>'), "an empty page that needs JavaScript"),
+    (
+        html("x", head='<meta name="generator" content="Plone 6 - https://plone.org">'),
+        "looks like Plone 6",
+    ),
+    (
+        html("<form><input name=u><input type=password name=p></form>", title="Acesso"),
+        "looks like a log-in page",
+    ),
+    (
+        html('<script src="/cdn-cgi/challenge-platform/h/b/x.js"></script>'),
+        "an anti-bot page (Cloudflare)",
+    ),
+    (
+        html('<div id="root"></div><script src="/main.js"></script>'),
+        "an empty page that needs JavaScript",
+    ),
     (html('<link href="/wp-content/themes/a.css"><p>Olá</p>'), "looks like WordPress"),
-    (html("<h1>Manutenção</h1>", title="Voltamos já"), 'an HTML page of no known kind, titled "Voltamos já"'),
+    (
+        html("<h1>Manutenção</h1>", title="Voltamos já"),
+        'an HTML page of no known kind, titled "Voltamos já"',
+    ),
     ('<rss version="2.0"><channel/></rss>', "looks like an RSS feed: use kind feed"),
     ('<?xml version="1.0"?><urlset/>', "looks like a sitemap: use kind sitemap"),
     ("<note/>", "XML with the root <note> of no known kind"),

@@ -27,7 +27,10 @@ SITE = "https://example.org"
 
 def in_head(*links: str) -> list[tuple[str, str | None]]:
     """Return address and refusal of each feed found in a head with these links."""
-    return [(one.url, one.refusal) for one in linked_feeds(page_of(html("<p>x</p>", head="".join(links)), URL))]
+    return [
+        (one.url, one.refusal)
+        for one in linked_feeds(page_of(html("<p>x</p>", head="".join(links)), URL))
+    ]
 
 
 def in_body(*links: str) -> list[str]:
@@ -39,7 +42,10 @@ def test_every_form_of_an_alternate_link_is_found() -> None:
         alternate("/feed/", "Diário » Feed"),
         alternate("//example.org/atom", kind="application/atom+xml"),
         alternate("feed.json", kind="application/feed+json"),
-        alternate("https://feeds.example.net/diario?a=1&b=2", kind="Application/RSS+XML; charset=utf-8"),
+        alternate(
+            "https://feeds.example.net/diario?a=1&b=2",
+            kind="Application/RSS+XML; charset=utf-8",
+        ),
         alternate("/noticias/rss.xml", kind="text/xml"),
         '<link rel="ALTERNATE home" type=application/rdf+xml href=/RSS>',
     ) == [
@@ -70,7 +76,9 @@ def test_other_alternate_links_are_ignored() -> None:
     assert (
         in_head(
             '<link rel="alternate" hreflang="en" href="/en/">',
-            alternate("/wp-json/oembed/1.0/embed?url=x", kind="application/json+oembed"),
+            alternate(
+                "/wp-json/oembed/1.0/embed?url=x", kind="application/json+oembed"
+            ),
             alternate("/oembed?format=xml", kind="text/xml+oembed"),
             alternate("/wp-json/wp/v2/pages/12", kind="application/json"),
             alternate("/agenda.ics", kind="text/calendar"),
@@ -94,21 +102,44 @@ def test_links_to_feeds_of_the_same_site_are_found() -> None:
         '<a href="https://example.net/feed">another site</a>',
         '<a href="/feedback">Fale conosco</a>',
         '<a href="http://[::1">broken</a>',
-    ) == [f"{SITE}/noticias/rss", f"{SITE}/index.rdf", f"{SITE}/?format=feed&type=rss", f"{SITE}/rss2.xml"]
+    ) == [
+        f"{SITE}/noticias/rss",
+        f"{SITE}/index.rdf",
+        f"{SITE}/?format=feed&type=rss",
+        f"{SITE}/rss2.xml",
+    ]
 
 
 def test_links_are_resolved_against_the_base_element() -> None:
-    assert in_head('<base href="https://example.org/outra/">', alternate("rss")) == [(f"{SITE}/outra/rss", None)]
+    assert in_head('<base href="https://example.org/outra/">', alternate("rss")) == [
+        (f"{SITE}/outra/rss", None)
+    ]
 
 
 def test_the_api_of_the_platform_is_a_candidate() -> None:
     wordpress = html('<img src="/wp-content/uploads/a.png">')
-    linking = html("x", head='<link rel="https://api.w.org/" href="https://example.org/blog/wp-json/">')
-    plone_6 = html("x", head='<meta name="generator" content="Plone 6 - https://plone.org">')
-    apis = [platform_apis(page_of(body, URL)) for body in (wordpress, linking, plone_6, html("x"))]
+    linking = html(
+        "x",
+        head='<link rel="https://api.w.org/" href="https://example.org/blog/wp-json/">',
+    )
+    plone_6 = html(
+        "x", head='<meta name="generator" content="Plone 6 - https://plone.org">'
+    )
+    apis = [
+        platform_apis(page_of(body, URL))
+        for body in (wordpress, linking, plone_6, html("x"))
+    ]
     assert apis == [
-        (CandidateUrl(url=f"{SITE}/", kind="wordpress", found_by="looks like WordPress"),),
-        (CandidateUrl(url=f"{SITE}/blog/", kind="wordpress", found_by="looks like WordPress"),),
+        (
+            CandidateUrl(
+                url=f"{SITE}/", kind="wordpress", found_by="looks like WordPress"
+            ),
+        ),
+        (
+            CandidateUrl(
+                url=f"{SITE}/blog/", kind="wordpress", found_by="looks like WordPress"
+            ),
+        ),
         (CandidateUrl(url=URL, kind="plone_search", found_by="looks like Plone 6"),),
         (),
     ]
@@ -135,7 +166,9 @@ def test_usual_addresses_of_plone_stay_below_the_page() -> None:
         f"{url}/assuntos/noticias",
         f"{url}/noticias",
     ]
-    assert [one.url for one in usual_sitemaps(url, platform_of(page))] == [f"{url}/sitemap.xml.gz"]
+    assert [one.url for one in usual_sitemaps(url, platform_of(page))] == [
+        f"{url}/sitemap.xml.gz"
+    ]
     assert robots_url(url, platform_of(page)) is None
 
 
@@ -144,10 +177,14 @@ def test_the_likeliest_kind_of_a_document_comes_first() -> None:
     assert kinds_of(page_of(rss, URL))[0] == "feed"
     assert kinds_of(page_of(rss, "https://g1.globo.com/rss/g1/"))[:2] == ("g1", "feed")
     assert kinds_of(page_of("<urlset/>", URL))[0] == "sitemap"
-    assert kinds_of(page_of(html('<div class="feed-post-link">x</div>'), URL)) == ("g1", "plone_listing", "ebc")
-    assert "wordpress" not in kinds_of(page_of(html('<img src="/wp-content/a.png">'), URL)), (
-        "it requests another address"
+    assert kinds_of(page_of(html('<div class="feed-post-link">x</div>'), URL)) == (
+        "g1",
+        "plone_listing",
+        "ebc",
     )
+    assert "wordpress" not in kinds_of(
+        page_of(html('<img src="/wp-content/a.png">'), URL)
+    ), "it requests another address"
 
 
 def test_only_html_pages_are_searched_for_links() -> None:
@@ -164,7 +201,11 @@ def test_only_html_pages_are_searched_for_links() -> None:
 
 
 def test_a_site_is_named_by_its_metadata_else_its_title() -> None:
-    named = html("x", title="Início – Diário da Serra", head='<meta property="og:site_name" content="Diário da Serra">')
+    named = html(
+        "x",
+        title="Início – Diário da Serra",
+        head='<meta property="og:site_name" content="Diário da Serra">',
+    )
     assert site_name(page_of(named, URL)) == "Diário da Serra"
     assert site_name(page_of(html("x", title="Início"), URL)) == "Início"
     assert site_name(page_of("<urlset/>", URL)) is None
@@ -172,7 +213,17 @@ def test_a_site_is_named_by_its_metadata_else_its_title() -> None:
 
 
 def test_a_name_ends_without_the_word_feed_and_is_cut() -> None:
-    assert [name_of(one) for one in ("Diário » Feed", "Diário RSS", "Diário - RSS Feed", "Feed", "", None)] == [
+    assert [
+        name_of(one)
+        for one in (
+            "Diário » Feed",
+            "Diário RSS",
+            "Diário - RSS Feed",
+            "Feed",
+            "",
+            None,
+        )
+    ] == [
         "Diário",
         "Diário",
         "Diário",
@@ -184,7 +235,10 @@ def test_a_name_ends_without_the_word_feed_and_is_cut() -> None:
 
 
 @given(
-    st.binary(max_size=300), st.sampled_from(["", "<html><body>", '<link rel=alternate type="application/rss+xml" '])
+    st.binary(max_size=300),
+    st.sampled_from(
+        ["", "<html><body>", '<link rel=alternate type="application/rss+xml" ']
+    ),
 )
 def test_any_bytes_are_accepted(body: bytes, start: str) -> None:
     page = page_of(start.encode() + body, URL)

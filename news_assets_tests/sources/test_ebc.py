@@ -23,7 +23,9 @@ def listing(body: str, url: str = URL) -> Listing:
 
 
 def entry(path: str, title: str, **said: object) -> ListedEntry:
-    return ListedEntry(entry_id=f"{SITE}{path}", url=f"{SITE}{path}", title=title, **said)  # type: ignore[arg-type]
+    return ListedEntry(
+        entry_id=f"{SITE}{path}", url=f"{SITE}{path}", title=title, **said
+    )  # type: ignore[arg-type]
 
 
 AGENCIA_BRASIL = """<div class="col ultima-noticia">
@@ -92,19 +94,28 @@ def test_each_markup_is_read_by_its_template(body: str, expected: ListedEntry) -
         (f"{URL}?page=4", '<a href="?page=2">3</a><a href="?page=7">8</a><a href="?page=5">6</a>', f"{URL}?page=5"),
     ],
 )  # fmt: skip
-def test_the_next_page_is_the_linked_one_else_the_next_number(url: str, pager: str, expected: str) -> None:
+def test_the_next_page_is_the_linked_one_else_the_next_number(
+    url: str, pager: str, expected: str
+) -> None:
     assert listing(AGENCIA_BRASIL + pager, url).next_urls == (expected,)
 
 
 def test_a_page_after_the_last_one_is_empty() -> None:
-    behind = '<link href="/sites/default/themes/a.css"><div class="view-empty">Nada</div>'
-    assert listing(behind, f"{URL}?page=9000") == Listing(entries=(), problems=("no entries",))
+    behind = (
+        '<link href="/sites/default/themes/a.css"><div class="view-empty">Nada</div>'
+    )
+    assert listing(behind, f"{URL}?page=9000") == Listing(
+        entries=(), problems=("no entries",)
+    )
 
 
 @pytest.mark.parametrize(
-    ("body", "reason"), [*INSTEAD, (html('<img src="/sites/default/files/a.jpg">'), "like Drupal")]
+    ("body", "reason"),
+    [*INSTEAD, (html('<img src="/sites/default/files/a.jpg">'), "like Drupal")],
 )
-def test_any_other_page_is_named_with_the_templates_tried(body: str | bytes, reason: str) -> None:
+def test_any_other_page_is_named_with_the_templates_tried(
+    body: str | bytes, reason: str
+) -> None:
     with pytest.raises(ListingChangedError) as raised:
         ebc.parse(page_of(body, URL), SOURCE)
     assert reason in str(raised.value)
@@ -116,10 +127,15 @@ SAMPLE = html(AGENCIA_BRASIL + TV_BRASIL + '<a href="?page=2">3</a>').encode()
 
 @settings(max_examples=60)
 @given(st.binary(max_size=30), st.integers(0, len(SAMPLE)), st.integers(0, 200))
-def test_any_damage_gives_a_listing_or_a_source_error(noise: bytes, at: int, lost: int) -> None:
+def test_any_damage_gives_a_listing_or_a_source_error(
+    noise: bytes, at: int, lost: int
+) -> None:
     page = page_of(SAMPLE[:at] + noise + SAMPLE[at + lost :], URL)
     with suppress(NewsAssetsError):
         read = ebc.parse(page, SOURCE)
         assert read == ebc.parse(page, SOURCE)
-        assert all(item.url.startswith(("https://", "http://")) and item.title != "" for item in read.entries)
+        assert all(
+            item.url.startswith(("https://", "http://")) and item.title != ""
+            for item in read.entries
+        )
         assert len({item.entry_id for item in read.entries}) == len(read.entries)

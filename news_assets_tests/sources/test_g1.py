@@ -94,7 +94,13 @@ SAMPLES = {"feed": FEED, "page": PAGE}
 
 def page(body: bytes | str, url: str = SOURCE.url) -> Page:
     raw = body.encode() if isinstance(body, str) else body
-    return Page(url=url, final_url=url, status=200, body=raw, fetched_at=datetime(2026, 11, 5, tzinfo=UTC))
+    return Page(
+        url=url,
+        final_url=url,
+        status=200,
+        body=raw,
+        fetched_at=datetime(2026, 11, 5, tzinfo=UTC),
+    )
 
 
 def listing(body: bytes | str, url: str = SOURCE.url) -> Listing:
@@ -102,13 +108,13 @@ def listing(body: bytes | str, url: str = SOURCE.url) -> Listing:
 
 
 def test_a_feed_gives_full_texts_with_their_lines_as_paragraphs() -> None:
-    assert listing(FEED) == Listing(title="g1 > Vila", language="pt-BR", entries=(NEW, OLD))
+    assert listing(FEED) == Listing(
+        title="g1 > Vila", language="pt-BR", entries=(NEW, OLD)
+    )
 
 
 def test_a_caption_is_never_the_summary() -> None:
-    caption = (
-        "A ponte nova, vista do alto na manhã desta terça-feira, antes da abertura, quando ainda faltava a pintura."
-    )
+    caption = "A ponte nova, vista do alto na manhã desta terça-feira, antes da abertura, quando ainda faltava a pintura."
     body = (
         FEED.replace("Ponte nova vista do alto", caption)
         .replace("<atom:subtitle>", "<x>")
@@ -119,14 +125,19 @@ def test_a_caption_is_never_the_summary() -> None:
 
 def test_a_description_with_markup_is_kept() -> None:
     body = FEED.replace(
-        f"{LEAD}\n{SECOND}</description>", f"&lt;h2&gt;T&lt;/h2&gt;&lt;p&gt;\n{LEAD}&lt;/p&gt;</description>"
+        f"{LEAD}\n{SECOND}</description>",
+        f"&lt;h2&gt;T&lt;/h2&gt;&lt;p&gt;\n{LEAD}&lt;/p&gt;</description>",
     )
     assert listing(body).entries[1].content_html == f"<h2>T</h2><p>\n{LEAD}</p>"
 
 
 def test_a_short_description_is_a_summary_only() -> None:
-    body = FEED.replace(f"{LEAD}\n{SECOND}</description>", "Veja o vídeo.</description>")
-    assert listing(body).entries[1] == replace(OLD, summary="Veja o vídeo.", content_html=None)
+    body = FEED.replace(
+        f"{LEAD}\n{SECOND}</description>", "Veja o vídeo.</description>"
+    )
+    assert listing(body).entries[1] == replace(
+        OLD, summary="Veja o vídeo.", content_html=None
+    )
 
 
 def test_a_truncated_feed_gives_its_whole_items() -> None:
@@ -161,21 +172,32 @@ def test_relative_times_of_a_page_are_ignored() -> None:
 
 
 def test_the_last_page_has_no_next_url() -> None:
-    assert listing(PAGE, "https://g1.globo.com/vila/index/feed/pagina-2.ghtml").next_urls == ()
+    assert (
+        listing(PAGE, "https://g1.globo.com/vila/index/feed/pagina-2.ghtml").next_urls
+        == ()
+    )
 
 
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
-        (PAGE.replace("feed-post", "card"), 'an HTML page of no known kind, titled "Vila | G1"'),
-        ('<html><div class="feed-post"><a class="feed-post-link">x</a></div></html>', "looks like G1"),
+        (
+            PAGE.replace("feed-post", "card"),
+            'an HTML page of no known kind, titled "Vila | G1"',
+        ),
+        (
+            '<html><div class="feed-post"><a class="feed-post-link">x</a></div></html>',
+            "looks like G1",
+        ),
         ("<html><form><input type=password></form></html>", "looks like a log-in page"),
         ("<urlset><url/></urlset>", "looks like a sitemap: use kind sitemap"),
         ('{"items": []}', "JSON of no known kind"),
         ("words", "plain text of no known kind"),
     ],
 )
-def test_any_other_document_is_a_changed_listing_and_named(body: str, reason: str) -> None:
+def test_any_other_document_is_a_changed_listing_and_named(
+    body: str, reason: str
+) -> None:
     with pytest.raises(ListingChangedError) as caught:
         listing(body)
     assert str(caught.value).startswith(f"{SOURCE.url}: no G1 items (div.feed-post): ")
@@ -189,7 +211,9 @@ def test_an_empty_document_is_an_error(body: str) -> None:
 
 
 @given(st.sampled_from(sorted(SAMPLES)), st.binary(max_size=200), st.integers(0, 3000))
-def test_any_bytes_give_a_listing_or_a_source_error(name: str, noise: bytes, at: int) -> None:
+def test_any_bytes_give_a_listing_or_a_source_error(
+    name: str, noise: bytes, at: int
+) -> None:
     body = SAMPLES[name].encode()
     for document in (noise, body[:at] + noise + body[at:], body[:at]):
         try:
@@ -198,12 +222,17 @@ def test_any_bytes_give_a_listing_or_a_source_error(name: str, noise: bytes, at:
             assert SOURCE.url in str(error)  # noqa: PT017 - either outcome is right
         else:
             assert found == listing(document)
-            assert all(entry.url.startswith(("http://", "https://")) and entry.title != "" for entry in found.entries)
+            assert all(
+                entry.url.startswith(("http://", "https://")) and entry.title != ""
+                for entry in found.entries
+            )
 
 
 def test_every_article_of_a_real_feed_has_its_text_and_a_summary(shared: Path) -> None:
     body = (shared / "corpus/feeds_brazil/dev/g1_politica.xml").read_bytes()
     entries = listing(body).entries
     assert len(entries) == 100
-    assert all(entry.content_html and entry.content_html.count("<p>") >= 4 for entry in entries)
+    assert all(
+        entry.content_html and entry.content_html.count("<p>") >= 4 for entry in entries
+    )
     assert all(entry.summary and 40 <= len(entry.summary) <= 500 for entry in entries)

@@ -24,22 +24,72 @@ def platform(body: str | bytes, url: str = URL) -> Platform | None:
 @pytest.mark.parametrize(
     ("body", "expected"),
     [
-        (html("x", attributes='class="template-listing_view portaltype-collection"'), platforms.PLONE),
+        (
+            html("x", attributes='class="template-listing_view portaltype-collection"'),
+            platforms.PLONE,
+        ),
         (html('<img src="/++plone++static/logo.png">'), platforms.PLONE),
-        (html("x", head='<meta name="generator" content="Plone - https://plone.org/">'), platforms.PLONE),
-        (html("x", head='<meta name="generator" content="Plone 6 - https://plone.org">'), platforms.PLONE_6),
-        (html("x", attributes='class="view-viewview contenttype-folder"'), platforms.PLONE_6),
-        (html('<script>window.env = {\'a\': 1, "apiPath": "https://example.org"};</script>'), platforms.PLONE_6),
-        (html("x", head='<link rel="https://api.w.org/" href="/wp-json/">'), platforms.WORDPRESS),
-        (html("x", head='<meta name="Generator" content="Drupal 10 (https://www.drupal.org)">'), platforms.DRUPAL),
+        (
+            html(
+                "x", head='<meta name="generator" content="Plone - https://plone.org/">'
+            ),
+            platforms.PLONE,
+        ),
+        (
+            html(
+                "x",
+                head='<meta name="generator" content="Plone 6 - https://plone.org">',
+            ),
+            platforms.PLONE_6,
+        ),
+        (
+            html("x", attributes='class="view-viewview contenttype-folder"'),
+            platforms.PLONE_6,
+        ),
+        (
+            html(
+                '<script>window.env = {\'a\': 1, "apiPath": "https://example.org"};</script>'
+            ),
+            platforms.PLONE_6,
+        ),
+        (
+            html("x", head='<link rel="https://api.w.org/" href="/wp-json/">'),
+            platforms.WORDPRESS,
+        ),
+        (
+            html(
+                "x",
+                head='<meta name="Generator" content="Drupal 10 (https://www.drupal.org)">',
+            ),
+            platforms.DRUPAL,
+        ),
         (html('<img src="/sites/default/files/a.jpg">'), platforms.DRUPAL),
-        (html('<div class="ultima-noticia"></div><img src="/sites/default/files/a.jpg">'), platforms.EBC),
-        (html('<div class="feed-post bstn-item"><a class="feed-post-link gui">x</a></div>'), platforms.G1),
-        ("\ufeff<?xml version='1.0'?>\n<!-- a -->\n<feed xmlns='http://www.w3.org/2005/Atom'/>", platforms.ATOM),
+        (
+            html(
+                '<div class="ultima-noticia"></div><img src="/sites/default/files/a.jpg">'
+            ),
+            platforms.EBC,
+        ),
+        (
+            html(
+                '<div class="feed-post bstn-item"><a class="feed-post-link gui">x</a></div>'
+            ),
+            platforms.G1,
+        ),
+        (
+            "\ufeff<?xml version='1.0'?>\n<!-- a -->\n<feed xmlns='http://www.w3.org/2005/Atom'/>",
+            platforms.ATOM,
+        ),
         ("<rdf:RDF/>", platforms.RSS),
         ("<sitemapindex/>", platforms.SITEMAP),
-        ('{"version": "https://jsonfeed.org/version/1.1", "items": []}', platforms.JSON_FEED),
-        ('{"@id": "https://example.org/@search", "items": [], "items_total": 0}', platforms.PLONE_6),
+        (
+            '{"version": "https://jsonfeed.org/version/1.1", "items": []}',
+            platforms.JSON_FEED,
+        ),
+        (
+            '{"@id": "https://example.org/@search", "items": [], "items_total": 0}',
+            platforms.PLONE_6,
+        ),
         ('[{"id": 1, "title": {"rendered": "Um"}}]', platforms.WORDPRESS),
         ('{"code": "rest_no_route", "message": "x"}', platforms.WORDPRESS),
         (html("<p>Uma página como qualquer outra.</p>"), None),
@@ -56,31 +106,55 @@ def test_one_pattern_names_the_platform(body: str, expected: Platform | None) ->
     [
         ('<script src="https://x.captcha-delivery.com/c.js"></script>', "DataDome"),
         ('<script src="/_Incapsula_Resource?SWJIYLWA=1"></script>', "Imperva"),
-        ('<script src="https://abc.token.awswaf.com/challenge.js"></script>', "AWS WAF"),
+        (
+            '<script src="https://abc.token.awswaf.com/challenge.js"></script>',
+            "AWS WAF",
+        ),
         ('<script src="/.within.website/x/cmd/anubis/main.mjs"></script>', "Anubis"),
-        ("<p>The requested URL was rejected. Please consult with your administrator.</p>", "F5"),
-        ('<form><div class="g-recaptcha"></div><p>Não sou um robô</p></form>', "a captcha"),
+        (
+            "<p>The requested URL was rejected. Please consult with your administrator.</p>",
+            "F5",
+        ),
+        (
+            '<form><div class="g-recaptcha"></div><p>Não sou um robô</p></form>',
+            "a captcha",
+        ),
     ],
 )
-def test_a_wall_names_its_protection_and_prose_about_it_is_not_a_wall(mark: str, guard: str) -> None:
-    assert platform(html(mark)) == Platform(name=f"an anti-bot page ({guard})", is_wall=True)
+def test_a_wall_names_its_protection_and_prose_about_it_is_not_a_wall(
+    mark: str, guard: str
+) -> None:
+    assert platform(html(mark)) == Platform(
+        name=f"an anti-bot page ({guard})", is_wall=True
+    )
     assert platform(html(mark + PROSE)) is None
 
 
 def test_a_log_in_page_has_a_password_field_a_log_in_address_or_link() -> None:
     field = html('<form><input type="Password"></form>')
-    forward = html('<a href="/acl_users/credentials_cookie_auth/require_login?came_from=/mec">continuar</a>')
+    forward = html(
+        '<a href="/acl_users/credentials_cookie_auth/require_login?came_from=/mec">continuar</a>'
+    )
     assert platform(field) == platforms.LOG_IN
     assert platform(forward) == platforms.LOG_IN
-    assert platform(html("<p>x</p>", title="Acesso restrito"), f"{URL}/login_form?a=1") == platforms.LOG_IN
+    assert (
+        platform(html("<p>x</p>", title="Acesso restrito"), f"{URL}/login_form?a=1")
+        == platforms.LOG_IN
+    )
     assert platform(html(f"{PROSE}<form><input type=password></form>")) is None
 
 
 def test_a_page_that_only_starts_a_script_is_a_shell() -> None:
-    assert platform(html('<div id="app"></div><script src="/a.js"></script>')) == platforms.SHELL
+    assert (
+        platform(html('<div id="app"></div><script src="/a.js"></script>'))
+        == platforms.SHELL
+    )
     plea = "<noscript>Ative o JavaScript para ver esta página.</noscript><script src='/a.js'></script>"
     assert platform(html(plea)) == platforms.SHELL
-    assert platform(html(f"<div id=app>{PROSE}</div><script src='/a.js'></script>")) is None
+    assert (
+        platform(html(f"<div id=app>{PROSE}</div><script src='/a.js'></script>"))
+        is None
+    )
 
 
 @pytest.mark.parametrize(("body", "reason"), INSTEAD)
@@ -90,12 +164,26 @@ def test_a_reason_names_the_page(body: str | bytes, reason: str) -> None:
 
 def test_the_kind_that_failed_is_not_recommended_again() -> None:
     plone = page_of(html("x", attributes='class="portaltype-folder"'), URL)
-    assert found_instead(plone, "plone_listing") == 'looks like Plone, in an unknown form, titled "Notícias"'
+    assert (
+        found_instead(plone, "plone_listing")
+        == 'looks like Plone, in an unknown form, titled "Notícias"'
+    )
 
 
 @given(
     st.binary(max_size=400),
-    st.sampled_from([b"", b"{", b"[[[", b"<html>", b"<!DOCTYPE html><body class='", b"<?xml", b"<!--", b"\xff\xfe<\0"]),
+    st.sampled_from(
+        [
+            b"",
+            b"{",
+            b"[[[",
+            b"<html>",
+            b"<!DOCTYPE html><body class='",
+            b"<?xml",
+            b"<!--",
+            b"\xff\xfe<\0",
+        ]
+    ),
 )
 def test_any_bytes_give_a_platform_or_none(noise: bytes, start: bytes) -> None:
     page = page_of(start + noise, URL)
@@ -108,7 +196,9 @@ def test_no_real_article_is_taken_for_a_wall() -> None:
     pages = sorted(CORPUS.glob("article_[pn]*/dev/html/*.html.gz"))
     found = {path.name: platform(gzip.decompress(path.read_bytes())) for path in pages}
     assert len(found) > 50
-    assert {name for name, it in found.items() if it is not None and it.is_wall} == set()
+    assert {
+        name for name, it in found.items() if it is not None and it.is_wall
+    } == set()
 
 
 def test_deeply_nested_json_is_not_a_platform() -> None:

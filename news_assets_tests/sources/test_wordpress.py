@@ -35,14 +35,25 @@ POST: dict[str, Any] = {
     "modified_gmt": "2026-11-03T13:00:00",
     "link": "https://example.org/2026/11/ponte/",
     "title": {"rendered": "Ponte nova &#8211; obras <em>come\u00e7am</em>"},
-    "excerpt": {"rendered": "<p>A obra da ponte come\u00e7a hoje [&hellip;]</p>\n", "protected": False},
-    "content": {"rendered": '<p onclick="x()">Texto <a href="/mapa">mapa</a>.</p><script>y()</script>'},
+    "excerpt": {
+        "rendered": "<p>A obra da ponte come\u00e7a hoje [&hellip;]</p>\n",
+        "protected": False,
+    },
+    "content": {
+        "rendered": '<p onclick="x()">Texto <a href="/mapa">mapa</a>.</p><script>y()</script>'
+    },
     "_embedded": {
-        "author": [{"name": "Ana Lima"}, {"code": "rest_user_invalid_id", "message": "x"}],
+        "author": [
+            {"name": "Ana Lima"},
+            {"code": "rest_user_invalid_id", "message": "x"},
+        ],
         "wp:featuredmedia": [{"source_url": "/f/1.jpg"}],
         "wp:term": [
             [{"taxonomy": "category", "name": "Obras &amp; vias"}],
-            [{"taxonomy": "post_tag", "name": "ponte"}, {"taxonomy": "post_tag", "name": "ponte"}],
+            [
+                {"taxonomy": "post_tag", "name": "ponte"},
+                {"taxonomy": "post_tag", "name": "ponte"},
+            ],
         ],
     },
 }
@@ -62,7 +73,13 @@ ENTRY = ListedEntry(
 
 def page(document: Any, url: str = FIRST) -> Page:
     body = document if isinstance(document, bytes) else json.dumps(document).encode()
-    return Page(url=url, final_url=url, status=200, body=body, fetched_at=datetime(2026, 11, 5, tzinfo=UTC))
+    return Page(
+        url=url,
+        final_url=url,
+        status=200,
+        body=body,
+        fetched_at=datetime(2026, 11, 5, tzinfo=UTC),
+    )
 
 
 def listing(document: Any, url: str = FIRST) -> Listing:
@@ -70,7 +87,10 @@ def listing(document: Any, url: str = FIRST) -> Listing:
 
 
 def posts(count: int) -> list[dict[str, Any]]:
-    return [{**POST, "guid": f"g{n}", "link": f"https://example.org/{n}"} for n in range(count)]
+    return [
+        {**POST, "guid": f"g{n}", "link": f"https://example.org/{n}"}
+        for n in range(count)
+    ]
 
 
 def test_a_post_is_read() -> None:
@@ -82,13 +102,25 @@ def test_a_post_is_read() -> None:
     [
         ("https://example.org", FIRST),
         ("https://example.org/?lang=pt", FIRST),
-        ("https://example.org/blog/index.php", f"https://example.org/blog/wp-json/wp/v2/posts?{QUERY}"),
+        (
+            "https://example.org/blog/index.php",
+            f"https://example.org/blog/wp-json/wp/v2/posts?{QUERY}",
+        ),
         ("https://example.org/wp-json/", FIRST),
         ("https://example.org/wp-json/wp/v2", FIRST),
         (FIRST, FIRST),
-        ("https://example.org/wp-json/wp/v2/noticias", f"https://example.org/wp-json/wp/v2/noticias?{QUERY}"),
-        ("https://example.org/?rest_route=/wp/v2/posts", f"https://example.org/?rest_route=/wp/v2/posts&{QUERY}"),
-        (f"{FIRST}&categories[]=5&categories[]=6", f"{FIRST}&categories%5B%5D=5&categories%5B%5D=6"),
+        (
+            "https://example.org/wp-json/wp/v2/noticias",
+            f"https://example.org/wp-json/wp/v2/noticias?{QUERY}",
+        ),
+        (
+            "https://example.org/?rest_route=/wp/v2/posts",
+            f"https://example.org/?rest_route=/wp/v2/posts&{QUERY}",
+        ),
+        (
+            f"{FIRST}&categories[]=5&categories[]=6",
+            f"{FIRST}&categories%5B%5D=5&categories%5B%5D=6",
+        ),
         (FIRST.replace("=100", "=500"), FIRST),
     ],
 )
@@ -106,16 +138,25 @@ def test_a_past_day_is_bounded_in_the_zone_of_the_source() -> None:
 
 def test_only_a_full_page_names_the_next_one() -> None:
     first, second = listing(posts(100)), listing(posts(100), f"{FIRST}&page=2")
-    assert [url.rpartition("&")[2] for url in (*first.next_urls, *second.next_urls)] == ["page=2", "page=3"]
+    assert [
+        url.rpartition("&")[2] for url in (*first.next_urls, *second.next_urls)
+    ] == ["page=2", "page=3"]
     assert second.next_urls[0].startswith("https://example.org/wp-json/wp/v2/posts?")
     assert listing(posts(99)).next_urls == ()
     by_twenty = "https://example.org/wp-json/wp/v2/posts?per_page=20"
-    assert [len(listing(posts(count), by_twenty).next_urls) for count in (19, 20)] == [0, 1]
+    assert [len(listing(posts(count), by_twenty).next_urls) for count in (19, 20)] == [
+        0,
+        1,
+    ]
     assert listing(posts(100), "https://example.org/").next_urls == first.next_urls
 
 
 def test_a_page_after_the_last_one_is_empty() -> None:
-    no_page = {"code": "rest_post_invalid_page_number", "message": "The page number ...", "data": {"status": 400}}
+    no_page = {
+        "code": "rest_post_invalid_page_number",
+        "message": "The page number ...",
+        "data": {"status": 400},
+    }
     assert listing(no_page) == Listing(entries=())
 
 
@@ -129,12 +170,22 @@ def test_local_times_are_the_fallback_for_utc() -> None:
 
 
 def test_posts_come_newest_first_and_each_once() -> None:
-    older = {**POST, "guid": "old", "link": "https://example.org/old", "date_gmt": "2026-11-01T00:00:00"}
-    assert [entry.entry_id for entry in listing([older, POST, POST]).entries] == [ENTRY.entry_id, "old"]
+    older = {
+        **POST,
+        "guid": "old",
+        "link": "https://example.org/old",
+        "date_gmt": "2026-11-01T00:00:00",
+    }
+    assert [entry.entry_id for entry in listing([older, POST, POST]).entries] == [
+        ENTRY.entry_id,
+        "old",
+    ]
 
 
 def test_a_post_with_few_fields_is_an_entry() -> None:
-    assert listing([{"link": "https://example.org/1", "title": "T", "date": "2026-11-03"}]).entries == (
+    assert listing(
+        [{"link": "https://example.org/1", "title": "T", "date": "2026-11-03"}]
+    ).entries == (
         ListedEntry(
             entry_id="https://example.org/1",
             url="https://example.org/1",
@@ -147,7 +198,10 @@ def test_a_post_with_few_fields_is_an_entry() -> None:
 def test_other_items_are_skipped_with_a_problem() -> None:
     found = listing([POST, "x", {"id": 1}, {"link": "javascript:x", "guid": "g"}])
     assert found.entries == (ENTRY,)
-    assert found.problems == ("2 of 4 items are not posts: skipped", "entry 2 has no link: skipped")
+    assert found.problems == (
+        "2 of 4 items are not posts: skipped",
+        "entry 2 has no link: skipped",
+    )
 
 
 @pytest.mark.parametrize(
@@ -160,12 +214,17 @@ def test_other_items_are_skipped_with_a_problem() -> None:
         ({"items": []}, "JSON that is not a list of posts"),
         ("text", "JSON that is not a list of posts"),
         ([1, {"id": 2}], "a JSON list without any WordPress post"),
-        (b"<html><head><title>Login</title></head><input type=password></html>", "looks like a log-in page"),
+        (
+            b"<html><head><title>Login</title></head><input type=password></html>",
+            "looks like a log-in page",
+        ),
         (b"<rss version='2.0'></rss>", "looks like an RSS feed: use kind feed"),
         (b"[" * 100_000, "JSON nested too deeply"),
     ],
 )
-def test_any_other_document_is_a_changed_listing_and_named(document: Any, reason: str) -> None:
+def test_any_other_document_is_a_changed_listing_and_named(
+    document: Any, reason: str
+) -> None:
     with pytest.raises(ListingChangedError) as caught:
         listing(document)
     assert str(caught.value).startswith(f"{FIRST}: ")
@@ -173,7 +232,8 @@ def test_any_other_document_is_a_changed_listing_and_named(document: Any, reason
 
 
 @pytest.mark.parametrize(
-    ("body", "reason"), [(b"", "an empty document"), (b'[{"link": "http', "JSON that cannot be read")]
+    ("body", "reason"),
+    [(b"", "an empty document"), (b'[{"link": "http', "JSON that cannot be read")],
 )
 def test_an_empty_or_truncated_document_is_an_error(body: bytes, reason: str) -> None:
     with pytest.raises(SourceError, match=reason):
@@ -182,20 +242,28 @@ def test_an_empty_or_truncated_document_is_an_error(body: bytes, reason: str) ->
 
 _JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=20),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from([*POST, "rendered", "name"]), inner),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from([*POST, "rendered", "name"]), inner)
+    ),
     max_leaves=12,
 )
 
 
 @given(st.dictionaries(st.sampled_from(list(POST)), _JSON), _JSON)
-def test_any_json_gives_a_listing_or_a_source_error(changes: dict[str, Any], document: Any) -> None:
+def test_any_json_gives_a_listing_or_a_source_error(
+    changes: dict[str, Any], document: Any
+) -> None:
     for answer in ([{**POST, **changes}], document):
         try:
             found = listing(answer)
         except NewsAssetsError as error:
             assert FIRST in str(error)  # noqa: PT017 - either outcome is right
         else:
-            assert all(entry.url.startswith(("http://", "https://")) and entry.title != "" for entry in found.entries)
+            assert all(
+                entry.url.startswith(("http://", "https://")) and entry.title != ""
+                for entry in found.entries
+            )
             assert str(found).encode()
 
 

@@ -1,7 +1,8 @@
 """An empty lake on each kind of catalog.
 
-Tests run on SQLite, and in `make test-all` on Postgres too. `on_postgres_too` marks those of what differs between the
-two (connections, transactions, conflicts, types): `make test` runs them on both.
+Tests run on SQLite, and in `make test-all` on Postgres too. `on_postgres_too` marks
+those of what differs between the two (connections, transactions, conflicts, types):
+`make test` runs them on both.
 """
 
 from collections.abc import Iterator
@@ -10,25 +11,39 @@ from pathlib import Path
 import pytest
 
 from news_assets.store.lake import Lake
-from news_assets_tests.support.lakes import DUCKDB_CONFIG, Catalogs, Place, PostgresCatalogs, SqliteCatalogs
+from news_assets_tests.support.lakes import (
+    DUCKDB_CONFIG,
+    Catalogs,
+    Place,
+    PostgresCatalogs,
+    SqliteCatalogs,
+)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "catalogs" in metafunc.fixturenames:
         always = metafunc.definition.get_closest_marker("on_postgres_too")
-        postgres = "postgres" if always else pytest.param("postgres", marks=pytest.mark.slow)
-        metafunc.parametrize("catalogs", ["sqlite", postgres], indirect=True, scope="session")
+        postgres = (
+            "postgres" if always else pytest.param("postgres", marks=pytest.mark.slow)
+        )
+        metafunc.parametrize(
+            "catalogs", ["sqlite", postgres], indirect=True, scope="session"
+        )
 
 
 @pytest.fixture(scope="session")
 def catalogs_by_name() -> dict[str, Catalogs]:
-    """The kinds of catalogs in use, each with its template, for tests of either kind in any order."""
+    """The kinds of catalogs in use, each with its template, for tests of either kind in
+    any order.
+    """
     return {}
 
 
 @pytest.fixture(scope="session")
 def catalogs(
-    request: pytest.FixtureRequest, catalogs_by_name: dict[str, Catalogs], tmp_path_factory: pytest.TempPathFactory
+    request: pytest.FixtureRequest,
+    catalogs_by_name: dict[str, Catalogs],
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Catalogs:
     if request.param not in catalogs_by_name:
         folder = tmp_path_factory.mktemp("empty_lake")
@@ -53,7 +68,11 @@ def lake(catalogs: Catalogs, tmp_path: Path) -> Iterator[Lake]:
 
 
 @pytest.fixture(autouse=True)
-def _as_many_threads_as_in_production(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Open lakes as the product does where connections and conflicts are tested; one thread is quicker."""
+def _as_many_threads_as_in_production(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Open lakes as the product does where connections and conflicts are tested; one
+    thread is quicker.
+    """
     if request.node.get_closest_marker("on_postgres_too"):
         monkeypatch.delitem(DUCKDB_CONFIG, "threads")

@@ -4,7 +4,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from news_assets.records.derived import Change, EnrichedArticle, Failure, IndexedDocument
+from news_assets.records.derived import (
+    Change,
+    EnrichedArticle,
+    Failure,
+    IndexedDocument,
+)
 from news_assets.records.desks import KeepDays
 from news_assets.store.changes import Cursor, CursorError, newest_cursor, read_changes
 from news_assets.store.lake import Lake
@@ -15,7 +20,9 @@ from news_assets_tests.store.examples import article, full, upsert
 
 
 def seen(changes: list[Change]) -> list[tuple[str, str, str]]:
-    return [(one.article_id.rpartition("-")[2], one.change, one.version) for one in changes]
+    return [
+        (one.article_id.rpartition("-")[2], one.change, one.version) for one in changes
+    ]
 
 
 def article_number(number: int, **given: object) -> object:
@@ -23,7 +30,9 @@ def article_number(number: int, **given: object) -> object:
 
 
 @pytest.mark.on_postgres_too
-def test_the_rows_of_each_stage_are_changes_in_the_order_of_their_commits(lake: Lake) -> None:
+def test_the_rows_of_each_stage_are_changes_in_the_order_of_their_commits(
+    lake: Lake,
+) -> None:
     upsert(lake, [article_number(2), article_number(1)])
     of_article = {"article_id": "mec-2026-11-20-00001", "outcome": "ok"}
     upsert(lake, [full(EnrichedArticle, **of_article, input_hash="2")])
@@ -44,14 +53,18 @@ def test_the_rows_of_each_stage_are_changes_in_the_order_of_their_commits(lake: 
     assert commits[-1] == lake.snapshot()
 
 
-def test_rows_without_a_result_and_those_of_other_tables_are_no_changes(lake: Lake) -> None:
+def test_rows_without_a_result_and_those_of_other_tables_are_no_changes(
+    lake: Lake,
+) -> None:
     upsert(lake, [article_number(1, outcome="failed")])
     upsert(lake, [full(Failure)])
 
     assert read_changes(lake, None, 10)[0] == []
 
 
-def test_what_is_rolled_back_is_no_change_and_its_number_is_given_again(lake: Lake) -> None:
+def test_what_is_rolled_back_is_no_change_and_its_number_is_given_again(
+    lake: Lake,
+) -> None:
     def fail(rows: Transaction) -> None:
         rows.upsert([article_number(1)])
         raise ValueError
@@ -68,7 +81,10 @@ def test_several_writes_of_one_transaction_share_its_number(lake: Lake) -> None:
 
     changes, _ = read_changes(lake, None, 10)
 
-    assert [(one.article_id[-1], one.sequence) for one in changes] == [("3", 0), ("1", 1)]
+    assert [(one.article_id[-1], one.sequence) for one in changes] == [
+        ("3", 0),
+        ("1", 1),
+    ]
     assert len({one.commit_id for one in changes}) == 1
 
 
@@ -105,10 +121,14 @@ def test_another_text_is_no_cursor(text: str) -> None:
 
 
 def older(now: datetime) -> Callable[[Transaction], object]:
-    return lambda rows: rows.upsert([replace(one, committed_at=now) for one in rows.read(Change)])
+    return lambda rows: rows.upsert(
+        [replace(one, committed_at=now) for one in rows.read(Change)]
+    )
 
 
-def test_old_changes_are_deleted_and_a_cursor_before_them_is_refused_rather_than_followed(lake: Lake) -> None:
+def test_old_changes_are_deleted_and_a_cursor_before_them_is_refused_rather_than_followed(
+    lake: Lake,
+) -> None:
     now = datetime(2026, 11, 22, tzinfo=UTC)
     upsert(lake, [article_number(1)])
     _, early = read_changes(lake, None, 1)
@@ -132,7 +152,10 @@ def test_a_cursor_from_before_a_restore_is_refused(lake: Lake) -> None:
     def restore(rows: Transaction) -> None:
         identity = read_identity(rows.cursor)
         assert identity is not None
-        write_identity(rows.cursor, replace(identity, restored_at=datetime(2026, 11, 22, tzinfo=UTC)))
+        write_identity(
+            rows.cursor,
+            replace(identity, restored_at=datetime(2026, 11, 22, tzinfo=UTC)),
+        )
 
     lake.transact(restore)
 

@@ -22,7 +22,10 @@ pytestmark = pytest.mark.on_postgres_too
 
 
 def test_a_lake_is_created_with_its_folders_and_opened_again(tmp_path: Path) -> None:
-    catalog, data = tmp_path / "new" / "catalog.sqlite", tmp_path / "other" / "it's data"
+    catalog, data = (
+        tmp_path / "new" / "catalog.sqlite",
+        tmp_path / "other" / "it's data",
+    )
 
     with Lake.open(catalog, data) as lake:
         lake.transact(lambda transaction: transaction.append([full(Poll)] * 25))
@@ -36,7 +39,9 @@ def test_a_file_that_is_no_catalog_is_refused_and_left_alone(tmp_path: Path) -> 
     catalog = tmp_path / "catalog.sqlite"
     catalog.write_bytes(b"rubbish" * 1000)
 
-    with pytest.raises(LakeError, match=r"catalog\.sqlite: the catalog cannot be opened; .*restore it") as raised:
+    with pytest.raises(
+        LakeError, match=r"catalog\.sqlite: the catalog cannot be opened; .*restore it"
+    ) as raised:
         Lake.open(catalog, tmp_path / "data")
 
     assert "\n" not in str(raised.value)
@@ -50,7 +55,9 @@ def test_a_folder_that_cannot_be_created_is_named(tmp_path: Path) -> None:
         Lake.open(tmp_path / "catalog.sqlite", tmp_path / "file" / "data")
 
 
-def test_an_unreachable_postgres_is_a_transient_error_without_the_password(tmp_path: Path) -> None:
+def test_an_unreachable_postgres_is_a_transient_error_without_the_password(
+    tmp_path: Path,
+) -> None:
     with closing(socket.create_server(("127.0.0.1", 0))) as server:
         port = server.getsockname()[1]
 
@@ -58,7 +65,9 @@ def test_an_unreachable_postgres_is_a_transient_error_without_the_password(tmp_p
         Lake.open(f"postgresql://me:geheim@127.0.0.1:{port}/news", tmp_path / "data")
 
     said = str(raised.value)
-    assert said.startswith(f"postgresql://me:***@127.0.0.1:{port}/news: the catalog cannot be opened; check that")
+    assert said.startswith(
+        f"postgresql://me:***@127.0.0.1:{port}/news: the catalog cannot be opened; check that"
+    )
     assert "geheim" not in said + str(raised.value.__cause__)
     assert raised.value.is_transient
 
@@ -67,7 +76,10 @@ def test_an_unreachable_postgres_is_a_transient_error_without_the_password(tmp_p
     ("text", "hidden"),
     [
         ("postgresql://me:a:b/c@host/x", "postgresql://me:***@host/x"),
-        ("postgresql://host/x?user=me&password=secret&port=1", "postgresql://host/x?user=me&password=***&port=1"),
+        (
+            "postgresql://host/x?user=me&password=secret&port=1",
+            "postgresql://host/x?user=me&password=***&port=1",
+        ),
         ("host=h password='a b' user=u", "host=h password=*** user=u"),
         ("postgresql://me@host:5432/x", "postgresql://me@host:5432/x"),
         ("/home/me/catalog.sqlite", "/home/me/catalog.sqlite"),
@@ -77,7 +89,9 @@ def test_passwords_are_hidden(text: str, hidden: str) -> None:
     assert without_password(text) == hidden
 
 
-def test_a_data_folder_other_than_the_catalogs_is_refused(address: Place, tmp_path: Path) -> None:
+def test_a_data_folder_other_than_the_catalogs_is_refused(
+    address: Place, tmp_path: Path
+) -> None:
     Lake.open(*address).close()
 
     with pytest.raises(LakeError, match="belongs to another data folder"):
@@ -87,24 +101,50 @@ def test_a_data_folder_other_than_the_catalogs_is_refused(address: Place, tmp_pa
 def test_a_new_column_is_added_to_an_old_table(address: Place) -> None:
     with Lake.open(*address) as lake:
         lake.transact(lambda transaction: transaction.upsert([full(RawArticle)]))
-        lake.transact(lambda transaction: transaction.cursor.execute("ALTER TABLE raw_articles DROP COLUMN title"))
-        lake.transact(lambda transaction: transaction.cursor.execute("ALTER TABLE raw_articles DROP COLUMN word_count"))
-        lake.transact(lambda transaction: transaction.cursor.execute("ALTER TABLE raw_articles DROP published_origin"))
-        lake.transact(lambda transaction: transaction.cursor.execute("DROP TABLE polls"))
+        lake.transact(
+            lambda transaction: transaction.cursor.execute(
+                "ALTER TABLE raw_articles DROP COLUMN title"
+            )
+        )
+        lake.transact(
+            lambda transaction: transaction.cursor.execute(
+                "ALTER TABLE raw_articles DROP COLUMN word_count"
+            )
+        )
+        lake.transact(
+            lambda transaction: transaction.cursor.execute(
+                "ALTER TABLE raw_articles DROP published_origin"
+            )
+        )
+        lake.transact(
+            lambda transaction: transaction.cursor.execute("DROP TABLE polls")
+        )
 
     with Lake.open(*address) as lake:
-        assert lake.read(RawArticle) == [full(RawArticle, title=None, word_count=0, published_origin=None)]
+        assert lake.read(RawArticle) == [
+            full(RawArticle, title=None, word_count=0, published_origin=None)
+        ]
         lake.transact(lambda transaction: transaction.upsert([full(RawArticle)]))
         assert lake.read(RawArticle) == [full(RawArticle)]
         assert lake.read(Poll) == []
 
 
-def test_a_lake_with_a_column_that_is_no_longer_declared_is_read_and_written(address: tuple[str, str]) -> None:
+def test_a_lake_with_a_column_that_is_no_longer_declared_is_read_and_written(
+    address: tuple[str, str],
+) -> None:
     kept, replaced, added = (full(RawArticle, article_id=key) for key in "abc")
     with Lake.open(*address) as lake:
-        lake.transact(lambda transaction: transaction.cursor.execute("ALTER TABLE raw_articles ADD minhash BLOB"))
+        lake.transact(
+            lambda transaction: transaction.cursor.execute(
+                "ALTER TABLE raw_articles ADD minhash BLOB"
+            )
+        )
         lake.transact(lambda transaction: transaction.upsert([kept, replaced]))
-        lake.transact(lambda transaction: transaction.cursor.execute("UPDATE raw_articles SET minhash = 'old'"))
+        lake.transact(
+            lambda transaction: transaction.cursor.execute(
+                "UPDATE raw_articles SET minhash = 'old'"
+            )
+        )
 
     with Lake.open(*address) as lake:
         lake.transact(lambda transaction: transaction.upsert([replaced, added]))
@@ -112,7 +152,9 @@ def test_a_lake_with_a_column_that_is_no_longer_declared_is_read_and_written(add
         assert [frame.columns for frame in lake.stream(RawArticle)] == [
             [column.name for column in columns(table_of(RawArticle))]
         ]
-        assert lake.query("SELECT article_id, minhash FROM raw_articles ORDER BY article_id").rows() == [
+        assert lake.query(
+            "SELECT article_id, minhash FROM raw_articles ORDER BY article_id"
+        ).rows() == [
             ("a", b"old"),
             ("b", None),
             ("c", None),
@@ -120,11 +162,14 @@ def test_a_lake_with_a_column_that_is_no_longer_declared_is_read_and_written(add
 
 
 def test_the_tables_carry_the_declared_types(lake: Lake) -> None:
-    found = lake.query("SELECT column_name, data_type FROM (DESCRIBE raw_articles) t(column_name, data_type)").rows()
+    found = lake.query(
+        "SELECT column_name, data_type FROM (DESCRIBE raw_articles) t(column_name, data_type)"
+    ).rows()
 
-    assert [(name, kind.replace("TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ")) for name, kind in found] == [
-        (column.name, column.sql_type) for column in columns(table_of(RawArticle))
-    ]
+    assert [
+        (name, kind.replace("TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ"))
+        for name, kind in found
+    ] == [(column.name, column.sql_type) for column in columns(table_of(RawArticle))]
 
 
 _OPEN = """
@@ -138,10 +183,15 @@ with Lake.open(*sys.argv[1:]) as lake:
 @pytest.mark.slow  # four processes
 def test_several_processes_can_create_a_lake_at_once(address: Place) -> None:
     processes = [
-        subprocess.Popen([sys.executable, "-c", _OPEN, *address], stdout=subprocess.PIPE, text=True) for _ in range(4)
+        subprocess.Popen(
+            [sys.executable, "-c", _OPEN, *address], stdout=subprocess.PIPE, text=True
+        )
+        for _ in range(4)
     ]
 
-    assert [process.communicate(timeout=HANG_S)[0] for process in processes] == [f"{len(TABLES)}\n"] * 4
+    assert [process.communicate(timeout=HANG_S)[0] for process in processes] == [
+        f"{len(TABLES)}\n"
+    ] * 4
 
 
 def test_a_lake_is_opened_while_another_one_writes(address: Place) -> None:
@@ -162,7 +212,9 @@ def test_a_lost_postgres_connection_is_a_transient_error_and_the_lake_works_afte
         closing(psycopg2.connect(postgres.url("postgres"))) as admin,
     ):
         lake.transact(lambda transaction: transaction.append([full(Poll)]))
-        admin.cursor().execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'disconnected'")
+        admin.cursor().execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'disconnected'"
+        )
         _until_it_answers(lake)
 
         assert lake.read(Poll) == [full(Poll)]

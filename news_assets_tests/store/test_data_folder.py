@@ -1,4 +1,6 @@
-"""A lake is not begun over the files of another one, and a lost data folder is not mistaken for an empty one."""
+"""A lake is not begun over the files of another one, and a lost data folder is not
+mistaken for an empty one.
+"""
 
 import shutil
 from collections.abc import Iterator
@@ -30,23 +32,32 @@ def id_file(place: Place) -> Path:
     return Path(place[1]) / "lake_id"
 
 
-def test_a_lost_catalog_does_not_begin_a_new_lake_over_the_data(catalogs: Catalogs, tmp_path: Path) -> None:
+def test_a_lost_catalog_does_not_begin_a_new_lake_over_the_data(
+    catalogs: Catalogs, tmp_path: Path
+) -> None:
     data = str(tmp_path / "data")
     fill((catalogs.new(tmp_path)[0], data))
-    files = {path: path.read_bytes() for path in Path(data).rglob("*") if path.is_file()}
+    files = {
+        path: path.read_bytes() for path in Path(data).rglob("*") if path.is_file()
+    }
     lost = catalogs.new(tmp_path / "other")[0]
 
     for _ in range(2):
         with pytest.raises(
-            LakeError, match=r"there is no lake in this catalog, but .*data holds the files of one"
+            LakeError,
+            match=r"there is no lake in this catalog, but .*data holds the files of one",
         ) as e:
             Lake.open(lost, data, backups=tmp_path / "backups")
 
     assert "news-assets restore FILE" in str(e.value)
-    assert {path: path.read_bytes() for path in Path(data).rglob("*") if path.is_file()} == files
+    assert {
+        path: path.read_bytes() for path in Path(data).rglob("*") if path.is_file()
+    } == files
 
 
-def test_parquet_files_without_an_id_are_not_taken_over_either(address: Place, tmp_path: Path) -> None:
+def test_parquet_files_without_an_id_are_not_taken_over_either(
+    address: Place, tmp_path: Path
+) -> None:
     (tmp_path / "data" / "main").mkdir(parents=True)
     (tmp_path / "data" / "main" / "rows.parquet").touch()
 
@@ -63,11 +74,16 @@ def test_an_empty_sqlite_file_is_a_lost_catalog(tmp_path: Path) -> None:
         Lake.open(*place)
 
 
-def test_a_catalog_of_another_lake_is_refused(catalogs: Catalogs, address: Place) -> None:
+def test_a_catalog_of_another_lake_is_refused(
+    catalogs: Catalogs, address: Place
+) -> None:
     fill(address)
     id_file(address).write_text("other\n")
 
-    with pytest.raises(LakeError, match=r"this catalog has the id [0-9a-f-]{36}, but the files in .* lake other"):
+    with pytest.raises(
+        LakeError,
+        match=r"this catalog has the id [0-9a-f-]{36}, but the files in .* lake other",
+    ):
         Lake.open(*address)
 
 
@@ -76,7 +92,10 @@ def test_a_lost_data_folder_is_named_and_not_begun_again(address: Place) -> None
     shutil.rmtree(address[1])
 
     for _ in range(2):
-        with pytest.raises(LakeError, match="data: the data folder holds no file of the lake; check that"):
+        with pytest.raises(
+            LakeError,
+            match="data: the data folder holds no file of the lake; check that",
+        ):
             Lake.open(*address)
 
 
@@ -90,7 +109,9 @@ def test_a_lost_id_file_is_written_again(address: Place) -> None:
     assert id_file(address).read_text() == lake_id
 
 
-def test_a_process_that_died_while_it_began_a_lake_is_no_obstacle(address: Place) -> None:
+def test_a_process_that_died_while_it_began_a_lake_is_no_obstacle(
+    address: Place,
+) -> None:
     Lake.open(*address).close()
     id_file(address).unlink()
 
@@ -109,8 +130,13 @@ def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 
 @pytest.mark.slow  # starts an S3 server
-def test_a_lake_on_s3_guards_itself_in_the_same_way(bucket: Any, tmp_path: Path) -> None:
-    place, now = (str(tmp_path / "catalog.sqlite"), "s3://bucket/news"), datetime.now(UTC)
+def test_a_lake_on_s3_guards_itself_in_the_same_way(
+    bucket: Any, tmp_path: Path
+) -> None:
+    place, now = (
+        (str(tmp_path / "catalog.sqlite"), "s3://bucket/news"),
+        datetime.now(UTC),
+    )
     fill(place)
     backup = back_up(Address(*place), tmp_path / "backups", now)
     Path(place[0]).unlink()

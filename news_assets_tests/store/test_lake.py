@@ -13,7 +13,15 @@ from news_assets.records.articles import RawArticle
 from news_assets.records.polling import Poll
 from news_assets.store.lake import Lake
 from news_assets.store.transaction import Transaction
-from news_assets_tests.store.examples import DAY, MANY, RECORDS, article, full, sparse, upsert
+from news_assets_tests.store.examples import (
+    DAY,
+    MANY,
+    RECORDS,
+    article,
+    full,
+    sparse,
+    upsert,
+)
 
 
 @pytest.mark.on_postgres_too
@@ -32,12 +40,18 @@ def test_every_record_type_is_read_as_it_was_stored(lake: Lake, times: int) -> N
     }
 
 
-_TEXT = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0"), max_size=30)
+_TEXT = st.text(
+    st.characters(exclude_categories=("Cs",), exclude_characters="\0"), max_size=30
+)
 _TIME = st.datetimes(datetime(1900, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001 - bounds
 
 
 @pytest.mark.on_postgres_too
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=15,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 @given(
     st.lists(
         st.builds(
@@ -54,7 +68,9 @@ _TIME = st.datetimes(datetime(1900, 1, 1), datetime(2100, 1, 1), timezones=st.ju
         unique_by=lambda row: row.article_id,
     )
 )
-def test_any_values_are_read_as_they_were_stored(lake: Lake, rows: list[RawArticle]) -> None:
+def test_any_values_are_read_as_they_were_stored(
+    lake: Lake, rows: list[RawArticle]
+) -> None:
     def work(transaction: Transaction) -> list[RawArticle]:
         transaction.delete(RawArticle, desk=["govbr"])
         transaction.upsert(rows)
@@ -108,7 +124,8 @@ def test_a_query_takes_parameters_and_names_an_unknown_table(lake: Lake) -> None
     upsert(lake, [article(n) for n in range(3)])
 
     assert lake.query(
-        "SELECT count(*) AS n FROM raw_articles WHERE article_id > ?", ["mec-2026-11-20-00000"]
+        "SELECT count(*) AS n FROM raw_articles WHERE article_id > ?",
+        ["mec-2026-11-20-00000"],
     ).rows() == [(2,)]
     with pytest.raises(LakeError, match="no_such_table"):
         lake.query("FROM no_such_table")
@@ -135,7 +152,12 @@ def test_threads_share_one_lake(lake: Lake) -> None:
             lake.transact(add_one)
 
     def add_one(transaction: Transaction) -> None:
-        transaction.upsert([replace(row, attempts=row.attempts + 1) for row in transaction.read(RawArticle)])
+        transaction.upsert(
+            [
+                replace(row, attempts=row.attempts + 1)
+                for row in transaction.read(RawArticle)
+            ]
+        )
 
     run_side_by_side([count_up] * 3)
 
@@ -147,14 +169,26 @@ class OftenConnecting(Lake):
 
 
 @pytest.mark.on_postgres_too
-def test_a_lake_connects_again_after_many_transactions_unless_one_is_in_progress(lake: Lake) -> None:
+def test_a_lake_connects_again_after_many_transactions_unless_one_is_in_progress(
+    lake: Lake,
+) -> None:
     upsert(lake, [article(n, day=DAY - timedelta(days=n)) for n in range(3)])
     with OftenConnecting.open(lake.address.catalog, lake.address.data) as other:
-        assert len({id(connection) for connection in connections_of(other, transactions=6)}) == 3
+        assert (
+            len(
+                {id(connection) for connection in connections_of(other, transactions=6)}
+            )
+            == 3
+        )
 
         frames = other.stream(RawArticle, batch_rows=1)
         days = [next(frames)["day"][0]]
-        assert len({id(connection) for connection in connections_of(other, transactions=6)}) == 1
+        assert (
+            len(
+                {id(connection) for connection in connections_of(other, transactions=6)}
+            )
+            == 1
+        )
         days += [frame["day"][0] for frame in frames]
         assert days == [DAY - timedelta(days=n) for n in (2, 1, 0)]
 

@@ -16,26 +16,46 @@ from news_assets.records.polling import FeedEntry, Poll, StoredPage
 from news_assets.store import maintenance
 from news_assets.store.address import METADATA
 from news_assets.store.lake import Lake
-from news_assets.store.maintenance import MAX_ORPHANS, Orphans, delete_orphans, lake_size, maintain
+from news_assets.store.maintenance import (
+    MAX_ORPHANS,
+    Orphans,
+    delete_orphans,
+    lake_size,
+    maintain,
+)
 from news_assets_tests.store.examples import MANY, full
 
-STEP_BYTES = 30_000  # one or two of the files of `fill_pages`, so that maintenance takes several steps
+# one or two of the files of `fill_pages`, so that maintenance takes several steps
+STEP_BYTES = 30_000
 LATER = datetime.now(UTC) + timedelta(days=30)
 
 
 def fill(lake: Lake) -> list[RawArticle]:
-    """Store articles of two months in small commits, replace and delete some, and leave some in the catalog."""
-    rows = [full(RawArticle, article_id=f"{n:03}", day=date(2026, 10 + n % 2, 1 + n % 28)) for n in range(90)]
+    """Store articles of two months in small commits, replace and delete some, and leave
+    some in the catalog.
+    """
+    rows = [
+        full(RawArticle, article_id=f"{n:03}", day=date(2026, 10 + n % 2, 1 + n % 28))
+        for n in range(90)
+    ]
     for start in range(0, 90, 30):
-        lake.transact(lambda transaction, start=start: transaction.upsert(rows[start : start + 30]))
+        lake.transact(
+            lambda transaction, start=start: transaction.upsert(
+                rows[start : start + 30]
+            )
+        )
     changed = [replace(row, title="changed") for row in rows[:40]]
     lake.transact(lambda transaction: transaction.upsert(changed))
-    lake.transact(lambda transaction: transaction.delete(RawArticle, article_id=["088", "089"]))
+    lake.transact(
+        lambda transaction: transaction.delete(RawArticle, article_id=["088", "089"])
+    )
     lake.transact(lambda transaction: transaction.append([full(Poll)]))
     return changed + rows[40:88]
 
 
-def test_maintenance_changes_no_row_and_leaves_fewer_files_and_snapshots(lake: Lake) -> None:
+def test_maintenance_changes_no_row_and_leaves_fewer_files_and_snapshots(
+    lake: Lake,
+) -> None:
     rows = fill(lake)
 
     before, after = maintain(lake, now=LATER)
@@ -47,27 +67,51 @@ def test_maintenance_changes_no_row_and_leaves_fewer_files_and_snapshots(lake: L
     assert after == lake_size(lake)
 
 
-def fill_pages(lake: Lake, files: int = 10, page_bytes: int = 2_000) -> tuple[object, ...]:
-    """Store pages of one month in files of ten, delete a third of them, and return a hash of the others."""
+def fill_pages(
+    lake: Lake, files: int = 10, page_bytes: int = 2_000
+) -> tuple[object, ...]:
+    """Store pages of one month in files of ten, delete a third of them, and return a
+    hash of the others.
+    """
     for start in range(0, files * 10, 10):
         pages = [
-            full(StoredPage, article_id=f"{n:03}", day=date(2026, 10, 1 + n % 28), body_gzip=os.urandom(page_bytes))
+            full(
+                StoredPage,
+                article_id=f"{n:03}",
+                day=date(2026, 10, 1 + n % 28),
+                body_gzip=os.urandom(page_bytes),
+            )
             for n in range(start, start + 10)
-        ] + [full(StoredPage, article_id=f"{start:03}", page_hash="sent in November", day=date(2026, 11, 1))]
+        ] + [
+            full(
+                StoredPage,
+                article_id=f"{start:03}",
+                page_hash="sent in November",
+                day=date(2026, 11, 1),
+            )
+        ]
         lake.transact(lambda transaction, pages=pages: transaction.append(pages))
     lake.transact(
-        lambda transaction: transaction.delete(StoredPage, article_id=[f"{n:03}" for n in range(0, files * 10, 3)])
+        lambda transaction: transaction.delete(
+            StoredPage, article_id=[f"{n:03}" for n in range(0, files * 10, 3)]
+        )
     )
     return pages_of(lake)
 
 
 def pages_of(lake: Lake, version: str = "") -> tuple[object, ...]:
-    return lake.query(f"SELECT count(*), bit_xor(hash(COLUMNS(*)::VARCHAR)) FROM pages {version}").row(0)
+    return lake.query(
+        f"SELECT count(*), bit_xor(hash(COLUMNS(*)::VARCHAR)) FROM pages {version}"
+    ).row(0)
 
 
 @pytest.mark.slow  # writes many pages
-def test_maintenance_of_many_pages_of_a_month_needs_little_memory(tmp_path: Path) -> None:
-    with Lake.open(tmp_path / "catalog.sqlite", tmp_path / "data", memory_mb=128) as lake:
+def test_maintenance_of_many_pages_of_a_month_needs_little_memory(
+    tmp_path: Path,
+) -> None:
+    with Lake.open(
+        tmp_path / "catalog.sqlite", tmp_path / "data", memory_mb=128
+    ) as lake:
         pages = fill_pages(lake, files=20, page_bytes=400_000)
         maintain(lake, now=datetime.now(UTC))
         assert pages_of(lake) == pages
@@ -79,7 +123,9 @@ def test_pages_are_not_stored_in_the_catalog(lake: Lake) -> None:
     assert lake_size(lake).files == 1
 
 
-@pytest.mark.parametrize("is_merged", [False, True], ids=["small files", "one large file"])
+@pytest.mark.parametrize(
+    "is_merged", [False, True], ids=["small files", "one large file"]
+)
 @pytest.mark.slow  # writes many files
 def test_a_step_of_maintenance_rewrites_a_bounded_part_of_a_month(
     lake: Lake, monkeypatch: pytest.MonkeyPatch, is_merged: bool
@@ -87,7 +133,11 @@ def test_a_step_of_maintenance_rewrites_a_bounded_part_of_a_month(
     fill_pages(lake)
     if is_merged:
         maintain(lake, now=datetime.now(UTC))
-        lake.transact(lambda rows: rows.delete(StoredPage, article_id=[f"{n:03}" for n in range(0, 100, 4)]))
+        lake.transact(
+            lambda rows: rows.delete(
+                StoredPage, article_id=[f"{n:03}" for n in range(0, 100, 4)]
+            )
+        )
     pages, last = pages_of(lake), lake.snapshot()
     set_step(monkeypatch)
 
@@ -108,7 +158,9 @@ def set_step(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow  # writes a second long beside maintenance
-def test_a_writer_gets_its_turn_between_the_steps(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_writer_gets_its_turn_between_the_steps(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
     fill_pages(lake)
     set_step(monkeypatch)
     began, ended = threading.Event(), threading.Event()
@@ -116,7 +168,9 @@ def test_a_writer_gets_its_turn_between_the_steps(lake: Lake, monkeypatch: pytes
     def write() -> None:
         with Lake.open(lake.address.catalog, lake.address.data) as other:
             while not ended.is_set():
-                other.transact(lambda transaction: transaction.append([full(Poll)] * MANY))
+                other.transact(
+                    lambda transaction: transaction.append([full(Poll)] * MANY)
+                )
                 began.set()
 
     writer = threading.Thread(target=write)
@@ -128,12 +182,23 @@ def test_a_writer_gets_its_turn_between_the_steps(lake: Lake, monkeypatch: pytes
         ended.set()
         writer.join()
 
-    changes = lake.query(f"SELECT changes_made FROM {METADATA}.ducklake_snapshot_changes ORDER BY snapshot_id")
-    ids = lake.query(f"SELECT table_name, table_id::VARCHAR AS id FROM {METADATA}.ducklake_table")
-    pages, polls = (ids.filter(table_name=name)["id"].item() for name in ("pages", "polls"))
+    changes = lake.query(
+        f"SELECT changes_made FROM {METADATA}.ducklake_snapshot_changes ORDER BY snapshot_id"
+    )
+    ids = lake.query(
+        f"SELECT table_name, table_id::VARCHAR AS id FROM {METADATA}.ducklake_table"
+    )
+    pages, polls = (
+        ids.filter(table_name=name)["id"].item() for name in ("pages", "polls")
+    )
     tables = [set(re.findall(r":(\d+)", made)) for made in changes["changes_made"]]
-    turns = "".join("m" if pages in changed else "w" if polls in changed else "" for changed in tables)
-    assert len(re.findall("m+", turns[turns.index("w") :])) > 3  # flush, rewriting and merging of the whole table are 3
+    turns = "".join(
+        "m" if pages in changed else "w" if polls in changed else ""
+        for changed in tables
+    )
+    assert (
+        len(re.findall("m+", turns[turns.index("w") :])) > 3
+    )  # flush, rewriting and merging of the whole table are 3
 
 
 @pytest.mark.slow  # kills a process
@@ -147,7 +212,9 @@ def test_a_killed_maintenance_loses_no_row_and_the_next_one_goes_on(
         f"maintenance.STEP_BYTES = maintenance.SMALL_BYTES = {STEP_BYTES}; "
         "maintenance.maintain(Lake.open(*sys.argv[1:]), now=datetime.now(UTC))"
     )
-    with subprocess.Popen([sys.executable, "-c", code, lake.address.catalog, lake.address.data]) as process:
+    with subprocess.Popen(
+        [sys.executable, "-c", code, lake.address.catalog, lake.address.data]
+    ) as process:
         while lake.snapshot() < first + 2 and process.poll() is None:
             time.sleep(0.001)
         process.kill()
@@ -163,7 +230,9 @@ def test_a_killed_maintenance_loses_no_row_and_the_next_one_goes_on(
 
 
 @pytest.mark.slow  # several rounds of maintenance
-def test_earlier_commits_stay_readable_after_maintenance_until_they_expire(lake: Lake) -> None:
+def test_earlier_commits_stay_readable_after_maintenance_until_they_expire(
+    lake: Lake,
+) -> None:
     states = {lake.snapshot(): pages_of(lake)}
     for _ in range(2):
         fill_pages(lake)
@@ -184,10 +253,16 @@ def test_earlier_commits_stay_readable_after_maintenance_until_they_expire(lake:
 def test_small_writes_are_inlined_after_maintenance_as_before_it(lake: Lake) -> None:
     ids = [f"{n:02}" for n in range(MANY)]
     for _ in range(2):  # files to rewrite and to merge
-        lake.transact(lambda rows: rows.upsert([replace(full(RawArticle), article_id=one) for one in ids]))
+        lake.transact(
+            lambda rows: rows.upsert(
+                [replace(full(RawArticle), article_id=one) for one in ids]
+            )
+        )
         lake.transact(lambda rows: rows.delete(RawArticle, article_id=ids[:9]))
     names = ("ducklake_default_data_inlining_row_limit", "ducklake_target_file_size")
-    settings = "SELECT " + ", ".join(f"current_setting('{name}')::VARCHAR AS {name}" for name in names)
+    settings = "SELECT " + ", ".join(
+        f"current_setting('{name}')::VARCHAR AS {name}" for name in names
+    )
     before = lake.query(settings).rows()
 
     maintain(lake, now=datetime.now(UTC))
@@ -197,9 +272,17 @@ def test_small_writes_are_inlined_after_maintenance_as_before_it(lake: Lake) -> 
 
 @pytest.mark.slow  # several rounds of maintenance
 def test_files_without_a_row_are_dropped(lake: Lake) -> None:
-    lake.transact(lambda transaction: transaction.append([full(RawArticle, article_id=f"{n}") for n in range(20)]))
+    lake.transact(
+        lambda transaction: transaction.append(
+            [full(RawArticle, article_id=f"{n}") for n in range(20)]
+        )
+    )
     for start in range(0, 20, 5):  # each in the catalog, as few rows are
-        lake.transact(lambda rows, start=start: rows.delete(RawArticle, article_id=[f"{start + n}" for n in range(5)]))
+        lake.transact(
+            lambda rows, start=start: rows.delete(
+                RawArticle, article_id=[f"{start + n}" for n in range(5)]
+            )
+        )
 
     assert maintain(lake, now=LATER)[1].files == 0
 
@@ -229,7 +312,9 @@ def test_snapshots_and_files_of_the_last_days_stay(lake: Lake) -> None:
 
 
 @pytest.mark.slow  # several rounds of maintenance
-def test_orphaned_files_of_a_dead_writer_are_deleted_and_foreign_files_stay(lake: Lake) -> None:
+def test_orphaned_files_of_a_dead_writer_are_deleted_and_foreign_files_stay(
+    lake: Lake,
+) -> None:
     rows = fill(lake)
     data = Path(lake.address.data)
     folder = next(data.rglob("*.parquet")).parent
@@ -256,7 +341,9 @@ def test_orphans_of_the_last_day_are_kept_for_their_writer(lake: Lake) -> None:
 
 def test_more_orphans_than_dead_writers_leave_are_reported_and_kept(lake: Lake) -> None:
     fill(lake)
-    files = [Path(lake.address.data) / f"{n:02}.parquet" for n in range(MAX_ORPHANS + 1)]
+    files = [
+        Path(lake.address.data) / f"{n:02}.parquet" for n in range(MAX_ORPHANS + 1)
+    ]
     for file in files:
         file.touch()
 
@@ -286,10 +373,16 @@ def test_nothing_is_deleted_from_the_folder_of_another_lake(lake: Lake) -> None:
 def test_a_reader_that_started_before_maintenance_misses_no_row(lake: Lake) -> None:
     rows = fill(lake)
     with Lake.open(lake.address.catalog, lake.address.data) as other:
-        streams = [lake.stream(RawArticle, batch_rows=1), other.stream(RawArticle, batch_rows=1)]
+        streams = [
+            lake.stream(RawArticle, batch_rows=1),
+            other.stream(RawArticle, batch_rows=1),
+        ]
         counts = [len(next(frames)) for frames in streams]
 
         maintain(lake, now=datetime.now(UTC))
 
-        counts = [count + sum(map(len, frames)) for count, frames in zip(counts, streams, strict=True)]
+        counts = [
+            count + sum(map(len, frames))
+            for count, frames in zip(counts, streams, strict=True)
+        ]
     assert counts == [len(rows)] * 2

@@ -15,21 +15,39 @@ from news_assets.store.retention import OldRows, delete_old_rows
 from news_assets_tests.store.examples import MANY, full
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
-KEEP = KeepDays(pages=60, polls=60, revisions=60)  # until 23 September: what is from before September is too old
+KEEP = KeepDays(
+    pages=60, polls=60, revisions=60
+)  # until 23 September: what is from before September is too old
 OLD, KEPT = datetime(2026, 8, 31, 23, tzinfo=UTC), datetime(2026, 9, 1, tzinfo=UTC)
 
 
 def page(article_id: str, fetched_at: datetime = OLD, **given: object) -> StoredPage:
-    return full(StoredPage, article_id=article_id, day=date(2026, 8, 20), fetched_at=fetched_at, **given)
+    return full(
+        StoredPage,
+        article_id=article_id,
+        day=date(2026, 8, 20),
+        fetched_at=fetched_at,
+        **given,
+    )
 
 
 def article(article_id: str, source_id: str = "answers", **given: object) -> RawArticle:
-    usual = {"outcome": "ok", "text_origin": "page", "attempts": 0, "removed_at": None, "day": date(2026, 8, 20)}
+    usual = {
+        "outcome": "ok",
+        "text_origin": "page",
+        "attempts": 0,
+        "removed_at": None,
+        "day": date(2026, 8, 20),
+    }
     return full(RawArticle, article_id=article_id, source_id=source_id, **usual | given)
 
 
-def source(source_id: str, outcome: str = "unchanged", polled_at: datetime = NOW) -> SourceState:
-    return full(SourceState, source_id=source_id, last_outcome=outcome, last_polled_at=polled_at)
+def source(
+    source_id: str, outcome: str = "unchanged", polled_at: datetime = NOW
+) -> SourceState:
+    return full(
+        SourceState, source_id=source_id, last_outcome=outcome, last_polled_at=polled_at
+    )
 
 
 def store(lake: Lake, *tables: Sequence[object]) -> None:
@@ -40,7 +58,9 @@ def ids(lake: Lake) -> list[str]:
     return [one.article_id for one in lake.read(StoredPage)]
 
 
-def test_pages_of_whole_months_are_deleted_by_the_time_of_their_fetch(lake: Lake) -> None:
+def test_pages_of_whole_months_are_deleted_by_the_time_of_their_fetch(
+    lake: Lake,
+) -> None:
     store(lake, [source("answers")], [article("a"), article("b"), article("c")])
     late = page("c", OLD, page_hash="of an article that is dated later")
     store(lake, [page("a"), page("b", KEPT), replace(late, day=date(2026, 11, 1))])
@@ -54,7 +74,9 @@ def test_pages_of_whole_months_are_deleted_by_the_time_of_their_fetch(lake: Lake
     assert ids(lake) == ["b"]
 
 
-def test_pages_and_revisions_of_an_article_that_perhaps_cannot_be_had_again_stay_unless_told(lake: Lake) -> None:
+def test_pages_and_revisions_of_an_article_that_perhaps_cannot_be_had_again_stay_unless_told(
+    lake: Lake,
+) -> None:
     store(
         lake,
         [
@@ -70,13 +92,28 @@ def test_pages_and_revisions_of_an_article_that_perhaps_cannot_be_had_again_stay
             article("removed", removed_at=OLD),
             article("gone since", attempts=1),
             article("from feed", text_origin="feed"),
-            *(article(f"source {name}", name) for name in ("fails", "refuses", "left", "unknown")),
+            *(
+                article(f"source {name}", name)
+                for name in ("fails", "refuses", "left", "unknown")
+            ),
         ],
     )
-    others = ["from feed", "gone since", "removed", "source fails", "source left", "source refuses", "source unknown"]
+    others = [
+        "from feed",
+        "gone since",
+        "removed",
+        "source fails",
+        "source left",
+        "source refuses",
+        "source unknown",
+    ]
     others += ["unread", "without article"]
     every = ["ok", "withdrawn", *others]
-    store(lake, [page(one) for one in every], [full(ArticleRevision, article_id=one, replaced_at=OLD) for one in every])
+    store(
+        lake,
+        [page(one) for one in every],
+        [full(ArticleRevision, article_id=one, replaced_at=OLD) for one in every],
+    )
 
     found = list(delete_old_rows(lake, KEEP, NOW))
 
@@ -84,7 +121,11 @@ def test_pages_and_revisions_of_an_article_that_perhaps_cannot_be_had_again_stay
         ("pages", 2, len(others)),
         ("article_revisions", 2, len(others)),
     ]
-    assert ids(lake) == [one.article_id for one in lake.read(ArticleRevision)] == sorted(others)
+    assert (
+        ids(lake)
+        == [one.article_id for one in lake.read(ArticleRevision)]
+        == sorted(others)
+    )
     found = list(delete_old_rows(lake, KEEP, NOW, irreplaceable=True))
     assert [(one.rows, one.kept) for one in found] == [(len(others), 0)] * 2
     assert ids(lake) == []
@@ -93,21 +134,36 @@ def test_pages_and_revisions_of_an_article_that_perhaps_cannot_be_had_again_stay
 def test_the_last_poll_of_each_source_stays(lake: Lake) -> None:
     polls = [
         full(Poll, source_id=name, polled_at=at)
-        for name, times in {"a": (OLD - timedelta(days=40), OLD), "b": (OLD, KEPT), "c": (KEPT, NOW)}.items()
+        for name, times in {
+            "a": (OLD - timedelta(days=40), OLD),
+            "b": (OLD, KEPT),
+            "c": (KEPT, NOW),
+        }.items()
         for at in times
     ]
     lake.transact(lambda transaction: transaction.append(polls))
 
     deleted = list(delete_old_rows(lake, KEEP, NOW))
 
-    assert [(one.month, one.rows, one.kept) for one in deleted] == [(date(2026, 7, 1), 1, 0), (date(2026, 8, 1), 1, 1)]
+    assert [(one.month, one.rows, one.kept) for one in deleted] == [
+        (date(2026, 7, 1), 1, 0),
+        (date(2026, 8, 1), 1, 1),
+    ]
     kept = {("a", OLD), ("b", KEPT), ("c", KEPT), ("c", NOW)}
     assert {(poll.source_id, poll.polled_at) for poll in lake.read(Poll)} == kept
 
 
 def test_revisions_are_deleted_by_the_time_of_their_replacement(lake: Lake) -> None:
-    revisions = [full(ArticleRevision, article_id=str(at), day=date(2020, 1, 1), replaced_at=at) for at in (OLD, KEPT)]
-    store(lake, [source("answers")], [article(one.article_id) for one in revisions], revisions)
+    revisions = [
+        full(ArticleRevision, article_id=str(at), day=date(2020, 1, 1), replaced_at=at)
+        for at in (OLD, KEPT)
+    ]
+    store(
+        lake,
+        [source("answers")],
+        [article(one.article_id) for one in revisions],
+        revisions,
+    )
 
     list(delete_old_rows(lake, KEEP, NOW))
 
@@ -115,7 +171,13 @@ def test_revisions_are_deleted_by_the_time_of_their_replacement(lake: Lake) -> N
 
 
 def test_zero_days_keep_everything(lake: Lake) -> None:
-    store(lake, [source("answers")], [article("a")], [page("a")], [full(ArticleRevision, replaced_at=OLD)])
+    store(
+        lake,
+        [source("answers")],
+        [article("a")],
+        [page("a")],
+        [full(ArticleRevision, replaced_at=OLD)],
+    )
 
     assert list(delete_old_rows(lake, KeepDays(), NOW)) == []
     assert ids(lake) == ["a"]
@@ -130,7 +192,11 @@ def test_a_dry_run_counts_the_same_and_deletes_nothing(lake: Lake) -> None:
     counted = list(delete_old_rows(lake, KEEP, NOW, dry_run=True))
 
     assert lake.snapshot() == snapshot
-    assert counted == [OldRows("pages", date(2026, 8, 1), 20, round(file.stat().st_size * 20 / MANY), 0)]
+    assert counted == [
+        OldRows(
+            "pages", date(2026, 8, 1), 20, round(file.stat().st_size * 20 / MANY), 0
+        )
+    ]
     assert list(delete_old_rows(lake, KEEP, NOW)) == counted
     assert list(delete_old_rows(lake, KEEP, NOW)) == []
 
@@ -151,7 +217,14 @@ def test_maintenance_frees_the_files_of_deleted_rows(lake: Lake, kept: int) -> N
 
 def test_old_answers_of_models_are_dropped_and_what_they_cost_stays(lake: Lake) -> None:
     keep = KeepDays(answers=60)
-    old = full(ModelCall, call_id="old", day=date(2026, 8, 20), called_at=OLD, answer_json="{}", usd=0.5)
+    old = full(
+        ModelCall,
+        call_id="old",
+        day=date(2026, 8, 20),
+        called_at=OLD,
+        answer_json="{}",
+        usd=0.5,
+    )
     kept = replace(old, call_id="kept", called_at=KEPT)
     store(lake, [old, kept, replace(old, call_id="without", answer_json=None)])
 
@@ -160,7 +233,9 @@ def test_old_answers_of_models_are_dropped_and_what_they_cost_stays(lake: Lake) 
     deleted = list(delete_old_rows(lake, keep, NOW))
 
     assert counted == deleted
-    assert [(one.table, one.month, one.rows, one.kept) for one in deleted] == [("model_calls", date(2026, 8, 1), 1, 0)]
+    assert [(one.table, one.month, one.rows, one.kept) for one in deleted] == [
+        ("model_calls", date(2026, 8, 1), 1, 0)
+    ]
     assert lake.read(ModelCall) == [
         kept,
         replace(old, answer_json=None),

@@ -15,7 +15,9 @@ ARTICLES = table_of(RawArticle)
 
 
 def stored_and_read(row: Any) -> Any:
-    (found,) = records_of(table_of(type(row)), type(row), frame_of(table_of(type(row)), [row]))
+    (found,) = records_of(
+        table_of(type(row)), type(row), frame_of(table_of(type(row)), [row])
+    )
     return found
 
 
@@ -49,11 +51,16 @@ def test_times_of_other_zones_are_read_in_utc() -> None:
         ({"url": None}, r"raw_articles\.url: a row has no value"),
         ({"word_count": "many"}, "raw_articles: a row has a value of a wrong type"),
         ({"title": 3}, "raw_articles: a row has a value of a wrong type"),
-        ({"fetched_at": "yesterday"}, "raw_articles: a row has a value of a wrong type"),
+        (
+            {"fetched_at": "yesterday"},
+            "raw_articles: a row has a value of a wrong type",
+        ),
         ({"word_count": 2**70}, "raw_articles: a row has a value of a wrong type"),
     ],
 )
-def test_a_value_of_a_wrong_type_is_refused_with_its_column(wrong: dict[str, Any], complaint: str) -> None:
+def test_a_value_of_a_wrong_type_is_refused_with_its_column(
+    wrong: dict[str, Any], complaint: str
+) -> None:
     with pytest.raises(LakeError, match=complaint):
         frame_of(ARTICLES, [full(RawArticle, **wrong)])
 

@@ -15,12 +15,17 @@ from news_assets_tests.store.examples import DAY, MANY, article, full, upsert
 
 @pytest.mark.on_postgres_too
 @pytest.mark.parametrize("count", [3, MANY])
-def test_an_upsert_replaces_the_rows_with_its_keys_and_no_others(lake: Lake, count: int) -> None:
+def test_an_upsert_replaces_the_rows_with_its_keys_and_no_others(
+    lake: Lake, count: int
+) -> None:
     upsert(lake, [article(n) for n in range(count)])
 
     upsert(lake, [article(n, title="new") for n in range(1, count + 1)])
 
-    assert lake.read(RawArticle) == [article(0), *(article(n, title="new") for n in range(1, count + 1))]
+    assert lake.read(RawArticle) == [
+        article(0),
+        *(article(n, title="new") for n in range(1, count + 1)),
+    ]
 
 
 def test_an_upsert_finds_the_row_in_another_month(lake: Lake) -> None:
@@ -39,7 +44,14 @@ def test_the_later_of_two_rows_with_one_key_is_stored(lake: Lake) -> None:
 
 
 def test_an_upsert_compares_all_columns_of_a_key(lake: Lake) -> None:
-    upsert(lake, [full(FeedEntry, source_id=source, entry_id=entry) for source in "ab" for entry in "xy"])
+    upsert(
+        lake,
+        [
+            full(FeedEntry, source_id=source, entry_id=entry)
+            for source in "ab"
+            for entry in "xy"
+        ],
+    )
 
     upsert(lake, [full(FeedEntry, source_id="a", entry_id="y", title="new")])
 
@@ -73,21 +85,31 @@ def test_a_frame_has_the_requested_columns_in_their_order(lake: Lake) -> None:
 
     frame = lake.frame(RawArticle, None, ("desk", "article_id"), desk=["govbr"])
 
-    assert frame.rows() == [("govbr", "mec-2026-11-20-00001"), ("govbr", "mec-2026-11-20-00002")]
+    assert frame.rows() == [
+        ("govbr", "mec-2026-11-20-00001"),
+        ("govbr", "mec-2026-11-20-00002"),
+    ]
 
 
 @pytest.mark.on_postgres_too
 def test_rows_are_deleted_by_value_and_counted(lake: Lake) -> None:
     upsert(lake, [article(n, agency=f"a{n % 3}") for n in range(30)])
 
-    assert lake.transact(lambda transaction: transaction.delete(RawArticle, agency=["a0", "a2"])) == 20
+    assert (
+        lake.transact(
+            lambda transaction: transaction.delete(RawArticle, agency=["a0", "a2"])
+        )
+        == 20
+    )
     assert {row.agency for row in lake.read(RawArticle)} == {"a1"}
     with pytest.raises(ValueError, match="say which rows"):
         lake.transact(lambda transaction: transaction.delete(RawArticle))
 
 
 @pytest.mark.parametrize("batch_rows", [1, 10, 1000])
-def test_a_stream_yields_every_row_once_in_order_of_days(lake: Lake, batch_rows: int) -> None:
+def test_a_stream_yields_every_row_once_in_order_of_days(
+    lake: Lake, batch_rows: int
+) -> None:
     rows = [article(n, day=DAY - timedelta(days=n // 4)) for n in range(40)]
     upsert(lake, rows)
     expected = [row.article_id for row in sorted(rows, key=lambda row: row.article_id)]
@@ -102,10 +124,17 @@ def test_a_stream_yields_every_row_once_in_order_of_days(lake: Lake, batch_rows:
 
 def test_tables_without_a_day_column_are_streamed_completely(lake: Lake) -> None:
     made = datetime(2026, 11, 20, 23, 59, 59, 999999, tzinfo=UTC)
-    caches = [full(CachedEnrichment, input_hash=f"{n:03}", created_at=made + timedelta(hours=n)) for n in range(60)]
+    caches = [
+        full(
+            CachedEnrichment, input_hash=f"{n:03}", created_at=made + timedelta(hours=n)
+        )
+        for n in range(60)
+    ]
     upsert(lake, caches)
     upsert(lake, [full(SourceState)])
 
-    assert sum(len(frame) for frame in lake.stream(CachedEnrichment, batch_rows=10)) == 60
+    assert (
+        sum(len(frame) for frame in lake.stream(CachedEnrichment, batch_rows=10)) == 60
+    )
     assert sum(len(frame) for frame in lake.stream(SourceState)) == 1
     assert list(lake.stream(ArticleRevision)) == []

@@ -6,10 +6,28 @@ from typing import Any
 import pytest
 
 from news_assets.errors import LakeError
-from news_assets.records.alerts import Condition, Follower, Message, OperatorAction, QueryHit, StoredQuery
+from news_assets.records.alerts import (
+    Condition,
+    Follower,
+    Message,
+    OperatorAction,
+    QueryHit,
+    StoredQuery,
+)
 from news_assets.records.articles import ArticleRevision, CopyKey, RawArticle
-from news_assets.records.councils import StoredBody, StoredMember, StoredOffice, StoredVote
-from news_assets.records.derived import Change, EnrichedArticle, Failure, ThemeLabel
+from news_assets.records.councils import (
+    StoredBody,
+    StoredMember,
+    StoredOffice,
+    StoredVote,
+)
+from news_assets.records.derived import (
+    CachedEnrichment,
+    Change,
+    EnrichedArticle,
+    Failure,
+    ThemeLabel,
+)
 from news_assets.records.documents import StoredDocument
 from news_assets.records.meetings import Matter, StoredItem, StoredMeeting
 from news_assets.records.model_calls import EnrichmentBatch, ModelCall, ModelState
@@ -23,9 +41,13 @@ from news_assets.store.upgrade import MIGRATIONS, Migration, read_identity, upgr
 from news_assets_tests.store.examples import full
 from news_assets_tests.support.lakes import Place, copy_lake
 
-RENAME = Migration("call an outcome a result", ('ALTER TABLE "polls" RENAME COLUMN "outcome" TO "result"',))
+RENAME = Migration(
+    "call an outcome a result",
+    ('ALTER TABLE "polls" RENAME COLUMN "outcome" TO "result"',),
+)
 
-# What that lake lacks: columns that were declared later, with their types and their values in its rows.
+# What that lake lacks: columns that were declared later, with their types and their
+# values in its rows.
 ADDED_COLUMNS: dict[type, dict[str, tuple[str, Any]]] = {
     SourceState: {
         "elapsed_ms": ("BIGINT", None),
@@ -71,6 +93,7 @@ ADDED_COLUMNS: dict[type, dict[str, tuple[str, Any]]] = {
         "unsure_reason": ("VARCHAR", None),
         "local_reason": ("VARCHAR", None),
     },
+    CachedEnrichment: {"article_id": ("VARCHAR", None)},
 }
 ADDED_TABLES = (
     *(CopyKey, ModelCall, ModelState, ThemeLabel, EnrichmentBatch),
@@ -94,8 +117,12 @@ ADDED = tuple(
 
 @pytest.fixture
 def old(tmp_path: Path) -> Address:
-    """A lake without id and version, made by the program before there were any, with rows in files and inlined."""
-    with tarfile.open(Path(__file__).parent / "data" / "lake_without_id.tar.gz") as archive:
+    """A lake without id and version, made by the program before there were any, with
+    rows in files and inlined.
+    """
+    with tarfile.open(
+        Path(__file__).parent / "data" / "lake_without_id.tar.gz"
+    ) as archive:
         archive.extractall(tmp_path / "archive", filter="data")
     copy_lake(tmp_path / "archive", tmp_path)
     return Address(str(tmp_path / "catalog.sqlite"), str(tmp_path / "data"))
@@ -105,7 +132,10 @@ def test_a_lake_from_before_ids_gets_one_and_keeps_its_rows(old: Address) -> Non
     with Lake.open(old.catalog, old.data) as lake:
         for table in TABLES:
             found = lake.read(table.record)
-            old_values = {name: value for name, (_, value) in ADDED_COLUMNS.get(table.record, {}).items()}
+            old_values = {
+                name: value
+                for name, (_, value) in ADDED_COLUMNS.get(table.record, {}).items()
+            }
             expected = replace(full(table.record), **old_values)
             count = 0 if table.record in ADDED_TABLES else 1 if table.key else 3
             assert found == [expected] * count or table.record is Failure
@@ -113,7 +143,10 @@ def test_a_lake_from_before_ids_gets_one_and_keeps_its_rows(old: Address) -> Non
         identity = read_identity(lake._connection)
 
     assert identity is not None
-    assert (identity.lake_id, identity.schema_version) == ((Path(old.data) / "lake_id").read_text().strip(), 1)
+    assert (identity.lake_id, identity.schema_version) == (
+        (Path(old.data) / "lake_id").read_text().strip(),
+        1,
+    )
 
 
 def test_a_dry_run_shows_the_changes_and_makes_none(old: Address) -> None:
@@ -132,34 +165,51 @@ def test_a_dry_run_shows_the_changes_and_makes_none(old: Address) -> None:
 def test_migrations_run_once_and_their_version_is_stored(lake: Lake) -> None:
     lake.transact(lambda transaction: transaction.append([full(Poll)]))
 
-    done = lake.transact(lambda transaction: upgrade(transaction.cursor, (*MIGRATIONS, RENAME)))
-    again = lake.transact(lambda transaction: upgrade(transaction.cursor, (*MIGRATIONS, RENAME)))
+    done = lake.transact(
+        lambda transaction: upgrade(transaction.cursor, (*MIGRATIONS, RENAME))
+    )
+    again = lake.transact(
+        lambda transaction: upgrade(transaction.cursor, (*MIGRATIONS, RENAME))
+    )
 
     # The column is declared as `outcome` here, so it is added again.
     added = 'ALTER TABLE "polls" ADD COLUMN IF NOT EXISTS "outcome" VARCHAR'
     assert done.changes == (RENAME.name, *RENAME.statements, added)
     assert (done.identity.schema_version, again.changes) == (2, ())
-    assert lake.query("SELECT result, outcome FROM polls").rows() == [(full(Poll).outcome, None)]
+    assert lake.query("SELECT result, outcome FROM polls").rows() == [
+        (full(Poll).outcome, None)
+    ]
 
 
 @pytest.mark.on_postgres_too
 def test_a_migration_that_fails_changes_nothing(lake: Lake) -> None:
-    broken = Migration("break", (*RENAME.statements, "ALTER TABLE nowhere ADD COLUMN a INTEGER"))
+    broken = Migration(
+        "break", (*RENAME.statements, "ALTER TABLE nowhere ADD COLUMN a INTEGER")
+    )
     before = read_identity(lake._connection)
 
     with pytest.raises(LakeError, match="nowhere"):
-        lake.transact(lambda transaction: upgrade(transaction.cursor, (*MIGRATIONS, broken)))
+        lake.transact(
+            lambda transaction: upgrade(transaction.cursor, (*MIGRATIONS, broken))
+        )
 
     assert read_identity(lake._connection) == before
     assert "result" not in lake.frame(Poll).columns
 
 
 @pytest.mark.on_postgres_too
-def test_a_lake_of_a_newer_program_is_refused(address: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lake_of_a_newer_program_is_refused(
+    address: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with Lake.open(*address) as lake:
-        lake.transact(lambda transaction: upgrade(transaction.cursor, (*MIGRATIONS, RENAME)))
+        lake.transact(
+            lambda transaction: upgrade(transaction.cursor, (*MIGRATIONS, RENAME))
+        )
 
-    with pytest.raises(LakeError, match="schema version 2, and this program knows 1; install the newer news_assets"):
+    with pytest.raises(
+        LakeError,
+        match="schema version 2, and this program knows 1; install the newer news_assets",
+    ):
         Lake.open(*address)
 
 

@@ -15,7 +15,9 @@ from news_assets_tests.support.small_desk import NOW
 
 def test_rows_are_read_by_agency_day_and_desk(lake: Lake) -> None:
     rows = [
-        article(n, article_id=f"{desk}-{agency}-{day}", desk=desk, agency=agency, day=day)
+        article(
+            n, article_id=f"{desk}-{agency}-{day}", desk=desk, agency=agency, day=day
+        )
         for n, (desk, agency, day) in enumerate(
             (desk, agency, DAY - timedelta(days=days))
             for desk in ("govbr", "world")
@@ -28,29 +30,57 @@ def test_rows_are_read_by_agency_day_and_desk(lake: Lake) -> None:
 
     found = lake.read(RawArticle, AgencyDays("govbr", wanted))
 
-    assert {(row.desk, row.agency, row.day) for row in found} == {("govbr", *pair) for pair in wanted}
+    assert {(row.desk, row.agency, row.day) for row in found} == {
+        ("govbr", *pair) for pair in wanted
+    }
     assert lake.read(RawArticle, AgencyDays("govbr", frozenset())) == []
-    assert len(lake.read(RawArticle, AgencyDays("world", frozenset({("mj", DAY)})))) == 1
+    assert (
+        len(lake.read(RawArticle, AgencyDays("world", frozenset({("mj", DAY)})))) == 1
+    )
 
 
 def test_rows_are_read_by_values_of_any_columns(lake: Lake) -> None:
-    upsert(lake, [article(n, url_hash=f"{n % 5}", duplicate_of=f"{n}" if n % 2 else None) for n in range(40)])
+    upsert(
+        lake,
+        [
+            article(n, url_hash=f"{n % 5}", duplicate_of=f"{n}" if n % 2 else None)
+            for n in range(40)
+        ],
+    )
 
     def numbers(**isin: Any) -> list[int]:
         return [int(row.article_id[-5:]) for row in lake.read(RawArticle, **isin)]
 
     assert numbers(url_hash=["3"]) == list(range(3, 40, 5))
-    assert numbers(url_hash={"3", "4", "none"}) == [n for n in range(40) if n % 5 in (3, 4)]
-    assert numbers(url_hash=["3", "4"], duplicate_of=[None, "9"]) == [4, 8, 9, 14, 18, 24, 28, 34, 38]
+    assert numbers(url_hash={"3", "4", "none"}) == [
+        n for n in range(40) if n % 5 in (3, 4)
+    ]
+    assert numbers(url_hash=["3", "4"], duplicate_of=[None, "9"]) == [
+        4,
+        8,
+        9,
+        14,
+        18,
+        24,
+        28,
+        34,
+        38,
+    ]
     assert numbers(url_hash=["3", "3"], duplicate_of=[None]) == [8, 18, 28, 38]
     assert numbers(url_hash=[]) == []
     assert numbers(url_hash=["nothing", "at all"]) == []
-    assert numbers(url_hash=["1", *map(str, range(5, 100))]) == [n for n in range(40) if n % 5 == 1]
+    assert numbers(url_hash=["1", *map(str, range(5, 100))]) == [
+        n for n in range(40) if n % 5 == 1
+    ]
 
 
 @pytest.mark.parametrize("count", [2, 20, 21, 60])
-@pytest.mark.parametrize("name", ["article_id", "day", "first_seen_at", "lead_minhash", "rev_n"])
-def test_lists_of_any_length_and_type_select_the_same_rows(lake: Lake, name: str, count: int) -> None:
+@pytest.mark.parametrize(
+    "name", ["article_id", "day", "first_seen_at", "lead_minhash", "rev_n"]
+)
+def test_lists_of_any_length_and_type_select_the_same_rows(
+    lake: Lake, name: str, count: int
+) -> None:
     rows = [
         article(
             n,
@@ -63,25 +93,47 @@ def test_lists_of_any_length_and_type_select_the_same_rows(lake: Lake, name: str
     ]
     upsert(lake, rows)
     wanted = {getattr(row, name) for row in rows[5 : 5 + count]}
-    assert {getattr(row, name) for row in lake.read(RawArticle, **{name: wanted})} == wanted
+    assert {
+        getattr(row, name) for row in lake.read(RawArticle, **{name: wanted})
+    } == wanted
 
 
 @pytest.mark.parametrize("text", ["\ud800half", "nul\0", "\ud83c\udf89 two halves"])
-def test_a_text_that_is_stored_otherwise_is_found_by_its_own_value(lake: Lake, text: str) -> None:
+def test_a_text_that_is_stored_otherwise_is_found_by_its_own_value(
+    lake: Lake, text: str
+) -> None:
     upsert(lake, [article(1, url_hash=text), article(2, url_hash="other")])
     for values in ([text], [text, "another"], {text, None}):
-        assert [row.article_id[-1] for row in lake.read(RawArticle, url_hash=values)] == ["1"]
+        assert [
+            row.article_id[-1] for row in lake.read(RawArticle, url_hash=values)
+        ] == ["1"]
 
 
 def test_files_of_other_months_are_not_opened(lake: Lake) -> None:
     past = DAY - timedelta(days=90)
     upsert(lake, [article(n, day=DAY if n < MANY else past) for n in range(2 * MANY)])
-    (file,) = Path(lake.address.data).glob(f"**/raw_articles/**/month={past.month}/*.parquet")
+    (file,) = Path(lake.address.data).glob(
+        f"**/raw_articles/**/month={past.month}/*.parquet"
+    )
     file.unlink()
     keys = AgencyDays("govbr", frozenset({("mec", DAY)}))
     assert len(lake.read(RawArticle, keys)) == MANY
-    assert len(lake.read(RawArticle, day=[DAY], article_id=[article(n).article_id for n in range(9)])) == 9
-    assert lake.query("SELECT url FROM raw_articles WHERE day >= $day", {"day": DAY}).height == MANY
+    assert (
+        len(
+            lake.read(
+                RawArticle,
+                day=[DAY],
+                article_id=[article(n).article_id for n in range(9)],
+            )
+        )
+        == 9
+    )
+    assert (
+        lake.query(
+            "SELECT url FROM raw_articles WHERE day >= $day", {"day": DAY}
+        ).height
+        == MANY
+    )
 
 
 @pytest.mark.parametrize("wrong", [{"no_such": ["x"]}, {"tags": ["x"]}])

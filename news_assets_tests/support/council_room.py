@@ -1,4 +1,6 @@
-"""The civic desk of one council: its polls and stages over a lake, with the real HTTP client."""
+"""The civic desk of one council: its polls and stages over a lake, with the real HTTP
+client.
+"""
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
@@ -13,7 +15,7 @@ from news_assets.ports.search import SearchIndex
 from news_assets.records.desks import Agency, Desk, Source
 from news_assets.records.polling import FeedEntry, Poll
 from news_assets.records.reading import AgencyDays, Embedded, Enrichment
-from news_assets.sources.kinds import adapter_of
+from news_assets.sources.source_kinds import adapter_of
 from news_assets.store.lake import Lake
 from news_assets_tests.support.inline_sandbox import InlineSandbox
 
@@ -32,8 +34,20 @@ def desk_of(url: str, kind: str = "legistar") -> Desk:
         language="en",
         is_civic=True,
     )
-    agency = Agency(key="springfieldIL", name="Springfield", timezone=ZONE, language="en", sources=(source,))
-    return Desk(key="civic", timezone=ZONE, language="en", first_day=date(2026, 1, 1), agencies=(agency,))
+    agency = Agency(
+        key="springfieldIL",
+        name="Springfield",
+        timezone=ZONE,
+        language="en",
+        sources=(source,),
+    )
+    return Desk(
+        key="civic",
+        timezone=ZONE,
+        language="en",
+        first_day=date(2026, 1, 1),
+        agencies=(agency,),
+    )
 
 
 @dataclass
@@ -101,8 +115,14 @@ class CouncilRoom:
         )
 
     def run(self, *names: str, days: Collection[date] | None = None) -> None:
-        """Run these stages, or all, over every agency-day with an entry, or those of these days."""
-        found = frozenset((one.agency, one.day) for one in self.lake.read(FeedEntry) if days is None or one.day in days)
+        """Run these stages, or all, over every agency-day with an entry, or those of
+        these days.
+        """
+        found = frozenset(
+            (one.agency, one.day)
+            for one in self.lake.read(FeedEntry)
+            if days is None or one.day in days
+        )
         keys = AgencyDays("civic", found)
         ports = {
             "fetcher": self.fetcher,
@@ -112,7 +132,9 @@ class CouncilRoom:
             "search": self.index,
         }
         for name in names or stage_names(self.desk):
-            stage_named(name).run_batch(self.lake, self.desk, keys, lambda: self.now, ports)
+            stage_named(name).run_batch(
+                self.lake, self.desk, keys, lambda: self.now, ports
+            )
 
 
 class _CountingSandbox(InlineSandbox):

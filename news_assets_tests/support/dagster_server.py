@@ -23,7 +23,10 @@ _START_SENSOR = """mutation($selector: SensorSelector!) { startSensor(sensorSele
 } }"""
 _STOP_SENSOR = "mutation($id: String!) { stopSensor(id: $id) { __typename ... on PythonError { message } } }"
 _RUN = "query($id: ID!) { runOrError(runId: $id) { ... on Run { status tags { key value } } } }"
-_REPOSITORY = {"repositoryLocationName": "news_assets", "repositoryName": "__repository__"}
+_REPOSITORY = {
+    "repositoryLocationName": "news_assets",
+    "repositoryName": "__repository__",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,15 +54,23 @@ class DagsterServer:
             return json.load(answer)["data"]
 
     def launch(
-        self, job: str, partition: str | None = None, config: Mapping[str, object] | None = None, **tags: str
+        self,
+        job: str,
+        partition: str | None = None,
+        config: Mapping[str, object] | None = None,
+        **tags: str,
     ) -> str:
-        """Submit a run of a job as the UI does and return its id; in names of `tags`, `__` stands for `/`."""
+        """Submit a run of a job as the UI does and return its id; in names of `tags`,
+        `__` stands for `/`.
+        """
         tags = {name.replace("__", "/"): value for name, value in tags.items()}
         tags |= {"dagster/partition": partition} if partition else {}
         params = {
             "selector": {**_REPOSITORY, "jobName": job},
             "runConfigData": config or {},
-            "executionMetadata": {"tags": [{"key": key, "value": value} for key, value in tags.items()]},
+            "executionMetadata": {
+                "tags": [{"key": key, "value": value} for key, value in tags.items()]
+            },
         }
         answer = self.graphql(_LAUNCH, params=params)["launchRun"]
         assert answer["__typename"] == "LaunchRunSuccess", answer
@@ -68,7 +79,9 @@ class DagsterServer:
     def state_of(self, run_id: str) -> RunState:
         """Return the present state of a run."""
         run = self.graphql(_RUN, id=run_id)["runOrError"]
-        return RunState(run["status"], {tag["key"]: tag["value"] for tag in run["tags"]})
+        return RunState(
+            run["status"], {tag["key"]: tag["value"] for tag in run["tags"]}
+        )
 
     def switch(self, sensor: str, *, on: bool) -> None:
         """Start or stop one sensor."""
@@ -91,14 +104,18 @@ class DagsterServer:
         return any(found["sensorState"]["ticks"] for found in self._sensors())
 
     def _sensors(self) -> list[Any]:
-        return list(self.graphql(_SENSORS, repository=_REPOSITORY)["sensorsOrError"]["results"])
+        return list(
+            self.graphql(_SENSORS, repository=_REPOSITORY)["sensorsOrError"]["results"]
+        )
 
     def _stop(self, sensor: Any) -> None:
         answer = self.graphql(_STOP_SENSOR, id=sensor["id"])["stopSensor"]
         assert answer["__typename"] == "StopSensorMutationResult", answer
 
     def has_reported(self) -> bool:
-        """Return whether the code is loaded and every daemon has reported; False while the server does not answer."""
+        """Return whether the code is loaded and every daemon has reported; False while
+        the server does not answer.
+        """
         with suppress(OSError):
             return _is_healthy(self.graphql(_HEALTH))
         return False
@@ -107,5 +124,10 @@ class DagsterServer:
 def _is_healthy(answer: Any) -> bool:
     daemons = answer["instance"]["daemonHealth"]["allDaemonStatuses"]
     locations = answer["workspaceOrError"].get("locationEntries", [])
-    is_loaded = [(entry["locationOrLoadError"] or {}).get("__typename") == "RepositoryLocation" for entry in locations]
-    return all(daemon["healthy"] for daemon in daemons if daemon["required"]) and is_loaded == [True]
+    is_loaded = [
+        (entry["locationOrLoadError"] or {}).get("__typename") == "RepositoryLocation"
+        for entry in locations
+    ]
+    return all(
+        daemon["healthy"] for daemon in daemons if daemon["required"]
+    ) and is_loaded == [True]

@@ -1,6 +1,7 @@
 """Enriches all articles of a lake in a process of its own, which a test kills.
 
-Run: python -m news_assets_tests.support.enriching_process CATALOG DATA CALLS_IN_FLIGHT [TIMEOUT_S] [USD_A_DAY] [MODEL]
+Run: python -m news_assets_tests.support.enriching_process CATALOG DATA CALLS_IN_FLIGHT
+[TIMEOUT_S] [USD_A_DAY] [MODEL]
 """
 
 import sys
@@ -15,7 +16,14 @@ from news_assets_tests.support.model_enrichment import enrich, enricher, served
 NAME = "openai:gpt-5-mini"
 
 
-def main(catalog: str, data: str, calls: str, timeout_s: str = "2", usd_a_day: str = "0", name: str = NAME) -> None:
+def main(
+    catalog: str,
+    data: str,
+    calls: str,
+    timeout_s: str = "2",
+    usd_a_day: str = "0",
+    name: str = NAME,
+) -> None:
     with Lake.open(catalog, data) as lake:
         model = served(name, concurrency=int(calls), timeout_s=float(timeout_s))
         budget = Budget(Ceilings(day=float(usd_a_day)), spent)

@@ -1,6 +1,7 @@
 """A search index in memory that scans all documents.
 
-It passes the contract tests of the real backends, so tests of other parts can use it in their place.
+It passes the contract tests of the real backends, so tests of other parts can use it in
+their place.
 """
 
 import re
@@ -16,7 +17,14 @@ from unicodedata import normalize
 import polars as pl
 
 from news_assets.errors import IndexingError
-from news_assets.ports.search import FACETS, Explanation, SearchAnswer, SearchDocument, SearchHit, SearchQuery
+from news_assets.ports.search import (
+    FACETS,
+    Explanation,
+    SearchAnswer,
+    SearchDocument,
+    SearchHit,
+    SearchQuery,
+)
 from news_assets.records.reading import AgencyDays
 from news_assets.text.words import fold, stem, stopwords, word_spans, words
 
@@ -53,11 +61,19 @@ class FakeSearchIndex:
     def upsert(self, documents: Sequence[SearchDocument]) -> dict[str, str]:
         refused = {}
         for one in {one.article_id: one for one in documents}.values():
-            reason = "the article_id is empty" if not one.article_id.strip() else self._wrong_vector(one.vector)
+            reason = (
+                "the article_id is empty"
+                if not one.article_id.strip()
+                else self._wrong_vector(one.vector)
+            )
             there = self.documents.get(one.article_id)
             if reason:
                 refused[one.article_id] = reason
-            elif there is None or not one.document_hash or there.document_hash != one.document_hash:
+            elif (
+                there is None
+                or not one.document_hash
+                or there.document_hash != one.document_hash
+            ):
                 self.documents[one.article_id] = one
                 self.dim = self.dim or (len(one.vector) if one.vector else None)
         return refused
@@ -67,13 +83,19 @@ class FakeSearchIndex:
             return None
         if self.dim and len(vector) != self.dim:
             return f"the vector has {len(vector)} dimensions, the index has {self.dim}"
-        return None if any(vector) and all(map(isfinite, vector)) else "the vector is empty, all zeros or not finite"
+        return (
+            None
+            if any(vector) and all(map(isfinite, vector))
+            else "the vector is empty, all zeros or not finite"
+        )
 
     def delete(self, article_ids: Sequence[str]) -> None:
         for article_id in article_ids:
             self.documents.pop(article_id, None)
 
-    def stored(self, desk: str, keys: AgencyDays | None = None, first_day: date | None = None) -> pl.DataFrame:
+    def stored(
+        self, desk: str, keys: AgencyDays | None = None, first_day: date | None = None
+    ) -> pl.DataFrame:
         rows = [
             tuple(getattr(one, name) for name in COLUMNS)
             for one in self.documents.values()
@@ -81,7 +103,9 @@ class FakeSearchIndex:
             and (keys is None or (one.agency, one.day) in keys.pairs)
             and (first_day is None or one.day >= first_day)
         ]
-        return pl.DataFrame(rows, dict.fromkeys(COLUMNS, pl.String) | {"day": pl.Date}, orient="row")
+        return pl.DataFrame(
+            rows, dict.fromkeys(COLUMNS, pl.String) | {"day": pl.Date}, orient="row"
+        )
 
     def search(self, query: SearchQuery) -> SearchAnswer:
         terms = Terms(query)
@@ -89,23 +113,36 @@ class FakeSearchIndex:
         if is_near and (reason := self._wrong_vector(query.vector)):
             raise IndexingError(reason)
         passing = [one for one in self.documents.values() if _passes(one, query)]
-        by_words = {} if is_near and (query.mode == "vector" or not terms.words) else terms.ranked(passing)
+        by_words = (
+            {}
+            if is_near and (query.mode == "vector" or not terms.words)
+            else terms.ranked(passing)
+        )
         near = _nearest(passing, query.vector) if is_near and query.vector else {}
-        scores = by_words if not near else near if not by_words else _fused(by_words, near)
+        scores = (
+            by_words if not near else near if not by_words else _fused(by_words, near)
+        )
         matches = [self.documents[article_id] for article_id in by_words or near]
         if query.sort == "date":
             shown = {one for _, one in self._stories(by_words or near)}
-            ordered = sorted(shown, key=lambda one: (-self.documents[one].published_ts, one))
+            ordered = sorted(
+                shown, key=lambda one: (-self.documents[one].published_ts, one)
+            )
         else:
             ordered = sorted(scores, key=lambda one: -scores[one])
 
         def explanation(one: str, best: str) -> Explanation | None:
             if not query.explain:
                 return None
-            return terms.explanation(self.documents[one], _ranked(best, by_words), _ranked(best, near))
+            return terms.explanation(
+                self.documents[one], _ranked(best, by_words), _ranked(best, near)
+            )
 
         stories = self._stories(ordered)
-        hits = [_hit(self.documents[one], scores[best], terms, explanation(one, best)) for best, one in stories]
+        hits = [
+            _hit(self.documents[one], scores[best], terms, explanation(one, best))
+            for best, one in stories
+        ]
         return SearchAnswer(
             hits=tuple(hits[query.offset : query.offset + query.limit]),
             found=len(self._stories([one.article_id for one in matches])),
@@ -114,10 +151,14 @@ class FakeSearchIndex:
         )
 
     def _stories(self, article_ids: Iterable[str]) -> list[tuple[str, str]]:
-        """Return for each story its best document and the one to show: the original if it is among these."""
+        """Return for each story its best document and the one to show: the original if
+        it is among these.
+        """
         stories: dict[str, list[str]] = {}
         for article_id in article_ids:
-            stories.setdefault(self._story(self.documents[article_id]), []).append(article_id)
+            stories.setdefault(self._story(self.documents[article_id]), []).append(
+                article_id
+            )
         return [(ids[0], min(ids, key=self._lateness)) for ids in stories.values()]
 
     def _story(self, document: SearchDocument) -> str:
@@ -128,7 +169,11 @@ class FakeSearchIndex:
 
     def _lateness(self, article_id: str) -> tuple[bool, int, str]:
         one = self.documents[article_id]
-        return one.duplicate_of is not None, 0 if one.duplicate_of else one.published_ts, article_id
+        return (
+            one.duplicate_of is not None,
+            0 if one.duplicate_of else one.published_ts,
+            article_id,
+        )
 
 
 class Terms:
@@ -136,38 +181,84 @@ class Terms:
 
     def __init__(self, query: SearchQuery) -> None:
         parts = _PART.findall(query.text)
-        said = [word for minus, quoted, bare in parts if not minus for word in words(quoted or bare)]
-        small = {fold(word) for code in (query.language or "pt", "en") for word in stopwords(code)}
-        self.words = tuple(dict.fromkeys(word for word in said if fold(word) not in small)) or tuple(said)
-        self.phrases = [words(quoted) for minus, quoted, _ in parts if quoted and not minus]
-        self.excluded = [word for minus, quoted, bare in parts if minus for word in words(quoted or bare)]
-        self.forgiven: set[str] = set()  # words without an exact match, for which one typo is accepted
-        self.lists_all = not query.text.strip() or bool(self.excluded and not self.words)
+        said = [
+            word
+            for minus, quoted, bare in parts
+            if not minus
+            for word in words(quoted or bare)
+        ]
+        small = {
+            fold(word)
+            for code in (query.language or "pt", "en")
+            for word in stopwords(code)
+        }
+        self.words = tuple(
+            dict.fromkeys(word for word in said if fold(word) not in small)
+        ) or tuple(said)
+        self.phrases = [
+            words(quoted) for minus, quoted, _ in parts if quoted and not minus
+        ]
+        self.excluded = [
+            word
+            for minus, quoted, bare in parts
+            if minus
+            for word in words(quoted or bare)
+        ]
+        self.forgiven: set[str] = (
+            set()
+        )  # words without an exact match, for which one typo is accepted
+        self.lists_all = not query.text.strip() or bool(
+            self.excluded and not self.words
+        )
 
     def ranked(self, documents: Sequence[SearchDocument]) -> dict[str, float]:
-        """Every document that matches, best first, with its score; the newer of equals comes first."""
+        """Every document that matches, best first, with its score; the newer of equals
+        comes first.
+        """
         texts = [_Text(one) for one in documents]
-        texts = [one for one in texts if not any(map(one.has, self.excluded)) and all(map(one.holds, self.phrases))]
+        texts = [
+            one
+            for one in texts
+            if not any(map(one.has, self.excluded))
+            and all(map(one.holds, self.phrases))
+        ]
         if not self.lists_all:
-            self.forgiven = {word for word in self.words if not any(one.has(word) for one in texts)}
+            self.forgiven = {
+                word for word in self.words if not any(one.has(word) for one in texts)
+            }
             texts = [one for one in texts if self._matched(one)]
             complete = [one for one in texts if self._matched(one) == len(self.words)]
             texts = complete if len(complete) >= ENOUGH else texts
-        newest = sorted(texts, key=lambda one: (-one.document.published_ts, one.document.article_id))
+        newest = sorted(
+            texts, key=lambda one: (-one.document.published_ts, one.document.article_id)
+        )
         best = sorted(newest, key=self._score, reverse=True)
         return {one.document.article_id: self._score(one) for one in best}
 
     def _matched(self, text: "_Text") -> int:
-        return sum(text.has(word, is_forgiven=word in self.forgiven) for word in self.words)
+        return sum(
+            text.has(word, is_forgiven=word in self.forgiven) for word in self.words
+        )
 
     def _score(self, text: "_Text") -> float:
-        in_title = sum(text.has(word, text.title, is_forgiven=word in self.forgiven) for word in self.words)
+        in_title = sum(
+            text.has(word, text.title, is_forgiven=word in self.forgiven)
+            for word in self.words
+        )
         return 10.0 * self._matched(text) + in_title
 
-    def explanation(self, document: SearchDocument, by_words: Rank, near: Rank) -> Explanation:
+    def explanation(
+        self, document: SearchDocument, by_words: Rank, near: Rank
+    ) -> Explanation:
         text = _Text(document)
-        labels = words("\n".join((document.section or "", *document.tags, *document.keywords)))
-        fields = {"title": text.title, "text": words(document.text), "summary": words(document.summary or "")}
+        labels = words(
+            "\n".join((document.section or "", *document.tags, *document.keywords))
+        )
+        fields = {
+            "title": text.title,
+            "text": words(document.text),
+            "summary": words(document.summary or ""),
+        }
         found = {
             word: tuple(
                 name
@@ -186,7 +277,8 @@ class Terms:
 
     def marks(self, word: str, language: str | None) -> bool:
         return any(
-            stem(one, language) == stem(word, language) or (one in self.forgiven and _is_one_typo(one, word, language))
+            stem(one, language) == stem(word, language)
+            or (one in self.forgiven and _is_one_typo(one, word, language))
             for one in self.words
         )
 
@@ -202,36 +294,63 @@ class _Text:
     @cached_property
     def every(self) -> list[str]:
         one = self.document
-        return words("\n".join((one.title, one.text, one.summary or "", one.section or "", *one.tags, *one.keywords)))
+        return words(
+            "\n".join(
+                (
+                    one.title,
+                    one.text,
+                    one.summary or "",
+                    one.section or "",
+                    *one.tags,
+                    *one.keywords,
+                )
+            )
+        )
 
     @cached_property
     def stems(self) -> list[str]:
         return [stem(word, self.document.language) for word in self.every]
 
-    def has(self, asked: str, among: list[str] | None = None, *, is_forgiven: bool = False) -> bool:
+    def has(
+        self, asked: str, among: list[str] | None = None, *, is_forgiven: bool = False
+    ) -> bool:
         language = self.document.language
         among = self.every if among is None else among
         return any(
-            stem(asked, language) == stem(word, language) or (is_forgiven and _is_one_typo(asked, word, language))
+            stem(asked, language) == stem(word, language)
+            or (is_forgiven and _is_one_typo(asked, word, language))
             for word in among
         )
 
     def holds(self, phrase: list[str]) -> bool:
         stems = [stem(word, self.document.language) for word in phrase]
-        return any(self.stems[at : at + len(stems)] == stems for at in range(len(self.stems)))
+        return any(
+            self.stems[at : at + len(stems)] == stems for at in range(len(self.stems))
+        )
 
 
 def _is_one_typo(asked: str, word: str, language: str | None) -> bool:
     return len(asked) >= MIN_TYPO_CHARS and (
-        _is_one_edit(fold(asked), fold(word)) or _is_one_edit(stem(asked, language), stem(word, language))
+        _is_one_edit(fold(asked), fold(word))
+        or _is_one_edit(stem(asked, language), stem(word, language))
     )
 
 
 def _is_one_edit(one: str, other: str) -> bool:
-    """Return whether one insertion, deletion, substitution or transposition turns one word into the other."""
-    start = next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    """Return whether one insertion, deletion, substitution or transposition turns one
+    word into the other.
+    """
+    start = next(
+        (at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b),
+        min(len(one), len(other)),
+    )
     a, b = one[start:], other[start:]
-    return a[1:] == b or a == b[1:] or a[1:] == b[1:] or (a[:2] == b[1::-1] and a[2:] == b[2:])
+    return (
+        a[1:] == b
+        or a == b[1:]
+        or a[1:] == b[1:]
+        or (a[:2] == b[1::-1] and a[2:] == b[2:])
+    )
 
 
 def _passes(one: SearchDocument, query: SearchQuery) -> bool:
@@ -242,15 +361,28 @@ def _passes(one: SearchDocument, query: SearchQuery) -> bool:
         and query.agency in (None, one.agency)
         and (query.theme is None or query.theme in one.theme_path)
         and (query.entity is None or query.entity in one.entities)
-        and all(getattr(query, name) in (None, getattr(one, name)) for name in ("sentiment", *CIVIC))
-        and (query.language is None or language == wanted or language.startswith(f"{wanted}-"))
+        and all(
+            getattr(query, name) in (None, getattr(one, name))
+            for name in ("sentiment", *CIVIC)
+        )
+        and (
+            query.language is None
+            or language == wanted
+            or language.startswith(f"{wanted}-")
+        )
         and (query.from_day or date.min) <= one.day <= (query.to_day or date.max)
     )
 
 
-def _nearest(documents: Sequence[SearchDocument], asked: tuple[float, ...]) -> dict[str, float]:
+def _nearest(
+    documents: Sequence[SearchDocument], asked: tuple[float, ...]
+) -> dict[str, float]:
     def cosine(vector: tuple[float, ...]) -> float:
-        return sum(a * b for a, b in zip(asked, vector, strict=True)) / hypot(*asked) / hypot(*vector)
+        return (
+            sum(a * b for a, b in zip(asked, vector, strict=True))
+            / hypot(*asked)
+            / hypot(*vector)
+        )
 
     found = {one.article_id: cosine(one.vector) for one in documents if one.vector}
     return dict(sorted(found.items(), key=lambda one: -one[1]))
@@ -275,10 +407,15 @@ def _facets(documents: Sequence[SearchDocument]) -> dict[str, dict[str, int]]:
         "month": [(f"{one.day:%Y-%m}",) for one in documents],
         "day": [(one.day.isoformat(),) for one in documents],
     }
-    return {name: Counter(value for several in values[name] for value in several if value) for name in FACETS}
+    return {
+        name: Counter(value for several in values[name] for value in several if value)
+        for name in FACETS
+    }
 
 
-def _hit(one: SearchDocument, score: float, terms: Terms, explanation: Explanation | None) -> SearchHit:
+def _hit(
+    one: SearchDocument, score: float, terms: Terms, explanation: Explanation | None
+) -> SearchHit:
     text, at, snippet = normalize("NFC", one.text), 0, ""
     for word, start, end in word_spans(text):
         if terms.marks(word, one.language):
@@ -300,4 +437,8 @@ def _hit(one: SearchDocument, score: float, terms: Terms, explanation: Explanati
 
 
 def _ranked(article_id: str, ranking: dict[str, float]) -> Rank:
-    return (list(ranking).index(article_id) + 1, ranking[article_id]) if article_id in ranking else (None, None)
+    return (
+        (list(ranking).index(article_id) + 1, ranking[article_id])
+        if article_id in ranking
+        else (None, None)
+    )

@@ -1,11 +1,14 @@
-"""A server of thousands of feeds, each on its own host: feed `n` is at 127.10.x.y, chosen by the Host header.
+"""A server of thousands of feeds, each on its own host: feed `n` is at 127.10.x.y,
+chosen by the Host header.
 
     with feed_server() as port:
         urls = [feed_url(n, port) for n in range(2000)]
 
-The server is stateless. A request without a validator gets a feed with the ETag "1"; a request with that ETag gets a
-304, and from every twentieth host the same feed with one more entry and the ETag "2". It runs in a process of its own
-(`python -m news_assets_tests.support.feed_server PORT`), so that its CPU time is not added to the client's.
+The server is stateless. A request without a validator gets a feed with the ETag "1"; a
+request with that ETag gets a 304, and from every twentieth host the same feed with one
+more entry and the ETag "2". It runs in a process of its own (`python -m
+news_assets_tests.support.feed_server PORT`), so that its CPU time is not added to the
+client's.
 """
 
 import asyncio
@@ -37,7 +40,9 @@ def feed_url(number: int, port: int) -> str:
 
 
 def rss(site: str, numbers: range, text_chars: int = 0) -> bytes:
-    """Return an RSS feed as WordPress writes it, newest first; full texts where `text_chars` is given."""
+    """Return an RSS feed as WordPress writes it, newest first; full texts where
+    `text_chars` is given.
+    """
     items = "".join(_item(site, number, text_chars) for number in reversed(numbers))
     return (
         '<?xml version="1.0" encoding="UTF-8"?><rss version="2.0"'
@@ -66,7 +71,9 @@ def _item(site: str, number: int, text_chars: int) -> str:
 def feed_server() -> Iterator[int]:
     """Run the server and yield its port."""
     port = free_port()
-    server = subprocess.Popen([sys.executable, "-m", "news_assets_tests.support.feed_server", str(port)])
+    server = subprocess.Popen(
+        [sys.executable, "-m", "news_assets_tests.support.feed_server", str(port)]
+    )
     try:
         _wait_for(feed_url(0, port))
         yield port
@@ -84,7 +91,7 @@ def _wait_for(url: str) -> None:
     raise AssertionError(f"{url} does not answer")
 
 
-# --- the server's process --------------------------------------------------------------------------------------------
+# --- the server's process -------------------------------------------------------------
 
 
 @cache
@@ -92,7 +99,10 @@ def _answer(number: int, validator: bytes) -> bytes:
     is_new = validator == b'"1"' and number % NEWS_EVERY == 0
     if validator and not is_new:
         return b"HTTP/1.1 304 Not Modified\r\netag: " + validator + b"\r\n\r\n"
-    body = rss(f"http://feed{number}.example.org", range(1, ENTRIES + 1) if is_new else range(ENTRIES))
+    body = rss(
+        f"http://feed{number}.example.org",
+        range(1, ENTRIES + 1) if is_new else range(ENTRIES),
+    )
     head = f'HTTP/1.1 200 OK\r\ncontent-type: application/rss+xml\r\netag: "{2 if is_new else 1}"\r\n'
     return f"{head}content-length: {len(body)}\r\n\r\n".encode() + body
 
@@ -113,7 +123,9 @@ class _Connection(asyncio.Protocol):
 
 async def _serve(port: int) -> None:
     loop = asyncio.get_running_loop()
-    server = await loop.create_server(_Connection, "0.0.0.0", port, backlog=2048)  # all of 127.0.0.0/8
+    server = await loop.create_server(
+        _Connection, "0.0.0.0", port, backlog=2048
+    )  # all of 127.0.0.0/8
     await server.serve_forever()
 
 

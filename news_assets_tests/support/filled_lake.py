@@ -1,9 +1,12 @@
-"""The synthetic desk fully processed: lake, search index and Dagster's event log of every agency-day, filled by SQL.
+"""The synthetic desk fully processed: lake, search index and Dagster's event log of
+every agency-day, filled by SQL.
 
-Each agency-day has two articles that passed all stages, and the search index has their documents. There are hourly
-polls for two weeks, and the events of one run a day over all agencies. Of the index, only the table that is compared
-with the lake is filled: no texts, words or vectors. Events are copies of one event of each asset with the keys of the
-other partitions, written to the index file only, which is what Dagster reads across runs.
+Each agency-day has two articles that passed all stages, and the search index has their
+documents. There are hourly polls for two weeks, and the events of one run a day over
+all agencies. Of the index, only the table that is compared with the lake is filled: no
+texts, words or vectors. Events are copies of one event of each asset with the keys of
+the other partitions, written to the index file only, which is what Dagster reads across
+runs.
 """
 
 import contextlib
@@ -15,12 +18,19 @@ from pathlib import Path
 from typing import Any
 
 import dagster as dg
-from dagster._core.events import AssetMaterializationPlannedData, DagsterEvent, StepMaterializationData
+from dagster._core.events import (
+    AssetMaterializationPlannedData,
+    DagsterEvent,
+    StepMaterializationData,
+)
 from dagster._core.events.log import EventLogEntry
-from dagster._core.storage.event_log.schema import AssetEventTagsTable, SqlEventLogStorageTable
+from dagster._core.storage.event_log.schema import (
+    AssetEventTagsTable,
+    SqlEventLogStorageTable,
+)
 
-from news_assets.clients.search.embedded.index import SqliteSearchIndex
-from news_assets.clients.search.embedded.schema import FACTS
+from news_assets.clients.search.embedded.search_file import FACTS
+from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
 from news_assets.pipeline.stage_state.versions import DOCUMENT_STATE
 from news_assets.pipeline.stages import stage_names
 from news_assets.records.derived import IndexedDocument
@@ -100,7 +110,9 @@ def fill_lake(lake: Lake, desk: Desk, days: Sequence[date], now: datetime) -> No
 
     def add(sql: str, **params: object) -> None:
         def work(transaction: Transaction) -> None:
-            transaction.cursor.execute(table, [list(column) for column in zip(*sources, strict=True)])
+            transaction.cursor.execute(
+                table, [list(column) for column in zip(*sources, strict=True)]
+            )
             transaction.cursor.execute(sql, params)
 
         lake.transact(work)
@@ -117,16 +129,28 @@ def fill_lake(lake: Lake, desk: Desk, days: Sequence[date], now: datetime) -> No
 
 def fill_index(lake: Lake, path: Path) -> None:
     SqliteSearchIndex.open(path).close()
-    rows = lake.frame(IndexedDocument, None, ("article_id", "desk", "agency", "day", "document_hash")).rows()
+    rows = lake.frame(
+        IndexedDocument, None, ("article_id", "desk", "agency", "day", "document_hash")
+    ).rows()
     insert = "INSERT INTO documents (article_id, desk, agency, day, document_hash, facts) VALUES (?, ?, ?, ?, ?, ?)"
     with contextlib.closing(sqlite3.connect(path)) as connection, connection:
-        connection.executemany(insert, ((*row[:3], str(row[3]), row[4], bytes(FACTS.itemsize)) for row in rows))
+        connection.executemany(
+            insert,
+            ((*row[:3], str(row[3]), row[4], bytes(FACTS.itemsize)) for row in rows),
+        )
 
 
-def fill_event_log(instance: dg.DagsterInstance, desk: Desk, days: Sequence[date]) -> None:
+def fill_event_log(
+    instance: dg.DagsterInstance, desk: Desk, days: Sequence[date]
+) -> None:
     """Write the events of one run a day over all agencies, newest day last."""
     storage: Any = instance.event_log_storage
-    runs = {day: instance.create_run_for_job(_nothing, status=dg.DagsterRunStatus.SUCCESS).run_id for day in days}
+    runs = {
+        day: instance.create_run_for_job(
+            _nothing, status=dg.DagsterRunStatus.SUCCESS
+        ).run_id
+        for day in days
+    }
     keys = [agency.key for agency in desk.agencies]
     for stage in stage_names():
         for day in days:
@@ -137,7 +161,9 @@ def fill_event_log(instance: dg.DagsterInstance, desk: Desk, days: Sequence[date
             storage.store_asset_event(made, newest)
 
 
-def _store(storage: Any, connection: Any, event: EventLogEntry, agencies: Sequence[str]) -> int:
+def _store(
+    storage: Any, connection: Any, event: EventLogEntry, agencies: Sequence[str]
+) -> int:
     """Store the event once for each agency and return the id of the last one."""
     row, tags = storage._event_to_row(event), storage._tags_for_asset_event(event)
     insert = SqlEventLogStorageTable.insert().returning(SqlEventLogStorageTable.c.id)
@@ -154,23 +180,49 @@ def _store(storage: Any, connection: Any, event: EventLogEntry, agencies: Sequen
 
 
 def _moved(row: dict[str, Any], agency: str) -> dict[str, Any]:
-    return {**row, "partition": row["partition"].replace("@", agency), "event": row["event"].replace("@", agency)}
+    return {
+        **row,
+        "partition": row["partition"].replace("@", agency),
+        "event": row["event"].replace("@", agency),
+    }
 
 
-def _events(desk: str, stage: str, run_id: str, day: date) -> tuple[EventLogEntry, EventLogEntry]:
-    """Return the two events of one partition with a run's metadata and `@` for the agency."""
-    key, partition, at = dg.AssetKey([desk, stage]), f"@|{day}", datetime.combine(day, datetime.min.time(), UTC)
-    preview = "| day | agency | title |\n| --- | --- | --- |\n" + "| a | b | " + "Um título qualquer " * 12
+def _events(
+    desk: str, stage: str, run_id: str, day: date
+) -> tuple[EventLogEntry, EventLogEntry]:
+    """Return the two events of one partition with a run's metadata and `@` for the
+    agency.
+    """
+    key, partition, at = (
+        dg.AssetKey([desk, stage]),
+        f"@|{day}",
+        datetime.combine(day, datetime.min.time(), UTC),
+    )
+    preview = (
+        "| day | agency | title |\n| --- | --- | --- |\n"
+        + "| a | b | "
+        + "Um título qualquer " * 12
+    )
     tags = {
         "dagster/code_version": "1",
         "dagster/data_version": "5f" * 32,
         "dagster/partition/agency": "@",
         "dagster/partition/day": str(day),
     }
-    metadata = {"dagster/partition_row_count": 2, "preview": dg.MetadataValue.md(preview), "outcome/ok": 2}
-    made = dg.AssetMaterialization(key, partition=partition, metadata=metadata, tags=tags)
+    metadata = {
+        "dagster/partition_row_count": 2,
+        "preview": dg.MetadataValue.md(preview),
+        "outcome/ok": 2,
+    }
+    made = dg.AssetMaterialization(
+        key, partition=partition, metadata=metadata, tags=tags
+    )
     planned = DagsterEvent.build_asset_materialization_planned_event(
-        f"{desk}_articles", stage, AssetMaterializationPlannedData(key, partition=partition, partitions_subset=None)
+        f"{desk}_articles",
+        stage,
+        AssetMaterializationPlannedData(
+            key, partition=partition, partitions_subset=None
+        ),
     )
     stored = DagsterEvent(
         event_type_value=dg.DagsterEventType.ASSET_MATERIALIZATION.value,
@@ -178,7 +230,9 @@ def _events(desk: str, stage: str, run_id: str, day: date) -> tuple[EventLogEntr
         event_specific_data=StepMaterializationData(made, []),
     )
     first, second = (
-        EventLogEntry(None, 20, "", run_id, at.timestamp(), stage, f"{desk}_articles", event)
+        EventLogEntry(
+            None, 20, "", run_id, at.timestamp(), stage, f"{desk}_articles", event
+        )
         for event in (planned, stored)
     )
     return first, second
@@ -189,11 +243,19 @@ def _nothing() -> None:
     """The job of the runs that the events belong to."""
 
 
-def fall_behind(lake: Lake, index: SqliteSearchIndex, desk: Desk, days: Sequence[date], count: int) -> None:
-    """Make `count` random agency-days pending, as many outdated, as many lost in the index, and as many sources due."""
+def fall_behind(
+    lake: Lake, index: SqliteSearchIndex, desk: Desk, days: Sequence[date], count: int
+) -> None:
+    """Make `count` random agency-days pending, as many outdated, as many lost in the
+    index, and as many sources due.
+    """
     cells = [(agency.key, day) for agency in desk.agencies for day in days]
     chosen = random.Random(7).sample(cells, 3 * count)
-    pending, behind, lost = chosen[:count], chosen[count : 2 * count], chosen[2 * count :]
+    pending, behind, lost = (
+        chosen[:count],
+        chosen[count : 2 * count],
+        chosen[2 * count :],
+    )
     due = [source.source_id for source in desk.sources[:count]]
     pick = "(agency, day) IN (SELECT unnest($1), unnest($2::DATE[]))"
     statements = {
@@ -203,8 +265,17 @@ def fall_behind(lake: Lake, index: SqliteSearchIndex, desk: Desk, days: Sequence
 
     def work(transaction: Transaction) -> None:
         for sql, some in statements.items():
-            transaction.cursor.execute(sql, [list(column) for column in zip(*some, strict=True)])
-        transaction.cursor.execute("UPDATE sources SET next_poll_at = '2020-01-01' WHERE source_id IN $1", [due])
+            transaction.cursor.execute(
+                sql, [list(column) for column in zip(*some, strict=True)]
+            )
+        transaction.cursor.execute(
+            "UPDATE sources SET next_poll_at = '2020-01-01' WHERE source_id IN $1",
+            [due],
+        )
 
     lake.transact(work)
-    index.delete(index.stored(desk.key, AgencyDays(desk.key, frozenset(lost)))["article_id"].to_list())
+    index.delete(
+        index.stored(desk.key, AgencyDays(desk.key, frozenset(lost)))[
+            "article_id"
+        ].to_list()
+    )

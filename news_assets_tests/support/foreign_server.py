@@ -1,4 +1,6 @@
-"""A model server that was written without sight of this project, if it is beside the repository, and its bill."""
+"""A model server that was written without sight of this project, if it is beside the
+repository, and its bill.
+"""
 
 import json
 import socket
@@ -56,7 +58,9 @@ class ForeignServer:
     def post(self, path: str, **body: Any) -> Any:
         """Set it up: `_set`, `_plan`, `_reset`."""
         request = urllib.request.Request(
-            f"{self.url}/{path}", json.dumps(body).encode(), {"Content-Type": "application/json"}
+            f"{self.url}/{path}",
+            json.dumps(body).encode(),
+            {"Content-Type": "application/json"},
         )
         with urllib.request.urlopen(request, timeout=600) as reply:
             return json.load(reply)
@@ -64,7 +68,8 @@ class ForeignServer:
     def paid(self) -> Counter[Paid]:
         """Return the requests that it billed."""
         return Counter(
-            Paid(call["title"], call["kind"], call["tin"], call["tout"], call["cached"]) for call in self.get("_calls")
+            Paid(call["title"], call["kind"], call["tin"], call["tout"], call["cached"])
+            for call in self.get("_calls")
         )
 
 

@@ -1,4 +1,6 @@
-"""An HTTP proxy on loopback that resolves names by a table of its own: forwards requests, and tunnels CONNECT."""
+"""An HTTP proxy on loopback that resolves names by a table of its own: forwards
+requests, and tunnels CONNECT.
+"""
 
 import http.client
 import socket
@@ -14,7 +16,9 @@ PROXY_HOST = "127.0.0.9"  # an address of its own, to be allowed or not
 
 
 class ForwardProxy(ThreadingHTTPServer):
-    """A running proxy. `seen` has method, target and headers of each request; `login` is required if given."""
+    """A running proxy. `seen` has method, target and headers of each request; `login`
+    is required if given.
+    """
 
     daemon_threads = True
 
@@ -39,7 +43,11 @@ class _Handler(BaseHTTPRequestHandler):
             body = response.read()
         self.send_response(response.status)
         for name, value in response.getheaders():
-            if name.lower() not in ("content-length", "transfer-encoding", "connection"):
+            if name.lower() not in (
+                "content-length",
+                "transfer-encoding",
+                "connection",
+            ):
                 self.send_header(name, value)
         self.end_headers()
         self.wfile.write(body)
@@ -51,7 +59,9 @@ class _Handler(BaseHTTPRequestHandler):
         with socket.create_connection(address, timeout=HANG_S) as upstream:
             self.send_response(200)
             self.end_headers()
-            back = threading.Thread(target=_copy, args=(upstream, self.connection), daemon=True)
+            back = threading.Thread(
+                target=_copy, args=(upstream, self.connection), daemon=True
+            )
             back.start()
             _copy(self.connection, upstream)
             back.join(HANG_S)
@@ -60,7 +70,10 @@ class _Handler(BaseHTTPRequestHandler):
         """Note the request; return where to connect, or answer with an error."""
         headers = {name.lower(): value for name, value in self.headers.items()}
         self.server.seen.append((self.command, self.path, headers))
-        if self.server.login is not None and headers.get("proxy-authorization") != self.server.login:
+        if (
+            self.server.login is not None
+            and headers.get("proxy-authorization") != self.server.login
+        ):
             self.send_error(407)
         elif host is None or host not in self.server.hosts:
             self.send_error(502)
@@ -73,7 +86,9 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def forward_proxy(hosts: Mapping[str, tuple[str, int]], login: str | None = None) -> Iterator[ForwardProxy]:
+def forward_proxy(
+    hosts: Mapping[str, tuple[str, int]], login: str | None = None
+) -> Iterator[ForwardProxy]:
     """Run a proxy that reaches these hosts, each at an address of its own."""
     with ForwardProxy(hosts, login) as proxy:
         threading.Thread(target=proxy.serve_forever, args=(0.02,), daemon=True).start()

@@ -1,11 +1,14 @@
-"""The built-in desk `govbr` on loopback: its sources at the same paths, on hosts of our own, with generated listings.
+"""The built-in desk `govbr` on loopback: its sources at the same paths, on hosts of our
+own, with generated listings.
 
     with govbr_server() as (port, log):
         desk = local_desk(port, is_one_host=False)
 
-Listings have the format of their kind: Plone's HTML in four templates, plone.restapi's JSON for Plone 6, EBC's page.
-`log` gets a line for each request: monotonic seconds, host, path. The server runs in a process of its own
-(`python -m news_assets_tests.support.govbr_replica PORT LOG`), so that its CPU time is not added to the client's.
+Listings have the format of their kind: Plone's HTML in four templates, plone.restapi's
+JSON for Plone 6, EBC's page. `log` gets a line for each request: monotonic seconds,
+host, path. The server runs in a process of its own (`python -m
+news_assets_tests.support.govbr_replica PORT LOG`), so that its CPU time is not added to
+the client's.
 """
 
 import asyncio
@@ -23,9 +26,9 @@ from typing import TextIO
 from urllib.parse import urlsplit, urlunsplit
 from urllib.request import urlopen
 
-from news_assets.desks.loader import load_desks
+from news_assets.desks.desk_files import load_desks
 from news_assets.records.desks import Desk, Source
-from news_assets.sources.kinds import KINDS
+from news_assets.sources.source_kinds import KINDS
 from news_assets_tests.support.servers import free_port
 
 LISTED = {"plone_listing": 30, "plone_search": 25, "ebc": 20}  # entries on one page
@@ -63,7 +66,9 @@ _EBC = (
 
 
 def local_desk(port: int, *, is_one_host: bool) -> Desk:
-    """Return the desk with each agency on a host of its own, or with agencies that share a public host on one."""
+    """Return the desk with each agency on a host of its own, or with agencies that
+    share a public host on one.
+    """
     desk = load_desks(["govbr"], KINDS)[0]
     hosts: dict[str, str] = {}
     agencies = []
@@ -71,7 +76,9 @@ def local_desk(port: int, *, is_one_host: bool) -> Desk:
         sources = []
         for source in agency.sources:
             public = str(urlsplit(source.url).hostname) if is_one_host else agency.key
-            number = hosts.setdefault(public, f"127.20.{len(hosts) // 250}.{len(hosts) % 250 + 1}")
+            number = hosts.setdefault(
+                public, f"127.20.{len(hosts) // 250}.{len(hosts) % 250 + 1}"
+            )
             sources.append(replace(source, url=_moved(source.url, f"{number}:{port}")))
         agencies.append(replace(agency, sources=tuple(sources)))
     return replace(desk, agencies=tuple(agencies))
@@ -89,7 +96,13 @@ def govbr_server() -> Iterator[tuple[int, Path]]:
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "requests"
         server = subprocess.Popen(
-            [sys.executable, "-m", "news_assets_tests.support.govbr_replica", str(port), str(log)]
+            [
+                sys.executable,
+                "-m",
+                "news_assets_tests.support.govbr_replica",
+                str(port),
+                str(log),
+            ]
         )
         try:
             _wait_for(f"http://127.0.0.1:{port}{_READY}")
@@ -108,31 +121,48 @@ def _wait_for(url: str) -> None:
     raise AssertionError(f"{url} does not answer")
 
 
-# --- the server's process --------------------------------------------------------------------------------------------
+# --- the server's process -------------------------------------------------------------
 
 
 def listing_of(source: Source, number: int, now: datetime) -> tuple[str, str]:
-    """Return content type and body of a source's first page, newest first; `number` picks the template."""
+    """Return content type and body of a source's first page, newest first; `number`
+    picks the template.
+    """
     path = urlsplit(source.url).path.rstrip("/")
     said = [
-        {"url": f"{path}/{n}", "title": f"Notícia {n} de {source.agency}", "at": now - timedelta(hours=5 * n)}
+        {
+            "url": f"{path}/{n}",
+            "title": f"Notícia {n} de {source.agency}",
+            "at": now - timedelta(hours=5 * n),
+        }
         for n in range(1, LISTED[source.kind] + 1)
     ]
     if source.kind == "plone_search":
         items = [
-            {"@id": one["url"], "@type": "News Item", "title": one["title"], "effective": f"{one['at']:%FT%T+00:00}"}
+            {
+                "@id": one["url"],
+                "@type": "News Item",
+                "title": one["title"],
+                "effective": f"{one['at']:%FT%T+00:00}",
+            }
             for one in said
         ]
-        answer = {"@id": f"{path}/@search", "items": items, "items_total": 900, "batching": {"next": "?b_start=25"}}
+        answer = {
+            "@id": f"{path}/@search",
+            "items": items,
+            "items_total": 900,
+            "batching": {"next": "?b_start=25"},
+        }
         return "application/json", json.dumps(answer)
     box, item = _EBC if source.kind == "ebc" else _PLONE[number % len(_PLONE)]
     items_html = "".join(item.format(**one) for one in said)
-    pager = (
-        f'<ul class="paginacao listingBar"><li><a class="proximo" href="{path}?b_start:int=30">Próximo</a></li></ul>'
-    )
+    pager = f'<ul class="paginacao listingBar"><li><a class="proximo" href="{path}?b_start:int=30">Próximo</a></li></ul>'
     body = f"{box.format(items=items_html)}{'' if source.kind == 'ebc' else pager}"
     head = '<meta charset="utf-8"><title>Notícias</title>'
-    return "text/html", f'<!DOCTYPE html><html lang="pt-br"><head>{head}</head><body>{body}</body></html>'
+    return (
+        "text/html",
+        f'<!DOCTYPE html><html lang="pt-br"><head>{head}</head><body>{body}</body></html>',
+    )
 
 
 def _answers(now: datetime) -> dict[str, bytes]:
@@ -155,19 +185,27 @@ def _as_http(content_type: str, text: str) -> bytes:
 async def _serve(port: int, log: TextIO) -> None:
     answers = _answers(datetime.now(UTC))
 
-    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def answer(
+        reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         with suppress(OSError, asyncio.IncompleteReadError):
             while True:
                 request = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
                 asked_at, path = time.monotonic(), request.split(" ", 2)[1]
                 if path != _READY:
-                    log.write(f"{asked_at} {writer.get_extra_info('sockname')[0]} {path}\n")
+                    log.write(
+                        f"{asked_at} {writer.get_extra_info('sockname')[0]} {path}\n"
+                    )
                     log.flush()
-                writer.write(answers.get(path) or b"HTTP/1.1 404 -\r\ncontent-length: 0\r\n\r\n")
+                writer.write(
+                    answers.get(path) or b"HTTP/1.1 404 -\r\ncontent-length: 0\r\n\r\n"
+                )
                 await writer.drain()
         writer.close()
 
-    server = await asyncio.start_server(answer, "0.0.0.0", port, backlog=1024)  # all of 127.0.0.0/8
+    server = await asyncio.start_server(
+        answer, "0.0.0.0", port, backlog=1024
+    )  # all of 127.0.0.0/8
     await server.serve_forever()
 
 

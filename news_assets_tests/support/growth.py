@@ -1,7 +1,8 @@
-"""How the CPU time of some work grows with its input: the proof that it is linear, on any machine.
+"""How the CPU time of some work grows with its input: the proof that it is linear, on
+any machine.
 
-A ratio of two measurements in one run does not depend on the machine's speed. Other processes
-disturb single tries, so the best of several counts.
+A ratio of two measurements in one run does not depend on the machine's speed. Other
+processes disturb single tries, so the best of several counts.
 """
 
 import time
@@ -11,17 +12,23 @@ from typing import TypeVar
 T = TypeVar("T")
 
 TRIES = 3
-STEP = 8  # linear work grows by STEP, quadratic work by STEP squared: far apart, also on a busy machine
+# linear work grows by STEP, quadratic work by STEP squared: far apart, also on a busy
+# machine
+STEP = 8
 LINEAR_BOUND = 24.0
-ENOUGH_S = 0.008  # of CPU for the smaller input: fixed costs and the clock's steps are small beside it
+# of CPU for the smaller input: fixed costs and the clock's steps are small beside it
+ENOUGH_S = 0.008
 MAX_SIZE = 400_000
 
 
-def growth(work: Callable[[T], object], make: Callable[[int], T], max_size: int = MAX_SIZE) -> float:
-    """Return by how much the CPU time of `work` grows when its input is STEP times as large.
+def growth(
+    work: Callable[[T], object], make: Callable[[int], T], max_size: int = MAX_SIZE
+) -> float:
+    """Return by how much the CPU time of `work` grows when its input is STEP times as
+    large.
 
-    `make(size)` gives the input and is not measured. The size is doubled until the work takes
-    ENOUGH_S; `max_size` bounds the larger input.
+    `make(size)` gives the input and is not measured. The size is doubled until the work
+    takes ENOUGH_S; `max_size` bounds the larger input.
     """
     size = 50
     work(make(size))  # loads what the work needs
@@ -32,8 +39,12 @@ def growth(work: Callable[[T], object], make: Callable[[int], T], max_size: int 
     return min(took for _, took in pairs) / min(took for took, _ in pairs)
 
 
-def grows_linearly(work: Callable[[T], object], make: Callable[[int], T], max_size: int = MAX_SIZE) -> bool:
-    """Return whether `work` takes linear time; a second try decides where the first says no."""
+def grows_linearly(
+    work: Callable[[T], object], make: Callable[[int], T], max_size: int = MAX_SIZE
+) -> bool:
+    """Return whether `work` takes linear time; a second try decides where the first
+    says no.
+    """
     return any(growth(work, make, max_size) < LINEAR_BOUND for _ in range(2))
 
 

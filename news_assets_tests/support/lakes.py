@@ -1,4 +1,6 @@
-"""Lakes copied from a template, which takes a fraction of the time of making tables or running stages."""
+"""Lakes copied from a template, which takes a fraction of the time of making tables or
+running stages.
+"""
 
 import shutil
 import sqlite3
@@ -13,16 +15,20 @@ import psycopg2
 from news_assets.store.lake import Lake
 from news_assets_tests.support.servers import Postgres
 
-# Opening a lake takes 0.33 s of CPU, of which 0.25 s verify the signatures of DuckDB's extensions. With one thread, a
-# stage over three articles takes a third less CPU than with the two of `Lake.open`.
+# Opening a lake takes 0.33 s of CPU, of which 0.25 s verify the signatures of DuckDB's
+# extensions. With one thread, a stage over three articles takes a third less CPU than
+# with the two of `Lake.open`.
 DUCKDB_CONFIG: dict[str, bool | int] = {"allow_unsigned_extensions": True, "threads": 1}
 
 Place = tuple[str, str]  # catalog and data, as `Lake.open` takes them
-_SET_DATA_PATH = "UPDATE ducklake_metadata SET value = {} WHERE key = 'data_path'"  # the catalog stores the full path
+# the catalog stores the full path
+_SET_DATA_PATH = "UPDATE ducklake_metadata SET value = {} WHERE key = 'data_path'"
 
 
 def copy_lake(template: Path, home: Path) -> None:
-    """Copy a closed lake, `catalog.sqlite` and `data`, and all files beside it from one folder to another."""
+    """Copy a closed lake, `catalog.sqlite` and `data`, and all files beside it from one
+    folder to another.
+    """
     shutil.copytree(template, home, dirs_exist_ok=True, symlinks=True)
     with closing(sqlite3.connect(home / "catalog.sqlite")) as catalog, catalog:
         catalog.execute(_SET_DATA_PATH.format("?"), [_data_path(home)])
@@ -79,7 +85,9 @@ class PostgresCatalogs(Catalogs):
 
     def copy(self, template: Place, home: Path) -> Place:
         name = f"lake_{next(self._numbers)}"
-        url = self._server.url(name, template=template[0].partition("?")[0].rpartition("/")[2])
+        url = self._server.url(
+            name, template=template[0].partition("?")[0].rpartition("/")[2]
+        )
         with closing(psycopg2.connect(url)) as catalog, catalog:
             catalog.cursor().execute(_SET_DATA_PATH.format("%s"), [_data_path(home)])
         shutil.copytree(template[1], home / "data")

@@ -1,6 +1,8 @@
-"""Makes a process refuse other machines: `sitecustomize` imports this module in the processes of a profile.
+"""Makes a process refuse other machines: `sitecustomize` imports this module in the
+processes of a profile.
 
-Hostile documents name hosts of the internet. Here no name is resolved and no other address is connected to.
+Hostile documents name hosts of the internet. Here no name is resolved and no other
+address is connected to.
 """
 
 import ipaddress
@@ -14,7 +16,10 @@ _resolve, _connect = socket.getaddrinfo, socket.socket.connect
 def _is_here(host: Any) -> bool:
     name = host.decode() if isinstance(host, bytes) else host
     try:
-        return name in _LOCAL_NAMES or ipaddress.ip_address(str(name).split("%")[0]).is_loopback
+        return (
+            name in _LOCAL_NAMES
+            or ipaddress.ip_address(str(name).split("%")[0]).is_loopback
+        )
     except ValueError:
         return False
 

@@ -1,4 +1,6 @@
-"""Made articles, a model that answers about them as it should, and what a test of the enrichment by models needs."""
+"""Made articles, a model that answers about them as it should, and what a test of the
+enrichment by models needs.
+"""
 
 import json
 import re
@@ -25,14 +27,16 @@ from news_assets.records.derived import EnrichedArticle
 from news_assets.records.desks import Agency, Desk, EnrichRules
 from news_assets.records.reading import AgencyDays
 from news_assets.store.lake import Lake
-from news_assets.taxonomy.loader import Taxonomy, Theme, load_taxonomy
+from news_assets.taxonomy.taxonomy_files import Taxonomy, Theme, load_taxonomy
 from news_assets_tests.store.examples import full
 from news_assets_tests.support.inline_sandbox import InlineSandbox
 
 DAY = date(2026, 11, 20)
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 KEYS = AgencyDays("govbr", frozenset({("mec", DAY)}))
-AGENCY = Agency(key="mec", name="MEC", timezone="America/Sao_Paulo", language="pt-BR", sources=())
+AGENCY = Agency(
+    key="mec", name="MEC", timezone="America/Sao_Paulo", language="pt-BR", sources=()
+)
 TITLE = "Ministério amplia bolsas para estudantes"
 TEXT = """O Ministério da Educação anunciou nesta quinta-feira, em Brasília, a ampliação do programa de bolsas para {n}
 estudantes de universidades federais. O investimento previsto é de R$ 120 milhões por ano.
@@ -55,14 +59,23 @@ def large_tree() -> Taxonomy:
         for second in range(20):
             _add(themes, template, f"{first:02}.{second:02}", f"{first:02}")
             for third in range(10):
-                _add(themes, template, f"{first:02}.{second:02}.{third:02}", f"{first:02}.{second:02}")
+                _add(
+                    themes,
+                    template,
+                    f"{first:02}.{second:02}.{third:02}",
+                    f"{first:02}.{second:02}",
+                )
     return Taxonomy("large", MappingProxyType(themes))
 
 
-def _add(themes: dict[str, Theme], template: Theme, code: str, parent: str | None) -> None:
+def _add(
+    themes: dict[str, Theme], template: Theme, code: str, parent: str | None
+) -> None:
     label = MappingProxyType({"": (f"Theme {code}",)})
     level = code.count(".") + 1
-    themes[code] = replace(template, code=code, level=level, parent=parent, labels=label, children=())
+    themes[code] = replace(
+        template, code=code, level=level, parent=parent, labels=label, children=()
+    )
 
 
 @lru_cache
@@ -73,7 +86,12 @@ def local() -> LocalEnricher:
 def desk(**rules: Any) -> Desk:
     rules = {"min_chars": 100} | rules
     return Desk(
-        key="govbr", timezone="UTC", language="pt", first_day=DAY, agencies=(AGENCY,), enrich=EnrichRules(**rules)
+        key="govbr",
+        timezone="UTC",
+        language="pt",
+        first_day=DAY,
+        agencies=(AGENCY,),
+        enrich=EnrichRules(**rules),
     )
 
 
@@ -100,9 +118,15 @@ def made(number: int, text: str = TEXT, **given: Any) -> RawArticle:
 
 
 def honest(text: str) -> dict[str, Any]:
-    """Answer as a model should: two sentences of the article, each with itself as its quote."""
+    """Answer as a model should: two sentences of the article, each with itself as its
+    quote.
+    """
     article = text.partition("\n\n")[2].rpartition("\n")[0]
-    found = [one for one in re.split(r"(?<=[.!?])\s+", " ".join(article.split())) if len(one.split()) > 4]
+    found = [
+        one
+        for one in re.split(r"(?<=[.!?])\s+", " ".join(article.split()))
+        if len(one.split()) > 4
+    ]
     quoted = [{"sentence": one, "quote": one} for one in found]
     return {
         "theme": "education",
@@ -115,7 +139,8 @@ def honest(text: str) -> dict[str, Any]:
 
 
 class ScriptedModel:
-    """A model without a network, which answers as `answer` says and records what it was sent.
+    """A model without a network, which answers as `answer` says and records what it was
+    sent.
 
     It takes one request at a time and does not wait.
     """
@@ -124,7 +149,9 @@ class ScriptedModel:
 
     def __init__(
         self,
-        answer: Callable[[str], dict[str, Any] | str | ModelAnswer | ModelCallError] = honest,
+        answer: Callable[
+            [str], dict[str, Any] | str | ModelAnswer | ModelCallError
+        ] = honest,
         name: str = "openai:made",
         concurrency: int = 1,
     ) -> None:
@@ -141,7 +168,11 @@ class ScriptedModel:
     def send(self, request: ModelRequest) -> Future[ModelAnswer]:
         call: Future[ModelAnswer] = Future()
         self.sent.append(request)
-        said = ModelCallError(f"{self.name} is down", "fatal") if self.is_down else self.answer(request.text)
+        said = (
+            ModelCallError(f"{self.name} is down", "fatal")
+            if self.is_down
+            else self.answer(request.text)
+        )
         if isinstance(said, ModelCallError):
             call.set_exception(said)
         else:
@@ -157,7 +188,9 @@ def answered(said: dict[str, Any] | str | ModelAnswer) -> ModelAnswer:
     if isinstance(said, ModelAnswer):
         return said
     raw = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
-    return ModelAnswer(raw=raw, input_tokens=100, output_tokens=10, cached_tokens=0, elapsed_ms=5)
+    return ModelAnswer(
+        raw=raw, input_tokens=100, output_tokens=10, cached_tokens=0, elapsed_ms=5
+    )
 
 
 def enricher(*models: LanguageModel, **given: Any) -> ModelEnricher:
@@ -185,7 +218,9 @@ def enricher(*models: LanguageModel, **given: Any) -> ModelEnricher:
 def served(name: str, **limits: Any) -> ConcurrentModel:
     """Return a model of a provider whose address and key the environment has."""
     found = replace(Limits(per_minute=0, timeout_s=5), **limits)
-    return ConcurrentModel(name, partial(open_model, name, found.timeout_s, found.concurrency), found)
+    return ConcurrentModel(
+        name, partial(open_model, name, found.timeout_s, found.concurrency), found
+    )
 
 
 def enrich(
@@ -199,7 +234,9 @@ def enrich(
 ) -> int:
     """Run the stage over all articles of these agency-days."""
     stage = stage_named("enriched_articles")
-    return enrich_batch(stage, lake, of or desk(), keys, clock or (lambda: now), enricher=by, **options)
+    return enrich_batch(
+        stage, lake, of or desk(), keys, clock or (lambda: now), enricher=by, **options
+    )
 
 
 LATER = NOW + timedelta(minutes=10)  # when a model that was given up is requested again

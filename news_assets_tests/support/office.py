@@ -7,12 +7,15 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 _NAMES = " ".join(
-    f'xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"' for name in ("office", "text", "table", "style")
+    f'xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"'
+    for name in ("office", "text", "table", "style")
 )
 
 
 def docx_of(paragraphs: str = "", title: str = "") -> bytes:
-    """Return a Word document with a heading, a list, a table, and these paragraphs as XML."""
+    """Return a Word document with a heading, a list, a table, and these paragraphs as
+    XML.
+    """
     import docx
     from docx.oxml import parse_xml
 
@@ -21,7 +24,11 @@ def docx_of(paragraphs: str = "", title: str = "") -> bytes:
     document.add_heading("Agenda", level=1)
     document.add_paragraph("Call to order", style="List Bullet")
     table = document.add_table(rows=2, cols=2)
-    for cell, text in zip((c for row in table.rows for c in row.cells), ("Item", "Vote", "1 | a", "Yes"), strict=True):
+    for cell, text in zip(
+        (c for row in table.rows for c in row.cells),
+        ("Item", "Vote", "1 | a", "Yes"),
+        strict=True,
+    ):
         cell.text = text
     for paragraph in parse_xml(f'<w:body xmlns:w="{W}">{paragraphs}</w:body>'):
         document.element.body.insert(len(document.element.body) - 1, paragraph)

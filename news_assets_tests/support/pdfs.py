@@ -7,7 +7,9 @@ GREY = bytes(range(256)) * 40
 
 
 class Pdf:
-    """Objects in the order of their numbers; the catalog is object 1 and the root of the pages object 2."""
+    """Objects in the order of their numbers; the catalog is object 1 and the root of
+    the pages object 2.
+    """
 
     def __init__(self) -> None:
         self.objects: list[bytes] = [b"<</Type/Catalog/Pages 2 0 R>>", b""]
@@ -21,8 +23,12 @@ class Pdf:
         head = f"<<{entries}/Length {len(data)}>>stream\n".encode("latin-1")
         return self.add(head + data + b"\nendstream")
 
-    def page(self, content: int, resources: str = "", entries: str = "/MediaBox[0 0 595 842]") -> int:
-        return self.add(f"<</Type/Page/Parent 2 0 R{entries}/Contents {content} 0 R/Resources<<{resources}>>>>")
+    def page(
+        self, content: int, resources: str = "", entries: str = "/MediaBox[0 0 595 842]"
+    ) -> int:
+        return self.add(
+            f"<</Type/Page/Parent 2 0 R{entries}/Contents {content} 0 R/Resources<<{resources}>>>>"
+        )
 
     def pages(self, numbers: Sequence[int], count: int | None = None) -> None:
         kids = " ".join(f"{number} 0 R" for number in numbers)
@@ -37,7 +43,9 @@ class Pdf:
         start = len(out)
         out += b"xref\n0 %d\n0000000000 65535 f \n" % (len(offsets) + 1)
         out += b"".join(b"%010d 00000 n \n" % offset for offset in offsets)
-        out += f"trailer<</Size {len(offsets) + 1}/Root 1 0 R{trailer}>>\nstartxref\n{start}\n%%EOF\n".encode("latin-1")
+        out += f"trailer<</Size {len(offsets) + 1}/Root 1 0 R{trailer}>>\nstartxref\n{start}\n%%EOF\n".encode(
+            "latin-1"
+        )
         return bytes(out)
 
 
@@ -46,8 +54,15 @@ FONT = "/Font<</F<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiE
 
 def shown(text: str) -> bytes:
     """Return the content of a page with these lines."""
-    lines = (line.replace("\\", r"\\").replace("(", r"\(").replace(")", r"\)") for line in text.split("\n"))
-    return ("BT /F 11 Tf 14 TL 60 780 Td " + " ".join(f"({line}) Tj T*" for line in lines) + " ET").encode("cp1252")
+    lines = (
+        line.replace("\\", r"\\").replace("(", r"\(").replace(")", r"\)")
+        for line in text.split("\n")
+    )
+    return (
+        "BT /F 11 Tf 14 TL 60 780 Td "
+        + " ".join(f"({line}) Tj T*" for line in lines)
+        + " ET"
+    ).encode("cp1252")
 
 
 def pdf_of(*pages: str, title: str = "", catalog: str = "") -> bytes:
@@ -72,7 +87,7 @@ def scan_of(*images: tuple[int, int, bytes]) -> bytes:
     return made.bytes()
 
 
-# --- hostile ---------------------------------------------------------------------------------------------------------
+# --- hostile --------------------------------------------------------------------------
 
 
 def _deflated_zeros(megabytes: int) -> bytes:
@@ -84,10 +99,16 @@ def _deflated_zeros(megabytes: int) -> bytes:
 
 
 def bomb(megabytes: int = 4000, beside: str = "") -> bytes:
-    """Return a PDF whose first page unpacks to so many MB; the only one without a text `beside` it."""
+    """Return a PDF whose first page unpacks to so many MB; the only one without a text
+    `beside` it.
+    """
     made = Pdf()
-    first = made.page(made.stream(_deflated_zeros(megabytes), "/Filter/FlateDecode"), FONT)
-    made.pages([first, made.page(made.stream(shown(beside)), FONT)] if beside else [first])
+    first = made.page(
+        made.stream(_deflated_zeros(megabytes), "/Filter/FlateDecode"), FONT
+    )
+    made.pages(
+        [first, made.page(made.stream(shown(beside)), FONT)] if beside else [first]
+    )
     return made.bytes()
 
 
@@ -95,7 +116,9 @@ def nested_bomb() -> bytes:
     """Return a PDF whose page unpacks twice, to 16 GB."""
     made = Pdf()
     twice = zlib.compress(_deflated_zeros(16_000), 9)
-    made.pages([made.page(made.stream(twice, "/Filter[/FlateDecode/FlateDecode]"), FONT)])
+    made.pages(
+        [made.page(made.stream(twice, "/Filter[/FlateDecode/FlateDecode]"), FONT)]
+    )
     return made.bytes()
 
 
@@ -137,17 +160,25 @@ def deep_arrays(depth: int = 1_000_000) -> bytes:
     """Return a PDF with arrays within arrays."""
     made = Pdf()
     deep = made.add("[" * depth + "]" * depth)
-    made.pages([made.page(made.stream(shown("Agenda")), f"{FONT}/Properties {deep} 0 R")])
+    made.pages(
+        [made.page(made.stream(shown("Agenda")), f"{FONT}/Properties {deep} 0 R")]
+    )
     return made.bytes()
 
 
 def doubling_forms(levels: int = 12) -> bytes:
-    """Return a PDF whose page draws a form that draws the next one ten times, and so on."""
+    """Return a PDF whose page draws a form that draws the next one ten times, and so
+    on.
+    """
     made = Pdf()
-    form = made.stream(shown("Agenda"), f"/Type/XObject/Subtype/Form/BBox[0 0 9 9]/Resources<<{FONT}>>")
+    form = made.stream(
+        shown("Agenda"), f"/Type/XObject/Subtype/Form/BBox[0 0 9 9]/Resources<<{FONT}>>"
+    )
     for _ in range(levels):
         resources = f"/Resources<</XObject<</X {form} 0 R>>>>"
-        form = made.stream(b"/X Do " * 10, f"/Type/XObject/Subtype/Form/BBox[0 0 9 9]{resources}")
+        form = made.stream(
+            b"/X Do " * 10, f"/Type/XObject/Subtype/Form/BBox[0 0 9 9]{resources}"
+        )
     made.pages([made.page(made.stream(b"/X Do"), f"/XObject<</X {form} 0 R>>")])
     return made.bytes()
 
@@ -156,17 +187,26 @@ def broken_xref() -> bytes:
     """Return a PDF whose offsets are wrong."""
     body = pdf_of("The council will meet on Tuesday at nine.")
     start = body.rindex(b"xref\n0 ")
-    return body[:start] + body[start:].replace(b"00000 n", b"00007 n").replace(b"0000000", b"0999999")
+    return body[:start] + body[start:].replace(b"00000 n", b"00007 n").replace(
+        b"0000000", b"0999999"
+    )
 
 
 def huge_page() -> bytes:
     """Return a PDF with an image on a page of a kilometre by a kilometre."""
     made = Pdf()
     image = made.stream(
-        GREY, "/Type/XObject/Subtype/Image/Width 128/Height 80/ColorSpace/DeviceGray/BitsPerComponent 8"
+        GREY,
+        "/Type/XObject/Subtype/Image/Width 128/Height 80/ColorSpace/DeviceGray/BitsPerComponent 8",
     )
     content = made.stream(b"q 2800000 0 0 2800000 0 0 cm /I Do Q")
-    made.pages([made.page(content, f"/XObject<</I {image} 0 R>>", "/MediaBox[0 0 2800000 2800000]")])
+    made.pages(
+        [
+            made.page(
+                content, f"/XObject<</I {image} 0 R>>", "/MediaBox[0 0 2800000 2800000]"
+            )
+        ]
+    )
     return made.bytes()
 
 

@@ -1,7 +1,9 @@
-"""Makes marked texts hang with the GIL held: `sitecustomize` imports this module in the processes of a profile.
+"""Makes marked texts hang with the GIL held: `sitecustomize` imports this module in the
+processes of a profile.
 
-A page with `READER_POISON` hangs the reader in the sandbox's process; a text with `WORKER_POISON` hangs the embedding
-model in the worker itself, whose watchdog then ends it after `WATCHDOG_S`.
+A page with `READER_POISON` hangs the reader in the sandbox's process; a text with
+`WORKER_POISON` hangs the embedding model in the worker itself, whose watchdog then ends
+it after `WATCHDOG_S`.
 """
 
 import re

@@ -1,10 +1,12 @@
-"""A town's meetings as CivicWeb, BoardDocs, OnBase and the Archive Center publish them, over HTTP on loopback.
+"""A town's meetings as CivicWeb, BoardDocs, OnBase and the Archive Center publish them,
+over HTTP on loopback.
 
-Shapes are those of public answers of each vendor. What is published is the same for all: a
-meeting of the City Council on 10 March 2026 at 18:00 in Springfield, Illinois, of which two items
-share a report; one of 24 February; one of the Parks Board, and a cancelled one of the Planning
-Commission. In the second phase the agenda of the council has one more item, its report is another
-document, and the Parks Board meets a day later.
+Shapes are those of public answers of each vendor. What is published is the same for
+all: a meeting of the City Council on 10 March 2026 at 18:00 in Springfield, Illinois,
+of which two items share a report; one of 24 February; one of the Parks Board, and a
+cancelled one of the Planning Commission. In the second phase the agenda of the council
+has one more item, its report is another document, and the Parks Board meets a day
+later.
 """
 
 import json
@@ -24,12 +26,16 @@ BUSES, DEPOT, SWEEPING = (
 REPORT = "The contract for the night buses costs four million dollars a year and runs until 2030."
 NEW_REPORT = "The contract for the night buses now costs five million dollars a year and runs until 2032."
 MAP = "A map of the old depot, whose lease brings ninety thousand dollars a year."
-HEAD = "Written comments are due by noon on March 9. Send them to clerk@springfield.gov."
+HEAD = (
+    "Written comments are due by noon on March 9. Send them to clerk@springfield.gov."
+)
 
 
 @dataclass(frozen=True)
 class Item:
-    """An item of an agenda; files are (number, name), of which the number changes with the document."""
+    """An item of an agenda; files are (number, name), of which the number changes with
+    the document.
+    """
 
     number: str
     title: str
@@ -61,37 +67,55 @@ def _page(*parts: str) -> str:
     return f"<!DOCTYPE html><html><head><title>Portal</title></head><body>{''.join(parts)}</body></html>"
 
 
-# --- CivicWeb --------------------------------------------------------------------------------------------------------
+# --- CivicWeb -------------------------------------------------------------------------
 
 _SERVICE = "/services/meetingsservice.svc/meetings"
 
 
 def _civicweb(phase: int) -> Answers:
     rows = [
-        _civicweb_row(1, "City Council - Mar 10 2026", "2026-03-10 18:00", is_published=True),
-        _civicweb_row(2, "City Council - 24 Feb 2026", "2026-02-24 18:00", is_published=True),
-        _civicweb_row(3, f"Parks Board - Mar {parks_day(phase)} 2026", f"2026-03-{parks_day(phase)} 17:30"),
-        _civicweb_row(4, "***CANCELLED*** Planning Commission - Mar 17 2026", "2026-03-17 19:00"),
+        _civicweb_row(
+            1, "City Council - Mar 10 2026", "2026-03-10 18:00", is_published=True
+        ),
+        _civicweb_row(
+            2, "City Council - 24 Feb 2026", "2026-02-24 18:00", is_published=True
+        ),
+        _civicweb_row(
+            3,
+            f"Parks Board - Mar {parks_day(phase)} 2026",
+            f"2026-03-{parks_day(phase)} 17:30",
+        ),
+        _civicweb_row(
+            4, "***CANCELLED*** Planning Commission - Mar 17 2026", "2026-03-17 19:00"
+        ),
     ]
     council = [
         _civicweb_document(700, 1, _civicweb_agenda(agenda(phase))),
         _civicweb_document(701, 4, ""),
         _civicweb_document(702, 12, ""),
     ]
-    past = {"Documents": [_civicweb_document(801, 4, ""), _civicweb_document(802, 10, "")]}
-    files = {f"/document/{900 + number}/file.pdf": body for number, body in FILES.items()}
+    past = {
+        "Documents": [_civicweb_document(801, 4, ""), _civicweb_document(802, 10, "")]
+    }
+    files = {
+        f"/document/{900 + number}/file.pdf": body for number, body in FILES.items()
+    }
     return {
         _SERVICE: json.dumps(rows),
         f"{_SERVICE}/1/meetingdocuments": json.dumps(council),
         f"{_SERVICE}/2/meetingdocuments": json.dumps(past),
         "/document/701/city council.pdf": pdf_of("\n".join(_lines(agenda(phase)))),
-        "/document/801/city council.pdf": pdf_of("City Council\nFebruary 24, 2026 at 6:00 PM\n1. Budget of the parks"),
+        "/document/801/city council.pdf": pdf_of(
+            "City Council\nFebruary 24, 2026 at 6:00 PM\n1. Budget of the parks"
+        ),
         "/document/802/city council.pdf": MINUTES,
         **files,
     }
 
 
-def _civicweb_row(number: int, name: str, at: str, *, is_published: bool = False) -> dict[str, object]:
+def _civicweb_row(
+    number: int, name: str, at: str, *, is_published: bool = False
+) -> dict[str, object]:
     hour = int(at[11:13])
     return {
         "ExternalCalendar": False,
@@ -130,7 +154,9 @@ def _civicweb_agenda(items: Sequence[Item]) -> str:
             for file, name in item.files
         )
         title = f"<span>{item.file} {item.title}</span>".replace("> ", ">")
-        rows.append(_civicweb_line("AgendaItem", number, ("", f"5.{item.number}", title), links))
+        rows.append(
+            _civicweb_line("AgendaItem", number, ("", f"5.{item.number}", title), links)
+        )
     return _page(f"<p>Tuesday, March 10, 2026 at 6:00 PM</p><p>{HEAD}</p>", *rows)
 
 
@@ -142,7 +168,7 @@ def _civicweb_line(kind: str, number: int, cells: Sequence[str], links: str) -> 
     )
 
 
-# --- BoardDocs -------------------------------------------------------------------------------------------------------
+# --- BoardDocs ------------------------------------------------------------------------
 
 _NSF = "/il/springfield/board.nsf"
 _BOARD, _PARKS = "AB9A2R259AF0", "CD3E4F567890"
@@ -162,14 +188,19 @@ def _boarddocs(phase: int) -> Answers:
     parks = [_boarddocs_row("DQPARKS", "Parks Board", f"202603{parks_day(phase)}"), {}]
     lists = f"{_NSF}/bd-getmeetingslist?open&committee={{}}".lower()
     agendas = f"{_NSF}/print-agendadetailed?open&id={{}}".lower()
-    files = {f"{_NSF}/files/f{number}/$file/document.pdf": body for number, body in FILES.items()}
+    files = {
+        f"{_NSF}/files/f{number}/$file/document.pdf": body
+        for number, body in FILES.items()
+    }
     return {
         f"{_NSF}/public": _page(menu),
         lists.format(f"{_BOARD}&body=city council".lower()): json.dumps(board),
         lists.format(f"{_PARKS}&body=parks board".lower()): json.dumps(parks),
         agendas.format("dqcouncil"): _boarddocs_agenda("March 10", agenda(phase)),
         agendas.format("dqpast"): _boarddocs_agenda("February 24", [Item("1.", PARKS)]),
-        agendas.format("dqparks"): _page(_boarddocs_head(f"March {parks_day(phase)}", "Parks Board", "5:30 PM")),
+        agendas.format("dqparks"): _page(
+            _boarddocs_head(f"March {parks_day(phase)}", "Parks Board", "5:30 PM")
+        ),
         **files,
     }
 
@@ -194,8 +225,12 @@ def _boarddocs_head(day: str, name: str, hour: str) -> str:
 
 
 def _boarddocs_agenda(day: str, items: Sequence[Item]) -> str:
-    parts = [_boarddocs_head(f"Tuesday, {day}", "City Council Regular Meeting", "6:00PM")]
-    parts.append('<div role="heading" aria-level="1" style="font-weight: bold;">C. ACTION ITEMS</div>')
+    parts = [
+        _boarddocs_head(f"Tuesday, {day}", "City Council Regular Meeting", "6:00PM")
+    ]
+    parts.append(
+        '<div role="heading" aria-level="1" style="font-weight: bold;">C. ACTION ITEMS</div>'
+    )
     for item in items:
         links = "".join(
             f'<div class="public-file print-file" unique="F{file}"><a href="/il/springfield/Board.nsf/files/F{file}/'
@@ -203,7 +238,10 @@ def _boarddocs_agenda(day: str, items: Sequence[Item]) -> str:
             for file, name in item.files
         )
         rows = (
-            ("Subject", f"{item.number} {item.file}{': ' if item.file else ''}{item.title}"),
+            (
+                "Subject",
+                f"{item.number} {item.file}{': ' if item.file else ''}{item.title}",
+            ),
             ("Category", "C. ACTION ITEMS"),
             ("Type", "Action"),
         )
@@ -218,7 +256,7 @@ def _boarddocs_agenda(day: str, items: Sequence[Item]) -> str:
     return _page(*parts)
 
 
-# --- OnBase ----------------------------------------------------------------------------------------------------------
+# --- OnBase ---------------------------------------------------------------------------
 
 _ONBASE = "/onbaseagendaonline"
 
@@ -226,9 +264,27 @@ _ONBASE = "/onbaseagendaonline"
 def _onbase(phase: int) -> Answers:
     council, planning = "City Council", "CANCELLED Planning Commission Meeting"
     meetings = [
-        _onbase_row(1, f"{council} - March 10, 2026", council, "2026-03-10T18:00:00-05:00", "Council_1"),
-        _onbase_row(2, council, council, "2026-02-24T18:00:00-06:00", "Council_2", "Council_2_Minutes"),
-        _onbase_row(3, "Parks Board", "Parks Board", f"2026-03-{parks_day(phase)}T17:30:00-05:00"),
+        _onbase_row(
+            1,
+            f"{council} - March 10, 2026",
+            council,
+            "2026-03-10T18:00:00-05:00",
+            "Council_1",
+        ),
+        _onbase_row(
+            2,
+            council,
+            council,
+            "2026-02-24T18:00:00-06:00",
+            "Council_2",
+            "Council_2_Minutes",
+        ),
+        _onbase_row(
+            3,
+            "Parks Board",
+            "Parks Board",
+            f"2026-03-{parks_day(phase)}T17:30:00-05:00",
+        ),
         _onbase_row(4, planning, "Planning Commission", "2026-03-17T19:00:00-05:00"),
     ]
     results = {
@@ -236,12 +292,18 @@ def _onbase(phase: int) -> Answers:
         "Meetings": meetings,
         "HasError": False,
     }
-    listing = _page(f"<script>showSearchResults(new SearchResults({json.dumps(results)}));</script>")
+    listing = _page(
+        f"<script>showSearchResults(new SearchResults({json.dumps(results)}));</script>"
+    )
     answers: Answers = {
         f"{_ONBASE}/": listing,
         f"{_ONBASE}/meetings/search": listing,
-        f"{_ONBASE}/documents/viewagenda?meetingid=1&type=agenda&doctype=1": _onbase_agenda(agenda(phase)),
-        f"{_ONBASE}/documents/viewagenda?meetingid=2&type=agenda&doctype=1": _page("<p>Please wait</p>"),
+        f"{_ONBASE}/documents/viewagenda?meetingid=1&type=agenda&doctype=1": _onbase_agenda(
+            agenda(phase)
+        ),
+        f"{_ONBASE}/documents/viewagenda?meetingid=2&type=agenda&doctype=1": _page(
+            "<p>Please wait</p>"
+        ),
         f"{_ONBASE}/meetings/viewmeetingagenda?meetingid=2&type=agenda": _onbase_accessible(),
         f"{_ONBASE}/documents/downloadfilebytes/council_2_minutes.pdf": MINUTES,
     }
@@ -254,7 +316,12 @@ def _onbase(phase: int) -> Answers:
 
 
 def _onbase_row(
-    number: int, name: str, kind: str, at: str, agenda_name: str = "", minutes_name: str = ""
+    number: int,
+    name: str,
+    kind: str,
+    at: str,
+    agenda_name: str = "",
+    minutes_name: str = "",
 ) -> dict[str, object]:
     return {
         "ID": number,
@@ -276,7 +343,11 @@ def _onbase_agenda(items: Sequence[Item]) -> str:
         "</span></a></p></td></tr></table>"
     ]
     for place, item in enumerate(items, start=1):
-        first, rest = (f"File No. {item.file}", f"<p>{item.title}</p>") if item.file else (item.title, "")
+        first, rest = (
+            (f"File No. {item.file}", f"<p>{item.title}</p>")
+            if item.file
+            else (item.title, "")
+        )
         rows.append(
             f'<table><tr><td><p><span>{item.number}</span></p></td><td><p><a name="I{place}"></a>'
             f'<a href="javascript:loadAgendaItem({place},false);"><span>{first}</span></a></p>{rest}'
@@ -300,10 +371,12 @@ def _onbase_item(place: int, item: Item) -> str:
         f'&amp;itemId={place}&amp;publishId={file}&amp;isSection=False&amp;isAttachment=True">{name}</a></li>'
         for file, name in item.files
     )
-    return _page(f"<h2>Supporting Documents</h2><ul>{links}</ul><a href='/outline'>Back to Meeting Outline</a>")
+    return _page(
+        f"<h2>Supporting Documents</h2><ul>{links}</ul><a href='/outline'>Back to Meeting Outline</a>"
+    )
 
 
-# --- the Archive Center of CivicEngage -------------------------------------------------------------------------------
+# --- the Archive Center of CivicEngage ------------------------------------------------
 
 
 def _civicengage(phase: int) -> Answers:
@@ -314,7 +387,10 @@ def _civicengage(phase: int) -> Answers:
         36: "Boards and Commissions Agendas",
         82: "Crime Reports",
     }
-    select = "".join(f'<option value="{number}">{name}</option>' for number, name in categories.items())
+    select = "".join(
+        f'<option value="{number}">{name}</option>'
+        for number, name in categories.items()
+    )
     council = [
         (101, "City Council Agenda - March 10, 2026"),
         (90, "City Council Agenda - February 24, 2026"),
@@ -332,9 +408,13 @@ def _civicengage(phase: int) -> Answers:
         "2. Trees of the park",
     )
     return {
-        "/archive.aspx": _page(f'<form><select name="lngArchiveMasterID">{select}</select></form>'),
+        "/archive.aspx": _page(
+            f'<form><select name="lngArchiveMasterID">{select}</select></form>'
+        ),
         "/archive.aspx?amid=30": _archive(council),
-        "/archive.aspx?amid=31": _archive([(95, "City Council Minutes - February 24, 2026")]),
+        "/archive.aspx?amid=31": _archive(
+            [(95, "City Council Minutes - February 24, 2026")]
+        ),
         "/archive.aspx?amid=36": _archive(boards),
         "/archive.aspx?adid=101": pdf_of("\n".join(_lines(agenda(1)))),
         "/archive.aspx?adid=110": pdf_of("\n".join(_lines(agenda(2)))),
@@ -348,7 +428,10 @@ def _civicengage(phase: int) -> Answers:
 
 
 def _archive(documents: Sequence[tuple[int, str]]) -> str:
-    links = "".join(f'<li><a href="Archive.aspx?ADID={number}">{name}</a></li>' for number, name in documents)
+    links = "".join(
+        f'<li><a href="Archive.aspx?ADID={number}">{name}</a></li>'
+        for number, name in documents
+    )
     return _page(f"<h1>Archive Center</h1><ul>{links}</ul>")
 
 
@@ -356,7 +439,8 @@ def _lines(items: Sequence[Item]) -> list[str]:
     """Return the lines of an agenda as a document."""
     head = ["City Council Agenda", "Tuesday, March 10, 2026 at 6:00 PM", HEAD]
     return head + [
-        f"{item.number} {quote(item.file, safe=' ')}{': ' if item.file else ''}{item.title}" for item in items
+        f"{item.number} {quote(item.file, safe=' ')}{': ' if item.file else ''}{item.title}"
+        for item in items
     ]
 
 

@@ -3,7 +3,8 @@
     with Site(tmp_path) as site, local(tmp_path, site.env) as profile:
         run = profile.wait(profile.launch("sample_poll", partition="prefeitura"))
 
-The shipped files are copied, with `.news/` in them replaced by the folder's own. Logs are in `profile.log`.
+The shipped files are copied, with `.news/` in them replaced by the folder's own. Logs
+are in `profile.log`.
 """
 
 import os
@@ -27,11 +28,21 @@ from news_assets.clients.web.politeness import Politeness
 from news_assets.defs.instance.heartbeat import WORKER_TAG
 from news_assets.demo.site import HOST, PORT, SampleSite
 from news_assets_tests.support.dagster_server import DagsterServer
-from news_assets_tests.support.servers import Postgres, RabbitMQ, free_port, postgres, rabbitmq
+from news_assets_tests.support.servers import (
+    Postgres,
+    RabbitMQ,
+    free_port,
+    postgres,
+    rabbitmq,
+)
 from news_assets_tests.support.waiting import HANG_S, wait_for
 
 REPOSITORY = Path(__file__).parents[2]
-START_S, STOP_S, RUN_S = 180.0, 60.0, HANG_S  # on a busy machine; 10, 4 and 2 on an idle one
+START_S, STOP_S, RUN_S = (
+    180.0,
+    60.0,
+    HANG_S,
+)  # on a busy machine; 10, 4 and 2 on an idle one
 
 
 class Profile(DagsterServer):
@@ -68,7 +79,12 @@ class Profile(DagsterServer):
         """Start a process of the profile in a session of its own, writing to the log."""
         with self.log.open("ab") as log:
             process = subprocess.Popen(
-                command, cwd=self.home, env=self.env, stdout=log, stderr=log, start_new_session=True
+                command,
+                cwd=self.home,
+                env=self.env,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
             )
         self.processes.append(process)
         return process
@@ -87,13 +103,17 @@ class Profile(DagsterServer):
         assert run is not None
         return run
 
-    def wait(self, run_id: str, timeout_s: float = RUN_S, *, until_started: bool = False) -> DagsterRun:
+    def wait(
+        self, run_id: str, timeout_s: float = RUN_S, *, until_started: bool = False
+    ) -> DagsterRun:
         """Wait until the run has ended, or started, and return it."""
         with self.instance as instance:
 
             def ended() -> DagsterRun | None:
                 run = instance.get_run_by_id(run_id)
-                is_over = run and (run.is_finished or (until_started and run.status.value == "STARTED"))
+                is_over = run and (
+                    run.is_finished or (until_started and run.status.value == "STARTED")
+                )
                 return run if is_over else None
 
             run = wait_for(ended, pause_s=0.02, limit_s=timeout_s, log=self.log)
@@ -102,15 +122,29 @@ class Profile(DagsterServer):
 
     def worker_pids(self) -> list[int]:
         """Return the ids of the worker processes."""
-        return [process.pid for process in self.tree() if "news_assets.defs.instance.worker" in process.cmdline()]
+        return [
+            process.pid
+            for process in self.tree()
+            if "news_assets.defs.instance.worker" in process.cmdline()
+        ]
 
     def tree(self) -> list[psutil.Process]:
         """Return the profile's processes, without the servers of the scale-out."""
-        roots = [psutil.Process(process.pid) for process in self.processes if process.poll() is None]
-        return [process for root in roots for process in (root, *root.children(recursive=True))]
+        roots = [
+            psutil.Process(process.pid)
+            for process in self.processes
+            if process.poll() is None
+        ]
+        return [
+            process
+            for root in roots
+            for process in (root, *root.children(recursive=True))
+        ]
 
     def kill_worker(self, pid: int | None = None) -> int:
-        """Kill a worker (the first one) as the kernel does when memory runs out, and return its process id."""
+        """Kill a worker (the first one) as the kernel does when memory runs out, and
+        return its process id.
+        """
         pid = pid or self.worker_pids()[0]
         os.kill(pid, signal.SIGKILL)
         return pid
@@ -121,20 +155,32 @@ class Profile(DagsterServer):
         return next(
             process.pid
             for process in self.tree()
-            if "news_assets.defs.instance.worker" in process.cmdline() and f"{name}@%h" in process.cmdline()
+            if "news_assets.defs.instance.worker" in process.cmdline()
+            and f"{name}@%h" in process.cmdline()
         )
 
     def wait_until_healthy(self) -> None:
-        """Return when the code is loaded, every daemon has reported and the workers take runs."""
+        """Return when the code is loaded, every daemon has reported and the workers
+        take runs.
+        """
         wait_for(self._is_healthy, pause_s=0.1, limit_s=START_S, log=self.log)
 
     def _is_healthy(self) -> bool:
-        assert all(process.poll() is None for process in self.processes), self.log.read_text()[-3000:]
-        return self.has_reported() and self.ready_workers() >= int(self.env.get("WORKERS", 0))
+        assert all(process.poll() is None for process in self.processes), (
+            self.log.read_text()[-3000:]
+        )
+        return self.has_reported() and self.ready_workers() >= int(
+            self.env.get("WORKERS", 0)
+        )
 
     def wait_for_line(self, text: str, timeout_s: float = RUN_S) -> None:
         """Return when the log holds this text."""
-        wait_for(lambda: text in self.log.read_text(), pause_s=0.1, limit_s=timeout_s, log=self.log)
+        wait_for(
+            lambda: text in self.log.read_text(),
+            pause_s=0.1,
+            limit_s=timeout_s,
+            log=self.log,
+        )
 
     def ready_workers(self) -> int:
         """Return how often a worker has said that it is ready."""
@@ -158,7 +204,9 @@ def _unfinished(instance: DagsterInstance) -> int:
 
 
 class Site(SampleSite):
-    """The sample site on a free port; `is_open` cleared, every reader waits for it, for up to ten minutes."""
+    """The sample site on a free port; `is_open` cleared, every reader waits for it, for
+    up to ten minutes.
+    """
 
     def __init__(self, home: Path) -> None:
         super().__init__(datetime.now(UTC), port=0)
@@ -168,11 +216,15 @@ class Site(SampleSite):
         home.mkdir(parents=True, exist_ok=True)
         desk = home / "sample.yaml"
         desk.write_text(text.replace(f"http://{HOST}:{PORT}", self.base))
-        self.env = {"NEWS_DESKS": str(desk)}  # the settings of a desk `sample` that polls this site
+        self.env = {
+            "NEWS_DESKS": str(desk)
+        }  # the settings of a desk `sample` that polls this site
 
 
 class _HostGate:
-    """Cleared, it holds the slot of the site's host: a request that waits for a response would end after 20 s."""
+    """Cleared, it holds the slot of the site's host: a request that waits for a
+    response would end after 20 s.
+    """
 
     def __init__(self, hosts_dir: Path) -> None:
         self._hosts_dir = hosts_dir
@@ -185,7 +237,9 @@ class _HostGate:
     def clear(self) -> None:
         """Keep readers waiting, once the requests in progress have ended."""
         self.set()
-        self._held.enter_context(Politeness(self._hosts_dir, 0).slot(HOST, threading.Event()))
+        self._held.enter_context(
+            Politeness(self._hosts_dir, 0).slot(HOST, threading.Event())
+        )
 
 
 class PlainProfile(Profile):
@@ -194,7 +248,11 @@ class PlainProfile(Profile):
     def worker_pids(self) -> list[int]:
         """Return the processes that execute a run now."""
         with self.instance as instance:
-            return [self.pid_of_worker(run) for run in instance.get_runs() if run.status.value == "STARTED"]
+            return [
+                self.pid_of_worker(run)
+                for run in instance.get_runs()
+                if run.status.value == "STARTED"
+            ]
 
     def pid_of_worker(self, run: DagsterRun) -> int:
         """Return the process that executes this run."""
@@ -203,23 +261,44 @@ class PlainProfile(Profile):
 
 @contextmanager
 def plain(
-    home: Path, env: Mapping[str, str] | None = None, *, has_stock_launcher: bool = False
+    home: Path,
+    env: Mapping[str, str] | None = None,
+    *,
+    has_stock_launcher: bool = False,
 ) -> Iterator[PlainProfile]:
-    """Run `dagster dev` with the root dagster.yaml below `home`, with its run launcher or Dagster's own."""
+    """Run `dagster dev` with the root dagster.yaml below `home`, with its run launcher
+    or Dagster's own.
+    """
     _copy(REPOSITORY / "dagster.yaml", home / "dagster.yaml", home)
     if has_stock_launcher:
         text = (home / "dagster.yaml").read_text()
         (home / "dagster.yaml").write_text(
-            re.sub(r"(\n  \w+: )\S*(?:process_launcher|ProcessRunLauncher)  # stock: ", r"\1", text)
+            re.sub(
+                r"(\n  \w+: )\S*(?:process_launcher|ProcessRunLauncher)  # stock: ",
+                r"\1",
+                text,
+            )
         )
     profile = PlainProfile(home, home, env or {})
     workspace = str(REPOSITORY / "workspace.yaml")
-    with _running(profile, "dagster", "dev", "-w", workspace, "--host", "127.0.0.1", "--port", str(profile.port)):
+    with _running(
+        profile,
+        "dagster",
+        "dev",
+        "-w",
+        workspace,
+        "--host",
+        "127.0.0.1",
+        "--port",
+        str(profile.port),
+    ):
         yield profile
 
 
 @contextmanager
-def local(home: Path, env: Mapping[str, str] | None = None, workers: int = 2) -> Iterator[Profile]:
+def local(
+    home: Path, env: Mapping[str, str] | None = None, workers: int = 2
+) -> Iterator[Profile]:
     """Run `deploy/start local` below `home`."""
     start = _copy_deploy(home)
     ports = {"WORKERS": str(workers), "DAGSTER_GRPC_PORT": str(free_port())}
@@ -235,9 +314,13 @@ class ScaleoutProfile(Profile):
     rabbitmq: RabbitMQ
 
     def add_worker(self, name: str) -> int:
-        """Start one more worker, as another machine would, and return its process id when it takes runs."""
+        """Start one more worker, as another machine would, and return its process id
+        when it takes runs.
+        """
         ready = self.ready_workers()
-        process = self.start(str(self.home / "deploy" / "service"), "worker", "--hostname", f"{name}@%h")
+        process = self.start(
+            str(self.home / "deploy" / "service"), "worker", "--hostname", f"{name}@%h"
+        )
 
         def is_ready() -> bool:
             assert process.poll() is None, self.log.read_text()[-3000:]
@@ -248,8 +331,12 @@ class ScaleoutProfile(Profile):
 
 
 @contextmanager
-def scaleout(home: Path, env: Mapping[str, str] | None = None, workers: int = 2) -> Iterator[ScaleoutProfile]:
-    """Run `deploy/start scaleout` below `home`, with a Postgres and a RabbitMQ of its own."""
+def scaleout(
+    home: Path, env: Mapping[str, str] | None = None, workers: int = 2
+) -> Iterator[ScaleoutProfile]:
+    """Run `deploy/start scaleout` below `home`, with a Postgres and a RabbitMQ of its
+    own.
+    """
     start = _copy_deploy(home)
     with postgres(home / "postgres") as database, rabbitmq(home / "rabbitmq") as broker:
         places = {
@@ -259,7 +346,9 @@ def scaleout(home: Path, env: Mapping[str, str] | None = None, workers: int = 2)
             "NEWS_CATALOG": database.url("lake"),
         }
         ports = {"WORKERS": str(workers), "DAGSTER_GRPC_PORT": str(free_port())}
-        profile = ScaleoutProfile(home, home / "deploy" / "scaleout", {**places, **ports, **(env or {})})
+        profile = ScaleoutProfile(
+            home, home / "deploy" / "scaleout", {**places, **ports, **(env or {})}
+        )
         profile.postgres, profile.rabbitmq = database, broker
         with _running(profile, str(start), "scaleout"):
             yield profile
@@ -269,18 +358,26 @@ def _copy_deploy(home: Path) -> Path:
     home.mkdir(parents=True, exist_ok=True)
     shutil.copytree(REPOSITORY / "deploy", home / "deploy")
     for name in ("local", "scaleout"):
-        _copy(REPOSITORY / "deploy" / name / "dagster.yaml", home / "deploy" / name / "dagster.yaml", home)
+        _copy(
+            REPOSITORY / "deploy" / name / "dagster.yaml",
+            home / "deploy" / name / "dagster.yaml",
+            home,
+        )
     return home / "deploy" / "start"
 
 
 def _copy(source: Path, target: Path, home: Path) -> None:
-    """Copy a dagster.yaml with its folders below `home`, so that it is read the same from every working directory."""
+    """Copy a dagster.yaml with its folders below `home`, so that it is read the same
+    from every working directory.
+    """
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(source.read_text().replace(" .news/", f" {home}/.news/"))
 
 
 def importing(home: Path, module: str) -> dict[str, str]:
-    """Return the environment of a profile whose processes import a module of the tests before everything else."""
+    """Return the environment of a profile whose processes import a module of the tests
+    before everything else.
+    """
     folder = home / "imported"
     folder.mkdir()
     (folder / "sitecustomize.py").write_text(f"import {module}\n")

@@ -1,4 +1,5 @@
-"""The functions that read text from outside, each with texts that may take them long; `main` measures them.
+"""The functions that read text from outside, each with texts that may take them long;
+`main` measures them.
 
 A new function is one line in FUNCTIONS.
 """
@@ -12,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from datetime import UTC, date, datetime
 
-from news_assets.clients.search.snippet import Highlighter, snippet
+from news_assets.clients.search.hit_texts import Highlighter, snippet
 from news_assets.errors import SourceError
 from news_assets.pipeline.articles.likeness import Shingles, likeness, minhash, overlap
 from news_assets.pipeline.articles.near_duplicates import dedupe_stream
@@ -38,16 +39,28 @@ from news_assets.sources.civic.reading.decisions import ItemName, decisions_of
 from news_assets.sources.civic.reading.moments import clock_of_text, moment_of_text
 from news_assets.sources.civic.reading.participation import participation_of
 from news_assets.sources.civic.vendor import Reading
-from news_assets.sources.entries import bounded, unique
 from news_assets.sources.html import proposal
-from news_assets.sources.kinds import KINDS
-from news_assets.text import charset, dates, fingerprint, html, language, limits, plain, sentences, urls, words, zones
+from news_assets.sources.source_kinds import KINDS
+from news_assets.sources.storable_entries import bounded, unique
+from news_assets.text import (
+    charset,
+    dates,
+    fingerprint,
+    html,
+    language,
+    limits,
+    plain,
+    sentences,
+    urls,
+    words,
+    zones,
+)
 from news_assets_tests.sources.page_builders import page_of, source_of
 from news_assets_tests.store.examples import full
 
-CHARS = 100_000
-LIMIT_S = 1.0  # CPU for CHARS characters
-PAGE_LIMIT_S = 4.0  # of a page of 30,000 elements, most of it in trafilatura; linear
+CHARS = 50_000
+LIMIT_S = 0.5  # CPU for CHARS characters
+PAGE_LIMIT_S = 2.0  # of a page of 15,000 elements, most of it in trafilatura; linear
 GUARD_S = 30  # of one call; the process is killed then
 URL = "https://www.example.org/noticias/1"
 ZONE = "America/Sao_Paulo"
@@ -91,7 +104,9 @@ IN_FEED = (
     *("<itunes:keywords>a{n},</itunes:keywords>", "<media:content url='http://a.b/{n}'/>", "<![CDATA[", "a{n},", "<?a ", " "),
     *("<title>a", "<guid>", "&#1;", "<content:encoded>&lt;b&gt;", "<dc:subject>a{n}</dc:subject>", "<enclosure/>", "]]>"),
 )  # fmt: skip
-LINES = tuple(f"{piece}{{n}} " for piece in ("a", "http://a.b/", "<a href=/x", "#a", "a,"))
+LINES = tuple(
+    f"{piece}{{n}} " for piece in ("a", "http://a.b/", "<a href=/x", "#a", "a,")
+)
 
 
 def numbered(piece: str, chars: int) -> str:
@@ -113,13 +128,19 @@ def listing(kind: str, start: str, end: str = "") -> Callable[[str], object]:
     return parse
 
 
-def meetings(kind: str, start: str, end: str = "", url: str = URL) -> Callable[[str], object]:
+def meetings(
+    kind: str, start: str, end: str = "", url: str = URL
+) -> Callable[[str], object]:
     reading = Reading(timezone=ZONE, now=datetime(2026, 1, 1, tzinfo=UTC))
-    return lambda text: read_answers(kind, [("a", f"{start}{text}{end}".encode("utf-8", "replace"))], url, reading)
+    return lambda text: read_answers(
+        kind, [("a", f"{start}{text}{end}".encode("utf-8", "replace"))], url, reading
+    )
 
 
 def _decisions(text: str) -> object:
-    name = ItemName(item_id="1", number="1", title="A contract for buses", matter_file="26-1")
+    name = ItemName(
+        item_id="1", number="1", title="A contract for buses", matter_file="26-1"
+    )
     return decisions_of(text, [name])
 
 
@@ -321,7 +342,16 @@ FUNCTIONS: tuple[tuple[str, Callable[[str], object], Iterable[str]], ...] = (
 def bounded_entry(text: str) -> object:
     from news_assets.records.reading import ListedEntry
 
-    return bounded(ListedEntry(entry_id=text, url=URL, title=text, summary=text, authors=(text,), categories=(text,)))
+    return bounded(
+        ListedEntry(
+            entry_id=text,
+            url=URL,
+            title=text,
+            summary=text,
+            authors=(text,),
+            categories=(text,),
+        )
+    )
 
 
 def alike(text: str, other: str) -> object:
@@ -331,7 +361,9 @@ def alike(text: str, other: str) -> object:
 
 def rows(names: Iterable[str]) -> Iterator[tuple[str, Callable[[str], object], str]]:
     chosen = [row for row in FUNCTIONS if not names or row[0] in names]
-    yield from itertools.chain.from_iterable(((name, work, piece) for piece in pieces) for name, work, pieces in chosen)
+    yield from itertools.chain.from_iterable(
+        ((name, work, piece) for piece in pieces) for name, work, pieces in chosen
+    )
 
 
 def cpu_s(work: Callable[[str], object], text: str) -> float:
@@ -345,14 +377,21 @@ def main() -> int:
     for name, work, piece in rows(sys.argv[1:]):
         if not piece:
             continue
-        print(f"RUNS {name} with {piece!r}", flush=True)  # the last such line names what was killed
+        print(
+            f"RUNS {name} with {piece!r}", flush=True
+        )  # the last such line names what was killed
         soft = int(time.process_time()) + GUARD_S
         resource.setrlimit(resource.RLIMIT_CPU, (soft, resource.RLIM_INFINITY))
         work(numbered(piece, CHARS // 50))  # loads what it needs
         took = cpu_s(work, numbered(piece, CHARS))
-        if took > (PAGE_LIMIT_S if name.startswith(("extract", "read_page")) else LIMIT_S):
+        if took > (
+            PAGE_LIMIT_S if name.startswith(("extract", "read_page")) else LIMIT_S
+        ):
             quarter = cpu_s(work, numbered(piece, CHARS // 4))
-            print(f"SLOW {name} with {piece!r}: {took:.1f} s, {quarter:.2f} s for a quarter", flush=True)
+            print(
+                f"SLOW {name} with {piece!r}: {took:.1f} s, {quarter:.2f} s for a quarter",
+                flush=True,
+            )
             slow += 1
     return int(slow > 0)
 

@@ -1,9 +1,11 @@
-"""Finds the inputs that a regular expression takes longest for, and whether that time grows faster than the input.
+"""Finds the inputs that a regular expression takes longest for, and whether that time
+grows faster than the input.
 
-Attack strings come from the parsed pattern: what leads to a repeat, the repeat's body many times, and an end that does
-not match. regexploit and dlint judge the pattern's text alone, find only overlapping repeats within one match, and know
-neither how a pattern is called nor what bounds its input; most slow patterns here were slow by starting again at each
-character.
+Attack strings come from the parsed pattern: what leads to a repeat, the repeat's body
+many times, and an end that does not match. regexploit and dlint judge the pattern's
+text alone, find only overlapping repeats within one match, and know neither how a
+pattern is called nor what bounds its input; most slow patterns here were slow by
+starting again at each character.
 """
 
 import ast
@@ -27,13 +29,34 @@ from typing import Any
 PACKAGE = Path(__file__).parents[2] / "news_assets"
 CHARACTERS = " \t\n\va\u00e90_-.,;:!?'\"`~*#&=/\\|()[]{}<>%@+\0"
 ENDS = ("", "\0", "\n\0", "!")
-GENERIC = ("<!--", "<a ", "-->", "](", "![", "[a](", "a,", "a b ", "* ", "- ", "http://", "&amp;", '\\"', "/amp", "<b>")
+GENERIC = (
+    "<!--",
+    "<a ",
+    "-->",
+    "](",
+    "![",
+    "[a](",
+    "a,",
+    "a b ",
+    "* ",
+    "- ",
+    "http://",
+    "&amp;",
+    '\\"',
+    "/amp",
+    "<b>",
+)
 MAX_PREFIXES, MAX_BODIES = 12, 60
 SMALL, LARGE = 2000, 100_000  # characters
 WORST = 3  # inputs that are slowest when small are tried with more characters
 LIMIT_S, _SMALL_LIMIT_S = 1.0, 0.06
 CPU_LIMIT_S = 240  # of the whole process
-_METHODS = {"sub": "finditer", "subn": "finditer", "findall": "finditer", "split": "finditer"}
+_METHODS = {
+    "sub": "finditer",
+    "subn": "finditer",
+    "findall": "finditer",
+    "split": "finditer",
+}
 _CALLS = {"search", "match", "fullmatch", "finditer", *_METHODS}
 
 Text = str | bytes
@@ -49,34 +72,52 @@ class Pattern:
     methods: frozenset[str]
 
 
-# --- every pattern of the package ------------------------------------------------------------------------------------
+# --- every pattern of the package -----------------------------------------------------
 
 
 def modules(package: Path = PACKAGE) -> Iterator[tuple[str, ast.Module]]:
-    """Yield the name and tree of each module that imports `re`; the others hold no pattern of their own."""
+    """Yield the name and tree of each module that imports `re`; the others hold no
+    pattern of their own.
+    """
     for file in sorted(package.rglob("*.py")):
         tree = ast.parse(file.read_text())
-        if any(isinstance(node, ast.Import) and "re" in [one.name for one in node.names] for node in ast.walk(tree)):
+        if any(
+            isinstance(node, ast.Import) and "re" in [one.name for one in node.names]
+            for node in ast.walk(tree)
+        ):
             parts = file.relative_to(package.parent).with_suffix("").parts
             yield ".".join(parts).removesuffix(".__init__"), tree
 
 
 def patterns(skipped: Iterable[str] = ()) -> list[Pattern]:
-    """Return the patterns that the package's modules hold, and those written out inside functions."""
-    trees = [(name, tree) for name, tree in modules() if not name.startswith(tuple(skipped))]
+    """Return the patterns that the package's modules hold, and those written out inside
+    functions.
+    """
+    trees = [
+        (name, tree) for name, tree in modules() if not name.startswith(tuple(skipped))
+    ]
     public = _calls([tree for _, tree in trees])
     found: dict[tuple[Text, int], Pattern] = {}
     for name, tree in trees:
         module = import_module(name)
-        calls = {**public, **_calls([tree])}  # a private name is called in its own module
-        held = [(where, one, calls.get(where.split("[")[0], frozenset())) for where, one in _held(vars(module), name)]
+        calls = {
+            **public,
+            **_calls([tree]),
+        }  # a private name is called in its own module
+        held = [
+            (where, one, calls.get(where.split("[")[0], frozenset()))
+            for where, one in _held(vars(module), name)
+        ]
         for where, one, methods in (*held, *_written_out(tree, vars(module))):
             known = found.get((one.pattern, one.flags))
             every = (known.methods if known else frozenset()) | methods
             full_name = known.name if known else f"{name}.{where}"
             found[one.pattern, one.flags] = Pattern(full_name, one, frozenset(every))
     unknown = frozenset({"finditer", "match"})
-    return [replace(one, methods=one.methods or unknown) for one in sorted(found.values(), key=lambda one: one.name)]
+    return [
+        replace(one, methods=one.methods or unknown)
+        for one in sorted(found.values(), key=lambda one: one.name)
+    ]
 
 
 def _held(names: dict[str, Any], module: str) -> Iterator[tuple[str, re.Pattern[Any]]]:
@@ -85,7 +126,9 @@ def _held(names: dict[str, Any], module: str) -> Iterator[tuple[str, re.Pattern[
             yield from _within(value, name, module, set())
 
 
-def _within(value: Any, where: str, module: str, seen: set[int]) -> Iterator[tuple[str, re.Pattern[Any]]]:
+def _within(
+    value: Any, where: str, module: str, seen: set[int]
+) -> Iterator[tuple[str, re.Pattern[Any]]]:
     if id(value) in seen or len(seen) > 2000:
         return
     seen.add(id(value))
@@ -93,7 +136,9 @@ def _within(value: Any, where: str, module: str, seen: set[int]) -> Iterator[tup
         yield where, value
         return
     for part in _parts(value, module):
-        yield from _within(part, f"{where}[]" if not where.endswith("[]") else where, module, seen)
+        yield from _within(
+            part, f"{where}[]" if not where.endswith("[]") else where, module, seen
+        )
 
 
 def _parts(value: Any, module: str) -> Iterable[Any]:
@@ -104,27 +149,44 @@ def _parts(value: Any, module: str) -> Iterable[Any]:
     if is_dataclass(value) and type(value).__module__.startswith(PACKAGE.name):
         return [getattr(value, field.name) for field in fields(value)]
     if isinstance(value, FunctionType) and value.__module__ == module:
-        return [cell.cell_contents for cell in value.__closure__ or () if cell.cell_contents is not value]
+        return [
+            cell.cell_contents
+            for cell in value.__closure__ or ()
+            if cell.cell_contents is not value
+        ]
     if isinstance(value, type) and value.__module__ == module:
         return list(vars(value).values())
     return ()
 
 
 def _calls(trees: Iterable[ast.Module]) -> dict[str, frozenset[str]]:
-    """Return the methods called on each name, in all modules: `_NAME.search(...)` and `map(_NAME.match, ...)`."""
+    """Return the methods called on each name, in all modules: `_NAME.search(...)` and
+    `map(_NAME.match, ...)`.
+    """
     found: dict[str, set[str]] = defaultdict(set)
     for tree in trees:
         for node in ast.walk(tree):
-            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.attr in _CALLS:
+            if (
+                isinstance(node, ast.Attribute)
+                and isinstance(node.value, ast.Name)
+                and node.attr in _CALLS
+            ):
                 found[node.value.id].add(_METHODS.get(node.attr, node.attr))
     return {name: frozenset(methods) for name, methods in found.items()}
 
 
-def _written_out(tree: ast.Module, names: dict[str, Any]) -> Iterator[tuple[str, re.Pattern[Any], frozenset[str]]]:
-    """Yield the patterns of `re.sub("...", ...)` and the like; parts that only exist at run time are left out."""
+def _written_out(
+    tree: ast.Module, names: dict[str, Any]
+) -> Iterator[tuple[str, re.Pattern[Any], frozenset[str]]]:
+    """Yield the patterns of `re.sub("...", ...)` and the like; parts that only exist at
+    run time are left out.
+    """
     for node in ast.walk(tree):
         match node:
-            case ast.Call(func=ast.Attribute(value=ast.Name(id="re"), attr=method), args=[written, *_]):
+            case ast.Call(
+                func=ast.Attribute(value=ast.Name(id="re"), attr=method),
+                args=[written, *_],
+            ):
                 try:
                     expression = compile(ast.Expression(written), "<pattern>", "eval")
                     value = eval(expression, dict(names))
@@ -140,17 +202,25 @@ def _flags(call: ast.Call, names: dict[str, Any]) -> Iterator[int]:
     written = [keyword.value for keyword in call.keywords if keyword.arg == "flags"]
     if isinstance(call.func, ast.Attribute) and call.func.attr == "compile":
         written += call.args[1:2]
-    yield from (int(eval(compile(ast.Expression(one), "<flags>", "eval"), dict(names))) for one in written)
+    yield from (
+        int(eval(compile(ast.Expression(one), "<flags>", "eval"), dict(names)))
+        for one in written
+    )
 
 
-# --- attack strings --------------------------------------------------------------------------------------------------
+# --- attack strings -------------------------------------------------------------------
 
 
 def attacks(pattern: re.Pattern[Any]) -> list[Attack]:
     """Return (beginning, repeated part, end) of the strings to try."""
     parsed = _parser.parse(pattern.pattern, pattern.flags & ~re.DEBUG)
-    samples = [sample for sample in dict.fromkeys(_samples(parsed, "")) if len(sample) < 300]
-    prefixes = ["", *sorted({before for before, _ in _repeats(parsed, "")} - {""}, key=len)][:MAX_PREFIXES]
+    samples = [
+        sample for sample in dict.fromkeys(_samples(parsed, "")) if len(sample) < 300
+    ]
+    prefixes = [
+        "",
+        *sorted({before for before, _ in _repeats(parsed, "")} - {""}, key=len),
+    ][:MAX_PREFIXES]
     bodies = [body for _, body in _repeats(parsed, "")]
     repeated = [" ", "\n", *bodies, *prefixes[1:], *samples, *GENERIC]
     found = [
@@ -160,7 +230,10 @@ def attacks(pattern: re.Pattern[Any]) -> list[Attack]:
         for end in (ENDS if not before else ENDS[1:3])
     ]
     if isinstance(pattern.pattern, bytes):
-        return [tuple(part.encode("latin-1", "replace") for part in parts) for parts in found]  # type: ignore[misc]
+        return [
+            tuple(part.encode("latin-1", "replace") for part in parts)
+            for parts in found
+        ]  # type: ignore[misc]
     return found  # type: ignore[return-value]
 
 
@@ -173,7 +246,9 @@ def _samples(parsed: Any, before: str) -> Iterator[str]:
 
 
 def _repeats(parsed: Any, before: str) -> Iterator[tuple[str, str]]:
-    """Yield what comes before each repeat, and one round of it, for each of its alternatives."""
+    """Yield what comes before each repeat, and one round of it, for each of its
+    alternatives.
+    """
     for node in parsed:
         kind, value = node
         if kind in (sre.MAX_REPEAT, sre.MIN_REPEAT, sre.POSSESSIVE_REPEAT):
@@ -188,9 +263,17 @@ def _parts_of(kind: Any, value: Any) -> list[Any]:
     """Return the sequences in a node."""
     if kind is sre.BRANCH:
         return list(value[1])
-    at = {sre.SUBPATTERN: 3, sre.ASSERT: 1, sre.ASSERT_NOT: 1, sre.MAX_REPEAT: 2, sre.MIN_REPEAT: 2}.get(kind)
+    at = {
+        sre.SUBPATTERN: 3,
+        sre.ASSERT: 1,
+        sre.ASSERT_NOT: 1,
+        sre.MAX_REPEAT: 2,
+        sre.MIN_REPEAT: 2,
+    }.get(kind)
     at = 2 if kind is sre.POSSESSIVE_REPEAT else at
-    return [value] if kind is sre.ATOMIC_GROUP else [value[at]] if at is not None else []
+    return (
+        [value] if kind is sre.ATOMIC_GROUP else [value[at]] if at is not None else []
+    )
 
 
 def _alternatives(parsed: Any) -> Iterator[str]:
@@ -223,7 +306,9 @@ def _sample(node: Any) -> str:
 
 def _sample_character(kind: Any, value: Any) -> str:
     if kind is sre.IN:
-        return next(filter(_in(value), "a0 -\u00e9" + CHARACTERS), "") or _first_of(value)
+        return next(filter(_in(value), "a0 -\u00e9" + CHARACTERS), "") or _first_of(
+            value
+        )
     if kind is sre.LITERAL:
         return chr(value)
     return "b" if kind is sre.NOT_LITERAL and value == ord("a") else "a"
@@ -257,19 +342,22 @@ def _test(kind: Any, argument: Any) -> Callable[[str], bool]:
     return lambda character: (one.match(character) is not None) is not is_not
 
 
-# --- time ------------------------------------------------------------------------------------------------------------
+# --- time -----------------------------------------------------------------------------
 
 
 class _Late(BaseException):
     pass
 
 
-# The most characters that a pattern is ever given, where other code has bounded its input.
+# The most characters that a pattern is ever given, where other code has bounded its
+# input.
 BOUNDS = {
-    "news_assets.desks.import_plan._USUAL_END": 2000,  # an address in a file that the operator wrote
+    # an address in a file that the operator wrote
+    "news_assets.desks.import_plan._USUAL_END": 2000,
     "news_assets.desks.site_list._COMMENT": 2000,  # a line of such a file
     "news_assets.pipeline.page.visible_dates._SOURCED": 80,  # _MAX_PLAIN_CHARS
-    "news_assets.store.address._PASSWORD_OF_ADDRESS": 2000,  # a message of the lake's own database
+    # a message of the lake's own database
+    "news_assets.store.address._PASSWORD_OF_ADDRESS": 2000,
     "news_assets.text.sentences._LAST_WORD": 24,  # _NEAR_CHARS
     "news_assets.text.url_tables.redirects._REDIRECTING": 64,  # _MAX_NAME_CHARS
     "news_assets.text.url_tables.redirects._TARGET": 64,
@@ -277,7 +365,8 @@ BOUNDS = {
 
 
 def slowest(pattern: re.Pattern[Any], method: str, limit: int = LARGE) -> str | None:
-    """Return the input for which this call takes longer than linear time or LIMIT_S; None if none was found.
+    """Return the input for which this call takes longer than linear time or LIMIT_S;
+    None if none was found.
 
     `limit` is the most characters that the pattern is ever given.
     """
@@ -287,7 +376,10 @@ def slowest(pattern: re.Pattern[Any], method: str, limit: int = LARGE) -> str | 
     for number, attack in enumerate(tried):
         text = pumped(attack, min(SMALL, limit))
         took = _time_s(pattern, method, text, _SMALL_LIMIT_S)
-        if took > _SMALL_LIMIT_S and _cpu_s(pattern, method, text, _SMALL_LIMIT_S) > _SMALL_LIMIT_S:
+        if (
+            took > _SMALL_LIMIT_S
+            and _cpu_s(pattern, method, text, _SMALL_LIMIT_S) > _SMALL_LIMIT_S
+        ):
             return f"{_shown(attack)}: over {took:.2f} s for {SMALL:,} characters"
         worst = heapq.nlargest(WORST, [*worst, (took, number)])
     for _, number in worst:
@@ -296,27 +388,41 @@ def slowest(pattern: re.Pattern[Any], method: str, limit: int = LARGE) -> str | 
     return None
 
 
-def _growth(pattern: re.Pattern[Any], method: str, attack: Attack, limit: int) -> str | None:
-    sizes = [size for size in (LARGE // 16, LARGE // 4, LARGE) if size <= limit] or [limit]
+def _growth(
+    pattern: re.Pattern[Any], method: str, attack: Attack, limit: int
+) -> str | None:
+    sizes = [size for size in (LARGE // 16, LARGE // 4, LARGE) if size <= limit] or [
+        limit
+    ]
     before = float("inf")
     for size in sizes:
         took = _cpu_s(pattern, method, pumped(attack, size), 2 * LIMIT_S)
-        if took > LIMIT_S * size / LARGE + 0.02 and (took > LIMIT_S or took > 8 * before):
+        if took > LIMIT_S * size / LARGE + 0.02 and (
+            took > LIMIT_S or took > 8 * before
+        ):
             return f"{took:.2f} s for {size:,} characters, {before:.3f} s for a quarter of them"
         before = took
     return None
 
 
 def _cpu_s(pattern: re.Pattern[Any], method: str, text: Text, limit_s: float) -> float:
-    return min(_time_s(pattern, method, text, limit_s, time.process_time) for _ in range(2))
+    return min(
+        _time_s(pattern, method, text, limit_s, time.process_time) for _ in range(2)
+    )
 
 
 def _time_s(
-    pattern: re.Pattern[Any], method: str, text: Text, limit_s: float, clock: Callable[[], float] = time.perf_counter
+    pattern: re.Pattern[Any],
+    method: str,
+    text: Text,
+    limit_s: float,
+    clock: Callable[[], float] = time.perf_counter,
 ) -> float:
-    """Return how long a call takes; a little more than the limit if it is stopped there.
+    """Return how long a call takes; a little more than the limit if it is stopped
+    there.
 
-    `perf_counter` is exact, and tells the slowest of many short calls; `process_time` is right on a busy machine.
+    `perf_counter` is exact, and tells the slowest of many short calls; `process_time`
+    is right on a busy machine.
     """
     signal.setitimer(signal.ITIMER_VIRTUAL, limit_s)
     started = clock()
@@ -342,7 +448,9 @@ def pumped(attack: Attack, chars: int) -> Text:
 
 
 def _shown(attack: Attack) -> str:
-    before, body, end = (part.decode("latin-1") if isinstance(part, bytes) else part for part in attack)
+    before, body, end = (
+        part.decode("latin-1") if isinstance(part, bytes) else part for part in attack
+    )
     return f"{before[:40]!r} + {body[:40]!r} * n + {end!r}"
 
 

@@ -1,4 +1,6 @@
-"""A receiver of messages on loopback: it keeps every request, and answers with the statuses it is told."""
+"""A receiver of messages on loopback: it keeps every request, and answers with the
+statuses it is told.
+"""
 
 import threading
 from collections.abc import Iterator
@@ -18,7 +20,9 @@ class Received:
 
 @dataclass
 class Receiver:
-    """`answers` are the statuses of the next requests, 200 afterwards; 0 is no answer until `release` is set."""
+    """`answers` are the statuses of the next requests, 200 afterwards; 0 is no answer
+    until `release` is set.
+    """
 
     address: str = ""
     answers: list[int] = field(default_factory=list)
@@ -34,7 +38,11 @@ def receiver() -> Iterator[Receiver]:
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
-            state.received.append(Received(self.path, {k.lower(): v for k, v in self.headers.items()}, body))
+            state.received.append(
+                Received(
+                    self.path, {k.lower(): v for k, v in self.headers.items()}, body
+                )
+            )
             status = state.answers.pop(0) if state.answers else 200
             if status == 0:
                 state.release.wait(HANG_S)

@@ -8,12 +8,18 @@ import boto3
 from moto.server import ThreadedMotoServer
 
 BUCKET = "bucket"
-_LOGIN = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_REGION": "us-east-1"}
+_LOGIN = {
+    "AWS_ACCESS_KEY_ID": "key",
+    "AWS_SECRET_ACCESS_KEY": "secret",
+    "AWS_REGION": "us-east-1",
+}
 
 
 @contextmanager
 def s3_bucket() -> Iterator[tuple[dict[str, str], Any]]:
-    """Run the server; yield the environment variables that lead to it, and the bucket (boto3's)."""
+    """Run the server; yield the environment variables that lead to it, and the bucket
+    (boto3's).
+    """
     server = ThreadedMotoServer("127.0.0.1", port=0, verbose=False)
     server.start()
     try:
@@ -27,6 +33,13 @@ def s3_bucket() -> Iterator[tuple[dict[str, str], Any]]:
         ).Bucket(BUCKET)
         bucket.create()
         # The bucket is part of the host name: bucket.localhost is loopback too.
-        yield {**_LOGIN, "DUCKDB_S3_ENDPOINT": f"localhost:{port}", "DUCKDB_S3_USE_SSL": "false"}, bucket
+        yield (
+            {
+                **_LOGIN,
+                "DUCKDB_S3_ENDPOINT": f"localhost:{port}",
+                "DUCKDB_S3_USE_SSL": "false",
+            },
+            bucket,
+        )
     finally:
         server.stop()

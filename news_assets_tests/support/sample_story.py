@@ -1,4 +1,6 @@
-"""An article of the sample site that the checks of the scale-out profile follow, and how they print their steps."""
+"""An article of the sample site that the checks of the scale-out profile follow, and
+how they print their steps.
+"""
 
 import time
 from collections.abc import Callable, Sequence
@@ -11,19 +13,32 @@ from news_assets_tests.support.waiting import wait_for
 
 FOUND_S = 600.0  # on a busy machine; 40 on an idle one
 EDITED = "vacinacao-gripe-escolas"
-WORDS, NEW_WORDS = "vacinacao nas escolas", "horario foi ampliado"  # in its first version; only in its second
+WORDS, NEW_WORDS = (
+    "vacinacao nas escolas",
+    "horario foi ampliado",
+)  # in its first version; only in its second
 console = Console(highlight=False)
 
 
-def wait_for_title(search: Callable[[str], Sequence[dict[str, Any]]], words: str, log: Path) -> str:
+def wait_for_title(
+    search: Callable[[str], Sequence[dict[str, Any]]], words: str, log: Path
+) -> str:
     """Search until something is found and return the title of the first hit.
 
     Raises:
         AssertionError: Nothing was found in time.
     """
-    return str(wait_for(lambda: search(words), pause_s=0.5, limit_s=FOUND_S, log=log)[0]["title"])
+    return str(
+        wait_for(lambda: search(words), pause_s=0.5, limit_s=FOUND_S, log=log)[0][
+            "title"
+        ]
+    )
 
 
 def print_step(started: float, text: str) -> None:
-    """Print what was done since `started`, a value of time.monotonic(), and the seconds that it took."""
-    console.print(f"[dim]{time.monotonic() - started:6.1f} s[/dim]  {text}", soft_wrap=True)
+    """Print what was done since `started`, a value of time.monotonic(), and the seconds
+    that it took.
+    """
+    console.print(
+        f"[dim]{time.monotonic() - started:6.1f} s[/dim]  {text}", soft_wrap=True
+    )

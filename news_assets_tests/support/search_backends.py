@@ -29,8 +29,12 @@ class Backend:
 
 
 @contextmanager
-def configured_backend(backend: str, home: Path, set_variable: Callable[[str, str], None]) -> Iterator[Backend]:
-    """Set the environment variables of this backend; for Typesense, run a simulated server."""
+def configured_backend(
+    backend: str, home: Path, set_variable: Callable[[str, str], None]
+) -> Iterator[Backend]:
+    """Set the environment variables of this backend; for Typesense, run a simulated
+    server.
+    """
     set_variable("NEWS_HOME", str(home))
     set_variable("NEWS_DESKS", str(small_desk_file(home)))
     if backend == "embedded":
@@ -46,7 +50,10 @@ def configured_backend(backend: str, home: Path, set_variable: Callable[[str, st
 def small_desk_file(folder: Path) -> Path:
     """Write the desk file of the small desk."""
     agencies = {
-        one.key: {"name": one.name, "sources": [{"kind": "feed", "url": f"https://example.org/{one.key}.xml"}]}
+        one.key: {
+            "name": one.name,
+            "sources": [{"kind": "feed", "url": f"https://example.org/{one.key}.xml"}],
+        }
         for one in AGENCIES
     }
     desk = {

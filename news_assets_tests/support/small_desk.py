@@ -1,4 +1,6 @@
-"""A desk of two agencies with pages, enricher and embedder in memory; the stages themselves are the real ones."""
+"""A desk of two agencies with pages, enricher and embedder in memory; the stages
+themselves are the real ones.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -19,12 +21,23 @@ from news_assets_tests.support.scripted_fetcher import ScriptedFetcher
 
 NOW = datetime(2026, 11, 20, 15, tzinfo=UTC)
 TODAY = NOW.date()
-AGENCIES = tuple(Agency(key=key, name=f"Câmara {key}", timezone="UTC", language="en", sources=()) for key in ("a", "b"))
-DESK = Desk(key="d", timezone="UTC", language="en", first_day=date(2026, 1, 1), agencies=AGENCIES)
+AGENCIES = tuple(
+    Agency(key=key, name=f"Câmara {key}", timezone="UTC", language="en", sources=())
+    for key in ("a", "b")
+)
+DESK = Desk(
+    key="d",
+    timezone="UTC",
+    language="en",
+    first_day=date(2026, 1, 1),
+    agencies=AGENCIES,
+)
 _STORY = "The city council voted on Tuesday to keep bus line{number} running for another year, after hours of debate. "
 
 
-def entry(number: int, agency: str = "a", day: date = TODAY, **changes: Any) -> FeedEntry:
+def entry(
+    number: int, agency: str = "a", day: date = TODAY, **changes: Any
+) -> FeedEntry:
     url = f"https://example.org/{number}"
     made = FeedEntry(
         entry_id=str(number),
@@ -55,7 +68,9 @@ def entry(number: int, agency: str = "a", day: date = TODAY, **changes: Any) -> 
 
 @dataclass
 class Pages(ScriptedFetcher):
-    """A fetcher with a page for every address that is not `missing`, nor `refused` with a status."""
+    """A fetcher with a page for every address that is not `missing`, nor `refused` with
+    a status.
+    """
 
     missing: set[str] = field(default_factory=set)
     refused: dict[str, int] = field(default_factory=dict)
@@ -67,10 +82,21 @@ class Pages(ScriptedFetcher):
         if status := self.refused.get(request.url):
             return FetchError(request.url, f"refused ({status})", status=status)
         number = request.url.rpartition("/")[2]
-        own = " ".join(f"stop{number}x{n}" for n in range(60))  # without them, all pages were copies of one text
-        text = f"<p>{_STORY.format(number=number)}</p><p>{own}</p><p>{self.words * 20}</p>" * 2
+        own = " ".join(
+            f"stop{number}x{n}" for n in range(60)
+        )  # without them, all pages were copies of one text
+        text = (
+            f"<p>{_STORY.format(number=number)}</p><p>{own}</p><p>{self.words * 20}</p>"
+            * 2
+        )
         body = f"<html><head><title>Bus</title></head><body><article>{text}</article></body></html>"
-        return Page(url=request.url, final_url=request.url, status=200, body=body.encode(), fetched_at=NOW)
+        return Page(
+            url=request.url,
+            final_url=request.url,
+            status=200,
+            body=body.encode(),
+            fetched_at=NOW,
+        )
 
 
 @dataclass
@@ -119,7 +145,9 @@ class Newsroom:
 
     def run(self, *stages: str) -> None:
         """Run these stages, or all, over every agency-day that has an entry."""
-        keys = AgencyDays("d", frozenset((one.agency, one.day) for one in self.lake.read(FeedEntry)))
+        keys = AgencyDays(
+            "d", frozenset((one.agency, one.day) for one in self.lake.read(FeedEntry))
+        )
         for stage in stages or stage_names():
             self.run_stage(stage, keys)
 
@@ -132,4 +160,6 @@ class Newsroom:
             "embedder": self.embedder,
             "search": self.index,
         }
-        return stage_named(name).run_batch(self.lake, self.desk, keys, lambda: self.now, ports)
+        return stage_named(name).run_batch(
+            self.lake, self.desk, keys, lambda: self.now, ports
+        )

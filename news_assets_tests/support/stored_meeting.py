@@ -64,7 +64,10 @@ ITEM = StoredItem(
     sponsors=("Alder Lee",),
     votes_json="[]",
     attachment_names=("Staff report", "Map"),
-    attachment_urls=("https://springfield.gov/report.pdf", "https://springfield.gov/map.pdf"),
+    attachment_urls=(
+        "https://springfield.gov/report.pdf",
+        "https://springfield.gov/map.pdf",
+    ),
     document_ids=("a" * 64, "b" * 64),
     filter_tier=None,
     filter_reason=None,

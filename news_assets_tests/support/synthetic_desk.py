@@ -1,13 +1,18 @@
-"""A synthetic desk of any size and the site it polls. Each article is different and has two words of its own.
+"""A synthetic desk of any size and the site it polls. Each article is different and has
+two words of its own.
 
     with SyntheticSite(agencies=160, days=days, per_day=2) as site:
         desk = load_desks([str(desk_file(folder, days[0], site.base))], KINDS)[0]
-        lake.transact(lambda rows: rows.upsert(stored_entries(desk, days, 2, now)))    # as if polled
-        published = site.publish("a012", today)                                        # one new article
+        lake.transact(lambda rows: rows.upsert(stored_entries(desk, days, 2, now)))    #
+        as if polled
+        published = site.publish("a012", today)                                        #
+        one new article
 
-An article is computed from its agency, day and number, so that nothing has to be stored. The site runs in a process of
-its own (`python -m news_assets_tests.support.synthetic_desk --port N`), so that it takes no time from what is measured.
-Its readers need NEWS_HOST_DELAY_S=0 and NEWS_ALLOW_PRIVATE_HOSTS=127.0.0.1.
+An article is computed from its agency, day and number, so that nothing has to be
+stored. The site runs in a process of its own (`python -m
+news_assets_tests.support.synthetic_desk --port N`), so that it takes no time from what
+is measured. Its readers need NEWS_HOST_DELAY_S=0 and
+NEWS_ALLOW_PRIVATE_HOSTS=127.0.0.1.
 """
 
 import argparse
@@ -100,14 +105,19 @@ class Article:
     @cached_property
     def paragraphs(self) -> list[str]:
         dice = random.Random(f"text {self.path}")
-        return [" ".join(_sentence(dice) for _ in range(_SENTENCES)) for _ in range(PARAGRAPHS)]
+        return [
+            " ".join(_sentence(dice) for _ in range(_SENTENCES))
+            for _ in range(PARAGRAPHS)
+        ]
 
     @property
     def summary(self) -> str:
         return self.paragraphs[0].partition(".")[0] + "."
 
     def page(self, paragraphs: int) -> str:
-        text = "".join(f"<p>{paragraph}</p>\n" for paragraph in self.paragraphs[:paragraphs])
+        text = "".join(
+            f"<p>{paragraph}</p>\n" for paragraph in self.paragraphs[:paragraphs]
+        )
         return (
             f'<!doctype html><html lang="pt-BR"><head><meta charset="utf-8"><title>{self.title}</title>'
             f'<meta property="article:published_time" content="{self.published_at.isoformat()}"></head>'
@@ -125,9 +135,7 @@ class Article:
 
 def _sentence(dice: random.Random) -> str:
     parts = [dice.choice(_DOES), dice.choice(_WHAT), dice.choice(_WHERE)]
-    number = (
-        f"{dice.randrange(2, 9000)} {dice.choice(('famílias', 'alunos', 'hectares', 'reais', 'leitos', 'viagens'))}"
-    )
+    number = f"{dice.randrange(2, 9000)} {dice.choice(('famílias', 'alunos', 'hectares', 'reais', 'leitos', 'viagens'))}"
     return f"{dice.choice(_WHO)} {' '.join(parts)}, {dice.choice(_WHY)}, o que alcança {number}."
 
 
@@ -136,15 +144,23 @@ def agency_keys(count: int) -> list[str]:
 
 
 def desk_file(
-    folder: Path, first_day: date, base_url: str, agencies: int = 160, every_minutes: int | None = 15
+    folder: Path,
+    first_day: date,
+    base_url: str,
+    agencies: int = 160,
+    every_minutes: int | None = 15,
 ) -> Path:
-    """Write a desk file with `agencies` agencies, each with one feed of the site at `base_url`.
+    """Write a desk file with `agencies` agencies, each with one feed of the site at
+    `base_url`.
 
     It is replaced as a whole: several processes may write and read it at once.
     """
     pause = {"every_minutes": every_minutes} if every_minutes else {}
     written = {
-        key: {"name": f"Órgão {key}", "sources": [{"kind": "feed", "url": f"{base_url}/{key}/feed.xml", **pause}]}
+        key: {
+            "name": f"Órgão {key}",
+            "sources": [{"kind": "feed", "url": f"{base_url}/{key}/feed.xml", **pause}],
+        }
         for key in agency_keys(agencies)
     }
     desk = {
@@ -160,12 +176,22 @@ def desk_file(
     return draft.replace(path)
 
 
-def stored_entries(desk: Desk, days: Sequence[date], per_day: int, now: datetime) -> list[FeedEntry]:
-    """Return the rows that a poll at `now` would store if the feeds listed all articles of these days."""
+def stored_entries(
+    desk: Desk, days: Sequence[date], per_day: int, now: datetime
+) -> list[FeedEntry]:
+    """Return the rows that a poll at `now` would store if the feeds listed all articles
+    of these days.
+    """
     return [
         row
         for source in desk.sources
-        for row in entry_changes(source, _listing(source.url, source.agency, days, per_day), (), now, "synthetic").rows
+        for row in entry_changes(
+            source,
+            _listing(source.url, source.agency, days, per_day),
+            (),
+            now,
+            "synthetic",
+        ).rows
     ]
 
 
@@ -186,7 +212,7 @@ def _listing(feed_url: str, agency: str, days: Sequence[date], per_day: int) -> 
     )
 
 
-# --- the site --------------------------------------------------------------------------------------------------------
+# --- the site -------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,31 +228,49 @@ class SyntheticSite:
     """The site in a process of its own, with the articles of `days`."""
 
     def __init__(
-        self, agencies: int = 160, days: Sequence[date] = (), per_day: int = 2, paragraphs: int = PARAGRAPHS
+        self,
+        agencies: int = 160,
+        days: Sequence[date] = (),
+        per_day: int = 2,
+        paragraphs: int = PARAGRAPHS,
     ) -> None:
         self.port = free_port()
         self.base = f"http://127.0.0.1:{self.port}"
         span = ("--first-day", str(days[0]), "--days", str(len(days))) if days else ()
-        counts = ("--agencies", str(agencies), "--per-day", str(per_day), "--paragraphs", str(paragraphs))
+        counts = (
+            "--agencies",
+            str(agencies),
+            "--per-day",
+            str(per_day),
+            "--paragraphs",
+            str(paragraphs),
+        )
         module = (sys.executable, "-m", "news_assets_tests.support.synthetic_desk")
         self._command = [*module, "--port", str(self.port), *counts, *span]
 
     def __enter__(self) -> Self:
-        self._process = subprocess.Popen(self._command, stdout=subprocess.PIPE, text=True)
+        self._process = subprocess.Popen(
+            self._command, stdout=subprocess.PIPE, text=True
+        )
         assert self._process.stdout is not None
         assert self._process.stdout.readline(), "the site did not start"
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._process.kill()  # where SIGINT is ignored, Dagster makes child processes ignore SIGTERM too
+        # where SIGINT is ignored, Dagster makes child processes ignore SIGTERM too
+        self._process.kill()
         self._process.communicate()
 
     def publish(self, agency: str, day: date) -> Published:
         """Add an article of this day to the agency's feed."""
         url = f"{self.base}/_publish?agency={agency}&day={day}"
-        with urllib.request.urlopen(urllib.request.Request(url, method="POST"), timeout=HANG_S) as answer:
+        with urllib.request.urlopen(
+            urllib.request.Request(url, method="POST"), timeout=HANG_S
+        ) as answer:
             article = json.load(answer)
-        return Published(article["url"], article["title"], (article["words"][0], article["words"][1]))
+        return Published(
+            article["url"], article["title"], (article["words"][0], article["words"][1])
+        )
 
 
 class Shelf:
@@ -244,18 +288,28 @@ class Shelf:
         article = Article(agency, day, n)
         self._articles[agency].append(article)
         self._feeds.pop(agency, None)
-        return {"url": self._base + article.path, "title": article.title, "words": article.words}
+        return {
+            "url": self._base + article.path,
+            "title": article.title,
+            "words": article.words,
+        }
 
     def feed(self, agency: str) -> bytes:
         if agency not in self._feeds:
-            newest = sorted(self._articles[agency], key=lambda article: article.published_at, reverse=True)[:LISTED]
+            newest = sorted(
+                self._articles[agency],
+                key=lambda article: article.published_at,
+                reverse=True,
+            )[:LISTED]
             items = "".join(
                 f"<item><guid>{self._base}{article.path}</guid><link>{self._base}{article.path}</link>{article.item}"
                 "</item>\n"
                 for article in newest
             )
             channel = f"<title>Órgão {agency}</title><link>{self._base}/{agency}/</link>\n{items}"
-            self._feeds[agency] = f'<rss version="2.0"><channel>{channel}</channel></rss>'.encode()
+            self._feeds[agency] = (
+                f'<rss version="2.0"><channel>{channel}</channel></rss>'.encode()
+            )
         return self._feeds[agency]
 
     def answer(self, path: str) -> tuple[int, str, bytes]:
@@ -264,8 +318,16 @@ class Shelf:
         if len(parts) == 2 and parts[1] == "feed.xml":
             return 200, "application/rss+xml; charset=utf-8", self.feed(parts[0])
         if len(parts) == 3 and parts[2].endswith(".html"):
-            article = Article(parts[0], date.fromisoformat(parts[1]), int(parts[2].removesuffix(".html")))
-            return 200, "text/html; charset=utf-8", article.page(self._paragraphs).encode()
+            article = Article(
+                parts[0],
+                date.fromisoformat(parts[1]),
+                int(parts[2].removesuffix(".html")),
+            )
+            return (
+                200,
+                "text/html; charset=utf-8",
+                article.page(self._paragraphs).encode(),
+            )
         return 404, "text/plain", b""
 
 
@@ -282,7 +344,9 @@ def serve(port: int, seeds: Iterator[Article], paragraphs: int) -> None:
 
         def do_POST(self) -> None:
             query = parse_qs(urlsplit(self.path).query)
-            article = shelf.publish(query["agency"][0], date.fromisoformat(query["day"][0]))
+            article = shelf.publish(
+                query["agency"][0], date.fromisoformat(query["day"][0])
+            )
             self._send(200, "application/json", json.dumps(article).encode())
 
         def _send(self, status: int, kind: str, body: bytes) -> None:
@@ -305,17 +369,34 @@ def serve(port: int, seeds: Iterator[Article], paragraphs: int) -> None:
 
 
 def _main() -> None:
-    parser = argparse.ArgumentParser(description="Serve the synthetic site until stopped.")
+    parser = argparse.ArgumentParser(
+        description="Serve the synthetic site until stopped."
+    )
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--agencies", type=int, default=160)
-    parser.add_argument("--first-day", type=date.fromisoformat, default=date(2026, 1, 1))
-    parser.add_argument("--days", type=int, default=0, help="days with articles at the start")
+    parser.add_argument(
+        "--first-day", type=date.fromisoformat, default=date(2026, 1, 1)
+    )
+    parser.add_argument(
+        "--days", type=int, default=0, help="days with articles at the start"
+    )
     parser.add_argument("--per-day", type=int, default=2)
-    parser.add_argument("--paragraphs", type=int, default=PARAGRAPHS, help="length of a page, in half kilobytes")
+    parser.add_argument(
+        "--paragraphs",
+        type=int,
+        default=PARAGRAPHS,
+        help="length of a page, in half kilobytes",
+    )
     options = parser.parse_args()
-    days = [options.first_day + timedelta(days=n) for n in range(options.days)][-LISTED:]
+    days = [options.first_day + timedelta(days=n) for n in range(options.days)][
+        -LISTED:
+    ]
     keys, numbers = agency_keys(options.agencies), range(options.per_day)
-    serve(options.port, (Article(key, day, n) for key in keys for day in days for n in numbers), options.paragraphs)
+    serve(
+        options.port,
+        (Article(key, day, n) for key in keys for day in days for n in numbers),
+        options.paragraphs,
+    )
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from news_assets.pipeline.enrich.local import LocalEnricher
 from news_assets.pipeline.enrich.trained.training import Example
-from news_assets.taxonomy.loader import Taxonomy, load_taxonomy
+from news_assets.taxonomy.taxonomy_files import Taxonomy, load_taxonomy
 
 TAXONOMY = """
 themes:
@@ -17,7 +17,10 @@ themes:
   label: Sport
   keywords: [match]
 """
-WORDS = {"health": ("doctor", "ward", "clinic", "fever"), "sport": ("goal", "coach", "league", "striker")}
+WORDS = {
+    "health": ("doctor", "ward", "clinic", "fever"),
+    "sport": ("goal", "coach", "league", "striker"),
+}
 EMBEDDING_MODEL = "two dimensions"
 
 
@@ -46,6 +49,11 @@ def examples(of: Taxonomy, count: int = 60) -> list[Example]:
     local = LocalEnricher(of)
     codes = [("health", "sport")[number % 2] for number in range(count)]
     return [
-        Example(str(n), local.theme_input("", text_of(code, n // 2), "en"), vector_of(code, n // 2), code)
+        Example(
+            str(n),
+            local.theme_input("", text_of(code, n // 2), "en"),
+            vector_of(code, n // 2),
+            code,
+        )
         for n, code in enumerate(codes)
     ]

@@ -6,7 +6,10 @@ import subprocess
 from pathlib import Path
 
 _PR_CAPBSET_DROP = 24
-_CAP_DAC = (1, 2)  # CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH: root's rights over files of any mode
+_CAP_DAC = (
+    1,
+    2,
+)  # CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH: root's rights over files of any mode
 
 
 def _drop_rights() -> None:
@@ -15,7 +18,9 @@ def _drop_rights() -> None:
         libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0)
 
 
-def run_unprivileged(*command: str, **environment: str) -> "subprocess.CompletedProcess[str]":
+def run_unprivileged(
+    *command: str, **environment: str
+) -> "subprocess.CompletedProcess[str]":
     """Run a command without root's rights over files; return its output and exit code."""
     return subprocess.run(
         command,

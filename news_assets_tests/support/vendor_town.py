@@ -1,7 +1,8 @@
 """One council meeting as each civic vendor publishes it, over HTTP on loopback.
 
-Shapes are those of public answers of each vendor. What is published is the same for all of them: a meeting of the City
-Council on 10 March 2026 at 18:00 in Springfield, Illinois, with two items of which one has a report.
+Shapes are those of public answers of each vendor. What is published is the same for all
+of them: a meeting of the City Council on 10 March 2026 at 18:00 in Springfield,
+Illinois, with two items of which one has a report.
 """
 
 import html
@@ -18,7 +19,9 @@ from news_assets_tests.support.pdfs import pdf_of
 
 REPORT = "The contract for the night buses costs four million dollars a year and runs until 2030."
 TITLE = "Contract for the night buses"
-HEAD = "Written comments are due by noon on March 9. Send them to clerk@springfield.gov."
+HEAD = (
+    "Written comments are due by noon on March 9. Send them to clerk@springfield.gov."
+)
 AGENDA_LINES = (
     "City Council Agenda",
     "Tuesday, March 10, 2026 at 6:00 PM",
@@ -31,7 +34,9 @@ Answers = dict[str, str | bytes]
 
 @dataclass
 class Town:
-    """What a server answers by path and query, in lower case; it counts requests by the same."""
+    """What a server answers by path and query, in lower case; it counts requests by the
+    same.
+    """
 
     answers: Answers
     requests: Counter[str] = field(default_factory=Counter)
@@ -84,14 +89,16 @@ def serving(town: Town) -> Iterator[str]:
 def _type_of(body: bytes) -> str:
     if body.startswith(b"%PDF"):
         return "application/pdf"
-    return "application/json" if body[:1] in (b"{", b"[") else "text/html; charset=utf-8"
+    return (
+        "application/json" if body[:1] in (b"{", b"[") else "text/html; charset=utf-8"
+    )
 
 
 def _page(*parts: str) -> str:
     return f"<!DOCTYPE html><html><body>{''.join(parts)}</body></html>"
 
 
-# --- what each vendor answers ----------------------------------------------------------------------------------------
+# --- what each vendor answers ---------------------------------------------------------
 
 
 def _primegov() -> Answers:
@@ -99,7 +106,14 @@ def _primegov() -> Answers:
         "id": 7,
         "title": "City Council - Regular Meeting",
         "dateTime": "2026-03-10T18:00:00",
-        "documentList": [{"id": 1, "templateId": 71, "templateName": "HTML Agenda", "compileOutputType": 3}],
+        "documentList": [
+            {
+                "id": 1,
+                "templateId": 71,
+                "templateName": "HTML Agenda",
+                "compileOutputType": 3,
+            }
+        ],
     }
     item = (
         '<div class="meeting-item" data-itemid="12" data-mig="m-1"><table class="item-table"><tr>'
@@ -130,15 +144,28 @@ def _civicclerk() -> Answers:
         "startDateTime": "2026-03-10T18:00:00Z",
         "publishedFiles": [{"fileId": 94, "type": "Agenda", "name": "Agenda"}],
     }
-    report = {"fileName": "Report", "pdfVersionFullPath": "/report.pdf", "isPublished": True}
+    report = {
+        "fileName": "Report",
+        "pdfVersionFullPath": "/report.pdf",
+        "isPublished": True,
+    }
     child = {
         "id": 12,
         "agendaObjectItemName": f"<p>RES 2026-014 {TITLE}</p>",
         "agendaObjectItemNumber": "2.",
         "attachmentsList": [report],
     }
-    call = {"id": 11, "agendaObjectItemName": "Roll Call", "agendaObjectItemNumber": "1."}
-    section = {"id": 10, "agendaObjectItemName": "Business", "isSection": True, "childItems": [call, child]}
+    call = {
+        "id": 11,
+        "agendaObjectItemName": "Roll Call",
+        "agendaObjectItemNumber": "1.",
+    }
+    section = {
+        "id": 10,
+        "agendaObjectItemName": "Business",
+        "isSection": True,
+        "childItems": [call, child],
+    }
     return {
         "/v1/events": json.dumps({"value": [event]}),
         "/v1/meetings/70": json.dumps({"id": 70, "items": [section]}),
@@ -172,7 +199,14 @@ def _escribe() -> Answers:
         "MeetingType": "City Council",
         "StartDate": "2026/03/10 18:00:00",
         "HasAgenda": True,
-        "MeetingDocumentLink": [{"Type": "Agenda", "Format": "HTML", "Title": "Agenda", "Url": "Meeting.aspx?Id=ab-7"}],
+        "MeetingDocumentLink": [
+            {
+                "Type": "Agenda",
+                "Format": "HTML",
+                "Title": "Agenda",
+                "Url": "Meeting.aspx?Id=ab-7",
+            }
+        ],
     }
     item = (
         '<div class="AgendaItemContainer"><div class="AgendaItem AgendaItem{0}"><div class="AgendaItemCounter">{1}'
@@ -191,7 +225,9 @@ def _escribe() -> Answers:
 
 
 def _iqm2() -> Answers:
-    facts = html.escape("3/10/2026 6:00 PM\rBoard:\tCity Council\rType:\tRegular\rStatus:\tScheduled\r\rHall\r1 Oak St")
+    facts = html.escape(
+        "3/10/2026 6:00 PM\rBoard:\tCity Council\rType:\tRegular\rStatus:\tScheduled\r\rHall\r1 Oak St"
+    )
     calendar = (
         f'<div class="MeetingRow"><a href="/Citizens/Detail_Meeting.aspx?ID=7" title="{facts}">Mar 10, 2026 6:00 PM</a>'
         '<div class="MeetingLinks"><a href="FileOpen.aspx?Type=14&ID=7">Agenda</a></div></div>'
@@ -215,7 +251,10 @@ def _iqm2() -> Answers:
 
 
 def _novusagenda() -> Answers:
-    heads = "".join(f'<th class="rgHeader">{name}</th>' for name in ("Date", "Meeting Type", "Time", "Online Agenda"))
+    heads = "".join(
+        f'<th class="rgHeader">{name}</th>'
+        for name in ("Date", "Meeting Type", "Time", "Online Agenda")
+    )
     script = "window.open('MeetingView.aspx?MeetingID=7&doctype=Agenda')"
     grid = (
         f'<table class="rgMasterTable"><tr>{heads}</tr><tr class="rgRow"><td>3/10/26</td><td>City Council</td>'
@@ -226,9 +265,7 @@ def _novusagenda() -> Answers:
         '<tr><td>1.</td><td><a href="CoverSheet.aspx?ItemID=11&MeetingID=7">Roll Call</a></td></tr>'
         f'<tr><td>2.</td><td><a href="CoverSheet.aspx?ItemID=12&MeetingID=7">{TITLE}</a></td></tr></table>'
     )
-    sheet = (
-        '<div id="ns-ContentArea"><p>Item number RES 2026-014</p><a href="AttachmentViewer.ashx?ID=5">Report</a></div>'
-    )
+    sheet = '<div id="ns-ContentArea"><p>Item number RES 2026-014</p><a href="AttachmentViewer.ashx?ID=5">Report</a></div>'
     return {
         "/agendapublic/": _page(grid),
         "/agendapublic/meetingsgeneral.aspx": _page(grid),
@@ -265,7 +302,10 @@ def _municode() -> Answers:
         "GroupName": "City Council",
         "CalendarDate": [{"FromDate": "2026-03-10 18:00:00"}],
     }
-    details = {"Meeting": row | {"AgendaLinksHtmlURL": [{"URL": "/adaHtmlDocument/index?me=7"}]}}
+    details = {
+        "Meeting": row
+        | {"AgendaLinksHtmlURL": [{"URL": "/adaHtmlDocument/index?me=7"}]}
+    }
     agenda = (
         f'<p>{HEAD}</p><section class="agenda-section"><h2 class="section-header">Business</h2>'
         '<ul class="agenda-items"><li><num>1.</num>Roll Call</li>'
@@ -281,35 +321,65 @@ def _municode() -> Answers:
 
 
 def _legistar_html() -> Answers:
-    columns = ("Name", "Meeting Date", "Meeting Time", "Meeting Location", "Meeting Details")
-    cells = ("City Council", "3/10/2026", "6:00 PM", "Hall", '<a href="MeetingDetail.aspx?ID=7&GUID=G">Details</a>')
+    columns = (
+        "Name",
+        "Meeting Date",
+        "Meeting Time",
+        "Meeting Location",
+        "Meeting Details",
+    )
+    cells = (
+        "City Council",
+        "3/10/2026",
+        "6:00 PM",
+        "Hall",
+        '<a href="MeetingDetail.aspx?ID=7&GUID=G">Details</a>',
+    )
     items = (
         ("", "1.", "", "Roll Call"),
-        ('<a href="LegislationDetail.aspx?ID=12&GUID=M">RES 2026-014</a>', "2.", "Resolution", TITLE),
+        (
+            '<a href="LegislationDetail.aspx?ID=12&GUID=M">RES 2026-014</a>',
+            "2.",
+            "Resolution",
+            TITLE,
+        ),
     )
     when = "<span id=x_lblDate>3/10/2026</span><span id=x_lblTime>6:00 PM</span>"
     detail = f"{when}<a id=x_hypName>City Council</a><p>{HEAD}</p>"
-    attachments = (
-        '<span id=x_lblSponsors2>A. Bee</span><span id=x_lblAttachments2><a href="/report.pdf">Report</a></span>'
-    )
+    attachments = '<span id=x_lblSponsors2>A. Bee</span><span id=x_lblAttachments2><a href="/report.pdf">Report</a></span>'
     return {
         "/calendar.aspx": _page(_grid(columns, [cells])),
-        "/meetingdetail.aspx": _page(detail, _grid(("File #", "Agenda #", "Type", "Title"), items)),
+        "/meetingdetail.aspx": _page(
+            detail, _grid(("File #", "Agenda #", "Type", "Title"), items)
+        ),
         "/legislationdetail.aspx": _page(attachments),
         "/report.pdf": pdf_of(REPORT),
     }
 
 
 def _decided_legistar() -> Answers:
-    columns = ("File #", "Agenda #", "Type", "Title", "Action", "Result", "Action Details")
+    columns = (
+        "File #",
+        "Agenda #",
+        "Type",
+        "Title",
+        "Action",
+        "Result",
+        "Action Details",
+    )
     details = '<a href="HistoryDetail.aspx?ID=3&GUID=G">Action details</a>'
     file = '<a href="LegislationDetail.aspx?ID=12&GUID=M">RES 2026-014</a>'
     rows = ((file, "2.", "Resolution", TITLE, "adopted", "Pass", details),)
     when = "<span id=x_lblDate>3/10/2026</span><span id=x_lblTime>6:00 PM</span>"
     votes = _grid(("Person Name", "Vote"), (("A. Bee", "Yea"), ("C. Dee", "Nay")))
     return {
-        "/meetingdetail.aspx": _page(when, "<a id=x_hypName>City Council</a>", _grid(columns, rows)),
-        "/historydetail.aspx": _page("<a id=x_hypMover>A. Bee</a>", votes.replace("<table", "<table id=x_gridVote")),
+        "/meetingdetail.aspx": _page(
+            when, "<a id=x_hypName>City Council</a>", _grid(columns, rows)
+        ),
+        "/historydetail.aspx": _page(
+            "<a id=x_hypMover>A. Bee</a>",
+            votes.replace("<table", "<table id=x_gridVote"),
+        ),
     }
 
 
@@ -324,14 +394,29 @@ def _grid(columns: tuple[str, ...], rows: Iterator[tuple[str, ...]] | object) ->
 
 def _pdf_links() -> Answers:
     listing = '<h2>City Council</h2><ul><li>March 10, 2026: <a href="/docs/7-agenda.pdf">Agenda</a></li></ul>'
-    return {"/agendas": _page(listing), "/docs/7-agenda.pdf": pdf_of("\n".join(AGENDA_LINES))}
+    return {
+        "/agendas": _page(listing),
+        "/docs/7-agenda.pdf": pdf_of("\n".join(AGENDA_LINES)),
+    }
 
 
 def _icalendar() -> Answers:
     lines = (
-        *("BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//town//EN", "BEGIN:VEVENT", "UID:7@town"),
+        *(
+            "BEGIN:VCALENDAR",
+            "VERSION:2.0",
+            "PRODID:-//town//EN",
+            "BEGIN:VEVENT",
+            "UID:7@town",
+        ),
         *("DTSTAMP:20260201T000000Z", "DTSTART;TZID=America/Chicago:20260310T180000"),
-        *("SUMMARY:City Council", f"DESCRIPTION:{HEAD}", "STATUS:CONFIRMED", "END:VEVENT", "END:VCALENDAR"),
+        *(
+            "SUMMARY:City Council",
+            f"DESCRIPTION:{HEAD}",
+            "STATUS:CONFIRMED",
+            "END:VEVENT",
+            "END:VCALENDAR",
+        ),
     )
     return {"/calendar.ics": "\r\n".join(lines) + "\r\n"}
 
@@ -349,4 +434,6 @@ TOWNS: dict[str, tuple[str, Callable[[], Answers]]] = {
     "pdf_links": ("/agendas", _pdf_links),
     "primegov": ("/", _primegov),
 }
-DECIDED_LEGISTAR: Answers = _decided_legistar()  # what the pages of Legistar show after the meeting
+DECIDED_LEGISTAR: Answers = (
+    _decided_legistar()
+)  # what the pages of Legistar show after the meeting

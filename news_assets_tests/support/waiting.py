@@ -1,4 +1,6 @@
-"""Waiting for other threads and processes. Only something that hangs takes as long as HANG_S."""
+"""Waiting for other threads and processes. Only something that hangs takes as long as
+HANG_S.
+"""
 
 import time
 from collections.abc import Callable

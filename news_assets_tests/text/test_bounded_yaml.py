@@ -4,21 +4,41 @@ import pytest
 import yaml
 
 from news_assets.text import bounded_yaml
-from news_assets.text.bounded_yaml import MAX_DEPTH, MAX_FILE_BYTES, MAX_TEXT_CHARS, MAX_VALUES, YamlLimitError, compose
+from news_assets.text.bounded_yaml import (
+    MAX_DEPTH,
+    MAX_FILE_BYTES,
+    MAX_TEXT_CHARS,
+    MAX_VALUES,
+    YamlLimitError,
+    compose,
+)
 
 LOADERS = [yaml.SafeLoader, getattr(yaml, "CSafeLoader", yaml.SafeLoader)]
 LAUGHS = "".join(
-    f"{this}: &{this} [{', '.join([f'*{one}'] * 9)}]\n" for one, this in zip("abcdefgh", "bcdefghi", strict=True)
+    f"{this}: &{this} [{', '.join([f'*{one}'] * 9)}]\n"
+    for one, this in zip("abcdefgh", "bcdefghi", strict=True)
 )
 BOMBS = {
     "aliases": (f"a: &a [x]\n{LAUGHS}", 2, "an alias, `*a`"),
     "itself": ("a: &a [*a]", 1, "an alias"),
     "merged": ("a: &a {b: 1}\nc:\n  <<: *a", 3, "an alias"),
-    "brackets": ("x: 1\na: " + "[" * 100_000, 2, f"nested more than {MAX_DEPTH} levels"),
+    "brackets": (
+        "x: 1\na: " + "[" * 100_000,
+        2,
+        f"nested more than {MAX_DEPTH} levels",
+    ),
     "braces": ("a: " + "{a: " * 50_000, 1, "nested more than"),
     "dashes": ("- " * 50_000 + "x", 1, "nested more than"),
-    "indents": ("\n".join(" " * n + "a:" for n in range(500)), MAX_DEPTH + 1, "nested more than"),
-    "base 60": ("a: " + "1:" * 400_000 + "1", 1, f"a text of more than {MAX_TEXT_CHARS:,} characters"),
+    "indents": (
+        "\n".join(" " * n + "a:" for n in range(500)),
+        MAX_DEPTH + 1,
+        "nested more than",
+    ),
+    "base 60": (
+        "a: " + "1:" * 400_000 + "1",
+        1,
+        f"a text of more than {MAX_TEXT_CHARS:,} characters",
+    ),
     "base 16": ("a: 0x" + "f" * 400_000, 1, "a text of more than"),
     "open quote": ('a: "' + "b\n" * 2000 + '"', 1, "a text of more than"),
     "list as key": ("x: 1\n? [a]\n: 1", 2, "a key that is not a text"),
@@ -57,5 +77,7 @@ def test_large_and_endless_files_are_not_read(tmp_path: Path) -> None:
 def test_other_documents_are_read_as_by_pyyaml() -> None:
     text = "a: [1, {b: c}]\n? d\n: |\n  e\n? ''\n: &anchor null\n"
     for loader in LOADERS:
-        assert yaml.serialize(compose(text, loader)) == yaml.serialize(yaml.compose(text, loader))
+        assert yaml.serialize(compose(text, loader)) == yaml.serialize(
+            yaml.compose(text, loader)
+        )
         assert compose("", loader) is None

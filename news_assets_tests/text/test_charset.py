@@ -32,7 +32,9 @@ def test_the_header_precedes_the_page() -> None:
 
 
 def test_the_page_declares_the_charset_without_a_header() -> None:
-    body = '<meta charset="windows-1251"><p>Привет, мир, это новости</p>'.encode("cp1251")
+    body = '<meta charset="windows-1251"><p>Привет, мир, это новости</p>'.encode(
+        "cp1251"
+    )
     assert "Привет" in decode(body)
 
 
@@ -41,9 +43,15 @@ def test_a_cut_character_at_the_end_does_not_change_the_charset() -> None:
 
 
 def test_escape_based_charsets_are_read_as_declared() -> None:
-    assert decode("日本語のニュース".encode("iso-2022-jp"), "iso-2022-jp") == "日本語のニュース"
+    assert (
+        decode("日本語のニュース".encode("iso-2022-jp"), "iso-2022-jp")
+        == "日本語のニュース"
+    )
 
 
-@given(st.binary(max_size=300), st.sampled_from([None, "utf-8", "base64", "utf-16", "idna", "gb2312", "\0"]))
+@given(
+    st.binary(max_size=300),
+    st.sampled_from([None, "utf-8", "base64", "utf-16", "idna", "gb2312", "\0"]),
+)
 def test_any_bytes_are_decoded(body: bytes, stated: str | None) -> None:
     assert isinstance(decode(body, stated), str)

@@ -58,7 +58,16 @@ def test_one_time_is_read_in_every_form(text: str) -> None:
     assert parse_date(text, SAO_PAULO) == datetime(2026, 9, 8, 17, 30, tzinfo=UTC)
 
 
-@pytest.mark.parametrize("text", ["2026-09-08", "08/09/2026", "8 de setembro de 2026", "Tue, 08 Sep 2026", "20260908"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2026-09-08",
+        "08/09/2026",
+        "8 de setembro de 2026",
+        "Tue, 08 Sep 2026",
+        "20260908",
+    ],
+)
 def test_a_date_without_a_time_is_midnight_of_the_source(text: str) -> None:
     assert parse_date(text, SAO_PAULO) == datetime(2026, 9, 8, 3, tzinfo=UTC)
 
@@ -109,25 +118,42 @@ def test_a_month_or_a_number_in_an_address_is_not_a_day(address: str) -> None:
     assert day_in_address(address) is None
 
 
-@given(st.dates(date(1990, 1, 1), date(2099, 12, 31)), st.sampled_from(["%Y/%m/%d", "%Y-%m-%d", "%Y%m%d", "%Y_%m_%d"]))
+@given(
+    st.dates(date(1990, 1, 1), date(2099, 12, 31)),
+    st.sampled_from(["%Y/%m/%d", "%Y-%m-%d", "%Y%m%d", "%Y_%m_%d"]),
+)
 def test_any_day_is_read_back_from_an_address(day: date, form: str) -> None:
-    assert day_in_address(f"https://example.org/news/{day.strftime(form)}/escolas-7") == day
+    assert (
+        day_in_address(f"https://example.org/news/{day.strftime(form)}/escolas-7")
+        == day
+    )
 
 
 @given(st.text())
 def test_any_address_gives_a_day_or_none(address: str) -> None:
-    assert day_in_address(address) is None or day_in_address(f"//example.org/{address}") is not None
+    assert (
+        day_in_address(address) is None
+        or day_in_address(f"//example.org/{address}") is not None
+    )
 
 
 def test_the_month_comes_first_in_the_united_states_only() -> None:
-    assert parse_date("08/09/2026", "America/New_York") == datetime(2026, 8, 9, 4, tzinfo=UTC)
-    assert parse_date("08/09/2026", "Europe/Lisbon") == datetime(2026, 9, 7, 23, tzinfo=UTC)
+    assert parse_date("08/09/2026", "America/New_York") == datetime(
+        2026, 8, 9, 4, tzinfo=UTC
+    )
+    assert parse_date("08/09/2026", "Europe/Lisbon") == datetime(
+        2026, 9, 7, 23, tzinfo=UTC
+    )
     assert parse_date("12/31/2026", SAO_PAULO) == datetime(2026, 12, 31, 3, tzinfo=UTC)
 
 
 def test_an_ambiguous_zone_name_is_that_of_the_source() -> None:
-    assert parse_date("8 Sep 2026 14:30 CST", "Asia/Shanghai") == datetime(2026, 9, 8, 6, 30, tzinfo=UTC)
-    assert parse_date("8 Sep 2026 14:30 CST", "UTC") == datetime(2026, 9, 8, 20, 30, tzinfo=UTC)
+    assert parse_date("8 Sep 2026 14:30 CST", "Asia/Shanghai") == datetime(
+        2026, 9, 8, 6, 30, tzinfo=UTC
+    )
+    assert parse_date("8 Sep 2026 14:30 CST", "UTC") == datetime(
+        2026, 9, 8, 20, 30, tzinfo=UTC
+    )
 
 
 @pytest.mark.parametrize(
@@ -171,11 +197,22 @@ def test_iso_text_is_read_back_to_the_second(at: datetime) -> None:
 
 def test_the_day_depends_on_the_zone() -> None:
     at = datetime(2026, 9, 9, 2, 0, tzinfo=UTC)
-    assert (day_of(at, SAO_PAULO), day_of(at, "UTC")) == (date(2026, 9, 8), date(2026, 9, 9))
+    assert (day_of(at, SAO_PAULO), day_of(at, "UTC")) == (
+        date(2026, 9, 8),
+        date(2026, 9, 9),
+    )
 
 
 @pytest.mark.parametrize(
-    "text", ["8 сентября 2026", "8 вересня 2026", "8 września 2026", "8 Eylül 2026", "2026年9月8日", "8. 9. 2026."]
+    "text",
+    [
+        "8 сентября 2026",
+        "8 вересня 2026",
+        "8 września 2026",
+        "8 Eylül 2026",
+        "2026年9月8日",
+        "8. 9. 2026.",
+    ],
 )
 def test_dates_of_other_languages_are_read(text: str) -> None:
     assert parse_date(text, "UTC") == datetime(2026, 9, 8, tzinfo=UTC)

@@ -7,16 +7,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from news_assets.text.defuse import json_line, markdown_text, spreadsheet_cell, terminal_line
+from news_assets.text.defuse import (
+    json_line,
+    markdown_text,
+    spreadsheet_cell,
+    terminal_line,
+)
 
 ANY_TEXT = st.text(st.characters(), max_size=30)  # with controls and lone surrogates
 
 
 def obeyed(text: str) -> list[str]:
-    """Return the characters of a text that a terminal obeys or that change the order of others."""
+    """Return the characters of a text that a terminal obeys or that change the order of
+    others.
+    """
     bidi = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
     return [
-        c for c in text if unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") or unicodedata.bidirectional(c) in bidi
+        c
+        for c in text
+        if unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp")
+        or unicodedata.bidirectional(c) in bidi
     ]
 
 
@@ -44,7 +54,24 @@ def test_a_terminal_line_of_any_text_is_one_line_of_the_same_length(text: str) -
 
 
 @pytest.mark.parametrize(
-    "start", ["=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠", " =", "\u200b=", "\x00@", "\ufeff+"]
+    "start",
+    [
+        "=",
+        "+",
+        "-",
+        "@",
+        "\t",
+        "\r",
+        "\n",
+        "＝",
+        "＋",
+        "－",
+        "＠",
+        " =",
+        "\u200b=",
+        "\x00@",
+        "\ufeff+",
+    ],
 )
 def test_a_formula_gets_an_apostrophe(start: str) -> None:
     cell = spreadsheet_cell(f"{start}cmd|' /C calc'!A0")
@@ -52,7 +79,10 @@ def test_a_formula_gets_an_apostrophe(start: str) -> None:
     assert cell.endswith("cmd|' /C calc'!A0")
 
 
-@pytest.mark.parametrize("text", ["", "Title", "1-2", "a=b", "'quoted", "[1, -2]", "https://example.org/?a=-1"])
+@pytest.mark.parametrize(
+    "text",
+    ["", "Title", "1-2", "a=b", "'quoted", "[1, -2]", "https://example.org/?a=-1"],
+)
 def test_other_cells_are_unchanged(text: str) -> None:
     assert spreadsheet_cell(text) == text
 
@@ -60,13 +90,23 @@ def test_other_cells_are_unchanged(text: str) -> None:
 @given(ANY_TEXT)
 def test_a_cell_of_any_text_is_no_formula_and_fits_into_xlsx(text: str) -> None:
     cell = spreadsheet_cell(text)
-    assert not cell.lstrip("".join(map(chr, range(33)))).startswith(("=", "+", "-", "@"))
+    assert not cell.lstrip("".join(map(chr, range(33)))).startswith(
+        ("=", "+", "-", "@")
+    )
     assert not set(map(chr, range(32))) - set("\t\n\r") & set(cell)
-    assert [list(csv.reader(io.StringIO(f'"{cell.replace(chr(34), chr(34) * 2)}"', newline="")))] == [[[cell]]]
+    assert [
+        list(
+            csv.reader(
+                io.StringIO(f'"{cell.replace(chr(34), chr(34) * 2)}"', newline="")
+            )
+        )
+    ] == [[[cell]]]
 
 
 @given(st.dictionaries(ANY_TEXT, ANY_TEXT))
-def test_a_json_line_has_the_same_value_and_nothing_that_a_terminal_obeys(value: dict[str, str]) -> None:
+def test_a_json_line_has_the_same_value_and_nothing_that_a_terminal_obeys(
+    value: dict[str, str],
+) -> None:
     line = json_line(json.dumps(value, ensure_ascii=False))
     assert obeyed(line) == []
     # json.loads joins halves of a surrogate pair that were written one after the other

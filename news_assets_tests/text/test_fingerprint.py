@@ -15,12 +15,16 @@ LONG = "O ministério anunciou nesta terça-feira novas vagas em escolas técnic
         LONG.upper(),
         LONG.replace("é", "e").replace("ç", "c").replace("ê", "e"),
         LONG.replace(" ", "\n\n  "),
-        "**" + LONG.replace("novas vagas", "[novas vagas](https://example.org/vagas?a=1)") + "**",
+        "**"
+        + LONG.replace("novas vagas", "[novas vagas](https://example.org/vagas?a=1)")
+        + "**",
         LONG.replace("é", "&amp;eacute;"),
         "“" + LONG.replace("-", "–") + "”",
     ],
 )
-def test_case_accents_spaces_markdown_and_escapes_do_not_change_the_hash(copy: str) -> None:
+def test_case_accents_spaces_markdown_and_escapes_do_not_change_the_hash(
+    copy: str,
+) -> None:
     assert text_hash(copy) == text_hash(LONG)
 
 
@@ -50,8 +54,13 @@ def test_shingles_are_the_runs_of_four_words() -> None:
         ("x" * 200, "x" * 80),
     ],
 )
-def test_an_article_id_holds_agency_day_title_and_url_hash(title: str | None, slug: str) -> None:
-    assert article_id("mec", date(2026, 2, 27), title, "1a2b3c4d5e6f") == f"mec-2026-02-27-{slug}-1a2b3c4d5e"
+def test_an_article_id_holds_agency_day_title_and_url_hash(
+    title: str | None, slug: str
+) -> None:
+    assert (
+        article_id("mec", date(2026, 2, 27), title, "1a2b3c4d5e6f")
+        == f"mec-2026-02-27-{slug}-1a2b3c4d5e"
+    )
 
 
 @given(st.text())

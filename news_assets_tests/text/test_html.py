@@ -34,7 +34,10 @@ def test_unsafe_markup_is_removed() -> None:
 
 
 def test_relative_links_are_made_absolute_with_a_base() -> None:
-    assert sanitize('<img src="/i.png">', "https://a.org/n/") == '<img src="https://a.org/i.png">'
+    assert (
+        sanitize('<img src="/i.png">', "https://a.org/n/")
+        == '<img src="https://a.org/i.png">'
+    )
 
 
 @given(st.text())
@@ -42,13 +45,17 @@ def test_any_markup_is_accepted_and_no_script_left(markup: str) -> None:
     assert "<script" not in sanitize(markup + "<script>x</script>" + plain_text(markup))
 
 
-def test_tags_beyond_the_limit_cost_no_more_than_their_length(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tags_beyond_the_limit_cost_no_more_than_their_length(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(html, "MAX_TAGS", 500)
     assert grows_linearly(plain_text, lambda size: "<div>" * size)
 
 
 def test_an_invalid_base_keeps_relative_links() -> None:
-    assert sanitize('<a href="/x">x</a>', "https://\u00a0//example.org/") == sanitize('<a href="/x">x</a>')
+    assert sanitize('<a href="/x">x</a>', "https://\u00a0//example.org/") == sanitize(
+        '<a href="/x">x</a>'
+    )
 
 
 @given(st.text(), st.text())

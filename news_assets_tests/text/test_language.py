@@ -4,9 +4,7 @@ from hypothesis import strategies as st
 
 from news_assets.text.language import language_of, language_tag
 
-PORTUGUESE = (
-    "A prefeitura abre inscrições para um curso gratuito de informática nesta segunda-feira, no centro da cidade."
-)
+PORTUGUESE = "A prefeitura abre inscrições para um curso gratuito de informática nesta segunda-feira, no centro da cidade."
 ENGLISH = "The city council voted on Monday night to delay the plan for a new library until the budget is settled."
 
 
@@ -23,7 +21,9 @@ ENGLISH = "The city council voted on Monday night to delay the plan for a new li
         ("!!! 123", None, None),
     ],
 )
-def test_the_hint_wins_for_short_texts_only(text: str, hint: str | None, language: str | None) -> None:
+def test_the_hint_wins_for_short_texts_only(
+    text: str, hint: str | None, language: str | None
+) -> None:
     assert language_of(text, hint) == language
 
 

@@ -4,22 +4,44 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from news_assets.text.limits import LIMITS, address, clean_line, clean_text, identifier, line, lines, most
+from news_assets.text.limits import (
+    LIMITS,
+    address,
+    clean_line,
+    clean_text,
+    identifier,
+    line,
+    lines,
+    most,
+)
 
 HOSTILE = st.text(
-    st.one_of(st.characters(), st.sampled_from("\0\x01\x85\x9f\ud800\udfff\u200b\u202e\u2066\u2069\ufeff\uffff\n\t "))
+    st.one_of(
+        st.characters(),
+        st.sampled_from(
+            "\0\x01\x85\x9f\ud800\udfff\u200b\u202e\u2066\u2069\ufeff\uffff\n\t "
+        ),
+    )
 )
 REFUSED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")  # fmt: skip
 
 
 @given(HOSTILE)
 def test_cleaning_twice_changes_nothing_more(text: str) -> None:
-    for clean in (clean_line, clean_text, address, identifier, lambda text: line(text) or ""):
+    for clean in (
+        clean_line,
+        clean_text,
+        address,
+        identifier,
+        lambda text: line(text) or "",
+    ):
         assert clean(clean(text)) == clean(text)
 
 
 @given(HOSTILE)
-def test_a_clean_line_has_no_control_character_and_no_change_of_direction(text: str) -> None:
+def test_a_clean_line_has_no_control_character_and_no_change_of_direction(
+    text: str,
+) -> None:
     assert not REFUSED.search(clean_line(text))
     assert not REFUSED.search(address(text))
     identifier(text).encode()

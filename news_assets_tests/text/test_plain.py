@@ -14,7 +14,9 @@ from news_assets.text.plain import strip_markdown
         ("snake_case_name 2*3*4 #tag 1. - x", "snake_case_name 2*3*4 #tag 1. - x"),
     ],
 )
-def test_markdown_syntax_is_removed_and_the_words_stay(markdown: str, text: str) -> None:
+def test_markdown_syntax_is_removed_and_the_words_stay(
+    markdown: str, text: str
+) -> None:
     assert strip_markdown(markdown) == text
 
 
@@ -27,5 +29,7 @@ def test_markdown_syntax_is_removed_and_the_words_stay(markdown: str, text: str)
         ("* * *\n- - -\n___\n| :-- | --- |\n--\n``` py\num", "--\n\num"),
     ],
 )
-def test_emphasis_is_removed_two_levels_deep_and_rules_whole(markdown: str, text: str) -> None:
+def test_emphasis_is_removed_two_levels_deep_and_rules_whole(
+    markdown: str, text: str
+) -> None:
     assert strip_markdown(markdown) == text

@@ -18,9 +18,14 @@ from news_assets.text.search_query import MAX_WORDS, ParsedQuery, parse_query
         ("", ParsedQuery(())),
     ],
 )  # fmt: skip
-def test_words_phrases_and_exclusions_are_parsed(text: str, expected: ParsedQuery) -> None:
+def test_words_phrases_and_exclusions_are_parsed(
+    text: str, expected: ParsedQuery
+) -> None:
     assert parse_query(text, ("pt-BR",)) == expected
 
 
 def test_a_pasted_article_is_cut_to_its_first_words() -> None:
-    assert len(parse_query(" ".join(f"palavra{n}" for n in range(5_000)), ()).words) == MAX_WORDS
+    assert (
+        len(parse_query(" ".join(f"palavra{n}" for n in range(5_000)), ()).words)
+        == MAX_WORDS
+    )

@@ -50,11 +50,16 @@ code
 Compartilhe:
 [Compartilhe por Facebook](http://f.example/sharer.php?u=cut
 """
-    assert paragraphs(text) == ["A first bold link with a wrapped line.", "Quoted words here."]
+    assert paragraphs(text) == [
+        "A first bold link with a wrapped line.",
+        "Quoted words here.",
+    ]
 
 
 def test_prose_keeps_words_without_markup() -> None:
-    assert prose("# One\n\n- *two* [three](http://x.example) www.x.example\n\n| four | `five` |").split() == [
+    assert prose(
+        "# One\n\n- *two* [three](http://x.example) www.x.example\n\n| four | `five` |"
+    ).split() == [
         "One",
         "two",
         "three",
@@ -70,7 +75,9 @@ def test_sentences_lose_nothing_but_spaces(text: str) -> None:
     assert "".join("".join(sentences(line)).split()) == "".join(line.split())
 
 
-@pytest.mark.parametrize("piece", [".", "a. ", "![", "[a](", "**a", "<a ", "a@", "```\n", "- ", "\\"])
+@pytest.mark.parametrize(
+    "piece", [".", "a. ", "![", "[a](", "**a", "<a ", "a@", "```\n", "- ", "\\"]
+)
 def test_repetition_takes_linear_time(piece: str) -> None:
     def read(text: str) -> None:
         prose(text)

@@ -4,22 +4,32 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from news_assets.text.urls import canonical_url, host_of, is_same_site, resolve, url_hash, web_url
-
-PIECES = (
-    "http https : // / ? # & = % %2e .. . amp /amp .amp .html index.html ; a.com [ ] @ utm_source ref=rss é \\ \t * :80"
+from news_assets.text.urls import (
+    canonical_url,
+    host_of,
+    is_same_site,
+    resolve,
+    url_hash,
+    web_url,
 )
+
+PIECES = "http https : // / ? # & = % %2e .. . amp /amp .amp .html index.html ; a.com [ ] @ utm_source ref=rss é \\ \t * :80"
 ADDRESSES = st.one_of(
     st.text(max_size=60),
     st.lists(st.sampled_from(PIECES.split(" ")), max_size=12).map("".join),
-    st.lists(st.sampled_from(PIECES.split(" ")), max_size=12).map(lambda pieces: "http://a.com/" + "".join(pieces)),
+    st.lists(st.sampled_from(PIECES.split(" ")), max_size=12).map(
+        lambda pieces: "http://a.com/" + "".join(pieces)
+    ),
 )
 
 
 @pytest.mark.parametrize(
     ("url", "canonical"),
     [
-        ("  HTTPS://User:pw@WWW.Example.COM:443/a/../b/./c//d#part ", "https://www.example.com/b/c/d"),
+        (
+            "  HTTPS://User:pw@WWW.Example.COM:443/a/../b/./c//d#part ",
+            "https://www.example.com/b/c/d",
+        ),
         ("http://example.org", "http://example.org/"),
         ("http://example.org./x", "http://example.org/x"),
         ("http://münchen.de/straße", "http://xn--mnchen-3ya.de/stra%C3%9Fe"),
@@ -33,8 +43,14 @@ ADDRESSES = st.one_of(
         ("https://a.org/news/story.amp.html", "https://a.org/news/story.html"),
         ("https://a.org/news/story?amp=1", "https://a.org/news/story"),
         ("https://a-org.cdn.ampproject.org/c/s/a.org/story", "https://a.org/story"),
-        ("https://www.google.com/url?q=https%3A%2F%2Fa.org%2Fn%3Fgclid%3D1&sa=D", "https://a.org/n"),
-        ("https://redir.folha.com.br/redir/online/poder/rss091/*https://a.org/n", "https://a.org/n"),
+        (
+            "https://www.google.com/url?q=https%3A%2F%2Fa.org%2Fn%3Fgclid%3D1&sa=D",
+            "https://a.org/n",
+        ),
+        (
+            "https://redir.folha.com.br/redir/online/poder/rss091/*https://a.org/n",
+            "https://a.org/n",
+        ),
         ("http://https://a.org/n", "https://a.org/n"),
         ("http:/a.org/n", "http://a.org/n"),
         ("//a.org/n", "https://a.org/n"),
@@ -43,7 +59,9 @@ ADDRESSES = st.one_of(
         ("https://a.org/#!/noticia/1", "https://a.org/#!/noticia/1"),
     ],
 )
-def test_every_spelling_of_a_page_has_one_canonical_url(url: str, canonical: str) -> None:
+def test_every_spelling_of_a_page_has_one_canonical_url(
+    url: str, canonical: str
+) -> None:
     assert canonical_url(url) == canonical
 
 
@@ -71,7 +89,15 @@ def test_addresses_that_may_be_two_pages_differ(one: str, other: str) -> None:
 
 @pytest.mark.parametrize(
     "rubbish",
-    ["", "not a url", "javascript:alert(1)", "http://[::1", "http://a:99999/", "http://ex ample.org/", "mailto:a@b"],
+    [
+        "",
+        "not a url",
+        "javascript:alert(1)",
+        "http://[::1",
+        "http://a:99999/",
+        "http://ex ample.org/",
+        "mailto:a@b",
+    ],
 )
 def test_any_other_text_is_returned_stripped(rubbish: str) -> None:
     assert canonical_url(f" {rubbish}\n") == rubbish
@@ -93,7 +119,11 @@ def test_any_text_is_accepted(url: str, other: str) -> None:
 
 
 def test_the_hash_is_that_of_the_canonical_url() -> None:
-    assert url_hash("https://a.org/n?utm_source=x") == url_hash("https://A.org/n#top") != url_hash("https://a.org/m")
+    assert (
+        url_hash("https://a.org/n?utm_source=x")
+        == url_hash("https://A.org/n#top")
+        != url_hash("https://a.org/m")
+    )
 
 
 def test_a_relative_address_is_made_canonical_with_its_base() -> None:
@@ -123,10 +153,21 @@ def test_the_host_is_lower_case_without_port() -> None:
 
 
 def test_a_link_keeps_its_spelling_but_not_its_password() -> None:
-    assert web_url("//u:p@a.org/N?utm_id=1#x", "http://b.org/") == "http://a.org/N?utm_id=1#x"
+    assert (
+        web_url("//u:p@a.org/N?utm_id=1#x", "http://b.org/")
+        == "http://a.org/N?utm_id=1#x"
+    )
 
 
-@pytest.mark.parametrize("link", ["javascript:alert(1)", "java\tscript:alert(1)", "data:text/html,x", "ftp://a.org/x"])
+@pytest.mark.parametrize(
+    "link",
+    [
+        "javascript:alert(1)",
+        "java\tscript:alert(1)",
+        "data:text/html,x",
+        "ftp://a.org/x",
+    ],
+)
 def test_other_links_are_none(link: str) -> None:
     assert web_url(link, "https://a.org/") is None
 
@@ -161,7 +202,10 @@ def test_a_target_wrapped_often_keeps_one_canonical_url(levels: int) -> None:
     ],
 )
 def test_an_address_that_only_leads_to_another_one_gives_that(redirect: str) -> None:
-    assert canonical_url(redirect.format(quote("https://a.org/n?id=2", safe=""))) == "https://a.org/n?id=2"
+    assert (
+        canonical_url(redirect.format(quote("https://a.org/n?id=2", safe="")))
+        == "https://a.org/n?id=2"
+    )
 
 
 @pytest.mark.parametrize(
@@ -191,11 +235,18 @@ def test_a_page_about_another_one_is_no_redirect(page: str) -> None:
 
 @pytest.mark.parametrize(
     "value",
-    ["https%253A%252F%252Fa.org%252Fn%253Fid%253D2", "aHR0cHM6Ly9hLm9yZy9uP2lkPTI%3D", "//a.org/n?id=2"],
+    [
+        "https%253A%252F%252Fa.org%252Fn%253Fid%253D2",
+        "aHR0cHM6Ly9hLm9yZy9uP2lkPTI%3D",
+        "//a.org/n?id=2",
+    ],
     ids=["encoded twice", "base64", "without a scheme"],
 )
 def test_the_target_of_a_redirect_may_be_encoded(value: str) -> None:
-    assert canonical_url(f"https://click.example.net/?x=1&url={value}") == "https://a.org/n?id=2"
+    assert (
+        canonical_url(f"https://click.example.net/?x=1&url={value}")
+        == "https://a.org/n?id=2"
+    )
 
 
 @pytest.mark.parametrize(
@@ -211,10 +262,24 @@ def test_a_cached_amp_page_is_the_page_itself(cached: str) -> None:
 
 
 def test_a_wrapper_with_thousands_of_parameters_gives_its_target() -> None:
-    assert canonical_url(f"https://www.google.com/url?{'x=1&' * 5000}q=https://a.org/n") == "https://a.org/n"
+    assert (
+        canonical_url(f"https://www.google.com/url?{'x=1&' * 5000}q=https://a.org/n")
+        == "https://a.org/n"
+    )
 
 
-@given(st.text(), st.sampled_from(["", "http://", "https://www.google.com/url?q=", "http://a.org/", "http://a.org:"]))
+@given(
+    st.text(),
+    st.sampled_from(
+        [
+            "",
+            "http://",
+            "https://www.google.com/url?q=",
+            "http://a.org/",
+            "http://a.org:",
+        ]
+    ),
+)
 def test_no_text_makes_it_raise(text: str, start: str) -> None:
     once = canonical_url(start + text)
 

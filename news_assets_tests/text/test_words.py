@@ -32,7 +32,9 @@ def stems(text: str, language: str | None) -> list[str]:
         ("… — !", []),
     ],
 )
-def test_words_are_lower_cased_letters_and_digits(text: str, expected: list[str]) -> None:
+def test_words_are_lower_cased_letters_and_digits(
+    text: str, expected: list[str]
+) -> None:
     assert words(text) == expected
 
 
@@ -46,7 +48,9 @@ def test_words_are_lower_cased_letters_and_digits(text: str, expected: list[str]
         ("plain", "plain"),
     ],
 )
-def test_only_latin_and_greek_letters_lose_their_marks(text: str, expected: str) -> None:
+def test_only_latin_and_greek_letters_lose_their_marks(
+    text: str, expected: str
+) -> None:
     assert fold(text) == expected
 
 
@@ -63,7 +67,9 @@ def test_only_latin_and_greek_letters_lose_their_marks(text: str, expected: str)
         ("en", "election elections"),
     ],
 )
-def test_forms_of_a_word_have_one_stem_with_and_without_accents(language: str, forms: str) -> None:
+def test_forms_of_a_word_have_one_stem_with_and_without_accents(
+    language: str, forms: str
+) -> None:
     assert len(set(stems(forms, language))) == 1
 
 
@@ -73,7 +79,11 @@ def test_different_words_have_different_stems() -> None:
 
 
 def test_without_a_language_words_are_only_folded() -> None:
-    assert stems("Eleições municipais", None) == stems("Eleições municipais", "xx") == ["eleicoes", "municipais"]
+    assert (
+        stems("Eleições municipais", None)
+        == stems("Eleições municipais", "xx")
+        == ["eleicoes", "municipais"]
+    )
 
 
 def test_stop_words_are_known_by_language_and_an_unknown_one_has_none() -> None:
@@ -84,10 +94,15 @@ def test_stop_words_are_known_by_language_and_an_unknown_one_has_none() -> None:
 
 
 @given(st.text(), st.sampled_from(["pt", "en", "es", "fr", "tr", "ru", None]))
-def test_a_word_and_its_folded_form_have_the_same_stem(text: str, language: str | None) -> None:
+def test_a_word_and_its_folded_form_have_the_same_stem(
+    text: str, language: str | None
+) -> None:
     found = stems(text, language)
     assert len(found) == len(words(text))
-    assert all(stem(fold(word), language) == one for word, one in zip(words(text), found, strict=True))
+    assert all(
+        stem(fold(word), language) == one
+        for word, one in zip(words(text), found, strict=True)
+    )
 
 
 @given(st.text())
@@ -103,22 +118,34 @@ def test_the_latin_shortcut_gives_the_same_words(text: str) -> None:
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.lists(st.text() | st.text("aBç ÃéEç-_'1“–…İßǅ\u0301кΣσ漢\ud800\n"), max_size=6))
+@given(
+    st.lists(st.text() | st.text("aBç ÃéEç-_'1“–…İßǅ\u0301кΣσ漢\ud800\n"), max_size=6)
+)
 def test_words_of_many_texts_equal_those_of_each(texts: list[str]) -> None:
     found = words_of_texts(texts)
     flat = iter([found.distinct[code] for code in found.codes.tolist()])
-    assert [list(islice(flat, count)) for count in found.counts.tolist()] == [words(text) for text in texts]
+    assert [list(islice(flat, count)) for count in found.counts.tolist()] == [
+        words(text) for text in texts
+    ]
 
 
 def test_the_latin_shortcut_admits_no_other_word_characters() -> None:
-    characters = [chr(n) for n in range(0x300, 0x3000) if _BEYOND_LATIN.search(chr(n)) is None]
+    characters = [
+        chr(n) for n in range(0x300, 0x3000) if _BEYOND_LATIN.search(chr(n)) is None
+    ]
     assert [
-        one for one in characters if one.isalnum() or unicodedata.normalize("NFC", one) != one or one.lower() != one
+        one
+        for one in characters
+        if one.isalnum()
+        or unicodedata.normalize("NFC", one) != one
+        or one.lower() != one
     ] == []
 
 
 def test_a_shared_stem_does_not_depend_on_the_language() -> None:
     languages = ("pt", "en")
-    assert {shared_stem(word, languages) for word in ("vacina", "vacinas", "vacinação")} == {"vacin"}
+    assert {
+        shared_stem(word, languages) for word in ("vacina", "vacinas", "vacinação")
+    } == {"vacin"}
     assert shared_stem("vaccines", languages) == shared_stem("vaccine", languages)
     assert shared_stem("ação", ()) == "acao"

@@ -26,7 +26,9 @@ NOON = datetime(2026, 3, 2, 12)  # noqa: DTZ001 - a local time, as it stands on 
 def test_a_local_time_takes_the_written_zone_else_the_source_zone(
     zone: str | None, city: str | None, hour: int
 ) -> None:
-    assert placed(NOON, zone, "America/Manaus", city).astimezone(UTC) == datetime(2026, 3, 2, hour, tzinfo=UTC)
+    assert placed(NOON, zone, "America/Manaus", city).astimezone(UTC) == datetime(
+        2026, 3, 2, hour, tzinfo=UTC
+    )
 
 
 @given(st.text(), st.text())
@@ -45,7 +47,9 @@ def test_an_unknown_zone_is_utc() -> None:
 
 
 def test_only_the_united_states_write_the_month_first() -> None:
-    assert [is_month_first(zone) for zone in ("America/New_York", "America/Toronto", "UTC")] == [True, False, False]
+    assert [
+        is_month_first(zone) for zone in ("America/New_York", "America/Toronto", "UTC")
+    ] == [True, False, False]
 
 
 def test_accents_are_removed() -> None:

@@ -1,4 +1,6 @@
-"""Run a simulated server by hand: `python -m news_assets_tests.typesense_server [ADMIN_KEY]`."""
+"""Run a simulated server by hand: `python -m news_assets_tests.typesense_server
+[ADMIN_KEY]`.
+"""
 
 import sys
 import threading

@@ -1,8 +1,8 @@
 """Faults that tests switch on in the running server, and entries of its request log.
 
-Statuses and messages are those of the server's published source: 503 `Not Ready or Lagging` to everything but status
-routes while it starts or lags, 422 to writes other than DELETE without disk space or memory, and 422 to all writes with
-`--skip-writes`.
+Statuses and messages are those of the server's published source: 503 `Not Ready or
+Lagging` to everything but status routes while it starts or lags, 422 to writes other
+than DELETE without disk space or memory, and 422 to all writes with `--skip-writes`.
 """
 
 import time
@@ -10,7 +10,15 @@ from dataclasses import dataclass, field
 
 from news_assets_tests.typesense_server.errors import ApiError
 
-ABOUT_ITSELF = ("health", "debug", "status", "stats.json", "metrics.json", "operations", "config")
+ABOUT_ITSELF = (
+    "health",
+    "debug",
+    "status",
+    "stats.json",
+    "metrics.json",
+    "operations",
+    "config",
+)
 
 
 @dataclass(slots=True)
@@ -24,7 +32,9 @@ class Faults:
     delay_s: float = 0.0
     drops_connections: int = 0  # number of next requests that get no response
     fails_next: int = 0  # number of next requests that get a 500
-    refused_ids: dict[str, str] = field(default_factory=dict)  # ids of import lines, with their errors
+    refused_ids: dict[str, str] = field(
+        default_factory=dict
+    )  # ids of import lines, with their errors
     queued_writes: int = 0  # as shown at /status
 
     def wait(self) -> None:
@@ -40,7 +50,8 @@ class Faults:
         return False
 
     def check(self, method: str, area: str, is_write: bool) -> None:
-        """Raise the error of a fault that is switched on; `area` is the first segment of the path.
+        """Raise the error of a fault that is switched on; `area` is the first segment
+        of the path.
 
         Raises:
             ApiError: 422, 500 or 503.
@@ -48,10 +59,14 @@ class Faults:
         if self.fails_next:
             self.fails_next -= 1
             raise ApiError(500, "Internal Server Error")
-        if area not in ABOUT_ITSELF and (self.is_not_ready or (is_write and self.is_write_lagging)):
+        if area not in ABOUT_ITSELF and (
+            self.is_not_ready or (is_write and self.is_write_lagging)
+        ):
             raise ApiError(503, "Not Ready or Lagging")
         if is_write and self.out_of and method != "DELETE":
-            raise ApiError(422, f"Rejecting write: running out of resource type: {self.out_of}")
+            raise ApiError(
+                422, f"Rejecting write: running out of resource type: {self.out_of}"
+            )
         if is_write and self.is_read_only:
             raise ApiError(422, "Skipping writes.")
 

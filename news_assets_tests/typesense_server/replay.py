@@ -1,7 +1,8 @@
-"""Replay of requests that were recorded with a real server, and comparison of the responses.
+"""Replay of requests that were recorded with a real server, and comparison of the
+responses.
 
-`python -m news_assets_tests.typesense_server.replay` prints how many responses are equal. `LEFT_OUT` and `NOT_COMPARED`
-list what is not simulated.
+`python -m news_assets_tests.typesense_server.replay` prints how many responses are
+equal. `LEFT_OUT` and `NOT_COMPARED` list what is not simulated.
 """
 
 import base64
@@ -22,7 +23,10 @@ from news_assets_tests.typesense_server.server import running
 
 RECORDINGS = Path(__file__).parents[3] / "shared" / "typesense" / "recordings.jsonl"
 ADMIN_KEY = "adminkey123"  # as in the query string of recording 771
-GZIPPED, LONG_BODY = 103, 104  # their bodies are not recorded completely and are generated here
+GZIPPED, LONG_BODY = (
+    103,
+    104,
+)  # their bodies are not recorded completely and are generated here
 LONG_WORDS = 200_000
 DISTANCE_TOLERANCE = 1e-6  # distances are sums of float32 in another order
 VALUES_NOT_SIMULATED = {"created_at", "search_time_ms", "expires_at"}
@@ -30,7 +34,9 @@ VALUES_NOT_SIMULATED = {"created_at", "search_time_ms", "expires_at"}
 
 @dataclass(slots=True)
 class Replayed:
-    """Numbers of recordings with an equal response, a different one (with both), or none compared."""
+    """Numbers of recordings with an equal response, a different one (with both), or
+    none compared.
+    """
 
     equal: list[int] = field(default_factory=list)
     different: dict[int, tuple[Any, Any]] = field(default_factory=dict)
@@ -50,7 +56,8 @@ LEFT_OUT: dict[str, list[int | range]] = {
     "text_match_type other than max_score": [235],
 }
 
-# Reasons why recordings are sent, because later ones need what they store, but not compared.
+# Reasons why recordings are sent, because later ones need what they store, but not
+# compared.
 NOT_COMPARED: dict[str, list[int | range]] = {
     "the recorded answer is shortened": [108, 109],
     "order of collections made within one second, cut by limit": [75],
@@ -68,7 +75,12 @@ NOT_COMPARED: dict[str, list[int | range]] = {
         559,
         562,
     ],
-    "wrong results of a hybrid search with a vector of the wrong length": [556, 952, 954, 956],
+    "wrong results of a hybrid search with a vector of the wrong length": [
+        556,
+        952,
+        954,
+        956,
+    ],
     "distances of vectors with infinite numbers": [950],
     "how a parser words a literal that is no JSON": [945],
 }
@@ -92,8 +104,15 @@ def recordings() -> Iterator[dict[str, Any]]:
 
 def replay() -> Replayed:
     """Send the recorded requests to a new server and compare the responses."""
-    result, left_out, not_compared = Replayed(), reasons(LEFT_OUT), reasons(NOT_COMPARED)
-    with running(admin_key=ADMIN_KEY) as server, httpx.Client(base_url=server.url, timeout=60) as client:
+    result, left_out, not_compared = (
+        Replayed(),
+        reasons(LEFT_OUT),
+        reasons(NOT_COMPARED),
+    )
+    with (
+        running(admin_key=ADMIN_KEY) as server,
+        httpx.Client(base_url=server.url, timeout=60) as client,
+    ):
         secrets: dict[str, str] = {}
         for recorded in recordings():
             number = recorded["n"]
@@ -112,20 +131,32 @@ def replay() -> Replayed:
     return result
 
 
-def _sent(client: httpx.Client, recorded: dict[str, Any], secrets: dict[str, str]) -> tuple[int, str, Any]:
+def _sent(
+    client: httpx.Client, recorded: dict[str, Any], secrets: dict[str, str]
+) -> tuple[int, str, Any]:
     headers = dict(recorded["request_headers"] or {})
     if "X-TYPESENSE-API-KEY" in headers:
         headers["X-TYPESENSE-API-KEY"] = _key(headers["X-TYPESENSE-API-KEY"], secrets)
     query = urlencode(recorded["query"] or {}, doseq=True)
-    url = f"{client.base_url}".rstrip("/") + recorded["path"] + (f"?{query}" if query else "")
-    response = client.request(recorded["method"], url, headers=headers, content=_body(recorded))
+    url = (
+        f"{client.base_url}".rstrip("/")
+        + recorded["path"]
+        + (f"?{query}" if query else "")
+    )
+    response = client.request(
+        recorded["method"], url, headers=headers, content=_body(recorded)
+    )
     kind, body = _read(response.text)
-    media_type = response.headers["Content-Type"].partition(";")[0]  # a few routes name no charset
+    media_type = response.headers["Content-Type"].partition(";")[
+        0
+    ]  # a few routes name no charset
     if media_type != recorded["response_headers"]["content-type"].partition(";")[0]:
         kind = media_type
     if recorded["path"] == "/keys" and response.status_code == 201:
         secrets.setdefault("<search key>", body["value"])
-        secrets["<scoped>"] = secrets["<search key for the alias adocs>"] = body["value"]
+        secrets["<scoped>"] = secrets["<search key for the alias adocs>"] = body[
+            "value"
+        ]
     return response.status_code, kind, body
 
 
@@ -150,9 +181,18 @@ def _key(placeholder: str, secrets: dict[str, str]) -> str:
     if placeholder == "<admin>":
         return ADMIN_KEY
     if placeholder.startswith("<scoped"):
-        params = placeholder[len("<scoped") :].partition(" of ")[0].strip(" >") or '{"filter_by": "category:=ensino"}'
-        parent = ADMIN_KEY if placeholder.endswith("of admin>") else secrets.get(placeholder, secrets["<search key>"])
-        digest = base64.b64encode(hmac.digest(parent.encode(), params.encode(), hashlib.sha256)).decode()
+        params = (
+            placeholder[len("<scoped") :].partition(" of ")[0].strip(" >")
+            or '{"filter_by": "category:=ensino"}'
+        )
+        parent = (
+            ADMIN_KEY
+            if placeholder.endswith("of admin>")
+            else secrets.get(placeholder, secrets["<search key>"])
+        )
+        digest = base64.b64encode(
+            hmac.digest(parent.encode(), params.encode(), hashlib.sha256)
+        ).decode()
         return base64.b64encode((digest + parent[:4] + params).encode()).decode()
     return secrets.get(placeholder, placeholder)
 
@@ -175,12 +215,18 @@ def _lines(text: str) -> list[Any]:
 def comparable(value: Any) -> Any:
     """Return a response without values that are not simulated."""
     if isinstance(value, dict):
-        hidden = VALUES_NOT_SIMULATED | ({"value", "value_prefix"} if "actions" in value else set())  # of a key
-        kept = {name: comparable(one) for name, one in value.items() if name not in hidden}
+        hidden = VALUES_NOT_SIMULATED | (
+            {"value", "value_prefix"} if "actions" in value else set()
+        )  # of a key
+        kept = {
+            name: comparable(one) for name, one in value.items() if name not in hidden
+        }
         if "aliases" in kept:  # listed in the order of a hash table
             kept["aliases"].sort(key=lambda alias: alias["name"])
         return kept
-    return [comparable(one) for one in value] if isinstance(value, list | tuple) else value
+    return (
+        [comparable(one) for one in value] if isinstance(value, list | tuple) else value
+    )
 
 
 def alike(one: Any, other: Any) -> bool:
@@ -188,7 +234,9 @@ def alike(one: Any, other: Any) -> bool:
     if isinstance(one, float) and isinstance(other, float):
         return abs(one - other) < DISTANCE_TOLERANCE
     if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(alike(one[name], other[name]) for name in one)
+        return one.keys() == other.keys() and all(
+            alike(one[name], other[name]) for name in one
+        )
     if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and all(map(alike, one, other))
     return bool(one == other)

@@ -31,7 +31,9 @@ class TestServer(ThreadingHTTPServer):
     daemon_threads = True
     block_on_close = False  # a client may keep its connection open
 
-    def __init__(self, admin_key: str, description: Description | None, keeps_log: bool) -> None:
+    def __init__(
+        self, admin_key: str, description: Description | None, keeps_log: bool
+    ) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.admin_key = admin_key
         self.store = Store(Keys(admin_key))
@@ -47,7 +49,9 @@ class TestServer(ThreadingHTTPServer):
     def start(self) -> None:
         """Start to serve."""
         self.is_stopping.clear()
-        self._thread = threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+        self._thread = threading.Thread(
+            target=self.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True
+        )
         self._thread.start()
 
     def stop(self) -> None:
@@ -62,7 +66,9 @@ class TestServer(ThreadingHTTPServer):
 
     @contextmanager
     def down(self) -> Iterator[None]:
-        """Refuse connections within the block; afterwards serve the same data at the same address."""
+        """Refuse connections within the block; afterwards serve the same data at the
+        same address.
+        """
         self.stop()
         try:
             yield
@@ -73,10 +79,12 @@ class TestServer(ThreadingHTTPServer):
             self.start()
 
     def restart(self) -> None:
-        """Replay the log of writes in the order that loses most: first those that were sent to an alias.
+        """Replay the log of writes in the order that loses most: first those that were
+        sent to an alias.
 
-        A real server replays in parallel queues by collection. It resolves an alias when a write is queued; until then
-        the alias, which is written by another queue, may not exist.
+        A real server replays in parallel queues by collection. It resolves an alias
+        when a write is queued; until then the alias, which is written by another queue,
+        may not exist.
         """
         assert self.writes is not None, "the server was started without a log"
         with self.lock:
@@ -109,7 +117,9 @@ class TestServer(ThreadingHTTPServer):
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    wbufsize = -1  # one packet for head and body: a second small one would wait 40 ms for an acknowledgement
+    # one packet for head and body: a second small one would wait 40 ms for an
+    # acknowledgement
+    wbufsize = -1
     disable_nagle_algorithm = True
     server: TestServer
 
@@ -149,8 +159,14 @@ class _Handler(BaseHTTPRequestHandler):
     def _log(self, body: bytes, status: int) -> None:
         split = urlsplit(self.path)
         query = _query(split.query)
-        action = query.get("action", "create") if self.command == "POST" and "/documents" in split.path else ""
-        self.server.requests.append(Request(self.command, split.path, query, len(body), status, action))
+        action = (
+            query.get("action", "create")
+            if self.command == "POST" and "/documents" in split.path
+            else ""
+        )
+        self.server.requests.append(
+            Request(self.command, split.path, query, len(body), status, action)
+        )
 
     def _answer(self, body: bytes) -> tuple[int, str, str]:
         try:
@@ -158,8 +174,16 @@ class _Handler(BaseHTTPRequestHandler):
                 status, answer = self._routed(body)
         except ApiError as error:
             is_whole = error.message.startswith("{")
-            return error.status, error.message if is_whole else _dumped({"message": error.message}), _JSON
-        return (status, answer, _TEXT) if isinstance(answer, str) else (status, _dumped(answer), _JSON)
+            return (
+                error.status,
+                error.message if is_whole else _dumped({"message": error.message}),
+                _JSON,
+            )
+        return (
+            (status, answer, _TEXT)
+            if isinstance(answer, str)
+            else (status, _dumped(answer), _JSON)
+        )
 
     def _routed(self, body: bytes) -> tuple[int, Any]:
         split = urlsplit("/" + self.path.lstrip("/"))
@@ -167,16 +191,30 @@ class _Handler(BaseHTTPRequestHandler):
         query = _query(split.query)
         found = route_of(self.command, segments)
         if self.server.description is not None:
-            self.server.violations += self.server.description.violations(self.command, segments, query, body)
+            self.server.violations += self.server.description.violations(
+                self.command, segments, query, body
+            )
         if found is None:
             raise ApiError(404, "Not Found")
         route, names = found
         self.server.faults.check(self.command, segments[0], route.is_write)
-        call = Call(self.server.store, self.server.faults, names, query, body, len(split.query))
+        call = Call(
+            self.server.store, self.server.faults, names, query, body, len(split.query)
+        )
         self._authorize(route, call)
-        if self.server.writes is not None and segments[0] in ("collections", "aliases") and route.is_write:
+        if (
+            self.server.writes is not None
+            and segments[0] in ("collections", "aliases")
+            and route.is_write
+        ):
             self.server.writes.append(
-                (segments[0] == "collections" and bool(names) and names[0] in call.store.aliases, route, call)
+                (
+                    segments[0] == "collections"
+                    and bool(names)
+                    and names[0] in call.store.aliases,
+                    route,
+                    call,
+                )
             )
         return route.status, route.run(call)
 
@@ -186,8 +224,15 @@ class _Handler(BaseHTTPRequestHandler):
         keys = call.store.keys
         if not route.action or value == keys.admin:
             return
-        action = f"documents:{call.query['action']}" if _names_action(route, call) else route.action
-        allowed = [keys.params_allowed(value, action, name) for name in _collections_of(route, call)]
+        action = (
+            f"documents:{call.query['action']}"
+            if _names_action(route, call)
+            else route.action
+        )
+        allowed = [
+            keys.params_allowed(value, action, name)
+            for name in _collections_of(route, call)
+        ]
         if not value or not allowed or None in allowed:
             raise ApiError(401, FORBIDDEN)
         call.sealed = allowed[0] or {}
@@ -209,7 +254,10 @@ def _dumped(answer: Any) -> str:
 
 
 def _query(text: str) -> dict[str, str]:
-    return {name: values[-1] for name, values in parse_qs(text, keep_blank_values=True).items()}
+    return {
+        name: values[-1]
+        for name, values in parse_qs(text, keep_blank_values=True).items()
+    }
 
 
 def _names_action(route: Route, call: Call) -> bool:
@@ -217,14 +265,19 @@ def _names_action(route: Route, call: Call) -> bool:
 
 
 def _collections_of(route: Route, call: Call) -> list[str]:
-    """Return the collections that the key must allow: that of the path, or of every search."""
+    """Return the collections that the key must allow: that of the path, or of every
+    search.
+    """
     if route.action == "documents:search" and not call.names:
         try:
             searches = searches_of(call.json())
         except ApiError:
             return []
         given = [one if isinstance(one, dict) else {} for one in searches]
-        return [str(call.query.get("collection", one.get("collection", ""))) for one in given]
+        return [
+            str(call.query.get("collection", one.get("collection", "")))
+            for one in given
+        ]
     is_of_collection = route.action.partition(":")[0] in ("documents", "collections")
     return [call.names[0] if is_of_collection and call.names else ""]
 
@@ -241,14 +294,17 @@ def running(
 
     Args:
         admin_key: The key that allows everything.
-        description: The OpenAPI description; by default the one beside the repository, if it exists.
+        description: The OpenAPI description; by default the one beside the repository,
+            if it exists.
         is_strict: Whether violations raise at the end.
         keeps_log: Whether `restart` can replay the writes.
 
     Raises:
         AssertionError: `is_strict` and there are violations.
     """
-    server = TestServer(admin_key, description or Description.beside_the_repository(), keeps_log)
+    server = TestServer(
+        admin_key, description or Description.beside_the_repository(), keeps_log
+    )
     server.start()
     try:
         yield server

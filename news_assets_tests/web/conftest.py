@@ -1,4 +1,6 @@
-"""The real server on loopback, over a small lake with an edited article, a copy and a failure."""
+"""The real server on loopback, over a small lake with an edited article, a copy and a
+failure.
+"""
 
 import socket
 import threading
@@ -14,8 +16,8 @@ import httpx
 import pytest
 import uvicorn
 
-from news_assets.clients.search.embedded.index import SqliteSearchIndex
-from news_assets.desks.loader import load_desks
+from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
+from news_assets.desks.desk_files import load_desks
 from news_assets.errors import FetchError
 from news_assets.pipeline.alerts.spec import Alerts, Mail, SavedQuery
 from news_assets.pipeline.civic.matters import refresh_matters
@@ -27,15 +29,24 @@ from news_assets.records.derived import EnrichedArticle
 from news_assets.records.meetings import Matter
 from news_assets.records.reading import Page
 from news_assets.search import Index
-from news_assets.sources.kinds import ALL_KINDS
+from news_assets.sources.source_kinds import ALL_KINDS
 from news_assets.store.lake import Lake
-from news_assets.taxonomy.loader import load_taxonomy
+from news_assets.taxonomy.taxonomy_files import load_taxonomy
 from news_assets.web.app import build_app
 from news_assets.web.archive import Archive
 from news_assets_tests.support.small_desk import DESK, Newsroom, Pages, entry
-from news_assets_tests.support.stored_meeting import DESK_FILE, ITEM, MEETING, REPORT, ROLL_CALL
+from news_assets_tests.support.stored_meeting import (
+    DESK_FILE,
+    ITEM,
+    MEETING,
+    REPORT,
+    ROLL_CALL,
+)
 
-CHANNELS = {"desk": Mail(kind="mail", to=("desk@example.org",)), "chat": Mail(kind="mail", to=("chat@example.org",))}
+CHANNELS = {
+    "desk": Mail(kind="mail", to=("desk@example.org",)),
+    "chat": Mail(kind="mail", to=("chat@example.org",)),
+}
 QUERIES = (SavedQuery(name="Buses and trams", query="bus", agency="a", to=("desk",)),)
 HOSTILE = "=Bus 4 < 5 & more"
 
@@ -59,7 +70,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def council(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a server over one matter in three meetings: past, next week, and cancelled the week after."""
+    """The address of a server over one matter in three meetings: past, next week, and
+    cancelled the week after.
+    """
     folder = tmp_path_factory.mktemp("council")
     (folder / "cities.yaml").write_text(DESK_FILE)
     with (
@@ -72,52 +85,108 @@ def council(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         room.list(entry(1))
         room.run()
         [article] = lake.read(RawArticle)
-        lake.transact(lambda rows: rows.upsert([replace(article, meeting_id="springfieldIL/primegov/7")]))
-        with served(Archive(Index(index, lambda: room.embedder, index.close), lake, desks, {})) as address:
+        lake.transact(
+            lambda rows: rows.upsert(
+                [replace(article, meeting_id="springfieldIL/primegov/7")]
+            )
+        )
+        with served(
+            Archive(Index(index, lambda: room.embedder, index.close), lake, desks, {})
+        ) as address:
             yield address
 
 
 def _store_meetings(rows: Rows) -> None:
-    """Store the past meeting (id ending in -6), the one to come (-7) and the cancelled one (-8), with their items."""
+    """Store the past meeting (id ending in -6), the one to come (-7) and the cancelled
+    one (-8), with their items.
+    """
     vote = '[{"person": "Alder Lee", "value": "aye"}]'
-    for number, days, status in ((6, -7, "passed"), (7, 7, "confirmed"), (8, 14, "cancelled")):
-        begin = datetime.now(UTC).replace(hour=18, minute=30, second=0, microsecond=0) + timedelta(days=days)
+    for number, days, status in (
+        (6, -7, "passed"),
+        (7, 7, "confirmed"),
+        (8, 14, "cancelled"),
+    ):
+        begin = datetime.now(UTC).replace(
+            hour=18, minute=30, second=0, microsecond=0
+        ) + timedelta(days=days)
         key = f"springfieldIL/primegov/{number}"
-        meeting = replace(MEETING, meeting_id=key, day=begin.date(), starts_at=begin, status=status)
+        meeting = replace(
+            MEETING, meeting_id=key, day=begin.date(), starts_at=begin, status=status
+        )
         items = [
-            replace(one, item_id=f"{key}/{one.sequence}", meeting_id=key, day=begin.date()) for one in (ITEM, ROLL_CALL)
+            replace(
+                one, item_id=f"{key}/{one.sequence}", meeting_id=key, day=begin.date()
+            )
+            for one in (ITEM, ROLL_CALL)
         ]
         if number == 6:
-            decided = {"action": "adopted", "result": "Pass", "mover": "Alder Lee", "decision": "Motion carried 5-0."}
+            decided = {
+                "action": "adopted",
+                "result": "Pass",
+                "mover": "Alder Lee",
+                "decision": "Motion carried 5-0.",
+            }
             items = [replace(one, article_id=None) for one in items]
             items[0] = replace(items[0], votes_json=vote, **decided)
         if number == 8:
-            meeting = replace(meeting, status_reason="two listings lack it", body="Parks Board", title=HOSTILE)
-            items = [replace(items[0], article_id=None, attachment_urls=("https://x.example/", "javascript:alert(1)"))]
+            meeting = replace(
+                meeting,
+                status_reason="two listings lack it",
+                body="Parks Board",
+                title=HOSTILE,
+            )
+            items = [
+                replace(
+                    items[0],
+                    article_id=None,
+                    attachment_urls=("https://x.example/", "javascript:alert(1)"),
+                )
+            ]
         rows.upsert([meeting])
-        rows.upsert([replace(one, topics=("housing", "zoning")) if one.number == "2.A" else one for one in items])
+        rows.upsert(
+            [
+                replace(one, topics=("housing", "zoning"))
+                if one.number == "2.A"
+                else one
+                for one in items
+            ]
+        )
         store_votes(rows, items, {})
     rows.upsert([REPORT])
     refresh_matters(rows, MEETING.desk, MEETING.agency, {ITEM.matter})
     [matter] = rows.read(Matter)
-    rows.upsert([replace(matter, desk="towns", title="Of another desk", item_ids=(), article_ids=())])
+    rows.upsert(
+        [
+            replace(
+                matter,
+                desk="towns",
+                title="Of another desk",
+                item_ids=(),
+                article_ids=(),
+            )
+        ]
+    )
 
 
 class _Pages(Pages):
-    """Pages of which the fourth has a headline with markup that a spreadsheet reads as a formula."""
+    """Pages of which the fourth has a headline with markup that a spreadsheet reads as
+    a formula.
+    """
 
     def answer(self, request: PageRequest) -> Page | FetchError:
         page = super().answer(request)
         if isinstance(page, FetchError) or not request.url.endswith("/4"):
             return page
-        return replace(page, body=page.body.replace(b">Bus<", f">{escape(HOSTILE)}<".encode()))
+        return replace(
+            page, body=page.body.replace(b">Bus<", f">{escape(HOSTILE)}<".encode())
+        )
 
 
 def fill(room: Newsroom) -> None:
     """Store five articles.
 
-    `a-1` has two revisions, and a copy `b-1c`; `a-2` cannot be enriched; `a-3` has no page; the summary of `a-4` has
-    evidence.
+    `a-1` has two revisions, and a copy `b-1c`; `a-2` cannot be enriched; `a-3` has no
+    page; the summary of `a-4` has evidence.
     """
     room.enricher.refused.add("line2")
     room.pages.missing.add("https://example.org/3")
@@ -134,16 +203,24 @@ def fill(room: Newsroom) -> None:
     begin = (article.text or "").index(quote)
     spans = (f"{begin}-{begin + len(quote)}", "")
     row = replace(
-        row, summary="It was close. All agreed.", summary_spans=spans, key_points=("A",), key_point_spans=("",)
+        row,
+        summary="It was close. All agreed.",
+        summary_spans=spans,
+        key_points=("A",),
+        key_point_spans=("",),
     )
     room.lake.transact(lambda rows: rows.upsert([row]))
 
 
 @contextmanager
 def served(archive: Archive, **options: Any) -> Iterator[str]:
-    """Serve the pages of an archive on a free port, with these options of `build_app`; yield the address."""
+    """Serve the pages of an archive on a free port, with these options of `build_app`;
+    yield the address.
+    """
     listening = socket.create_server(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(build_app(archive, ("127.0.0.1",), **options), log_level="error"))
+    server = uvicorn.Server(
+        uvicorn.Config(build_app(archive, ("127.0.0.1",), **options), log_level="error")
+    )
     thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
     thread.start()
     try:
@@ -157,7 +234,9 @@ def served(archive: Archive, **options: Any) -> Iterator[str]:
 @pytest.fixture
 def browser(site: str) -> Iterator[httpx.Client]:
     """A client of the server that asks for pages as a browser does."""
-    with httpx.Client(base_url=site, headers={"Accept": "text/html,*/*;q=0.8"}) as client:
+    with httpx.Client(
+        base_url=site, headers={"Accept": "text/html,*/*;q=0.8"}
+    ) as client:
         yield client
 
 

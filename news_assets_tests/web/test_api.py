@@ -11,10 +11,16 @@ from news_assets.web.api.operations import OPERATIONS
 API = "/api/v1"
 EXAMPLES = {
     "search": ("/search?q=bus&mode=keyword", "/search?limit=1"),
-    "articles": ("/articles", "/articles?desk=d&agency=a&outcome=ok&from=2026-01-01&to=2026-12-31&limit=2"),
+    "articles": (
+        "/articles",
+        "/articles?desk=d&agency=a&outcome=ok&from=2026-01-01&to=2026-12-31&limit=2",
+    ),
     "articles_article_id": ("/articles/a-1", "/articles/a-3"),
     "meetings": ("/meetings", "/meetings?desk=cities&status=passed&from=2026-01-01"),
-    "meetings_meeting_id": ("/meetings/springfieldIL/primegov/7", "/meetings/springfieldIL%2Fprimegov%2F6"),
+    "meetings_meeting_id": (
+        "/meetings/springfieldIL/primegov/7",
+        "/meetings/springfieldIL%2Fprimegov%2F6",
+    ),
     "matters_desk_agency_matter": ("/matters/cities/springfieldIL/file:26-101",),
     "persons_desk_agency_person": ("/persons/cities/springfieldIL/alder-lee",),
     "agencies": ("/agencies", "/agencies?desk=none"),
@@ -41,11 +47,20 @@ def test_an_answer_is_what_the_description_says(
 ) -> None:
     described = description["paths"][f"/{operation.path}"]["get"]
     schema = described["responses"]["200"]["content"]["application/json"]["schema"]
-    validator = jsonschema.Draft202012Validator(schema | {"components": description["components"]})
+    validator = jsonschema.Draft202012Validator(
+        schema | {"components": description["components"]}
+    )
     for path in EXAMPLES[operation.name]:
-        server = council if operation.path.startswith(("meetings", "matters", "persons")) else ""
+        server = (
+            council
+            if operation.path.startswith(("meetings", "matters", "persons"))
+            else ""
+        )
         answer = browser.get(server + API + path)
-        assert (answer.status_code, answer.headers["content-type"]) == (200, "application/json")
+        assert (answer.status_code, answer.headers["content-type"]) == (
+            200,
+            "application/json",
+        )
         assert [error.message for error in validator.iter_errors(answer.json())] == []
 
 
@@ -65,24 +80,47 @@ def test_every_schema_of_the_description_is_valid_and_every_field_of_an_item_is_
         "Failure",
         "Change",
     ):
-        unexplained = [key for key, value in schemas[name]["properties"].items() if not value.get("description")]
+        unexplained = [
+            key
+            for key, value in schemas[name]["properties"].items()
+            if not value.get("description")
+        ]
         assert unexplained == [], name
 
 
-def test_requests_of_polls_are_described_as_for_operators(description: dict[str, Any]) -> None:
+def test_requests_of_polls_are_described_as_for_operators(
+    description: dict[str, Any],
+) -> None:
     described = description["paths"]["/polls"]["post"]
     schema = described["requestBody"]["content"]["application/json"]["schema"]
     jsonschema.Draft202012Validator.check_schema(schema)
-    assert (schema["required"], set(schema["properties"])) == (["agencies"], {"agencies", "days"})
-    assert (list(described["security"][0]), "202" in described["responses"]) == (["operator"], True)
+    assert (schema["required"], set(schema["properties"])) == (
+        ["agencies"],
+        {"agencies", "days"},
+    )
+    assert (list(described["security"][0]), "202" in described["responses"]) == (
+        ["operator"],
+        True,
+    )
 
 
-@pytest.mark.parametrize("path", ["/articles", "/failures", "/search?q=bus&mode=keyword", "/coverage", "/agencies"])
-def test_a_list_goes_on_by_its_cursor_and_has_everything_once(browser: httpx.Client, path: str) -> None:
-    whole = browser.get(API + path, params={**httpx.QueryParams(path.partition("?")[2]), "limit": 100}).json()["items"]
+@pytest.mark.parametrize(
+    "path",
+    ["/articles", "/failures", "/search?q=bus&mode=keyword", "/coverage", "/agencies"],
+)
+def test_a_list_goes_on_by_its_cursor_and_has_everything_once(
+    browser: httpx.Client, path: str
+) -> None:
+    whole = browser.get(
+        API + path, params={**httpx.QueryParams(path.partition("?")[2]), "limit": 100}
+    ).json()["items"]
     cursor, parts = "", []
     while cursor is not None and len(parts) <= len(whole):
-        given = {**httpx.QueryParams(path.partition("?")[2]), "limit": 1, "cursor": cursor}
+        given = {
+            **httpx.QueryParams(path.partition("?")[2]),
+            "limit": 1,
+            "cursor": cursor,
+        }
         answer = browser.get(API + path.partition("?")[0], params=given).json()
         parts += answer["items"]
         cursor = answer["next"]
@@ -95,20 +133,43 @@ def test_a_list_goes_on_by_its_cursor_and_has_everything_once(browser: httpx.Cli
     [
         ("/articles/nothing", 404, "there is nothing at /api/v1/articles/nothing"),
         ("/nothing", 404, "Not Found"),
-        ("/articles?agencies=a", 400, "agencies is no parameter; there are: limit, cursor, desk, agency, outcome"),
+        (
+            "/articles?agencies=a",
+            400,
+            "agencies is no parameter; there are: limit, cursor, desk, agency, outcome",
+        ),
         ("/articles?cursor=x", 400, "cursor=x: take it from `next` of an answer"),
         ("/articles?cursor=WzFd", 400, "cursor=WzFd: take it from `next` of an answer"),
-        ("/articles?from=2026-13-01", 400, "from=2026-13-01: input should be a valid date"),
-        ("/failures?limit=0", 400, "limit=0: input should be greater than or equal to 1"),
+        (
+            "/articles?from=2026-13-01",
+            400,
+            "from=2026-13-01: input should be a valid date",
+        ),
+        (
+            "/failures?limit=0",
+            400,
+            "limit=0: input should be greater than or equal to 1",
+        ),
     ],
 )
-def test_an_error_is_problem_json(browser: httpx.Client, path: str, status: int, detail: str) -> None:
+def test_an_error_is_problem_json(
+    browser: httpx.Client, path: str, status: int, detail: str
+) -> None:
     answer = browser.get(API + path)
-    assert (answer.status_code, answer.headers["content-type"]) == (status, "application/problem+json")
+    assert (answer.status_code, answer.headers["content-type"]) == (
+        status,
+        "application/problem+json",
+    )
     problem = answer.json()
-    assert (problem["status"], detail in problem["detail"], problem["type"]) == (status, True, "about:blank")
+    assert (problem["status"], detail in problem["detail"], problem["type"]) == (
+        status,
+        True,
+        "about:blank",
+    )
 
 
 def test_pages_of_other_sites_cannot_read_the_api(browser: httpx.Client) -> None:
-    answer = browser.get(f"{API}/articles", headers={"Origin": "https://pages.example.org"})
+    answer = browser.get(
+        f"{API}/articles", headers={"Origin": "https://pages.example.org"}
+    )
     assert "access-control-allow-origin" not in answer.headers

@@ -1,4 +1,6 @@
-"""The pages in a real browser: accessible in light and dark and on a phone, without scripts, by keyboard."""
+"""The pages in a real browser: accessible in light and dark and on a phone, without
+scripts, by keyboard.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -33,7 +35,17 @@ COUNCIL_PAGES = (
     "/articles/a-1",
 )
 RULES = {
-    "runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
+    "runOnly": {
+        "type": "tag",
+        "values": [
+            "wcag2a",
+            "wcag2aa",
+            "wcag21a",
+            "wcag21aa",
+            "wcag22aa",
+            "best-practice",
+        ],
+    }
 }
 PHONE, DESK = {"width": 320, "height": 640}, {"width": 1280, "height": 900}
 
@@ -41,24 +53,39 @@ PHONE, DESK = {"width": 320, "height": 640}, {"width": 1280, "height": 900}
 @pytest.fixture(scope="module")
 def chrome(chromium: Path) -> Iterator["playwright.Browser"]:
     with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=str(chromium), args=["--no-sandbox"])
+        browser = started.chromium.launch(
+            executable_path=str(chromium), args=["--no-sandbox"]
+        )
         yield browser
         browser.close()
 
 
-@pytest.mark.parametrize(("colours", "size"), [("light", DESK), ("dark", PHONE)], ids=["wide", "phone"])
+@pytest.mark.parametrize(
+    ("colours", "size"), [("light", DESK), ("dark", PHONE)], ids=["wide", "phone"]
+)
 @pytest.mark.slow  # looks at every page
 def test_no_page_violates_wcag_2_2_aa_or_is_wider_than_the_screen(
-    chrome: "playwright.Browser", site: str, council: str, colours: str, size: dict[str, int]
+    chrome: "playwright.Browser",
+    site: str,
+    council: str,
+    colours: str,
+    size: dict[str, int],
 ) -> None:
-    page = chrome.new_page(color_scheme=colours, viewport=size, bypass_csp=True)  # for axe's own script
+    page = chrome.new_page(
+        color_scheme=colours, viewport=size, bypass_csp=True
+    )  # for axe's own script
     found = {}
-    for url in (*(site + path for path in PAGES), *(council + path for path in COUNCIL_PAGES)):
+    for url in (
+        *(site + path for path in PAGES),
+        *(council + path for path in COUNCIL_PAGES),
+    ):
         page.goto(url)
         for one in page.query_selector_all("details"):
             one.evaluate("node => { node.open = true }")
         violations = Axe().run(page, options=RULES).response["violations"]
-        found[url] = [f"{rule['id']}: {rule['nodes'][0]['html']}" for rule in violations]
+        found[url] = [
+            f"{rule['id']}: {rule['nodes'][0]['html']}" for rule in violations
+        ]
         if page.evaluate("document.documentElement.scrollWidth") > size["width"]:
             found[url].append("wider than the screen")
     page.close()

@@ -23,7 +23,14 @@ class Commits:
 
 
 def request(query: str = "", path: str = "/search") -> Request:
-    scope = {"type": "http", "method": "GET", "scheme": "http", "server": ("here", 80), "path": path, "headers": []}
+    scope = {
+        "type": "http",
+        "method": "GET",
+        "scheme": "http",
+        "server": ("here", 80),
+        "path": path,
+        "headers": [],
+    }
     return Request({**scope, "query_string": query.encode()})
 
 
@@ -43,7 +50,9 @@ def test_parameters_that_an_answer_does_not_depend_on_make_no_other_answer() -> 
     assert made == ["q=1&n=1", "q=2"]
 
 
-def test_keys_count_among_the_bytes_and_another_commit_drops_all(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keys_count_among_the_bytes_and_another_commit_drops_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(cache_module, "MAX_BYTES", 60_000)
     commits, made = Commits(), list[str]()
     cache = AnswerCache(commits)  # type: ignore[arg-type]

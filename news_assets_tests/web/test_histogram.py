@@ -22,11 +22,21 @@ def test_days_between_are_bars_too() -> None:
         (2_000, "2024", 6, date(2029, 12, 31)),
     ],
 )
-def test_a_longer_time_has_longer_bars(days: int, label: str, count: int, last: date) -> None:
+def test_a_longer_time_has_longer_bars(
+    days: int, label: str, count: int, last: date
+) -> None:
     first = date(2024, 1, 31)
-    counts = {first.isoformat(): 1, (first + timedelta(days=days)).isoformat(): 3, "2024-02-29": 1}
+    counts = {
+        first.isoformat(): 1,
+        (first + timedelta(days=days)).isoformat(): 3,
+        "2024-02-29": 1,
+    }
     bars = bars_of(counts)
-    assert (bars[0].label, len(bars), sum(bar.count for bar in bars)) == (label, count, 5)
+    assert (bars[0].label, len(bars), sum(bar.count for bar in bars)) == (
+        label,
+        count,
+        5,
+    )
     assert bars[-1].last >= first + timedelta(days=days)
     if days != 61:
         assert bars[-1].last == last

@@ -1,4 +1,6 @@
-"""Images of articles: fetched by the server within the rules of fetching, and only if that is switched on."""
+"""Images of articles: fetched by the server within the rules of fetching, and only if
+that is switched on.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -6,7 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from news_assets.clients.search.embedded.index import SqliteSearchIndex
+from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
 from news_assets.clients.web.fetcher import HttpFetcher
 from news_assets.records.articles import RawArticle
 from news_assets.search import Index
@@ -21,7 +23,9 @@ from news_assets_tests.web.conftest import served
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(100)
 IMAGES = {
     "ok": answer(PNG, content_type="image/png"),
-    "svg": answer(b"<svg><script>alert(1)</script></svg>", content_type="image/svg+xml"),
+    "svg": answer(
+        b"<svg><script>alert(1)</script></svg>", content_type="image/svg+xml"
+    ),
     "html": answer(b"<p>", content_type="text/html; charset=utf-8"),
     "large": answer(bytes(MAX_BYTES + 1), content_type="image/jpeg"),
     "gone": answer(status=410),
@@ -42,32 +46,50 @@ def lake(origin: Site, tmp_path: Path) -> Iterator[Lake]:
     """A lake with an article for each image, and `none` without one."""
     with Lake.open(tmp_path / "catalog.sqlite", tmp_path / "data") as opened:
         urls = {name: f"{origin.url}/{name}" for name in IMAGES} | {"none": None}
-        upsert(opened, [full(RawArticle, article_id=name, image_url=url) for name, url in urls.items()])
+        upsert(
+            opened,
+            [
+                full(RawArticle, article_id=name, image_url=url)
+                for name, url in urls.items()
+            ],
+        )
         yield opened
 
 
 @pytest.fixture(params=[("127.0.0.1",)])
-def pages(request: pytest.FixtureRequest, lake: Lake, tmp_path: Path) -> Iterator[httpx.Client]:
+def pages(
+    request: pytest.FixtureRequest, lake: Lake, tmp_path: Path
+) -> Iterator[httpx.Client]:
     """A client of pages that fetch images, also from these private hosts."""
     options = {"user_agent": "test", "delay_s": 0.0, "state_dir": tmp_path / "hosts"}
     with (
         SqliteSearchIndex.open(tmp_path / "search.sqlite") as index,
         HttpFetcher(**options, allow_private_hosts=request.param) as fetcher,  # type: ignore[arg-type]
-        served(Archive(Index(index, lambda: None, index.close), lake, [DESK], {}), fetcher=fetcher) as url,  # type: ignore[arg-type, return-value]
+        served(
+            Archive(Index(index, lambda: None, index.close), lake, [DESK], {}),
+            fetcher=fetcher,
+        ) as url,  # type: ignore[arg-type, return-value]
         httpx.Client(base_url=url) as client,
     ):
         yield client
 
 
-def test_an_image_is_fetched_once_and_shown_from_the_same_server(pages: httpx.Client, origin: Site) -> None:
-    assert '<img src="/articles/ok/image"' in pages.get("/articles/ok", headers={"Accept": "text/html"}).text
-    assert "<img" not in pages.get("/articles/none", headers={"Accept": "text/html"}).text
+def test_an_image_is_fetched_once_and_shown_from_the_same_server(
+    pages: httpx.Client, origin: Site
+) -> None:
+    assert (
+        '<img src="/articles/ok/image"'
+        in pages.get("/articles/ok", headers={"Accept": "text/html"}).text
+    )
+    assert (
+        "<img" not in pages.get("/articles/none", headers={"Accept": "text/html"}).text
+    )
 
     answers = [pages.get("/articles/ok/image") for _ in range(2)]
 
-    assert [(one.status_code, one.content, one.headers["content-type"]) for one in answers] == [
-        (200, PNG, "image/png")
-    ] * 2
+    assert [
+        (one.status_code, one.content, one.headers["content-type"]) for one in answers
+    ] == [(200, PNG, "image/png")] * 2
     assert "sandbox" in answers[0].headers["content-security-policy"]
     assert origin.paths == ["/ok"]
 
@@ -83,7 +105,9 @@ def test_an_image_is_fetched_once_and_shown_from_the_same_server(pages: httpx.Cl
         ("unknown", 404, "no image of an article unknown"),
     ],
 )
-def test_what_is_no_image_is_not_passed_on(pages: httpx.Client, name: str, status: int, reason: str) -> None:
+def test_what_is_no_image_is_not_passed_on(
+    pages: httpx.Client, name: str, status: int, reason: str
+) -> None:
     found = pages.get(f"/articles/{name}/image")
     assert (found.status_code, reason in found.text) == (status, True)
 

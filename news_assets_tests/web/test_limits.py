@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from news_assets.clients.search.embedded.index import SqliteSearchIndex
+from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
 from news_assets.ports.search import SearchAnswer, SearchQuery
 from news_assets.search import Index
 from news_assets.store.lake import Lake
@@ -47,8 +47,13 @@ def serve(tmp_path: Path) -> Iterator[Serve]:
 
         @contextmanager
         def start(**options: Any) -> Iterator[httpx.Client]:
-            archive = Archive(Index(index, lambda: room.embedder, index.close), lake, [DESK], {})
-            with served(archive, **options) as address, httpx.Client(base_url=address, timeout=HANG_S) as client:
+            archive = Archive(
+                Index(index, lambda: room.embedder, index.close), lake, [DESK], {}
+            )
+            with (
+                served(archive, **options) as address,
+                httpx.Client(base_url=address, timeout=HANG_S) as client,
+            ):
                 client.room = room  # type: ignore[attr-defined]
                 yield client
 
@@ -60,7 +65,10 @@ def test_a_client_that_asks_too_often_is_told_when_to_come_again(serve: Serve) -
         statuses = [client.get("/api/v1/agencies").status_code for _ in range(14)]
         assert (statuses[:11], 429 in statuses[11:]) == ([200] * 11, True)
         refused = client.get("/api/v1/agencies")
-        assert (refused.status_code, refused.headers["content-type"]) == (429, "application/problem+json")
+        assert (refused.status_code, refused.headers["content-type"]) == (
+            429,
+            "application/problem+json",
+        )
         assert 1 <= int(refused.headers["retry-after"]) <= 2
         assert client.get("/health/live").status_code == 200
 
@@ -68,14 +76,19 @@ def test_a_client_that_asks_too_often_is_told_when_to_come_again(serve: Serve) -
 def test_an_answer_that_takes_too_long_is_given_up_and_the_others_go_on(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "MAX_SECONDS", 1.5)  # far above the other, also on a busy machine
+    monkeypatch.setattr(
+        limits, "MAX_SECONDS", 1.5
+    )  # far above the other, also on a busy machine
     monkeypatch.setattr(archive_module, "MAX_SECONDS", 0.2)
     with serve() as client:
         late = client.get("/search.json?q=slow&mode=keyword")
         assert (late.status_code, late.headers["retry-after"]) == (503, "10")
         assert "ask for less, or again later" in late.json()["detail"]
         waiting = client.get("/search.json?q=bus&mode=keyword")
-        assert (waiting.status_code, "try again" in waiting.json()["detail"]) == (503, True)
+        assert (waiting.status_code, "try again" in waiting.json()["detail"]) == (
+            503,
+            True,
+        )
         assert client.get("/api/v1/articles").status_code == 200
         _SlowIndex.gate.set()
         for _ in range(50):
@@ -88,19 +101,25 @@ def test_an_answer_that_takes_too_long_is_given_up_and_the_others_go_on(
 def test_only_the_named_sites_may_read(serve: Serve) -> None:
     with serve(origins=["https://pages.example.org"]) as client:
         allowed = [
-            client.get("/api/v1/agencies", headers={"Origin": origin}).headers.get("access-control-allow-origin")
+            client.get("/api/v1/agencies", headers={"Origin": origin}).headers.get(
+                "access-control-allow-origin"
+            )
             for origin in ("https://pages.example.org", "https://other.example.org")
         ]
     assert allowed == ["https://pages.example.org", None]
 
 
-def test_what_is_stored_is_shown_at_once_and_changes_the_etag(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_stored_is_shown_at_once_and_changes_the_etag(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(archive_module, "_COMMIT_SECONDS", 0.0)
     with serve() as client:
         before = client.get("/api/v1/articles")
         room: Newsroom = client.room  # type: ignore[attr-defined]
         room.list(entry(2))
         room.run()
-        after = client.get("/api/v1/articles", headers={"If-None-Match": before.headers["etag"]})
+        after = client.get(
+            "/api/v1/articles", headers={"If-None-Match": before.headers["etag"]}
+        )
     assert [len(answer.json()["items"]) for answer in (before, after)] == [1, 2]
     assert before.headers["etag"] != after.headers["etag"]

@@ -1,4 +1,6 @@
-"""Evidence marked in stored texts: valid HTML, whatever Markdown the marks begin and end in."""
+"""Evidence marked in stored texts: valid HTML, whatever Markdown the marks begin and
+end in.
+"""
 
 from typing import Any
 
@@ -10,14 +12,28 @@ from news_assets.web.markup import article_html
 
 
 def marked(text: str, *quotes: str) -> str:
-    return article_html(text, [(n, Span(text.index(q), text.index(q) + len(q))) for n, q in enumerate(quotes, 1)])
+    return article_html(
+        text,
+        [
+            (n, Span(text.index(q), text.index(q) + len(q)))
+            for n, q in enumerate(quotes, 1)
+        ],
+    )
 
 
 @pytest.mark.parametrize(
     ("text", "quote", "expected"),
     [
-        ("A b c d.", "b c", '<p>A <mark>b c</mark><sup id="evidence-1">[1]</sup> d.</p>'),
-        ("A **b c** d.", "b c", '<p>A <strong><mark>b c</mark><sup id="evidence-1">[1]</sup></strong> d.</p>'),
+        (
+            "A b c d.",
+            "b c",
+            '<p>A <mark>b c</mark><sup id="evidence-1">[1]</sup> d.</p>',
+        ),
+        (
+            "A **b c** d.",
+            "b c",
+            '<p>A <strong><mark>b c</mark><sup id="evidence-1">[1]</sup></strong> d.</p>',
+        ),
         (
             "A **b c** d.",
             "c** d",
@@ -28,11 +44,21 @@ def marked(text: str, *quotes: str) -> str:
             "1. One.\n2. Two",
             '<ol>\n<li><mark>One.</mark></li>\n<li><mark>Two</mark><sup id="evidence-1">[1]</sup>.</li>\n</ol>',
         ),
-        ("## Head\n\nText.", "Head", '<h3><mark>Head</mark><sup id="evidence-1">[1]</sup></h3>\n<p>Text.</p>'),
-        ("1 < 2 & 3.", "1 < 2 & 3", '<p><mark>1 &lt; 2 &amp; 3</mark><sup id="evidence-1">[1]</sup>.</p>'),
+        (
+            "## Head\n\nText.",
+            "Head",
+            '<h3><mark>Head</mark><sup id="evidence-1">[1]</sup></h3>\n<p>Text.</p>',
+        ),
+        (
+            "1 < 2 & 3.",
+            "1 < 2 & 3",
+            '<p><mark>1 &lt; 2 &amp; 3</mark><sup id="evidence-1">[1]</sup>.</p>',
+        ),
     ],
 )
-def test_a_span_is_marked_within_each_element_that_it_crosses(text: str, quote: str, expected: str) -> None:
+def test_a_span_is_marked_within_each_element_that_it_crosses(
+    text: str, quote: str, expected: str
+) -> None:
     assert marked(text, quote) == expected
 
 
@@ -51,16 +77,31 @@ def test_signs_of_the_text_itself_are_no_marks() -> None:
     assert "<mark" not in article_html("a \ufdd01\ufdd2 b \ufdd11\ufdd2 c")
 
 
-@pytest.mark.parametrize("text", ["**a** _b_ `c` [d](https://x.org/e) f\n\n> g\n\n| h | i |\n|---|---|\n| j | k |\n"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "**a** _b_ `c` [d](https://x.org/e) f\n\n> g\n\n| h | i |\n|---|---|\n| j | k |\n"
+    ],
+)
 def test_marks_at_any_place_change_no_element(text: str) -> None:
     def elements(page: str) -> list[Any]:
         tree = html.fragment_fromstring(page, create_parent="div")
-        return [(one.tag, sorted(one.items())) for one in tree.iter() if one.tag not in ("mark", "sup")]
+        return [
+            (one.tag, sorted(one.items()))
+            for one in tree.iter()
+            if one.tag not in ("mark", "sup")
+        ]
 
     # offsets of evidence are never in the target of a link
-    words = [n for n, letter in enumerate(text) if letter.isalnum() and not text.index("](") < n < text.index(")")]
+    words = [
+        n
+        for n, letter in enumerate(text)
+        if letter.isalnum() and not text.index("](") < n < text.index(")")
+    ]
     plain = elements(article_html(text))
     for start in words:
         for end in words:
             if start < end:
-                assert elements(article_html(text, [(1, Span(start, end + 1))])) == plain, text[start : end + 1]
+                assert (
+                    elements(article_html(text, [(1, Span(start, end + 1))])) == plain
+                ), text[start : end + 1]

@@ -12,13 +12,18 @@ import httpx
 import pytest
 
 import news_assets.web
-from news_assets.taxonomy.loader import CIVIC_TOPICS, load_taxonomy
+from news_assets.taxonomy.taxonomy_files import CIVIC_TOPICS, load_taxonomy
 from news_assets.web.archive import Archive
 from news_assets.web.phrases import portuguese
 
 TEMPLATES = Path(news_assets.web.__file__).parent / "templates"
 LISTS = ("/search", "/operations", "/operations/sources", "/operations/failures")
-PAGES = (*LISTS, "/search?q=bus&agency=a&mode=keyword", "/articles/a-1", "/articles/a-3")
+PAGES = (
+    *LISTS,
+    "/search?q=bus&agency=a&mode=keyword",
+    "/articles/a-1",
+    "/articles/a-3",
+)
 
 
 class _Links(HTMLParser):
@@ -41,34 +46,57 @@ def text_of(page: str) -> str:
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_a_page_is_shown_and_all_its_own_links_lead_somewhere(browser: httpx.Client, path: str) -> None:
+def test_a_page_is_shown_and_all_its_own_links_lead_somewhere(
+    browser: httpx.Client, path: str
+) -> None:
     answer = browser.get(path)
-    assert (answer.status_code, answer.headers["content-type"]) == (200, "text/html; charset=utf-8")
+    assert (answer.status_code, answer.headers["content-type"]) == (
+        200,
+        "text/html; charset=utf-8",
+    )
     own = {link for link in links_of(answer.text) if link.startswith("/")}
-    assert {link: browser.get(link, follow_redirects=True).status_code for link in own} == dict.fromkeys(own, 200)
+    assert {
+        link: browser.get(link, follow_redirects=True).status_code for link in own
+    } == dict.fromkeys(own, 200)
 
 
 @pytest.mark.parametrize("path", LISTS)
-def test_a_list_is_the_same_as_json_by_suffix_and_by_accept(browser: httpx.Client, path: str) -> None:
-    by_suffix, by_accept = browser.get(f"{path}.json"), browser.get(path, headers={"Accept": "application/json"})
-    assert by_suffix.headers["content-type"] == by_accept.headers["content-type"] == "application/json"
+def test_a_list_is_the_same_as_json_by_suffix_and_by_accept(
+    browser: httpx.Client, path: str
+) -> None:
+    by_suffix, by_accept = (
+        browser.get(f"{path}.json"),
+        browser.get(path, headers={"Accept": "application/json"}),
+    )
+    assert (
+        by_suffix.headers["content-type"]
+        == by_accept.headers["content-type"]
+        == "application/json"
+    )
     assert by_suffix.json() == by_accept.json()
 
 
 def test_a_search_finds_filters_and_counts(browser: httpx.Client) -> None:
     found = browser.get("/search.json?q=bus&mode=keyword").json()
-    assert (found["found"], {hit["article_id"] for hit in found["items"]}) == (3, {"a-1", "a-2", "a-4"})
+    assert (found["found"], {hit["article_id"] for hit in found["items"]}) == (
+        3,
+        {"a-1", "a-2", "a-4"},
+    )
     page = text_of(browser.get("/search?q=bus&mode=keyword&agency=a").text)
     assert "3 articles" in page
     assert "Publisher: Câmara a" in page
 
 
 def test_a_csv_has_no_formulas(browser: httpx.Client) -> None:
-    rows = list(csv.DictReader(io.StringIO(browser.get("/search.csv?q=bus&mode=keyword").text)))
+    rows = list(
+        csv.DictReader(io.StringIO(browser.get("/search.csv?q=bus&mode=keyword").text))
+    )
     assert {row["title"][0] for row in rows} == {"B", "'"}
 
 
-def test_an_empty_answer_says_how_many_there_are_without_each_filter(browser: httpx.Client) -> None:
+def test_an_empty_answer_says_how_many_there_are_without_each_filter(
+    browser: httpx.Client,
+) -> None:
     page = browser.get("/search?q=bus&mode=keyword&language=fr").text
     assert "3 without the filter Language" in text_of(page)
     assert "/search?q=bus&amp;mode=keyword" in page
@@ -81,19 +109,29 @@ def test_an_empty_answer_says_how_many_there_are_without_each_filter(browser: ht
         ("page=0", "page=0: input should be greater than or equal to 1"),
         ("page=²", "page=²: input should be a valid integer"),
         ("limit=101", "limit=101: input should be less than or equal to 100"),
-        ("from=yesterday", "from=yesterday: input should be a valid date in the format YYYY-MM-DD"),
+        (
+            "from=yesterday",
+            "from=yesterday: input should be a valid date in the format YYYY-MM-DD",
+        ),
         (f"q={'x' * 501}", "string should have at most 500 characters"),
     ],
 )
-def test_a_wrong_parameter_is_named_with_what_it_takes(browser: httpx.Client, query: str, named: str) -> None:
+def test_a_wrong_parameter_is_named_with_what_it_takes(
+    browser: httpx.Client, query: str, named: str
+) -> None:
     page = browser.get(f"/search?{query}")
     assert (page.status_code, named in html.unescape(text_of(page.text))) == (400, True)
     problem = browser.get(f"/search.json?{query}")
-    assert (problem.status_code, problem.headers["content-type"]) == (400, "application/problem+json")
+    assert (problem.status_code, problem.headers["content-type"]) == (
+        400,
+        "application/problem+json",
+    )
     assert named in problem.json()["detail"]
 
 
-def test_an_article_shows_its_text_revisions_copies_and_events(browser: httpx.Client) -> None:
+def test_an_article_shows_its_text_revisions_copies_and_events(
+    browser: httpx.Client,
+) -> None:
     page = browser.get("/articles/a-1").text
     [address] = re.findall(r'"(/articles/a-1/revisions/[0-9]+)"', page)
     changes = browser.get(address).text
@@ -101,12 +139,22 @@ def test_an_article_shows_its_text_revisions_copies_and_events(browser: httpx.Cl
     assert re.search(r"<del>Night and day\.", changes)
     assert browser.get(f"{address}1").status_code == 404
     text = text_of(page)
-    for part in ("Who published it", "Câmara b", "same text", "first listed by d/a/feed", "Similar articles"):
+    for part in (
+        "Who published it",
+        "Câmara b",
+        "same text",
+        "first listed by d/a/feed",
+        "Similar articles",
+    ):
         assert part in text
 
 
-def test_a_text_that_was_replaced_without_a_stated_time_is_marked(browser: httpx.Client) -> None:
-    assert "silent change: the page states no time of it" in text_of(browser.get("/articles/a-1").text)
+def test_a_text_that_was_replaced_without_a_stated_time_is_marked(
+    browser: httpx.Client,
+) -> None:
+    assert "silent change: the page states no time of it" in text_of(
+        browser.get("/articles/a-1").text
+    )
     assert "silent change" not in browser.get("/articles/a-4").text
 
 
@@ -118,14 +166,18 @@ def test_the_evidence_of_a_summary_is_marked_and_linked(browser: httpx.Client) -
     assert "<mark>" not in browser.get("/articles/a-1").text
 
 
-def test_a_search_is_sorted_by_date_and_names_the_copies_of_a_hit(browser: httpx.Client) -> None:
+def test_a_search_is_sorted_by_date_and_names_the_copies_of_a_hit(
+    browser: httpx.Client,
+) -> None:
     page = browser.get("/search?q=bus&mode=keyword&sort=date").text
     assert 'value="date" checked' in page
     assert "Also by Câmara b" in text_of(page)
 
 
 def test_a_failed_article_says_why(browser: httpx.Client) -> None:
-    assert "There is no text: not found (404)" in text_of(browser.get("/articles/a-3").text)
+    assert "There is no text: not found (404)" in text_of(
+        browser.get("/articles/a-3").text
+    )
     assert "no answer" in text_of(browser.get("/operations/failures").text)
 
 
@@ -134,24 +186,44 @@ def test_markup_in_a_title_is_text(browser: httpx.Client) -> None:
     assert "=Bus 4 &lt; 5 &amp; more</h1>" in page
 
 
-def test_a_stored_page_is_shown_without_scripts_and_requests(browser: httpx.Client) -> None:
+def test_a_stored_page_is_shown_without_scripts_and_requests(
+    browser: httpx.Client,
+) -> None:
     answer = browser.get("/articles/a-1/original")
     policy = answer.headers["content-security-policy"]
-    assert ("sandbox;" in policy, "default-src 'none'" in policy, "script-src" in policy) == (True, True, False)
+    assert (
+        "sandbox;" in policy,
+        "default-src 'none'" in policy,
+        "script-src" in policy,
+    ) == (True, True, False)
     assert "<article>" in answer.text
     assert browser.get("/articles/a-3/original").status_code == 404
 
 
 def test_every_answer_has_the_headers_of_safety(browser: httpx.Client) -> None:
-    for path in ("/search", "/search.json", "/static/style.css", "/nothing", "/health/live"):
+    for path in (
+        "/search",
+        "/search.json",
+        "/static/style.css",
+        "/nothing",
+        "/health/live",
+    ):
         headers = browser.get(path).headers
         assert "default-src 'none'" in headers["content-security-policy"], path
         assert "unsafe" not in headers["content-security-policy"], path
-        assert (headers["x-content-type-options"], headers["referrer-policy"]) == ("nosniff", "no-referrer"), path
+        assert (headers["x-content-type-options"], headers["referrer-policy"]) == (
+            "nosniff",
+            "no-referrer",
+        ), path
 
 
-def test_another_host_name_a_long_address_and_a_post_are_refused(browser: httpx.Client) -> None:
-    assert browser.get("/search", headers={"Host": "news.attacker.test"}).status_code == 400
+def test_another_host_name_a_long_address_and_a_post_are_refused(
+    browser: httpx.Client,
+) -> None:
+    assert (
+        browser.get("/search", headers={"Host": "news.attacker.test"}).status_code
+        == 400
+    )
     assert browser.get("/search?q=" + "x" * 4_000).status_code == 414
     assert browser.post("/search").status_code == 405
 
@@ -160,19 +232,31 @@ def test_a_page_is_in_the_language_that_is_asked_for(browser: httpx.Client) -> N
     by_header = browser.get("/search", headers={"Accept-Language": "pt-BR,pt;q=0.9"})
     by_link = browser.get("/search?lang=pt")
     for page in (by_header, by_link):
-        assert (page.headers["content-language"], '<html lang="pt">' in page.text) == ("pt", True)
+        assert (page.headers["content-language"], '<html lang="pt">' in page.text) == (
+            "pt",
+            True,
+        )
         assert "Artigos mais recentes" in page.text
 
 
 def test_every_text_of_the_templates_is_translated() -> None:
-    used = {text for path in TEMPLATES.glob("*.html") for text in _phrases(path.read_text(encoding="utf-8"))}
+    used = {
+        text
+        for path in TEMPLATES.glob("*.html")
+        for text in _phrases(path.read_text(encoding="utf-8"))
+    }
     assert used - portuguese().keys() == set()
     named = {text: set(re.findall(r"{\w+}", text)) for text in portuguese()}
-    assert {text: set(re.findall(r"{\w+}", portuguese()[text])) for text in named} == named
+    assert {
+        text: set(re.findall(r"{\w+}", portuguese()[text])) for text in named
+    } == named
 
 
 def _phrases(template: str) -> list[str]:
-    return [first or second for first, second in re.findall(r"""\bt\((?:"([^"]+)"|'([^']+)')""", template)]
+    return [
+        first or second
+        for first, second in re.findall(r"""\bt\((?:"([^"]+)"|'([^']+)')""", template)
+    ]
 
 
 def test_a_theme_has_the_label_of_its_desks_taxonomy() -> None:

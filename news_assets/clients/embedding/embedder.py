@@ -3,7 +3,6 @@
 Imports only tokenizers, numpy and onnxruntime, at first use.
 """
 
-import json
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -11,8 +10,13 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from news_assets.clients.embedding.models import GRAPH_FILE, TOKENIZER_FILE, about_model, exported_model
-from news_assets.clients.embedding.unigram import UnigramTokenizer, is_unigram
+from news_assets.clients.embedding.models import (
+    GRAPH_FILE,
+    TOKENIZER_FILE,
+    about_model,
+    exported_model,
+)
+from news_assets.clients.embedding.unigram import UnigramTokenizer
 from news_assets.errors import EmbedError
 from news_assets.records.reading import Embedded
 
@@ -23,17 +27,20 @@ if TYPE_CHECKING:
 
     Vectors = npt.NDArray[np.float32]
 
-# On a Zen 3 core texts of 256 tokens are as fast one at a time as in pairs, and a tenth faster than in eights: the
-# activations between two layers have to stay in the cache.
+# On a Zen 3 core texts of 256 tokens are as fast one at a time as in pairs, and a tenth
+# faster than in eights: the activations between two layers have to stay in the cache.
 BATCH_TOKENS = 256
-# Tokenising 1 MB takes a second. Languages have 2 to 5 characters per token, so this is far beyond the model's limit.
+# Tokenising 1 MB takes a second. Languages have 2 to 5 characters per token, so this is
+# far beyond the model's limit.
 MAX_CHARS_PER_TOKEN = 64
 TOKENISED_TEXTS = 64  # complete token lists in memory at a time
 
 
 @dataclass(frozen=True, slots=True)
 class _Tokens:
-    """Token ids of one text up to the model's limit, and the token count of the whole text."""
+    """Token ids of one text up to the model's limit, and the token count of the whole
+    text.
+    """
 
     ids: list[int]
     count: int
@@ -57,7 +64,8 @@ class OnnxEmbedder:
 
     @classmethod
     def open(cls, model: str, models_dir: Path, threads: int) -> Self:
-        """Return the model of this name or folder. Its first use exports it to `models_dir`, which takes seconds.
+        """Return the model of this name or folder. Its first use exports it to
+        `models_dir`, which takes seconds.
 
         Raises:
             EmbedError: The model does not exist, or cannot be exported or loaded.
@@ -67,9 +75,10 @@ class OnnxEmbedder:
     def embed(self, texts: Sequence[str]) -> list[Embedded]:
         """Return one unit vector per passage, in order.
 
-        `token_count` is the length of the whole text with the model's prompt and special tokens; a text that exceeds
-        the model's limit is cut. Of a text longer than MAX_CHARS_PER_TOKEN characters per token of that limit only the
-        beginning is tokenised, and its count is extrapolated. A lone surrogate is read as `?`.
+        `token_count` is the length of the whole text with the model's prompt and
+        special tokens; a text that exceeds the model's limit is cut. Of a text longer
+        than MAX_CHARS_PER_TOKEN characters per token of that limit only the beginning
+        is tokenised, and its count is extrapolated. A lone surrogate is read as `?`.
 
         Raises:
             EmbedError: A text is blank, which has no vector, or the model failed.
@@ -77,7 +86,8 @@ class OnnxEmbedder:
         return self._embed(texts, self._about.passage_prompt)
 
     def embed_query(self, query: str) -> Embedded:
-        """Return the unit vector of a query, with the prompt that the model expects before queries.
+        """Return the unit vector of a query, with the prompt that the model expects
+        before queries.
 
         Raises:
             EmbedError: As for `embed`.
@@ -88,10 +98,17 @@ class OnnxEmbedder:
         _refuse_blank(texts)
         tokens: list[_Tokens] = []
         for start in range(0, len(texts), TOKENISED_TEXTS):
-            tokens += self._tokens([prompt + _encodable(text) for text in texts[start : start + TOKENISED_TEXTS]])
+            tokens += self._tokens(
+                [
+                    prompt + _encodable(text)
+                    for text in texts[start : start + TOKENISED_TEXTS]
+                ]
+            )
         vectors = self._vectors([of_text.ids for of_text in tokens]) if tokens else []
         return [
-            Embedded(tuple(vector), of_text.count, of_text.count > self._about.max_tokens)
+            Embedded(
+                tuple(vector), of_text.count, of_text.count > self._about.max_tokens
+            )
             for vector, of_text in zip(vectors, tokens, strict=True)
         ]
 
@@ -100,9 +117,11 @@ class OnnxEmbedder:
         heads = [_head(text, max_chars) for text in texts]
         ids_of_heads = self._tokenizer.encode(heads)
         return [
-            self._cut(ids, len(ids) * len(text) // len(head))
-            if len(ids) >= self._about.max_tokens
-            else self._whole(text)
+            (
+                self._cut(ids, len(ids) * len(text) // len(head))
+                if len(ids) >= self._about.max_tokens
+                else self._whole(text)
+            )
             for text, head, ids in zip(texts, heads, ids_of_heads, strict=True)
         ]
 
@@ -111,17 +130,22 @@ class OnnxEmbedder:
         return self._cut(ids, len(ids))
 
     def _cut(self, ids: list[int], count: int) -> _Tokens:
-        """Keep the beginning of a text and the special tokens at its end, as sentence-transformers does."""
+        """Keep the beginning of a text and the special tokens at its end, as
+        sentence-transformers does.
+        """
         limit = self._about.max_tokens
         if len(ids) <= limit:
             return _Tokens(ids, count)
-        return _Tokens(ids[: limit - self._tail_count] + ids[len(ids) - self._tail_count :], count)
+        return _Tokens(
+            ids[: limit - self._tail_count] + ids[len(ids) - self._tail_count :], count
+        )
 
     def _vectors(self, texts: Sequence[list[int]]) -> list[list[float]]:
-        """Run texts of equal length in batches, without padding, each thread its own batches.
+        """Run texts of equal length in batches, without padding, each thread its own
+        batches.
 
-        onnxruntime's own threads share one matrix product and wait for each other: with other processes on the cores
-        that took twice as long as one thread.
+        onnxruntime's own threads share one matrix product and wait for each other: with
+        other processes on the cores that took twice as long as one thread.
         """
         import numpy as np
 
@@ -144,8 +168,14 @@ class OnnxEmbedder:
 
         try:
             (vectors,) = self._session.run(None, {"input_ids": ids})
-        except (onnx_errors.Fail, onnx_errors.InvalidArgument, onnx_errors.RuntimeException) as error:
-            raise EmbedError(f"model {self.model} failed on {ids.shape[0]} texts: {_first_line(error)}") from error
+        except (
+            onnx_errors.Fail,
+            onnx_errors.InvalidArgument,
+            onnx_errors.RuntimeException,
+        ) as error:
+            raise EmbedError(
+                f"model {self.model} failed on {ids.shape[0]} texts: {_first_line(error)}"
+            ) from error
         return vectors  # type: ignore[no-any-return]  # onnxruntime has no types
 
     def _unit(self, vectors: "Vectors") -> "Vectors":
@@ -154,14 +184,18 @@ class OnnxEmbedder:
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         bad = np.flatnonzero(~(np.isfinite(lengths[:, 0]) & (lengths[:, 0] > 0)))
         if bad.size:
-            raise EmbedError(f"model {self.model} returned no finite vector for text {bad[0]}")
+            raise EmbedError(
+                f"model {self.model} returned no finite vector for text {bad[0]}"
+            )
         return vectors / lengths  # type: ignore[no-any-return]  # numpy types it Any
 
 
 def _refuse_blank(texts: Sequence[str]) -> None:
     blank = [str(position) for position, text in enumerate(texts) if not text.strip()]
     if blank:
-        raise EmbedError(f"cannot embed blank text: {', '.join(blank[:5])} of {len(texts)} (counted from 0)")
+        raise EmbedError(
+            f"cannot embed blank text: {', '.join(blank[:5])} of {len(texts)} (counted from 0)"
+        )
 
 
 def _encodable(text: str) -> str:
@@ -182,7 +216,9 @@ def _batches(texts: Sequence[list[int]]) -> Iterator[list[int]]:
     for length, group in groupby(order, key=lambda i: len(texts[i])):
         positions = list(group)
         size = max(1, BATCH_TOKENS // length)
-        yield from (positions[start : start + size] for start in range(0, len(positions), size))
+        yield from (
+            positions[start : start + size] for start in range(0, len(positions), size)
+        )
 
 
 class _PackageTokenizer:
@@ -193,15 +229,18 @@ class _PackageTokenizer:
 
         self._tokenizer = tokenizers.Tokenizer.from_file(str(path))
         mask = self._tokenizer.encode("a").special_tokens_mask
-        self.tail_count = mask[::-1].index(0) if 0 in mask else 0  # they are kept when a text is cut
+        self.tail_count = (
+            mask[::-1].index(0) if 0 in mask else 0
+        )  # they are kept when a text is cut
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
-        return [encoding.ids for encoding in self._tokenizer.encode_batch_fast(list(texts))]
+        return [
+            encoding.ids for encoding in self._tokenizer.encode_batch_fast(list(texts))
+        ]
 
 
 def _load_tokenizer(path: Path) -> UnigramTokenizer | _PackageTokenizer:
-    config = json.loads(path.read_bytes())
-    return UnigramTokenizer(config) if is_unigram(config) else _PackageTokenizer(path)
+    return UnigramTokenizer.load(path) or _PackageTokenizer(path)
 
 
 def _load_session(path: Path) -> "onnxruntime.InferenceSession":
@@ -212,9 +251,16 @@ def _load_session(path: Path) -> "onnxruntime.InferenceSession":
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL  # done by the export
+    options.enable_cpu_mem_arena = (
+        False  # it keeps what the longest texts took, 40 MB, and is no faster
+    )
+    options.graph_optimization_level = (
+        onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    )  # done by the export
     try:
-        return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        return onnxruntime.InferenceSession(
+            str(path), options, providers=["CPUExecutionProvider"]
+        )
     except (
         onnx_errors.Fail,
         onnx_errors.InvalidGraph,

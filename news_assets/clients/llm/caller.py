@@ -1,4 +1,6 @@
-"""Calls a language model for several articles at a time, within the limits of its provider."""
+"""Calls a language model for several articles at a time, within the limits of its
+provider.
+"""
 
 import asyncio
 import threading
@@ -9,7 +11,12 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from news_assets.clients.llm.messages import answer_of, call_settings, failed_call, message_of
+from news_assets.clients.llm.messages import (
+    answer_of,
+    call_settings,
+    failed_call,
+    message_of,
+)
 from news_assets.clients.llm.models import close_model
 from news_assets.ports.enrichment import ModelAnswer, ModelRequest
 
@@ -22,7 +29,9 @@ _MINUTE_S: Final = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Calls in flight, calls a minute (0: no limit), and the seconds that a call may take."""
+    """Calls in flight, calls a minute (0: no limit), and the seconds that a call may
+    take.
+    """
 
     concurrency: int = 8
     per_minute: int = 300
@@ -30,9 +39,14 @@ class Limits:
 
 
 class ConcurrentModel:
-    """One model of one provider; implements `ports.LanguageModel`. Its calls run in a thread of their own."""
+    """One model of one provider; implements `ports.LanguageModel`.
 
-    def __init__(self, name: str, open_model: "Callable[[], Model]", limits: Limits) -> None:
+    Its calls run in a thread of their own.
+    """
+
+    def __init__(
+        self, name: str, open_model: "Callable[[], Model]", limits: Limits
+    ) -> None:
         self.name = name
         self.timeout_s = limits.timeout_s
         self._open_model = open_model
@@ -48,7 +62,8 @@ class ConcurrentModel:
         """Return how many requests may be sent now.
 
         Raises:
-            SettingsError: The provider's library is not installed, or its key is not set.
+            SettingsError: The provider's library is not installed, or its key is not
+                set.
         """
         self._started()
         with self._lock:
@@ -102,7 +117,9 @@ class ConcurrentModel:
                 self._model = self._open_model()
                 self._loop = asyncio.new_event_loop()
                 name = f"calls of {self.name}"
-                self._thread = threading.Thread(target=_run, args=(self._loop,), name=name, daemon=True)
+                self._thread = threading.Thread(
+                    target=_run, args=(self._loop,), name=name, daemon=True
+                )
                 self._thread.start()
             return self._loop
 
@@ -121,7 +138,7 @@ class ConcurrentModel:
                     model_request_parameters=parameters,
                 )
             return answer_of(response, round((time.monotonic() - begun) * 1000))
-        except Exception as error:  # also of a provider's library: each call ends with an answer or a reason
+        except Exception as error:  # also of a provider's library: each call has an end
             raise failed_call(error, self._limits.timeout_s) from error
 
 

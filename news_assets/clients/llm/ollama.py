@@ -1,7 +1,8 @@
-"""Ollama's own chat API: answers by JSON schema, in a context window that holds the whole request.
+"""Ollama's own chat API: answers by JSON schema, in a context window that holds the
+whole request.
 
-Its form of OpenAI's API drops what does not fit into the window that the server is set to, often 4,096 tokens.
-https://docs.ollama.com/api/chat
+Its form of OpenAI's API drops what does not fit into the window that the server is set
+to, often 4,096 tokens. https://docs.ollama.com/api/chat
 """
 
 from typing import Any, Final
@@ -35,7 +36,9 @@ _FINISH: Final[dict[str, FinishReason]] = {"stop": "stop", "length": "length"}
 class OllamaChat(Model):
     """One model of a server of Ollama at `address`, without a path."""
 
-    def __init__(self, name: str, address: str, key: str | None, timeout_s: float) -> None:
+    def __init__(
+        self, name: str, address: str, key: str | None, timeout_s: float
+    ) -> None:
         super().__init__(profile=ModelProfile(supports_json_schema_output=True))
         self._name, self._address = name, address.rstrip("/")
         headers = {"Authorization": f"Bearer {key}"} if key else {}
@@ -69,31 +72,48 @@ class OllamaChat(Model):
             ModelConnectionError: No connection, or a response that was cut off.
             UnexpectedModelBehavior: A response in another form.
         """
-        settings, parameters = self.prepare_request(model_settings, model_request_parameters)
+        settings, parameters = self.prepare_request(
+            model_settings, model_request_parameters
+        )
         body = _body(self._name, messages, dict(settings or {}), parameters)
         try:
             reply = await self.client.post(f"{self._address}/api/chat", json=body)
         except httpx2.TimeoutException as error:
-            raise ModelTimeoutError(self._name, str(error), phase=_phase(error)) from error
+            raise ModelTimeoutError(
+                self._name, str(error), phase=_phase(error)
+            ) from error
         except httpx2.TransportError as error:
-            raise ModelConnectionError(self._name, str(error), phase=_phase(error)) from error
+            raise ModelConnectionError(
+                self._name, str(error), phase=_phase(error)
+            ) from error
         if 200 < reply.status_code < 400:
-            raise ModelAPIError(self._name, f"status {reply.status_code}, which is not followed")
+            raise ModelAPIError(
+                self._name, f"status {reply.status_code}, which is not followed"
+            )
         if reply.status_code != 200:
-            raise ModelHTTPError(reply.status_code, self._name, reply.text, headers=reply.headers)
+            raise ModelHTTPError(
+                reply.status_code, self._name, reply.text, headers=reply.headers
+            )
         return _response(self._name, reply)
 
 
 def _phase(error: httpx2.TransportError) -> Any:
-    is_unsent = isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.PoolTimeout)
+    is_unsent = isinstance(
+        error, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.PoolTimeout
+    )
     return "connect" if is_unsent else "read"
 
 
 def _body(
-    name: str, messages: list[ModelMessage], settings: dict[str, Any], parameters: ModelRequestParameters
+    name: str,
+    messages: list[ModelMessage],
+    settings: dict[str, Any],
+    parameters: ModelRequestParameters,
 ) -> dict[str, Any]:
-    sent = [_message(part) for message in messages for part in message.parts]
-    chars = sum(len(one["content"]) for one in sent if one)
+    sent: list[dict[str, str]] = []
+    for message in messages:
+        sent += filter(None, map(_message, message.parts))
+    chars = sum(len(one["content"]) for one in sent)
     tokens = chars / _CHARS_PER_TOKEN + settings["max_tokens"]
     options = {
         "num_predict": settings["max_tokens"],
@@ -102,9 +122,11 @@ def _body(
     }
     body = {
         "model": name,
-        "messages": [one for one in sent if one],
+        "messages": sent,
         "stream": False,
-        "format": parameters.output_object.json_schema if parameters.output_object else None,
+        "format": parameters.output_object.json_schema
+        if parameters.output_object
+        else None,
         "options": {key: value for key, value in options.items() if value is not None},
         "think": settings.get("thinking"),
     }
@@ -114,7 +136,9 @@ def _body(
 def _message(part: Any) -> dict[str, str] | None:
     if isinstance(part, SystemPromptPart):
         return {"role": "system", "content": part.content}
-    return {"role": "user", "content": str(part.content)} if isinstance(part, UserPromptPart) else None
+    if isinstance(part, UserPromptPart):
+        return {"role": "user", "content": str(part.content)}
+    return None
 
 
 def _response(name: str, reply: httpx2.Response) -> ModelResponse:
@@ -122,8 +146,13 @@ def _response(name: str, reply: httpx2.Response) -> ModelResponse:
         said = reply.json()
         text, reason = said["message"]["content"], said.get("done_reason", "stop")
     except (ValueError, KeyError, TypeError) as error:
-        raise UnexpectedModelBehavior("Invalid response from Ollama, expected JSON data") from error
-    usage = RequestUsage(input_tokens=said.get("prompt_eval_count") or 0, output_tokens=said.get("eval_count") or 0)
+        raise UnexpectedModelBehavior(
+            "Invalid response from Ollama, expected JSON data"
+        ) from error
+    usage = RequestUsage(
+        input_tokens=said.get("prompt_eval_count") or 0,
+        output_tokens=said.get("eval_count") or 0,
+    )
     return ModelResponse(
         parts=[TextPart(text or "")],
         usage=usage,

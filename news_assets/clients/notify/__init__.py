@@ -1,4 +1,5 @@
-"""Channels of messages: webhooks, e-mail, Telegram, and Slack. Implements `ports.Notifier`.
+"""Channels of messages: webhooks, e-mail, Telegram, and Slack. Implements
+`ports.Notifier`.
 
 notifier   the channel of a message by its name
 http       POST of JSON to permitted addresses

@@ -1,7 +1,8 @@
 """Render a `Report` as one self-contained HTML file.
 
-Titles, reasons and addresses come from untrusted pages: everything is escaped, only http(s) addresses become links, and
-the page's Content-Security-Policy forbids scripts and external resources.
+Titles, reasons and addresses come from untrusted pages: everything is escaped, only
+http(s) addresses become links, and the page's Content-Security-Policy forbids scripts
+and external resources.
 """
 
 import base64
@@ -33,7 +34,8 @@ def render_page(report: Report) -> str:
 
 
 def write_page(folder: Path, report: Report) -> Path:
-    """Write the page to `folder/<day>.html` atomically, replacing an earlier one; return its path.
+    """Write the page to `folder/<day>.html` atomically, replacing an earlier one;
+    return its path.
 
     Raises:
         NewsAssetsError: The file cannot be written.
@@ -42,12 +44,16 @@ def write_page(folder: Path, report: Report) -> Path:
     path = folder / f"{report.day}.html"
     try:
         private_folder(folder)
-        with tempfile.NamedTemporaryFile(dir=folder, prefix=f".{report.day}.", delete=False) as file:
+        with tempfile.NamedTemporaryFile(
+            dir=folder, prefix=f".{report.day}.", delete=False
+        ) as file:
             file.write(page)
         Path(file.name).chmod(0o644)
         Path(file.name).replace(path)
     except OSError as error:
-        raise NewsAssetsError(f"{path}: the report cannot be written: {error.strerror}") from error
+        raise NewsAssetsError(
+            f"{path}: the report cannot be written: {error.strerror}"
+        ) from error
     return path
 
 
@@ -56,11 +62,16 @@ def _data_url(svg: str) -> str:
 
 
 def _numeric_columns(section: Section) -> list[bool]:
-    return [all(type(value) in (int, float) for value in column) for column in zip(*section.rows, strict=True)]
+    return [
+        all(type(value) in (int, float) for value in column)
+        for column in zip(*section.rows, strict=True)
+    ]
 
 
 def _cell(value: Any) -> str:
-    """Format a value of a table: thousands separated, times to the minute, long text cut."""
+    """Format a value of a table: thousands separated, times to the minute, long text
+    cut.
+    """
     if value is None:
         return ""
     if isinstance(value, date):
@@ -69,7 +80,9 @@ def _cell(value: Any) -> str:
         return f"{value:,}"
     if isinstance(value, float):
         return f"{value:,.2f}"
-    text = ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+    text = str(value)
+    if isinstance(value, list | tuple):
+        text = ", ".join(map(str, value))
     return text if len(text) <= _CELL_CHARS else text[: _CELL_CHARS - 1] + "…"
 
 
@@ -95,7 +108,10 @@ def _is_web_address(url: str) -> bool:
 @cache
 def _page() -> Template:
     environment = Environment(
-        loader=PackageLoader("news_assets.clients.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
+        loader=PackageLoader("news_assets.clients.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
     )
     environment.filters |= {"cell": _cell, "cell_class": _cell_class, "time": _time}
     environment.tests["web_address"] = _is_web_address

@@ -1,14 +1,20 @@
 """Plots of a daily report as SVG.
 
-Colours differ in lightness as well as in hue, for colour-blind readers and black-and-white prints. Lengths are in
-units of the view box, which is as wide as the page in CSS pixels.
+Colours differ in lightness as well as in hue, for colour-blind readers and
+black-and-white prints. Lengths are in units of the view box, which is as wide as the
+page in CSS pixels.
 """
 
 from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Final
 
-from news_assets.pipeline.freshness.report import NO_THEME, OTHER_THEMES, Report, stage_columns
+from news_assets.pipeline.freshness.report import (
+    NO_THEME,
+    OTHER_THEMES,
+    Report,
+    stage_columns,
+)
 
 _INK, _PALE, _GRID = "#1f2933", "#52606d", "#e4e7eb"
 _SERIES: Final = (
@@ -50,9 +56,15 @@ def plot_pages(report: Report) -> dict[str, str]:
 
 def plot_history(report: Report) -> str:
     """Return the articles of the last days by outcome as SVG."""
-    labels = [f"{day:%-d %b}" if day.day == 1 else f"{day.day}" for day in report.history_days]
-    labels[0] = f"{report.history_days[0]:%-d %b}"
-    shown = {name: values for name, values in report.history.items() if any(values) or name == "ok"}
+    labels = []
+    for number, day in enumerate(report.history_days):
+        names_month = number == 0 or day.day == 1
+        labels.append(f"{day:%-d %b}" if names_month else f"{day.day}")
+    shown = {
+        name: values
+        for name, values in report.history.items()
+        if any(values) or name == "ok"
+    }
     colours = {name: _OUTCOME.get(name, _PALE) for name in shown}
     return _stacked_columns(labels, shown, colours, "articles by day first seen, UTC")
 
@@ -60,11 +72,15 @@ def plot_history(report: Report) -> str:
 def _hours(report: Report) -> str:
     labels = [f"{hour:02}" for hour in range(24)]
     colours = {desk: _SERIES[n % len(_SERIES)] for n, desk in enumerate(report.hours)}
-    return _stacked_columns(labels, report.hours, colours, "entries by hour of the day, UTC")
+    return _stacked_columns(
+        labels, report.hours, colours, "entries by hour of the day, UTC"
+    )
 
 
 def _stages(report: Report) -> str:
-    """Draw one small panel per desk, each with its own scale: desks differ a hundredfold."""
+    """Draw one small panel per desk, each with its own scale: desks differ a
+    hundredfold.
+    """
     across = min(len(report.stages), _DESKS_ACROSS)
     width = _WIDTH / across
     height = _TITLE_HEIGHT + len(stage_columns()) * _BAR_HEIGHT + 10
@@ -73,7 +89,9 @@ def _stages(report: Report) -> str:
         down, right = divmod(number, across)
         title = _text(0, 14, desk, weight="bold", fill=_INK)
         bars = _bars(stage_columns(), counts, _STAGE, width - 20, top=_TITLE_HEIGHT)
-        parts.append(f'<g transform="translate({right * width:.0f} {down * height})">{title}{bars}</g>')
+        parts.append(
+            f'<g transform="translate({right * width:.0f} {down * height})">{title}{bars}</g>'
+        )
     rows = -(-len(report.stages) // across)
     return _svg(rows * height, parts)
 
@@ -88,13 +106,17 @@ def _themes(themes: Sequence[tuple[str, int]]) -> str:
     return _svg(len(themes) * _BAR_HEIGHT, [bars])
 
 
-# --- kinds of plot ----------------------------------------------------------------------------------------------------
+# --- kinds of plot --------------------------------------------------------------------
 
 
 def _stacked_columns(
-    labels: Sequence[str], series: Mapping[str, Sequence[int]], colours: Mapping[str, str], caption: str
+    labels: Sequence[str],
+    series: Mapping[str, Sequence[int]],
+    colours: Mapping[str, str],
+    caption: str,
 ) -> str:
-    """Draw stacked columns with a legend above them, and their sums on top where there is room.
+    """Draw stacked columns with a legend above them, and their sums on top where there
+    is room.
 
     Args:
         labels: The name below each column.
@@ -114,7 +136,9 @@ def _stacked_columns(
     parts = [legend]
     for value in range(0, max(*totals, step) + 1, step):
         y = bottom - value * scale
-        parts.append(f'<line x1="{left:.0f}" x2="{_WIDTH}" y1="{y:.1f}" y2="{y:.1f}" stroke="{_GRID}"/>')
+        parts.append(
+            f'<line x1="{left:.0f}" x2="{_WIDTH}" y1="{y:.1f}" y2="{y:.1f}" stroke="{_GRID}"/>'
+        )
         parts.append(_text(left - 6, y + 4, f"{value:,}", anchor="end"))
     for number, label in enumerate(labels):
         x = left + (number + 0.11) * column_width
@@ -147,7 +171,14 @@ def _legend(names: Sequence[str], colours: Mapping[str, str]) -> tuple[str, int]
     return "".join(parts), row + 1
 
 
-def _bars(labels: Sequence[str], values: Sequence[int], colours: Sequence[str], width: float, *, top: float) -> str:
+def _bars(
+    labels: Sequence[str],
+    values: Sequence[int],
+    colours: Sequence[str],
+    width: float,
+    *,
+    top: float,
+) -> str:
     """Return horizontal bars, the first on top, with their values at the right end."""
     left = max(map(len, labels)) * _CHAR + 10
     most = max(values, default=0) or 1
@@ -157,13 +188,17 @@ def _bars(labels: Sequence[str], values: Sequence[int], colours: Sequence[str], 
         y = top + number * _BAR_HEIGHT
         length = room * value / most
         parts.append(_text(left - 6, y + 17, label, anchor="end"))
-        parts.append(_rect(left, y + 3, length, _BAR_HEIGHT - 7, colours[number % len(colours)]))
+        parts.append(
+            _rect(left, y + 3, length, _BAR_HEIGHT - 7, colours[number % len(colours)])
+        )
         parts.append(_text(left + length + 5, y + 17, f"{value:,}", fill=_INK))
     return "".join(parts)
 
 
 def _grid_step(most: int) -> int:
-    """Return the distance of grid lines: 1, 2 or 5 times a power of ten, so that there are few."""
+    """Return the distance of grid lines: 1, 2 or 5 times a power of ten, so that there
+    are few.
+    """
     power = 1
     while True:
         for step in (power, 2 * power, 5 * power):
@@ -172,22 +207,33 @@ def _grid_step(most: int) -> int:
         power *= 10
 
 
-# --- SVG ------------------------------------------------------------------------------------------------------------
+# --- SVG ------------------------------------------------------------------------------
 
 
 def _svg(height: float, parts: Sequence[str]) -> str:
     style = 'font-family="DejaVu Sans, sans-serif" font-size="11"'
     box = f'viewBox="0 0 {_WIDTH} {height:.0f}" width="{_WIDTH}" height="{height:.0f}"'
-    return f'<svg xmlns="http://www.w3.org/2000/svg" {box} {style}>{"".join(parts)}</svg>'
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" {box} {style}>{"".join(parts)}</svg>'
+    )
 
 
-def _text(x: float, y: float, text: str, *, anchor: str = "start", weight: str = "normal", fill: str = _PALE) -> str:
+def _text(
+    x: float,
+    y: float,
+    text: str,
+    *,
+    anchor: str = "start",
+    weight: str = "normal",
+    fill: str = _PALE,
+) -> str:
     place = f'x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"'
     return f'<text {place} font-weight="{weight}" fill="{fill}">{escape(text)}</text>'
 
 
 def _rect(x: float, y: float, width: float, height: float, fill: str) -> str:
-    return f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" fill="{fill}"/>'
+    box = f'x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}"'
+    return f'<rect {box} fill="{fill}"/>'
 
 
 def _cut(label: str) -> str:

@@ -1,7 +1,8 @@
 """Makes calls in a child process, and replaces the process when a call ends it.
 
-billiard, which comes with Celery, has pools with hard time limits. Measured here, its pool noticed a crashed process
-only at the time limit, and the limit is for a whole message, so that a batch had to be taken apart again.
+billiard, which comes with Celery, has pools with hard time limits. Measured here, its
+pool noticed a crashed process only at the time limit, and the limit is for a whole
+message, so that a batch would have to be taken apart again.
 """
 
 import os
@@ -23,22 +24,27 @@ from news_assets.records.documents import ReadDocument
 from news_assets.settings import child_environment
 
 if TYPE_CHECKING:
-    from news_assets.clients.documents.reader import DocumentReader
+    from news_assets.clients.document_reader import DocumentReader
 
 R = TypeVar("R")
 
 LIMIT_S = 20.0  # CPU time of one call
 MEMORY_MB = 1024  # address space of the process; with all libraries loaded it has 380
 _CALLS_PER_MESSAGE = 100
-_GRACE_S = 5.0  # a child that is stopped or swapped out does not end itself: it is killed so long after the limit
+# a child that is stopped or swapped out does not end itself: it is killed so long after
+# the limit
+_GRACE_S = 5.0
 _EXIT_S = 1.0  # a process that ends closes its connection shortly before
-_FRAME = re.compile(r'File "([^"\n]+)", line (\d+) in (\w+)')  # of faulthandler; the innermost comes first
+# of faulthandler; the innermost comes first
+_FRAME = re.compile(r'File "([^"\n]+)", line (\d+) in (\w+)')
 
 
 class ProcessSandbox:
-    """The port `Sandbox` over one child process, started at the first call. Threads may share it; they take turns.
+    """The port `Sandbox` over one child process, started at the first call. Threads may
+    share it; one calls at a time.
 
-    Documents are read in another process, which has limits of its own and is started at the first document.
+    Documents are read in another process, which has limits of its own and is started at
+    the first document.
     """
 
     def __init__(self, limit_s: float = LIMIT_S, memory_mb: int = MEMORY_MB) -> None:
@@ -47,29 +53,46 @@ class ProcessSandbox:
         self._documents: DocumentReader | None = None
         self._lock = threading.Lock()
 
-    def run(self, work: Callable[..., R], calls: Sequence[tuple[Any, ...]]) -> list[R | NewsAssetsError]:
-        """Return the result or error of `work(*call)` for each call, in order; see `Sandbox`."""
+    def run(
+        self, work: Callable[..., R], calls: Sequence[tuple[Any, ...]]
+    ) -> list[R | NewsAssetsError]:
+        """Return the result or error of `work(*call)` for each call, in order; see
+        `Sandbox`.
+        """
         answers: list[R | NewsAssetsError] = []
         with self._lock:
             while len(answers) < len(calls):
-                answers += self._answers(work, calls[len(answers) : len(answers) + _CALLS_PER_MESSAGE])
+                answers += self._answers(
+                    work, calls[len(answers) : len(answers) + _CALLS_PER_MESSAGE]
+                )
         return answers
 
     def read_document(
-        self, body: bytes, content_type: str = "", name: str = "", language: str | None = None
+        self,
+        body: bytes,
+        content_type: str = "",
+        name: str = "",
+        language: str | None = None,
     ) -> ReadDocument:
-        """Return the text of a document, or the reason why there is none; see `Sandbox`."""
+        """Return the text of a document, or the reason why there is none; see
+        `Sandbox`.
+        """
         with self._lock:
             if self._documents is None:
-                from news_assets.clients.documents import reader, tesseract
+                from news_assets.clients import document_reader as reader
 
                 process = ProcessSandbox(reader.LIMIT_S, reader.MEMORY_MB)
-                self._documents = reader.DocumentReader(process, tesseract.installed_tesseract())
+                tesseract = reader.installed_tesseract()
+                self._documents = reader.DocumentReader(process, tesseract)
             documents = self._documents
         return documents.read(body, content_type, name, language)
 
-    def _answers(self, work: Callable[..., R], calls: Sequence[tuple[Any, ...]]) -> list[R | NewsAssetsError]:
-        """Return the answers to these calls; of the later ones none where a call ended the process."""
+    def _answers(
+        self, work: Callable[..., R], calls: Sequence[tuple[Any, ...]]
+    ) -> list[R | NewsAssetsError]:
+        """Return the answers to these calls; of the later ones none where a call ended
+        the process.
+        """
         answers: list[R | NewsAssetsError] = []
         process = self._process = self._running()
         try:
@@ -103,7 +126,10 @@ class ProcessSandbox:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.close()
 
@@ -117,7 +143,12 @@ class _Process:
         self._trace = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
         fds = (other.fileno(), self._trace.fileno())
         self._process = subprocess.Popen(
-            [sys.executable, "-m", child.__name__, *map(str, (*fds, limit_s, memory_mb))],
+            [
+                sys.executable,
+                "-m",
+                child.__name__,
+                *map(str, (*fds, limit_s, memory_mb)),
+            ],
             pass_fds=fds,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,  # a command's standard output holds results only
@@ -133,13 +164,17 @@ class _Process:
         self._connection.send((work, calls))
 
     def receive(self) -> Any:
-        """Return the next answer. Raises EOFError or OSError if the process has ended, or does not answer."""
+        """Return the next answer. Raises EOFError or OSError if the process has ended,
+        or does not answer.
+        """
         if not self._connection.poll(child.WALL_RATIO * self._limit_s + _GRACE_S):
             raise EOFError
         return self._connection.recv()
 
     def close(self, wait_s: float = _EXIT_S) -> str:
-        """End the process if it does not end in `wait_s`; return why it had ended, as the reason for its last call."""
+        """End the process if it does not end in `wait_s`; return why it had ended, as
+        the reason for its last call.
+        """
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(wait_s)
         code = self._process.poll()
@@ -157,6 +192,11 @@ class _Process:
 
 
 def _place(frames: Sequence[tuple[str, str, str]]) -> str:
-    """Return where a call was stopped: the innermost frame of this package, else of a library."""
-    path, line, function = next((frame for frame in frames if "news_assets" in frame[0]), [*frames, ("", "", "")][0])
+    """Return where a call was stopped: the innermost frame of this package, else of a
+    library.
+    """
+    path, line, function = next(
+        (frame for frame in frames if "news_assets" in frame[0]),
+        [*frames, ("", "", "")][0],
+    )
     return f" (in {function}, {Path(path).name}:{line})" if function else ""

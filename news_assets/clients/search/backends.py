@@ -12,13 +12,20 @@ from typing import TYPE_CHECKING, Protocol, Self
 from news_assets.errors import IndexingError
 from news_assets.lazy import Lazy
 from news_assets.pipeline.reindex import WritableIndex
-from news_assets.ports.search import SearchAnswer, SearchDocument, SearchIndex, SearchQuery
+from news_assets.ports.search import (
+    SearchAnswer,
+    SearchDocument,
+    SearchIndex,
+    SearchQuery,
+)
 from news_assets.records.reading import AgencyDays
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from news_assets.clients.search.typesense.index import TypesenseSearchIndex
+    from news_assets.clients.search.typesense.typesense_index import (
+        TypesenseSearchIndex,
+    )
 
 EMBEDDED = "embedded"
 
@@ -36,12 +43,16 @@ class OpenIndex(SearchIndex, Protocol):
 
 
 class IndexRebuild(WritableIndex, Protocol):
-    """An index that is filled beside the one in use. `is_resumed`: it has documents of an interrupted rebuild."""
+    """An index that is filled beside the one in use. `is_resumed`: it has documents of
+    an interrupted rebuild.
+    """
 
     is_resumed: bool
 
     def swap(self, expected: Mapping[str, Mapping[str, str]]) -> None:
-        """Replace the index in use. Raises IndexingError if the documents are not those expected, by desk and hash."""
+        """Replace the index in use. Raises IndexingError if the documents are not those
+        expected, by desk and hash.
+        """
         ...
 
 
@@ -57,19 +68,27 @@ def open_index(search: str, path: Path, api_key: str) -> OpenIndex:
         IndexingError: The index cannot be opened.
     """
     if search == EMBEDDED:
-        from news_assets.clients.search.embedded.index import SqliteSearchIndex
+        from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
 
         return SqliteSearchIndex.open(path)
-    from news_assets.clients.search.typesense.index import TypesenseSearchIndex
+    from news_assets.clients.search.typesense.typesense_index import (
+        TypesenseSearchIndex,
+    )
 
     return TypesenseSearchIndex.open(search, api_key)
 
 
 @contextmanager
 def open_rebuild(
-    search: str, path: Path, api_key: str, dim: int | None, model: str | None, now: datetime
+    search: str,
+    path: Path,
+    api_key: str,
+    dim: int | None,
+    model: str | None,
+    now: datetime,
 ) -> Iterator[IndexRebuild]:
-    """Yield a new index to fill, or that of an interrupted rebuild; the index in use may be unusable.
+    """Yield a new index to fill, or that of an interrupted rebuild; the index in use
+    may be unusable.
 
     Args:
         search: `embedded`, or the address of a Typesense server.
@@ -80,7 +99,7 @@ def open_rebuild(
         now: Suffix of a new collection's name.
     """
     if search == EMBEDDED:
-        from news_assets.clients.search.embedded.rebuild import SqliteRebuild
+        from news_assets.clients.search.embedded.sqlite_rebuild import SqliteRebuild
 
         with closing(SqliteRebuild.begin(path, dim, model)) as rebuild:
             yield rebuild
@@ -90,27 +109,36 @@ def open_rebuild(
 
 
 def connect_typesense(search: str, path: Path, api_key: str) -> "TypesenseSearchIndex":
-    """Return the index on the server without a request, for operations that the embedded index does not have.
+    """Return the index on the server without a request, for operations that the
+    embedded index does not have.
 
     Raises:
         IndexingError: The setting is `embedded`.
     """
     if search == EMBEDDED:
-        raise IndexingError("the embedded index has no search keys; set NEWS_SEARCH=typesense://...")
-    from news_assets.clients.search.typesense.index import TypesenseSearchIndex
+        raise IndexingError(
+            "the embedded index has no search keys; set NEWS_SEARCH=typesense://..."
+        )
+    from news_assets.clients.search.typesense.typesense_index import (
+        TypesenseSearchIndex,
+    )
 
     return TypesenseSearchIndex.connect(search, api_key)
 
 
 def lazy_index(search: str, path: Path, api_key: str) -> "LazyIndex":
     """Return the index, which is opened on first use."""
-    return LazyIndex(search.partition(":")[0], lambda: open_index(search, path, api_key))
+    return LazyIndex(
+        search.partition(":")[0], lambda: open_index(search, path, api_key)
+    )
 
 
 class LazyIndex:
-    """Implements `ports.SearchIndex`, and opens the index on first use. Safe to use from several threads.
+    """Implements `ports.SearchIndex`, and opens the index on first use. Safe to use
+    from several threads.
 
-    An unavailable server fails the operation that needs it, not the start of the program.
+    An unavailable server fails the operation that needs it, not the start of the
+    program.
     """
 
     def __init__(self, backend: str, open_index: Callable[[], OpenIndex]) -> None:
@@ -161,6 +189,10 @@ class LazyIndex:
         """Return the number of documents."""
         return self.opened.count()
 
-    def stored(self, desk: str, keys: AgencyDays | None = None, first_day: date | None = None) -> "pl.DataFrame":
-        """Return article_id, agency, day and document_hash of a desk's documents, or of some partitions or days."""
+    def stored(
+        self, desk: str, keys: AgencyDays | None = None, first_day: date | None = None
+    ) -> "pl.DataFrame":
+        """Return article_id, agency, day and document_hash of a desk's documents, or of
+        some partitions or days.
+        """
         return self.opened.stored(desk, keys, first_day)

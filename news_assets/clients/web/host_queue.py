@@ -1,6 +1,8 @@
-"""Run the jobs of many hosts concurrently, one at a time per host. A vendor's slot counts as one host.
+"""Run the jobs of many hosts concurrently, one at a time per host. A vendor's slot
+counts as one host.
 
-A worker takes the host that is due next, so hundreds of hosts that wait for their pause need no threads.
+A worker takes the host that is due next, so hundreds of hosts that wait for their pause
+need no threads.
 """
 
 import heapq
@@ -35,13 +37,22 @@ def run_by_host(
     repeat_s: Callable[[Job, Result], float | None] = lambda job, result: None,
     begin_within_s: float | None = None,
 ) -> Iterator[tuple[Job, Result]]:
-    """Yield each job with its result as they finish; the jobs of a host run in their order.
+    """Yield each job with its result as they finish; the jobs of a host run in their
+    order.
 
-    `jobs` are keyed by host; `wait_s` returns the seconds until a host may be requested for its next job. `repeat_s`
-    returns the seconds after which a job runs again before the host's others, None to yield its result; other hosts go
-    on meanwhile. At most `max_workers` finished results are buffered. After `begin_within_s` seconds, and when the
-    caller stops early, no further job starts, not even one that waits to be repeated, and the event passed to `run` is
-    set. An exception raised by `run` is raised here after the other jobs are done.
+    At most `max_workers` finished results are buffered. When the caller stops early, no
+    further job starts. An exception raised by `run` is raised here after the other jobs
+    are done.
+
+    Args:
+        jobs: The jobs of each host.
+        run: Returns the result of a job. Its event is set when no further job starts.
+        wait_s: Returns the seconds until a host may be requested for its next job.
+        max_workers: The number of threads.
+        repeat_s: Returns the seconds after which a job runs again before the host's
+            others, None to yield its result; other hosts go on meanwhile.
+        begin_within_s: After these seconds no further job starts, not even one that
+            waits to be repeated.
     """
     stopping = threading.Event()
     hosts = _HostQueue(jobs)
@@ -62,7 +73,8 @@ def run_by_host(
                     pause_s = repeat_s(job, result)
                     put((job, result), is_final=pause_s is None)
                 finally:
-                    hosts.release(host, wait_s, None if pause_s is None else (job, pause_s))
+                    again = None if pause_s is None else (job, pause_s)
+                    hosts.release(host, wait_s, again)
         finally:
             put(None)
 
@@ -85,18 +97,25 @@ def run_by_host(
         pool.shutdown(wait=False)
 
 
-def in_turn(jobs: Mapping[str, Sequence[Job]], stays: Callable[[Job], bool]) -> Iterator[tuple[str, Job]]:
-    """Yield the jobs with their hosts in an order for a queue of several hosts: one of each host in turn.
+def alternating(
+    jobs: Mapping[str, Sequence[Job]], stays: Callable[[Job], bool]
+) -> Iterator[tuple[str, Job]]:
+    """Yield the jobs with their hosts in an order for a queue of several hosts: one of
+    each host after the other.
 
     After a job that `stays` the next one is of the same host, as long as it has any.
     """
-    left = deque((host, deque(of_host)) for host, of_host in jobs.items() if of_host)
-    while left:
-        host, of_host = left.popleft()
-        job = of_host.popleft()
+    hosts = deque((host, deque(some)) for host, some in jobs.items() if some)
+    while hosts:
+        host, waiting = hosts.popleft()
+        job = waiting.popleft()
         yield host, job
-        if of_host:
-            (left.appendleft if stays(job) else left.append)((host, of_host))
+        if not waiting:
+            continue
+        if stays(job):
+            hosts.appendleft((host, waiting))
+        else:
+            hosts.append((host, waiting))
 
 
 def _drain(done: "queue.Queue[tuple[Job, Result] | None]") -> None:
@@ -105,7 +124,7 @@ def _drain(done: "queue.Queue[tuple[Job, Result] | None]") -> None:
 
 
 class _HostQueue(Generic[Job]):
-    """Hosts with their jobs, ordered by due time, then by the number of jobs left."""
+    """Hosts with their jobs, ordered by due time, then by the number of jobs that wait."""
 
     def __init__(self, jobs: Mapping[str, Sequence[Job]]) -> None:
         self._jobs = {host: deque(of_host) for host, of_host in jobs.items() if of_host}
@@ -116,7 +135,9 @@ class _HostQueue(Generic[Job]):
         self._changed = threading.Condition()
 
     def take(self) -> tuple[str, Job] | None:
-        """Wait until a host is due and return it with its next job; None when no jobs are left or after `stop`."""
+        """Wait until a host is due and return it with its next job; None when no jobs
+        are left or after `stop`.
+        """
         with self._changed:
             while self._due or (self._taken and not self.is_stopped.is_set()):
                 left_s = self._due[0][0] - time.monotonic() if self._due else None
@@ -127,10 +148,16 @@ class _HostQueue(Generic[Job]):
                 self._changed.wait(left_s)
             return None
 
-    def release(self, host: str, wait_s: Callable[[str, Job], float], again: tuple[Job, float] | None = None) -> None:
+    def release(
+        self,
+        host: str,
+        wait_s: Callable[[str, Job], float],
+        again: tuple[Job, float] | None = None,
+    ) -> None:
         """Return a host to the queue after its job, due when its next job may start.
 
-        `again` is a job that runs once more before the others, and its pause in seconds.
+        `again` is a job that runs once more before the others, and its pause in
+        seconds.
         """
         with self._changed:
             self._taken -= 1
@@ -138,9 +165,12 @@ class _HostQueue(Generic[Job]):
             if again is not None and not self.is_stopped.is_set():
                 job, pause_s = again
                 self._jobs[host].appendleft(job)
-            if left := self._jobs[host]:
-                due_in_s = max(wait_s(host, left[0]), pause_s)
-                heapq.heappush(self._due, (time.monotonic() + due_in_s, -len(left), host))
+            waiting = self._jobs[host]
+            if waiting:
+                due_in_s = max(wait_s(host, waiting[0]), pause_s)
+                heapq.heappush(
+                    self._due, (time.monotonic() + due_in_s, -len(waiting), host)
+                )
             self._changed.notify_all()
 
     @contextmanager

@@ -1,7 +1,9 @@
-"""Per-host rate limiting: one request at a time, a pause after each response, and the host's own Retry-After.
+"""Per-host rate limiting: one request at a time, a pause after each response, and the
+host's own Retry-After.
 
-Shared by the threads of a process and the processes of a machine: the state folder holds a lock file and a file of
-times for each host. Times are wall-clock seconds, because they outlive the process; they only pace requests.
+Shared by the threads of a process and the processes of a machine: the state folder
+holds a lock file and a file of times for each host. Times are wall-clock seconds,
+because they outlive the process; they only pace requests.
 """
 
 import hashlib
@@ -20,13 +22,17 @@ from news_assets.folders import private_folder
 from news_assets.ports.reading import PageRequest
 from news_assets.records.desks import Vendor
 
-MAX_CRAWL_DELAY_S = 30.0  # some sites state an hour, at which most of their pages would never be fetched
-MAX_RETRY_AFTER_S = 86_400.0  # remembered for a day at most; the poll schedule keeps longer pauses
+# some sites state an hour, at which most of their pages would never be fetched
+MAX_CRAWL_DELAY_S = 30.0
+# remembered for a day at most; the poll schedule keeps longer pauses
+MAX_RETRY_AFTER_S = 86_400.0
 _MAX_PAUSE_S = 3_600.0  # the longest NEWS_HOST_DELAY_S
-MAX_WAIT_S = 60.0  # a Retry-After up to this long is waited out, a longer one is raised as an error
+# a Retry-After up to this long is waited out, a longer one is raised as an error
+MAX_WAIT_S = 60.0
 _LOCK_POLL_S = 0.02
-_REQUEST = ".request"  # suffix of the file that tells the request in progress
-_MAX_LOCKED_S = 600.0  # no request takes that long: the process that holds the lock hangs
+_REQUEST = ".request"  # suffix of the file with the request in progress
+# no request takes that long: the process that holds the lock hangs
+_MAX_LOCKED_S = 600.0
 
 
 class RetryAfterError(Exception):
@@ -42,7 +48,9 @@ class StoppedError(Exception):
 
 
 def vendor_slot(vendor: Vendor, host: str) -> str:
-    """Return the name of the vendor's slot that this host's requests take: always the same one."""
+    """Return the name of the vendor's slot that this host's requests take: always the
+    same one.
+    """
     return f"vendor/{vendor.kind}/{zlib.crc32(host.encode()) % vendor.slots}"
 
 
@@ -53,7 +61,9 @@ def takes_a_break(request: PageRequest) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Times:
-    """When the host last responded, the pause kept after that, the end of its Retry-After, and the host served."""
+    """When the host last responded, the pause kept after that, the end of its
+    Retry-After, and the host served.
+    """
 
     responded_at: float = 0.0
     pause_s: float = 0.0
@@ -61,17 +71,27 @@ class _Times:
     served: str = ""
 
     def pause_left(self, pause_s: float, now: float) -> float:
-        """Return the seconds left of the pause; none if the clock was set back behind the last response."""
-        return 0.0 if self.responded_at > now else self.responded_at + max(self.pause_s, pause_s) - now
+        """Return the seconds left of the pause; none if the clock was set back behind
+        the last response.
+        """
+        return (
+            0.0
+            if self.responded_at > now
+            else self.responded_at + max(self.pause_s, pause_s) - now
+        )
 
     def retry_left(self, now: float) -> float:
-        """Return the seconds left of the host's Retry-After; none if the clock was set back."""
+        """Return the seconds left of the host's Retry-After; none if the clock was set
+        back.
+        """
         return 0.0 if self.responded_at > now else self.retry_at - now
 
 
 @dataclass(slots=True)
 class HostSlot:
-    """The right to one request. Its holder sets the time of the response (0: now) and the Retry-After it carries."""
+    """The right to one request. Its holder sets the time of the response (0: now) and
+    the Retry-After it carries.
+    """
 
     responded_at: float = 0.0
     retry_after_s: float = 0.0
@@ -85,7 +105,8 @@ class RequestNow(NamedTuple):
 
 
 def requests_now(state_dir: Path) -> list[RequestNow]:
-    """Return the requests that processes of this machine have sent and not finished, the oldest first.
+    """Return the requests that processes of this machine have sent and not finished,
+    the oldest first.
 
     Requests of killed processes are left out: no process holds the lock of their host.
     """
@@ -112,11 +133,14 @@ def _text_of(file: Path) -> str:
 class Politeness:
     """Grants the slots of hosts, and of vendors as if each were a host (`vendor_slot`).
 
-    All processes that keep the pauses together share `state_dir`. The longest of the pauses set for a host applies.
-    `served` is the host that a request in a vendor's slot is for.
+    All processes that keep the pauses together share `state_dir`. The longest of the
+    pauses set for a host applies. `served` is the host that a request in a vendor's
+    slot is for.
     """
 
-    def __init__(self, state_dir: Path, delay_s: float, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, state_dir: Path, delay_s: float, clock: Callable[[], float] = time.time
+    ) -> None:
         self._folder = state_dir
         self._delay_s = delay_s
         self._clock = clock
@@ -124,13 +148,17 @@ class Politeness:
         private_folder(state_dir)
 
     @contextmanager
-    def slot(self, host: str, stopping: threading.Event, served: str = "", url: str = "") -> Iterator[HostSlot]:
-        """Wait until the host may be requested, and hold it for one request; `requests_now` shows its `url`.
+    def slot(
+        self, host: str, stopping: threading.Event, served: str = "", url: str = ""
+    ) -> Iterator[HostSlot]:
+        """Wait until the host may be requested, and hold it for one request;
+        `requests_now` shows its `url`.
 
         Raises:
             RetryAfterError: The host requested a pause longer than MAX_WAIT_S.
             StoppedError: `stopping` was set during the wait.
-            OSError: The lock file cannot be used, or another process has held it for ten minutes.
+            OSError: The lock file cannot be used, or another process has held it for
+                ten minutes.
         """
         entry = self._host(host)
         with entry.thread_lock:
@@ -148,19 +176,30 @@ class Politeness:
                     entry.file_lock.release()
 
     def wait_s(self, host: str, served: str = "") -> float:
-        """Return the seconds until this host may be requested, as far as this process knows."""
+        """Return the seconds until this host may be requested, as far as this process
+        knows.
+        """
         entry, now = self._host(host), self._clock()
         retry = entry.times.retry_left(now)
-        return max(0.0, entry.pause_left(served, now), retry if retry <= MAX_WAIT_S else 0.0)
+        return max(
+            0.0, entry.pause_left(served, now), retry if retry <= MAX_WAIT_S else 0.0
+        )
 
     def set_crawl_delay(self, host: str, crawl_delay_s: float) -> None:
-        """Use a host's Crawl-delay where it is longer than the configured pauses, up to MAX_CRAWL_DELAY_S."""
+        """Use a host's Crawl-delay where it is longer than the configured pauses, up to
+        MAX_CRAWL_DELAY_S.
+        """
         self._host(host).crawl_delay_s = min(crawl_delay_s, MAX_CRAWL_DELAY_S)
 
     def set_delay(self, host: str, delay_s: float, break_s: float = 0.0) -> None:
-        """Raise the pause of a host or a vendor's slot to `delay_s`, in a slot to `break_s` before another host."""
+        """Raise the pause of a host or a vendor's slot to `delay_s`, in a slot to
+        `break_s` before another host.
+        """
         entry = self._host(host)
-        entry.delay_s, entry.break_s = max(entry.delay_s, delay_s), max(entry.break_s, break_s)
+        entry.delay_s, entry.break_s = (
+            max(entry.delay_s, delay_s),
+            max(entry.break_s, break_s),
+        )
 
     def _host(self, host: str) -> "_Host":
         if host not in self._hosts:
@@ -198,13 +237,20 @@ class Politeness:
     def _remember(self, entry: "_Host", slot: HostSlot, served: str) -> None:
         if entry.pause_s == entry.break_s == slot.retry_after_s == 0:
             return
-        # The pause counts from the response: counted from the request, a slow connect would bring two requests closer
-        # together at the server than the pause.
+        # The pause counts from the response: counted from the request, a slow connect
+        # would bring two requests closer together at the server than the pause.
         now = self._clock()
         responded_at = slot.responded_at or now
         retry_after_s = min(slot.retry_after_s, MAX_RETRY_AFTER_S)
-        entry.times = _Times(responded_at, entry.pause_s, now + retry_after_s if retry_after_s else 0.0, served)
-        entry.times_file.write_text(f"{responded_at} {entry.times.pause_s} {entry.times.retry_at} {served}")
+        entry.times = _Times(
+            responded_at,
+            entry.pause_s,
+            now + retry_after_s if retry_after_s else 0.0,
+            served,
+        )
+        entry.times_file.write_text(
+            f"{responded_at} {entry.times.pause_s} {entry.times.retry_at} {served}"
+        )
 
 
 class _Host:
@@ -212,7 +258,9 @@ class _Host:
 
     def __init__(self, path: Path, delay_s: float) -> None:
         self.thread_lock = threading.Lock()
-        self.file_lock = filelock.FileLock(path.with_suffix(".lock"), thread_local=False)
+        self.file_lock = filelock.FileLock(
+            path.with_suffix(".lock"), thread_local=False
+        )
         self.times_file = path.with_suffix(".times")
         self.request_file = path.with_suffix(_REQUEST)
         self.times = _Times()
@@ -226,14 +274,25 @@ class _Host:
     def pause_left(self, served: str, now: float) -> float:
         """Return the seconds left of the pause before a request for the host `served`."""
         is_break = self.times.served != served
-        return self.times.pause_left(max(self.pause_s, self.break_s if is_break else 0.0), now)
+        return self.times.pause_left(
+            max(self.pause_s, self.break_s if is_break else 0.0), now
+        )
 
     def read_times(self) -> _Times:
-        """Read the file of times; a missing, torn or impossible one counts as no earlier request."""
+        """Read the file of times; a missing, torn or impossible one counts as no
+        earlier request.
+        """
         try:
-            responded_at, pause_s, retry_at, *served = self.times_file.read_text().split()
-            times = _Times(float(responded_at), float(pause_s), float(retry_at), "".join(served))
+            responded_at, pause_s, retry_at, *served = (
+                self.times_file.read_text().split()
+            )
+            times = _Times(
+                float(responded_at), float(pause_s), float(retry_at), "".join(served)
+            )
         except (FileNotFoundError, ValueError):
             return _Times()
-        is_possible = times.pause_s <= _MAX_PAUSE_S and times.retry_at - times.responded_at <= 2 * MAX_RETRY_AFTER_S
+        is_possible = (
+            times.pause_s <= _MAX_PAUSE_S
+            and times.retry_at - times.responded_at <= 2 * MAX_RETRY_AFTER_S
+        )
         return times if is_possible else _Times()

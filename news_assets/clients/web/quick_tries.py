@@ -1,4 +1,6 @@
-"""Decide whether a request whose connection failed is sent again within the same run, some seconds later."""
+"""Decide whether a request whose connection failed is sent again within the same run,
+some seconds later.
+"""
 
 import random
 import threading
@@ -15,8 +17,9 @@ _JITTER = 0.25  # share of the pause
 class QuickTries:
     """The quick tries of the hosts of one `fetch_all`.
 
-    A host has one for each of `pauses_s` until it answers: the pages of a host that is down fail without further waits.
-    The requests of a URL take at most `total_s` in all, without the pauses.
+    A host has one for each of `pauses_s` until it answers: the pages of a host that is
+    down fail without further waits. The requests of a URL take at most `total_s` in
+    all, without the pauses.
     """
 
     def __init__(self, pauses_s: Sequence[float], total_s: float) -> None:
@@ -31,7 +34,11 @@ class QuickTries:
         return self._spent_s.get(host, 0.0)
 
     def pause_s(
-        self, host: str, request: PageRequest, result: Page | FetchError | None, spent_s: float
+        self,
+        host: str,
+        request: PageRequest,
+        result: Page | FetchError | None,
+        spent_s: float,
     ) -> float | None:
         """Return the pause before the request is sent again; None if its result counts.
 
@@ -43,7 +50,11 @@ class QuickTries:
                 self._tried.pop(host, None)
                 return None
             tried = self._tried.get(host, 0)
-            if not request.retries_connection or tried == len(self._pauses_s) or spent_s >= self._total_s:
+            if (
+                not request.retries_connection
+                or tried == len(self._pauses_s)
+                or spent_s >= self._total_s
+            ):
                 return None
             self._tried[host], self._spent_s[host] = tried + 1, spent_s
         return self._pauses_s[tried] * random.uniform(1 - _JITTER, 1 + _JITTER)

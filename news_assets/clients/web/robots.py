@@ -1,4 +1,6 @@
-"""robots.txt (RFC 9309): an origin's rules for our product token, cached for at most a day."""
+"""robots.txt (RFC 9309): an origin's rules for our product token, cached for at most a
+day.
+"""
 
 import hashlib
 import re
@@ -17,16 +19,20 @@ from news_assets.errors import FetchError, ForbiddenAddressError, RobotsError
 from news_assets.ports.reading import PageRequest
 from news_assets.records.desks import Access
 
-MAX_ROBOTS_BYTES = 512_000  # RFC 9309, section 2.5: at least 500 KiB are read; the rest is ignored
+# RFC 9309, section 2.5: at least 500 KiB are read; the rest is ignored
+MAX_ROBOTS_BYTES = 512_000
 _CACHE_S = 86_400.0  # section 2.4
-_CACHE_FAILURE_S = 300.0  # hundreds of articles may need one robots.txt: one attempt serves them all
+# hundreds of articles may need one robots.txt: one attempt serves them all
+_CACHE_FAILURE_S = 300.0
 _MAX_ORIGINS = 256  # in memory: 25,000 rules take 10 MB
 _MAX_STORED_BYTES = 65_536  # on disk
 _TOKEN = re.compile(r"(?:Mozilla/\S+ \(compatible; *)?([A-Za-z_-]+)")
 _LINE_END = re.compile(r"\r\n?")
-_NO_LINE_END = re.compile(r"[\v\f\x1c-\x1e\x85\u2028\u2029]")  # line ends for str.splitlines, but not in RFC 9309
+# line ends for str.splitlines, but not in RFC 9309
+_NO_LINE_END = re.compile(r"[\v\f\x1c-\x1e\x85\u2028\u2029]")
 _USER_AGENT = re.compile(
-    r"^[ \t]*user[- ]?agent(?:[ \t]*:|[ \t])[ \t]*(\*(?=[\s#]|$)|[a-z_-]*).*$", re.IGNORECASE | re.MULTILINE
+    r"^[ \t]*user[- ]?agent(?:[ \t]*:|[ \t])[ \t]*(\*(?=[\s#]|$)|[a-z_-]*).*$",
+    re.IGNORECASE | re.MULTILINE,
 )
 _OTHERS = "others/"  # no product token contains a slash
 
@@ -40,24 +46,31 @@ class _Cached:
 
 
 class Robots:
-    """Decides whether a URL may be fetched. `fetch_text` returns one robots.txt or raises FetchError.
+    """Decides whether a URL may be fetched. `fetch_text` returns one robots.txt or
+    raises FetchError.
 
-    It is requested with the `access` of the source that needs it first. The processes of a machine share the files in
-    `folder`, so that a robots.txt is requested once a day.
+    It is requested with the `access` of the source that needs it first. The processes
+    of a machine share the files in `folder`, so that a robots.txt is requested once a
+    day.
     """
 
-    def __init__(self, user_agent: str, fetch_text: Callable[[str, Access], str], folder: Path) -> None:
+    def __init__(
+        self, user_agent: str, fetch_text: Callable[[str, Access], str], folder: Path
+    ) -> None:
         self._token = product_token(user_agent)
         self._fetch_text = fetch_text
         self._folder = folder
-        self._cache: dict[tuple[str, str | None], _Cached] = {}  # by origin and proxy, the one added first is the first
+        self._cache: dict[
+            tuple[str, str | None], _Cached
+        ] = {}  # by origin and proxy, the one added first is the first
 
     def check(self, url: httpx.URL, request: PageRequest) -> float | None:
         """Return the origin's Crawl-delay in seconds, None if it states none.
 
         Raises:
             RobotsError: The request obeys robots.txt, and the rules forbid this URL.
-            FetchError: The request obeys robots.txt, and the rules cannot be fetched now, which forbids every URL.
+            FetchError: The request obeys robots.txt, and the rules cannot be fetched
+                now, which forbids every URL.
         """
         rules = self._rules_of(url, request.access)
         if isinstance(rules, FetchError):
@@ -65,7 +78,9 @@ class Robots:
                 raise _as_transient(request.url, rules)
             return None
         if request.obeys_robots and not rules.can_fetch(str(url), self._token):
-            raise RobotsError(request.url, "forbidden by robots.txt", weight=1.0, is_transient=False)
+            raise RobotsError(
+                request.url, "forbidden by robots.txt", weight=1.0, is_transient=False
+            )
         return rules.crawl_delay(self._token)
 
     def forget_failure(self, url: str, access: Access) -> None:
@@ -102,24 +117,29 @@ class Robots:
         return self._cached(text, _CACHE_S)
 
     def _cached(self, text: str, left_s: float) -> _Cached:
-        return _Cached(time.monotonic() + left_s, Protego.parse(prepared(text, self._token)))
+        return _Cached(
+            time.monotonic() + left_s, Protego.parse(prepared(text, self._token))
+        )
 
 
 def product_token(user_agent: str) -> str:
     """Return the product token of a User-Agent (RFC 9309, section 2.2.1).
 
-    It is the first word, or the one after `compatible;` where a browser's name comes first.
+    It is the first word, or the one after `compatible;` where a browser's name comes
+    first.
     """
     match = _TOKEN.match(user_agent)
     return match[1] if match else user_agent
 
 
 def prepared(text: str, token: str) -> str:
-    """Return a robots.txt for Protego with the lines and user agents that RFC 9309 sees in it.
+    """Return a robots.txt for Protego with the lines and user agents that RFC 9309 sees
+    in it.
 
-    Protego takes `User-agent: name/2.0` and `name*` for other agents than `name`, and `na` for the same. Each user
-    agent becomes `token`, `*` or `others/`: with three groups at most, Protego's time is linear in the text. With a
-    group for each of 2,000 user agents, 2,000 rules took 4.5 s.
+    Protego takes `User-agent: name/2.0` and `name*` for other agents than `name`, and
+    `na` for the same. Each user agent becomes `token`, `*` or `others/`: with three
+    groups at most, Protego's time is linear in the text. With a group for each of 2,000
+    user agents, 2,000 rules took 4.5 s.
     """
 
     def user_agent(match: re.Match[str]) -> str:
@@ -134,20 +154,29 @@ def _store(file: Path, content: bytes) -> None:
     """Replace a file atomically; a failure costs one more request later."""
     if len(content) > _MAX_STORED_BYTES:
         return
-    with suppress(OSError), tempfile.TemporaryDirectory(prefix=".robots", dir=file.parent) as folder:
+    with (
+        suppress(OSError),
+        tempfile.TemporaryDirectory(prefix=".robots", dir=file.parent) as folder,
+    ):
         draft = Path(folder) / file.name
         draft.write_bytes(content)
         draft.replace(file)
 
 
 def _means_no_rules(error: FetchError) -> bool:
-    """Return whether everything is allowed: 4xx except 429, and redirects that end nowhere (section 2.3.1)."""
-    return error.status is not None and 300 <= error.status < 500 and error.status != 429
+    """Return whether everything is allowed: 4xx except 429, and redirects that end
+    nowhere (section 2.3.1).
+    """
+    return (
+        error.status is not None and 300 <= error.status < 500 and error.status != 429
+    )
 
 
 def _as_transient(url: str, failure: FetchError) -> FetchError:
     if isinstance(failure, ForbiddenAddressError):
-        return ForbiddenAddressError(url, failure.reason, weight=failure.weight, is_transient=False)
+        return ForbiddenAddressError(
+            url, failure.reason, weight=failure.weight, is_transient=False
+        )
     return FetchError(
         url,
         f"robots.txt: {failure.reason}",

@@ -1,7 +1,8 @@
 """httpx transport that connects to permitted addresses only and enforces a deadline.
 
-Hosts are resolved here and the connection is made to the checked address, so a second resolution cannot return another
-one (DNS rebinding); redirects pass the same check. httpx has no hook for this, httpcore has.
+Hosts are resolved here and the connection is made to the checked address, so a second
+resolution cannot return another one (DNS rebinding); redirects pass the same check.
+httpx has no hook for this, httpcore has.
 """
 
 import socket
@@ -17,7 +18,7 @@ from typing import Any
 import httpcore
 import httpx
 
-from news_assets.clients.web.addresses import AddressPolicy
+from news_assets.clients.web.address_policy import AddressPolicy
 
 _DEADLINE: ContextVar[float | None] = ContextVar("deadline", default=None)
 
@@ -38,8 +39,9 @@ _HTTPX_CLASSES: dict[type[Exception], type[httpx.TransportError]] = {
     httpcore.WriteError: httpx.WriteError,
     httpcore.WriteTimeout: httpx.WriteTimeout,
 }
-# Origins with open connections. Each has its own pool, because httpcore compares every pair of a pool's connections for
-# each request: 2,000 hosts in one pool that keeps 100 took 14 ms of CPU a request, in separate pools 2.6.
+# Origins with open connections. Each has its own pool, because httpcore compares every
+# pair of a pool's connections for each request: 2,000 hosts in one pool that keeps 100
+# took 14 ms of CPU a request, in separate pools 2.6.
 _MAX_POOLS = 100
 _KEEP_ALIVE_S = 4.0  # Apache closes after 5, and a request on a closed connection fails
 
@@ -70,15 +72,17 @@ def _time_left(timeout: float | None) -> float | None:
     at = _DEADLINE.get()
     if at is None:
         return timeout
-    left = at - time.monotonic()
-    if left <= 0:
+    remaining_s = at - time.monotonic()
+    if remaining_s <= 0:
         raise DeadlineError("out of time")
-    return left if timeout is None else min(left, timeout)
+    return remaining_s if timeout is None else min(remaining_s, timeout)
 
 
 @dataclass(frozen=True, slots=True)
 class Proxy:
-    """An HTTP proxy that resolves the host and connects to it; `authorization` is its Proxy-Authorization header."""
+    """An HTTP proxy that resolves the host and connects to it; `authorization` is its
+    Proxy-Authorization header.
+    """
 
     url: str
     authorization: str | None = None
@@ -87,33 +91,38 @@ class Proxy:
 class GuardedTransport(httpx.BaseTransport):
     """httpx transport over one httpcore connection pool per origin and proxy.
 
-    A request's extension `proxy` is its Proxy. The proxy's own address is checked like any other; of the host behind it
-    only addresses and local names are refused.
+    A request's extension `proxy` is its Proxy. The proxy's own address is checked like
+    any other; of the host behind it only addresses and local names are refused.
     """
 
     def __init__(self, policy: AddressPolicy, ssl_context: ssl.SSLContext) -> None:
         self._ssl_context = ssl_context
         self._policy = policy
         self._backend = _GuardedBackend(policy)
-        self._pools: dict[tuple[str, Proxy | None], httpcore.ConnectionPool] = {}  # least recently used first
+        self._pools: dict[
+            tuple[str, Proxy | None], httpcore.ConnectionPool
+        ] = {}  # least recently used first
         self._lock = threading.Lock()
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """Send one request; the response's body is streamed."""
+        """Send one request; the response's body is streamed.
+
+        Raises:
+            ForbiddenHostError: The host is not public.
+            UnknownHostError: The host has no address.
+            DeadlineError: The time of `deadline` is over.
+            httpx.HTTPError: The connection failed.
+        """
         url = request.url
         proxy: Proxy | None = request.extensions.get("proxy")
-        assert isinstance(request.stream, httpx.SyncByteStream)
         with _as_httpx():
             if proxy is not None and not self._policy.is_allowed_unresolved(url.host):
-                raise ForbiddenHostError(f"{url.host}, requested through a proxy, is not a public address")
-            core_request = httpcore.Request(
-                method=request.method,
-                url=httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path),
-                headers=request.headers.raw,
-                content=request.stream,
-                extensions=request.extensions,
-            )
-            core_response = self._pool_of(str(core_request.url.origin), proxy).handle_request(core_request)
+                raise ForbiddenHostError(
+                    f"{url.host}, requested through a proxy, is not a public address"
+                )
+            core_request = _core_request(request)
+            pool = self._pool_of(str(core_request.url.origin), proxy)
+            core_response = pool.handle_request(core_request)
         return httpx.Response(
             core_response.status,
             headers=core_response.headers,
@@ -129,12 +138,15 @@ class GuardedTransport(httpx.BaseTransport):
             self._pools.clear()
 
     def _pool_of(self, origin: str, proxy: Proxy | None) -> httpcore.ConnectionPool:
-        """Return the origin's pool; close idle, least recently used ones beyond _MAX_POOLS."""
+        """Return the origin's pool; close idle, least recently used ones beyond
+        _MAX_POOLS.
+        """
         with self._lock:
             pool = self._pools.pop((origin, proxy), None) or self._new_pool(proxy)
             self._pools[origin, proxy] = pool
             for other in list(self._pools)[: max(0, len(self._pools) - _MAX_POOLS)]:
-                if all(connection.is_idle() for connection in self._pools[other].connections):
+                connections = self._pools[other].connections
+                if all(connection.is_idle() for connection in connections):
                     self._pools.pop(other).close()
         return pool
 
@@ -149,12 +161,28 @@ class GuardedTransport(httpx.BaseTransport):
         }
         if proxy is None:
             return httpcore.ConnectionPool(**options)
-        return httpcore.HTTPProxy(
-            proxy.url,
-            proxy_headers={"Proxy-Authorization": proxy.authorization} if proxy.authorization else {},
-            proxy_ssl_context=self._ssl_context if proxy.url.startswith("https:") else None,
-            **options,
-        )
+        if proxy.authorization:
+            options["proxy_headers"] = {"Proxy-Authorization": proxy.authorization}
+        if proxy.url.startswith("https:"):
+            options["proxy_ssl_context"] = self._ssl_context
+        return httpcore.HTTPProxy(proxy.url, **options)
+
+
+def _core_request(request: httpx.Request) -> httpcore.Request:
+    assert isinstance(request.stream, httpx.SyncByteStream)
+    url = request.url
+    return httpcore.Request(
+        method=request.method,
+        url=httpcore.URL(
+            scheme=url.raw_scheme,
+            host=url.raw_host,
+            port=url.port,
+            target=url.raw_path,
+        ),
+        headers=request.headers.raw,
+        content=request.stream,
+        extensions=request.extensions,
+    )
 
 
 class _Body(httpx.SyncByteStream):
@@ -197,7 +225,9 @@ class _GuardedBackend(httpcore.NetworkBackend):
         failure: Exception | None = None
         for address in self._permitted(host, port):
             try:
-                stream = self._plain.connect_tcp(address, port, _time_left(timeout), local_address, socket_options)
+                stream = self._plain.connect_tcp(
+                    address, port, _time_left(timeout), local_address, socket_options
+                )
             except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
                 failure = error
             else:
@@ -207,7 +237,9 @@ class _GuardedBackend(httpcore.NetworkBackend):
 
     def _permitted(self, host: str, port: int) -> list[str]:
         addresses = _resolve(host, port)
-        permitted = [address for address in addresses if self._policy.is_allowed(host, address)]
+        permitted = [
+            address for address in addresses if self._policy.is_allowed(host, address)
+        ]
         if not permitted:
             raise ForbiddenHostError(f"{host} is {addresses[0]}, not a public address")
         return permitted
@@ -216,13 +248,16 @@ class _GuardedBackend(httpcore.NetworkBackend):
 def _resolve(host: str, port: int) -> list[str]:
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError) as error:  # UnicodeError: a label of more than 63 characters
+    except (OSError, UnicodeError) as error:
+        # UnicodeError: a label has more than 63 characters.
         raise UnknownHostError(f"no address for {host}") from error
     return list(dict.fromkeys(str(address[0]) for *_, address in found))
 
 
 class _TimedStream(httpcore.NetworkStream):
-    """A connection whose reads and writes end at the thread's deadline, also if the server sends slowly."""
+    """A connection whose reads and writes end at the thread's deadline, also if the
+    server sends slowly.
+    """
 
     def __init__(self, stream: httpcore.NetworkStream) -> None:
         self._stream = stream
@@ -231,7 +266,8 @@ class _TimedStream(httpcore.NetworkStream):
         try:
             return self._stream.read(max_bytes, _time_left(timeout))
         except httpcore.ReadTimeout:
-            _time_left(timeout)  # raises DeadlineError if the deadline cut the read short
+            # raises DeadlineError if the deadline cut the read short
+            _time_left(timeout)
             raise
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
@@ -241,9 +277,14 @@ class _TimedStream(httpcore.NetworkStream):
         self._stream.close()
 
     def start_tls(
-        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
+        self,
+        ssl_context: ssl.SSLContext,
+        server_hostname: str | None = None,
+        timeout: float | None = None,
     ) -> httpcore.NetworkStream:
-        return _TimedStream(self._stream.start_tls(ssl_context, server_hostname, _time_left(timeout)))
+        return _TimedStream(
+            self._stream.start_tls(ssl_context, server_hostname, _time_left(timeout))
+        )
 
     def get_extra_info(self, info: str) -> Any:
         return self._stream.get_extra_info(info)

@@ -1,4 +1,6 @@
-"""The command `parse-meetings`: saved answers of civic vendors in, meetings with their items out."""
+"""The command `parse-meetings`: saved answers of civic vendors in, meetings with their
+items out.
+"""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,7 +15,7 @@ _MAX_FILES = 2000  # of one client; they are read together
 
 
 def parse_meetings() -> None:
-    """Read answers of civic vendors. In: {id, kind, url, path, timezone, now}. Out: {id, meetings, problems}."""
+    """Read the saved answers of civic vendors that standard input names."""
     from news_assets.sources.civic.exchanges import read_answers
     from news_assets.sources.civic.reading.ids import owner_of
     from news_assets.sources.civic.vendor import Reading
@@ -30,7 +32,9 @@ def parse_meetings() -> None:
                 raise listing
             return {
                 "id": item["id"],
-                "meetings": [_line(meeting, kind, owner_of(url)) for meeting in listing.meetings],
+                "meetings": [
+                    _line(meeting, kind, owner_of(url)) for meeting in listing.meetings
+                ],
                 "problems": list(listing.problems),
             }
 
@@ -38,7 +42,9 @@ def parse_meetings() -> None:
 
 
 def _answers(path: Path) -> list[tuple[str, bytes]]:
-    """Return name and bytes of the saved answers: of a file, or of each file in a folder, by name."""
+    """Return name and bytes of the saved answers: of a file, or of each file in a
+    folder, by name.
+    """
     if not path.is_dir():
         return [(path.name, read_file(str(path)))]
     files = sorted(file for file in path.rglob("*") if file.is_file())
@@ -53,18 +59,24 @@ def _present(item: Item) -> tuple[str, datetime]:
     try:
         zone = ZoneInfo(timezone)
     except (LookupError, ValueError, OSError) as error:
-        raise SourceError(f"unknown time zone {timezone!r}; take an IANA name such as America/Chicago") from error
+        raise SourceError(
+            f"unknown time zone {timezone!r}; take an IANA name such as America/Chicago"
+        ) from error
     return timezone, _now(item.get("now"), zone)
 
 
 def _now(stated: object, zone: ZoneInfo) -> datetime:
-    """Return the present that an item states, local without an offset; the real one if it states none."""
+    """Return the present that an item states, local without an offset; the real one if
+    it states none.
+    """
     if not stated:
         return datetime.now(UTC)
     try:
         now = datetime.fromisoformat(str(stated))
     except ValueError as error:
-        raise SourceError(f"now {str(stated)[:60]!r} is not a time in ISO 8601") from error
+        raise SourceError(
+            f"now {str(stated)[:60]!r} is not a time in ISO 8601"
+        ) from error
     return now if now.tzinfo else now.replace(tzinfo=zone)
 
 
@@ -79,7 +91,10 @@ def _line(meeting: Meeting, kind: str, owner: str) -> Item:
         "ends_at": meeting.ends_at,
         "all_day": meeting.all_day,
         "status": meeting.status,
-        "location": {"name": meeting.location.name, "address": meeting.location.address},
+        "location": {
+            "name": meeting.location.name,
+            "address": meeting.location.address,
+        },
         "agenda_url": meeting.agenda_url,
         "packet_url": meeting.packet_url,
         "minutes_url": meeting.minutes_url,

@@ -1,4 +1,6 @@
-"""The assets of a desk: `feed_entries` polls its sources, and one asset for each stage follows."""
+"""The assets of a desk: `feed_entries` polls its sources, and one asset for each stage
+follows.
+"""
 
 import dagster as dg
 

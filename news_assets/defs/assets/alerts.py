@@ -1,4 +1,6 @@
-"""The asset `newsroom/alerts`: tells new hits of saved queries, and operators what became bad or is over."""
+"""The asset `newsroom/alerts`: tells new hits of saved queries, and operators what
+became bad or is over.
+"""
 
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,28 +29,43 @@ from news_assets.store.lake import Lake
 from news_assets.store.queries.conditions import bad_states
 
 ALERTS_KEY = dg.AssetKey(["newsroom", "alerts"])
-_CHANGES = 500  # that are compared with the queries in one transaction: 0.3 s with 1,000 queries
+# that are compared with the queries in one transaction: 0.3 s with 1,000 queries
+_CHANGES = 500
 
 
 class AlertsConfig(dg.Config):
     """Run configuration of `newsroom/alerts`."""
 
-    look: bool = Field(True, description="look also at the states that operators are told")
+    look: bool = Field(
+        True, description="look also at the states that operators are told"
+    )
 
 
-def build_alerts(desks: Sequence[Desk], checks: Iterable[dg.AssetChecksDefinition]) -> dg.AssetsDefinition:
+def build_alerts(
+    desks: Sequence[Desk], checks: Iterable[dg.AssetChecksDefinition]
+) -> dg.AssetsDefinition:
     """Return the asset over all desks; operators are told the results of `checks`."""
     check_keys = sorted({key for check in checks for key in check.check_keys})
 
-    @dg.asset(key=ALERTS_KEY, group_name="newsroom", owners=OWNERS, kinds={"python"}, code_version="1")
+    @dg.asset(
+        key=ALERTS_KEY,
+        group_name="newsroom",
+        owners=OWNERS,
+        kinds={"python"},
+        code_version="1",
+    )
     def alerts(
-        context: dg.AssetExecutionContext, config: AlertsConfig, lake: dg.ResourceParam[Lake]
+        context: dg.AssetExecutionContext,
+        config: AlertsConfig,
+        lake: dg.ResourceParam[Lake],
     ) -> dg.MaterializeResult[None]:
-        """Messages about new articles that match a saved query, and about states that became bad or are over.
+        """Messages about new articles that match a saved query, and about states that
+        became bad or are over.
 
-        Follows the record of changes: each article that is new in the index is compared with the queries of
-        NEWS_QUERIES and of the pages, and told once for each query that it matches. Messages that a channel does not
-        accept are sent again later. Can be repeated at any time.
+        Follows the record of changes: each article that is new in the index is compared
+        with the queries of NEWS_QUERIES and of the pages, and told once for each query
+        that it matches. Messages that a channel does not accept are sent again later.
+        Can be repeated at any time.
         """
         settings = Settings.read()
         try:
@@ -58,19 +75,25 @@ def build_alerts(desks: Sequence[Desk], checks: Iterable[dg.AssetChecksDefinitio
             hits = _follow(context, lake, rules)
             told = lake.transact(lambda rows: tell_hits(rows, rules, utc_now()))
             if config.look:
-                told += _look(context.instance, lake, desks, rules, problems, settings, check_keys)
+                told += _look(
+                    context.instance, lake, desks, rules, problems, settings, check_keys
+                )
             with open_notifier(settings, rules) as notifier:
                 sent = send_due(lake, notifier, utc_now)
         except NewsAssetsError as error:
             raise dg.Failure(str(error)) from error
         counts = {"hits": hits, "messages": len(told), "sent": sent.sent}
-        return dg.MaterializeResult(metadata={**counts, "delayed": sent.delayed, "given_up": sent.given_up})
+        return dg.MaterializeResult(
+            metadata={**counts, "delayed": sent.delayed, "given_up": sent.given_up}
+        )
 
     return alerts
 
 
 def _follow(context: dg.AssetExecutionContext, lake: Lake, rules: Alerts) -> int:
-    """Store the new hits and return their number; where the record of changes is cut off, go on at its end."""
+    """Store the new hits and return their number; where the record of changes is cut
+    off, go on at its end.
+    """
 
     def read(cursor: str) -> tuple[list[Change], str]:
         changes, after = read_changes(lake, Cursor.of(cursor), _CHANGES)
@@ -102,12 +125,20 @@ def _look(
     bad |= {f"query {name}": problem for name, problem in problems.items()}
     usage = shutil.disk_usage(settings.home)
     if usage.free < usage.total * operators.disk_free_ratio:
-        bad["disk"] = f"{usage.free / 1e9:.1f} GB of {usage.total / 1e9:.1f} GB are free at NEWS_HOME"
-    return lake.transact(lambda rows: tell_conditions(rows, operators, bad, unknown, now))
+        bad["disk"] = (
+            f"{usage.free / 1e9:.1f} GB of {usage.total / 1e9:.1f} GB are free at NEWS_HOME"
+        )
+    return lake.transact(
+        lambda rows: tell_conditions(rows, operators, bad, unknown, now)
+    )
 
 
-def _check_states(instance: dg.DagsterInstance, keys: Sequence[dg.AssetCheckKey]) -> tuple[dict[str, str], set[str]]:
-    """Return the checks whose last evaluation failed, and the names of those of which that is not known now."""
+def _check_states(
+    instance: dg.DagsterInstance, keys: Sequence[dg.AssetCheckKey]
+) -> tuple[dict[str, str], set[str]]:
+    """Return the checks whose last evaluation failed, and the names of those of which
+    that is not known now.
+    """
     failed, unknown = {}, set()
     for key in keys:
         name = f"check {key.asset_key.to_user_string()} {key.name}"

@@ -1,4 +1,6 @@
-"""The asset `newsroom/daily_report`: one page a day with the new entries, their stages, and findings."""
+"""The asset `newsroom/daily_report`: one page a day with the new entries, their stages,
+and findings.
+"""
 
 import base64
 from collections.abc import Mapping, Sequence
@@ -25,8 +27,9 @@ REPORT_KEY = dg.AssetKey(["newsroom", "daily_report"])
 def build_daily_report(desks: Sequence[Desk]) -> dg.AssetsDefinition:
     """Return the asset over all these desks.
 
-    It has no upstream assets: otherwise it would be part of the selection `raw_articles+`, whose assets then would not
-    share a partition grid and could not be materialised over a range.
+    It has no upstream assets: otherwise it would be part of the selection
+    `raw_articles+`, whose assets then would not share a partition grid and could not be
+    materialised over a range.
     """
     first_day = min(desk.first_day for desk in desks)
 
@@ -35,7 +38,9 @@ def build_daily_report(desks: Sequence[Desk]) -> dg.AssetsDefinition:
         group_name="newsroom",
         owners=OWNERS,
         kinds={"html"},
-        partitions_def=dg.DailyPartitionsDefinition(first_day.isoformat(), timezone="UTC", end_offset=1),
+        partitions_def=dg.DailyPartitionsDefinition(
+            first_day.isoformat(), timezone="UTC", end_offset=1
+        ),
         backfill_policy=dg.BackfillPolicy.single_run(),
         code_version="1",
     )
@@ -45,16 +50,22 @@ def build_daily_report(desks: Sequence[Desk]) -> dg.AssetsDefinition:
         search: dg.ResourceParam[SearchIndex],
         reports: dg.ResourceParam[Path],
     ) -> dg.MaterializeResult[None]:
-        """One HTML page for each UTC day, over all desks: `NEWS_HOME/reports/<day>.html`.
+        """One HTML page for each UTC day, over all desks:
+        `NEWS_HOME/reports/<day>.html`.
 
-        Counts entries and articles by the day on which they were first seen, in their present state: by desk, stage,
-        outcome, theme and hour, with the polls of the day. Missing, stale, silent and failing rows are as of now.
-        Today's page covers the day so far; a page that is made again is replaced.
+        Counts entries and articles by the day on which they were first seen, in their
+        present state: by desk, stage, outcome, theme and hour, with the polls of the
+        day. Missing, stale, silent and failing rows are as of now. Today's page covers
+        the day so far; a page that is made again is replaced.
         """
         now = utc_now()
-        found = {desk.key: _titled(desk_gaps(lake, search, desk, now)) for desk in desks}
+        found = {
+            desk.key: _titled(desk_gaps(lake, search, desk, now)) for desk in desks
+        }
         for key in context.partition_keys:
-            counts = count_day(lake, date.fromisoformat(key), [desk.key for desk in desks])
+            counts = count_day(
+                lake, date.fromisoformat(key), [desk.key for desk in desks]
+            )
             report = build_report(counts, desks, found, now)
             path = write_page(reports, report)
             context.add_asset_metadata(_metadata(report, path), partition_key=key)
@@ -70,12 +81,19 @@ def _titled(gaps: Mapping[str, Findings]) -> dict[str, Findings]:
 
 def _metadata(report: Report, path: Path) -> "dict[str, dg.RawMetadataValue]":
     picture = base64.b64encode(plot_history(report).encode()).decode()
-    tables = {table.title.lower(): markdown_table(table.header, table.rows) for table in report.tables}
+    tables = {
+        table.title.lower(): markdown_table(table.header, table.rows)
+        for table in report.tables
+    }
     gaps = [(gap.title, gap.note) for gap in report.gaps]
     return {
         "page": dg.MetadataValue.path(path),
         **{name: value for name, value, _ in report.figures},
-        "plot": dg.MetadataValue.md(f"![articles by outcome](data:image/svg+xml;base64,{picture})"),
-        "findings": dg.MetadataValue.md(markdown_table(("what", "how many"), gaps) if gaps else "nothing"),
+        "plot": dg.MetadataValue.md(
+            f"![articles by outcome](data:image/svg+xml;base64,{picture})"
+        ),
+        "findings": dg.MetadataValue.md(
+            markdown_table(("what", "how many"), gaps) if gaps else "nothing"
+        ),
         **{name: dg.MetadataValue.md(table) for name, table in tables.items()},
     }

@@ -19,7 +19,7 @@ from news_assets.pipeline.poll.listings import can_list_past
 from news_assets.ports.reading import Fetcher, Sandbox
 from news_assets.records.desks import Desk
 from news_assets.records.polling import FeedEntry, Poll
-from news_assets.sources.kinds import adapter_of
+from news_assets.sources.source_kinds import adapter_of
 from news_assets.store.lake import Lake
 from news_assets.store.queries.source_status import source_rows
 from news_assets.text.defuse import terminal_line
@@ -30,25 +30,48 @@ _HEADER = ("source", "outcome", "reason", "listed", "new", "updated")
 class PollConfig(dg.Config):
     """Run configuration of `feed_entries`."""
 
-    only_due: bool = Field(False, description="poll only the sources that are due, as the sensor does")
-    ask_again: bool = Field(False, description="poll also the sources that were polled a moment ago")
-    sources: list[str] = Field([], description="poll only these sources, by id; default: all of the agencies")
-    from_day: str = Field("", description="first past day (ISO) to poll, for sources that can list past days")
-    to_day: str = Field("", description="last past day (ISO) to poll; default: yesterday in UTC")
+    only_due: bool = Field(
+        False, description="poll only the sources that are due, as the sensor does"
+    )
+    ask_again: bool = Field(
+        False, description="poll also the sources that were polled a moment ago"
+    )
+    sources: list[str] = Field(
+        [], description="poll only these sources, by id; default: all of the agencies"
+    )
+    from_day: str = Field(
+        "",
+        description="first past day (ISO) to poll, for sources that can list past days",
+    )
+    to_day: str = Field(
+        "", description="last past day (ISO) to poll; default: yesterday in UTC"
+    )
 
     def past(self, now: datetime) -> tuple[date, date] | None:
-        """Return the first and the last past day to poll, if any. Raises dg.Failure if they are not past days."""
+        """Return the first and the last past day to poll, if any. Raises dg.Failure if
+        they are not past days.
+        """
         if not self.from_day:
             if self.to_day:
-                raise dg.Failure(f"to_day {self.to_day} is set without from_day, the first day to poll")
+                raise dg.Failure(
+                    f"to_day {self.to_day} is set without from_day, the first day to poll"
+                )
             return None
         try:
             first = date.fromisoformat(self.from_day)
-            last = date.fromisoformat(self.to_day) if self.to_day else now.date() - timedelta(days=1)
+            last = (
+                date.fromisoformat(self.to_day)
+                if self.to_day
+                else now.date() - timedelta(days=1)
+            )
         except ValueError as error:
-            raise dg.Failure(f"from_day and to_day are dates such as 2026-01-31: {error}") from error
+            raise dg.Failure(
+                f"from_day and to_day are dates such as 2026-01-31: {error}"
+            ) from error
         if not first <= last < now.date():
-            raise dg.Failure(f"from_day {first} to to_day {last} is not a range of days before today")
+            raise dg.Failure(
+                f"from_day {first} to to_day {last} is not a range of days before today"
+            )
         return first, last
 
 
@@ -70,16 +93,20 @@ def build_feed_entries(desk: Desk) -> dg.AssetsDefinition:
         sandbox: dg.ResourceParam[Sandbox],
         cooldown: dg.ResourceParam[timedelta],
     ) -> Iterator[dg.Output[None]]:
-        """Entries that the sources of these agencies list, one row per entry as it was last listed.
+        """Entries that the sources of these agencies list, one row per entry as it was
+        last listed.
 
-        Polls every source except those polled a moment ago and those that an earlier run polls now (`ask_again`
-        includes both), or with `only_due` those that are due, and leaves to the next run what it has no time for.
-        Validators are stored in the same transaction as all entries of the document. Only agencies with new or changed
-        entries are materialised. A failed poll is a row in `polls` with its reason; the run fails if every poll failed.
-        Without `only_due`, all meetings and agendas of a nightly pass are requested from councils.
+        Polls every source except those polled a moment ago and those that an earlier
+        run polls now (`ask_again` includes both), or with `only_due` those that are
+        due, and leaves to the next run what it has no time for. Validators are stored
+        in the same transaction as all entries of the document. Only agencies with new
+        or changed entries are materialised. A failed poll is a row in `polls` with its
+        reason; the run fails if every poll failed. Without `only_due`, all meetings and
+        agendas of a nightly pass are requested from councils.
 
-        With `from_day`, sources that can list past days (listing pages, JSON searches, sitemaps; not feeds) are polled
-        for those days, and the agency-day assets then process the entries. The run fails if no source can.
+        With `from_day`, sources that can list past days (listing pages, JSON searches,
+        sitemaps; not feeds) are polled for those days, and the agency-day assets then
+        process the entries. The run fails if no source can.
         """
         from news_assets.pipeline.poll.poll import poll_agencies
 
@@ -104,7 +131,8 @@ def build_feed_entries(desk: Desk) -> dg.AssetsDefinition:
             cooldown=timedelta(0) if config.ask_again else cooldown,
         )
         _report(context, lake, desk, list(polls))
-        yield from ()  # materialisations are logged by agency: an agency without new entries has none
+        # materialisations are logged by agency: an agency without new entries has none
+        yield from ()
 
     return feed_entries
 
@@ -115,13 +143,17 @@ def _check_past(desk: Desk, agencies: Collection[str]) -> None:
     if sources and not any(can_list_past(source, adapter_of) for source in sources):
         kinds = ", ".join(sorted({source.kind for source in sources}))
         raise dg.Failure(
-            f"none of the {len(sources)} sources of these agencies can list past days (kinds: {kinds}); "
-            "run without from_day to poll what they list now"
+            f"none of the {len(sources)} sources of these agencies can list past days (kinds:"
+            f" {kinds}); run without from_day to poll what they list now"
         )
 
 
-def _report(context: dg.AssetExecutionContext, lake: Lake, desk: Desk, polls: Sequence[Poll]) -> None:
-    """Log every poll, materialise the agencies with new or changed entries, and fail if every poll failed."""
+def _report(
+    context: dg.AssetExecutionContext, lake: Lake, desk: Desk, polls: Sequence[Poll]
+) -> None:
+    """Log every poll, materialise the agencies with new or changed entries, and fail if
+    every poll failed.
+    """
     lines = (" | ".join(map(str, row)) for row in (_HEADER, *_rows(polls)))
     context.log.info("polled:\n" + "\n".join(map(terminal_line, lines)))
     changed = _materialise(context, lake, desk, polls)
@@ -129,21 +161,35 @@ def _report(context: dg.AssetExecutionContext, lake: Lake, desk: Desk, polls: Se
     if polled and all(poll.outcome not in ANSWERS for poll in polled):
         raise dg.Failure(
             terminal_line(
-                f"none of {len(polled)} sources could be read; the first: {polled[0].source_id}: {polled[0].reason}"
+                f"none of {len(polled)} sources could be read; the first: {polled[0].source_id}:"
+                f" {polled[0].reason}"
             ),
-            metadata={"polls": dg.MetadataValue.md(markdown_table(_HEADER, _rows(polls)))},
+            metadata={
+                "polls": dg.MetadataValue.md(markdown_table(_HEADER, _rows(polls)))
+            },
         )
     if polls and not polled:
-        context.log.warning(terminal_line(f"every source was skipped; the first: {polls[0].reason}"))
+        context.log.warning(
+            terminal_line(f"every source was skipped; the first: {polls[0].reason}")
+        )
     if not changed:
         context.instance.add_run_tags(context.run.run_id, NOTHING_NEW)
 
 
-def _materialise(context: dg.AssetExecutionContext, lake: Lake, desk: Desk, polls: Sequence[Poll]) -> Collection[str]:
-    """Log a materialisation of each agency with new or changed entries, and return these agencies."""
-    changed = sorted({poll.agency for poll in polls if poll.new_count or poll.updated_count})
+def _materialise(
+    context: dg.AssetExecutionContext, lake: Lake, desk: Desk, polls: Sequence[Poll]
+) -> Collection[str]:
+    """Log a materialisation of each agency with new or changed entries, and return
+    these agencies.
+    """
+    changed = sorted(
+        {poll.agency for poll in polls if poll.new_count or poll.updated_count}
+    )
     now = utc_now()
-    changed_desk = replace(desk, agencies=tuple(agency for agency in desk.agencies if agency.key in changed))
+    changed_desk = replace(
+        desk,
+        agencies=tuple(agency for agency in desk.agencies if agency.key in changed),
+    )
     sources = list(source_rows(lake, changed_desk, None, now)) if changed else []
     for agency in changed:
         of_agency = [poll for poll in polls if poll.agency == agency]
@@ -151,13 +197,22 @@ def _materialise(context: dg.AssetExecutionContext, lake: Lake, desk: Desk, poll
             "new": sum(poll.new_count for poll in of_agency),
             "updated": sum(poll.updated_count for poll in of_agency),
             "polls": dg.MetadataValue.md(markdown_table(_HEADER, _rows(of_agency))),
-            "sources": sources_table([row for row in sources if row["agency"] == agency], now),
+            "sources": sources_table(
+                [row for row in sources if row["agency"] == agency], now
+            ),
         }
-        context.log_event(dg.AssetMaterialization([desk.key, "feed_entries"], partition=agency, metadata=metadata))
+        context.log_event(
+            dg.AssetMaterialization(
+                [desk.key, "feed_entries"], partition=agency, metadata=metadata
+            )
+        )
     if desk.is_civic and changed:
         log_meetings(context, lake, desk, changed)
     return changed
 
 
 def _rows(polls: Sequence[Poll]) -> list[tuple[object, ...]]:
-    return [(p.source_id, p.outcome, p.reason, p.entry_count, p.new_count, p.updated_count) for p in polls]
+    return [
+        (p.source_id, p.outcome, p.reason, p.entry_count, p.new_count, p.updated_count)
+        for p in polls
+    ]

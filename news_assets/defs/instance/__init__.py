@@ -1,10 +1,15 @@
-"""What Dagster's instance runs on: storage, run launchers and run coordinator, named in the `dagster.yaml` files.
+"""What Dagster's instance runs on: storage, run launchers and run coordinator, named in
+the `dagster.yaml` files.
 
-- `sqlite_storage` and `postgres_storage` store the events of many partitions in one transaction.
-- `run_coordinator` launches a run when it is submitted, unless a limit or an earlier run makes it wait.
-- `process_launcher` (profile plain) forks a process for each run. `celery_launcher` (local, scale-out) sends runs to
+- `sqlite_storage` and `postgres_storage` store the events of many partitions in one
+  transaction.
+- `run_coordinator` launches a run when it is submitted, unless a limit or an earlier
+  run makes it wait.
+- `process_launcher` (profile plain) forks a process for each run. `celery_launcher`
+  (local, scale-out) sends runs to
   the Celery app in `worker`, which executes them and reports through `heartbeat`.
 - `partition_metadata`, `run_deletion` and `job_type` serve the rest of `defs`.
 
-Only this package uses private names of Dagster. `private_names` lists them, and a test resolves each one.
+Only this package uses private names of Dagster. `private_names` lists them, and a test
+resolves each one.
 """

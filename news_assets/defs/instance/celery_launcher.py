@@ -1,4 +1,5 @@
-"""The run launcher of the profiles with Celery workers: a queue for each desk, and worker health by heartbeat.
+"""The run launcher of the profiles with Celery workers: a queue for each desk, and
+worker health by heartbeat.
 
 `worker` executes the runs launched here. The broker is set in `deploy/*/dagster.yaml`.
 """
@@ -11,15 +12,19 @@ import dagster as dg
 from dagster._core.launcher import CheckRunHealthResult, LaunchRunContext, WorkerStatus
 from dagster_celery.config import TASK_EXECUTE_JOB_NAME
 from dagster_celery.launcher import CeleryRunLauncher
-from dagster_celery.tags import DAGSTER_CELERY_QUEUE_TAG, DAGSTER_CELERY_RUN_PRIORITY_TAG, DAGSTER_CELERY_TASK_ID_TAG
+from dagster_celery.tags import (
+    DAGSTER_CELERY_QUEUE_TAG,
+    DAGSTER_CELERY_RUN_PRIORITY_TAG,
+    DAGSTER_CELERY_TASK_ID_TAG,
+)
 from kombu.entity import Queue
 from kombu.transport import TRANSPORT_ALIASES
 
 from news_assets.defs.instance import folder_queue
 from news_assets.defs.instance.heartbeat import WORKER_TAG, HeartbeatMonitor
-from news_assets.desks.loader import load_desks
+from news_assets.desks.desk_files import load_desks
 from news_assets.settings import Settings
-from news_assets.sources.kinds import ALL_KINDS
+from news_assets.sources.source_kinds import ALL_KINDS
 
 DESK_TAG = "news/desk"
 _MAX_PRIORITY = 10
@@ -27,7 +32,9 @@ TRANSPORT_ALIASES["filesystem"] = f"{folder_queue.__name__}:Transport"
 
 
 class DeskRunLauncher(CeleryRunLauncher):
-    """Starts runs as Celery tasks, in a queue for each desk of the settings and one for everything else."""
+    """Starts runs as Celery tasks, in a queue for each desk of the settings and one for
+    everything else.
+    """
 
     def __init__(self, **config: Any) -> None:
         super().__init__(**config)
@@ -40,7 +47,10 @@ class DeskRunLauncher(CeleryRunLauncher):
         Raises:
             NewsAssetsError: The settings or a desk file cannot be used.
         """
-        return (self.default_queue, *(desk.key for desk in load_desks(Settings.read().desks, ALL_KINDS)))
+        return (
+            self.default_queue,
+            *(desk.key for desk in load_desks(Settings.read().desks, ALL_KINDS)),
+        )
 
     def declare_queues(self) -> None:
         """Make workers without the option `-Q` listen to all queues."""
@@ -52,15 +62,22 @@ class DeskRunLauncher(CeleryRunLauncher):
     def launch_run(self, context: LaunchRunContext) -> None:
         """Send the run to its queue, as a task with the run's id.
 
-        The tags are written before the message is sent: a warm worker writes its own within milliseconds, and of two
-        concurrent writes to a run's tags one is lost.
+        The tags are written before the message is sent: a warm worker writes its own
+        within milliseconds, and of two concurrent writes to a run's tags one is lost.
         """
         run = context.dagster_run
         queue = queue_of(run, self.queues)
         tags = {DAGSTER_CELERY_QUEUE_TAG: queue, DAGSTER_CELERY_TASK_ID_TAG: run.run_id}
         self._instance.add_run_tags(run.run_id, tags)
-        self._instance.report_engine_event(f"Sending to queue {queue}.", run, cls=type(self))
-        self.celery.send_task(TASK_EXECUTE_JOB_NAME, task_id=run.run_id, queue=queue, priority=_priority_of(run))
+        self._instance.report_engine_event(
+            f"Sending to queue {queue}.", run, cls=type(self)
+        )
+        self.celery.send_task(
+            TASK_EXECUTE_JOB_NAME,
+            task_id=run.run_id,
+            queue=queue,
+            priority=_priority_of(run),
+        )
 
     @property
     def supports_resume_run(self) -> bool:
@@ -71,9 +88,14 @@ class DeskRunLauncher(CeleryRunLauncher):
         """Return whether the run's worker still executes it."""
         if self._monitor.is_alive(self._instance, run):
             return CheckRunHealthResult(WorkerStatus.RUNNING)
-        return CheckRunHealthResult(WorkerStatus.FAILED, f"Worker {run.tags[WORKER_TAG]} has stopped executing it.")
+        return CheckRunHealthResult(
+            WorkerStatus.FAILED,
+            f"Worker {run.tags[WORKER_TAG]} has stopped executing it.",
+        )
 
-    def get_run_worker_debug_info(self, run: dg.DagsterRun, include_container_logs: bool | None = True) -> str | None:
+    def get_run_worker_debug_info(
+        self, run: dg.DagsterRun, include_container_logs: bool | None = True
+    ) -> str | None:
         """Return the queue and the worker of the run."""
         queue, worker = run.tags.get(DAGSTER_CELERY_QUEUE_TAG), run.tags.get(WORKER_TAG)
         return f"queue {queue}, worker {worker or 'none: check that one listens to this queue'}"
@@ -88,7 +110,9 @@ class DeskRunLauncher(CeleryRunLauncher):
 
 
 def queue_of(run: dg.DagsterRun, queues: Sequence[str]) -> str:
-    """Return the queue in the run's tags, else its desk's, else the default queue (the first of `queues`)."""
+    """Return the queue in the run's tags, else its desk's, else the default queue (the
+    first of `queues`).
+    """
     tagged = run.tags.get(DAGSTER_CELERY_QUEUE_TAG)
     if tagged:
         return tagged
@@ -98,7 +122,13 @@ def queue_of(run: dg.DagsterRun, queues: Sequence[str]) -> str:
 
 def _desks_of_assets(run: dg.DagsterRun) -> set[str]:
     checks = run.asset_check_selection or ()
-    return {key.path[0] for key in (*(run.asset_selection or ()), *(check.asset_key for check in checks))}
+    return {
+        key.path[0]
+        for key in (
+            *(run.asset_selection or ()),
+            *(check.asset_key for check in checks),
+        )
+    }
 
 
 def _priority_of(run: dg.DagsterRun) -> int:

@@ -1,8 +1,9 @@
 """Heartbeats of workers that execute a run, and the check of them by run monitoring.
 
-Heartbeats are cursor values in Dagster's storage, so every machine sees them. The check counts how often a heartbeat
-has not changed and uses no clock: machines may disagree about the time, and while the storage is unavailable no worker
-counts as dead. Dagster's run monitoring fails the run of a dead worker.
+Heartbeats are cursor values in Dagster's storage, so every machine sees them. The check
+counts how often a heartbeat has not changed and uses no clock: machines may disagree
+about the time, and while the storage is unavailable no worker counts as dead. Dagster's
+run monitoring fails the run of a dead worker.
 """
 
 import logging
@@ -15,15 +16,23 @@ import dagster as dg
 from dagster import DagsterInstance, DagsterRunStatus
 
 INTERVAL_S = 2.0
-MAX_UNCHANGED = 3  # checks in a row; at a check every 3 s a worker is dead 9 to 12 s after its last heartbeat
+# checks in a row; at a check every 3 s a worker is dead 9 to 12 s after its last
+# heartbeat
+MAX_UNCHANGED = 3
 WORKER_TAG = "news/worker"
 
-_ENDED_ELSEWHERE = (DagsterRunStatus.CANCELING, DagsterRunStatus.CANCELED, DagsterRunStatus.FAILURE)
+_ENDED_ELSEWHERE = (
+    DagsterRunStatus.CANCELING,
+    DagsterRunStatus.CANCELED,
+    DagsterRunStatus.FAILURE,
+)
 _logger = logging.getLogger(__name__)
 
 
 class Heartbeat:
-    """Write heartbeats in a thread while the main thread executes a run; interrupt it if the run is ended elsewhere."""
+    """Write heartbeats in a thread while the main thread executes a run; interrupt it
+    if the run is ended elsewhere.
+    """
 
     def __init__(self, instance: DagsterInstance, worker: str, run_id: str) -> None:
         self._instance, self._worker, self._run_id = instance, worker, run_id
@@ -34,12 +43,17 @@ class Heartbeat:
     def __enter__(self) -> Self:
         self._write()
         self._instance.add_run_tags(self._run_id, {WORKER_TAG: self._worker})
-        self._thread = threading.Thread(target=self._write_until_stopped, name="heartbeat", daemon=True)
+        self._thread = threading.Thread(
+            target=self._write_until_stopped, name="heartbeat", daemon=True
+        )
         self._thread.start()
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self._stopped.set()
         self._thread.join()
@@ -54,7 +68,9 @@ class Heartbeat:
 
     def _write(self) -> None:
         self.count += 1
-        self._instance.daemon_cursor_storage.set_cursor_values({_key(self._worker): f"{self._run_id} {self.count}"})
+        self._instance.daemon_cursor_storage.set_cursor_values(
+            {_key(self._worker): f"{self._run_id} {self.count}"}
+        )
 
     def _interrupt_if_ended(self) -> None:
         run = self._instance.get_run_by_id(self._run_id)
@@ -63,7 +79,9 @@ class Heartbeat:
             self.has_interrupted = True
             main = threading.main_thread().ident
             assert main is not None
-            signal.pthread_kill(main, signal.SIGINT)  # to the main thread, so that a blocking call returns
+            signal.pthread_kill(
+                main, signal.SIGINT
+            )  # to the main thread, so that a blocking call returns
 
 
 class HeartbeatMonitor:
@@ -73,14 +91,18 @@ class HeartbeatMonitor:
         self._seen: dict[str, tuple[str, int]] = {}
 
     def is_alive(self, instance: DagsterInstance, run: dg.DagsterRun) -> bool:
-        """Return whether the run's worker still executes it; call it at intervals longer than INTERVAL_S.
+        """Return whether the run's worker still executes it; call it at intervals
+        longer than INTERVAL_S.
 
-        A run without a worker, such as one started on the command line, counts as alive.
+        A run without a worker, such as one started on the command line, counts as
+        alive.
         """
         worker = run.tags.get(WORKER_TAG)
         if worker is None:
             return True
-        value = instance.daemon_cursor_storage.get_cursor_values({_key(worker)}).get(_key(worker), "")
+        value = instance.daemon_cursor_storage.get_cursor_values({_key(worker)}).get(
+            _key(worker), ""
+        )
         previous, unchanged = self._seen.get(worker, ("", 0))
         unchanged = unchanged + 1 if value == previous else 0
         self._seen[worker] = (value, unchanged)

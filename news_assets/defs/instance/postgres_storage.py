@@ -1,7 +1,8 @@
-"""Dagster's Postgres storage with pooled connections and batched writes of partition events, in Dagster's own tables.
+"""Dagster's Postgres storage with pooled connections and batched writes of partition
+events, in Dagster's own tables.
 
-Dagster's own storage connects for each statement (8 ms, 70 times in a short run) and stores the events that begin a run
-one by one.
+Dagster's own storage connects for each statement (8 ms, 70 times in a short run) and
+stores the events that begin a run one by one.
 """
 
 from collections.abc import Sequence
@@ -12,7 +13,10 @@ from dagster._serdes import ConfigurableClassData
 from dagster_postgres import DagsterPostgresStorage, PostgresEventLogStorage
 from dagster_postgres.utils import create_pg_engine, pg_url_from_config
 
-from news_assets.defs.instance.sqlite_storage import are_partition_events, store_in_index
+from news_assets.defs.instance.sqlite_storage import (
+    are_partition_events,
+    store_in_index,
+)
 
 _POOL: dict[str, Any] = {
     "isolation_level": "AUTOCOMMIT",  # Dagster's own
@@ -24,28 +28,51 @@ _POOL: dict[str, Any] = {
 
 
 class BatchPostgresEventLogStorage(PostgresEventLogStorage):
-    """Dagster's event log on Postgres; a batch is one transaction with one statement for each table."""
+    """Dagster's event log on Postgres; a batch is one transaction with one statement
+    for each table.
+    """
 
     def store_event_batch(self, events: Sequence[dg.EventLogEntry]) -> None:
-        """Store all or none of the events; Dagster stores the events of a failed batch again, one by one."""
+        """Store all or none of the events; Dagster stores the events of a failed batch
+        again, one by one.
+        """
         if not are_partition_events(events):
             super().store_event_batch(events)
             return
-        with self.index_transaction() as connection:  # a transaction in spite of the pool's isolation level
-            store_in_index(self, connection, events, [self._event_to_row(event) for event in events])
+        with (
+            self.index_transaction() as connection
+        ):  # a transaction in spite of the pool's isolation level
+            store_in_index(
+                self,
+                connection,
+                events,
+                [self._event_to_row(event) for event in events],
+            )
 
 
 class BatchPostgresStorage(DagsterPostgresStorage):
-    """Dagster's Postgres storage with `BatchPostgresEventLogStorage` and one connection pool; same configuration."""
+    """Dagster's Postgres storage with `BatchPostgresEventLogStorage` and one connection
+    pool; same configuration.
+    """
 
-    def __init__(self, postgres_url: str, inst_data: ConfigurableClassData | None = None) -> None:
+    def __init__(
+        self, postgres_url: str, inst_data: ConfigurableClassData | None = None
+    ) -> None:
         super().__init__(postgres_url, inst_data=inst_data)
-        self._event_log_storage = BatchPostgresEventLogStorage(postgres_url, should_autocreate_tables=True)
+        self._event_log_storage = BatchPostgresEventLogStorage(
+            postgres_url, should_autocreate_tables=True
+        )
         engine = create_pg_engine(postgres_url, **_POOL)
-        for storage in (self._run_storage, self._event_log_storage, self._schedule_storage):
+        for storage in (
+            self._run_storage,
+            self._event_log_storage,
+            self._schedule_storage,
+        ):
             storage._engine = engine
 
     @classmethod
-    def from_config_value(cls, inst_data: ConfigurableClassData | None, config_value: Any) -> Self:
+    def from_config_value(
+        cls, inst_data: ConfigurableClassData | None, config_value: Any
+    ) -> Self:
         """Return the storage that dagster.yaml configures."""
         return cls(pg_url_from_config(config_value), inst_data)

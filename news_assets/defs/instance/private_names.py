@@ -1,7 +1,9 @@
-"""The private names of Dagster that the modules of this package use, as `module:name` or `module:class.attribute`.
+"""The private names of Dagster that the modules of this package use, as `module:name`
+or `module:class.attribute`.
 
-Dagster may change them in any release, so pyproject.toml pins its minor version. A test resolves each name and fails
-with it after an upgrade; `dagster.yaml` shows how to run on Dagster's own classes meanwhile.
+Dagster may change them in any release, so pyproject.toml pins its minor version. A test
+resolves each name and fails with it after an upgrade; `dagster.yaml` shows how to run
+on Dagster's own classes meanwhile.
 """
 
 PRIVATE_NAMES: dict[str, tuple[str, ...]] = {
@@ -22,7 +24,9 @@ PRIVATE_NAMES: dict[str, tuple[str, ...]] = {
         "dagster_celery.tags:DAGSTER_CELERY_TASK_ID_TAG",
     ),
     "heartbeat": ("dagster:DagsterInstance.daemon_cursor_storage",),
-    "job_type": ("dagster._core.definitions.unresolved_asset_job_definition:UnresolvedAssetJobDefinition",),
+    "job_type": (
+        "dagster._core.definitions.unresolved_asset_job_definition:UnresolvedAssetJobDefinition",
+    ),
     "partition_metadata": (
         "dagster:AssetExecutionContext.get_step_execution_context",
         "dagster._core.execution.context.metadata_logging:AssetMetadataHandle",

@@ -1,8 +1,9 @@
 """The run launcher of the plain profile: a forked process for each run.
 
-A new interpreter needs about 3 s before its run begins, nearly all of it for imports. Python's fork server imports the
-libraries once and forks in milliseconds. It runs no threads and does not import this package, so that every run reads
-code and desk files again. Where forking is unsafe (macOS, Windows) each run gets a new interpreter.
+A new interpreter needs about 3 s before its run begins, nearly all of it for imports.
+Python's fork server imports the libraries once and forks in milliseconds. It runs no
+threads and does not import this package, so that every run reads code and desk files
+again. Where forking is unsafe (macOS, Windows) each run gets a new interpreter.
 """
 
 import multiprocessing
@@ -16,7 +17,12 @@ import dagster as dg
 import psutil
 from dagster._config.config_schema import UserConfigSchema
 from dagster._core.instance.ref import InstanceRef
-from dagster._core.launcher import CheckRunHealthResult, LaunchRunContext, RunLauncher, WorkerStatus
+from dagster._core.launcher import (
+    CheckRunHealthResult,
+    LaunchRunContext,
+    RunLauncher,
+    WorkerStatus,
+)
 from dagster._serdes import ConfigurableClass, ConfigurableClassData
 
 from news_assets.defs.instance.heartbeat import WORKER_TAG
@@ -37,7 +43,9 @@ _LIBRARIES = [
 
 
 class ProcessRunLauncher(RunLauncher, ConfigurableClass):
-    """Starts each run in a process of this machine and checks whether the process is alive."""
+    """Starts each run in a process of this machine and checks whether the process is
+    alive.
+    """
 
     def __init__(self, inst_data: ConfigurableClassData | None = None) -> None:
         self._inst_data = inst_data
@@ -54,18 +62,24 @@ class ProcessRunLauncher(RunLauncher, ConfigurableClass):
         return {}
 
     @classmethod
-    def from_config_value(cls, inst_data: ConfigurableClassData, config_value: Mapping[str, Any]) -> Self:
+    def from_config_value(
+        cls, inst_data: ConfigurableClassData, config_value: Mapping[str, Any]
+    ) -> Self:
         """Return the launcher that dagster.yaml configures."""
         return cls(inst_data=inst_data)
 
     def launch_run(self, context: LaunchRunContext) -> None:
         """Start the run's process without waiting for it."""
         run = context.dagster_run
-        self._instance.report_engine_event("Starting a process for the run.", run, cls=type(self))
+        self._instance.report_engine_event(
+            "Starting a process for the run.", run, cls=type(self)
+        )
         _start_process(self._instance.get_ref(), run.run_id)
 
     def check_run_worker_health(self, run: dg.DagsterRun) -> CheckRunHealthResult:
-        """Return whether the run's process is alive; a run started on the command line has none and counts as alive."""
+        """Return whether the run's process is alive; a run started on the command line
+        has none and counts as alive.
+        """
         tag = run.tags.get(WORKER_TAG)
         if tag is None or _process_of(tag) is not None:
             return CheckRunHealthResult(WorkerStatus.RUNNING)
@@ -94,19 +108,31 @@ def execute_run(reference: InstanceRef, run_id: str) -> None:
     from dagster._cli.api import _execute_run_command_body
     from dagster._utils.interrupts import capture_interrupts
 
-    with Watchdog(), capture_interrupts(), dg.DagsterInstance.from_ref(reference) as instance:
+    with (
+        Watchdog(),
+        capture_interrupts(),
+        dg.DagsterInstance.from_ref(reference) as instance,
+    ):
         instance.add_run_tags(run_id, {WORKER_TAG: process_tag(psutil.Process())})
-        _execute_run_command_body(run_id, instance, lambda _: None, set_exit_code_on_failure=False)
+        _execute_run_command_body(
+            run_id, instance, lambda _: None, set_exit_code_on_failure=False
+        )
 
 
 def _start_process(reference: InstanceRef, run_id: str) -> None:
-    """Start a process that executes the run; multiprocessing joins it when this process exits."""
+    """Start a process that executes the run; multiprocessing joins it when this process
+    exits.
+    """
     if sys.platform == "linux":
         forking = multiprocessing.get_context("forkserver")
         forking.set_forkserver_preload(_LIBRARIES)
-        forking.Process(target=execute_run, args=(reference, run_id), name=f"run {run_id}").start()
+        forking.Process(
+            target=execute_run, args=(reference, run_id), name=f"run {run_id}"
+        ).start()
     else:
-        multiprocessing.get_context("spawn").Process(target=execute_run, args=(reference, run_id)).start()
+        multiprocessing.get_context("spawn").Process(
+            target=execute_run, args=(reference, run_id)
+        ).start()
 
 
 def process_tag(process: psutil.Process) -> str:
@@ -124,9 +150,11 @@ def process_tag(process: psutil.Process) -> str:
 
 
 def process_start(stat: str, boot_id: str) -> str:
-    """Return the start of a process in clock ticks since boot and the boot's id; neither depends on the system clock.
+    """Return the start of a process in clock ticks since boot and the boot's id;
+    neither depends on the system clock.
 
-    `stat` is the text of /proc/PID/stat: field 2 is the program's name in parentheses, field 22 the start (proc(5)).
+    `stat` is the text of /proc/PID/stat: field 2 is the program's name in parentheses,
+    field 22 the start (proc(5)).
     """
     after_name = stat.rpartition(")")[2].split()
     return f"{after_name[22 - 3]} of boot {boot_id.strip()}"
@@ -136,7 +164,9 @@ def _process_of(tag: str) -> psutil.Process | None:
     """Return the process with this tag if it is alive."""
     try:
         process = psutil.Process(int(tag.partition("@")[0]))
-        is_alive = process.status() != psutil.STATUS_ZOMBIE and process_tag(process) == tag
+        is_alive = (
+            process.status() != psutil.STATUS_ZOMBIE and process_tag(process) == tag
+        )
     except (ValueError, psutil.Error):
         return None
     return process if is_alive else None

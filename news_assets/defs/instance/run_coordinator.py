@@ -1,6 +1,8 @@
-"""The run coordinator of all profiles: Dagster's queue, except that a run which need not wait is launched at once.
+"""The run coordinator of all profiles: Dagster's queue, except that a run which need
+not wait is launched at once.
 
-The daemon reads the queue once a second, which is half the time a short run takes on a warm worker.
+The daemon reads the queue once a second, which is half the time a short run takes on a
+warm worker.
 """
 
 from typing import Any
@@ -15,9 +17,11 @@ _LOOKED_AT = 100  # queued runs; a backfill may queue thousands
 
 
 class ImmediateRunCoordinator(dg.QueuedRunCoordinator):
-    """Launch a run when it is submitted if the limits allow it, and no queued one could start, else queue it.
+    """Launch a run when it is submitted if the limits allow it, and no queued one could
+    start, else queue it.
 
-    A queued run that a limit by tag holds back, such as that of a slow language model, delays no other.
+    A queued run that a limit by tag holds back, such as that of a slow language model,
+    delays no other.
 
     Two runs submitted at the same moment may exceed a limit by one.
     """
@@ -39,11 +43,17 @@ class ImmediateRunCoordinator(dg.QueuedRunCoordinator):
     def _is_free(self, run: dg.DagsterRun) -> bool:
         """Whether the limits allow this run, and none of the queued ones."""
         config = self.get_run_queue_config()
-        active = self._instance.get_runs(dg.RunsFilter(statuses=IN_PROGRESS_RUN_STATUSES))
+        active = self._instance.get_runs(
+            dg.RunsFilter(statuses=IN_PROGRESS_RUN_STATUSES)
+        )
         if 0 <= config.max_concurrent_runs <= len(active):
             return False
-        limits = TagConcurrencyLimitsCounter(config.tag_concurrency_limits or [], active)
+        limits = TagConcurrencyLimitsCounter(
+            config.tag_concurrency_limits or [], active
+        )
         if limits.is_blocked(run):
             return False
-        queued = self._instance.get_runs(dg.RunsFilter(statuses=[dg.DagsterRunStatus.QUEUED]), limit=_LOOKED_AT)
+        queued = self._instance.get_runs(
+            dg.RunsFilter(statuses=[dg.DagsterRunStatus.QUEUED]), limit=_LOOKED_AT
+        )
         return all(limits.is_blocked(other) for other in queued)

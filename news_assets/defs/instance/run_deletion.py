@@ -6,7 +6,10 @@ from pathlib import Path
 import dagster as dg
 import sqlalchemy as sa
 from dagster._core.storage.event_log import SqlEventLogStorage, SqliteEventLogStorage
-from dagster._core.storage.event_log.schema import AssetCheckExecutionsTable, SqlEventLogStorageTable
+from dagster._core.storage.event_log.schema import (
+    AssetCheckExecutionsTable,
+    SqlEventLogStorageTable,
+)
 
 _SHARD_FILES = ("", "-wal", "-shm")
 
@@ -17,36 +20,55 @@ def sql_event_log(instance: dg.DagsterInstance) -> SqlEventLogStorage | None:
     return storage if isinstance(storage, SqlEventLogStorage) else None
 
 
-def runs_of_latest_materializations(storage: SqlEventLogStorage, assets: Collection[dg.AssetKey]) -> set[str]:
-    """Return the ids of the runs with the latest materialisation of any partition of these assets."""
+def runs_of_latest_materializations(
+    storage: SqlEventLogStorage, assets: Collection[dg.AssetKey]
+) -> set[str]:
+    """Return the ids of the runs with the latest materialisation of any partition of
+    these assets.
+    """
     events = SqlEventLogStorageTable.c
     latest = (
         sa.select(sa.func.max(events.id))
         .where(
             events.asset_key.in_([key.to_string() for key in assets]),
-            events.dagster_event_type == dg.DagsterEventType.ASSET_MATERIALIZATION.value,
+            events.dagster_event_type
+            == dg.DagsterEventType.ASSET_MATERIALIZATION.value,
         )
         .group_by(events.asset_key, events.partition)
     )
     with storage.index_connection() as connection:
-        return set(connection.scalars(sa.select(events.run_id).where(events.id.in_(latest)).distinct()))
+        return set(
+            connection.scalars(
+                sa.select(events.run_id).where(events.id.in_(latest)).distinct()
+            )
+        )
 
 
-def delete_runs(instance: dg.DagsterInstance, storage: SqlEventLogStorage, run_ids: Sequence[str]) -> None:
-    """Delete runs with their events, logs, files and check results; the latest result of each check stays."""
+def delete_runs(
+    instance: dg.DagsterInstance, storage: SqlEventLogStorage, run_ids: Sequence[str]
+) -> None:
+    """Delete runs with their events, logs, files and check results; the latest result
+    of each check stays.
+    """
     for run_id in run_ids:
         instance.compute_log_manager.delete_logs(prefix=[run_id])
         instance.delete_run(run_id)
-        if isinstance(storage, SqliteEventLogStorage):  # Dagster empties the run's own file and leaves it: 131 kB
+        if isinstance(
+            storage, SqliteEventLogStorage
+        ):  # Dagster empties the run's own file and leaves it: 131 kB
             for ending in _SHARD_FILES:
                 Path(storage.path_for_shard(run_id) + ending).unlink(missing_ok=True)
     _delete_check_results(storage, run_ids)
 
 
 def _delete_check_results(storage: SqlEventLogStorage, run_ids: Sequence[str]) -> None:
-    """Delete the check results of these runs, which `DagsterInstance.delete_run` leaves."""
+    """Delete the check results of these runs, which `DagsterInstance.delete_run`
+    leaves.
+    """
     results = AssetCheckExecutionsTable.c
-    latest = sa.select(sa.func.max(results.id)).group_by(results.asset_key, results.check_name)
+    latest = sa.select(sa.func.max(results.id)).group_by(
+        results.asset_key, results.check_name
+    )
     with storage.index_connection() as connection:
         connection.execute(
             sa.delete(AssetCheckExecutionsTable).where(

@@ -1,9 +1,11 @@
-"""Dagster's SQLite storage with open files and batched events. The files are those of Dagster's own storage.
+"""Dagster's SQLite storage with open files and batched events. The files are those of
+Dagster's own storage.
 
-Dagster passes events on in batches if DAGSTER_EVENT_BATCH_SIZE is set. Its own SQLite storage splits them, and opens,
-commits and closes two files for each event: 9 to 14 ms of processor time, against 0.3 ms in a batch. A run over 4,800
-partitions of four assets writes 38,400 of them. Closing the last connection of a file also copies its log into it, and
-creating the tables of a run's file takes 0.3 s.
+Dagster passes events on in batches if DAGSTER_EVENT_BATCH_SIZE is set. Its own SQLite
+storage splits them, and opens, commits and closes two files for each event: 9 to 14 ms
+of processor time, against 0.3 ms in a batch. A run over 4,800 partitions of four assets
+writes 38,400 of them. Closing the last connection of a file also copies its log into
+it, and creating the tables of a run's file takes 0.3 s.
 """
 
 import os
@@ -21,7 +23,10 @@ from dagster._core.storage.event_log import SqlEventLogStorage, SqliteEventLogSt
 from dagster._core.storage.event_log.schema import SqlEventLogStorageTable
 from dagster._core.storage.event_log.sqlite.sqlite_event_log import INDEX_SHARD_NAME
 from dagster._core.storage.sqlite import SQLITE_BUSY_TIMEOUT_SECONDS
-from dagster._core.storage.sqlite_storage import DagsterSqliteStorage, _event_logs_directory
+from dagster._core.storage.sqlite_storage import (
+    DagsterSqliteStorage,
+    _event_logs_directory,
+)
 from dagster._serdes import ConfigurableClassData
 
 _PARTITION_EVENTS = {
@@ -33,13 +38,17 @@ _ROWS_AT_ONCE = 500  # SQLite takes 32,766 values in one statement, and a row ha
 
 
 class BatchSqliteEventLogStorage(SqliteEventLogStorage):
-    """Dagster's event log on SQLite; a batch is one transaction in the run's file and one in the index.
+    """Dagster's event log on SQLite; a batch is one transaction in the run's file and
+    one in the index.
 
-    The index and the file of the last run stay open, and the file of a new run is a copy of an empty one.
+    The index and the file of the last run stay open, and the file of a new run is a
+    copy of an empty one.
     """
 
     def __init__(self, base_dir: str) -> None:
-        self._engines: dict[str, sqlalchemy.Engine] = {}  # by shard: the index, or the id of a run
+        self._engines: dict[
+            str, sqlalchemy.Engine
+        ] = {}  # by shard: the index, or the id of a run
         super().__init__(base_dir)
         # Dagster's lock is not reentrant, and a batch opens both files.
         self._db_lock = threading.RLock()  # type: ignore[assignment]
@@ -55,7 +64,10 @@ class BatchSqliteEventLogStorage(SqliteEventLogStorage):
             if shard != INDEX_SHARD_NAME:
                 self._close(self._engines.keys() - {INDEX_SHARD_NAME})
                 self._create(path)
-            url, timeout = self.conn_string_for_shard(shard), {"timeout": SQLITE_BUSY_TIMEOUT_SECONDS}
+            url, timeout = (
+                self.conn_string_for_shard(shard),
+                {"timeout": SQLITE_BUSY_TIMEOUT_SECONDS},
+            )
             self._engines[shard] = sqlalchemy.create_engine(url, connect_args=timeout)
             if shard == INDEX_SHARD_NAME:
                 self._initdb(self._engines[shard])  # another process may be creating it
@@ -65,7 +77,10 @@ class BatchSqliteEventLogStorage(SqliteEventLogStorage):
         """Create the file of a run, as a whole, unless it exists."""
         if path.exists():
             return
-        with tempfile.TemporaryDirectory(dir=path.parent) as folder, suppress(FileExistsError):
+        with (
+            tempfile.TemporaryDirectory(dir=path.parent) as folder,
+            suppress(FileExistsError),
+        ):
             copy = Path(folder) / path.name
             copy.write_bytes(self._empty_file)
             os.link(copy, path)
@@ -89,12 +104,20 @@ class BatchSqliteEventLogStorage(SqliteEventLogStorage):
         super().dispose()
 
     def store_event_batch(self, events: Sequence[dg.EventLogEntry]) -> None:
-        """Store all or none of the events of one run: both files take every event before either is committed."""
-        if not are_partition_events(events) or len({event.run_id for event in events}) > 1:
+        """Store all or none of the events of one run: both files take every event
+        before either is committed.
+        """
+        if (
+            not are_partition_events(events)
+            or len({event.run_id for event in events}) > 1
+        ):
             super().store_event_batch(events)
             return
         rows = [self._event_to_row(event) for event in events]
-        with self.run_connection(events[0].run_id) as of_run, self.index_transaction() as index:
+        with (
+            self.run_connection(events[0].run_id) as of_run,
+            self.index_transaction() as index,
+        ):
             of_run.execute(SqlEventLogStorageTable.insert(), rows)
             for start in range(0, len(events), _ROWS_AT_ONCE):
                 part = slice(start, start + _ROWS_AT_ONCE)
@@ -102,21 +125,36 @@ class BatchSqliteEventLogStorage(SqliteEventLogStorage):
 
 
 def are_partition_events(events: Sequence[dg.EventLogEntry]) -> bool:
-    """Return whether all events are materialisations, planned materialisations or observations."""
-    return {event.dagster_event.event_type if event.dagster_event else None for event in events} <= _PARTITION_EVENTS
+    """Return whether all events are materialisations, planned materialisations or
+    observations.
+    """
+    return {
+        event.dagster_event.event_type if event.dagster_event else None
+        for event in events
+    } <= _PARTITION_EVENTS
 
 
 def store_in_index(
-    storage: SqlEventLogStorage, connection: Any, events: Sequence[dg.EventLogEntry], rows: Sequence[dict[str, Any]]
+    storage: SqlEventLogStorage,
+    connection: Any,
+    events: Sequence[dg.EventLogEntry],
+    rows: Sequence[dict[str, Any]],
 ) -> None:
-    """Insert the rows of these events and their tags, and update each asset from its latest event.
+    """Insert the rows of these events and their tags, and update each asset from its
+    latest event.
 
-    Assets are updated in the order of their keys, so that concurrent batches cannot deadlock.
+    Assets are updated in the order of their keys, so that concurrent batches cannot
+    deadlock.
     """
-    insert = SqlEventLogStorageTable.insert().returning(SqlEventLogStorageTable.c.id, sort_by_parameter_order=True)
+    insert = SqlEventLogStorageTable.insert().returning(
+        SqlEventLogStorageTable.c.id, sort_by_parameter_order=True
+    )
     ids = list(connection.scalars(insert, rows))
     storage._store_asset_event_tags(connection, events, ids)
-    latest = {event.get_dagster_event().asset_key: (event, id_) for event, id_ in zip(events, ids, strict=True)}
+    latest = {
+        event.get_dagster_event().asset_key: (event, id_)
+        for event, id_ in zip(events, ids, strict=True)
+    }
     for key in sorted(latest, key=str):
         storage._store_asset_event(connection, *latest[key])
 
@@ -124,11 +162,17 @@ def store_in_index(
 class BatchSqliteStorage(DagsterSqliteStorage):
     """Dagster's SQLite storage with `BatchSqliteEventLogStorage`."""
 
-    def __init__(self, base_dir: str, inst_data: ConfigurableClassData | None = None) -> None:
+    def __init__(
+        self, base_dir: str, inst_data: ConfigurableClassData | None = None
+    ) -> None:
         super().__init__(base_dir, inst_data)
-        self._event_log_storage = BatchSqliteEventLogStorage(_event_logs_directory(base_dir))
+        self._event_log_storage = BatchSqliteEventLogStorage(
+            _event_logs_directory(base_dir)
+        )
 
     @classmethod
-    def from_config_value(cls, inst_data: ConfigurableClassData, config_value: Any) -> Self:
+    def from_config_value(
+        cls, inst_data: ConfigurableClassData, config_value: Any
+    ) -> Self:
         """Return the storage that dagster.yaml configures."""
         return cls.from_local(inst_data=inst_data, **config_value)

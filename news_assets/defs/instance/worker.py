@@ -1,18 +1,24 @@
-"""The Celery app of a worker: `celery -A news_assets.defs.instance.worker worker --pool solo`.
+"""The Celery app of a worker: `celery -A news_assets.defs.instance.worker worker --pool
+solo`.
 
-Broker and queues are those of the run launcher in DAGSTER_HOME/dagster.yaml. A worker executes one run at a time, in
-the main thread of its only process (pool `solo`); start more workers for more concurrent runs.
+Broker and queues are those of the run launcher in DAGSTER_HOME/dagster.yaml. A worker
+executes one run at a time, in the main thread of its only process (pool `solo`); start
+more workers for more concurrent runs.
 
 - Celery's default pool forks, which Polars and DuckDB do not survive.
-- In a thread pool Dagster could neither capture a run's output, which it redirects for the whole process, nor stop a
+- In a thread pool Dagster could neither capture a run's output, which it redirects for
+  the whole process, nor stop a
   run, which takes a signal to the main thread.
-- A worker that executes a run does not answer the broker, so `broker_heartbeat` is 0. Messages are acknowledged late:
-  if a worker dies, the broker sends its message to another one, which ignores a run that had begun.
+- A worker that executes a run does not answer the broker, so `broker_heartbeat` is 0.
+  Messages are acknowledged late:
+  if a worker dies, the broker sends its message to another one, which ignores a run
+  that had begun.
 """
 
 import importlib
 import logging
 import signal
+import threading
 
 from celery import Task, signals
 from celery.worker import state
@@ -24,8 +30,9 @@ from dagster_celery.config import TASK_EXECUTE_JOB_NAME
 
 from news_assets.defs.instance.celery_launcher import DeskRunLauncher
 from news_assets.defs.instance.heartbeat import WORKER_TAG, Heartbeat
+from news_assets.defs.instance.idle import IdleTimer, give_memory_back
 from news_assets.defs.instance.watchdog import Watchdog
-from news_assets.defs.resources import warm_sandbox
+from news_assets.defs.resources import release_models, warm_sandbox
 from news_assets.errors import NewsAssetsError
 from news_assets.logs import log_to_stderr
 from news_assets.settings import Settings
@@ -48,7 +55,9 @@ _logger = logging.getLogger("celery.worker")
 def _launcher() -> DeskRunLauncher:
     launcher = instance.run_launcher
     if not isinstance(launcher, DeskRunLauncher):
-        raise SystemExit(f"{instance.root_directory}/dagster.yaml: the run launcher is not DeskRunLauncher")
+        raise SystemExit(
+            f"{instance.root_directory}/dagster.yaml: the run launcher is not DeskRunLauncher"
+        )
     try:
         launcher.declare_queues()
     except NewsAssetsError as error:
@@ -56,39 +65,68 @@ def _launcher() -> DeskRunLauncher:
     return launcher
 
 
+def _release() -> None:
+    release_models()
+    give_memory_back()
+
+
+_idle = IdleTimer(_release)
 instance = DagsterInstance.get()  # opened once for all runs: it takes 0.2 s
 app = _launcher().celery
 
 
 @app.task(bind=True, name=TASK_EXECUTE_JOB_NAME, acks_late=True)  # type: ignore[untyped-decorator]
 def execute_run(task: Task) -> None:
-    """Execute the run whose id is the task's, with a heartbeat; stop the worker if it was signalled meanwhile."""
+    """Execute the run whose id is the task's, with a heartbeat; stop the worker if it
+    was signalled meanwhile.
+    """
     run_id, terminate = task.request.id, signal.getsignal(signal.SIGTERM)
     if not _can_begin(run_id):
         _logger.info("Run %s has already begun or ended", run_id)
         return
-    with capture_interrupts():
-        with Watchdog(), Heartbeat(instance, task.request.hostname, run_id) as heartbeat:
-            execute_run_body(run_id, instance, lambda _: None, set_exit_code_on_failure=False)
-        if not heartbeat.has_interrupted and (check_captured_interrupt() or _was_interrupted(run_id)):
+    with capture_interrupts(), _idle:
+        if _idle.has_released:
+            threading.Thread(target=warm_sandbox, daemon=True).start()
+        with (
+            Watchdog(),
+            Heartbeat(instance, task.request.hostname, run_id) as heartbeat,
+        ):
+            execute_run_body(
+                run_id, instance, lambda _: None, set_exit_code_on_failure=False
+            )
+        if not heartbeat.has_interrupted and (
+            check_captured_interrupt() or _was_interrupted(run_id)
+        ):
             state.should_stop = 0
     signal.signal(signal.SIGTERM, terminate)  # Dagster leaves its SIGINT handler there
 
 
 def _can_begin(run_id: str) -> bool:
-    """Return whether the run has not begun; report it as cancelled if it was cancelled in the queue.
+    """Return whether the run has not begun; report it as cancelled if it was cancelled
+    in the queue.
 
-    The broker sends a message again when its connection breaks, even if the first worker still executes the run.
+    The broker sends a message again when its connection breaks, even if the first
+    worker still executes the run.
     """
     run = instance.get_run_by_id(run_id)
-    if run is not None and run.status is DagsterRunStatus.CANCELING and WORKER_TAG not in run.tags:
+    if (
+        run is not None
+        and run.status is DagsterRunStatus.CANCELING
+        and WORKER_TAG not in run.tags
+    ):
         instance.report_run_canceled(run)
-    return run is not None and run.status in (DagsterRunStatus.NOT_STARTED, DagsterRunStatus.STARTING)
+    return run is not None and run.status in (
+        DagsterRunStatus.NOT_STARTED,
+        DagsterRunStatus.STARTING,
+    )
 
 
 def _was_interrupted(run_id: str) -> bool:
     run = instance.get_run_by_id(run_id)
-    return run is not None and run.tags.get(RUN_FAILURE_REASON_TAG) == "UNEXPECTED_TERMINATION"
+    return (
+        run is not None
+        and run.tags.get(RUN_FAILURE_REASON_TAG) == "UNEXPECTED_TERMINATION"
+    )
 
 
 @signals.worker_init.connect  # type: ignore[untyped-decorator]
@@ -101,6 +139,8 @@ def import_libraries(**_: object) -> None:
 
 @signals.setup_logging.connect  # type: ignore[untyped-decorator]
 def set_up_logging(**_: object) -> None:
-    """Log what NEWS_LOG_LEVEL states, and the start, the end and the runs of the worker."""
+    """Log what NEWS_LOG_LEVEL states, and the start, the end and the runs of the
+    worker.
+    """
     log_to_stderr(Settings.read().log_level)
     logging.getLogger("celery").setLevel(logging.INFO)

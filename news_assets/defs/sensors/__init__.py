@@ -1,13 +1,14 @@
 """Sensors: they read the lake and request runs. No sensor uses the network.
 
-due_sources      sources that are due                       -> polls of each desk, of quick and of slow sources
-pending_entries  entries without a current article          -> their agency-days, all stages in one run
-stale_stages     rows of later stages missing or outdated   -> their agency-days, from that stage on
-due_model_calls  rows that a language model is to replace   -> their agency-days, `enriched_articles` only
-lost_documents   documents that index and lake do not share -> their agency-days, `search_index` alone
-first_checks     a desk that is current for the first time  -> all its checks, once
-open_batches     batches of language models                 -> a look at them
-alerts           articles and states to tell                -> messages
+due_sources      sources that are due                       -> polls of each desk, of
+quick and of slow sources pending_entries  entries without a current article          ->
+their agency-days, all stages in one run stale_stages     rows of later stages missing
+or outdated   -> their agency-days, from that stage on due_model_calls  rows that a
+language model is to replace   -> their agency-days, `enriched_articles` only
+lost_documents   documents that index and lake do not share -> their agency-days,
+`search_index` alone first_checks     a desk that is current for the first time  -> all
+its checks, once open_batches     batches of language models                 -> a look
+at them alerts           articles and states to tell                -> messages
 """
 
 from collections.abc import Sequence
@@ -37,11 +38,13 @@ def build_desk_sensors(
     tick_s: float = TICK_S,
     *,
     fetch_only: bool = False,
+    has_models: bool = True,
 ) -> list[dg.SensorDefinition]:
     """Return the sensors of these desks.
 
-    `jobs` are all that they may request, `tick_s` bounds the time of a tick. With `fetch_only` they request no stage
-    after the articles.
+    `jobs` are all that they may request, `tick_s` is the time of a tick. With
+    `fetch_only` they request no stage after the articles. `has_models`: whether the
+    settings name a language model.
     """
     names_of = fetching_stages if fetch_only else stage_names
     sensors = [
@@ -51,7 +54,7 @@ def build_desk_sensors(
     ]
     if not fetch_only:
         sensors += [
-            build_due_model_calls(desks, jobs, tick_s),
+            build_due_model_calls(desks, jobs, tick_s, has_models=has_models),
             build_lost_documents(desks, jobs),
         ]
     return [*sensors, build_first_checks(desks, jobs)]

@@ -1,6 +1,7 @@
 """Sensors that request the runs of a desk's work.
 
-`store/queries/backlog.py` finds the work by comparing rows; `pipeline/freshness/run_planner.py` plans the runs.
+`store/queries/backlog.py` finds the work by comparing rows;
+`pipeline/freshness/run_planner.py` plans the runs.
 """
 
 import time
@@ -13,19 +14,20 @@ import dagster as dg
 
 from news_assets.defs.active_runs import (
     ATTEMPT_TAG,
-    MODELS_TAG,
-    POLL_TAG,
+    MODEL_TAGS,
     RANGE_END,
     RANGE_START,
     active_runs,
     awaits_start,
     local_only_config,
     poll_config,
+    poll_tags,
     polled_sources,
     unfinished_runs,
 )
 from news_assets.defs.clock import utc_now
 from news_assets.defs.partitions import last_day, newest_begun_day
+from news_assets.defs.resources import mark_of_open_lake
 from news_assets.defs.sensors.cursor import Cursor, times_of_tick
 from news_assets.errors import IndexingError
 from news_assets.pipeline import stages
@@ -53,14 +55,25 @@ if TYPE_CHECKING:
     Jobs = Sequence[UnresolvedAssetJobDefinition]
 
 
-NamesOf = Callable[[Desk], Sequence[str]]  # the stages of a desk that runs are requested for
-Query = Callable[[Desk, datetime, date], "pl.DataFrame"]  # the backlog of a desk, now, from a day on
+NamesOf = Callable[
+    [Desk], Sequence[str]
+]  # the stages of a desk that runs are requested for
+Query = Callable[
+    [Lake, Desk, datetime, date], "pl.DataFrame"
+]  # the backlog of a desk, now, from a day on
 
-POLL_EVERY_S = 60  # sources that became due meanwhile are one run; none is polled more often than every five minutes
+# sources that became due meanwhile are one run; none is polled more often than every
+# five minutes
+POLL_EVERY_S = 60
 COMPARE_EVERY_S = 60
-WINDOW = timedelta(days=35)  # of an evaluation; 0.6 s among 500,000 articles, the whole grid 4 s
+FORMER_MODELS_EVERY_S = 300
+WINDOW = timedelta(
+    days=35
+)  # of an evaluation; 0.6 s among 500,000 articles, the whole grid 4 s
 _MODEL_STAGE = "enriched_articles"
-_POLL_PRIORITY = "5"  # above every agency-day: a poll is short, and all work starts with it
+_POLL_PRIORITY = (
+    "5"  # above every agency-day: a poll is short, and all work starts with it
+)
 
 
 def build_due_sources(desks: Sequence[Desk], jobs: "Jobs") -> dg.SensorDefinition:
@@ -71,10 +84,16 @@ def build_due_sources(desks: Sequence[Desk], jobs: "Jobs") -> dg.SensorDefinitio
         jobs=jobs,
         minimum_interval_seconds=POLL_EVERY_S,
         default_status=dg.DefaultSensorStatus.RUNNING,
-        description="Requests a poll of the due sources of each desk that no unfinished run polls, slow ones apart.",
+        description=(
+            "Requests a poll of the due sources of each desk that no unfinished run polls, slow"
+            " ones apart."
+        ),
     )
-    def sensor(context: dg.SensorEvaluationContext, lake: dg.ResourceParam[Lake]) -> dg.SensorResult:
-        # Runs are read first: the states that a run stores before it ends are then known.
+    def sensor(
+        context: dg.SensorEvaluationContext, lake: dg.ResourceParam[Lake]
+    ) -> dg.SensorResult:
+        # Runs are read first: the states that a run stores before it ends are then
+        # known.
         runs, requests, counts = unfinished_runs(context.instance), [], []
         for desk in desks:
             states = lake.read(SourceState, desk=[desk.key])
@@ -93,80 +112,127 @@ def build_due_sources(desks: Sequence[Desk], jobs: "Jobs") -> dg.SensorDefinitio
 
 
 def _poll(desk: Desk, speed: Speed, sources: Sequence[Source]) -> dg.RunRequest:
-    """Return a run over the agencies from the first to the last of these sources, which polls only these sources."""
+    """Return a run over the agencies from the first to the last of these sources, which
+    polls only these sources.
+    """
     polled = {source.agency for source in sources}
     agencies = [agency.key for agency in desk.agencies if agency.key in polled]
     return dg.RunRequest(
         job_name=f"{desk.key}_poll",
-        run_config=poll_config(desk, only_due=True, sources=[source.source_id for source in sources]),
+        run_config=poll_config(
+            desk, only_due=True, sources=[source.source_id for source in sources]
+        ),
         tags={
             RANGE_START: agencies[0],
             RANGE_END: agencies[-1],
             "dagster/priority": _POLL_PRIORITY,
-            "news/desk": desk.key,
-            POLL_TAG: speed,
-            **{f"vendor/{kind}": "poll" for kind in sorted({source.kind for source in sources})},
+            **poll_tags(desk.key, speed),
+            **{
+                f"vendor/{kind}": "poll"
+                for kind in sorted({source.kind for source in sources})
+            },
         },
     )
 
 
 def build_pending_entries(
-    desks: Sequence[Desk], jobs: "Jobs", tick_s: float, names_of: NamesOf = stages.stage_names
+    desks: Sequence[Desk],
+    jobs: "Jobs",
+    tick_s: float,
+    names_of: NamesOf = stages.stage_names,
 ) -> dg.SensorDefinition:
-    """Return the sensor that requests the agency-days of entries without a current article, for these stages."""
+    """Return the sensor that requests the agency-days of entries without a current
+    article, for these stages.
+    """
 
     @dg.sensor(
         name="pending_entries",
         jobs=jobs,
+        required_resource_keys={"lake"},
         minimum_interval_seconds=1,
         default_status=dg.DefaultSensorStatus.RUNNING,
-        description="Requests the agency-days of entries without an article, changed entries, and due attempts.",
+        description=(
+            "Requests the agency-days of entries without an article, changed entries, and due"
+            " attempts."
+        ),
     )
-    def sensor(context: dg.SensorEvaluationContext, lake: dg.ResourceParam[Lake]) -> dg.SensorResult:
-        return _watch(context, lake, desks, lambda *window: pending_entries(lake, *window), tick_s, names_of)
+    def sensor(context: dg.SensorEvaluationContext) -> dg.SensorResult:
+        return _watch(context, desks, pending_entries, tick_s, names_of)
 
     return sensor
 
 
 def build_stale_stages(
-    desks: Sequence[Desk], jobs: "Jobs", tick_s: float, names_of: NamesOf = stages.stage_names
+    desks: Sequence[Desk],
+    jobs: "Jobs",
+    tick_s: float,
+    names_of: NamesOf = stages.stage_names,
 ) -> dg.SensorDefinition:
-    """Return the sensor that requests the agency-days of rows of these stages that are missing or outdated."""
+    """Return the sensor that requests the agency-days of rows of these stages that are
+    missing or outdated.
+    """
 
     @dg.sensor(
         name="stale_stages",
         jobs=jobs,
+        required_resource_keys={"lake"},
         minimum_interval_seconds=1,
         default_status=dg.DefaultSensorStatus.RUNNING,
-        description="Requests the agency-days in which a stage's rows are missing or outdated, from that stage on.",
+        description=(
+            "Requests the agency-days in which a stage's rows are missing or outdated, from that"
+            " stage on."
+        ),
     )
-    def sensor(context: dg.SensorEvaluationContext, lake: dg.ResourceParam[Lake]) -> dg.SensorResult:
-        def query(desk: Desk, now: datetime, first_day: date) -> "pl.DataFrame":
-            stale = _of_models(stale_rows(lake, desk, now, first_day), is_of_models=False)
-            return _without_pending(stale, lake, desk, now, first_day)
-
-        return _watch(context, lake, desks, query, tick_s, names_of)
+    def sensor(context: dg.SensorEvaluationContext) -> dg.SensorResult:
+        return _watch(context, desks, _stale_but_not_pending, tick_s, names_of)
 
     return sensor
 
 
-def build_due_model_calls(desks: Sequence[Desk], jobs: "Jobs", tick_s: float) -> dg.SensorDefinition:
-    """Return the sensor that requests the agency-days of rows that a language model is to replace."""
+def build_due_model_calls(
+    desks: Sequence[Desk], jobs: "Jobs", tick_s: float, *, has_models: bool
+) -> dg.SensorDefinition:
+    """Return the sensor that requests the agency-days of rows that a language model is
+    to replace.
+
+    Where the settings name no model (`has_models`), it only looks now and then for rows
+    of former settings.
+    """
 
     @dg.sensor(
         name="due_model_calls",
         jobs=jobs,
-        minimum_interval_seconds=1,
+        required_resource_keys={"lake"},
+        minimum_interval_seconds=1 if has_models else FORMER_MODELS_EVERY_S,
         default_status=dg.DefaultSensorStatus.RUNNING,
-        description="Requests `enriched_articles` of the agency-days in which language models are to replace rows.",
+        description=(
+            "Requests `enriched_articles` of the agency-days in which language models are to"
+            " replace rows."
+        ),
     )
-    def sensor(context: dg.SensorEvaluationContext, lake: dg.ResourceParam[Lake]) -> dg.SensorResult:
-        def query(desk: Desk, now: datetime, first_day: date) -> "pl.DataFrame":
-            return _of_models(stale_rows(lake, desk, now, first_day), is_of_models=True)
-
-        return _watch(context, lake, desks, query, tick_s, with_models=True)
+    def sensor(context: dg.SensorEvaluationContext) -> dg.SensorResult:
+        return _watch(
+            context,
+            desks,
+            _left_to_models,
+            tick_s if has_models else 0,
+            with_models=True,
+        )
 
     return sensor
+
+
+def _stale_but_not_pending(
+    lake: Lake, desk: Desk, now: datetime, first_day: date
+) -> "pl.DataFrame":
+    stale = _of_models(stale_rows(lake, desk, now, first_day), is_of_models=False)
+    return _without_pending(stale, lake, desk, now, first_day)
+
+
+def _left_to_models(
+    lake: Lake, desk: Desk, now: datetime, first_day: date
+) -> "pl.DataFrame":
+    return _of_models(stale_rows(lake, desk, now, first_day), is_of_models=True)
 
 
 def _of_models(backlog: "pl.DataFrame", *, is_of_models: bool) -> "pl.DataFrame":
@@ -177,33 +243,56 @@ def _of_models(backlog: "pl.DataFrame", *, is_of_models: bool) -> "pl.DataFrame"
 
 
 def build_lost_documents(desks: Sequence[Desk], jobs: "Jobs") -> dg.SensorDefinition:
-    """Return the sensor that requests the agency-days of documents that index and lake do not share."""
+    """Return the sensor that requests the agency-days of documents that index and lake
+    do not share.
+    """
 
     @dg.sensor(
         name="lost_documents",
         jobs=jobs,
         minimum_interval_seconds=COMPARE_EVERY_S,
         default_status=dg.DefaultSensorStatus.RUNNING,
-        description="Compares index and lake, and requests the agency-days of documents that only one of them has.",
+        description=(
+            "Compares index and lake, and requests the agency-days of documents that only one of"
+            " them has."
+        ),
     )
     def sensor(
-        context: dg.SensorEvaluationContext, lake: dg.ResourceParam[Lake], search: dg.ResourceParam[SearchIndex]
+        context: dg.SensorEvaluationContext,
+        lake: dg.ResourceParam[Lake],
+        search: dg.ResourceParam[SearchIndex],
     ) -> dg.SensorResult:
-        def query(desk: Desk, now: datetime, first_day: date) -> "pl.DataFrame":
-            return _without_pending(lost_documents(lake, search, desk, now, first_day), lake, desk, now, first_day)
+        def query(
+            lake: Lake, desk: Desk, now: datetime, first_day: date
+        ) -> "pl.DataFrame":
+            return _without_pending(
+                lost_documents(lake, search, desk, now, first_day),
+                lake,
+                desk,
+                now,
+                first_day,
+            )
 
         cursor = replace(Cursor.from_json(context.cursor), snapshot=lake.snapshot())
         try:
-            requests, cursor, reason = _evaluate(context.instance, lake, desks, query, cursor, utc_now())
+            requests, cursor, reason = _evaluate(
+                context.instance, lake, desks, query, cursor, utc_now()
+            )
         except IndexingError as error:  # no document is known to be lost
             return dg.SensorResult(skip_reason=str(error), cursor=context.cursor)
-        return dg.SensorResult(requests, skip_reason=None if requests else reason, cursor=cursor.to_json())
+        return dg.SensorResult(
+            requests, skip_reason=None if requests else reason, cursor=cursor.to_json()
+        )
 
     return sensor
 
 
-def _without_pending(backlog: "pl.DataFrame", lake: Lake, desk: Desk, now: datetime, first_day: date) -> "pl.DataFrame":
-    """Return the backlog without the agency-days that `pending_entries` requests: its runs take all stages."""
+def _without_pending(
+    backlog: "pl.DataFrame", lake: Lake, desk: Desk, now: datetime, first_day: date
+) -> "pl.DataFrame":
+    """Return the backlog without the agency-days that `pending_entries` requests: its
+    runs take all stages.
+    """
     if backlog.is_empty():
         return backlog
     pending = pending_entries(lake, desk, now, max(first_day, min(backlog["day"])))
@@ -212,7 +301,6 @@ def _without_pending(backlog: "pl.DataFrame", lake: Lake, desk: Desk, now: datet
 
 def _watch(
     context: dg.SensorEvaluationContext,
-    lake: Lake,
     desks: Sequence[Desk],
     query: Query,
     tick_s: float,
@@ -220,14 +308,31 @@ def _watch(
     *,
     with_models: bool = False,
 ) -> dg.SensorResult:
-    """Evaluate whenever the lake has changed, until there are runs to request or the tick's time is over."""
+    """Evaluate whenever the lake has changed, until there are runs to request or the
+    tick's time is over.
+
+    `context.resources` opens Dagster's storage for each tick, which costs more than all
+    the rest. A tick in which nothing changes does without.
+    """
     cursor, reason = Cursor.from_json(context.cursor), "nothing has changed"
-    for now in times_of_tick(tick_s):
-        snapshot = lake.snapshot()
-        if cursor.is_evaluation_due(snapshot, now.timestamp()):
-            cursor = replace(cursor, snapshot=snapshot)
+    for now in times_of_tick(cursor.tick_s(tick_s, utc_now().timestamp())):
+        if not cursor.is_look_due(mark_of_open_lake(), now.timestamp()):
+            continue
+        lake: Lake = context.resources.lake
+        mark = (
+            lake.mark()
+        )  # before the commit is read: another one in between is then seen next time
+        cursor = cursor.after(mark, lake.snapshot(), now.timestamp())
+        if cursor.is_evaluation_due(now.timestamp()):
             requests, cursor, reason = _evaluate(
-                context.instance, lake, desks, query, cursor, now, names_of, with_models=with_models
+                context.instance,
+                lake,
+                desks,
+                query,
+                cursor,
+                now,
+                names_of,
+                with_models=with_models,
             )
             if requests:
                 return dg.SensorResult(requests, cursor=cursor.to_json())
@@ -254,7 +359,9 @@ def _evaluate(
         today = newest_begun_day(desk, now)
         first_day = desk.first_day if is_sweep else max(desk.first_day, today - WINDOW)
         names = (_MODEL_STAGE,) if with_models else names_of(desk)
-        backlog = _of_stages(up_to(query(desk, now, first_day), last_day(desk, now)), names)
+        backlog = _of_stages(
+            up_to(query(lake, desk, now, first_day), last_day(desk, now)), names
+        )
         days, retries = backlog_days(backlog, names), retries_of(desk)
         plan = plan_runs(
             days,
@@ -270,14 +377,31 @@ def _evaluate(
         if plan.given_up:
             failures = given_up_failures(desk.key, plan.given_up, backlog, now, retries)
             lake.transact(lambda rows: rows.upsert(failures))  # noqa: B023 - runs at once
-        requests += [_run(desk, run, today, cursor.snapshot, with_models=with_models) for run in plan.runs]
+        requests += [
+            _run(desk, run, today, cursor.snapshot, with_models=with_models)
+            for run in plan.runs
+        ]
         attempts[desk.key] = plan.attempts
         waiting += len(days)
-    reason = f"{waiting} agency-days wait for a run or for their next attempt" if waiting else "everything is current"
+    reason = (
+        f"{waiting} agency-days wait for a run or for their next attempt"
+        if waiting
+        else "everything is current"
+    )
     took_s = time.perf_counter() - started
-    cursor = replace(cursor, evaluated_at=now.timestamp(), has_backlog=waiting > 0, attempts=attempts)
+    cursor = replace(
+        cursor,
+        evaluated=cursor.snapshot,
+        evaluated_at=now.timestamp(),
+        has_backlog=waiting > 0,
+        attempts=attempts,
+    )
     if is_sweep:
-        return requests, replace(cursor, swept_at=now.timestamp(), sweep_s=took_s), reason
+        return (
+            requests,
+            replace(cursor, swept_at=now.timestamp(), sweep_s=took_s),
+            reason,
+        )
     return requests, replace(cursor, evaluation_s=took_s), reason
 
 
@@ -294,10 +418,13 @@ def up_to(backlog: "pl.DataFrame", last: date) -> "pl.DataFrame":
     return backlog.filter(pl.col("day") <= last)
 
 
-def _run(desk: Desk, run: PlannedRun, today: date, snapshot: int, *, with_models: bool) -> dg.RunRequest:
+def _run(
+    desk: Desk, run: PlannedRun, today: date, snapshot: int, *, with_models: bool
+) -> dg.RunRequest:
     """Return the request of a run; two ticks at the same commit request it once.
 
-    A run that does not request language models for itself leaves them to `due_model_calls`.
+    A run that does not request language models for itself leaves them to
+    `due_model_calls`.
     """
     is_local = _MODEL_STAGE in run.stages and not with_models
     return dg.RunRequest(
@@ -313,6 +440,6 @@ def _run(desk: Desk, run: PlannedRun, today: date, snapshot: int, *, with_models
             "news/desk": desk.key,
             ATTEMPT_TAG: str(run.attempt),
             "news/backlog": str(len(run.work)),
-            **({MODELS_TAG: "only"} if with_models else {}),
+            **(MODEL_TAGS if with_models else {}),
         },
     )

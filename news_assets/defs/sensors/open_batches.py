@@ -1,4 +1,6 @@
-"""The sensor `open_batches`: requests a look at the batches of language models that are not over."""
+"""The sensor `open_batches`: requests a look at the batches of language models that are
+not over.
+"""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -16,8 +18,12 @@ if TYPE_CHECKING:
 LOOK_EVERY_S = 600  # most batches end within the hour, all within a day
 
 
-def build_open_batches(jobs: "Sequence[UnresolvedAssetJobDefinition]") -> dg.SensorDefinition:
-    """Return the sensor; it requests a run while there are open batches and none is looking at them."""
+def build_open_batches(
+    jobs: "Sequence[UnresolvedAssetJobDefinition]",
+) -> dg.SensorDefinition:
+    """Return the sensor; it requests a run while there are open batches and none is
+    looking at them.
+    """
 
     @dg.sensor(
         name="open_batches",
@@ -26,10 +32,16 @@ def build_open_batches(jobs: "Sequence[UnresolvedAssetJobDefinition]") -> dg.Sen
         default_status=dg.DefaultSensorStatus.RUNNING,
         description="Requests a look at the batches of language models that are not over.",
     )
-    def sensor(context: dg.SensorEvaluationContext, lake: dg.ResourceParam[Lake]) -> dg.SensorResult:
+    def sensor(
+        context: dg.SensorEvaluationContext, lake: dg.ResourceParam[Lake]
+    ) -> dg.SensorResult:
         count = lake.frame(EnrichmentBatch, None, ("batch_key",), progress=OPEN).height
-        is_looking = any(run.job_name == BATCHES for run in unfinished_runs(context.instance))
+        is_looking = any(
+            run.job_name == BATCHES for run in unfinished_runs(context.instance)
+        )
         requests = [dg.RunRequest()] if count and not is_looking else []
-        return dg.SensorResult(requests, skip_reason=None if requests else f"open batches: {count}")
+        return dg.SensorResult(
+            requests, skip_reason=None if requests else f"open batches: {count}"
+        )
 
     return sensor

@@ -1,4 +1,6 @@
-"""Operators' messages: one when a state becomes bad and one when that is over, never one for each look at it."""
+"""Operators' messages: one when a state becomes bad and one when that is over, never
+one for each look at it.
+"""
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
@@ -12,18 +14,27 @@ MAX_LINES = 20  # of a message; the subject has the number of all
 
 
 def tell_conditions(
-    rows: Rows, operators: Operators, bad: Mapping[str, str], unknown: Collection[str], now: datetime
+    rows: Rows,
+    operators: Operators,
+    bad: Mapping[str, str],
+    unknown: Collection[str],
+    now: datetime,
 ) -> list[Message]:
-    """Make the messages about what became bad, and about what is over, since the last call.
+    """Make the messages about what became bad, and about what is over, since the last
+    call.
 
-    `bad` has one line about each state that is bad now, by its name. A state that stays bad is not told again, and one
-    of which nothing is known now stays as it was told.
+    `bad` has one line about each state that is bad now, by its name. A state that stays
+    bad is not told again, and one of which nothing is known now stays as it was told.
     """
     told = {row.name: row for row in rows.read(Condition)}
     begun = {name: text for name, text in bad.items() if name not in told}
-    ended = [row for name, row in told.items() if name not in bad and name not in unknown]
+    ended = [
+        row for name, row in told.items() if name not in bad and name not in unknown
+    ]
     if begun:
-        rows.upsert([Condition(name=name, text=text, since=now) for name, text in begun.items()])
+        rows.upsert(
+            [Condition(name=name, text=text, since=now) for name, text in begun.items()]
+        )
     if ended:
         rows.delete(Condition, name=[row.name for row in ended])
     lines = [
@@ -33,7 +44,14 @@ def tell_conditions(
     if not lines:
         return []
     messages = list(
-        messages_to(operators.to, OPERATORS, _subject(begun, ended), _text(lines), _payload(begun, ended), now)
+        messages_to(
+            operators.to,
+            OPERATORS,
+            _subject(begun, ended),
+            _text(lines),
+            _payload(begun, ended),
+            now,
+        )
     )
     rows.upsert(messages)
     return messages
@@ -46,9 +64,17 @@ def _subject(begun: Mapping[str, str], ended: Sequence[Condition]) -> str:
 
 
 def _text(lines: Sequence[str]) -> str:
-    more = [f"and {len(lines) - MAX_LINES} more; see `news-assets alerts list`"] if len(lines) > MAX_LINES else []
+    more = (
+        [f"and {len(lines) - MAX_LINES} more; see `news-assets alerts list`"]
+        if len(lines) > MAX_LINES
+        else []
+    )
     return "\n".join([*(line[:170] for line in lines[:MAX_LINES]), *more])
 
 
 def _payload(begun: Mapping[str, str], ended: Sequence[Condition]) -> dict[str, object]:
-    return {"type": "conditions", "begun": dict(begun), "ended": [row.name for row in ended]}
+    return {
+        "type": "conditions",
+        "begun": dict(begun),
+        "ended": [row.name for row in ended],
+    }

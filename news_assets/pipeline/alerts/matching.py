@@ -12,7 +12,8 @@ from news_assets.records.derived import EnrichedArticle
 from news_assets.text.search_query import parse_query, phrase_pattern
 from news_assets.text.words import fold, stem, words
 
-MAX_TEXT_CHARS = 200_000  # the longest articles have half of that; agenda packets are matched by their beginning
+# the longest articles have half of that; agenda packets are matched by their beginning
+MAX_TEXT_CHARS = 200_000
 
 
 @dataclass(frozen=True)
@@ -52,14 +53,18 @@ class Matcher:
         self._queries = [_Prepared(query) for query in queries]
 
     def matches(self, found: Matchable, now: datetime) -> Iterator[SavedQuery]:
-        """Yield the queries that match an article and are to tell it, in the order of the file."""
+        """Yield the queries that match an article and are to tell it, in the order of
+        the file.
+        """
         for prepared in self._queries:
             if is_told(prepared.query, found.article, now) and prepared.is_match(found):
                 yield prepared.query
 
 
 def is_told(query: SavedQuery, article: RawArticle, now: datetime) -> bool:
-    """Whether a query tells an article of this age; without a time of publication its day counts to its end."""
+    """Whether a query tells an article of this age; without a time of publication its
+    day counts to its end.
+    """
     published = article.published_at or datetime.combine(article.day, time.max, UTC)
     return query.backfill or now - published <= timedelta(hours=query.max_age_hours)
 
@@ -69,7 +74,9 @@ class _Prepared:
 
     def __init__(self, query: SavedQuery) -> None:
         self.query = query
-        self._stems: dict[str, tuple[frozenset[str], frozenset[str], list[re.Pattern[str]]]] = {}
+        self._stems: dict[
+            str, tuple[frozenset[str], frozenset[str], list[re.Pattern[str]]]
+        ] = {}
 
     def is_match(self, found: Matchable) -> bool:
         if not self._passes_filters(found):
@@ -89,17 +96,32 @@ class _Prepared:
             and query.body in (None, article.body)
             and query.matter in (None, article.matter)
             and query.meeting_status in (None, article.meeting_status)
-            and (query.theme is None or (enriched is not None and query.theme in enriched.theme_path))
-            and (query.entity is None or (enriched is not None and query.entity in enriched.entities))
-            and (query.sentiment is None or (enriched is not None and query.sentiment == enriched.sentiment))
-            and (query.language is None or f"{found.language}-".lower().startswith(f"{query.language}-".lower()))
+            and (
+                query.theme is None
+                or (enriched is not None and query.theme in enriched.theme_path)
+            )
+            and (
+                query.entity is None
+                or (enriched is not None and query.entity in enriched.entities)
+            )
+            and (
+                query.sentiment is None
+                or (enriched is not None and query.sentiment == enriched.sentiment)
+            )
+            and (
+                query.language is None
+                or f"{found.language}-".lower().startswith(f"{query.language}-".lower())
+            )
         )
 
-    def _in_language(self, language: str) -> tuple[frozenset[str], frozenset[str], list[re.Pattern[str]]]:
+    def _in_language(
+        self, language: str
+    ) -> tuple[frozenset[str], frozenset[str], list[re.Pattern[str]]]:
         if language not in self._stems:
             parsed = parse_query(self.query.query, (language,))
             needed, excluded = (
-                frozenset(stem(word, language) for word in some) for some in (parsed.words, parsed.excluded)
+                frozenset(stem(word, language) for word in some)
+                for some in (parsed.words, parsed.excluded)
             )
             self._stems[language] = needed, excluded, phrase_pattern(parsed.phrases)
         return self._stems[language]

@@ -1,7 +1,8 @@
-"""Sending messages: each is reserved, sent, and noted as sent or failed, with longer and longer pauses in between.
+"""Sending messages: each is reserved, sent, and noted as sent or failed, with longer
+and longer pauses in between.
 
-A process that dies between the answer of a channel and its note sends that one message again, with the same id. All
-others are sent once, also by processes side by side.
+A process that dies between the answer of a channel and its note sends that one message
+again, with the same id. All others are sent once, also by processes side by side.
 """
 
 from collections.abc import Callable, Collection
@@ -19,7 +20,9 @@ RESERVED = timedelta(minutes=5)  # longer than any attempt
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """How many messages a channel accepted, how many are tried again later, and how many were given up."""
+    """How many messages a channel accepted, how many are tried again later, and how
+    many were given up.
+    """
 
     sent: int = 0
     delayed: int = 0
@@ -29,8 +32,8 @@ class Sent:
 def send_due(lake: Lake, notifier: Notifier, clock: Callable[[], datetime]) -> Sent:
     """Send every message that is due, oldest first.
 
-    After a failure that can pass, the other messages of the channel are left to the next call: a receiver that hangs
-    is not waited for again and again.
+    After a failure that can pass, the other messages of the channel are left to the
+    next call: a receiver that hangs is not waited for again and again.
     """
     counts = {"sent": 0, "delayed": 0, "given_up": 0}
     failed: set[str] = set()
@@ -39,38 +42,73 @@ def send_due(lake: Lake, notifier: Notifier, clock: Callable[[], datetime]) -> S
         lake.transact(lambda rows: rows.upsert([result]))  # noqa: B023 - runs at once
         if result.next_try_at is not None:
             failed.add(message.channel)
-        counts["sent" if result.sent_at else "delayed" if result.next_try_at else "given_up"] += 1
+        counts[
+            "sent"
+            if result.sent_at
+            else "delayed"
+            if result.next_try_at
+            else "given_up"
+        ] += 1
     return Sent(**counts)
 
 
-def _reserve_next(rows: Rows, without: Collection[str], now: datetime) -> Message | None:
-    waiting = rows.frame(Message, None, ("message_id", "channel", "created_at", "next_try_at"), sent_at=[None])
-    due = [row for row in waiting.iter_rows() if row[3] is not None and row[3] <= now and row[1] not in without]
+def _reserve_next(
+    rows: Rows, without: Collection[str], now: datetime
+) -> Message | None:
+    waiting = rows.frame(
+        Message,
+        None,
+        ("message_id", "channel", "created_at", "next_try_at"),
+        sent_at=[None],
+    )
+    due = [
+        row
+        for row in waiting.iter_rows()
+        if row[3] is not None and row[3] <= now and row[1] not in without
+    ]
     if not due:
         return None
-    message = rows.read(Message, message_id=[min(due, key=lambda row: (row[2], row[0]))[0]])[0]
+    message = rows.read(
+        Message, message_id=[min(due, key=lambda row: (row[2], row[0]))[0]]
+    )[0]
     rows.upsert([replace(message, next_try_at=now + RESERVED)])
     return message
 
 
-def _attempt(notifier: Notifier, message: Message, clock: Callable[[], datetime]) -> Message:
+def _attempt(
+    notifier: Notifier, message: Message, clock: Callable[[], datetime]
+) -> Message:
     tried = replace(message, attempts=message.attempts + 1)
     try:
         notifier.send(message)
     except NotifyError as error:
-        return replace(tried, reason=str(error), next_try_at=_retry_at(tried.attempts, error, clock()))
+        return replace(
+            tried,
+            reason=str(error),
+            next_try_at=_retry_at(tried.attempts, error, clock()),
+        )
     return replace(tried, reason=None, next_try_at=None, sent_at=clock())
 
 
 def _retry_at(attempts: int, error: NotifyError, now: datetime) -> datetime | None:
-    """Return when a failed message is sent again; None if that cannot help, or after all attempts."""
+    """Return when a failed message is sent again; None if that cannot help, or after
+    all attempts.
+    """
     if not error.is_transient or attempts > len(RETRIES_S):
         return None
-    return now + timedelta(seconds=min(max(RETRIES_S[attempts - 1], error.retry_after_s or 0.0), RETRIES_S[-1]))
+    return now + timedelta(
+        seconds=min(
+            max(RETRIES_S[attempts - 1], error.retry_after_s or 0.0), RETRIES_S[-1]
+        )
+    )
 
 
-def send_again(rows: Rows, message_ids: Collection[str] | None, now: datetime) -> list[Message]:
-    """Make these given up messages due, or all of them, with all attempts left; return them."""
+def send_again(
+    rows: Rows, message_ids: Collection[str] | None, now: datetime
+) -> list[Message]:
+    """Make these given up messages due, or all of them, with all attempts left; return
+    them.
+    """
     found = rows.read(Message, sent_at=[None], next_try_at=[None])
     chosen = [
         replace(one, attempts=0, next_try_at=now)

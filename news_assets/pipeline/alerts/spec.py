@@ -17,8 +17,8 @@ from pydantic import (
     model_validator,
 )
 
+from news_assets.desks.desk_spec import TimeZone
 from news_assets.desks.source_options import TOKEN_PREFIX
-from news_assets.desks.spec import TimeZone
 
 _NAME = re.compile(r"[\w][\w .-]{0,79}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
@@ -29,19 +29,26 @@ _HTTP_URL: TypeAdapter[AnyHttpUrl] = TypeAdapter(AnyHttpUrl)
 
 def _name(value: str) -> str:
     if not _NAME.fullmatch(value):
-        raise ValueError(f"`{value[:80]}` cannot be a name; use up to 80 letters, digits, spaces, - _ and .")
+        raise ValueError(
+            f"`{value[:80]}` cannot be a name; use up to 80 letters, digits, spaces, - _ and ."
+        )
     return value
 
 
 def _variable(value: str) -> str:
     if not _VARIABLE.fullmatch(value):
-        raise ValueError("not the name of an environment variable; write the secret into one and its name here")
+        raise ValueError(
+            "not the name of an environment variable; write the secret into one and its name here"
+        )
     return value
 
 
 def _token_variable(value: str) -> str:
     if not _variable(value).startswith(TOKEN_PREFIX):
-        raise ValueError(f"`{value}` is not a variable for tokens; give it a name that begins with {TOKEN_PREFIX}")
+        raise ValueError(
+            f"`{value}` is not a variable for tokens; give it a name that begins with"
+            f" {TOKEN_PREFIX}"
+        )
     return value
 
 
@@ -49,7 +56,9 @@ def _web_address(value: str) -> str:
     try:
         url = _HTTP_URL.validate_python(value)
     except ValueError:
-        raise ValueError(f"`{value[:200]}` is not a web address; write http://... or https://...") from None
+        raise ValueError(
+            f"`{value[:200]}` is not a web address; write http://... or https://..."
+        ) from None
     if url.username or url.password:
         raise ValueError("the address has a user or password; leave them out")
     return value
@@ -84,20 +93,27 @@ class Mail(_Spec):
     """E-mail addresses; NEWS_SMTP names the server."""
 
     kind: Literal["mail"]
-    to: Annotated[tuple[Annotated[str, AfterValidator(_mail_address)], ...], Field(min_length=1, max_length=50)]
+    to: Annotated[
+        tuple[Annotated[str, AfterValidator(_mail_address)], ...],
+        Field(min_length=1, max_length=50),
+    ]
 
 
 class Telegram(_Spec):
-    """A Telegram chat; the bot's token is in an environment variable. `api` is another Bot API server."""
+    """A Telegram chat; the bot's token is in an environment variable. `api` is another
+    Bot API server.
+    """
 
     kind: Literal["telegram"]
-    chat: str = Field(pattern=r"^(-?\d{1,20}|@\w{1,64})$")
+    chat: str = Field(pattern=r"^(-?[0-9]{1,20}|@[A-Za-z0-9_]{1,64})$")
     token_env: Annotated[str, AfterValidator(_token_variable)]
     api: WebAddress = "https://api.telegram.org"
 
 
 class Slack(_Spec):
-    """An incoming webhook of Slack, or of what accepts the same JSON; its address, a secret, is in a variable."""
+    """An incoming webhook of Slack, or of what accepts the same JSON; its address, a
+    secret, is in a variable.
+    """
 
     kind: Literal["slack"]
     url_env: Variable
@@ -109,8 +125,9 @@ Channel = Annotated[Webhook | Mail | Telegram | Slack, Field(discriminator="kind
 class SavedQuery(_Spec):
     """A query with filters, and who is told about new articles that match it.
 
-    `query` has the syntax of searches, but every word must occur; an empty one matches everything that passes the
-    filters. Articles published more than `max_age_hours` ago are not told, unless `backfill` asks for them.
+    `query` has the syntax of searches, but every word must occur; an empty one matches
+    everything that passes the filters. Articles published more than `max_age_hours` ago
+    are not told, unless `backfill` asks for them.
     """
 
     name: Name
@@ -133,7 +150,8 @@ class SavedQuery(_Spec):
 class Operators(_Spec):
     """Who is told when a state changes, and from which limits on.
 
-    Nothing is looked at during the `quiet` hours, so that afterwards only what lasts is told.
+    Nothing is looked at during the `quiet` hours, so that afterwards only what lasts is
+    told.
     """
 
     to: Names
@@ -148,7 +166,9 @@ class Operators(_Spec):
     @classmethod
     def _hours(cls, value: str) -> str:
         if value and not _QUIET.fullmatch(value):
-            raise ValueError(f"`{value[:40]}` is not a range of hours; write 22:00-07:00")
+            raise ValueError(
+                f"`{value[:40]}` is not a range of hours; write 22:00-07:00"
+            )
         return value
 
     def is_quiet(self, now: datetime) -> bool:
@@ -172,8 +192,15 @@ class Alerts(_Spec):
         names = [query.name for query in self.queries]
         if twice := [name for name, count in Counter(names).items() if count > 1]:
             raise ValueError(f"two queries have the name `{twice[0]}`; rename one")
-        of_operators = ((to, "operators") for to in (self.operators.to if self.operators else ()))
-        for channel, user in (*((to, query.name) for query in self.queries for to in query.to), *of_operators):
+        of_operators = (
+            (to, "operators") for to in (self.operators.to if self.operators else ())
+        )
+        for channel, user in (
+            *((to, query.name) for query in self.queries for to in query.to),
+            *of_operators,
+        ):
             if channel not in self.channels:
-                raise ValueError(f"`{user}` names a channel `{channel}` that is not among channels; add it there")
+                raise ValueError(
+                    f"`{user}` names a channel `{channel}` that is not among channels; add it there"
+                )
         return self

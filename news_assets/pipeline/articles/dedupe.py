@@ -1,12 +1,15 @@
-"""Marks copies among the articles of the lake, of all desks, when they are stored: by address, text and near text.
+"""Marks copies among the articles of the lake, of all desks, when they are stored: by
+address, text and near text.
 
-Duplicates are kept, not deleted: the copy carries `duplicate_of`, the reason and a score. The original is the article
-on its publisher's own site, else the one that a run listed first (`precedence_at`), also if it is stored after a copy.
-What publishers state about time decides only among articles of one agency: anybody can state any. Articles published
-more than WINDOW days apart are not compared, but one that states an earlier day than that is also compared with those
-of the day when it was first seen. A missed copy is better than a wrong one, so a near copy is compared with
-originals only, by all its shingles (`likeness.py`). Articles stored before there were copy keys are not found until
-they are stored again; `replay --write` does that.
+Duplicates are kept, not deleted: the copy carries `duplicate_of`, the reason and a
+score. The original is the article on its publisher's own site, else the one that a run
+listed first (`precedence_at`), also if it is stored after a copy. What publishers state
+about time decides only among articles of one agency: anybody can state any. Articles
+published more than WINDOW days apart are not compared, but one that states an earlier
+day than that is also compared with those of the day when it was first seen. A missed
+copy is better than a wrong one, so a near copy is compared with originals only, by all
+its shingles (`likeness.py`). Articles stored before there were copy keys are not found
+until they are stored again; `replay --write` does that.
 """
 
 from collections import defaultdict
@@ -40,12 +43,17 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-WINDOW = timedelta(days=7)  # agencies republish a text within days; twice as many days take twice as long
-_MAX_CANDIDATES = 20  # stored articles that are read for one new article, those with the likeliest leads
+WINDOW = timedelta(
+    days=7
+)  # agencies republish a text within days; twice as many days take twice as long
+# stored articles that are read for one new article, those with the likeliest leads
+_MAX_CANDIDATES = 20
 _URL_BYTES = 4  # of a copy key; the others are those of the MinHash
 _LAST = datetime.max.replace(tzinfo=UTC)
 
-Mark = tuple[str | None, str | None, float | None]  # duplicate_of, duplicate_reason, duplicate_score
+Mark = tuple[
+    str | None, str | None, float | None
+]  # duplicate_of, duplicate_reason, duplicate_score
 _ORIGINAL: Mark = (None, None, None)
 
 
@@ -68,8 +76,11 @@ class KnownArticle:
 _KNOWN_COLUMNS = KnownArticle.__match_args__
 
 
-def store_marked(rows: Rows, articles: Sequence[RawArticle], stored: Mapping[str, RawArticle]) -> list[RawArticle]:
-    """Store articles with their marks, and mark the stored copies of those that are no originals any more anew.
+def store_marked(
+    rows: Rows, articles: Sequence[RawArticle], stored: Mapping[str, RawArticle]
+) -> list[RawArticle]:
+    """Store articles with their marks, and mark the stored copies of those that are no
+    originals any more anew.
 
     The mark of an article whose address and text are as they were stays.
 
@@ -79,42 +90,73 @@ def store_marked(rows: Rows, articles: Sequence[RawArticle], stored: Mapping[str
         stored: The present rows of those that have one, by article id.
 
     Returns:
-        The articles as they were stored, in their order, and then the copies that were marked anew.
+        The articles as they were stored, in their order, and then the copies that were
+        marked anew.
     """
-    settled = [_with_mark(row, _mark_of(stored[row.article_id])) for row in articles if _is_settled(row, stored)]
-    marked = _store_marked(rows, [row for row in articles if not _is_settled(row, stored)])
+    settled = [
+        _with_mark(row, _mark_of(stored[row.article_id]))
+        for row in articles
+        if _is_settled(row, stored)
+    ]
+    marked = _store_marked(
+        rows, [row for row in articles if not _is_settled(row, stored)]
+    )
     _store(rows, settled)
     by_id = {row.article_id: row for row in (*settled, *marked)}
     former = [stored[row.article_id] for row in marked if row.article_id in stored]
-    return [*(by_id[row.article_id] for row in articles), *mark_copies_again(rows, former)]
+    return [
+        *(by_id[row.article_id] for row in articles),
+        *mark_copies_again(rows, former),
+    ]
 
 
 def mark_copies_again(rows: Rows, former: Iterable[RawArticle]) -> list[RawArticle]:
-    """Mark the copies of these originals anew, after their rows were changed; return the copies as they are now.
+    """Mark the copies of these originals anew, after their rows were changed; return
+    the copies as they are now.
 
     Args:
         rows: The transaction.
         former: The rows of the originals before the change.
     """
-    originals = [row for row in former if row.duplicate_of is None and row.outcome == "ok"]
+    originals = [
+        row for row in former if row.duplicate_of is None and row.outcome == "ok"
+    ]
     if not originals:
         return []
     ids = {row.article_id for row in originals}
     days = {day for row in originals for day in _days_around(row.day)}
-    copies = rows.frame(RawArticle, None, ("article_id", "day"), duplicate_of=ids, day=days)
+    copies = rows.frame(
+        RawArticle, None, ("article_id", "day"), duplicate_of=ids, day=days
+    )
     if copies.is_empty():
         return []
-    return _store_marked(rows, rows.read(RawArticle, article_id=set(copies["article_id"]), day=set(copies["day"])))
+    return _store_marked(
+        rows,
+        rows.read(
+            RawArticle, article_id=set(copies["article_id"]), day=set(copies["day"])
+        ),
+    )
 
 
 def _is_settled(row: RawArticle, stored: Mapping[str, RawArticle]) -> bool:
     """Whether the stored row has the same address and text, and was marked by these."""
     former = stored.get(row.article_id)
-    return former is not None and former.lead_minhash is not None and _compared(former) == _compared(row)
+    return (
+        former is not None
+        and former.lead_minhash is not None
+        and _compared(former) == _compared(row)
+    )
 
 
 def _compared(row: RawArticle) -> tuple[object, ...]:
-    return row.outcome, row.day, row.url_hash, row.text_hash, row.lead_minhash, row.address_owner
+    return (
+        row.outcome,
+        row.day,
+        row.url_hash,
+        row.text_hash,
+        row.lead_minhash,
+        row.address_owner,
+    )
 
 
 def _mark_of(row: RawArticle) -> Mark:
@@ -132,7 +174,9 @@ def _with_mark(row: RawArticle, mark: Mark) -> RawArticle:
 
 
 def _store_marked(rows: Rows, articles: Sequence[RawArticle]) -> list[RawArticle]:
-    """Store articles with their marks, and the stored originals that they precede; return all, the articles first."""
+    """Store articles with their marks, and the stored originals that they precede;
+    return all, the articles first.
+    """
     marked = marked_articles(rows, articles)
     if preceded := _preceded(rows, marked):
         marked = marked_articles(rows, [*articles, *preceded])
@@ -141,17 +185,27 @@ def _store_marked(rows: Rows, articles: Sequence[RawArticle]) -> list[RawArticle
 
 
 def _preceded(rows: Rows, marked: Sequence[RawArticle]) -> list[RawArticle]:
-    """Return the stored originals of new copies that precede them, and the other copies of these originals."""
+    """Return the stored originals of new copies that precede them, and the other copies
+    of these originals.
+    """
     known = {row.article_id for row in marked}
-    copies = [row for row in marked if row.duplicate_of and row.duplicate_of not in known]
+    copies = [
+        row for row in marked if row.duplicate_of and row.duplicate_of not in known
+    ]
     if not copies:
         return []
-    first: dict[str, tuple[int, datetime]] = {}  # by original, the place of the copy that is before all others
+    first: dict[
+        str, tuple[int, datetime]
+    ] = {}  # by original, the place of the copy that is before all others
     for row in sorted(copies, key=precedence):
         first.setdefault(row.duplicate_of or "", precedence(row)[:2])
     days = {day for row in copies for day in _days_near(row)}
     originals = _known(rows, first, days)
-    preceded = {one.article_id for one in originals if first[one.article_id] < precedence(one)[:2]}
+    preceded = {
+        one.article_id
+        for one in originals
+        if first[one.article_id] < precedence(one)[:2]
+    }
     if not preceded:
         return []
     found = rows.read(RawArticle, article_id=preceded, day=days)
@@ -168,15 +222,18 @@ def _store(rows: Rows, articles: Sequence[RawArticle]) -> None:
 
 
 def _key_of(row: RawArticle) -> CopyKey:
-    key = crc32(row.url_hash.encode()).to_bytes(_URL_BYTES) + (row.lead_minhash or bytes(MINHASH_BYTES))
+    key = crc32(row.url_hash.encode()).to_bytes(_URL_BYTES) + (
+        row.lead_minhash or bytes(MINHASH_BYTES)
+    )
     return CopyKey(article_id=row.article_id, day=row.day, copy_key=key)
 
 
 def marked_articles(lake: Reader, articles: Sequence[RawArticle]) -> list[RawArticle]:
-    """Return the articles in their order as they are to be stored: with their marks and `content_hash`.
+    """Return the articles in their order as they are to be stored: with their marks and
+    `content_hash`.
 
-    They are compared with each other and with the stored articles of WINDOW days before and after; the present rows of
-    the articles themselves are ignored.
+    They are compared with each other and with the stored articles of WINDOW days before
+    and after; the present rows of the articles themselves are ignored.
     """
     ids = {row.article_id for row in articles}
     by_centre: dict[date, list[RawArticle]] = defaultdict(list)
@@ -184,14 +241,25 @@ def marked_articles(lake: Reader, articles: Sequence[RawArticle]) -> list[RawArt
         for day in _centres(row):
             by_centre[day].append(row)
     stored_near = {
-        day: [one for one in _candidates(lake, day, rows) if not {one.article_id, one.duplicate_of} & ids]
+        day: [
+            one
+            for one in _candidates(lake, day, rows)
+            if not {one.article_id, one.duplicate_of} & ids
+        ]
         for day, rows in by_centre.items()
     }
     marked: dict[str, RawArticle] = {}
     for days, of_days in groupby(sorted(articles, key=precedence), key=_centres):
         group = list(of_days)
-        near_days = [row for row in marked.values() if row.outcome == "ok" and _is_near(row, days)]
-        known = [KnownArticle(*(getattr(row, name) for name in _KNOWN_COLUMNS)) for row in near_days]
+        near_days = [
+            row
+            for row in marked.values()
+            if row.outcome == "ok" and _is_near(row, days)
+        ]
+        known = [
+            KnownArticle(*(getattr(row, name) for name in _KNOWN_COLUMNS))
+            for row in near_days
+        ]
         for day in days:
             known += stored_near[day]
         marked |= {row.article_id: row for row in mark_duplicates(group, known)}
@@ -199,7 +267,9 @@ def marked_articles(lake: Reader, articles: Sequence[RawArticle]) -> list[RawArt
 
 
 def _centres(row: RawArticle) -> tuple[date, ...]:
-    """Return the days around which the articles are that a row is compared with: its own, and that of first sight."""
+    """Return the days around which the articles are that a row is compared with: its
+    own, and that of first sight.
+    """
     seen_on = row.first_seen_at.astimezone(UTC).date()
     return (row.day,) if seen_on - row.day <= WINDOW else (row.day, seen_on)
 
@@ -216,80 +286,127 @@ def _days_around(day: date) -> Iterator[date]:
     return (day + timedelta(days=n) for n in range(-WINDOW.days, WINDOW.days + 1))
 
 
-def _candidates(lake: Reader, day: date, articles: Sequence[RawArticle]) -> list[KnownArticle]:
-    """Return the stored articles near this day that some of these may be copies of, and their originals."""
+def _candidates(
+    lake: Reader, day: date, articles: Sequence[RawArticle]
+) -> list[KnownArticle]:
+    """Return the stored articles near this day that some of these may be copies of, and
+    their originals.
+    """
     import polars as pl
 
     days = list(_days_around(day))
     stored = lake.frame(CopyKey, None, ("copy_key",), day=days)["copy_key"]
     if stored.is_empty():
         return []
-    keys = stored.bin.reinterpret(dtype=pl.Array(pl.UInt8, _URL_BYTES + MINHASH_BYTES)).to_numpy()
+    keys = stored.bin.reinterpret(
+        dtype=pl.Array(pl.UInt8, _URL_BYTES + MINHASH_BYTES)
+    ).to_numpy()
     found = {n for row in articles if row.outcome == "ok" for n in _likely(row, keys)}
     if not found:
         return []
-    ids = set(lake.frame(CopyKey, None, ("article_id",), day=days, copy_key=set(stored[sorted(found)]))["article_id"])
+    ids = set(
+        lake.frame(
+            CopyKey,
+            None,
+            ("article_id",),
+            day=days,
+            copy_key=set(stored[sorted(found)]),
+        )["article_id"]
+    )
     known = _known(lake, ids, days)
     missing = {one.duplicate_of for one in known if one.duplicate_of} - ids
     return known + (_known(lake, missing, days) if missing else [])
 
 
 def _likely(row: RawArticle, keys: "NDArray[np.uint8]") -> set[int]:
-    """Return the positions of the keys with the same address, and of those with the most equal bytes of the MinHash."""
+    """Return the positions of the keys with the same address, and of those with the
+    most equal bytes of the MinHash.
+    """
     import numpy as np
 
     equal = keys == np.frombuffer(_key_of(row).copy_key, np.uint8)
-    found = set(np.flatnonzero(equal[:, :_URL_BYTES].all(axis=1))[:_MAX_CANDIDATES].tolist())
+    found = set(
+        np.flatnonzero(equal[:, :_URL_BYTES].all(axis=1))[:_MAX_CANDIDATES].tolist()
+    )
     if row.lead_minhash is not None:
         counts = equal[:, _URL_BYTES:].sum(axis=1, dtype=np.uint8)
         likely = np.flatnonzero(counts >= MIN_EQUAL_BYTES)
-        found |= set(likely[np.argsort(counts[likely], kind="stable")[::-1][:_MAX_CANDIDATES]].tolist())
+        found |= set(
+            likely[
+                np.argsort(counts[likely], kind="stable")[::-1][:_MAX_CANDIDATES]
+            ].tolist()
+        )
     return found
 
 
-def _known(lake: Reader, ids: Collection[str], days: Collection[date]) -> list[KnownArticle]:
-    frame = lake.frame(RawArticle, None, _KNOWN_COLUMNS, article_id=ids, day=days, outcome=["ok"])
+def _known(
+    lake: Reader, ids: Collection[str], days: Collection[date]
+) -> list[KnownArticle]:
+    frame = lake.frame(
+        RawArticle, None, _KNOWN_COLUMNS, article_id=ids, day=days, outcome=["ok"]
+    )
     return [KnownArticle(*row) for row in frame.iter_rows()]
 
 
-def mark_duplicates(rows: Sequence[RawArticle], known: Sequence[KnownArticle]) -> list[RawArticle]:
-    """Return the rows in their order with their marks recomputed: the first original's id, or None.
+def mark_duplicates(
+    rows: Sequence[RawArticle], known: Sequence[KnownArticle]
+) -> list[RawArticle]:
+    """Return the rows in their order with their marks recomputed: the first original's
+    id, or None.
 
-    An article is compared with the stored ones and with the new ones that precede it (`precedence`). Rows without
-    a text are ignored, and of texts under MIN_TEXT_CHARS only the URL is compared. A known copy of an unknown article
-    is ignored.
+    An article is compared with the stored ones and with the new ones that precede it
+    (`precedence`). Rows without a text are ignored, and of texts under MIN_TEXT_CHARS
+    only the URL is compared. A known copy of an unknown article is ignored.
     """
     stored = {article.article_id for article in known}
     in_batch = {row.article_id for row in rows}
     index = _Index()
     duplicate_of = {article.article_id: article.duplicate_of for article in known}
-    for article in sorted(known, key=lambda article: (article.duplicate_of is not None, precedence(article))):
+    for article in sorted(
+        known,
+        key=lambda article: (article.duplicate_of is not None, precedence(article)),
+    ):
         root = _root(article.article_id, duplicate_of)
         if article.article_id not in in_batch and root in stored:
             index.add(article, root)
     marks: dict[str, Mark] = {}
-    for row in sorted(rows, key=lambda row: (row.article_id not in stored, precedence(row))):
+    for row in sorted(
+        rows, key=lambda row: (row.article_id not in stored, precedence(row))
+    ):
         if row.outcome == "ok" and row.article_id not in marks:
             marks[row.article_id] = index.mark_of(row)
     return [_marked(row, marks.get(row.article_id, _ORIGINAL)) for row in rows]
 
 
-def precedence(article: KnownArticle | RawArticle) -> tuple[int, datetime, datetime, str]:
-    """Return the order among copies: the publisher on its own site first, then by which run listed them first.
+def precedence(
+    article: KnownArticle | RawArticle,
+) -> tuple[int, datetime, datetime, str]:
+    """Return the order among copies: the publisher on its own site first, then by which
+    run listed them first.
 
-    The time of publication decides only between articles that one agency listed in the same run.
+    The time of publication decides only between articles that one agency listed in the
+    same run.
     """
     listed_at = article.precedence_at or article.first_seen_at
     published_at = article.published_at or article.first_seen_at
-    return owner_rank(article.address_owner), listed_at, published_at, article.article_id
+    return (
+        owner_rank(article.address_owner),
+        listed_at,
+        published_at,
+        article.article_id,
+    )
 
 
 def _marked(row: RawArticle, mark: Mark) -> RawArticle:
-    return replace(row, duplicate_of=mark[0], duplicate_reason=mark[1], duplicate_score=mark[2])
+    return replace(
+        row, duplicate_of=mark[0], duplicate_reason=mark[1], duplicate_score=mark[2]
+    )
 
 
 class _Index:
-    """The first article of each URL and of each text, and the originals by the MinHash of their leads."""
+    """The first article of each URL and of each text, and the originals by the MinHash
+    of their leads.
+    """
 
     def __init__(self) -> None:
         self._by_url: dict[str, str] = {}
@@ -306,7 +423,11 @@ class _Index:
 
     def mark_of(self, row: RawArticle) -> Mark:
         """Return the row's mark, and add the row."""
-        row = row if row.text_chars >= MIN_TEXT_CHARS else replace(row, text_hash=None, lead_minhash=None)
+        row = (
+            row
+            if row.text_chars >= MIN_TEXT_CHARS
+            else replace(row, text_hash=None, lead_minhash=None)
+        )
         mark = self._found(row)
         mark = _ORIGINAL if mark[0] == row.article_id else mark
         self.add(row, mark[0] or row.article_id)
@@ -324,11 +445,19 @@ class _Index:
         minhash = row.lead_minhash
         if minhash is None or not row.text:
             return _ORIGINAL
-        equal = ((sum(map(int.__eq__, minhash, other)), n) for n, (_, other, _) in enumerate(self._originals))
-        likeliest = nlargest(_MAX_CANDIDATES, (one for one in equal if one[0] >= MIN_EQUAL_BYTES))
+        equal = (
+            (sum(map(int.__eq__, minhash, other)), n)
+            for n, (_, other, _) in enumerate(self._originals)
+        )
+        likeliest = nlargest(
+            _MAX_CANDIDATES, (one for one in equal if one[0] >= MIN_EQUAL_BYTES)
+        )
         for _, n in sorted(likeliest, key=itemgetter(1)):
             article_id, _, text = self._originals[n]
-            ours, theirs = self._shingles_of(row.article_id, row.text), self._shingles_of(article_id, text)
+            ours, theirs = (
+                self._shingles_of(row.article_id, row.text),
+                self._shingles_of(article_id, text),
+            )
             if ours and theirs and (score := likeness(overlap(ours, theirs))):
                 return article_id, NEARLY_SAME_TEXT, round(score, 4)
         return _ORIGINAL

@@ -1,7 +1,7 @@
 """How alike two texts are, by the shingles of each text and of its lead.
 
-A follow-up report that shares its background paragraphs with the first one is no copy: what counts is how much of the
-lead two texts share.
+A follow-up report that shares its background paragraphs with the first one is no copy:
+what counts is how much of the lead two texts share.
 """
 
 from dataclasses import dataclass
@@ -14,21 +14,31 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-SAME_ADDRESS, SAME_TEXT, NEARLY_SAME_TEXT = "same address", "same text", "nearly the same text"  # why one is a copy
-MIN_TEXT_CHARS = 100  # shorter texts ("Leia mais", "Em atualização") repeat without being copies
+SAME_ADDRESS, SAME_TEXT, NEARLY_SAME_TEXT = (
+    "same address",
+    "same text",
+    "nearly the same text",
+)  # why one is a copy
+MIN_TEXT_CHARS = (
+    100  # shorter texts ("Leia mais", "Em atualização") repeat without being copies
+)
 _MIN_WORDS = 25
 LEAD_WORDS = 60
-# Twice a lead. In a longer text a lead with other words is news on the same background: a follow-up and no copy.
+# Twice a lead. In a longer text a lead with other words is news on the same background:
+# a follow-up and no copy.
 SHORT_TEXT_SHINGLES = 2 * LEAD_WORDS
 
 MINHASH_BYTES = 32
-# Leads that share 40 % of their shingles have as many equal bytes 99 times in 100, unrelated ones 3 times in 10^9.
+# Leads that share 40 % of their shingles have as many equal bytes 99 times in 100,
+# unrelated ones 3 times in 10^9.
 MIN_EQUAL_BYTES = 6
 
 
 @dataclass(frozen=True, slots=True)
 class Shingles:
-    """Sorted 32-bit hashes of the shingles of a text and of its lead, and of the words of the lead."""
+    """Sorted 32-bit hashes of the shingles of a text and of its lead, and of the words
+    of the lead.
+    """
 
     text: "NDArray[np.uint32]"
     lead: "NDArray[np.uint32]"
@@ -41,15 +51,18 @@ class Shingles:
         if len(found) < _MIN_WORDS:
             return None
         lead = found[:LEAD_WORDS]
-        return cls(_hashes(shingles(found)), _hashes(shingles(lead)), _hashes(frozenset(lead)))
+        return cls(
+            _hashes(shingles(found)), _hashes(shingles(lead)), _hashes(frozenset(lead))
+        )
 
 
 class Thresholds(NamedTuple):
     """Shares from which on two texts are copies.
 
-    Set on 236 labelled pairs of real news and 813 altered copies (dedupe_real, dedupe_synth): follow-ups differ in the
-    lead and share what comes below it, copies share the lead. `news_assets_tests/quality/dedupe.py` scores both with
-    values set on others.
+    Set on 236 labelled pairs of real news and 813 altered copies (dedupe_real,
+    dedupe_synth): follow-ups differ in the lead and share what comes below it, copies
+    share the lead. `news_assets_tests/quality/dedupe.py` scores both with values set on
+    others.
     """
 
     lead: float = 0.6
@@ -89,35 +102,49 @@ class Overlap(NamedTuple):
 
 def overlap(one: Shingles, other: Shingles) -> Overlap:
     """Return what two texts have in common."""
-    common, words = _common(one.text, other.text), _common(one.lead_words, other.lead_words)
+    common, words = (
+        _common(one.text, other.text),
+        _common(one.lead_words, other.lead_words),
+    )
     return Overlap(
         jaccard=common / (one.text.size + other.text.size - common),
         contained=common / min(one.text.size, other.text.size),
-        lead=min(_common(one.lead, other.text) / one.lead.size, _common(other.lead, one.text) / other.lead.size),
+        lead=min(
+            _common(one.lead, other.text) / one.lead.size,
+            _common(other.lead, one.text) / other.lead.size,
+        ),
         lead_words=words / (one.lead_words.size + other.lead_words.size - words),
         longer=max(one.text.size, other.text.size),
     )
 
 
 def likeness(found: Overlap, thresholds: Thresholds = THRESHOLDS) -> float:
-    """Return the share of shingles that two copies have in common; 0 for two texts that are no copies.
+    """Return the share of shingles that two copies have in common; 0 for two texts that
+    are no copies.
 
     It is that of both texts (Jaccard), or of the shorter one where it was cut off.
     """
     if found.lead >= thresholds.lead and found.jaccard >= thresholds.jaccard:
         return found.jaccard
-    has_same_words = found.jaccard >= thresholds.reworded and found.lead_words >= thresholds.lead_words
+    has_same_words = (
+        found.jaccard >= thresholds.reworded
+        and found.lead_words >= thresholds.lead_words
+    )
     if has_same_words and found.longer <= SHORT_TEXT_SHINGLES:
         return found.jaccard
-    is_cut_off = found.contained >= thresholds.contained and found.lead >= thresholds.contained_lead
+    is_cut_off = (
+        found.contained >= thresholds.contained
+        and found.lead >= thresholds.contained_lead
+    )
     return found.contained if is_cut_off else 0.0
 
 
 def minhash(text: str) -> bytes | None:
-    """Return one byte for each of 32 minima of the hashes of the lead's shingles; None for a text that is too short.
+    """Return one byte for each of 32 minima of the hashes of the lead's shingles; None
+    for a text that is too short.
 
-    The share of equal bytes of two leads estimates the share of common shingles (b-bit minwise hashing, Li and König
-    2010).
+    The share of equal bytes of two leads estimates the share of common shingles (b-bit
+    minwise hashing, Li and König 2010).
     """
     from rensa import RMinHash  # type: ignore[import-untyped]
 

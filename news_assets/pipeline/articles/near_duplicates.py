@@ -1,4 +1,6 @@
-"""Finds duplicates and near-duplicates in a stream of documents, for the `dedupe` command; see `likeness.py`."""
+"""Finds duplicates and near-duplicates in a stream of documents, for the `dedupe`
+command; see `likeness.py`.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -17,17 +19,24 @@ from news_assets.pipeline.page.links import is_home
 from news_assets.text.fingerprint import text_hash
 from news_assets.text.urls import canonical_url
 
-_PERMUTATIONS, _BANDS = 64, 32  # two rows a band: finds leads that share 30 % of their shingles 95 times in 100
+_PERMUTATIONS, _BANDS = (
+    64,
+    32,
+)  # two rows a band: finds leads that share 30 % of their shingles 95 times in 100
 
 Match = tuple[str | None, str | None, float]  # id of the original, reason, score
 _NO_MATCH: Match = (None, None, 0.0)
 
 
-def dedupe_stream(documents: Iterable[Mapping[str, str | None]]) -> Iterator[tuple[str, str | None, str | None, float]]:
-    """Yield (id, duplicate_of, reason, score) per document, in order; the first of several copies is the original.
+def dedupe_stream(
+    documents: Iterable[Mapping[str, str | None]],
+) -> Iterator[tuple[str, str | None, str | None, float]]:
+    """Yield (id, duplicate_of, reason, score) per document, in order; the first of
+    several copies is the original.
 
-    A document has `id`, and may have `url` and `text`. Reasons: `same address`, `same text`, `nearly the same text`.
-    The score is the share of common shingles: of both texts (Jaccard), or of the shorter one where it was cut off.
+    A document has `id`, and may have `url` and `text`. Reasons: `same address`, `same
+    text`, `nearly the same text`. The score is the share of common shingles: of both
+    texts (Jaccard), or of the shorter one where it was cut off.
     """
     near = _NearIndex()
     by_url: dict[str, str] = {}
@@ -54,7 +63,9 @@ def dedupe_stream(documents: Iterable[Mapping[str, str | None]]) -> Iterator[tup
 
 
 class _NearIndex:
-    """Documents by the MinHash of their leads; candidates are compared by their shingles."""
+    """Documents by the MinHash of their leads; candidates are compared by their
+    shingles.
+    """
 
     def __init__(self) -> None:
         self._lsh = RMinHashLSH(threshold=0.3, num_perm=_PERMUTATIONS, num_bands=_BANDS)

@@ -1,11 +1,14 @@
-"""Decides whose site an address is on: a publisher's own, one that several share, another's, or nobody's of the desks.
+"""Decides whose site an address is on: a publisher's own, one that several share,
+another's, or nobody's of the desks.
 
-An agency's addresses are those of its sources and the `hosts` that its desk file declares for it. A site is a
-registrable domain, or a host of a platform (`text.urls.site_of`). Where several agencies have addresses on one site,
-the nearest host counts, and on one host the path: agencies of www.gov.br hold `/mec/...` and `/saude/...`.
+An agency's addresses are those of its sources and the `hosts` that its desk file
+declares for it. A site is a registrable domain, or a host of a platform
+(`text.urls.site_of`). Where several agencies have addresses on one site, the nearest
+host counts, and on one host the path: agencies of www.gov.br hold `/mec/...` and
+`/saude/...`.
 
-What a listing says of its own agency's addresses is the publisher's word. Of another's address it is a mention: neither
-its text nor its times are stored.
+What a listing says of its own agency's addresses is the publisher's word. Of another's
+address it is a mention: neither its text nor its times are stored.
 """
 
 from collections import defaultdict
@@ -27,7 +30,9 @@ AgencyId = tuple[str, str]  # keys of desk and agency
 
 @dataclass(frozen=True, slots=True)
 class _Claim:
-    """An address of an agency: its host with port, and the directories and file name of its path."""
+    """An address of an agency: its host with port, and the directories and file name of
+    its path.
+    """
 
     agency: AgencyId
     host: str
@@ -35,7 +40,9 @@ class _Claim:
 
 
 def owner_rank(owner: str) -> int:
-    """Return the place of an article among copies by whose address it has: the publisher's own first."""
+    """Return the place of an article among copies by whose address it has: the
+    publisher's own first.
+    """
     return _RANKS.get(owner, _RANKS[""])
 
 
@@ -47,7 +54,9 @@ class Owners:
         for key, agency in agencies:
             declared = [f"https://{host}/" for host in agency.hosts]
             for url in {*(source.url for source in agency.sources), *declared}:
-                self._by_site[_site(url)].append(_Claim(key, _host(url), _segments(url)))
+                self._by_site[_site(url)].append(
+                    _Claim(key, _host(url), _segments(url))
+                )
 
     @classmethod
     def of(cls, desk: Desk) -> "Owners":
@@ -57,7 +66,9 @@ class Owners:
         return cls((*own, *others))
 
     def owner(self, desk: str, agency: str, *urls: str) -> AddressOwner:
-        """Return to whom these addresses of one article belong, from the side of an agency; of several, the weakest."""
+        """Return to whom these addresses of one article belong, from the side of an
+        agency; of several, the weakest.
+        """
         found = [self._owner((desk, agency), url) for url in urls]
         return max(found, key=owner_rank)
 
@@ -83,17 +94,25 @@ class Owners:
 
 
 def _of_nearest_host(claims: list[_Claim], host: str) -> list[_Claim]:
-    """Return the claims on this host, else on the longest name that it is below, else all."""
-    above = [claim for claim in claims if host == claim.host or host.endswith(f".{claim.host}")]
+    """Return the claims on this host, else on the longest name that it is below, else
+    all.
+    """
+    above = [
+        claim
+        for claim in claims
+        if host == claim.host or host.endswith(f".{claim.host}")
+    ]
     longest = max((len(claim.host) for claim in above), default=0)
     return [claim for claim in above if len(claim.host) == longest] or claims
 
 
 def _of_path(claims: list[_Claim], segments: tuple[str, ...]) -> list[_Claim]:
-    """Return the claims with the longest common beginning, else those with the first segment that only they have.
+    """Return the claims with the longest common beginning, else those with the first
+    segment that only they have.
 
-    The second finds the holder of g1.globo.com/sp/... by its feed at /rss/g1/sp/. Without either, the address belongs
-    to those whose feed is at the top of the host, else to all.
+    The second finds the holder of g1.globo.com/sp/... by its feed at /rss/g1/sp/.
+    Without either, the address belongs to those whose feed is at the top of the host,
+    else to all.
     """
     common = {claim: _common(claim.segments, segments) for claim in claims}
     if longest := max(common.values()):
@@ -107,11 +126,16 @@ def _of_path(claims: list[_Claim], segments: tuple[str, ...]) -> list[_Claim]:
 
 def _common(segments: tuple[str, ...], others: tuple[str, ...]) -> int:
     pairs = zip(segments, others, strict=False)
-    return next((n for n, (one, other) in enumerate(pairs) if one != other), min(len(segments), len(others)))
+    return next(
+        (n for n, (one, other) in enumerate(pairs) if one != other),
+        min(len(segments), len(others)),
+    )
 
 
 def _site(url: str) -> str:
-    """Return the site of an address; of an IP address or local name with its port, where each is another server."""
+    """Return the site of an address; of an IP address or local name with its port,
+    where each is another server.
+    """
     site = site_of(url)
     return _host(url) if site == host_of(url) else site
 
@@ -126,7 +150,9 @@ def _host(url: str) -> str:
 
 
 def _segments(url: str) -> tuple[str, ...]:
-    """Return the parts of the path without extensions, in lower case, except those of feeds in general."""
+    """Return the parts of the path without extensions, in lower case, except those of
+    feeds in general.
+    """
     try:
         path = urlsplit(url).path
     except ValueError:

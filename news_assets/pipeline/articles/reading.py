@@ -1,4 +1,6 @@
-"""Reads what was fetched and listed for an entry: all work on outside bytes and text, so it runs in the sandbox."""
+"""Reads what was fetched and listed for an entry: all work on outside bytes and text,
+so it runs in the sandbox.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,20 +28,29 @@ class ArticleText:
     lead_minhash: bytes | None
 
     @classmethod
-    def of(cls, text: str, language: str | None = None, max_chars: int | None = None) -> "ArticleText | None":
-        """Return the text, cut to `max_chars`, with its properties; None if it is empty.
+    def of(
+        cls, text: str, language: str | None = None, max_chars: int | None = None
+    ) -> "ArticleText | None":
+        """Return the text, cut to `max_chars`, with its properties; None if it is
+        empty.
 
         `language` (BCP 47) is that of a short text.
         """
         if max_chars is not None and len(text) > max_chars:
             text = text[:max_chars].rstrip()
         found = language_of(text, language)
-        return cls(text, text_hash(text), len(words(text)), found, minhash(text)) if text else None
+        return (
+            cls(text, text_hash(text), len(words(text)), found, minhash(text))
+            if text
+            else None
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class ReadEntry:
-    """The article on the entry's page, its text, and the full text in the listing; None for what there is not."""
+    """The article on the entry's page, its text, and the full text in the listing; None
+    for what there is not.
+    """
 
     extracted: ExtractedArticle | None = None
     page_text: ArticleText | None = None
@@ -64,11 +75,19 @@ def read_entry(
         readers: Page readers by content type.
         max_chars: The characters of a text that are kept; None for all.
     """
-    extracted = read_page(page, timezone, language, readers) if page is not None else None
+    extracted = (
+        read_page(page, timezone, language, readers) if page is not None else None
+    )
     of_page = (extracted and extracted.outcome == "ok" and extracted.text) or ""
-    listed = markdown_of_fragment(content_html) if has_full_text(content_html) and content_html else ""
+    listed = (
+        markdown_of_fragment(content_html)
+        if has_full_text(content_html) and content_html
+        else ""
+    )
     return ReadEntry(
-        extracted, ArticleText.of(of_page, max_chars=max_chars), ArticleText.of(listed, max_chars=max_chars)
+        extracted,
+        ArticleText.of(of_page, max_chars=max_chars),
+        ArticleText.of(listed, max_chars=max_chars),
     )
 
 

@@ -1,7 +1,8 @@
 """Builds an article's row from the listed entry, the fetched page and the stored row.
 
-A stored text is never dropped, and is replaced by a far shorter one only where the page states that it was updated. The
-listing's metadata fill what the page leaves out. Duplicates are marked later, in `dedupe.py`.
+A stored text is never dropped, and is replaced by a far shorter one only where the page
+states that it was updated. The listing's metadata fill what the page leaves out.
+Duplicates are marked later, in `dedupe.py`.
 """
 
 from collections.abc import Iterable
@@ -11,18 +12,36 @@ from datetime import datetime
 from news_assets.errors import FetchError
 from news_assets.pipeline.articles.ownership import Owners
 from news_assets.pipeline.articles.reading import MIN_FEED_CHARS, ArticleText, ReadEntry
-from news_assets.pipeline.articles.refetches import is_new_version, relisted, without_pause_stated
-from news_assets.pipeline.articles.withdrawal import CONFIRMED_AFTER, is_removal, removed_at
+from news_assets.pipeline.articles.refetches import (
+    is_new_version,
+    relisted,
+    without_pause_stated,
+)
+from news_assets.pipeline.articles.withdrawal import (
+    CONFIRMED_AFTER,
+    is_removal,
+    removed_at,
+)
 from news_assets.pipeline.documents.article import DOCUMENT_TYPE
 from news_assets.pipeline.stage_state.retries import Tries, after_failure, outcome_of
-from news_assets.records.articles import AddressOwner, ArticleRevision, Cause, RawArticle
+from news_assets.records.articles import (
+    AddressOwner,
+    ArticleRevision,
+    Cause,
+    RawArticle,
+)
 from news_assets.records.polling import FeedEntry
 from news_assets.records.reading import ExtractedArticle, Outcome, Page, PublishedOrigin
 from news_assets.text.urls import address_hash, canonical_url, served_url
 
-FEED_RATIO = 0.6  # pages with less of the feed's text were cut by the extraction or a wall
-KEPT_RATIO = 0.3  # pages with less of the stored text are broken, unless they state an update
-# Listings go before these: a URL has no time of day, and a guess is not stated anywhere.
+FEED_RATIO = (
+    0.6  # pages with less of the feed's text were cut by the extraction or a wall
+)
+KEPT_RATIO = (
+    0.3  # pages with less of the stored text are broken, unless they state an update
+)
+# Listings go before these: a URL has no time of day, and a guess is not stated
+# anywhere.
 _WEAKER_THAN_LISTING = (None, "url", "guess")
 
 
@@ -45,27 +64,42 @@ def article_row(
 ) -> RawArticle:
     """Return the article's row after one fetch; `previous` is the stored row, if any.
 
-    Where the address is not the agency's own, the page decides: the listing's text counts only without a page, and of
-    another agency's address nothing that is listed counts.
+    Where the address is not the agency's own, the page decides: the listing's text
+    counts only without a page, and of another agency's address nothing that is listed
+    counts.
 
-    A failed re-fetch keeps the stored text: the row stays `ok`, with the failure as its reason, and is retried. After a
-    304 the row stays as it is, and is that of the entry as it is listed now. Attempts are counted for each version of
-    the entry.
+    A failed re-fetch keeps the stored text: the row stays `ok`, with the failure as its
+    reason, and is retried. After a 304 the row stays as it is, and is that of the entry
+    as it is listed now. Attempts are counted for each version of the entry.
     """
     if previous is not None and isinstance(result, Page) and result.is_unchanged:
         row = _unchanged_row(previous, entry, result)
     else:
         row = _answered_row(entry, result, read, _believed(previous, owner), now, owner)
-    row = replace(row, news_hash=entry.news_hash, relisted=relisted(entry, previous, now))
+    row = replace(
+        row, news_hash=entry.news_hash, relisted=relisted(entry, previous, now)
+    )
     return _with_failures(row, previous, now)
 
 
-def _with_failures(row: RawArticle, previous: RawArticle | None, now: datetime) -> RawArticle:
-    """Return the row with the failures that it had before and, where this attempt failed, with this one."""
+def _with_failures(
+    row: RawArticle, previous: RawArticle | None, now: datetime
+) -> RawArticle:
+    """Return the row with the failures that it had before and, where this attempt
+    failed, with this one.
+    """
     before = max(previous.failed_attempts, previous.attempts) if previous else 0
     if row.attempts:
-        return replace(row, failed_attempts=before + 1, last_failure=f"{now:%Y-%m-%d %H:%M}Z: {row.reason}")
-    return replace(row, failed_attempts=before, last_failure=previous.last_failure if previous else None)
+        return replace(
+            row,
+            failed_attempts=before + 1,
+            last_failure=f"{now:%Y-%m-%d %H:%M}Z: {row.reason}",
+        )
+    return replace(
+        row,
+        failed_attempts=before,
+        last_failure=previous.last_failure if previous else None,
+    )
 
 
 def with_owner(
@@ -73,8 +107,9 @@ def with_owner(
 ) -> tuple[ReadEntry, AddressOwner]:
     """Return what was read, and to whom the article's address belongs.
 
-    A page that states the address of another agency of its site as canonical gets the address that it was served from.
-    Without an article on the page, its address is the listed one, wherever that leads.
+    A page that states the address of another agency of its site as canonical gets the
+    address that it was served from. Without an article on the page, its address is the
+    listed one, wherever that leads.
     """
     listed = canonical_url(entry.url)
     if isinstance(result, FetchError):
@@ -88,7 +123,9 @@ def with_owner(
 
 
 def _believed(previous: RawArticle | None, owner: AddressOwner) -> RawArticle | None:
-    """Return the stored row, without a text that a listing gave of another agency's address."""
+    """Return the stored row, without a text that a listing gave of another agency's
+    address.
+    """
     if previous is None or owner != "other" or previous.text_origin != "feed":
         return previous
     return replace(previous, text=None, text_origin=None, text_chars=0)
@@ -109,9 +146,15 @@ def _answered_row(
     entry = _mention(entry, is_read=failure is None) if owner == "other" else entry
     chosen = _chosen_text(entry, read, failure, owner)
     kept = previous if previous is not None and previous.text else None
-    if kept is not None and (chosen is None or _is_weaker(chosen, extracted, kept, owner)):
+    if kept is not None and (
+        chosen is None or _is_weaker(chosen, extracted, kept, owner)
+    ):
         found_chars = len(chosen.read.text) if chosen else 0
-        why = failure[1] if failure else f"page gives {found_chars} of {kept.text_chars} characters"
+        why = (
+            failure[1]
+            if failure
+            else f"page gives {found_chars} of {kept.text_chars} characters"
+        )
         return _kept_row(kept, entry, result, why, tries, now)
     if chosen is not None:
         row = _ok_row(entry, result, None if failure else extracted, kept, chosen, now)
@@ -121,8 +164,15 @@ def _answered_row(
     return replace(row, address_owner=owner)
 
 
-def composed_row(entry: FeedEntry, text: ArticleText | None, previous: RawArticle | None, now: datetime) -> RawArticle:
-    """Return the row of an article whose text was composed from other rows; `previous` is the stored row, if any."""
+def composed_row(
+    entry: FeedEntry,
+    text: ArticleText | None,
+    previous: RawArticle | None,
+    now: datetime,
+) -> RawArticle:
+    """Return the row of an article whose text was composed from other rows; `previous`
+    is the stored row, if any.
+    """
     base = replace(
         _base_row(entry, None, None, now),
         news_hash=entry.news_hash,
@@ -135,8 +185,12 @@ def composed_row(entry: FeedEntry, text: ArticleText | None, previous: RawArticl
     return _with_text(base, _Text(text, "composed"), kept)
 
 
-def revision_of(previous: RawArticle, new: RawArticle, now: datetime, cause: Cause = "edit") -> ArticleRevision | None:
-    """Return the text that `new` replaces; None where the text is unchanged, or there was none."""
+def revision_of(
+    previous: RawArticle, new: RawArticle, now: datetime, cause: Cause = "edit"
+) -> ArticleRevision | None:
+    """Return the text that `new` replaces; None where the text is unchanged, or there
+    was none.
+    """
     if not previous.text or previous.text_hash == new.text_hash:
         return None
     return ArticleRevision(
@@ -154,19 +208,27 @@ def revision_of(previous: RawArticle, new: RawArticle, now: datetime, cause: Cau
     )
 
 
-# --- which text ------------------------------------------------------------------------------------------------------
+# --- which text -----------------------------------------------------------------------
 
 
-def _failure(result: Page | FetchError, extracted: ExtractedArticle | None) -> tuple[Outcome, str] | None:
+def _failure(
+    result: Page | FetchError, extracted: ExtractedArticle | None
+) -> tuple[Outcome, str] | None:
     if isinstance(result, FetchError):
         return outcome_of(result), result.reason
     if extracted is None:
         return "failed", "page was not read"
-    return None if extracted.outcome == "ok" else (extracted.outcome, extracted.reason or "no article")
+    return (
+        None
+        if extracted.outcome == "ok"
+        else (extracted.outcome, extracted.reason or "no article")
+    )
 
 
 def _mention(entry: FeedEntry, *, is_read: bool) -> FeedEntry:
-    """Return the entry of another agency's article without what it claims; the title names it until a page is read."""
+    """Return the entry of another agency's article without what it claims; the title
+    names it until a page is read.
+    """
     return replace(
         entry,
         title=None if is_read else entry.title,
@@ -179,22 +241,50 @@ def _mention(entry: FeedEntry, *, is_read: bool) -> FeedEntry:
 
 
 def _chosen_text(
-    entry: FeedEntry, read: ReadEntry, failure: tuple[Outcome, str] | None, owner: AddressOwner
+    entry: FeedEntry,
+    read: ReadEntry,
+    failure: tuple[Outcome, str] | None,
+    owner: AddressOwner,
 ) -> _Text | None:
-    """Return the page's text, or the feed's where the page gives much less or nothing and the owner allows it."""
+    """Return the page's text, or the feed's where the page gives much less or nothing
+    and the owner allows it.
+    """
     of_page, of_feed = (None if failure else read.page_text), read.feed_text
     if owner == "other" or (owner != "own" and of_page):
         of_feed = None
     page_chars, feed_chars = (len(one.text) if one else 0 for one in (of_page, of_feed))
-    if of_feed and feed_chars >= MIN_FEED_CHARS and page_chars < FEED_RATIO * feed_chars:
-        why = failure[1] if failure else f"page gives {page_chars} of {feed_chars} characters"
-        origin = "text from the feed" if owner == "own" else f"text as told by {entry.agency}"
+    if (
+        of_feed
+        and feed_chars >= MIN_FEED_CHARS
+        and page_chars < FEED_RATIO * feed_chars
+    ):
+        why = (
+            failure[1]
+            if failure
+            else f"page gives {page_chars} of {feed_chars} characters"
+        )
+        origin = (
+            "text from the feed"
+            if owner == "own"
+            else f"text as told by {entry.agency}"
+        )
         return _Text(of_feed, "feed", f"{origin}: {why}")
-    return _Text(of_page, "page", read.extracted.reason if read.extracted else None) if of_page else None
+    return (
+        _Text(of_page, "page", read.extracted.reason if read.extracted else None)
+        if of_page
+        else None
+    )
 
 
-def _is_weaker(chosen: _Text, extracted: ExtractedArticle | None, kept: RawArticle, owner: AddressOwner) -> bool:
-    """Whether the stored text stays: a page's goes before what a listing tells of it, and a whole one before a part."""
+def _is_weaker(
+    chosen: _Text,
+    extracted: ExtractedArticle | None,
+    kept: RawArticle,
+    owner: AddressOwner,
+) -> bool:
+    """Whether the stored text stays: a page's goes before what a listing tells of it,
+    and a whole one before a part.
+    """
     if owner != "own" and (chosen.origin, kept.text_origin) == ("feed", "page"):
         return True
     if owner != "own" and (chosen.origin, kept.text_origin) == ("page", "feed"):
@@ -202,15 +292,19 @@ def _is_weaker(chosen: _Text, extracted: ExtractedArticle | None, kept: RawArtic
     return _is_remnant(chosen, extracted, kept)
 
 
-def _is_remnant(chosen: _Text, extracted: ExtractedArticle | None, kept: RawArticle) -> bool:
-    """Whether a new text is far shorter than the stored one, and the page states no update since."""
+def _is_remnant(
+    chosen: _Text, extracted: ExtractedArticle | None, kept: RawArticle
+) -> bool:
+    """Whether a new text is far shorter than the stored one, and the page states no
+    update since.
+    """
     if len(chosen.read.text) >= KEPT_RATIO * kept.text_chars:
         return False
     updated_at = extracted.updated_at if extracted else None
     return updated_at is None or updated_at <= (kept.updated_at or kept.fetched_at)
 
 
-# --- the row ---------------------------------------------------------------------------------------------------------
+# --- the row --------------------------------------------------------------------------
 
 
 def _ok_row(
@@ -245,11 +339,16 @@ def _with_text(base: RawArticle, chosen: _Text, kept: RawArticle | None) -> RawA
 def _unchanged_row(previous: RawArticle, entry: FeedEntry, page: Page) -> RawArticle:
     """Return the stored row after a 304."""
     return replace(
-        without_pause_stated(previous), entry_hash=entry.entry_hash, fetched_at=page.fetched_at, trace_id=entry.trace_id
+        without_pause_stated(previous),
+        entry_hash=entry.entry_hash,
+        fetched_at=page.fetched_at,
+        trace_id=entry.trace_id,
     )
 
 
-def _tries_before(entry: FeedEntry, previous: RawArticle | None, now: datetime) -> Tries:
+def _tries_before(
+    entry: FeedEntry, previous: RawArticle | None, now: datetime
+) -> Tries:
     """Return the failed attempts for this version of the entry."""
     if previous is None or is_new_version(entry, previous, now):
         return Tries()
@@ -257,10 +356,19 @@ def _tries_before(entry: FeedEntry, previous: RawArticle | None, now: datetime) 
 
 
 def _kept_row(
-    kept: RawArticle, entry: FeedEntry, result: Page | FetchError, why: str, before: Tries, now: datetime
+    kept: RawArticle,
+    entry: FeedEntry,
+    result: Page | FetchError,
+    why: str,
+    before: Tries,
+    now: datetime,
 ) -> RawArticle:
-    """Return the stored row with the failure noted; the new `entry_hash` keeps the entry from staying due for ever."""
-    tries = after_failure(before, result if isinstance(result, FetchError) else "failed", now)
+    """Return the stored row with the failure noted; the new `entry_hash` keeps the
+    entry from staying due for ever.
+    """
+    tries = after_failure(
+        before, result if isinstance(result, FetchError) else "failed", now
+    )
     removed_since = removed_at(result, kept, now)
     if removed_since is not None and is_removal(result):
         tries = tries._replace(next_try_at=removed_since + CONFIRMED_AFTER)
@@ -285,18 +393,31 @@ def _failed_row(
     before: Tries,
     now: datetime,
 ) -> RawArticle:
-    tries = after_failure(before, result if isinstance(result, FetchError) else outcome, now)
-    return replace(_base_row(entry, result, None, now), outcome=outcome, reason=reason, **tries._asdict())
+    tries = after_failure(
+        before, result if isinstance(result, FetchError) else outcome, now
+    )
+    return replace(
+        _base_row(entry, result, None, now),
+        outcome=outcome,
+        reason=reason,
+        **tries._asdict(),
+    )
 
 
 def _base_row(
-    entry: FeedEntry, result: Page | FetchError | None, extracted: ExtractedArticle | None, now: datetime
+    entry: FeedEntry,
+    result: Page | FetchError | None,
+    extracted: ExtractedArticle | None,
+    now: datetime,
 ) -> RawArticle:
     """Return a row without text; metadata are the page's, else the listing's.
 
-    `extracted` is None for a page without an article: even its URL may be a log-in form's.
+    `extracted` is None for a page without an article: even its URL may be a log-in
+    form's.
     """
-    page = extracted or ExtractedArticle(url=entry.url, canonical_url=canonical_url(entry.url), outcome="failed")
+    page = extracted or ExtractedArticle(
+        url=entry.url, canonical_url=canonical_url(entry.url), outcome="failed"
+    )
     published_at, published_origin = _published(entry, page)
     return RawArticle(
         article_id=entry.article_id,
@@ -310,8 +431,13 @@ def _base_row(
         canonical_url=page.canonical_url,
         url_hash=address_hash(page.canonical_url),
         text_hash=None,
-        # What a document states as its title, or has in its first line, is often the publisher's name.
-        title=(entry.title or page.title) if page.article_type == DOCUMENT_TYPE else (page.title or entry.title),
+        # What a document states as its title, or has in its first line, is often the
+        # publisher's name.
+        title=(
+            (entry.title or page.title)
+            if page.article_type == DOCUMENT_TYPE
+            else (page.title or entry.title)
+        ),
         subtitle=page.subtitle,
         authors=page.authors or entry.authors,
         section=page.section,
@@ -342,8 +468,12 @@ def _base_row(
     )
 
 
-def _published(entry: FeedEntry, page: ExtractedArticle) -> tuple[datetime | None, PublishedOrigin | None]:
-    """Return the time that the page states, else the listing's, else that of the URL or a guess, with its origin."""
+def _published(
+    entry: FeedEntry, page: ExtractedArticle
+) -> tuple[datetime | None, PublishedOrigin | None]:
+    """Return the time that the page states, else the listing's, else that of the URL or
+    a guess, with its origin.
+    """
     if entry.published_at is not None and page.published_origin in _WEAKER_THAN_LISTING:
         return entry.published_at, "listing"
     return page.published_at, page.published_origin

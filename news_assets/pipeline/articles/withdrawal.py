@@ -1,9 +1,11 @@
-"""Withdraws articles: their texts leave the lake, and come back as long as the lake keeps the commit before.
+"""Withdraws articles: their texts leave the lake, and come back as long as the lake
+keeps the commit before.
 
-An operator withdraws them, or their publisher: with status 410 (Gone) or 451 (Unavailable for Legal Reasons), twice
-and at least a day apart. The row of a withdrawn article stays, with its title, its addresses, the reason and the time,
-so that it is not fetched again. What else goes is declared by the records (`records/content.py`). The index is not
-changed here.
+An operator withdraws them, or their publisher: with status 410 (Gone) or 451
+(Unavailable for Legal Reasons), twice and at least a day apart. The row of a withdrawn
+article stays, with its title, its addresses, the reason and the time, so that it is not
+fetched again. What else goes is declared by the records (`records/content.py`). The
+index is not changed here.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -13,10 +15,18 @@ from datetime import datetime, timedelta
 from news_assets.errors import FetchError, LakeError
 from news_assets.pipeline.alerts.digests import withdraw_messages
 from news_assets.pipeline.articles.dedupe import mark_copies_again, store_marked
-from news_assets.pipeline.civic.withdrawal import bring_documents_back, withdraw_documents
+from news_assets.pipeline.civic.withdrawal import (
+    bring_documents_back,
+    withdraw_documents,
+)
 from news_assets.ports.lake import LakeWithHistory, Reader, Rows
 from news_assets.records.articles import CopyKey, RawArticle
-from news_assets.records.content import content_columns, is_deleted_with_article, loses_content, without_content
+from news_assets.records.content import (
+    content_columns,
+    is_deleted_with_article,
+    loses_content,
+    without_content,
+)
 from news_assets.records.derived import CachedEnrichment, EnrichedArticle, Failure
 from news_assets.records.documents import StoredDocument
 from news_assets.records.model_calls import ModelCall
@@ -25,13 +35,24 @@ from news_assets.records.reading import WITHDRAWN, Page
 
 CONFIRMED_AFTER = timedelta(days=1)
 _REMOVED = (410, 451)
-_CLEARED_APART = (RawArticle, StoredDocument)  # a document stays while items of other articles have it
+_CLEARED_APART = (
+    RawArticle,
+    StoredDocument,
+)  # a document stays while items of other articles have it
 _MADE_AGAIN = (CopyKey, Failure)  # deleted with an article, and not brought back
 
 
 def withdrawn_among(rows: Reader, article_ids: Collection[str]) -> set[str]:
     """Return which of these articles are withdrawn."""
-    return set(rows.frame(RawArticle, None, ("article_id",), article_id=article_ids, outcome=[WITHDRAWN])["article_id"])
+    return set(
+        rows.frame(
+            RawArticle,
+            None,
+            ("article_id",),
+            article_id=article_ids,
+            outcome=[WITHDRAWN],
+        )["article_id"]
+    )
 
 
 def is_removal(result: Page | FetchError) -> bool:
@@ -39,30 +60,56 @@ def is_removal(result: Page | FetchError) -> bool:
     return isinstance(result, FetchError) and result.status in _REMOVED
 
 
-def removed_at(result: Page | FetchError, kept: RawArticle, now: datetime) -> datetime | None:
-    """Return the time since which the page of this stored article is answered as removed; None if it is not.
+def removed_at(
+    result: Page | FetchError, kept: RawArticle, now: datetime
+) -> datetime | None:
+    """Return the time since which the page of this stored article is answered as
+    removed; None if it is not.
 
     A transient failure says nothing about that.
     """
     if is_removal(result):
         return kept.removed_at or now
-    return kept.removed_at if isinstance(result, FetchError) and result.is_transient else None
+    return (
+        kept.removed_at
+        if isinstance(result, FetchError) and result.is_transient
+        else None
+    )
 
 
 def is_confirmed(result: Page | FetchError, row: RawArticle) -> bool:
-    """Whether this answer, of which the row was made, repeats a removal of at least a day ago."""
-    return is_removal(result) and row.removed_at is not None and row.fetched_at - row.removed_at >= CONFIRMED_AFTER
+    """Whether this answer, of which the row was made, repeats a removal of at least a
+    day ago.
+    """
+    return (
+        is_removal(result)
+        and row.removed_at is not None
+        and row.fetched_at - row.removed_at >= CONFIRMED_AFTER
+    )
 
 
-def withdraw_removed(rows: Rows, article: RawArticle, now: datetime) -> list[RawArticle]:
-    """Withdraw an article that its publisher removed; `article` is the row made of the last answer."""
-    return withdraw(rows, [article], f"removed by its publisher, first seen {article.removed_at:%Y-%m-%d %H:%M}Z", now)
+def withdraw_removed(
+    rows: Rows, article: RawArticle, now: datetime
+) -> list[RawArticle]:
+    """Withdraw an article that its publisher removed; `article` is the row made of the
+    last answer.
+    """
+    return withdraw(
+        rows,
+        [article],
+        f"removed by its publisher, first seen {article.removed_at:%Y-%m-%d %H:%M}Z",
+        now,
+    )
 
 
-def withdraw(rows: Rows, articles: Sequence[RawArticle], reason: str, now: datetime) -> list[RawArticle]:
-    """Remove the texts of these articles, as this transaction reads them, and all that was made from them.
+def withdraw(
+    rows: Rows, articles: Sequence[RawArticle], reason: str, now: datetime
+) -> list[RawArticle]:
+    """Remove the texts of these articles, as this transaction reads them, and all that
+    was made from them.
 
-    Their copies stay, and documents that agenda items of other articles have. Returns their new rows.
+    Their copies stay, and documents that agenda items of other articles have. Returns
+    their new rows.
     """
     commit = rows.snapshot()
     ids = [article.article_id for article in articles]
@@ -70,12 +117,17 @@ def withdraw(rows: Rows, articles: Sequence[RawArticle], reason: str, now: datet
     calls = rows.read(ModelCall, article_id=ids)
     inputs = {row.input_hash for row in enriched} | {call.input_hash for call in calls}
     rows.delete(CachedEnrichment, input_hash=inputs)
+    rows.delete(
+        CachedEnrichment, article_id=[None], enricher=["local"]
+    )  # perhaps of its earlier texts
     if same_input := rows.read(ModelCall, input_hash=inputs):  # what they cost stays
         rows.upsert([without_content(call) for call in same_input])
     for record in filter(is_deleted_with_article, rows.records):
         rows.delete(record, article_id=ids)
     for record in filter(loses_content, rows.records):
-        if record not in _CLEARED_APART and (found := rows.read(record, article_id=ids)):
+        if record not in _CLEARED_APART and (
+            found := rows.read(record, article_id=ids)
+        ):
             rows.upsert([without_content(row) for row in found])
     withdrawn = [_withdrawn(article, reason, now, commit) for article in articles]
     rows.upsert(withdrawn)
@@ -85,8 +137,11 @@ def withdraw(rows: Rows, articles: Sequence[RawArticle], reason: str, now: datet
     return withdrawn
 
 
-def undo_withdrawal(lake: LakeWithHistory, article: RawArticle, also: Callable[[Rows], None]) -> None:
-    """Bring a withdrawn article back as it was in the commit before, and do `also` in the same transaction.
+def undo_withdrawal(
+    lake: LakeWithHistory, article: RawArticle, also: Callable[[Rows], None]
+) -> None:
+    """Bring a withdrawn article back as it was in the commit before, and do `also` in
+    the same transaction.
 
     If it is not withdrawn any more, nothing is done.
 
@@ -104,13 +159,17 @@ def undo_withdrawal(lake: LakeWithHistory, article: RawArticle, also: Callable[[
             lake.transact(work)
     except LakeError as error:
         raise LakeError(
-            f"{article.article_id} cannot be brought back: it was withdrawn at {article.withdrawn_at}, and the lake "
-            f"keeps earlier states for some days only: {error}"
+            f"{article.article_id} cannot be brought back: it was withdrawn at"
+            f" {article.withdrawn_at}, and the lake keeps earlier states for some days only:"
+            f" {error}"
         ) from error
 
 
-def bring_back(rows: Rows, former: Reader, articles: Sequence[RawArticle]) -> list[RawArticle]:
-    """Store these withdrawn articles as they are in `former`, the reads of the commit before; return their rows.
+def bring_back(
+    rows: Rows, former: Reader, articles: Sequence[RawArticle]
+) -> list[RawArticle]:
+    """Store these withdrawn articles as they are in `former`, the reads of the commit
+    before; return their rows.
 
     They are not withdrawn again because of what their pages answered until then.
     """
@@ -118,25 +177,51 @@ def bring_back(rows: Rows, former: Reader, articles: Sequence[RawArticle]) -> li
     for record in filter(is_deleted_with_article, rows.records):
         if record not in _MADE_AGAIN and (found := former.read(record, article_id=ids)):
             rows.upsert(found)
-    listed = {(entry.source_id, entry.entry_id): entry for entry in former.read(FeedEntry, article_id=ids)}
+    listed = {
+        (entry.source_id, entry.entry_id): entry
+        for entry in former.read(FeedEntry, article_id=ids)
+    }
     if entries := rows.read(FeedEntry, article_id=ids):
-        rows.upsert([_with_text(entry, listed.get((entry.source_id, entry.entry_id))) for entry in entries])
-    restored = [_wanted_again(article) for article in former.read(RawArticle, article_id=ids)]
+        rows.upsert(
+            [
+                _with_text(entry, listed.get((entry.source_id, entry.entry_id)))
+                for entry in entries
+            ]
+        )
+    restored = [
+        _wanted_again(article) for article in former.read(RawArticle, article_id=ids)
+    ]
     stored = store_marked(rows, restored, {})
     bring_documents_back(rows, former, articles)
     return stored
 
 
 def _wanted_again(article: RawArticle) -> RawArticle:
-    return article if article.removed_at is None else replace(article, removed_at=None, next_try_at=None)
+    return (
+        article
+        if article.removed_at is None
+        else replace(article, removed_at=None, next_try_at=None)
+    )
 
 
 def _with_text(entry: FeedEntry, former: FeedEntry | None) -> FeedEntry:
-    """Return the entry with the text that it had; unchanged if it was listed in another state since."""
+    """Return the entry with the text that it had; unchanged if it was listed in another
+    state since.
+    """
     if former is None or former.entry_hash != entry.entry_hash:
         return entry
-    return replace(entry, **{name: getattr(former, name) for name in content_columns(FeedEntry)})
+    return replace(
+        entry, **{name: getattr(former, name) for name in content_columns(FeedEntry)}
+    )
 
 
-def _withdrawn(article: RawArticle, reason: str, now: datetime, commit: int) -> RawArticle:
-    return replace(without_content(article), outcome=WITHDRAWN, reason=reason, withdrawn_at=now, withdrawn_after=commit)
+def _withdrawn(
+    article: RawArticle, reason: str, now: datetime, commit: int
+) -> RawArticle:
+    return replace(
+        without_content(article),
+        outcome=WITHDRAWN,
+        reason=reason,
+        withdrawn_at=now,
+        withdrawn_after=commit,
+    )

@@ -1,4 +1,6 @@
-"""The civic sources of an agency are a chain: a later one is polled only while those before it do not answer well."""
+"""The civic sources of an agency are a chain: a later one is polled only while those
+before it do not answer well.
+"""
 
 from collections.abc import Iterable, Mapping
 from typing import Final
@@ -11,8 +13,11 @@ SUSPECT: Final = "suspect"  # how the note on one that lacks most known meetings
 _ANSWERS: Final = ("ok", "unchanged")
 
 
-def waiting_sources(sources: Iterable[Source], states: Mapping[str, SourceState]) -> frozenset[str]:
-    """Return the ids of the civic sources that wait, because one before them answers well or was never polled.
+def waiting_sources(
+    sources: Iterable[Source], states: Mapping[str, SourceState]
+) -> frozenset[str]:
+    """Return the ids of the civic sources that wait, because one before them answers
+    well or was never polled.
 
     `sources` are in the order of the desk file; `states` are by source_id.
     """

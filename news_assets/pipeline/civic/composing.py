@@ -1,8 +1,10 @@
-"""Composes the article of an agenda item from what is listed and from the text of its documents; nothing is fetched.
+"""Composes the article of an agenda item from what is listed and from the text of its
+documents; nothing is fetched.
 
-The text has only what the matter has in each of its meetings, so that a matter is enriched once: number, section, day
-and votes are columns, and stay out of it. A document that several items of a meeting have is in the text of each; of a
-long one only what is about the item (`excerpts.py`).
+The text has only what the matter has in each of its meetings, so that a matter is
+enriched once: number, section, day and votes are columns, and stay out of it. A
+document that several items of a meeting have is in the text of each; of a long one only
+what is about the item (`excerpts.py`).
 """
 
 from collections import Counter
@@ -39,9 +41,11 @@ _MAX_REASON_CHARS = 500
 
 @dataclass(frozen=True, slots=True)
 class _Composed:
-    """One entry with its item, its meeting, its text, and which of its documents could not be read.
+    """One entry with its item, its meeting, its text, and which of its documents could
+    not be read.
 
-    `facts` are what an agenda says about taking part, `decisions` what minutes say about the items, by item_id.
+    `facts` are what an agenda says about taking part, `decisions` what minutes say
+    about the items, by item_id.
     """
 
     entry: FeedEntry
@@ -61,14 +65,18 @@ def compose_articles(
     clock: Callable[[], datetime],
     sandbox: Sandbox,
 ) -> int:
-    """Compose the articles of these entries of agenda items; return how many were written.
+    """Compose the articles of these entries of agenda items; return how many were
+    written.
 
-    An item waits until each of its documents is read, or reading them has failed. `languages` are those of the
-    agencies (BCP 47), for texts that are too short to tell.
+    An item waits until each of its documents is read, or reading them has failed.
+    `languages` are those of the agencies (BCP 47), for texts that are too short to
+    tell.
     """
     written = 0
     for start in range(0, len(entries), BATCH_ARTICLES):
-        composed = _composed(lake, entries[start : start + BATCH_ARTICLES], languages, sandbox)
+        composed = _composed(
+            lake, entries[start : start + BATCH_ARTICLES], languages, sandbox
+        )
         if composed:
             now = clock()
             lake.transact(lambda rows: _store(rows, stage, composed, now))  # noqa: B023 - runs at once
@@ -77,18 +85,35 @@ def compose_articles(
 
 
 def _composed(
-    lake: Lake, entries: Sequence[FeedEntry], languages: Mapping[str, str], sandbox: Sandbox
+    lake: Lake,
+    entries: Sequence[FeedEntry],
+    languages: Mapping[str, str],
+    sandbox: Sandbox,
 ) -> list[_Composed]:
-    own = {item.item_id: item for item in lake.read(StoredItem, item_id=[entry.entry_id for entry in entries])}
+    own = {
+        item.item_id: item
+        for item in lake.read(StoredItem, item_id=[entry.entry_id for entry in entries])
+    }
     meeting_ids = {item.meeting_id for item in own.values()}
-    meetings = {row.meeting_id: row for row in lake.read(StoredMeeting, meeting_id=meeting_ids)}
+    meetings = {
+        row.meeting_id: row for row in lake.read(StoredMeeting, meeting_id=meeting_ids)
+    }
     agendas = lake.read(StoredItem, meeting_id=meeting_ids)
     shared = _shared_documents(agendas)
-    wanted = {key: tuple(dict.fromkeys(_documents_of(item))) for key, item in own.items()}
+    wanted = {
+        key: tuple(dict.fromkeys(_documents_of(item))) for key, item in own.items()
+    }
     ids = {one for of_item in wanted.values() for one in of_item}
-    documents = {row.document_id: row for row in lake.read(StoredDocument, document_id=ids)} if ids else {}
+    documents = (
+        {row.document_id: row for row in lake.read(StoredDocument, document_id=ids)}
+        if ids
+        else {}
+    )
     articles = [entry.article_id for entry in entries]
-    given_up = {row.article_id for row in lake.read(Failure, stage=[DOCUMENTS_STAGE], article_id=articles)}
+    given_up = {
+        row.article_id
+        for row in lake.read(Failure, stage=[DOCUMENTS_STAGE], article_id=articles)
+    }
     ready = [
         (entry, own[entry.entry_id], found)
         for entry in entries
@@ -100,20 +125,30 @@ def _composed(
         ArticleText.of,
         [
             (
-                item_text(item, [documents[one] for one in found if one in documents], shared),
+                item_text(
+                    item, [documents[one] for one in found if one in documents], shared
+                ),
                 languages.get(entry.agency),
             )
             for entry, item, found in ready
         ],
     )
     composed = [
-        _Composed(entry, item, meetings[item.meeting_id], _sound(text), _unread(item, found, documents))
+        _Composed(
+            entry,
+            item,
+            meetings[item.meeting_id],
+            _sound(text),
+            _unread(item, found, documents),
+        )
         for (entry, item, found), text in zip(ready, texts, strict=True)
     ]
     return [_with_contents(one, agendas, sandbox) for one in composed]
 
 
-def _with_contents(one: _Composed, agendas: Sequence[StoredItem], sandbox: Sandbox) -> _Composed:
+def _with_contents(
+    one: _Composed, agendas: Sequence[StoredItem], sandbox: Sandbox
+) -> _Composed:
     """Return an agenda or minutes with what they say about the meeting and its items."""
     if is_whole_agenda(one.item):
         return _with_facts(one, sandbox)
@@ -128,14 +163,27 @@ def _with_facts(one: _Composed, sandbox: Sandbox) -> _Composed:
     return replace(one, facts=tuple(replace(fact, text="agenda") for fact in facts))
 
 
-def _with_decisions(one: _Composed, agendas: Sequence[StoredItem], sandbox: Sandbox) -> _Composed:
+def _with_decisions(
+    one: _Composed, agendas: Sequence[StoredItem], sandbox: Sandbox
+) -> _Composed:
     names = [
-        ItemName(item_id=item.item_id, number=item.number, title=item.title, matter_file=item.matter_file)
+        ItemName(
+            item_id=item.item_id,
+            number=item.number,
+            title=item.title,
+            matter_file=item.matter_file,
+        )
         for item in agendas
         if item.meeting_id == one.item.meeting_id and not is_minutes(item)
     ]
-    [decisions] = sandbox.run(decisions_of, [(one.text.text if one.text else "", names)])
-    return one if isinstance(decisions, NewsAssetsError) else replace(one, decisions=decisions)
+    [decisions] = sandbox.run(
+        decisions_of, [(one.text.text if one.text else "", names)]
+    )
+    return (
+        one
+        if isinstance(decisions, NewsAssetsError)
+        else replace(one, decisions=decisions)
+    )
 
 
 def _sound(text: ArticleText | NewsAssetsError | None) -> ArticleText | None:
@@ -147,15 +195,22 @@ def _documents_of(item: StoredItem) -> tuple[str, ...]:
 
 
 def _shared_documents(items: Iterable[StoredItem]) -> set[tuple[str, str]]:
-    """Return meeting_id and document_id of the documents that several items of a meeting have."""
+    """Return meeting_id and document_id of the documents that several items of a
+    meeting have.
+    """
     users = Counter[tuple[str, str]]()
     for item in items:
         users.update((item.meeting_id, one) for one in set(_documents_of(item)))
     return {key for key, count in users.items() if count > 1}
 
 
-def item_text(item: StoredItem, documents: Iterable[StoredDocument], shared: Collection[tuple[str, str]]) -> str:
-    """Return the text of an item: its title, what is stated of its matter, and its documents in their order.
+def item_text(
+    item: StoredItem,
+    documents: Iterable[StoredDocument],
+    shared: Collection[tuple[str, str]],
+) -> str:
+    """Return the text of an item: its title, what is stated of its matter, and its
+    documents in their order.
 
     Of a long document that it shares with other items it has what is about it.
     """
@@ -174,27 +229,44 @@ def item_text(item: StoredItem, documents: Iterable[StoredDocument], shared: Col
     return clean_text("\n\n".join(filter(None, parts))[: most("text")])
 
 
-def _unread(item: StoredItem, wanted: Collection[str], documents: Mapping[str, StoredDocument]) -> str | None:
+def _unread(
+    item: StoredItem, wanted: Collection[str], documents: Mapping[str, StoredDocument]
+) -> str | None:
     """Return which of an item's documents have no text, and why."""
     names = dict(zip(item.document_ids, item.attachment_names, strict=True))
     without = [
-        f"{names[one]}: {documents[one].reason or documents[one].outcome}" if one in documents else names[one]
+        (
+            f"{names[one]}: {documents[one].reason or documents[one].outcome}"
+            if one in documents
+            else names[one]
+        )
         for one in wanted
         if one not in documents or not documents[one].text
     ]
     return f"without {'; '.join(without)}"[:_MAX_REASON_CHARS] if without else None
 
 
-def _store(rows: Rows, stage: Stage, composed: Sequence[_Composed], now: datetime) -> None:
+def _store(
+    rows: Rows, stage: Stage, composed: Sequence[_Composed], now: datetime
+) -> None:
     """Store the articles and the texts that they replace."""
     stored = {
-        row.article_id: row for row in rows.read(RawArticle, article_id=[one.entry.article_id for one in composed])
+        row.article_id: row
+        for row in rows.read(
+            RawArticle, article_id=[one.entry.article_id for one in composed]
+        )
     }
-    withdrawn = {row.article_id for row in stored.values() if row.outcome == WITHDRAWN}  # meanwhile
+    withdrawn = {
+        row.article_id for row in stored.values() if row.outcome == WITHDRAWN
+    }  # meanwhile
     composed = [one for one in composed if one.entry.article_id not in withdrawn]
     made = [_row(one, stored.get(one.entry.article_id), now) for one in composed]
     rows.upsert(made)
-    replaced = [revision_of(stored[row.article_id], row, now) for row in made if row.article_id in stored]
+    replaced = [
+        revision_of(stored[row.article_id], row, now)
+        for row in made
+        if row.article_id in stored
+    ]
     if revisions := [revision for revision in replaced if revision]:
         rows.upsert(revisions)
     record_article_outcomes(rows, stage, made)
@@ -204,18 +276,32 @@ def _store(rows: Rows, stage: Stage, composed: Sequence[_Composed], now: datetim
     if meetings:
         rows.upsert(
             [
-                replace(row, participation_json=facts_json("agenda", agendas[row.meeting_id], row.participation_json))
+                replace(
+                    row,
+                    participation_json=facts_json(
+                        "agenda", agendas[row.meeting_id], row.participation_json
+                    ),
+                )
                 for row in meetings
             ]
         )
 
 
 def _store_decisions(rows: Rows, composed: Sequence[_Composed]) -> None:
-    """Store what minutes say was decided with the items; what former minutes said of other items goes."""
-    minutes = {one.item.meeting_id: one.decisions for one in composed if is_minutes(one.item)}
+    """Store what minutes say was decided with the items; what former minutes said of
+    other items goes.
+    """
+    minutes = {
+        one.item.meeting_id: one.decisions for one in composed if is_minutes(one.item)
+    }
     items = rows.read(StoredItem, meeting_id=minutes) if minutes else []
-    decided = [replace(item, decision=minutes[item.meeting_id].get(item.item_id, "")) for item in items]
-    if changed := [now for now, before in zip(decided, items, strict=True) if now != before]:
+    decided = [
+        replace(item, decision=minutes[item.meeting_id].get(item.item_id, ""))
+        for item in items
+    ]
+    if changed := [
+        now for now, before in zip(decided, items, strict=True) if now != before
+    ]:
         rows.upsert(changed)
 
 

@@ -1,7 +1,9 @@
-"""The poll of one civic source while its answers arrive: which requests follow, and what the answers say. No lake.
+"""The poll of one civic source while its answers arrive: which requests follow, and
+what the answers say. No lake.
 
-Items are requested where a meeting is new or changed, and at each pass; votes and sponsors of an item follow when it is
-new, or was decided or changed since they were requested.
+Items are requested where a meeting is new or changed, and at each pass; votes and
+sponsors of an item follow when it is new, or was decided or changed since they were
+requested.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -38,32 +40,47 @@ from news_assets.records.meetings import (
 )
 from news_assets.records.reading import Listing, Outcome, Page
 from news_assets.records.rosters import Roster
+from news_assets.sources.civic.reading.build import listed_again
 from news_assets.sources.civic.reading.ids import item_id, listed_key
-from news_assets.sources.civic.reading.merging import merged, merged_by_key
-from news_assets.sources.civic.reading.signal import UNDATED, changed_days, fingerprint, fingerprints
-from news_assets.sources.civic.reading.stored import listed_again
-from news_assets.sources.civic.reading.votes import with_votes
+from news_assets.sources.civic.reading.merging import merged, merged_by_key, with_votes
+from news_assets.sources.civic.reading.signal import (
+    UNDATED,
+    changed_days,
+    fingerprint,
+    fingerprints,
+)
 from news_assets.sources.civic.vendor import Reading, Vendor, read
 from news_assets.sources.platforms import file_of
 from news_assets.text.dates import day_of
 
-MAX_ITEM_REQUESTS = 60  # of one poll, nearest days first; the next poll requests the others
+MAX_ITEM_REQUESTS = (
+    60  # of one poll, nearest days first; the next poll requests the others
+)
 _MIN_SUSPECT = 3  # missing meetings; fewer are a body's own changes
 _NO_PAGE: Final = (404, 410)
 
 MAX_VOTE_REQUESTS = 100  # of one poll, nearest days first
 Step = Literal["signal", "listing", "items", "details", "document", "votes", "roster"]
-KnownVersions = Callable[[str, Collection[str]], Collection[str]]  # those of an agency whose votes are stored
-KnownItems = Callable[[str], Sequence[StoredItem]]  # the stored items of a meeting, by meeting_id
+KnownVersions = Callable[
+    [str, Collection[str]], Collection[str]
+]  # those of an agency whose votes are stored
+KnownItems = Callable[
+    [str], Sequence[StoredItem]
+]  # the stored items of a meeting, by meeting_id
 Days = tuple[date, date]
-_OUTCOMES: Mapping[AnswerState, Outcome] = {"closed": "failed", "unknown_client": "failed", "blocked": "blocked"}
+_OUTCOMES: Mapping[AnswerState, Outcome] = {
+    "closed": "failed",
+    "unknown_client": "failed",
+    "blocked": "blocked",
+}
 
 
 class Purpose(NamedTuple):
     """What a request of a poll is for.
 
-    `meeting` is the key of the meeting whose items are requested, `item` the vendor's id of the one whose own page is,
-    `versions` those of the items whose votes or sponsors are.
+    `meeting` is the key of the meeting whose items are requested, `item` the vendor's
+    id of the one whose own page is, `versions` those of the items whose votes or
+    sponsors are.
     """
 
     poll: "CouncilPoll"
@@ -116,43 +133,65 @@ class CouncilPoll:
     requested_versions: set[str] | None = None
     failed_versions: set[str] = field(default_factory=set)
 
-    # --- requests ----------------------------------------------------------------------------------------------------
+    # --- requests ---------------------------------------------------------------------
 
     def first(self, since: datetime | None) -> list[tuple[Request, Purpose]]:
-        """Return the requests that the poll begins with: the signal since a time, or those of its days."""
+        """Return the requests that the poll begins with: the signal since a time, or
+        those of its days.
+        """
         if since is not None and self.vendor.signal is not None:
-            return [(self.vendor.signal(self.source.url, since), Purpose(self, "signal"))]
+            return [
+                (self.vendor.signal(self.source.url, since), Purpose(self, "signal"))
+            ]
         return [*self._of_days(), *self._of_roster()]
 
     def _of_roster(self) -> list[tuple[Request, Purpose]]:
         if self.vendor.roster is None or not self.is_roster_due:
             return []
-        return [(request, Purpose(self, "roster")) for request in self.vendor.roster(self.source.url)]
+        return [
+            (request, Purpose(self, "roster"))
+            for request in self.vendor.roster(self.source.url)
+        ]
 
     def _of_days(self) -> list[tuple[Request, Purpose]]:
         days, url = self.vendor.days, self.source.url
         today = day_of(self.reading.now, self.source.timezone)
-        found = days(url, *self.days) if days is not None else self.vendor.upcoming(url, today)
+        found = (
+            days(url, *self.days)
+            if days is not None
+            else self.vendor.upcoming(url, today)
+        )
         return [(request, Purpose(self, "listing")) for request in found]
 
     def of_items(self) -> list[tuple[Request, Purpose]]:
-        """Return the requests for the items of the listed meetings that need them, once."""
+        """Return the requests for the items of the listed meetings that need them,
+        once.
+        """
         if self.has_requested_items:
             return []
         self.has_requested_items = True
         listed = self._listed()
         self.known = known_rows(self.source, _by_key(listed), self.stored, self._today)
-        found = [AgendaState(one, self.known.get(listed_key(one)), self._listed_hash(one)) for one in listed]
-        self.changed = {listed_key(one.meeting) for one in found if self.needs.document(one)}
+        found = [
+            AgendaState(one, self.known.get(listed_key(one)), self._listed_hash(one))
+            for one in listed
+        ]
+        self.changed = {
+            listed_key(one.meeting) for one in found if self.needs.document(one)
+        }
         if self.vendor.items is None:
             self.read_agendas |= {listed_key(meeting) for meeting in listed}
             return []
-        self.read_agendas |= {listed_key(meeting) for meeting in listed if meeting.items}
+        self.read_agendas |= {
+            listed_key(meeting) for meeting in listed if meeting.items
+        }
         wanted = sorted(filter(self.needs.items, found), key=self.needs.turn)
         self.has_items_left = len(wanted) > MAX_ITEM_REQUESTS
         if self.has_items_left:
             count = len(wanted) - MAX_ITEM_REQUESTS
-            self.problems.append(f"items of {count} meetings are left for the next poll")
+            self.problems.append(
+                f"items of {count} meetings are left for the next poll"
+            )
         requests: list[tuple[Request, Purpose]] = []
         for one in wanted[:MAX_ITEM_REQUESTS]:
             key = listed_key(one.meeting)
@@ -161,11 +200,15 @@ class CouncilPoll:
             of_meeting = self.vendor.items(self.source.url, one.meeting)
             if not of_meeting:  # it has no agenda yet
                 self.read_agendas.add(key)
-            requests += [(request, Purpose(self, "items", key)) for request in of_meeting]
+            requests += [
+                (request, Purpose(self, "items", key)) for request in of_meeting
+            ]
         return requests
 
     def of_documents(self) -> list[tuple[Request, Purpose]]:
-        """Return the requests for agendas that are documents, where items, notes or the hour are missing, once."""
+        """Return the requests for agendas that are documents, where items, notes or the
+        hour are missing, once.
+        """
         if self.has_requested_documents:
             return []
         self.has_requested_documents = True
@@ -178,7 +221,9 @@ class CouncilPoll:
         return requests
 
     def of_votes(self) -> list[tuple[Request, Purpose]]:
-        """Return the requests for votes and sponsors of the items that need them, once; each address once."""
+        """Return the requests for votes and sponsors of the items that need them, once;
+        each address once.
+        """
         if self.vendor.votes is None or self.requested_versions is not None:
             return []
         self.requested_versions = set()
@@ -196,29 +241,42 @@ class CouncilPoll:
                 keys.setdefault(request, key)
         if deferred:
             self.undetailed |= deferred
-            self.problems.append(f"votes of {len(deferred)} meetings are left for the next poll")
-        return [(one, Purpose(self, "votes", keys[one], tuple(versions))) for one, versions in wanted.items()]
+            self.problems.append(
+                f"votes of {len(deferred)} meetings are left for the next poll"
+            )
+        return [
+            (one, Purpose(self, "votes", keys[one], tuple(versions)))
+            for one, versions in wanted.items()
+        ]
 
     def _without_votes(self) -> Iterator[tuple[str, AgendaItem]]:
-        """Yield the items, those of the nearest days first, whose votes were not requested in their version.
+        """Yield the items, those of the nearest days first, whose votes were not
+        requested in their version.
 
         Each has the key of its meeting.
         """
         found = merged_by_key((*self._listed(), *self.partial))
         meetings = sorted(found.items(), key=lambda one: self.needs.distance(one[1]))
-        known = self.known_versions(self.source.agency, {item.version for _, one in meetings for item in one.items})
+        known = self.known_versions(
+            self.source.agency,
+            {item.version for _, one in meetings for item in one.items},
+        )
         for key, meeting in meetings:
             for item in meeting.items:
                 if item.version and item.version not in known:
                     yield key, item
 
     def _listed_hash(self, meeting: Meeting) -> str:
-        """Return the hash of a meeting as listed; that of one from the lake is as it was."""
+        """Return the hash of a meeting as listed; that of one from the lake is as it
+        was.
+        """
         row = self.known.get(listed_key(meeting))
         is_from_lake = any(meeting is one for one in self.again)
         return row.listed_hash if row and is_from_lake else fingerprint(meeting)
 
-    def _of_details(self, key: str, items: Iterable[AgendaItem]) -> list[tuple[Request, Purpose]]:
+    def _of_details(
+        self, key: str, items: Iterable[AgendaItem]
+    ) -> list[tuple[Request, Purpose]]:
         """Return the requests for the own pages of items, except of dropped ones.
 
         Where only the agenda is looked at again, items with the same title are known.
@@ -226,21 +284,28 @@ class CouncilPoll:
         row = self.known.get(key)
         titles = {}
         if row is not None and key in self.rechecked:
-            titles = {item.item_id: item.title for item in self.known_items(row.meeting_id)}
+            titles = {
+                item.item_id: item.title for item in self.known_items(row.meeting_id)
+            }
         wanted: list[tuple[Request, Purpose]] = []
         for item in items:
             why = filtered(item.title, self.filters)
             is_dropped = why is not None and why.tier == "dropped"
-            is_known = row is not None and titles.get(item_id(row.meeting_id, item)) == item.title
+            is_known = (
+                row is not None
+                and titles.get(item_id(row.meeting_id, item)) == item.title
+            )
             if is_dropped or is_known or not item.vendor_id:
                 continue
             purpose = Purpose(self, "details", key, item=item.vendor_id)
             wanted += [(Request(url=url), purpose) for url in item.details_urls]
         return wanted
 
-    # --- answers -----------------------------------------------------------------------------------------------------
+    # --- answers ----------------------------------------------------------------------
 
-    def take(self, purpose: Purpose, answer: Page | FetchError, sandbox: Sandbox) -> list[tuple[Request, Purpose]]:
+    def take(
+        self, purpose: Purpose, answer: Page | FetchError, sandbox: Sandbox
+    ) -> list[tuple[Request, Purpose]]:
         """Add an answer; return the requests that continue it."""
         self.waiting -= 1
         self.elapsed_ms += answer.elapsed_ms
@@ -254,7 +319,9 @@ class CouncilPoll:
             return self._fail(purpose, listing, outcome_of(listing))
         if listing.state in _OUTCOMES:
             kind = SourceError if listing.state == "blocked" else ClosedSourceError
-            return self._fail(purpose, kind("; ".join(listing.problems)), _OUTCOMES[listing.state])
+            return self._fail(
+                purpose, kind("; ".join(listing.problems)), _OUTCOMES[listing.state]
+            )
         if self.page is None and isinstance(answer, Page):
             self.page = answer
         self.problems += listing.problems
@@ -267,22 +334,35 @@ class CouncilPoll:
         return following + self._after_items(purpose, listing)
 
     def _take_people(
-        self, purpose: Purpose, answer: Page | FetchError, listing: MeetingListing | NewsAssetsError
+        self,
+        purpose: Purpose,
+        answer: Page | FetchError,
+        listing: MeetingListing | NewsAssetsError,
     ) -> list[tuple[Request, Purpose]]:
-        """Add votes, sponsors or a part of the roster; what failed is requested again when its meeting's items are."""
+        """Add votes, sponsors or a part of the roster; what failed is requested again
+        when its meeting's items are.
+        """
         if answer.status in _NO_PAGE:  # the client has none
             return []
         if isinstance(listing, NewsAssetsError) or listing.state in _OUTCOMES:
             self.failed_versions.update(purpose.versions)
-            reason = str(listing) if isinstance(listing, NewsAssetsError) else "; ".join(listing.problems)
+            reason = (
+                str(listing)
+                if isinstance(listing, NewsAssetsError)
+                else "; ".join(listing.problems)
+            )
             self.problems.append(f"{purpose.step}: {reason}")
             return []
         self.votes.append(listing)
         self.rosters.append(listing.roster)
         return [(request, purpose) for request in listing.next_requests]
 
-    def _take_document(self, purpose: Purpose, answer: Page | FetchError, sandbox: Sandbox) -> None:
-        """Add what the agenda says as a document; one that cannot be read is read as an article only."""
+    def _take_document(
+        self, purpose: Purpose, answer: Page | FetchError, sandbox: Sandbox
+    ) -> None:
+        """Add what the agenda says as a document; one that cannot be read is read as an
+        article only.
+        """
         self.read_agendas.add(purpose.meeting)
         if isinstance(answer, FetchError) or not _is_file(answer):
             return
@@ -292,17 +372,35 @@ class CouncilPoll:
         if isinstance(found, NewsAssetsError):
             self.problems.append(f"agenda of meeting {purpose.meeting}: {found}")
             return
-        has_items = any(part.items for part in self.partial if part.vendor_id == purpose.meeting)
-        self.partial.append(replace(found, vendor_id=purpose.meeting, items=() if has_items else found.items))
+        has_items = any(
+            part.items for part in self.partial if part.vendor_id == purpose.meeting
+        )
+        self.partial.append(
+            replace(
+                found, vendor_id=purpose.meeting, items=() if has_items else found.items
+            )
+        )
 
-    def _after_items(self, purpose: Purpose, listing: MeetingListing) -> list[tuple[Request, Purpose]]:
-        """Add what completes a meeting; return the requests for the own pages of its items."""
+    def _after_items(
+        self, purpose: Purpose, listing: MeetingListing
+    ) -> list[tuple[Request, Purpose]]:
+        """Add what completes a meeting; return the requests for the own pages of its
+        items.
+        """
         self.read_agendas.add(purpose.meeting)
         for meeting in listing.meetings:
             items = meeting.items
             if purpose.step == "details":
                 items = tuple(replace(item, vendor_id=purpose.item) for item in items)
-            self.partial.append(replace(meeting, vendor_id=purpose.meeting, agenda_id="", items=items, is_partial=True))
+            self.partial.append(
+                replace(
+                    meeting,
+                    vendor_id=purpose.meeting,
+                    agenda_id="",
+                    items=items,
+                    is_partial=True,
+                )
+            )
         if purpose.step == "details":
             return []
         listed = chain.from_iterable(meeting.items for meeting in listing.meetings)
@@ -323,20 +421,29 @@ class CouncilPoll:
         if purpose.step == "items":
             self.unread_agendas.add(purpose.meeting)
 
-    def _read(self, answer: Page | FetchError, sandbox: Sandbox) -> MeetingListing | NewsAssetsError:
+    def _read(
+        self, answer: Page | FetchError, sandbox: Sandbox
+    ) -> MeetingListing | NewsAssetsError:
         if isinstance(answer, FetchError):
             return answer
         [listing] = sandbox.run(read, [(self.vendor, answer, self.reading)])
         return listing
 
-    def _fail(self, purpose: Purpose, error: NewsAssetsError, outcome: Outcome) -> list[tuple[Request, Purpose]]:
+    def _fail(
+        self, purpose: Purpose, error: NewsAssetsError, outcome: Outcome
+    ) -> list[tuple[Request, Purpose]]:
         """Note a failed answer: nothing is inferred from it.
 
-        Without the signal all days are requested. The next poll requests missing items again.
+        Without the signal all days are requested. The next poll requests missing items
+        again.
         """
         if purpose.step == "listing":
             self.is_whole = False
-            self.error = error if isinstance(error, FetchError | SourceError) else SourceError(str(error))
+            self.error = (
+                error
+                if isinstance(error, FetchError | SourceError)
+                else SourceError(str(error))
+            )
             self.outcome = outcome
             return []
         if purpose.step == "signal":
@@ -353,27 +460,39 @@ class CouncilPoll:
 
     def _after_signal(self, listing: MeetingListing) -> list[tuple[Request, Purpose]]:
         """Return the requests for the days that changed."""
-        found, lists_changes_only = fingerprints(listing), self.vendor.lists_changes_only
-        changed = changed_days(self.known_signals, found, lists_changes_only=lists_changes_only)
+        found, lists_changes_only = (
+            fingerprints(listing),
+            self.vendor.lists_changes_only,
+        )
+        changed = changed_days(
+            self.known_signals, found, lists_changes_only=lists_changes_only
+        )
         self.signals = {**self.known_signals, **found} if lists_changes_only else found
         if not changed:
             self.again = [self._again(row) for row in self._soon_rows()]
             return []
         if UNDATED not in changed and self.vendor.days is not None:
             self._narrow([date.fromisoformat(day) for day in changed])
-            rows = [row for row in self._soon_rows() if row.day and not self._is_within(row.day)]
+            rows = [
+                row
+                for row in self._soon_rows()
+                if row.day and not self._is_within(row.day)
+            ]
             self.again = [self._again(row) for row in rows]
         return self._of_days()
 
     def _narrow(self, changed: Sequence[date]) -> None:
-        """Request the days that changed only, unless the vendor lists the others with them."""
+        """Request the days that changed only, unless the vendor lists the others with
+        them.
+        """
         days, url = self.vendor.days, self.source.url
         narrow = min(changed), max(changed)
         if days is not None and days(url, *narrow) != days(url, *self.days):
             self.days = narrow
 
     def _soon_rows(self) -> list[StoredMeeting]:
-        """Return the stored meetings of this source whose items are requested with each signal.
+        """Return the stored meetings of this source whose items are requested with each
+        signal.
 
         They are near, or a poll before had no time for all their votes.
         """
@@ -381,8 +500,14 @@ class CouncilPoll:
             return []
         found: list[StoredMeeting] = []
         for row in self.stored:
-            is_own = row.source_id == self.source.source_id and row.status != "cancelled"
-            if is_own and row.starts_at and (row.items_asked_at is None or self.needs.is_soon(row.starts_at)):
+            is_own = (
+                row.source_id == self.source.source_id and row.status != "cancelled"
+            )
+            if (
+                is_own
+                and row.starts_at
+                and (row.items_asked_at is None or self.needs.is_soon(row.starts_at))
+            ):
                 found.append(row)
         return found
 
@@ -392,34 +517,52 @@ class CouncilPoll:
     def _is_within(self, day: date) -> bool:
         return self.days[0] <= day <= self.days[1]
 
-    # --- what they say -----------------------------------------------------------------------------------------------
+    # --- what they say ----------------------------------------------------------------
 
     def _listed(self) -> tuple[Meeting, ...]:
-        """Return the meetings of the days requested; some clients ignore the days of a request."""
-        listed = merged(meeting for listing in self.listings for meeting in listing.meetings)
-        first, last = self.days if self.vendor.days is not None else (self.days[0], date.max)
+        """Return the meetings of the days requested; some clients ignore the days of a
+        request.
+        """
+        listed = merged(
+            meeting for listing in self.listings for meeting in listing.meetings
+        )
+        first, last = (
+            self.days if self.vendor.days is not None else (self.days[0], date.max)
+        )
         found = list(self.again)
         for meeting in listed:
             day = meeting.starts_at.date() if meeting.starts_at else None
-            if listed_key(meeting) and not meeting.is_partial and (day is None or first <= day <= last):
+            if (
+                listed_key(meeting)
+                and not meeting.is_partial
+                and (day is None or first <= day <= last)
+            ):
                 found.append(meeting)
         return tuple(found)
 
     def _whole_days(self, meetings: Sequence[Meeting]) -> Days | None:
-        """Return the days of which every meeting is listed: those requested, or up to the last one listed."""
+        """Return the days of which every meeting is listed: those requested, or up to
+        the last one listed.
+        """
         if not self.is_whole or not self.listings:
             return None
         if self.vendor.days is not None:
             return self.days
         listed = [meeting.starts_at.date() for meeting in meetings if meeting.starts_at]
-        return (self._today, max(listed)) if listed and max(listed) >= self._today else None
+        return (
+            (self._today, max(listed))
+            if listed and max(listed) >= self._today
+            else None
+        )
 
     @property
     def _today(self) -> date:
         return day_of(self.reading.now, self.source.timezone)
 
     def _suspicion(self, meetings: Sequence[Meeting], days: Days | None) -> str | None:
-        """Return that an answer lists none or few of the known meetings to come; None if it does not."""
+        """Return that an answer lists none or few of the known meetings to come; None
+        if it does not.
+        """
         first, last = days or self.days
         coming = [
             row
@@ -435,7 +578,7 @@ class CouncilPoll:
             return None
         return f"{SUSPECT}: lists {len(coming) - len(missing)} of {len(coming)} known coming meetings"
 
-    # --- the poll ----------------------------------------------------------------------------------------------------
+    # --- the poll ---------------------------------------------------------------------
 
     def polled(self, now: datetime) -> Polled:
         """Return the poll."""
@@ -451,7 +594,9 @@ class CouncilPoll:
         listed = self._listed()
         self.known = known_rows(self.source, _by_key(listed), self.stored, self._today)
         days = self._whole_days(listed)
-        suspicion = self._suspicion(listed, days) if self.listings and self.is_whole else None
+        suspicion = (
+            self._suspicion(listed, days) if self.listings and self.is_whole else None
+        )
         if suspicion and not (listed and self.needs.is_pass):
             days = None
         return Polled(
@@ -468,9 +613,13 @@ class CouncilPoll:
                 whole_days=days,
                 read_agendas=frozenset(self.read_agendas - self.unread_agendas),
                 undetailed=frozenset(self.undetailed),
-                listed_hashes={listed_key(one): self._listed_hash(one) for one in listed},
+                listed_hashes={
+                    listed_key(one): self._listed_hash(one) for one in listed
+                },
                 signals=self._signals(),
-                is_pass=self.needs.is_pass and self.is_whole and not self.has_items_left,
+                is_pass=self.needs.is_pass
+                and self.is_whole
+                and not self.has_items_left,
                 filters=self.filters,
                 roster=_joined(self.rosters),
             ),
@@ -478,12 +627,17 @@ class CouncilPoll:
 
     def _with_votes(self, meetings: Mapping[str, Meeting]) -> dict[str, Meeting]:
         requested = (self.requested_versions or set()) - self.failed_versions
-        return {key: with_votes(meeting, self.votes, requested) for key, meeting in meetings.items()}
+        return {
+            key: with_votes(meeting, self.votes, requested)
+            for key, meeting in meetings.items()
+        }
 
     def _listing(self) -> Listing | None:
         if not self.listings:
             return None
-        return Listing(entries=(), is_whole=False, problems=tuple(dict.fromkeys(self.problems)))
+        return Listing(
+            entries=(), is_whole=False, problems=tuple(dict.fromkeys(self.problems))
+        )
 
     def _note(self) -> str | None:
         for listing in self.listings:
@@ -514,7 +668,9 @@ def _is_file(answer: Page | FetchError) -> bool:
 
 
 def _document_of(meeting: Meeting) -> str | None:
-    """Return the address of a meeting's agenda as a document, if something is missing that it may state."""
+    """Return the address of a meeting's agenda as a document, if something is missing
+    that it may state.
+    """
     if meeting.status == "cancelled" or meeting.starts_at is None:
         return None
     if not meeting.items:
@@ -524,7 +680,9 @@ def _document_of(meeting: Meeting) -> str | None:
 
 
 def _says_no_page(error: NewsAssetsError) -> bool:
-    """Whether a failed answer says that there is no agenda, or none as a page that can be read."""
+    """Whether a failed answer says that there is no agenda, or none as a page that can
+    be read.
+    """
     if isinstance(error, FetchError):
         return error.status in _NO_PAGE
     return isinstance(error, ListingChangedError | ClosedSourceError)

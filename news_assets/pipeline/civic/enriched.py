@@ -1,6 +1,8 @@
-"""What is stored of agenda items once their articles are enriched: their topics, and the summaries of their matters."""
+"""What is stored of agenda items once their articles are enriched: their topics, and
+the summaries of their matters.
+"""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import replace
 
 from news_assets.pipeline.civic.items import is_minutes, is_whole_agenda
@@ -11,14 +13,23 @@ from news_assets.records.derived import EnrichedArticle
 from news_assets.records.meetings import StoredItem
 
 
-def refresh_items_of(rows: Rows, enriched: Iterable[EnrichedArticle]) -> None:
-    """Store the topics of the items of these articles, by title and summary, and make their matters again."""
-    summaries = {row.article_id: row.summary for row in enriched if row.summary}
+def refresh_items_of(rows: Rows, enriched: Sequence[EnrichedArticle]) -> None:
+    """Store the topics of the items of these articles, by title and summary, and make
+    their matters again.
+    """
+    summaries = {row.article_id: row.summary for row in enriched}
     items = rows.read(StoredItem, article_id=summaries) if summaries else []
+    if not items:  # articles of news
+        return
     now = [
-        replace(item, topics=topics_of_item(item.title, summaries[item.article_id or ""] or ""))
+        replace(
+            item,
+            topics=topics_of_item(item.title, summaries[item.article_id or ""] or ""),
+        )
         for item in items
-        if not is_whole_agenda(item) and not is_minutes(item)
+        if summaries[item.article_id or ""]
+        and not is_whole_agenda(item)
+        and not is_minutes(item)
     ]
     before = {item.item_id: item for item in items}
     if changed := [item for item in now if item != before[item.item_id]]:

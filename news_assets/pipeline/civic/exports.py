@@ -1,6 +1,8 @@
-"""Meetings in the formats of others: iCalendar (RFC 5545), and events of Open Civic Data as JSON.
+"""Meetings in the formats of others: iCalendar (RFC 5545), and events of Open Civic
+Data as JSON.
 
-Both keep our ids, so that an import of a later export changes events and adds none. Times are in the agency's zone.
+Both keep our ids, so that an import of a later export changes events and adds none.
+Times are in the agency's zone.
 """
 
 import json
@@ -17,29 +19,47 @@ MAX_LISTED: Final = 60  # agenda items in the description of a calendar event
 _PRODUCT = "-//news_assets//meetings//EN"
 _NAMESPACE = uuid.uuid5(uuid.NAMESPACE_URL, "news_assets/meetings")
 _CALENDAR_STATUS = {"cancelled": "CANCELLED", "tentative": "TENTATIVE"}
-_DOCUMENTS = (("agenda", "agenda_url"), ("packet", "packet_url"), ("minutes", "minutes_url"))
+_DOCUMENTS = (
+    ("agenda", "agenda_url"),
+    ("packet", "packet_url"),
+    ("minutes", "minutes_url"),
+)
 
-Items = Mapping[str, Sequence[StoredItem]]  # of meetings by meeting_id, in the order of the agenda
+Items = Mapping[
+    str, Sequence[StoredItem]
+]  # of meetings by meeting_id, in the order of the agenda
 Zones = Mapping[tuple[str, str], str]  # by desk and agency
 
 
 def zones_of(desks: Iterable[Desk]) -> Zones:
     """Return the time zones of the agencies of desks, by desk and agency."""
-    return {(desk.key, agency.key): agency.timezone for desk in desks for agency in desk.agencies}
+    return {
+        (desk.key, agency.key): agency.timezone
+        for desk in desks
+        for agency in desk.agencies
+    }
 
 
 def calendar_of(meetings: Sequence[StoredMeeting], items: Items, zones: Zones) -> bytes:
     """Return an iCalendar file with an event for each meeting that has a day."""
     from icalendar import Calendar
 
-    calendar, days = Calendar(), [meeting.day for meeting in meetings if meeting.day is not None]
+    calendar, days = (
+        Calendar(),
+        [meeting.day for meeting in meetings if meeting.day is not None],
+    )
     calendar.add("prodid", _PRODUCT)
     calendar.add("version", "2.0")
     for meeting in meetings:
         if meeting.day is not None:
-            calendar.add_component(_event(meeting, items.get(meeting.meeting_id, ()), zones))
+            calendar.add_component(
+                _event(meeting, items.get(meeting.meeting_id, ()), zones)
+            )
     if days:
-        calendar.add_missing_timezones(first_date=date(min(days).year, 1, 1), last_date=date(max(days).year + 2, 1, 1))
+        calendar.add_missing_timezones(
+            first_date=date(min(days).year, 1, 1),
+            last_date=date(max(days).year + 2, 1, 1),
+        )
     return bytes(calendar.to_ical())
 
 
@@ -58,7 +78,9 @@ def _event(meeting: StoredMeeting, items: Sequence[StoredItem], zones: Zones) ->
         event.add("dtstart", _local(meeting.starts_at, meeting, zones))
         if meeting.ends_at is not None and meeting.ends_at > meeting.starts_at:
             event.add("dtend", _local(meeting.ends_at, meeting, zones))
-    if place := ", ".join(filter(None, (meeting.location_name, meeting.location_address))):
+    if place := ", ".join(
+        filter(None, (meeting.location_name, meeting.location_address))
+    ):
         event.add("location", place)
     if url := meeting.url or meeting.agenda_url:
         event.add("url", url)
@@ -68,12 +90,24 @@ def _event(meeting: StoredMeeting, items: Sequence[StoredItem], zones: Zones) ->
 
 
 def _description(meeting: StoredMeeting, items: Sequence[StoredItem]) -> str:
-    links = (f"{name.capitalize()}: {url}" for name, column in _DOCUMENTS if (url := getattr(meeting, column)))
+    links = (
+        f"{name.capitalize()}: {url}"
+        for name, column in _DOCUMENTS
+        if (url := getattr(meeting, column))
+    )
     kept = [item for item in items if item.filter_tier != "dropped"]
     listed = [f"{item.number} {item.title}".strip() for item in kept[:MAX_LISTED]]
     more = [f"and {len(kept) - MAX_LISTED} more"] if len(kept) > MAX_LISTED else []
     reason = [meeting.status_reason] if meeting.status_reason else []
-    return "\n".join([*reason, *links, *([meeting.comment] if meeting.comment else []), *listed, *more])
+    return "\n".join(
+        [
+            *reason,
+            *links,
+            *([meeting.comment] if meeting.comment else []),
+            *listed,
+            *more,
+        ]
+    )
 
 
 def name_of(meeting: StoredMeeting) -> str:
@@ -87,11 +121,15 @@ def _local(at: datetime, meeting: StoredMeeting, zones: Zones) -> datetime:
     return at.astimezone(zone_info(zones.get((meeting.desk, meeting.agency), "UTC")))
 
 
-# --- Open Civic Data -------------------------------------------------------------------------------------------------
+# --- Open Civic Data ------------------------------------------------------------------
 
 
-def ocd_event(meeting: StoredMeeting, items: Sequence[StoredItem], zones: Zones) -> dict[str, Any]:
-    """Return a meeting as an Event of Open Civic Data, with its agenda; dates without an hour are days."""
+def ocd_event(
+    meeting: StoredMeeting, items: Sequence[StoredItem], zones: Zones
+) -> dict[str, Any]:
+    """Return a meeting as an Event of Open Civic Data, with its agenda; dates without
+    an hour are days.
+    """
     timezone = zones.get((meeting.desk, meeting.agency), "UTC")
     place = ", ".join(filter(None, (meeting.location_name, meeting.location_address)))
     return {
@@ -99,22 +137,41 @@ def ocd_event(meeting: StoredMeeting, items: Sequence[StoredItem], zones: Zones)
         "_id": f"ocd-event/{uuid.uuid5(_NAMESPACE, meeting.meeting_id)}",
         "name": name_of(meeting),
         "description": meeting.comment,
-        "classification": "committee-meeting" if "committee" in meeting.body.lower() else "meeting",
+        "classification": "committee-meeting"
+        if "committee" in meeting.body.lower()
+        else "meeting",
         "start_date": _date(meeting.starts_at, meeting, zones),
         "end_date": _date(meeting.ends_at, meeting, zones) if meeting.ends_at else "",
         "all_day": meeting.is_all_day,
         "timezone": timezone,
         "status": meeting.status,
         "location": {"name": place or "unknown", "url": "", "coordinates": None},
-        "participants": [{"note": "host", "name": meeting.body, "entity_type": "organization"}] if meeting.body else [],
-        "documents": [_link(name, getattr(meeting, column)) for name, column in _DOCUMENTS if getattr(meeting, column)],
+        "participants": (
+            [{"note": "host", "name": meeting.body, "entity_type": "organization"}]
+            if meeting.body
+            else []
+        ),
+        "documents": [
+            _link(name, getattr(meeting, column))
+            for name, column in _DOCUMENTS
+            if getattr(meeting, column)
+        ],
         "media": [_link("recording", meeting.video_url)] if meeting.video_url else [],
-        "links": [{"note": link["title"], "url": link["href"]} for link in json.loads(meeting.links_json)],
+        "links": [
+            {"note": link["title"], "url": link["href"]}
+            for link in json.loads(meeting.links_json)
+        ],
         "agenda": [_agenda_item(item) for item in items],
-        "sources": [{"note": "", "url": meeting.url or meeting.agenda_url}]
-        if meeting.url or meeting.agenda_url
-        else [],
-        "extras": {"meeting_id": meeting.meeting_id, "desk": meeting.desk, "agency": meeting.agency},
+        "sources": (
+            [{"note": "", "url": meeting.url or meeting.agenda_url}]
+            if meeting.url or meeting.agenda_url
+            else []
+        ),
+        "extras": {
+            "meeting_id": meeting.meeting_id,
+            "desk": meeting.desk,
+            "agency": meeting.agency,
+        },
     }
 
 

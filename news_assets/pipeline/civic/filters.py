@@ -1,8 +1,9 @@
 """Which agenda items are dropped, and which are kept but not enriched, by their titles.
 
-A procedural title is a phrase with nothing beside it that names business: "Approval of Minutes of the Regular Meeting
-of March 3, 2026" is one, "Roll Call Vote on the Budget Ordinance" is not. What is routine begins with a phrase, and
-names no business either. A phrase fits whole words, in any case, with any spaces and signs between them.
+A procedural title is a phrase with nothing beside it that names business: "Approval of
+Minutes of the Regular Meeting of March 3, 2026" is one, "Roll Call Vote on the Budget
+Ordinance" is not. What is routine begins with a phrase, and names no business either. A
+phrase fits whole words, in any case, with any spaces and signs between them.
 """
 
 import re
@@ -15,31 +16,183 @@ from news_assets.records.desks import ItemFilters
 
 MAX_TITLE_CHARS = 1000
 
-# Words that may stand beside a procedural phrase: of meetings and bodies, of dates, and of who does it.
+# Words that may stand beside a procedural phrase: of meetings and bodies, of dates, and
+# of who does it.
 _BESIDE = frozenset(
     (
-        *("a", "an", "and", "any", "at", "by", "for", "from", "in", "no", "not", "of", "on", "or"),
-        *("the", "to", "with", "as", "its", "this", "that", "all", "if", "regular", "special"),
-        *("joint", "work", "study", "working", "session", "sessions", "meeting", "meetings"),
-        *("workshop", "previous", "last", "prior", "draft", "city", "town", "village", "county"),
-        *("council", "board", "commission", "committee", "authority", "trustees", "district"),
-        *("public", "school", "mayor", "president", "chair", "chairman", "chairwoman", "chairperson"),
-        *("vice", "clerk", "secretary", "members", "member", "attendance", "present", "absent"),
-        *("approve", "approval", "accept", "acceptance", "adopt", "adoption", "consider"),
-        *("consideration", "review", "motion", "action", "possible", "discussion", "necessary"),
-        *("required", "quorum", "minutes", "agenda", "consent", "calendar", "summary", "monday"),
-        *("tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "january", "february"),
-        *("march", "april", "may", "june", "july", "august", "september", "october", "november"),
-        *("december", "jan", "feb", "mar", "apr", "jun", "jul", "aug", "sep", "sept", "oct", "nov"),
+        *(
+            "a",
+            "an",
+            "and",
+            "any",
+            "at",
+            "by",
+            "for",
+            "from",
+            "in",
+            "no",
+            "not",
+            "of",
+            "on",
+            "or",
+        ),
+        *(
+            "the",
+            "to",
+            "with",
+            "as",
+            "its",
+            "this",
+            "that",
+            "all",
+            "if",
+            "regular",
+            "special",
+        ),
+        *(
+            "joint",
+            "work",
+            "study",
+            "working",
+            "session",
+            "sessions",
+            "meeting",
+            "meetings",
+        ),
+        *(
+            "workshop",
+            "previous",
+            "last",
+            "prior",
+            "draft",
+            "city",
+            "town",
+            "village",
+            "county",
+        ),
+        *(
+            "council",
+            "board",
+            "commission",
+            "committee",
+            "authority",
+            "trustees",
+            "district",
+        ),
+        *(
+            "public",
+            "school",
+            "mayor",
+            "president",
+            "chair",
+            "chairman",
+            "chairwoman",
+            "chairperson",
+        ),
+        *(
+            "vice",
+            "clerk",
+            "secretary",
+            "members",
+            "member",
+            "attendance",
+            "present",
+            "absent",
+        ),
+        *(
+            "approve",
+            "approval",
+            "accept",
+            "acceptance",
+            "adopt",
+            "adoption",
+            "consider",
+        ),
+        *(
+            "consideration",
+            "review",
+            "motion",
+            "action",
+            "possible",
+            "discussion",
+            "necessary",
+        ),
+        *(
+            "required",
+            "quorum",
+            "minutes",
+            "agenda",
+            "consent",
+            "calendar",
+            "summary",
+            "monday",
+        ),
+        *(
+            "tuesday",
+            "wednesday",
+            "thursday",
+            "friday",
+            "saturday",
+            "sunday",
+            "january",
+            "february",
+        ),
+        *(
+            "march",
+            "april",
+            "may",
+            "june",
+            "july",
+            "august",
+            "september",
+            "october",
+            "november",
+        ),
+        *(
+            "december",
+            "jan",
+            "feb",
+            "mar",
+            "apr",
+            "jun",
+            "jul",
+            "aug",
+            "sep",
+            "sept",
+            "oct",
+            "nov",
+        ),
         *("dec", "am", "pm", "st", "nd", "rd", "th", "noon"),
     )
 )
-_PERFORMED = re.compile(r"\b(?:(?:led|given|offered|delivered)\s)?by\s[^:;]{1,60}\Z", re.IGNORECASE)
+_PERFORMED = re.compile(
+    r"\b(?:(?:led|given|offered|delivered)\s)?by\s[^:;]{1,60}\Z", re.IGNORECASE
+)
 _BRACKETS = re.compile(r"[(\[][^()\[\]]{0,80}[)\]]")
 _LEAD = frozenset(
     (
-        *("a", "an", "re", "the", "of", "for", "to", "and", "new", "annual", "consider", "consideration"),
-        *("approve", "approval", "resolution", "certificate", "presentation", "request"),
+        *(
+            "a",
+            "an",
+            "re",
+            "the",
+            "of",
+            "for",
+            "to",
+            "and",
+            "new",
+            "annual",
+            "consider",
+            "consideration",
+        ),
+        *(
+            "approve",
+            "approval",
+            "resolution",
+            "certificate",
+            "presentation",
+            "request",
+        ),
         *("application", "applications", "mayoral"),
     )
 )
@@ -68,13 +221,19 @@ def filtered(title: str, filters: ItemFilters) -> Filtered | None:
         if not _names_business(words, match):
             return Filtered("dropped", f'procedural: "{_plain(match[0])}"')
     kept = _pattern(filters.not_enriched).search(words)
-    if kept is None or not _is_lead(words[: kept.start()]) or _BUSINESS.search(words[kept.end() :]):
+    if (
+        kept is None
+        or not _is_lead(words[: kept.start()])
+        or _BUSINESS.search(words[kept.end() :])
+    ):
         return None
     return Filtered("not_enriched", f'ceremonial or routine: "{_plain(kept[0])}"')
 
 
 def _names_business(title: str, match: re.Match[str]) -> bool:
-    """Whether a title has words beside a procedural phrase that are not of the procedure."""
+    """Whether a title has words beside a procedural phrase that are not of the
+    procedure.
+    """
     behind = _PERFORMED.sub(" ", _BRACKETS.sub(" ", title[match.end() :]))
     words = _WORD.findall(f"{title[: match.start()]} {behind}".lower())
     return any(len(word) > 1 and word not in _BESIDE for word in words)
@@ -91,7 +250,11 @@ def _plain(text: str) -> str:
 
 @lru_cache(maxsize=64)
 def _pattern(phrases: Sequence[str]) -> re.Pattern[str]:
-    """Return the pattern of whole phrases; without a phrase one that never fits. Longer phrases count first."""
-    written = sorted((phrase.split() for phrase in phrases if phrase.strip()), key=len, reverse=True)
+    """Return the pattern of whole phrases; without a phrase one that never fits. Longer
+    phrases count first.
+    """
+    written = sorted(
+        (phrase.split() for phrase in phrases if phrase.strip()), key=len, reverse=True
+    )
     parts = "|".join(r"[\s\W]{1,3}".join(map(re.escape, words)) for words in written)
     return re.compile(rf"(?<!\w)(?:{parts})(?!\w)" if parts else r"(?!)", re.IGNORECASE)

@@ -1,8 +1,9 @@
 """Which stored meeting a listed one is; pure.
 
-A meeting keeps the id that it was first stored with, whatever its title, day and agenda become, and whichever source
-of its agency lists it. Where ids do not tell, a meeting and a row belong together if a rule below gives both the same
-key, and gives it to no other: the rules are tried in their order.
+A meeting keeps the id that it was first stored with, whatever its title, day and agenda
+become, and whichever source of its agency lists it. Where ids do not tell, a meeting
+and a row belong together if a rule below gives both the same key, and gives it to no
+other: the rules are tried in their order.
 """
 
 import re
@@ -44,28 +45,41 @@ Rule = Callable[[_Seen], Hashable]
 
 
 def known_rows(
-    source: Source, listed: Mapping[str, Meeting], stored: Iterable[StoredMeeting], today: date
+    source: Source,
+    listed: Mapping[str, Meeting],
+    stored: Iterable[StoredMeeting],
+    today: date,
 ) -> dict[str, StoredMeeting]:
-    """Return the stored row of each listed meeting that has one, by the key of the listing."""
+    """Return the stored row of each listed meeting that has one, by the key of the
+    listing.
+    """
     rows = {row.meeting_id: row for row in stored}
     of_rows = [_of_row(row, source) for row in rows.values()]
     of_listed = [_of_listed(key, meeting, source) for key, meeting in listed.items()]
     found: dict[str, StoredMeeting] = {}
     for rule in (_by_id, _by_vendor_id, _by_time, _by_agenda):
         found |= _pairs(rule, of_listed, of_rows, found, rows)
-    of_rows = [one for one in of_rows if one.source_id != source.source_id or not one.vendor_id]
+    of_rows = [
+        one for one in of_rows if one.source_id != source.source_id or not one.vendor_id
+    ]
     found |= _pairs(_by_day, of_listed, of_rows, found, rows)
     of_rows = [one for one in of_rows if one.source_id == source.source_id]
     found |= _pairs(_by_hour, of_listed, of_rows, found, rows)
     coming = [one for one in of_rows if one.day and one.day >= today]
-    without_id = [one for one in of_listed if not one.vendor_id and one.day and one.day >= today]
+    without_id = [
+        one for one in of_listed if not one.vendor_id and one.day and one.day >= today
+    ]
     return found | _pairs(_by_name, without_id, coming, found, rows)
 
 
 def _of_row(row: StoredMeeting, source: Source) -> _Seen:
     starts_at = row.starts_at
     has_clock = starts_at is not None and not row.is_all_day
-    local = starts_at.astimezone(zone_info(source.timezone)) if starts_at and has_clock else None
+    local = (
+        starts_at.astimezone(zone_info(source.timezone))
+        if starts_at and has_clock
+        else None
+    )
     return _Seen(
         key=row.meeting_id,
         source_id=row.source_id,
@@ -93,7 +107,9 @@ def _of_listed(key: str, meeting: Meeting, source: Source) -> _Seen:
 
 
 def _name(text: str) -> frozenset[str]:
-    """Return the words of a body's name without those of any meeting, nor a remark in brackets."""
+    """Return the words of a body's name without those of any meeting, nor a remark in
+    brackets.
+    """
     return frozenset(normal_words(_ASIDE.sub(" ", text))) - _ANY_MEETING
 
 
@@ -104,7 +120,9 @@ def _pairs(
     found: dict[str, StoredMeeting],
     rows: dict[str, StoredMeeting],
 ) -> dict[str, StoredMeeting]:
-    """Return the row of each meeting that is not found yet and shares a rule's key with one row alone."""
+    """Return the row of each meeting that is not found yet and shares a rule's key with
+    one row alone.
+    """
     taken = {row.meeting_id for row in found.values()}
     open_listed = _by_key(rule, (one for one in listed if one.key not in found))
     open_rows = _by_key(rule, (one for one in of_rows if one.key not in taken))
@@ -123,7 +141,7 @@ def _by_key(rule: Rule, seen: Iterable[_Seen]) -> dict[Hashable, list[_Seen]]:
     return grouped
 
 
-# --- rules: a meeting's key, or None where it has none --------------------------------------------
+# --- rules: a meeting's key, or None where it has none --------------------------------
 
 
 def _by_id(seen: _Seen) -> Hashable:
@@ -135,7 +153,11 @@ def _by_vendor_id(seen: _Seen) -> Hashable:
 
 
 def _by_time(seen: _Seen) -> Hashable:
-    return (seen.name, seen.day, seen.clock) if seen.name and seen.day and seen.clock else None
+    return (
+        (seen.name, seen.day, seen.clock)
+        if seen.name and seen.day and seen.clock
+        else None
+    )
 
 
 def _by_agenda(seen: _Seen) -> Hashable:
@@ -153,5 +175,7 @@ def _by_hour(seen: _Seen) -> Hashable:
 
 
 def _by_name(seen: _Seen) -> Hashable:
-    """The one meeting of a body that is not listed any more, and the one that is new: it was moved."""
+    """The one meeting of a body that is not listed any more, and the one that is new:
+    it was moved.
+    """
     return seen.name or None

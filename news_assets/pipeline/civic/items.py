@@ -1,4 +1,6 @@
-"""Makes the rows of agenda items from a poll's answer. Their ids never change with a title."""
+"""Makes the rows of agenda items from a poll's answer. Their ids never change with a
+title.
+"""
 
 import json
 from collections.abc import Collection, Mapping, Sequence
@@ -25,7 +27,9 @@ from news_assets.text.limits import line
 
 REMOVED: Final = "no longer on the agenda"
 PACKET_PART: Final = "item="  # fragment of a packet's address: the pages of one item
-WHOLE: Final = "agenda"  # in place of an item's vendor id: the agenda or packet of a meeting whose items are not known
+# in place of an item's vendor id: the agenda or packet of a meeting whose items are not
+# known
+WHOLE: Final = "agenda"
 MINUTES: Final = "minutes"  # in place of an item's vendor id: the minutes of a meeting
 
 
@@ -40,12 +44,16 @@ class CivicPoll:
 
 
 def item_rows(
-    poll: CivicPoll, meeting: StoredMeeting, key: str | None, before: Sequence[StoredItem]
+    poll: CivicPoll,
+    meeting: StoredMeeting,
+    key: str | None,
+    before: Sequence[StoredItem],
 ) -> list[StoredItem]:
-    """Return the rows of the items of a meeting, listed with this key; None if it is not listed.
+    """Return the rows of the items of a meeting, listed with this key; None if it is
+    not listed.
 
-    They stay, on its day, where its items were not read, and where an answer has none of those that are known: an
-    agenda is revised item by item.
+    They stay, on its day, where its items were not read, and where an answer has none
+    of those that are known: an agenda is revised item by item.
     """
     same_day = [replace(item, day=meeting.day) for item in before]
     if key is None or key not in poll.answer.read_agendas:
@@ -53,7 +61,9 @@ def item_rows(
     listed = poll.answer.meetings[key]
     known = {item.item_id: item for item in before}
     if not listed.items:
-        kept = _without_items(poll, meeting, [item for item in same_day if not is_minutes(item)])
+        kept = _without_items(
+            poll, meeting, [item for item in same_day if not is_minutes(item)]
+        )
         return [*kept, *_minutes_rows(poll, meeting, len(kept), known)]
     has_attachments = any(item.attachments for item in listed.items)
     in_packet = None if has_attachments else meeting.packet_url
@@ -62,26 +72,42 @@ def item_rows(
         _item_row(poll, meeting, item, key, in_packet, known.get(key))
         for item, key in zip(listed.items, keys, strict=True)
     ]
-    gone = [item for item in same_day if item.item_id not in keys and not is_minutes(item)]
-    return [*rows, *map(_removed, gone), *_minutes_rows(poll, meeting, len(rows), known)]
+    gone = [
+        item for item in same_day if item.item_id not in keys and not is_minutes(item)
+    ]
+    return [
+        *rows,
+        *map(_removed, gone),
+        *_minutes_rows(poll, meeting, len(rows), known),
+    ]
 
 
-def _without_items(poll: CivicPoll, meeting: StoredMeeting, before: Sequence[StoredItem]) -> list[StoredItem]:
-    """Return the known items of a meeting, or without any the row that stands for its agenda."""
+def _without_items(
+    poll: CivicPoll, meeting: StoredMeeting, before: Sequence[StoredItem]
+) -> list[StoredItem]:
+    """Return the known items of a meeting, or without any the row that stands for its
+    agenda.
+    """
     if any(not is_whole_agenda(item) for item in before):
         return list(before)
     known = before[0] if before else None
     rows = [
-        _item_row(poll, meeting, agenda, item_id(meeting.meeting_id, agenda), None, known)
+        _item_row(
+            poll, meeting, agenda, item_id(meeting.meeting_id, agenda), None, known
+        )
         for agenda in _whole_agenda(meeting)
     ]
     return rows or [_removed(item) for item in before]
 
 
-def item_keys(of_meeting: str, items: Sequence[AgendaItem], before: Sequence[StoredItem]) -> list[str]:
-    """Return the id of each item. One without a vendor's id keeps that of the same file, title or number.
+def item_keys(
+    of_meeting: str, items: Sequence[AgendaItem], before: Sequence[StoredItem]
+) -> list[str]:
+    """Return the id of each item. One without a vendor's id keeps that of the same
+    file, title or number.
 
-    A new one gets its id from its title, so that another item that is inserted before it changes nothing.
+    A new one gets its id from its title, so that another item that is inserted before
+    it changes nothing.
     """
     named = {item_id(of_meeting, item) for item in items if item.vendor_id}
     open_rows = {row.item_id: row for row in before if row.item_id not in named}
@@ -91,7 +117,9 @@ def item_keys(of_meeting: str, items: Sequence[AgendaItem], before: Sequence[Sto
             if item.vendor_id or place in found:
                 continue
             value = trait(item)
-            same = [key for key, row in open_rows.items() if value and trait(row) == value]
+            same = [
+                key for key, row in open_rows.items() if value and trait(row) == value
+            ]
             if len(same) == 1 or (same and trait is _title_of):
                 found[place] = same[0]
                 del open_rows[same[0]]
@@ -129,20 +157,34 @@ def _whole_agenda(meeting: StoredMeeting) -> tuple[AgendaItem, ...]:
     url = meeting.packet_url or meeting.agenda_url
     if url is None or meeting.status == "cancelled":
         return ()
-    attachment = Attachment(name="Agenda packet" if meeting.packet_url else "Agenda", url=url)
+    attachment = Attachment(
+        name="Agenda packet" if meeting.packet_url else "Agenda", url=url
+    )
     title = meeting.title or meeting.body
-    return (AgendaItem(sequence=0, title=title, vendor_id=WHOLE, attachments=(attachment,)),)
+    return (
+        AgendaItem(sequence=0, title=title, vendor_id=WHOLE, attachments=(attachment,)),
+    )
 
 
 def _minutes_rows(
-    poll: CivicPoll, meeting: StoredMeeting, item_count: int, known: Mapping[str, StoredItem]
+    poll: CivicPoll,
+    meeting: StoredMeeting,
+    item_count: int,
+    known: Mapping[str, StoredItem],
 ) -> list[StoredItem]:
-    """Return the row that stands for the minutes of a meeting, after those of its agenda, if there are minutes."""
+    """Return the row that stands for the minutes of a meeting, after those of its
+    agenda, if there are minutes.
+    """
     if meeting.minutes_url is None or meeting.status == "cancelled":
         return []
     title = f"Minutes: {meeting.title or meeting.body}"
     attachment = Attachment(name="Minutes", url=meeting.minutes_url)
-    item = AgendaItem(sequence=item_count + 1, title=title, vendor_id=MINUTES, attachments=(attachment,))
+    item = AgendaItem(
+        sequence=item_count + 1,
+        title=title,
+        vendor_id=MINUTES,
+        attachments=(attachment,),
+    )
     key = item_id(meeting.meeting_id, item)
     return [_item_row(poll, meeting, item, key, None, known.get(key))]
 
@@ -167,7 +209,9 @@ def _item_row(
     if packet_url is not None and why is None:
         part = f"{packet_url}#{PACKET_PART}{key.rpartition('/')[2]}"
         attachments = (Attachment(name="Agenda packet", url=part),)
-    keeps_votes = before is not None and bool(before.votes_version) and not item.has_votes
+    keeps_votes = (
+        before is not None and bool(before.votes_version) and not item.has_votes
+    )
     names = tuple(line(one.name, "name") or "" for one in attachments)
     urls = tuple(one.url for one in attachments)
     return StoredItem(
@@ -185,8 +229,16 @@ def _item_row(
         matter_id=item.matter_id,
         matter_type=item.matter_type,
         sponsors=before.sponsors if before and keeps_votes else item.sponsors,
-        votes_json=before.votes_json if before and keeps_votes else json.dumps([asdict(one) for one in item.votes]),
-        votes_version=before.votes_version if before and keeps_votes else item.version * item.has_votes,
+        votes_json=(
+            before.votes_json
+            if before and keeps_votes
+            else json.dumps([asdict(one) for one in item.votes])
+        ),
+        votes_version=(
+            before.votes_version
+            if before and keeps_votes
+            else item.version * item.has_votes
+        ),
         action=item.outcome.action,
         result=item.outcome.result,
         tally=item.outcome.tally,
@@ -207,7 +259,9 @@ def _item_row(
 
 
 def _with_former_details(item: AgendaItem, before: StoredItem | None) -> AgendaItem:
-    """Return an item whose own pages were not all read this time with what they stated before."""
+    """Return an item whose own pages were not all read this time with what they stated
+    before.
+    """
     if not item.details_urls or before is None:
         return item
     pairs = zip(before.attachment_names, before.attachment_urls, strict=True)
@@ -219,21 +273,36 @@ def _with_former_details(item: AgendaItem, before: StoredItem | None) -> AgendaI
         matter_type=item.matter_type or before.matter_type,
         sponsors=item.sponsors or before.sponsors,
         attachments=tuple(dict.fromkeys((*item.attachments, *former))),
-        votes=item.votes or tuple(Vote(**vote) for vote in json.loads(before.votes_json)),
+        votes=item.votes
+        or tuple(Vote(**vote) for vote in json.loads(before.votes_json)),
         outcome=item.outcome.completed(_outcome_of(before)),
     )
 
 
 def _outcome_of(item: StoredItem) -> Outcome:
-    return Outcome(action=item.action, result=item.result, tally=item.tally, mover=item.mover, seconder=item.seconder)
+    return Outcome(
+        action=item.action,
+        result=item.result,
+        tally=item.tally,
+        mover=item.mover,
+        seconder=item.seconder,
+    )
 
 
-def _topics(item: AgendaItem, why: tuple[str, str] | None, before: StoredItem | None) -> tuple[str, ...]:
-    """Return the topics by the title; those by the summary of an item with the same title stay."""
+def _topics(
+    item: AgendaItem, why: tuple[str, str] | None, before: StoredItem | None
+) -> tuple[str, ...]:
+    """Return the topics by the title; those by the summary of an item with the same
+    title stay.
+    """
     if (why and why[0] == "dropped") or item.vendor_id in (WHOLE, MINUTES):
         return ()
     title = line(item.title, "title") or ""
-    return before.topics if before and before.topics and before.title == title else topics_of_item(title)
+    return (
+        before.topics
+        if before and before.topics and before.title == title
+        else topics_of_item(title)
+    )
 
 
 def _filtered(item: AgendaItem, filters: ItemFilters) -> tuple[str, str] | None:

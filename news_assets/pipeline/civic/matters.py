@@ -1,7 +1,8 @@
 """Matters: the same file in several meetings of an agency.
 
-Each appearance keeps the summary of its own text, so that the past reads as it was; the matter has the newest. An equal
-text is enriched once, because results are cached by their input.
+Each appearance keeps the summary of its own text, so that the past reads as it was; the
+matter has the newest. An equal text is enriched once, because results are cached by
+their input.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -14,15 +15,19 @@ from news_assets.ports.lake import Reader, Rows
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import EnrichedArticle
 from news_assets.records.meetings import AgendaItem, Matter, StoredItem
-from news_assets.sources.civic.reading.matter_numbers import canonical_file
+from news_assets.sources.civic.reading.numbering import canonical_file
 from news_assets.text.fingerprint import normal_words
 
-MIN_TITLE_CHARS: Final = 30  # shorter titles, such as "Budget update", are those of several matters
+MIN_TITLE_CHARS: Final = (
+    30  # shorter titles, such as "Budget update", are those of several matters
+)
 _BY_TITLE: Final = "title:"
 
 
 def matter_key(item: AgendaItem) -> str:
-    """Return the key of an item's matter within its agency: by public number, vendor's id or title; empty without."""
+    """Return the key of an item's matter within its agency: by public number, vendor's
+    id or title; empty without.
+    """
     if item.matter_file and item.matter_file.strip():
         return f"file:{canonical_file(item.matter_file)}"
     if item.matter_id:
@@ -33,34 +38,57 @@ def matter_key(item: AgendaItem) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Appearances:
-    """The agenda items of one matter, by day, and the newest of their articles that has a summary, if any."""
+    """The agenda items of one matter, by day, and the newest of their articles that has
+    a summary, if any.
+    """
 
     items: Sequence[StoredItem]
     summarised: EnrichedArticle | None
 
 
-def _appearances(reader: Reader, desk: str, agency: str, keys: Collection[str]) -> list[_Appearances]:
+def _appearances(
+    reader: Reader, desk: str, agency: str, keys: Collection[str]
+) -> list[_Appearances]:
     """Return the appearances of each of these matters that has any."""
     items: dict[str, list[StoredItem]] = {}
     for item in reader.read(StoredItem, desk=[desk], agency=[agency], matter=keys):
         items.setdefault(item.matter, []).append(item)
-    ids = {item.article_id for of_matter in items.values() for item in of_matter if item.article_id}
-    found = reader.frame(RawArticle, None, ("article_id", "filter_reason"), article_id=ids, outcome=["ok"])
+    ids = {
+        item.article_id
+        for of_matter in items.values()
+        for item in of_matter
+        if item.article_id
+    }
+    found = reader.frame(
+        RawArticle,
+        None,
+        ("article_id", "filter_reason"),
+        article_id=ids,
+        outcome=["ok"],
+    )
     shown = {article_id for article_id, reason in found.iter_rows() if not reason}
     enriched = {
-        row.article_id: row for row in reader.read(EnrichedArticle, article_id=shown, outcome=["ok"]) if row.summary
+        row.article_id: row
+        for row in reader.read(EnrichedArticle, article_id=shown, outcome=["ok"])
+        if row.summary
     }
     return [_of_matter(of_matter, enriched) for of_matter in items.values()]
 
 
-def _of_matter(items: Iterable[StoredItem], enriched: Mapping[str, EnrichedArticle]) -> _Appearances:
+def _of_matter(
+    items: Iterable[StoredItem], enriched: Mapping[str, EnrichedArticle]
+) -> _Appearances:
     ordered = sorted(items, key=lambda item: (item.day or date.max, item.item_id))
-    summarised = [row for item in ordered if (row := enriched.get(item.article_id or ""))]
+    summarised = [
+        row for item in ordered if (row := enriched.get(item.article_id or ""))
+    ]
     return _Appearances(ordered, summarised[-1] if summarised else None)
 
 
 def refresh_matters(rows: Rows, desk: str, agency: str, keys: Collection[str]) -> None:
-    """Make the rows of these matters of an agency again; those without an item any more are deleted."""
+    """Make the rows of these matters of an agency again; those without an item any more
+    are deleted.
+    """
     matters = _appearances(rows, desk, agency, keys) if keys else []
     if gone := set(keys) - {one.items[0].matter for one in matters}:
         rows.delete(Matter, desk=[desk], agency=[agency], matter=gone)
@@ -68,11 +96,18 @@ def refresh_matters(rows: Rows, desk: str, agency: str, keys: Collection[str]) -
         rows.upsert([_matter_row(one) for one in matters])
 
 
-def refresh_matters_of(rows: Rows, articles: Iterable[RawArticle | EnrichedArticle]) -> None:
+def refresh_matters_of(
+    rows: Rows, articles: Iterable[RawArticle | EnrichedArticle]
+) -> None:
     """Make the rows of the matters of these articles again; articles of news have none."""
     keys: dict[tuple[str, str], set[str]] = {}
     columns = ("desk", "agency", "matter")
-    found = rows.frame(StoredItem, None, columns, article_id=[article.article_id for article in articles])
+    found = rows.frame(
+        StoredItem,
+        None,
+        columns,
+        article_id=[article.article_id for article in articles],
+    )
     for desk, agency, matter in found.iter_rows():
         keys.setdefault((desk, agency), set()).add(matter)
     for (desk, agency), of_agency in keys.items():
@@ -93,8 +128,13 @@ def _matter_row(one: _Appearances) -> Matter:
         article_ids=tuple(item.article_id for item in one.items if item.article_id),
         first_day=days[0] if days else None,
         last_day=days[-1] if days else None,
-        attachment_hash=sha256("\n".join(sorted(last.document_ids))) if last.document_ids else "",
+        attachment_hash=sha256("\n".join(sorted(last.document_ids)))
+        if last.document_ids
+        else "",
         summary=one.summarised.summary if one.summarised else None,
         summary_of=one.summarised.article_id if one.summarised else None,
-        status=next((item.matter_status for item in reversed(one.items) if item.matter_status), ""),
+        status=next(
+            (item.matter_status for item in reversed(one.items) if item.matter_status),
+            "",
+        ),
     )

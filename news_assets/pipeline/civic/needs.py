@@ -1,4 +1,6 @@
-"""Which agendas a poll requests: of new, changed and near meetings, and in a pass those whose items are old; pure."""
+"""Which agendas a poll requests: of new, changed and near meetings, and in a pass those
+whose items are old; pure.
+"""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -21,7 +23,9 @@ class AgendaState(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Needs:
-    """What a poll requests at a time. A forced pass requests all, a nightly one what is old."""
+    """What a poll requests at a time. A forced pass requests all, a nightly one what is
+    old.
+    """
 
     now: datetime
     is_pass: bool
@@ -35,15 +39,23 @@ class Needs:
         return self.is_changed(one) or self.is_soon(meeting.starts_at)
 
     def is_changed(self, one: AgendaState) -> bool:
-        """Whether a meeting is new or listed otherwise than before, or its items are old."""
+        """Whether a meeting is new or listed otherwise than before, or its items are
+        old.
+        """
         asked_at = one.row.items_asked_at if one.row else None
         if asked_at is None or _is_listed_otherwise(one):
             return True
         return self.is_forced or (self.is_pass and self.now - asked_at >= ITEMS_EVERY)
 
     def document(self, one: AgendaState) -> bool:
-        """Whether the document of an agenda may say more than is known. It may be replaced at its address."""
-        if one.row is None or one.row.items_asked_at is None or _is_listed_otherwise(one):
+        """Whether the document of an agenda may say more than is known. It may be
+        replaced at its address.
+        """
+        if (
+            one.row is None
+            or one.row.items_asked_at is None
+            or _is_listed_otherwise(one)
+        ):
             return True
         starts_at = one.meeting.starts_at
         is_near = starts_at is not None and self.is_soon(starts_at)
@@ -56,7 +68,8 @@ class Needs:
     def turn(self, one: AgendaState) -> tuple[datetime, timedelta]:
         """Return where a meeting stands in the order: the nearest day first.
 
-        In a forced pass those are first whose items are the oldest, so that the next one goes on.
+        In a forced pass those are first whose items are the oldest, so that the next
+        one goes on.
         """
         asked_at = one.row.items_asked_at if one.row and self.is_forced else None
         return asked_at or _NEVER, self.distance(one.meeting)

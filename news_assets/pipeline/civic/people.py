@@ -1,4 +1,6 @@
-"""Stores how members voted, and the bodies, members and offices of an agency, in the transaction of a poll."""
+"""Stores how members voted, and the bodies, members and offices of an agency, in the
+transaction of a poll.
+"""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -7,7 +9,12 @@ from datetime import datetime
 from typing import TypeVar
 
 from news_assets.ports.lake import Rows
-from news_assets.records.councils import StoredBody, StoredMember, StoredOffice, StoredVote
+from news_assets.records.councils import (
+    StoredBody,
+    StoredMember,
+    StoredOffice,
+    StoredVote,
+)
 from news_assets.records.desks import Source
 from news_assets.records.meetings import StoredItem
 from news_assets.records.rosters import Roster
@@ -18,16 +25,24 @@ Listed = TypeVar("Listed", StoredBody, StoredMember, StoredOffice)
 
 
 def person_key(name: str) -> str:
-    """Return the key of a person within an agency: the name in lower case without accents, with hyphens."""
+    """Return the key of a person within an agency: the name in lower case without
+    accents, with hyphens.
+    """
     return "-".join(normal_words(name))
 
 
-# --- votes -----------------------------------------------------------------------------------------------------------
+# --- votes ----------------------------------------------------------------------------
 
 
-def store_votes(rows: Rows, items: Sequence[StoredItem], before: Mapping[str, StoredItem]) -> None:
-    """Store the votes on those of these items whose votes or day changed; `before` are the stored items by id."""
-    changed = [item for item in items if _votes_of(item) != _votes_of(before.get(item.item_id))]
+def store_votes(
+    rows: Rows, items: Sequence[StoredItem], before: Mapping[str, StoredItem]
+) -> None:
+    """Store the votes on those of these items whose votes or day changed; `before` are
+    the stored items by id.
+    """
+    changed = [
+        item for item in items if _votes_of(item) != _votes_of(before.get(item.item_id))
+    ]
     known = [item.item_id for item in changed if item.item_id in before]
     if known:
         rows.delete(StoredVote, item_id=known)
@@ -57,14 +72,23 @@ def _votes(item: StoredItem) -> Iterator[StoredVote]:
             )
 
 
-# --- bodies, members and offices -------------------------------------------------------------------------------------
+# --- bodies, members and offices ------------------------------------------------------
 
 
 def store_roster(rows: Rows, source: Source, roster: Roster, now: datetime) -> None:
-    """Store the bodies, members and offices that a poll listed and that are new or changed; none are deleted."""
+    """Store the bodies, members and offices that a poll listed and that are new or
+    changed; none are deleted.
+    """
     owner = {"desk": source.desk, "agency": source.agency}
     bodies = [
-        StoredBody(**owner, name=one.name, kind=one.kind, is_active=one.is_active, body_id=one.vendor_id, listed_at=now)
+        StoredBody(
+            **owner,
+            name=one.name,
+            kind=one.kind,
+            is_active=one.is_active,
+            body_id=one.vendor_id,
+            listed_at=now,
+        )
         for one in roster.bodies
     ]
     members = [
@@ -106,14 +130,23 @@ def store_roster(rows: Rows, source: Source, roster: Roster, now: datetime) -> N
         _store(rows, StoredOffice, offices, "office_id")
 
 
-def _store(rows: Rows, record: type[Listed], listed: Iterable[Listed], key: str) -> None:
-    """Store the rows that say something new. Of several with one key, such as namesakes, the active one counts."""
+def _store(
+    rows: Rows, record: type[Listed], listed: Iterable[Listed], key: str
+) -> None:
+    """Store the rows that say something new. Of several with one key, such as
+    namesakes, the active one counts.
+    """
     found: dict[str, Listed] = {}
     for row in sorted(listed, key=lambda row: getattr(row, "is_active", True)):
         found[getattr(row, key)] = row
     first = next(iter(found.values()))
-    stored = {getattr(row, key): row for row in rows.read(record, desk=[first.desk], agency=[first.agency])}
-    if new := [row for name, row in found.items() if not _is_same(row, stored.get(name))]:
+    stored = {
+        getattr(row, key): row
+        for row in rows.read(record, desk=[first.desk], agency=[first.agency])
+    }
+    if new := [
+        row for name, row in found.items() if not _is_same(row, stored.get(name))
+    ]:
         rows.upsert(new)
 
 

@@ -1,4 +1,6 @@
-"""The step of a matter's way that an appearance is: introduced, referred, heard, voted, or still to come; pure."""
+"""The step of a matter's way that an appearance is: introduced, referred, heard, voted,
+or still to come; pure.
+"""
 
 import re
 from typing import Final, Literal
@@ -7,21 +9,32 @@ from news_assets.records.meetings import StoredItem
 
 Step = Literal["introduced", "referred", "heard", "voted", "scheduled", "cancelled"]
 
-# The first that fits: "referred to committee; motion carried" is no vote on the matter itself.
+# The first that fits: "referred to committee; motion carried" is no vote on the matter
+# itself.
 _BY_WORDS: Final[tuple[tuple[Step, re.Pattern[str]], ...]] = (
-    ("referred", re.compile(r"\b(?:re-?)?referr(?:ed|al)\b|\bassigned\b|\bsent to\b", re.IGNORECASE)),
-    ("introduced", re.compile(r"\bintroduc|\bfirst reading\b|\b1st reading\b", re.IGNORECASE)),
+    (
+        "referred",
+        re.compile(
+            r"\b(?:re-?)?referr(?:ed|al)\b|\bassigned\b|\bsent to\b", re.IGNORECASE
+        ),
+    ),
+    (
+        "introduced",
+        re.compile(r"\bintroduc|\bfirst reading\b|\b1st reading\b", re.IGNORECASE),
+    ),
     (
         "heard",
         re.compile(
-            r"\b(?:heard|held|continued|tabled|deferred|postponed|discussed|laid over|received and filed)\b",
+            r"\b(?:heard|held|continued|tabled|deferred|postponed|discussed|laid over|received and"
+            r" filed)\b",
             re.IGNORECASE,
         ),
     ),
     (
         "voted",
         re.compile(
-            r"\b(?:adopt|approv|pass|enact|fail|den(?:y|ied)|defeat|reject|carried|award|confirm|vote)", re.IGNORECASE
+            r"\b(?:adopt|approv|pass|enact|fail|den(?:y|ied)|defeat|reject|carried|award|confirm|vote)",
+            re.IGNORECASE,
         ),
     ),
 )
@@ -29,7 +42,9 @@ _HEARING: Final = re.compile(r"\bhearing", re.IGNORECASE)
 
 
 def step_of(item: StoredItem, meeting_status: str, *, is_first: bool) -> Step:
-    """Return the step that an appearance is; one without a stated decision is a first or a further reading."""
+    """Return the step that an appearance is; one without a stated decision is a first
+    or a further reading.
+    """
     if meeting_status == "cancelled":
         return "cancelled"
     if meeting_status != "passed" and not item.action and not item.decision:

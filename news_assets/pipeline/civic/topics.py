@@ -1,6 +1,8 @@
-"""Topics of agenda items and of their meeting, by the words of `taxonomy/civic_topics.yaml`; pure.
+"""Topics of agenda items and of their meeting, by the words of
+`taxonomy/civic_topics.yaml`; pure.
 
-A theme is the one subject of an article. Topics are all subjects of an item that its words are evidence for.
+A theme is the one subject of an article. Topics are all subjects of an item that its
+words are evidence for.
 """
 
 from collections import Counter
@@ -9,7 +11,7 @@ from functools import cache
 from typing import Final
 
 from news_assets.pipeline.enrich.themes import ThemeTable
-from news_assets.taxonomy.loader import CIVIC_TOPICS, Taxonomy, load_taxonomy
+from news_assets.taxonomy.taxonomy_files import CIVIC_TOPICS, Taxonomy, load_taxonomy
 
 OTHER: Final = "other"
 MAX_TOPICS = 3  # of an item
@@ -36,17 +38,24 @@ def topic_label(code: str, language: str) -> str:
 
 
 def topics_of_item(title: str, text: str = "") -> tuple[str, ...]:
-    """Return the codes of an item's topics, the best first, at most three; `other` where its words fit none.
+    """Return the codes of an item's topics, the best first, at most three; `other`
+    where its words fit none.
 
     `text` is the item's summary, or its text without markup.
     """
     evidence = _table().evidence(title, text)
     ranked = sorted(evidence, key=lambda code: -evidence[code])
     least = max(_MIN_EVIDENCE, _MIN_SHARE * evidence[ranked[0]])
-    return tuple(code for code in ranked[:MAX_TOPICS] if evidence[code] >= least) or (OTHER,)
+    return tuple(code for code in ranked[:MAX_TOPICS] if evidence[code] >= least) or (
+        OTHER,
+    )
 
 
 def topics_of_meeting(items: Sequence[Sequence[str]]) -> tuple[tuple[str, int], ...]:
-    """Return the topics of a meeting's items with the number of items, the most frequent first, `other` last."""
+    """Return the topics of a meeting's items with the number of items, the most
+    frequent first, `other` last.
+    """
     counts = Counter(code for topics in items for code in dict.fromkeys(topics))
-    return tuple(sorted(counts.items(), key=lambda one: (one[0] == OTHER, -one[1], one[0])))
+    return tuple(
+        sorted(counts.items(), key=lambda one: (one[0] == OTHER, -one[1], one[0]))
+    )

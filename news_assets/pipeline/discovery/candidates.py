@@ -12,16 +12,22 @@ from news_assets.text.language import language_of, language_tag
 from news_assets.text.urls import canonical_url
 
 MAX_AGE_DAYS: Final = 7
-_MAX_AHEAD: Final = timedelta(days=1)  # wrong clocks and days without a zone; later dates are those of an agenda
+_MAX_AHEAD: Final = timedelta(
+    days=1
+)  # wrong clocks and days without a zone; later dates are those of an agenda
 _LANGUAGE_ENTRIES: Final = 20  # of a listing, from which its language is detected
 _MIN_FULL_TEXT_CHARS: Final = 500  # teasers are shorter
-_SAME_RATIO: Final = 0.8  # of the newest entries; not all, because documents of one site are seldom updated together
+# of the newest entries; not all, because documents of one site are seldom updated
+# together
+_SAME_RATIO: Final = 0.8
 _LISTINGS: Final = ("plone_listing", "ebc", "g1")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Criteria:
-    """What is accepted. None accepts any language; `known` are the desks' sources by `same_source_key`."""
+    """What is accepted. None accepts any language; `known` are the desks' sources by
+    `same_source_key`.
+    """
 
     now: datetime
     max_age: timedelta = timedelta(days=MAX_AGE_DAYS)
@@ -32,7 +38,9 @@ class Criteria:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contents:
-    """What a listing contains. `language` is detected, `stated_language` is declared; ratios are 0 to 1."""
+    """What a listing contains. `language` is detected, `stated_language` is declared;
+    ratios are 0 to 1.
+    """
 
     entries: tuple[ListedEntry, ...] = field(repr=False)
     title: str | None = None
@@ -48,8 +56,9 @@ class Contents:
 class Candidate:
     """One address that may become a source; accepted if it has no refusals.
 
-    `kind` is None if no kind reads it. `known_as` is the desks' source with this address or content. `replaces` is a
-    known source of this address whose kind no longer reads it.
+    `kind` is None if no kind reads it. `known_as` is the desks' source with this
+    address or content. `replaces` is a known source of this address whose kind no
+    longer reads it.
     """
 
     url: str
@@ -67,16 +76,26 @@ class Candidate:
         return not self.refusals
 
 
-def contents_of(listing: Listing, stated_language: str | None, now: datetime) -> Contents:
-    """Return what a listing contains. Future times are ignored; a `lastmod` or time of change counts as a date."""
+def contents_of(
+    listing: Listing, stated_language: str | None, now: datetime
+) -> Contents:
+    """Return what a listing contains. Future times are ignored; a `lastmod` or time of
+    change counts as a date.
+    """
     entries = listing.entries
-    times = [time for entry in entries if (time := entry.published_at or entry.updated_at)]
+    times = [
+        time for entry in entries if (time := entry.published_at or entry.updated_at)
+    ]
     stated = language_tag(listing.language) or stated_language
     return Contents(
         entries=entries,
         title=listing.title,
-        newest_at=max((time for time in times if time <= now + _MAX_AHEAD), default=None),
-        dated_ratio=_share(entries, lambda entry: entry.published_at or entry.updated_at),
+        newest_at=max(
+            (time for time in times if time <= now + _MAX_AHEAD), default=None
+        ),
+        dated_ratio=_share(
+            entries, lambda entry: entry.published_at or entry.updated_at
+        ),
         titled_ratio=_share(entries, lambda entry: entry.title),
         full_text_ratio=_share(entries, _has_full_text),
         language=language_of(_words_of(entries[:_LANGUAGE_ENTRIES]), stated),
@@ -84,7 +103,9 @@ def contents_of(listing: Listing, stated_language: str | None, now: datetime) ->
     )
 
 
-def _share(entries: Collection[ListedEntry], has: Callable[[ListedEntry], object]) -> float:
+def _share(
+    entries: Collection[ListedEntry], has: Callable[[ListedEntry], object]
+) -> float:
     return sum(bool(has(entry)) for entry in entries) / len(entries) if entries else 0.0
 
 
@@ -93,7 +114,11 @@ def _has_full_text(entry: ListedEntry) -> bool:
 
 
 def _words_of(entries: Iterable[ListedEntry]) -> str:
-    return "\n".join(filter(None, (part for entry in entries for part in (entry.title, entry.summary))))
+    return "\n".join(
+        filter(
+            None, (part for entry in entries for part in (entry.title, entry.summary))
+        )
+    )
 
 
 def evaluated(candidate: Candidate, criteria: Criteria) -> Candidate:
@@ -103,36 +128,58 @@ def evaluated(candidate: Candidate, criteria: Criteria) -> Candidate:
         return candidate
     known = candidate.known_as
     already = (f"already in desk {known.desk}, agency {known.agency}",) if known else ()
-    refusals = (*already, *_staleness(candidate.kind, contents, criteria), *_language_mismatch(contents, criteria))
-    return replace(candidate, refusals=(*candidate.refusals, *refusals), notes=_notes(candidate, contents, criteria))
+    refusals = (
+        *already,
+        *_staleness(candidate.kind, contents, criteria),
+        *_language_mismatch(contents, criteria),
+    )
+    return replace(
+        candidate,
+        refusals=(*candidate.refusals, *refusals),
+        notes=_notes(candidate, contents, criteria),
+    )
 
 
-def _staleness(kind: str | None, contents: Contents, criteria: Criteria) -> Iterable[str]:
+def _staleness(
+    kind: str | None, contents: Contents, criteria: Criteria
+) -> Iterable[str]:
     if not contents.entries:
         yield "no entries"
     elif contents.newest_at is None and contents.dated_ratio:
         yield "every date is in the future"
     elif contents.newest_at is None and kind == "sitemap":
         yield "no entry has a date, and a sitemap lists pages of any age"
-    elif contents.newest_at is not None and criteria.now - contents.newest_at > criteria.max_age:
+    elif (
+        contents.newest_at is not None
+        and criteria.now - contents.newest_at > criteria.max_age
+    ):
         age = (criteria.now - contents.newest_at).days
         yield f"newest entry {age} days old, more than {criteria.max_age.days}"
 
 
 def _language_mismatch(contents: Contents, criteria: Criteria) -> Iterable[str]:
-    if criteria.language and contents.language and _primary(contents.language) != _primary(criteria.language):
+    if (
+        criteria.language
+        and contents.language
+        and _primary(contents.language) != _primary(criteria.language)
+    ):
         yield f"language {contents.language} is not {criteria.language}"
 
 
-def _notes(candidate: Candidate, contents: Contents, criteria: Criteria) -> tuple[str, ...]:
+def _notes(
+    candidate: Candidate, contents: Contents, criteria: Criteria
+) -> tuple[str, ...]:
     stated, found, old = contents.stated_language, contents.language, candidate.replaces
     is_mistaken = stated and found and _primary(stated) != _primary(found)
     notes = {
         # Not a refusal: classic Plone lists no times, but its article pages state them.
-        "no entry has a date: freshness unknown": contents.entries and not contents.dated_ratio,
+        "no entry has a date: freshness unknown": contents.entries
+        and not contents.dated_ratio,
         "language unknown": contents.entries and criteria.language and not found,
         f"declares language {stated}": is_mistaken,
-        f"replaces kind {old.kind} in desk {old.desk}, agency {old.agency}" if old else "": old,
+        f"replaces kind {old.kind} in desk {old.desk}, agency {old.agency}"
+        if old
+        else "": old,
     }
     return (*candidate.notes, *(note for note, holds in notes.items() if holds))
 
@@ -141,18 +188,27 @@ def _primary(tag: str) -> str:
     return tag.partition("-")[0].lower()
 
 
-# --- ranking ---------------------------------------------------------------------------------------------------------
+# --- ranking --------------------------------------------------------------------------
 
 
 def ranked(candidates: Iterable[Candidate]) -> list[Candidate]:
-    """Return the candidates, best first; one with the same content as a better one becomes a note there.
+    """Return the candidates, best first; one with the same content as a better one
+    becomes a note there.
 
-    Feeds and APIs with dates and full text come first, then other feeds, listings, sitemaps; equals keep their order.
-    A candidate with the content of a known source is refused as known.
+    Feeds and APIs with dates and full text come first, then other feeds, listings,
+    sitemaps; equals keep their order. A candidate with the content of a known source is
+    refused as known.
     """
     kept: list[Candidate] = []
     for candidate in sorted(candidates, key=_sort_key):
-        same = next((number for number, better in enumerate(kept) if _lists_the_same(better, candidate)), None)
+        same = next(
+            (
+                number
+                for number, better in enumerate(kept)
+                if _lists_the_same(better, candidate)
+            ),
+            None,
+        )
         if same is None:
             kept.append(candidate)
         else:
@@ -176,16 +232,24 @@ def _rank(candidate: Candidate) -> int:
 def _merged(better: Candidate, other: Candidate) -> Candidate:
     if other.known_as and not better.known_as:
         known = f"lists the same as {other.url}, {other.refusals[0]}"
-        return replace(better, refusals=(*better.refusals, known), known_as=other.known_as)
-    return replace(better, notes=(*better.notes, f"{other.kind} {other.url} lists the same"))
+        return replace(
+            better, refusals=(*better.refusals, known), known_as=other.known_as
+        )
+    return replace(
+        better, notes=(*better.notes, f"{other.kind} {other.url} lists the same")
+    )
 
 
 def _lists_the_same(better: Candidate, other: Candidate) -> bool:
-    """Return whether both have the same newest entries, compared over the length of the shorter listing."""
+    """Return whether both have the same newest entries, compared over the length of the
+    shorter listing.
+    """
     if not (better.contents and other.contents):
         return better.url == other.url and better.kind == other.kind
     count = min(len(better.contents.entries), len(other.contents.entries))
-    shared = _addresses(better.contents.entries[:count]) & _addresses(other.contents.entries[:count])
+    shared = _addresses(better.contents.entries[:count]) & _addresses(
+        other.contents.entries[:count]
+    )
     return count > 0 and len(shared) >= _SAME_RATIO * count
 
 

@@ -1,6 +1,7 @@
 """Evaluates addresses of civic vendors: one request each, for the meetings to come.
 
-Where that answer lists none itself but names the lists of committees, the first of them is requested too.
+Where that answer lists none itself but names the lists of committees, the first of them
+is requested too.
 """
 
 from collections.abc import Collection
@@ -13,8 +14,8 @@ from news_assets.ports.reading import PageRequest, Sandbox
 from news_assets.records.meetings import Meeting, MeetingListing, Request
 from news_assets.records.reading import ListedEntry
 from news_assets.sources.civic.detection import VendorAddress
-from news_assets.sources.civic.kinds import vendor_of
 from news_assets.sources.civic.vendor import Reading, read
+from news_assets.sources.civic.vendor_readers import vendor_of
 from news_assets.text.dates import day_of
 
 KEY_NOTE: Final = "give the agency the key of its city, such as paloaltoCA"
@@ -22,13 +23,25 @@ _TOKEN_NOTE: Final = "name the variable of its token with `token_env` if you hav
 
 
 def civic_candidate(
-    at: VendorAddress, found_by: str, requests: BudgetedFetcher, sandbox: Sandbox, criteria: Criteria
+    at: VendorAddress,
+    found_by: str,
+    requests: BudgetedFetcher,
+    sandbox: Sandbox,
+    criteria: Criteria,
 ) -> Candidate:
-    """Return the candidate at an address of a vendor, refused where it lists no current meetings."""
-    request = vendor_of(at.kind).upcoming(at.url, day_of(criteria.now, criteria.timezone))[0]
+    """Return the candidate at an address of a vendor, refused where it lists no current
+    meetings.
+    """
+    request = vendor_of(at.kind).upcoming(
+        at.url, day_of(criteria.now, criteria.timezone)
+    )[0]
     refused = Candidate(url=at.url, kind=at.kind, found_by=found_by)
     listing = _listing(at, request, requests, sandbox, criteria)
-    if isinstance(listing, MeetingListing) and not listing.meetings and listing.next_requests:
+    if (
+        isinstance(listing, MeetingListing)
+        and not listing.meetings
+        and listing.next_requests
+    ):
         listing = _listing(at, listing.next_requests[0], requests, sandbox, criteria)
     if isinstance(listing, FetchError):
         return _refused(refused, [listing.reason])
@@ -46,7 +59,11 @@ def civic_candidate(
 
 
 def _listing(
-    at: VendorAddress, request: Request, requests: BudgetedFetcher, sandbox: Sandbox, criteria: Criteria
+    at: VendorAddress,
+    request: Request,
+    requests: BudgetedFetcher,
+    sandbox: Sandbox,
+    criteria: Criteria,
 ) -> MeetingListing | NewsAssetsError:
     answer = requests.answer_to(
         PageRequest(
@@ -63,10 +80,16 @@ def _listing(
     return listing
 
 
-def _refused(candidate: Candidate, reasons: Collection[str], state: str = "") -> Candidate:
+def _refused(
+    candidate: Candidate, reasons: Collection[str], state: str = ""
+) -> Candidate:
     notes = (_TOKEN_NOTE,) if state == "closed" else ()
     return Candidate(
-        url=candidate.url, kind=candidate.kind, found_by=candidate.found_by, refusals=tuple(reasons), notes=notes
+        url=candidate.url,
+        kind=candidate.kind,
+        found_by=candidate.found_by,
+        refusals=tuple(reasons),
+        notes=notes,
     )
 
 
@@ -87,7 +110,9 @@ def _entry(meeting: Meeting, at: VendorAddress) -> ListedEntry:
 
 
 def _meetings_note(listing: MeetingListing, criteria: Criteria) -> str:
-    times = sorted(meeting.starts_at for meeting in listing.meetings if meeting.starts_at)
+    times = sorted(
+        meeting.starts_at for meeting in listing.meetings if meeting.starts_at
+    )
     following = next((at for at in times if at >= criteria.now), None)
     count = f"{len(listing.meetings)} meetings"
     if following is not None:

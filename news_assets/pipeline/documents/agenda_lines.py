@@ -1,6 +1,8 @@
-"""The items of an agenda that is a text: the lines whose numbers follow one another; pure.
+"""The items of an agenda that is a text: the lines whose numbers follow one another;
+pure.
 
-A line with a number that the numbers below it begin with is a heading: 2 above 2.A and 2.B.
+A line with a number that the numbers below it begin with is a heading: 2 above 2.A and
+2.B.
 """
 
 import re
@@ -14,7 +16,9 @@ MIN_ITEMS: Final = 2  # fewer numbered lines are chance
 _MAX_JUMP = 2  # of numbers: an item may have been withdrawn
 _WRAPPED = 0.7  # of the longest line's length; a shorter line ends its paragraph
 _WIDTH = 90  # of a page, in characters
-_LABEL = re.compile(r"[A-Z][\w ]{1,25}:\s")  # what begins a line of its own: "Location: Hall"
+_LABEL = re.compile(
+    r"[A-Z][\w ]{1,25}:\s"
+)  # what begins a line of its own: "Location: Hall"
 _MAX_LINES_OF_TITLE = 5
 _NUMBER = (
     r"\(?(?P<number>(?:\d{1,2}[A-Za-z]?|[IVXL]{1,7}|[A-Z])"
@@ -31,7 +35,9 @@ Style = str  # of a number's first part: digits, roman or letters
 
 
 class NumberedLine(NamedTuple):
-    """A numbered line: its number as written and in parts, its title, and its first and last line."""
+    """A numbered line: its number as written and in parts, its title, and its first and
+    last line.
+    """
 
     number: str
     title: str
@@ -47,7 +53,9 @@ def split_line(line: str) -> tuple[str, str] | None:
 
 
 def items_of(lines: Sequence[NumberedLine]) -> list[AgendaItem]:
-    """Return the items of numbered lines, each with the heading above it; a heading is no item."""
+    """Return the items of numbered lines, each with the heading above it; a heading is
+    no item.
+    """
     items: list[AgendaItem] = []
     heading: NumberedLine | None = None
     for line, following in pairwise([*lines, None]):
@@ -58,7 +66,14 @@ def items_of(lines: Sequence[NumberedLine]) -> list[AgendaItem]:
             continue
         is_below = heading is not None and _is_below(line.parts, heading.parts)
         section = heading.title if heading and is_below else ""
-        items.append(AgendaItem(sequence=len(items) + 1, number=line.number, title=line.title, section=section))
+        items.append(
+            AgendaItem(
+                sequence=len(items) + 1,
+                number=line.number,
+                title=line.title,
+                section=section,
+            )
+        )
     return items
 
 
@@ -69,15 +84,19 @@ def _is_below(parts: Parts, above: Parts) -> bool:
 def numbered_lines(lines: Sequence[str], least: int = MIN_ITEMS) -> list[NumberedLine]:
     """Return the numbered lines of an agenda with the lines that they are continued on.
 
-    None if there are fewer than `least`. Numbers without a mark behind them count from MIN_ITEMS
-    on only.
+    None if there are fewer than `least`. Numbers without a mark behind them count from
+    MIN_ITEMS on only.
     """
     matches: list[tuple[int, re.Match[str]]] = []
     for place, line in enumerate(lines):
         match = _LINE.match(line)
         if match and _is_title(match["title"]):
             matches.append((place, match))
-    marked = [one for one in matches if one[1]["mark"] or len(_written_parts(one[1]["number"])) > 1]
+    marked = [
+        one
+        for one in matches
+        if one[1]["mark"] or len(_written_parts(one[1]["number"])) > 1
+    ]
     for candidates, enough in ((marked, least), (matches, MIN_ITEMS)):
         chosen = list(_in_order(candidates))
         if len(chosen) >= enough:
@@ -93,15 +112,21 @@ Chosen = tuple[int, re.Match[str], Parts]
 
 
 def _in_order(candidates: Sequence[tuple[int, re.Match[str]]]) -> Iterator[Chosen]:
-    """Yield the lines whose number follows the one before it of the same style, or begins a list.
+    """Yield the lines whose number follows the one before it of the same style, or
+    begins a list.
 
-    A letter may be a Roman number: of its readings the one counts that goes on with a list.
+    A letter may be a Roman number: of its readings the one counts that goes on with a
+    list.
     """
     last: dict[Style, Parts] = {}
     seen: dict[Style, set[Parts]] = {}
     for place, match in candidates:
         readings = _readings(match["number"])
-        going_on = [one for one in readings if _goes_on(last.get(one[0]), one[1], seen.get(one[0], ()))]
+        going_on = [
+            one
+            for one in readings
+            if _goes_on(last.get(one[0]), one[1], seen.get(one[0], ()))
+        ]
         beginning = [one for one in readings if _begins(last.get(one[0]), one[1])]
         for style, parts in (*going_on, *beginning)[:1]:
             is_new_list = (style, parts) not in going_on
@@ -111,7 +136,9 @@ def _in_order(candidates: Sequence[tuple[int, re.Match[str]]]) -> Iterator[Chose
 
 
 def _goes_on(last: Parts | None, parts: Parts, seen: Collection[Parts]) -> bool:
-    """Whether a number follows another one, or is added among those of the same heading."""
+    """Whether a number follows another one, or is added among those of the same
+    heading.
+    """
     if last is None or parts in seen:
         return False
     is_beside = len(parts) > 1 and parts[:-1] == last[:-1]
@@ -123,10 +150,15 @@ def _begins(last: Parts | None, parts: Parts) -> bool:
 
 
 def _readings(number: str) -> list[tuple[Style, Parts]]:
-    """Return what a number may be: 4.A is (4, 1); C is the third letter, and a hundred in Roman."""
+    """Return what a number may be: 4.A is (4, 1); C is the third letter, and a hundred
+    in Roman.
+    """
     written = _written_parts(number)
     values = [_values(part) for part in written]
-    return [(chosen[0][0], tuple(value for _, value in chosen)) for chosen in product(*values)]
+    return [
+        (chosen[0][0], tuple(value for _, value in chosen))
+        for chosen in product(*values)
+    ]
 
 
 def _written_parts(number: str) -> list[str]:
@@ -183,12 +215,19 @@ def paragraphs_of(lines: Sequence[str]) -> str:
 
 
 def _full_length(lines: Sequence[str]) -> float:
-    """Return from how many characters on a line is full; addresses may be longer than the page is wide."""
-    return _WRAPPED * max((min(len(line), _WIDTH) if "://" in line else len(line) for line in lines), default=0)
+    """Return from how many characters on a line is full; addresses may be longer than
+    the page is wide.
+    """
+    return _WRAPPED * max(
+        (min(len(line), _WIDTH) if "://" in line else len(line) for line in lines),
+        default=0,
+    )
 
 
 def _goes_on_in(line: str, following: str, full: float) -> bool:
-    """Whether a line is wrapped: a full one, one within a word, or one that small letters follow."""
+    """Whether a line is wrapped: a full one, one within a word, or one that small
+    letters follow.
+    """
     if not line or not following or _LABEL.match(following):
         return False
     return len(line) >= full or line.endswith("-") or following[0].islower()

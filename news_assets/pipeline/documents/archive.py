@@ -18,12 +18,17 @@ def open_zip(body: bytes) -> ZipFile:
     """
     try:
         return ZipFile(BytesIO(body))
-    except (BadZipFile, NotImplementedError, UnicodeDecodeError) as error:  # of a later zip, a name that is no UTF-8
+    except (
+        BadZipFile,
+        NotImplementedError,
+        UnicodeDecodeError,
+    ) as error:  # of a later zip, a name that is no UTF-8
         raise ReadingError(f"not a zip archive that can be read: {error}") from error
 
 
 def open_archive(body: bytes) -> ZipFile:
-    """Return the archive if what it says to hold is within the limits, which `zipfile` does not exceed in reading.
+    """Return the archive if what it says to hold is within the limits, which `zipfile`
+    does not exceed in reading.
 
     Raises:
         ReadingError: It is not a zip archive, or holds too much.
@@ -31,11 +36,21 @@ def open_archive(body: bytes) -> ZipFile:
     archive = open_zip(body)
     members = archive.infolist()
     if len(members) > MAX_MEMBERS:
-        raise ReadingError(f"holds {len(members):,} files; more than {MAX_MEMBERS:,} are not unpacked")
+        raise ReadingError(
+            f"holds {len(members):,} files; more than {MAX_MEMBERS:,} are not unpacked"
+        )
     unpacked = sum(member.file_size for member in members)
     if unpacked > MAX_UNPACKED_BYTES:
-        raise ReadingError(f"unpacks to {unpacked >> 20:,} MB; more than {MAX_UNPACKED_BYTES >> 20} are not unpacked")
+        raise ReadingError(
+            f"unpacks to {unpacked >> 20:,} MB; more than {MAX_UNPACKED_BYTES >> 20} are not"
+            " unpacked"
+        )
     for member in members:
-        if member.filename.endswith((".xml", ".rels")) and member.file_size > MAX_XML_BYTES:
-            raise ReadingError(f"{member.filename[:80]} has {member.file_size >> 20:,} MB; more are not read")
+        if (
+            member.filename.endswith((".xml", ".rels"))
+            and member.file_size > MAX_XML_BYTES
+        ):
+            raise ReadingError(
+                f"{member.filename[:80]} has {member.file_size >> 20:,} MB; more are not read"
+            )
     return archive

@@ -11,19 +11,24 @@ from news_assets.text.plain import strip_emphasis
 from news_assets.text.urls import served_url
 
 DOCUMENT_TYPE = "DigitalDocument"  # schema.org
-# Titles that programs write by themselves: names of files, of programs and of templates.
+# Titles that programs write by themselves: names of files, of programs and of
+# templates.
 _NO_TITLE = re.compile(
-    r"(?:microsoft|powerpoint|adobe|untitled|sem t[ií]tulo|slide|document|documento|apresenta[çc][ãa]o)\b.*"
+    r"(?:microsoft|powerpoint|adobe|untitled|sem"
+    r" t[ií]tulo|slide|document|documento|apresenta[çc][ãa]o)\b.*"
     r"|.*\.(?:docx?|odt|pdf|rtf|xlsx?|pptx?|indd|p65|cdr|qxd)|\S*",
     re.IGNORECASE,
 )
 _MIN_TITLE_LETTERS = 3
 
 
-def document_article(page: Page, timezone: str, language: str | None = None) -> ExtractedArticle:
+def document_article(
+    page: Page, timezone: str, language: str | None = None
+) -> ExtractedArticle:
     """Return the article of a page that is a document; see `PageReader`.
 
-    A document states no time of publication: what its file states is when it was typeset.
+    A document states no time of publication: what its file states is when it was
+    typeset.
     """
     found = page.document or read_document(page.body, page.content_type)
     article = ExtractedArticle(
@@ -49,7 +54,11 @@ def document_article(page: Page, timezone: str, language: str | None = None) -> 
 
 
 def _reason(found: ReadDocument) -> str | None:
-    return f"{found.kind}: {found.reason}" if found.reason and found.kind != "unknown" else found.reason
+    return (
+        f"{found.kind}: {found.reason}"
+        if found.reason and found.kind != "unknown"
+        else found.reason
+    )
 
 
 def _stated_title(found: ReadDocument) -> str | None:

@@ -1,4 +1,6 @@
-"""Reads Word documents: headings, lists, tables, struck-out text, and tracked changes with what they deleted."""
+"""Reads Word documents: headings, lists, tables, struck-out text, and tracked changes
+with what they deleted.
+"""
 
 from collections.abc import Iterator
 from io import BytesIO
@@ -15,33 +17,55 @@ if TYPE_CHECKING:
     from lxml.etree import _Element
 
 _W: Final = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
-# What a reader of the newest format takes is in `Choice`; `Fallback` repeats it for older ones.
-_REPEATED: Final = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
+# What a reader of the newest format takes is in `Choice`; `Fallback` repeats it for
+# older ones.
+_REPEATED: Final = (
+    "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
+)
 _MARKS: Final[dict[str, Mark]] = {
     f"{_W}ins": ADDED,
     f"{_W}moveTo": ADDED,
     f"{_W}del": STRUCK,
     f"{_W}moveFrom": STRUCK,
 }
-_SIGNS: Final = {f"{_W}tab": " ", f"{_W}br": "\n", f"{_W}cr": "\n", f"{_W}noBreakHyphen": "-"}
+_SIGNS: Final = {
+    f"{_W}tab": " ",
+    f"{_W}br": "\n",
+    f"{_W}cr": "\n",
+    f"{_W}noBreakHyphen": "-",
+}
 _TEXTS: Final = (f"{_W}t", f"{_W}delText")
-_WRAPPERS: Final = (f"{_W}sdt", f"{_W}sdtContent", f"{_W}customXml", f"{_W}ins", f"{_W}del")
+_WRAPPERS: Final = (
+    f"{_W}sdt",
+    f"{_W}sdtContent",
+    f"{_W}customXml",
+    f"{_W}ins",
+    f"{_W}del",
+)
 
 
 def read_docx(body: bytes) -> ReadDocument:
-    """Return the text of a Word document. Raises ReadingError and the errors of python-docx and lxml."""
+    """Return the text of a Word document. Raises ReadingError and the errors of
+    python-docx and lxml.
+    """
     import docx
 
     open_archive(body).close()
     document = docx.Document(BytesIO(body))
-    text = "\n\n".join(filter(None, _blocks(document.element.body, _beginnings(document))))
+    text = "\n\n".join(
+        filter(None, _blocks(document.element.body, _beginnings(document)))
+    )
     return ReadDocument(
-        kind="docx", outcome="ok", title=document.core_properties.title or None, texts=(clean_text(text),)
+        kind="docx",
+        outcome="ok",
+        title=document.core_properties.title or None,
+        texts=(clean_text(text),),
     )
 
 
 def numbered_paragraphs(body: bytes) -> list[str]:
-    """Return the paragraphs and table rows of a Word document with their numbers, an empty line behind each.
+    """Return the paragraphs and table rows of a Word document with their numbers, an
+    empty line behind each.
 
     Raises ReadingError and the errors of python-docx and lxml.
     """
@@ -61,7 +85,9 @@ def _lines(parent: "_Element", numbers: ListNumbers) -> Iterator[str]:
         if child.tag == f"{_W}p":
             yield f"{numbers.next_of(child)} {_plain(child)}".strip()
         elif child.tag == f"{_W}tr":
-            yield "  ".join(filter(None, (_cell(cell, numbers) for cell in child.iter(f"{_W}tc"))))
+            yield "  ".join(
+                filter(None, (_cell(cell, numbers) for cell in child.iter(f"{_W}tc")))
+            )
         elif child.tag in (*_WRAPPERS, f"{_W}tbl"):
             yield from _lines(child, numbers)
 
@@ -72,11 +98,15 @@ def _cell(cell: "_Element", numbers: ListNumbers) -> str:
 
 def _plain(paragraph: "_Element") -> str:
     """Return the text of a paragraph without what is struck out."""
-    return "".join(text for text, mark in _pieces(paragraph, "") if mark != STRUCK).strip()
+    return "".join(
+        text for text, mark in _pieces(paragraph, "") if mark != STRUCK
+    ).strip()
 
 
 def _beginnings(document: "Document") -> dict[str, str]:
-    """Return how paragraphs of a style begin, by its id; the names of built-in styles are English in every file."""
+    """Return how paragraphs of a style begin, by its id; the names of built-in styles
+    are English in every file.
+    """
     beginnings = {}
     for style in document.styles.element.style_lst:
         name = (style.name_val or "").lower()
@@ -104,7 +134,9 @@ def _paragraph(paragraph: "_Element", beginnings: dict[str, str]) -> str:
     if not text:
         return ""
     style = paragraph.find(f"{_W}pPr/{_W}pStyle")
-    beginning = beginnings.get(style.get(f"{_W}val") or "", "") if style is not None else ""
+    beginning = (
+        beginnings.get(style.get(f"{_W}val") or "", "") if style is not None else ""
+    )
     if beginning.startswith("#"):
         return beginning + " ".join(text.split())
     is_item = beginning or paragraph.find(f"{_W}pPr/{_W}numPr") is not None
@@ -122,13 +154,22 @@ def _pieces(element: "_Element", mark: Mark) -> Iterator[tuple[str, Mark]]:
             yield from _pieces(child, STRUCK)
         elif child.tag not in (_REPEATED, f"{_W}pPr", f"{_W}rPr"):
             yield from _pieces(child, _MARKS.get(str(child.tag), mark))
-            yield ("\n" if child.tag == f"{_W}p" else ""), mark  # a paragraph of a text box or a cell
+            yield (
+                ("\n" if child.tag == f"{_W}p" else ""),
+                mark,
+            )  # a paragraph of a text box or a cell
 
 
 def _is_struck(run: "_Element") -> bool:
     found = [run.find(f"{_W}rPr/{_W}{name}") for name in ("strike", "dstrike")]
-    return any(one is not None and one.get(f"{_W}val") not in ("0", "false", "off") for one in found)
+    return any(
+        one is not None and one.get(f"{_W}val") not in ("0", "false", "off")
+        for one in found
+    )
 
 
 def _table(element: "_Element") -> str:
-    return table([marked(_pieces(cell, "")) for cell in row.iter(f"{_W}tc")] for row in element.iter(f"{_W}tr"))
+    return table(
+        [marked(_pieces(cell, "")) for cell in row.iter(f"{_W}tc")]
+        for row in element.iter(f"{_W}tr")
+    )

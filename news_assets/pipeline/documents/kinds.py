@@ -1,4 +1,6 @@
-"""Determines what a document is by its bytes; what a server or a name states decides only between texts."""
+"""Determines what a document is by its bytes; what a server or a name states decides
+only between texts.
+"""
 
 import re
 from typing import Final
@@ -13,7 +15,9 @@ _MEMBERS: Final[tuple[tuple[str, DocumentKind], ...]] = (
     ("ppt/presentation.xml", "pptx"),
 )
 _ODT = b"application/vnd.oasis.opendocument.text"
-_HTML = re.compile(rb"<(?:!doctype\s+html|html|head|body|div|p|table|h1)\b", re.IGNORECASE)
+_HTML = re.compile(
+    rb"<(?:!doctype\s+html|html|head|body|div|p|table|h1)\b", re.IGNORECASE
+)
 _SNIFFED_BYTES = 2048
 _MIMETYPE_BYTES = 200  # a member of that name which is longer is another thing
 _OTHERS = (
@@ -50,11 +54,16 @@ def name_of(body: bytes) -> str:
     """Return in words what a document of unknown kind is."""
     if not body.strip():
         return "an empty file"
-    return next((name for start, name in _OTHERS if body.startswith(start)), "of no kind that is read")
+    return next(
+        (name for start, name in _OTHERS if body.startswith(start)),
+        "of no kind that is read",
+    )
 
 
 def _kind_of_archive(body: bytes) -> DocumentKind:
-    """Return the kind of a zip archive by the names in it; its reader holds it to the limits."""
+    """Return the kind of a zip archive by the names in it; its reader holds it to the
+    limits.
+    """
     try:
         archive = open_zip(body)
     except ReadingError:
@@ -62,5 +71,9 @@ def _kind_of_archive(body: bytes) -> DocumentKind:
     names = set(archive.namelist())
     if kind := next((kind for name, kind in _MEMBERS if name in names), None):
         return kind
-    is_stated = "mimetype" in names and archive.getinfo("mimetype").file_size < _MIMETYPE_BYTES
-    return "odt" if is_stated and archive.read("mimetype").startswith(_ODT) else "unknown"
+    is_stated = (
+        "mimetype" in names and archive.getinfo("mimetype").file_size < _MIMETYPE_BYTES
+    )
+    return (
+        "odt" if is_stated and archive.read("mimetype").startswith(_ODT) else "unknown"
+    )

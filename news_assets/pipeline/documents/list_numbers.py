@@ -1,4 +1,6 @@
-"""Numbers of the lists of a Word document, which are not part of its text but counted when it is shown."""
+"""Numbers of the lists of a Word document, which are not part of its text but counted
+when it is shown.
+"""
 
 import re
 from collections import defaultdict
@@ -22,7 +24,9 @@ _MAX_COUNTED: Final = 500  # longer lists go on with digits
 
 @dataclass(frozen=True, slots=True)
 class _Level:
-    """How a level of a list is counted: the form of its numbers, the text around them, the first one."""
+    """How a level of a list is counted: the form of its numbers, the text around them,
+    the first one.
+    """
 
     form: str
     text: str
@@ -47,7 +51,9 @@ class ListNumbers:
         return cls(_levels(document), styles)
 
     def next_of(self, paragraph: "_Element") -> str:
-        """Return the number of a paragraph, such as "IV." or "4.A"; empty where it has none."""
+        """Return the number of a paragraph, such as "IV." or "4.A"; empty where it has
+        none.
+        """
         place = _list_of(paragraph)
         style = paragraph.find(f"{_W}pPr/{_W}pStyle")
         if place is None and style is not None:
@@ -60,7 +66,9 @@ class ListNumbers:
         counted[depth] = counted.get(depth, level.start - 1) + 1
         for below in [one for one in counted if one > depth]:
             del counted[below]
-        return _LEVEL.sub(lambda match: self._number(key, int(match[1]) - 1), level.text)
+        return _LEVEL.sub(
+            lambda match: self._number(key, int(match[1]) - 1), level.text
+        )
 
     def _number(self, key: str, depth: int) -> str:
         level = self.levels.get((key, depth))
@@ -81,12 +89,16 @@ def _levels(document: "Document") -> dict[tuple[str, int], _Level]:
         root = document.part.numbering_part.element
     except (KeyError, NotImplementedError):  # the document has no lists
         return {}
-    abstract = {one.get(f"{_W}abstractNumId"): one for one in root.iter(f"{_W}abstractNum")}
+    abstract = {
+        one.get(f"{_W}abstractNumId"): one for one in root.iter(f"{_W}abstractNum")
+    }
     levels: dict[tuple[str, int], _Level] = {}
     for number in root.iter(f"{_W}num"):
         key = number.get(f"{_W}numId") or ""
         definition = abstract.get(_value(number, "abstractNumId"))
-        for depth, level in enumerate(() if definition is None else definition.iter(f"{_W}lvl")):
+        for depth, level in enumerate(
+            () if definition is None else definition.iter(f"{_W}lvl")
+        ):
             if depth < _MAX_LEVELS:
                 levels[key, depth] = _level(level)
     return levels
@@ -95,7 +107,11 @@ def _levels(document: "Document") -> dict[tuple[str, int], _Level]:
 def _level(element: Any) -> _Level:
     start = _value(element, "start")[:_MAX_DIGITS]
     form = _value(element, "numFmt")
-    text = "" if form in ("bullet", "none") else _value(element, "lvlText")[:_MAX_TEXT_CHARS]
+    text = (
+        ""
+        if form in ("bullet", "none")
+        else _value(element, "lvlText")[:_MAX_TEXT_CHARS]
+    )
     return _Level(form=form, text=text, start=int(start) if start.isdigit() else 1)
 
 

@@ -1,4 +1,6 @@
-"""Writes the parts of a document as Markdown: tables, struck-out and added text, and lines that belong together."""
+"""Writes the parts of a document as Markdown: tables, struck-out and added text, and
+lines that belong together.
+"""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -9,18 +11,27 @@ Mark = Literal["", "~~", "++"]  # plain, struck out, added
 
 STRUCK: Final[Mark] = "~~"
 ADDED: Final[Mark] = "++"
-_FULL_LINE_CHARS = 40  # shorter lines are cells, names and addresses, which end where they were meant to
+# shorter lines are cells, names and addresses, which end where they were meant to
+_FULL_LINE_CHARS = 40
 _SENTENCE_ENDS = (".", ":", ";", "!", "?")
 _FIGURE = re.compile(r"[$€£]?\d")
-_LISTED = re.compile(r"\d{1,3}(?:\.\d{1,3}){0,3}[.)]?(?:\s+[A-ZÀ-Ý(]|\Z)|\d{1,3}[.)]\s")  # an item's number
-# PDFium writes U+FFFE, once U+0002, for a hyphen at the end of a line and for the line's end; others a soft hyphen.
+_LISTED = re.compile(
+    r"\d{1,3}(?:\.\d{1,3}){0,3}[.)]?(?:\s+[A-ZÀ-Ý(]|\Z)|\d{1,3}[.)]\s"
+)  # an item's number
+# PDFium writes U+FFFE, once U+0002, for a hyphen at the end of a line and for the
+# line's end; others a soft hyphen.
 _BROKEN_WORD = re.compile(r"(?<=[^\W\d_])[\ufffe\x02\xad]\n?(?=[^\W\d_A-Z])")
 _HYPHEN = re.compile("[\ufffe\x02]")
 
 
 def marked(pieces: Iterable[tuple[str, Mark]]) -> str:
-    """Return pieces of text as one, with marks around those that are struck out or added."""
-    joined = ((mark, "".join(text for text, _ in group)) for mark, group in groupby(pieces, key=lambda piece: piece[1]))
+    """Return pieces of text as one, with marks around those that are struck out or
+    added.
+    """
+    joined = (
+        (mark, "".join(text for text, _ in group))
+        for mark, group in groupby(pieces, key=lambda piece: piece[1])
+    )
     return "".join(_with_mark(text, mark) for mark, text in joined)
 
 
@@ -33,14 +44,18 @@ def _with_mark(text: str, mark: Mark) -> str:
 
 
 def table(rows: Iterable[Sequence[str]]) -> str:
-    """Return a table; with a single column or row it is layout, and each cell is a paragraph."""
+    """Return a table; with a single column or row it is layout, and each cell is a
+    paragraph.
+    """
     filled = [[" ".join(cell.split()) for cell in row] for row in rows]
     filled = [row for row in filled if any(row)]
     width = max(map(len, filled), default=0)
     if width < 2 or len(filled) < 2:
         return "\n\n".join(cell for row in filled for cell in row if cell)
     first, *others = ([*row, *[""] * (width - len(row))] for row in filled)
-    return "\n".join([_table_line(first), f"|{' --- |' * width}", *map(_table_line, others)])
+    return "\n".join(
+        [_table_line(first), f"|{' --- |' * width}", *map(_table_line, others)]
+    )
 
 
 def _table_line(cells: Iterable[str]) -> str:
@@ -48,7 +63,9 @@ def _table_line(cells: Iterable[str]) -> str:
 
 
 def lines_of(text: str) -> str:
-    """Return the text of a page: words and sentences that were broken at the end of a line are joined."""
+    """Return the text of a page: words and sentences that were broken at the end of a
+    line are joined.
+    """
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     text = _HYPHEN.sub("-", _BROKEN_WORD.sub("", text))
     found: list[str] = []
@@ -64,4 +81,6 @@ def _goes_on(before: str, line: str) -> bool:
     """Whether a line is in the middle of the sentence that the one before began."""
     if len(before) < _FULL_LINE_CHARS or before.endswith(_SENTENCE_ENDS):
         return False
-    return line[:1].islower() or (_FIGURE.match(line) is not None and _LISTED.match(line) is None)
+    return line[:1].islower() or (
+        _FIGURE.match(line) is not None and _LISTED.match(line) is None
+    )

@@ -1,4 +1,6 @@
-"""Reads OpenDocument texts from `content.xml`: headings, lists, tables, struck-out text and tracked changes."""
+"""Reads OpenDocument texts from `content.xml`: headings, lists, tables, struck-out text
+and tracked changes.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -14,15 +16,23 @@ if TYPE_CHECKING:
     from lxml.etree import _Element
 
 _OASIS: Final = "urn:oasis:names:tc:opendocument:xmlns"
-_OFFICE, _TEXT, _TABLE, _STYLE = (f"{{{_OASIS}:{name}:1.0}}" for name in ("office", "text", "table", "style"))
+_OFFICE, _TEXT, _TABLE, _STYLE = (
+    f"{{{_OASIS}:{name}:1.0}}" for name in ("office", "text", "table", "style")
+)
 _TITLE: Final = "{http://purl.org/dc/elements/1.1/}title"
-_CONTAINERS: Final = (f"{_TEXT}section", f"{_TEXT}index-body", f"{_TEXT}table-of-content")
+_CONTAINERS: Final = (
+    f"{_TEXT}section",
+    f"{_TEXT}index-body",
+    f"{_TEXT}table-of-content",
+)
 _MAX_SPACES = 20  # of `text:s`, which states how many it stands for
 
 
 @dataclass
 class _Changes:
-    """What the file says of changes and styles, and the mark at the present place of the text."""
+    """What the file says of changes and styles, and the mark at the present place of
+    the text.
+    """
 
     added: set[str] = field(default_factory=set)
     deleted: dict[str, str] = field(default_factory=dict)
@@ -31,19 +41,27 @@ class _Changes:
 
 
 def read_odt(body: bytes) -> ReadDocument:
-    """Return the text of an OpenDocument text. Raises ReadingError and the errors of lxml."""
+    """Return the text of an OpenDocument text. Raises ReadingError and the errors of
+    lxml.
+    """
     from lxml import etree
 
     parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=False)
     with open_archive(body) as archive:
         root = etree.fromstring(archive.read("content.xml"), parser)
-        meta = etree.fromstring(archive.read("meta.xml"), parser) if "meta.xml" in archive.namelist() else None
+        meta = (
+            etree.fromstring(archive.read("meta.xml"), parser)
+            if "meta.xml" in archive.namelist()
+            else None
+        )
     content = root.find(f"{_OFFICE}body/{_OFFICE}text")
     if content is None:
         raise ReadingError("broken odt: no text in content.xml")
     text = "\n\n".join(filter(None, _blocks(content, _changes(root))))
     title = meta.findtext(f".//{_TITLE}") if meta is not None else None
-    return ReadDocument(kind="odt", outcome="ok", title=title or None, texts=(clean_text(text),))
+    return ReadDocument(
+        kind="odt", outcome="ok", title=title or None, texts=(clean_text(text),)
+    )
 
 
 def _changes(root: "_Element") -> _Changes:
@@ -58,7 +76,9 @@ def _changes(root: "_Element") -> _Changes:
             found.added.add(key)
         elif (deletion := region.find(f"{_TEXT}deletion")) is not None:
             paragraphs = deletion.iterfind(f"{_TEXT}p")
-            found.deleted[key] = " ".join("".join(map(str, one.itertext())) for one in paragraphs)
+            found.deleted[key] = " ".join(
+                "".join(map(str, one.itertext())) for one in paragraphs
+            )
     return found
 
 
@@ -95,8 +115,12 @@ def _inline(element: "_Element", changes: _Changes) -> str:
     return marked(_pieces(element, changes, is_struck=False))
 
 
-def _pieces(element: "_Element", changes: _Changes, *, is_struck: bool) -> Iterator[tuple[str, Mark]]:
-    """Yield the texts of an element in order, each with its mark; changes begin and end at empty elements."""
+def _pieces(
+    element: "_Element", changes: _Changes, *, is_struck: bool
+) -> Iterator[tuple[str, Mark]]:
+    """Yield the texts of an element in order, each with its mark; changes begin and end
+    at empty elements.
+    """
 
     def mark() -> Mark:
         return STRUCK if is_struck else ADDED if changes.open & changes.added else ""
@@ -110,7 +134,9 @@ def _pieces(element: "_Element", changes: _Changes, *, is_struck: bool) -> Itera
         yield " ", ""
 
 
-def _child(child: "_Element", changes: _Changes, mark: Mark, *, is_struck: bool) -> Iterator[tuple[str, Mark]]:
+def _child(
+    child: "_Element", changes: _Changes, mark: Mark, *, is_struck: bool
+) -> Iterator[tuple[str, Mark]]:
     key = child.get(f"{_TEXT}change-id") or ""
     match str(child.tag).removeprefix(_TEXT):
         case "s":

@@ -15,14 +15,18 @@ _MARKS: Final = {"del": STRUCK, "s": STRUCK, "strike": STRUCK, "ins": ADDED}
 
 
 def read_html(body: bytes) -> ReadDocument:
-    """Return the text of an HTML document, also of what an article's page would leave out."""
+    """Return the text of an HTML document, also of what an article's page would leave
+    out.
+    """
     from lxml import etree, html
 
     from news_assets.pipeline.page.fragment import markdown_of_fragment
 
     markup = decode(body)[:MAX_MARKUP_CHARS].encode()
     try:
-        tree = html.document_fromstring(markup, parser=html.HTMLParser(encoding="utf-8"))
+        tree = html.document_fromstring(
+            markup, parser=html.HTMLParser(encoding="utf-8")
+        )
     except etree.ParserError:  # markup without any element, such as a lone end tag
         return ReadDocument(kind="html", outcome="ok")
     for element in tree.iter(*_MARKS):
@@ -33,7 +37,9 @@ def read_html(body: bytes) -> ReadDocument:
     if (head := tree.find("head")) is not None:
         tree.remove(head)
     text = markdown_of_fragment(html.tostring(tree, encoding="unicode"))
-    return ReadDocument(kind="html", outcome="ok", title=title or None, texts=(clean_text(text),))
+    return ReadDocument(
+        kind="html", outcome="ok", title=title or None, texts=(clean_text(text),)
+    )
 
 
 def _surround(element: object, mark: str) -> None:
@@ -49,7 +55,9 @@ def _surround(element: object, mark: str) -> None:
 
 
 def read_rtf(body: bytes) -> ReadDocument:
-    """Return the text of an RTF document; cells of tables are separated by `|`. Raises the errors of striprtf."""
+    """Return the text of an RTF document; cells of tables are separated by `|`. Raises
+    the errors of striprtf.
+    """
     from striprtf.striprtf import rtf_to_text
 
     text = rtf_to_text(_PICTURE.sub("", body.decode("latin-1")), errors="ignore")  # type: ignore[no-untyped-call]
@@ -62,5 +70,7 @@ def read_text(body: bytes) -> ReadDocument:
 
 
 def _tidy(text: str) -> str:
-    lines = "\n".join(line.rstrip() for line in clean_text(text).replace("\r\n", "\n").split("\n"))
+    lines = "\n".join(
+        line.rstrip() for line in clean_text(text).replace("\r\n", "\n").split("\n")
+    )
     return _BLANK_LINES.sub("\n\n", lines).strip("\n")

@@ -11,20 +11,29 @@ from news_assets.text.limits import clean_text
 
 
 def read_pptx(body: bytes) -> ReadDocument:
-    """Return the text of a presentation by slide. Raises ReadingError and the errors of python-pptx and lxml."""
+    """Return the text of a presentation by slide. Raises ReadingError and the errors of
+    python-pptx and lxml.
+    """
     import pptx
 
     open_archive(body).close()
     presentation = pptx.Presentation(BytesIO(body))
     count = len(presentation.slides)
     if count > MAX_PAGES:
-        reason = f"{count:,} slides; presentations of more than {MAX_PAGES:,} are not read"
+        reason = (
+            f"{count:,} slides; presentations of more than {MAX_PAGES:,} are not read"
+        )
         return ReadDocument(kind="pptx", outcome="skipped", reason=reason, pages=count)
-    texts = tuple(clean_text("\n\n".join(filter(None, _slide(slide)))) for slide in presentation.slides)
+    texts = tuple(
+        clean_text("\n\n".join(filter(None, _slide(slide))))
+        for slide in presentation.slides
+    )
     title = presentation.core_properties.title
     # What python-pptx writes into a new file, and its template.
     stated = None if title in ("", "PowerPoint Presentation") else title
-    return ReadDocument(kind="pptx", outcome="ok", title=stated, pages=count, texts=texts)
+    return ReadDocument(
+        kind="pptx", outcome="ok", title=stated, pages=count, texts=texts
+    )
 
 
 def _slide(slide: Any) -> Iterator[str]:

@@ -28,9 +28,11 @@ _MAX_REASON_CHARS = 300
 
 
 def read_document(body: bytes, content_type: str = "") -> ReadDocument:
-    """Return a document's text, or why there is none. `content_type` decides only between HTML and other texts.
+    """Return a document's text, or why there is none. `content_type` decides only
+    between HTML and other texts.
 
-    What a library raises on unforeseen content is the caller's: in the sandbox it is the call's error.
+    What a library raises on unforeseen content is the caller's: in the sandbox it is
+    the call's error.
     """
     kind = kind_of(body, content_type)
     if kind == "unknown":
@@ -38,19 +40,25 @@ def read_document(body: bytes, content_type: str = "") -> ReadDocument:
     try:
         found = READERS[kind](body)
     except ReadingError as error:
-        return ReadDocument(kind=kind, outcome="failed", reason=str(error)[:_MAX_REASON_CHARS])
+        return ReadDocument(
+            kind=kind, outcome="failed", reason=str(error)[:_MAX_REASON_CHARS]
+        )
     return _judged(_bounded(replace(found, title=line(found.title, "title"))))
 
 
 def _bounded(found: ReadDocument) -> ReadDocument:
-    """Return the document with at most MAX_TEXT_CHARS; PDFs are cut by their reader, before they are long."""
+    """Return the document with at most MAX_TEXT_CHARS; PDFs are cut by their reader,
+    before they are long.
+    """
     texts, left = [], MAX_TEXT_CHARS
     for text in found.texts:
         texts.append(text[:left])
         left -= len(texts[-1])
     if left:
         return found
-    return replace(found, texts=tuple(texts), reason=f"cut at {MAX_TEXT_CHARS:,} characters")
+    return replace(
+        found, texts=tuple(texts), reason=f"cut at {MAX_TEXT_CHARS:,} characters"
+    )
 
 
 def _judged(found: ReadDocument) -> ReadDocument:
@@ -59,4 +67,8 @@ def _judged(found: ReadDocument) -> ReadDocument:
         return found
     if reason := skip_by_text(found.texts):
         return replace(found, outcome="skipped", reason=reason, texts=())
-    return found if found.text.strip() else replace(found, outcome="skipped", reason=found.reason or "no text")
+    return (
+        found
+        if found.text.strip()
+        else replace(found, outcome="skipped", reason=found.reason or "no text")
+    )

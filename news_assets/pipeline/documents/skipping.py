@@ -1,4 +1,6 @@
-"""Recognises documents that are not worth reading: bundles of public comments, and boilerplate."""
+"""Recognises documents that are not worth reading: bundles of public comments, and
+boilerplate.
+"""
 
 import re
 from collections.abc import Sequence
@@ -26,17 +28,24 @@ _BOILERPLATE = re.compile(
     )\b""",
     re.IGNORECASE | re.VERBOSE,
 )
-# A name with one of these is that of business about comments: "Public Comment Policy Ordinance".
-_BUSINESS = re.compile(r"\b(?:ordinance|resolution|policy|amend(?:ment|ing)|staff\x20report|contract)\b", re.IGNORECASE)
+# A name with one of these is that of business about comments: "Public Comment Policy
+# Ordinance".
+_BUSINESS = re.compile(
+    r"\b(?:ordinance|resolution|policy|amend(?:ment|ing)|staff\x20report|contract)\b",
+    re.IGNORECASE,
+)
 _MAIL_HEADERS = tuple(
-    re.compile(rf"^[ \t]*{name}[ \t]*:", re.IGNORECASE | re.MULTILINE) for name in ("from", "to", "subject")
+    re.compile(rf"^[ \t]*{name}[ \t]*:", re.IGNORECASE | re.MULTILINE)
+    for name in ("from", "to", "subject")
 )
 _MIN_MAILS = 8  # of a bundle; a staff report may have a few as evidence
 _MAILS_RATIO = 0.4  # of its pages: long messages take several
 
 
 def skip_by_name(name: str) -> str | None:
-    """Return why a document is not read at all, by its name or address; None for one that is read."""
+    """Return why a document is not read at all, by its name or address; None for one
+    that is read.
+    """
     words = _SEPARATORS.sub(" ", name[-_NAME_CHARS:])
     if _BUSINESS.search(words):
         return None
@@ -46,8 +55,12 @@ def skip_by_name(name: str) -> str | None:
 
 
 def skip_by_text(texts: Sequence[str]) -> str | None:
-    """Return why a document's text is not kept: most of its pages are messages of citizens; None for others."""
-    mails = sum(1 for text in texts if all(header.search(text) for header in _MAIL_HEADERS))
+    """Return why a document's text is not kept: most of its pages are messages of
+    citizens; None for others.
+    """
+    mails = sum(
+        1 for text in texts if all(header.search(text) for header in _MAIL_HEADERS)
+    )
     if mails < _MIN_MAILS or mails < _MAILS_RATIO * len(texts):
         return None
     return f"public comments: {mails} of {len(texts)} pages are messages"

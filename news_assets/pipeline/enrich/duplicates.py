@@ -22,11 +22,13 @@ def leads_to(start: str, article_id: str, originals: Mapping[str, str]) -> bool:
 
 
 def moved(result: Enrichment, original: str, text: str) -> Enrichment:
-    """Return the result of an original's text with the spans that it has in another text.
+    """Return the result of an original's text with the spans that it has in another
+    text.
 
     Two copies may be spaced differently. Spans that the other text lacks are empty.
     """
-    if original == text or not (result.summary_spans or result.key_point_spans or result.entities_json):
+    has_spans = result.summary_spans or result.key_point_spans or result.entities_json
+    if original == text or not has_spans:
         return result
     searched = SearchedText(text)
     entities, entities_json = result.entities, result.entities_json
@@ -34,8 +36,12 @@ def moved(result: Enrichment, original: str, text: str) -> Enrichment:
         entities, entities_json = located(json.loads(entities_json), text)
     return replace(
         result,
-        summary_spans=tuple(_moved(span, original, searched) for span in result.summary_spans),
-        key_point_spans=tuple(_moved(span, original, searched) for span in result.key_point_spans),
+        summary_spans=tuple(
+            _moved(span, original, searched) for span in result.summary_spans
+        ),
+        key_point_spans=tuple(
+            _moved(span, original, searched) for span in result.key_point_spans
+        ),
         entities=entities,
         entities_json=entities_json,
     )

@@ -9,21 +9,29 @@ from difflib import get_close_matches
 from news_assets.errors import NewsAssetsError
 from news_assets.ports.lake import Rows
 from news_assets.records.derived import EnrichedArticle, ThemeLabel
-from news_assets.taxonomy.loader import Taxonomy
+from news_assets.taxonomy.taxonomy_files import Taxonomy
 
 
 def labels_in_force(labels: Iterable[ThemeLabel]) -> dict[str, ThemeLabel]:
     """Return the newest label of each article, by article id."""
-    return {label.article_id: label for label in sorted(labels, key=lambda label: label.labelled_at)}
+    return {
+        label.article_id: label
+        for label in sorted(labels, key=lambda label: label.labelled_at)
+    }
 
 
 def labelled(row: EnrichedArticle, label: ThemeLabel | None) -> EnrichedArticle:
-    """Return the row with the theme of the label, and another input hash, so that its document is indexed again."""
+    """Return the row with the theme of the label.
+
+    Its input hash is another one, so that its document is indexed again.
+    """
     if label is None or row.outcome != "ok":
         return row
     return replace(
         row,
-        input_hash=hashlib.sha256(f"{row.input_hash} labelled {label.code}".encode()).hexdigest(),
+        input_hash=hashlib.sha256(
+            f"{row.input_hash} labelled {label.code}".encode()
+        ).hexdigest(),
         theme_code=label.code,
         theme_path=label.theme_path,
         theme_labels=label.theme_labels,
@@ -33,20 +41,30 @@ def labelled(row: EnrichedArticle, label: ThemeLabel | None) -> EnrichedArticle:
 
 
 def store_label(
-    rows: Rows, article_id: str, desk: str, code: str | None, by: str, taxonomy: Taxonomy, now: datetime
+    rows: Rows,
+    article_id: str,
+    desk: str,
+    code: str | None,
+    by: str,
+    taxonomy: Taxonomy,
+    now: datetime,
 ) -> ThemeLabel:
-    """Store a person's label of an enriched article of the desk, and its theme in the article's row.
+    """Store a person's label of an enriched article, and its theme in the article's
+    row.
 
     Raises:
-        NewsAssetsError: There is no such article in the desk, or no such code in the taxonomy.
+        NewsAssetsError: There is no such article in the desk, or no such code in the
+            taxonomy.
     """
-    found = rows.read(EnrichedArticle, article_id=[article_id], desk=[desk], outcome=["ok"])
+    found = rows.read(
+        EnrichedArticle, article_id=[article_id], desk=[desk], outcome=["ok"]
+    )
     if not found:
         raise NewsAssetsError(f"no enriched article `{article_id}` in desk {desk}")
     if code is not None and code not in taxonomy.themes:
-        near = get_close_matches(code, taxonomy.themes, n=3, cutoff=0.5)
-        hint = f"; did you mean {' or '.join(near)}?" if near else f"; themes of level 1: {', '.join(taxonomy.roots)}"
-        raise NewsAssetsError(f"no theme `{code}` in the taxonomy{hint}")
+        raise NewsAssetsError(
+            f"no theme `{code}` in the taxonomy; {_hint(code, taxonomy)}"
+        )
     [row] = found
     path = taxonomy.path(code) if code else ()
     language = (row.language or "").partition("-")[0] or None
@@ -65,3 +83,10 @@ def store_label(
     rows.upsert([label])
     rows.upsert([labelled(row, label)])
     return label
+
+
+def _hint(code: str, taxonomy: Taxonomy) -> str:
+    near = get_close_matches(code, taxonomy.themes, n=3, cutoff=0.5)
+    if near:
+        return f"did you mean {' or '.join(near)}?"
+    return f"themes of level 1: {', '.join(taxonomy.roots)}"

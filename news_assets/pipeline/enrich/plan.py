@@ -1,4 +1,6 @@
-"""Plan the enrichment of some agency-days: what articles get without a language model, and what is requested.
+"""Plan the enrichment of some agency-days.
+
+What articles get without a language model, and what is requested.
 
 Nothing is sent and nothing is stored.
 """
@@ -32,15 +34,16 @@ from news_assets.records.derived import CachedEnrichment, EnrichedArticle, Theme
 from news_assets.records.desks import Desk
 from news_assets.records.reading import AgencyDays, Enrichment
 
-DUE_NOW = ""  # in place of the reason why a row is made again: a model is requested next
+# in place of the reason why a row is made again: a model is requested next
+DUE_NOW = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
     """What the row of an article is made of.
 
-    `local_reason` says why it is the local result. `again` is why the row is made again, DUE_NOW where nothing but time
-    is missing, and None for a row that stays.
+    `local_reason` says why it is the local result. `again` is why the row is made
+    again, DUE_NOW where nothing but time is missing, and None for a row that stays.
     """
 
     key: str
@@ -89,7 +92,10 @@ class Plan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chain:
-    """The enrichers of a desk: the local one, and the language models after it, if the desk uses any."""
+    """The enrichers of a desk.
+
+    They are the local one, and the language models after it, if the desk uses any.
+    """
 
     local: Enricher
     models: ModelEnricher | None = None
@@ -98,9 +104,15 @@ class Chain:
     def of(cls, enricher: Enricher | ModelEnricher, desk: Desk) -> "Chain":
         """Return the chain of a desk. Raises NewsAssetsError."""
         if not isinstance(enricher, ModelEnricher):
-            return cls(local=enricher.for_desk(desk) if isinstance(enricher, PerDesk) else enricher)
+            return cls(
+                local=enricher.for_desk(desk)
+                if isinstance(enricher, PerDesk)
+                else enricher
+            )
         own = enricher.for_desk(desk)
-        return cls(local=own.local, models=own if own.requests_models(desk.enrich) else None)
+        return cls(
+            local=own.local, models=own if own.requests_models(desk.enrich) else None
+        )
 
     def identities(self) -> set[MadeBy]:
         """Return who may have made a row that copies reuse."""
@@ -120,17 +132,26 @@ def plan_batch(
 ) -> Plan:
     """Return what is due in these agency-days, or of the articles `only`.
 
-    An article that a model answered for is due again only with `re_enrich` or another text: that costs money. Rows of
-    the local enricher are due wherever it would make others, unless models follow it.
+    An article that a model answered for is due again only with `re_enrich` or another
+    text: that costs money. Rows of the local enricher are due wherever it would make
+    others, unless models follow it.
     """
     with lake.latest() as reader:
         plan = _read_plan(reader, keys, only)
-        due = [article for article in plan.articles if re_enrich or _is_due(plan, article, chain)]
+        due = [
+            article
+            for article in plan.articles
+            if re_enrich or _is_due(plan, article, chain)
+        ]
         own = [article for article in due if not article.filter_reason]
         found = LocalResults(reader, own, chain.local, now)
         originals = _read_originals(reader, own, chain)
     plan.filtered = [article for article in due if article.filter_reason]
-    plan.drafts |= {article.article_id: found.draft(article) for article in own if not _may_be_copy(article)}
+    plan.drafts |= {
+        article.article_id: found.draft(article)
+        for article in own
+        if not _may_be_copy(article)
+    }
     _add_copies(plan, own, originals, found, chain.local)
     plan.new_cache = found.new_cache
     if chain.models:
@@ -141,9 +162,15 @@ def plan_batch(
 def _read_plan(reader: Reader, keys: AgencyDays, only: Collection[str] | None) -> Plan:
     """Return a plan with what is stored, and nothing to do."""
     chosen = of_articles(only)
-    articles = [a for a in reader.read(RawArticle, keys, outcome=["ok"], **chosen) if (a.text or "").strip()]
+    articles = [
+        a
+        for a in reader.read(RawArticle, keys, outcome=["ok"], **chosen)
+        if (a.text or "").strip()
+    ]
     rows = {row.article_id: row for row in reader.read(EnrichedArticle, keys, **chosen)}
-    return Plan(articles, rows, labels_in_force(reader.read(ThemeLabel, keys, **chosen)))
+    return Plan(
+        articles, rows, labels_in_force(reader.read(ThemeLabel, keys, **chosen))
+    )
 
 
 def _is_due(plan: Plan, article: RawArticle, chain: Chain) -> bool:
@@ -153,30 +180,51 @@ def _is_due(plan: Plan, article: RawArticle, chain: Chain) -> bool:
 
 
 def _may_be_copy(article: RawArticle) -> bool:
-    """Whether an article takes the result of its original: not where its text is only nearly the same, or cut."""
+    """Whether an article takes the result of its original.
+
+    Not where its text is only nearly the same, or cut.
+    """
     return bool(article.duplicate_of) and article.duplicate_reason != NEARLY_SAME_TEXT
 
 
 class LocalResults:
-    """The local enricher's results for these articles. It is called once for each input that is not cached.
+    """The local enricher's results for these articles.
+
+    It is called once for each input that is not cached.
 
     `new_cache` has the results that are to be cached.
     """
 
-    def __init__(self, reader: Reader, articles: Iterable[RawArticle], local: Enricher, now: datetime) -> None:
+    def __init__(
+        self,
+        reader: Reader,
+        articles: Iterable[RawArticle],
+        local: Enricher,
+        now: datetime,
+    ) -> None:
         self._local, self._now, self._made_by = local, now, identity(local)
-        self._hashes = {a.article_id: input_hash(a.title or "", a.text or "", self._made_by) for a in articles}
+        self._hashes = {
+            a.article_id: input_hash(a.title or "", a.text or "", self._made_by)
+            for a in articles
+        }
         self._known: dict[str, Enrichment | EnrichError] = {}
         self._known |= cached_results(reader, set(self._hashes.values()))
         self.new_cache: list[CachedEnrichment] = []
 
     def draft(self, article: RawArticle) -> Draft:
-        """Return the draft of one of the articles with the local result, or with the reason why there is none."""
+        """Return the draft of one of the articles with the local result, or why there
+        is none.
+        """
         key = self._hashes[article.article_id]
         if key not in self._known:
             self._known[key] = found = _enriched(self._local, article)
             if isinstance(found, Enrichment):
-                self.new_cache.append(cache_of(key, found, self._local.name, self._local.model, self._now))
+                made_by, made_for = self._made_by, article.article_id
+                self.new_cache.append(
+                    cache_of(
+                        key, found, made_by.enricher, made_by.model, made_for, self._now
+                    )
+                )
         return Draft(key, self._known[key], self._made_by)
 
 
@@ -187,7 +235,7 @@ def _enriched(local: Enricher, article: RawArticle) -> Enrichment | EnrichError:
         return error
 
 
-# --- copies ----------------------------------------------------------------------------------------------------------
+# --- copies ---------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,8 +246,10 @@ class _Original:
     text: str
 
 
-def _read_originals(reader: Reader, own: Sequence[RawArticle], chain: Chain) -> dict[str, _Original]:
-    """Return the originals that are not among these articles and whose rows are of this chain, by article id."""
+def _read_originals(
+    reader: Reader, own: Sequence[RawArticle], chain: Chain
+) -> dict[str, _Original]:
+    """Return the originals elsewhere whose rows are of this chain, by article id."""
     wanted = {article.duplicate_of for article in own if _may_be_copy(article)}
     elsewhere = wanted - {article.article_id for article in own}
     if not elsewhere:
@@ -207,24 +257,38 @@ def _read_originals(reader: Reader, own: Sequence[RawArticle], chain: Chain) -> 
     made_by = chain.identities()
     rows = reader.read(EnrichedArticle, article_id=elsewhere, outcome=["ok"])
     usable = {row.article_id: row for row in rows if identity_of(row) in made_by}
-    texts = {row.article_id: row.text or "" for row in reader.read(RawArticle, article_id=usable.keys())}
+    texts = {
+        row.article_id: row.text or ""
+        for row in reader.read(RawArticle, article_id=usable.keys())
+    }
     return {key: _Original(row, texts.get(key, "")) for key, row in usable.items()}
 
 
 def _add_copies(
-    plan: Plan, own: Sequence[RawArticle], originals: Mapping[str, _Original], found: LocalResults, local: Enricher
+    plan: Plan,
+    own: Sequence[RawArticle],
+    originals: Mapping[str, _Original],
+    found: LocalResults,
+    local: Enricher,
 ) -> None:
-    """Let exact copies take the result of their original: an article of this plan, or a stored row."""
+    """Let exact copies take the result of their original.
+
+    That is an article of this plan, or a stored row.
+    """
     here = {article.article_id: article for article in own}
     wanted = {a.article_id: a.duplicate_of or "" for a in own if _may_be_copy(a)}
     for copy, original in wanted.items():
         if original in originals:
             plan.drafts[copy] = _of_stored(here[copy], originals[original], local)
-        elif original in here and not leads_to(original, copy, wanted):  # a cycle ends here
+        elif original in here and not leads_to(
+            original, copy, wanted
+        ):  # a cycle ends here
             plan.copies[copy] = here[original]
         else:
             plan.drafts[copy] = found.draft(here[copy])
-    failed = [copy for copy, original in plan.copies.items() if _has_failed(plan, original)]
+    failed = [
+        copy for copy, original in plan.copies.items() if _has_failed(plan, original)
+    ]
     for copy in failed:
         del plan.copies[copy]
         plan.drafts[copy] = found.draft(here[copy])
@@ -243,29 +307,49 @@ def _has_failed(plan: Plan, article: RawArticle) -> bool:
 
 def _of_stored(article: RawArticle, original: _Original, local: Enricher) -> Draft:
     row = original.row
-    again = f"its original {row.article_id} is provisional" if row.is_provisional else None
-    draft = Draft(row.input_hash, result_of(row), identity_of(row), row.local_reason, again)
+    again = (
+        f"its original {row.article_id} is provisional" if row.is_provisional else None
+    )
+    draft = Draft(
+        row.input_hash, result_of(row), identity_of(row), row.local_reason, again
+    )
     return reused(draft, article, row.article_id, original.text, local)
 
 
-def reused(draft: Draft, article: RawArticle, original_id: str, original_text: str, local: Enricher) -> Draft:
+def reused(
+    draft: Draft,
+    article: RawArticle,
+    original_id: str,
+    original_text: str,
+    local: Enricher,
+) -> Draft:
     """Return the draft of a copy, made of that of its original."""
     if isinstance(draft.enrichment, EnrichError):
         return draft
     made_by = identity(local)
     is_local = draft.made_by == made_by
-    key = input_hash(article.title or "", article.text or "", made_by) if is_local else draft.key
+    key = (
+        input_hash(article.title or "", article.text or "", made_by)
+        if is_local
+        else draft.key
+    )
     enrichment = moved(draft.enrichment, original_text, article.text or "")
     return replace(draft, key=key, enrichment=enrichment, reused_from=original_id)
 
 
-# --- requests --------------------------------------------------------------------------------------------------------
+# --- requests -------------------------------------------------------------------------
 
 
-def _add_requests(plan: Plan, desk: Desk, own: Sequence[RawArticle], models: ModelEnricher) -> None:
+def _add_requests(
+    plan: Plan, desk: Desk, own: Sequence[RawArticle], models: ModelEnricher
+) -> None:
     """Add which articles may be sent, and for which the local result does not stay."""
-    found = [(article, local) for article in own if (local := _own_result(plan, article))]
-    calls = [(article.title or "", article.text or "", desk.enrich) for article, _ in found]
+    found = [
+        (article, local) for article in own if (local := _own_result(plan, article))
+    ]
+    calls = [
+        (article.title or "", article.text or "", desk.enrich) for article, _ in found
+    ]
     reasons = models.sandbox.run(reason_not_sent, calls)
     for (article, local), reason in zip(found, reasons, strict=True):
         if reason is not None:
@@ -276,17 +360,23 @@ def _add_requests(plan: Plan, desk: Desk, own: Sequence[RawArticle], models: Mod
         if not models.models:
             continue
         if models.accepted_error is not None and is_sure(local, models.accepted_error):
-            _stays_local(plan, article, f"sure: its theme has a score of {local.theme_score:.2f}")
+            _stays_local(
+                plan, article, f"sure: its theme has a score of {local.theme_score:.2f}"
+            )
         else:
             plan.requested.append(article)
 
 
 def is_sure(enrichment: Enrichment, wanted_error_rate: float) -> bool:
-    """Return whether a theme is given that is wrong with at most this probability, 0 to 1.
+    """Return whether a theme is given that is wrong with at most this probability, 0 to
+    1.
 
-    Scores are calibrated, so of many sure themes a smaller share than `wanted_error_rate` is wrong.
+    Scores are calibrated, so of many sure themes a smaller share than
+    `wanted_error_rate` is wrong.
     """
-    return bool(enrichment.theme_path) and enrichment.theme_score >= 1 - wanted_error_rate
+    return (
+        bool(enrichment.theme_path) and enrichment.theme_score >= 1 - wanted_error_rate
+    )
 
 
 def _own_result(plan: Plan, article: RawArticle) -> Enrichment | None:
@@ -298,7 +388,9 @@ def _own_result(plan: Plan, article: RawArticle) -> Enrichment | None:
 
 
 def _stays_local(plan: Plan, article: RawArticle, reason: str) -> None:
-    plan.drafts[article.article_id] = replace(plan.drafts[article.article_id], local_reason=reason)
+    plan.drafts[article.article_id] = replace(
+        plan.drafts[article.article_id], local_reason=reason
+    )
 
 
 def counts_of(plan: Plan) -> Counter[str]:
@@ -315,7 +407,10 @@ FILTERED = "left out by the filters of the desk"
 
 
 def _kind_of(plan: Plan, article: RawArticle) -> str:
-    """Return why an article is not requested, without what is particular to it; empty for one that is."""
+    """Return why an article is not requested, without what is particular to it.
+
+    Empty for one that is.
+    """
     draft = plan.drafts.get(article.article_id)
     if article.filter_reason:
         return FILTERED
@@ -330,5 +425,10 @@ def _kind_of(plan: Plan, article: RawArticle) -> str:
         return ""
     if reason.startswith(SURE):
         return SURE
-    general = reason.removeprefix("not sent: ").partition("“")[0].partition(", as ")[0].strip(" ,:")
+    general = (
+        reason.removeprefix("not sent: ")
+        .partition("“")[0]
+        .partition(", as ")[0]
+        .strip(" ,:")
+    )
     return " ".join(word for word in general.split() if not word.isdigit())

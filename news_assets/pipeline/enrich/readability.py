@@ -1,6 +1,7 @@
 """Flesch's reading ease, fitted to the language.
 
-English: Flesch 1948. Portuguese: Martins et al. 1996, which adds 42 because Portuguese words have more syllables.
+English: Flesch 1948. Portuguese: Martins et al. 1996, which adds 42 because Portuguese
+words have more syllables.
 """
 
 import re
@@ -19,13 +20,22 @@ _PORTUGUESE_NUCLEUS = re.compile(
 _GLIDE = re.compile(r"(?<=[qg])u")
 
 
-def readability(words: Sequence[str], sentence_count: int, language: str | None) -> float | None:
-    """Return Flesch's reading ease, 0 (hard) to 100 (easy); None without words or for a language without a formula."""
+def readability(
+    words: Sequence[str], sentence_count: int, language: str | None
+) -> float | None:
+    """Return Flesch's reading ease, 0 (hard) to 100 (easy).
+
+    None without words or for a language without a formula.
+    """
     base = _BASE.get((language or "").partition("-")[0])
     if base is None or not words:
         return None
     syllables = sum(syllable_count(word, language) for word in words) / len(words)
-    ease = base - _PER_SENTENCE_WORD * len(words) / max(sentence_count, 1) - _PER_WORD_SYLLABLE * syllables
+    ease = (
+        base
+        - _PER_SENTENCE_WORD * len(words) / max(sentence_count, 1)
+        - _PER_WORD_SYLLABLE * syllables
+    )
     return round(min(max(ease, 0.0), 100.0), 1)
 
 
@@ -33,6 +43,12 @@ def readability(words: Sequence[str], sentence_count: int, language: str | None)
 def syllable_count(word: str, language: str | None) -> int:
     """Return the approximate number of syllables of a lower-cased word, at least 1."""
     if (language or "").partition("-")[0] == "pt":
-        return max(1, sum(not _GLIDE.match(word, nucleus.start()) for nucleus in _PORTUGUESE_NUCLEUS.finditer(word)))
+        return max(
+            1,
+            sum(
+                not _GLIDE.match(word, nucleus.start())
+                for nucleus in _PORTUGUESE_NUCLEUS.finditer(word)
+            ),
+        )
     count = len(_ENGLISH_NUCLEUS.findall(word)) + len(_SOUNDED_PAIR.findall(word))
     return max(1, count - bool(_SILENT_E.search(word)))

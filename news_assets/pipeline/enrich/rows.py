@@ -15,8 +15,12 @@ from news_assets.records.derived import CachedEnrichment, EnrichedArticle
 from news_assets.records.reading import Enrichment
 
 NOT_ENRICHED: Final = "none"  # in place of an enricher's name
-_RESULT_FIELDS = tuple(field.name for field in fields(Enrichment) if not field.name.startswith("theme_"))
-_TUPLES = tuple(field.name for field in fields(Enrichment) if field.type == tuple[str, ...])
+_RESULT_FIELDS = tuple(
+    field.name for field in fields(Enrichment) if not field.name.startswith("theme_")
+)
+_TUPLES = tuple(
+    field.name for field in fields(Enrichment) if field.type == tuple[str, ...]
+)
 
 
 class MadeBy(NamedTuple):
@@ -31,12 +35,19 @@ class MadeBy(NamedTuple):
 def input_hash(title: str, text: str, made_by: MadeBy) -> str:
     """Return the SHA-256 of everything a result depends on: the key of its cache entry."""
     parts = (title, text, *made_by)
-    return hashlib.sha256(json.dumps(parts, ensure_ascii=False).encode("utf-8", "surrogatepass")).hexdigest()
+    return hashlib.sha256(
+        json.dumps(parts, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    ).hexdigest()
 
 
 def identity(enricher: Enricher) -> MadeBy:
     """Return who an enricher is."""
-    return MadeBy(enricher.name, enricher.model, enricher.prompt_version, enricher.taxonomy_version)
+    return MadeBy(
+        enricher.name,
+        enricher.model,
+        enricher.prompt_version,
+        enricher.taxonomy_version,
+    )
 
 
 def identity_of(row: EnrichedArticle) -> MadeBy:
@@ -54,7 +65,9 @@ def enriched_row(
     reused_from: str | None = None,
     local_reason: str | None = None,
 ) -> EnrichedArticle:
-    """Return the row of an article with this result, or with the reason why there is none."""
+    """Return the row of an article with this result, or with the reason why there is
+    none.
+    """
     is_failed = isinstance(result, EnrichError)
     found = Enrichment() if isinstance(result, EnrichError) else result
     return EnrichedArticle(
@@ -81,9 +94,14 @@ def enriched_row(
 
 
 def unenriched_row(article: RawArticle, now: datetime) -> EnrichedArticle:
-    """Return the row of an article that the filters of its desk leave out: it says why, and nothing else."""
+    """Return the row of an article that the filters of its desk leave out.
+
+    It says why, and nothing else.
+    """
     key = hashlib.sha256(f"not enriched: {article.filter_reason}".encode()).hexdigest()
-    row = enriched_row(article, key, Enrichment(), MadeBy(NOT_ENRICHED, "", "", ""), now)
+    row = enriched_row(
+        article, key, Enrichment(), MadeBy(NOT_ENRICHED, "", "", ""), now
+    )
     return replace(row, reason=article.filter_reason)
 
 
@@ -94,23 +112,43 @@ def theme_of(result: Enrichment | None) -> str | None:
 
 def result_of(row: EnrichedArticle) -> Enrichment:
     """Return the result that a row has."""
-    return Enrichment(**{field.name: getattr(row, field.name) for field in fields(Enrichment)})
+    return Enrichment(
+        **{field.name: getattr(row, field.name) for field in fields(Enrichment)}
+    )
 
 
 def from_json(result_json: str) -> Enrichment | None:
-    """Return a cached result; None for one that an older version wrote and this one cannot read."""
+    """Return a cached result; None for one that an older version wrote and this one
+    cannot read.
+    """
     try:
         stored: dict[str, Any] = json.loads(result_json)
-        values: dict[str, Any] = {name: tuple(value) if name in _TUPLES else value for name, value in stored.items()}
+        values: dict[str, Any] = {
+            name: tuple(value) if name in _TUPLES else value
+            for name, value in stored.items()
+        }
         return Enrichment(**values)
     except (ValueError, TypeError, AttributeError):
         return None
 
 
-def cache_of(key: str, result: Enrichment, enricher: str, model: str, now: datetime) -> CachedEnrichment:
+def cache_of(
+    key: str,
+    result: Enrichment,
+    enricher: str,
+    model: str,
+    article_id: str,
+    now: datetime,
+) -> CachedEnrichment:
     """Return a result as it is cached."""
-    text = json.dumps(asdict(result), ensure_ascii=False)
-    return CachedEnrichment(input_hash=key, enricher=enricher, model=model, result_json=text, created_at=now)
+    return CachedEnrichment(
+        input_hash=key,
+        enricher=enricher,
+        model=model,
+        result_json=json.dumps(asdict(result), ensure_ascii=False),
+        created_at=now,
+        article_id=article_id,
+    )
 
 
 def cached_results(reader: Reader, hashes: Collection[str]) -> dict[str, Enrichment]:

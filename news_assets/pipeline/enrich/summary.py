@@ -1,7 +1,7 @@
 """Summarise a text by one or two of its sentences, verbatim.
 
-News puts the most important first, so position weighs most, then words shared with the title and with the other
-sentences.
+News puts the most important first, so position weighs most, then words shared with the
+title and with the other sentences.
 """
 
 import re
@@ -13,10 +13,11 @@ from news_assets.text.sentences import paragraphs, prose, sentences
 from news_assets.text.words import stem, stopwords, words
 
 MIN_WORDS, MAX_WORDS = 6, 70  # of one sentence
-MIN_SUMMARY_WORDS, MAX_SUMMARY_WORDS = 28, 75  # a second sentence is added below the minimum
+# a second sentence is added below the minimum
+MIN_SUMMARY_WORDS, MAX_SUMMARY_WORDS = 28, 75
 MAX_SENTENCES = 80  # from the beginning, searched for candidates
 CANDIDATES = 12  # sentences from the beginning; later ones are background
-MIN_BEGINNING_CHARS, MAX_BEGINNING_CHARS = 20, 280  # of the text's beginning, if no sentence is usable
+MIN_BEGINNING_CHARS, MAX_BEGINNING_CHARS = 20, 280  # if no sentence is usable
 TITLE_SHARE = 0.8  # of a sentence's words in the title: it repeats the title
 
 _BOILERPLATE = re.compile(
@@ -34,12 +35,15 @@ _BOILERPLATE = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
-_BYLINE = re.compile(r"\s*+(?:por|by|da redação|do g1|texto)\s++(?:[A-ZÀ-Ý][\w.'-]*+[\s,e]*+){1,6}+[.]?\s*+$")
+_BYLINE = re.compile(
+    r"\s*+(?:por|by|da redação|do g1|texto)\s++(?:[A-ZÀ-Ý][\w.'-]*+[\s,e]*+){1,6}+[.]?\s*+$"
+)
 _COMPLETE = re.compile(r"""[.!?…।؟]["'”’»)\]]*$""")
 
 
 def summary(title: str, text: str, language: str | None) -> str | None:
-    """Return one or two sentences of the text, or its beginning if it has no usable sentence.
+    """Return one or two sentences of the text, or its beginning if it has no usable
+    sentence.
 
     None if the text only repeats its title.
     """
@@ -48,7 +52,11 @@ def summary(title: str, text: str, language: str | None) -> str | None:
     found = list(islice(every, MAX_SENTENCES))
     stems = [_stems(sentence, language, stop) for sentence in found]
     in_title = _stems(title, language, stop)
-    usable = [n for n, sentence in enumerate(found) if _is_usable(sentence, stems[n], in_title)][:CANDIDATES]
+    usable = [
+        n
+        for n, sentence in enumerate(found)
+        if _is_usable(sentence, stems[n], in_title)
+    ][:CANDIDATES]
     if not usable:
         return _beginning(text, in_title, language, stop)
     scores = _scores(usable, stems, in_title)
@@ -57,11 +65,27 @@ def summary(title: str, text: str, language: str | None) -> str | None:
     return " ".join(found[n] for n in sorted(chosen))
 
 
-def _beginning(text: str, in_title: frozenset[str], language: str | None, stop: frozenset[str]) -> str | None:
-    """Return the first line as long as a sentence: for lists, and scripts without spaces between words."""
+def _beginning(
+    text: str, in_title: frozenset[str], language: str | None, stop: frozenset[str]
+) -> str | None:
+    """Return the first line as long as a sentence.
+
+    For lists, and scripts without spaces between words.
+    """
     lines = (" ".join(line.split()) for line in prose(text).splitlines())
-    long = (line for line in lines if len(line) >= MIN_BEGINNING_CHARS and not _BOILERPLATE.match(line))
-    start = next((line for line in long if _adds_to_title(_stems(line, language, stop), in_title)), None)
+    long = (
+        line
+        for line in lines
+        if len(line) >= MIN_BEGINNING_CHARS and not _BOILERPLATE.match(line)
+    )
+    start = next(
+        (
+            line
+            for line in long
+            if _adds_to_title(_stems(line, language, stop), in_title)
+        ),
+        None,
+    )
     if start is None or len(start) <= MAX_BEGINNING_CHARS:
         return start
     cut = start[:MAX_BEGINNING_CHARS]
@@ -74,9 +98,17 @@ def _stems(text: str, language: str | None, stop: frozenset[str]) -> frozenset[s
 
 
 def _is_usable(sentence: str, stems: frozenset[str], in_title: frozenset[str]) -> bool:
-    if not _COMPLETE.search(sentence) or _BOILERPLATE.match(sentence) or _BYLINE.match(sentence):
+    if (
+        not _COMPLETE.search(sentence)
+        or _BOILERPLATE.match(sentence)
+        or _BYLINE.match(sentence)
+    ):
         return False
-    if not MIN_WORDS <= len(sentence.split()) <= MAX_WORDS or sentence.isupper() or not stems:
+    if (
+        not MIN_WORDS <= len(sentence.split()) <= MAX_WORDS
+        or sentence.isupper()
+        or not stems
+    ):
         return False
     return _adds_to_title(stems, in_title)
 
@@ -85,21 +117,29 @@ def _adds_to_title(stems: frozenset[str], in_title: frozenset[str]) -> bool:
     return len(stems & in_title) < TITLE_SHARE * len(stems)
 
 
-def _scores(usable: Sequence[int], stems: Sequence[frozenset[str]], in_title: frozenset[str]) -> dict[int, float]:
+def _scores(
+    usable: Sequence[int], stems: Sequence[frozenset[str]], in_title: frozenset[str]
+) -> dict[int, float]:
     counts = Counter(chain.from_iterable(stems))
     frequent = {word for word, count in counts.most_common(20) if count > 1}
     return {
-        n: 1 / (1 + 0.25 * rank)
-        + 0.4 * len(stems[n] & in_title) / max(len(in_title), 1)
-        + 0.2 * len(stems[n] & frequent) / max(len(frequent), 1)
+        n: (
+            1 / (1 + 0.25 * rank)
+            + 0.4 * len(stems[n] & in_title) / max(len(in_title), 1)
+            + 0.2 * len(stems[n] & frequent) / max(len(frequent), 1)
+        )
         for rank, n in enumerate(usable)
     }
 
 
 def _second(
-    first: int, usable: Sequence[int], scores: dict[int, float], found: Sequence[str], stems: Sequence[frozenset[str]]
+    first: int,
+    usable: Sequence[int],
+    scores: dict[int, float],
+    found: Sequence[str],
+    stems: Sequence[frozenset[str]],
 ) -> list[int]:
-    """Return the next best sentence that fits and shares few words with the first, if the first is short."""
+    """Return the next best sentence unlike the first that fits, if the first is short."""
     length = len(found[first].split())
     if length >= MIN_SUMMARY_WORDS:
         return []

@@ -1,7 +1,9 @@
-"""Score themes of level 1 by a taxonomy's words and by vectors, without labelled articles.
+"""Score themes of level 1 by a taxonomy's words and by vectors, without labelled
+articles.
 
-The likeness of an article to a theme is the cosine of its vector and the mean vector of the theme's texts, both less
-the mean over all themes. It counts most where a text has few of the taxonomy's words.
+The likeness of an article to a theme is the cosine of its vector and the mean vector of
+the theme's texts, both less the mean over all themes. It counts most where a text has
+few of the taxonomy's words.
 """
 
 import math
@@ -9,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from news_assets.taxonomy.loader import Taxonomy, Theme
+from news_assets.taxonomy.taxonomy_files import Taxonomy, Theme
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,20 +21,25 @@ if TYPE_CHECKING:
 
 VERSION = "vectors-2"  # changed with every change to the scores
 
-# Length of the evidence that counts half. With 5 and 20 the results are within .01 of these. Newspaper
-# articles have evidence of a length of 18 in the median, single sentences of 1.
+# Length of the evidence that counts half. With 5 and 20 the results are within .01 of
+# these. Newspaper articles have evidence of a length of 18 in the median, single
+# sentences of 1.
 EVIDENCE_AT_HALF_WEIGHT = 10.0
-# In the logit of the score: of two themes with equal scores the first is right in a third of the texts.
+# In the logit of the score: of two themes with equal scores the first is right in a
+# third of the texts.
 SCORE_OFFSET = -0.6
-# Of the best theme, before it is made a probability: texts about nothing ("Leia mais", "Nothing.") have up to 0.051.
+# Of the best theme, before it is made a probability: texts about nothing ("Leia mais",
+# "Nothing.") have up to 0.051.
 MIN_BEST = 0.052
 
 
 class Weights(NamedTuple):
-    """How the likeness counts beside the evidence, and how the lead of the best theme is its score.
+    """How the likeness counts beside the evidence, and how the lead of the best theme
+    is its score.
 
-    Set on six labelled sets of news and sentences. `news_assets_tests/quality/trained_themes.py`
-    prints the results on each set with the weights set on the others.
+    Set on six labelled sets of news and sentences.
+    `news_assets_tests/quality/trained_themes.py` prints the results on each set with
+    the weights set on the others.
     """
 
     likeness: float = 0.4
@@ -53,16 +60,23 @@ _PARTS: tuple[Callable[[Theme], Mapping[str, tuple[str, ...]]], ...] = (
 
 @dataclass(frozen=True)
 class ThemeVectors:
-    """The vectors of themes of level 1: `directions` has a unit row for each of `codes`."""
+    """The vectors of themes of level 1: `directions` has a unit row for each of
+    `codes`.
+    """
 
     codes: tuple[str, ...]
     center: "Floats"
     directions: "Floats"
 
     def scores(
-        self, evidence: Mapping[str, float], vector: Sequence[float], weights: Weights = WEIGHTS
+        self,
+        evidence: Mapping[str, float],
+        vector: Sequence[float],
+        weights: Weights = WEIGHTS,
     ) -> dict[str, float]:
-        """Return the score of each theme from the evidence of its words and the article's vector."""
+        """Return the score of each theme from the evidence of words and the article's
+        vector.
+        """
         import numpy as np
 
         found = np.array([max(evidence[code], 0.0) for code in self.codes], np.float32)
@@ -74,10 +88,11 @@ class ThemeVectors:
 
 
 def theme_texts(taxonomy: Taxonomy) -> dict[str, list[str]]:
-    """Return the texts of each theme of level 1 and of those below it in all languages, by code.
+    """Return the texts of each theme of level 1 and of those below it in all languages,
+    by code.
 
-    Vectors of texts in several languages are better than those in one (by .01 on two sets of six,
-    elsewhere the same), and are used for articles in any language.
+    Vectors of texts in several languages are better than those in one (by .01 on two
+    sets of six, elsewhere the same), and are used for articles in any language.
     """
     texts: dict[str, list[str]] = {code: [] for code in taxonomy.roots}
     for code, theme in taxonomy.themes.items():
@@ -98,16 +113,25 @@ def theme_vectors(vectors: Mapping[str, Sequence[Sequence[float]]]) -> ThemeVect
     """Return the vectors of themes from those of their texts, by code."""
     import numpy as np
 
-    means = np.array([unit(np.array(of_theme, np.float32).mean(axis=0)) for of_theme in vectors.values()])
+    means = np.array(
+        [
+            unit(np.array(of_theme, np.float32).mean(axis=0))
+            for of_theme in vectors.values()
+        ]
+    )
     center = means.mean(axis=0)
-    return ThemeVectors(tuple(vectors), center, np.array([unit(mean) for mean in means - center]))
+    return ThemeVectors(
+        tuple(vectors), center, np.array([unit(mean) for mean in means - center])
+    )
 
 
 def score_of(scores: Mapping[str, float], weights: Weights = WEIGHTS) -> float:
-    """Return the probability, rather too low, that the best theme is right, from the scores of all."""
+    """Return the probability, rather too low, that the best theme is right."""
     ranked = sorted(scores.values(), reverse=True)
     lead = ranked[0] - ranked[1] if len(ranked) > 1 else ranked[0]
-    return 1 / (1 + math.exp(-(SCORE_OFFSET + weights.slope * math.sqrt(max(lead, 0.0)))))
+    return 1 / (
+        1 + math.exp(-(SCORE_OFFSET + weights.slope * math.sqrt(max(lead, 0.0))))
+    )
 
 
 def unit(values: "Floats") -> "Floats":

@@ -1,24 +1,33 @@
-"""The local enricher with a theme from words and vectors, and from a desk's classifier if it has one."""
+"""The local enricher with a theme from words, vectors, and a desk's classifier if there
+is one.
+"""
 
 from collections.abc import Callable
 from dataclasses import replace
 
 from news_assets.errors import EmbedError, EnrichError
-from news_assets.pipeline.enrich.theme_vectors import MIN_BEST, VERSION, ThemeVectors, score_of
+from news_assets.pipeline.enrich.theme_vectors import (
+    MIN_BEST,
+    VERSION,
+    ThemeVectors,
+    score_of,
+)
 from news_assets.pipeline.enrich.themes import FoundTheme, descend
 from news_assets.pipeline.enrich.trained.classifier import NO_THEME, ThemeClassifier
 from news_assets.pipeline.enrich.trained.features import ThemeInput
 from news_assets.ports.enrichment import Enricher
 from news_assets.ports.search import Embedder
 from news_assets.records.reading import Enrichment
-from news_assets.taxonomy.loader import Taxonomy
+from news_assets.taxonomy.taxonomy_files import Taxonomy
 
 
 class VectorEnricher:
-    """Summary and keywords of the local enricher; a theme from words, the article's vector and a classifier.
+    """Summary and keywords of the local enricher.
 
-    They give the theme of level 1; the levels below are found by the taxonomy's words. `vectors` returns those of the
-    themes, and `version` is that of the classifier.
+    A theme from words, the article's vector and a classifier.
+
+    They give the theme of level 1; the levels below are found by the taxonomy's words.
+    `vectors` returns those of the themes, and `version` is that of the classifier.
     """
 
     def __init__(
@@ -32,9 +41,16 @@ class VectorEnricher:
         version: str = VERSION,
     ) -> None:
         self.name, self.model = local.name, f"{local.model}+{version}"
-        self.prompt_version, self.taxonomy_version = local.prompt_version, local.taxonomy_version
+        self.prompt_version, self.taxonomy_version = (
+            local.prompt_version,
+            local.taxonomy_version,
+        )
         self._local, self._theme_input, self._vectors = local, theme_input, vectors
-        self._taxonomy, self._embedder, self._classifier = taxonomy, embedder, classifier
+        self._taxonomy, self._embedder, self._classifier = (
+            taxonomy,
+            embedder,
+            classifier,
+        )
 
     def enrich(self, title: str, text: str, language: str | None) -> Enrichment:
         """Return the enrichment of one article. Raises EnrichError."""
@@ -51,17 +67,25 @@ class VectorEnricher:
         if self._classifier is None:
             found = self._untrained(scores, read, enrichment.theme_reason)
         else:
-            found = self._trained(self._classifier.probabilities(read, vector, scores), read)
+            found = self._trained(
+                self._classifier.probabilities(read, vector, scores), read
+            )
         return replace(
             enrichment,
             theme_path=found.path,
-            theme_labels=tuple(self._taxonomy.themes[code].label(primary) for code in found.path),
+            theme_labels=tuple(
+                self._taxonomy.themes[code].label(primary) for code in found.path
+            ),
             theme_score=round(found.score, 4),
             theme_reason=found.reason,
         )
 
-    def _untrained(self, scores: dict[str, float], read: ThemeInput, reason: str | None) -> FoundTheme:
-        """Return the theme; for a text without evidence `reason`, which names what is missing."""
+    def _untrained(
+        self, scores: dict[str, float], read: ThemeInput, reason: str | None
+    ) -> FoundTheme:
+        """Return the theme; for a text without evidence `reason`, which names what is
+        missing.
+        """
         best = max(scores, key=lambda code: scores[code])
         score = score_of(scores)
         if scores[best] < MIN_BEST:
@@ -73,7 +97,11 @@ class VectorEnricher:
     def _trained(self, probabilities: dict[str, float], read: ThemeInput) -> FoundTheme:
         best = max(probabilities, key=lambda code: probabilities[code])
         if best == NO_THEME:
-            return FoundTheme((), probabilities[best], "no theme fits: articles like this one were labelled so")
+            return FoundTheme(
+                (),
+                probabilities[best],
+                "no theme fits: articles like this one were labelled so",
+            )
         return FoundTheme(self._path(best, read), probabilities[best])
 
     def _path(self, code: str, read: ThemeInput) -> tuple[str, ...]:

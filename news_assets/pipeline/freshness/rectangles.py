@@ -23,7 +23,9 @@ class Rectangle(NamedTuple):
     @property
     def size(self) -> int:
         """Number of agency-days."""
-        return (self.last - self.first + 1) * ((self.last_day - self.first_day).days + 1)
+        return (self.last - self.first + 1) * (
+            (self.last_day - self.first_day).days + 1
+        )
 
     def joined(self, other: "Rectangle") -> "Rectangle":
         """Return the smallest rectangle that covers both."""
@@ -35,10 +37,14 @@ class Rectangle(NamedTuple):
         )
 
 
-def rectangles(days: Iterable[AgencyDay], agencies: Sequence[str], limit: int, spare: int) -> list[Rectangle]:
-    """Return rectangles that cover these agency-days, newest days first; each has at most `limit` partitions.
+def rectangles(
+    days: Iterable[AgencyDay], agencies: Sequence[str], limit: int, spare: int
+) -> list[Rectangle]:
+    """Return rectangles that cover these agency-days, newest days first; each has at
+    most `limit` partitions.
 
-    Two are joined if that takes in at most `spare` agency-days that neither of them has.
+    Two are joined if that takes in at most `spare` agency-days that neither of them
+    has.
     """
     position = {agency: number for number, agency in enumerate(agencies)}
     by_day: dict[date, list[int]] = {}
@@ -51,7 +57,9 @@ def rectangles(days: Iterable[AgencyDay], agencies: Sequence[str], limit: int, s
     return found
 
 
-def _rows(positions: Sequence[int], day: date, limit: int, spare: int) -> Iterator[Rectangle]:
+def _rows(
+    positions: Sequence[int], day: date, limit: int, spare: int
+) -> Iterator[Rectangle]:
     """Yield rectangles of one day that cover these positions."""
     first = last = positions[0]
     for position in positions[1:]:

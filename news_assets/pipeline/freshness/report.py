@@ -1,7 +1,8 @@
 """The contents of the daily report, from the counts of one UTC day.
 
-Entries and articles count on the day on which they were first seen, in their present state: a report made again later
-covers the same entries, of which more have passed the later stages.
+Entries and articles count on the day on which they were first seen, in their present
+state: a report made again later covers the same entries, of which more have passed the
+later stages.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,7 +16,14 @@ from news_assets.records.desks import Desk
 from news_assets.records.model_calls import Spending, total_usd
 
 HISTORY_DAYS = 14
-OUTCOMES = ("ok", "skipped", "withdrawn", "gone", "blocked", "failed")  # of articles, best first
+OUTCOMES = (
+    "ok",
+    "skipped",
+    "withdrawn",
+    "gone",
+    "blocked",
+    "failed",
+)  # of articles, best first
 SHOWN_FINDINGS = 10
 _SHOWN_THEMES = 15
 NO_THEME = "no theme"
@@ -26,8 +34,8 @@ OTHER_THEMES = "other themes"
 class DeskCounts:
     """Entries and articles of a desk that were first seen on the day.
 
-    `articles` have the outcome ok; `derived` counts their rows in each later stage, by `Stage.done`; `waiting` are
-    entries that are not fetched yet.
+    `articles` have the outcome ok; `derived` counts their rows in each later stage, by
+    `Stage.done`; `waiting` are entries that are not fetched yet.
     """
 
     desk: str
@@ -41,11 +49,17 @@ class DeskCounts:
     @property
     def stages(self) -> tuple[int, ...]:
         """The counts of `stage_columns`."""
-        return (self.entries, self.articles, *(self.derived.get(name, 0) for name in stage_columns()[2:]))
+        return (
+            self.entries,
+            self.articles,
+            *(self.derived.get(name, 0) for name in stage_columns()[2:]),
+        )
 
 
 def stage_columns() -> tuple[str, ...]:
-    """Return what is counted along the stages: entries, articles, and one column for each derived stage."""
+    """Return what is counted along the stages: entries, articles, and one column for
+    each derived stage.
+    """
     return ("entries", "articles", *(stage.done for stage in stages.derived_stages()))
 
 
@@ -65,10 +79,12 @@ class Headline:
 class DayCounts:
     """The counts of one day.
 
-    `hours`: entries by desk and hour; `outcomes`: articles by desk and outcome; `reasons`: articles by outcome and
-    reason, most first; `themes`: articles by label of level 1, most first, None for articles without a theme; `polls`:
-    desk, outcome, polls, new and changed entries; `poll_reasons`: source, outcome, reason and polls, most first;
-    `history`: articles by day and outcome; `spending`: the calls of language models that were made on the day.
+    `hours`: entries by desk and hour; `outcomes`: articles by desk and outcome;
+    `reasons`: articles by outcome and reason, most first; `themes`: articles by label
+    of level 1, most first, None for articles without a theme; `polls`: desk, outcome,
+    polls, new and changed entries; `poll_reasons`: source, outcome, reason and polls,
+    most first; `history`: articles by day and outcome; `spending`: the calls of
+    language models that were made on the day.
     """
 
     day: date
@@ -96,7 +112,9 @@ class Section:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """The contents of the page: figures at the top, series for the plots, tables, and the present findings."""
+    """The contents of the page: figures at the top, series for the plots, tables, and
+    the present findings.
+    """
 
     day: date
     made_at: datetime
@@ -119,20 +137,33 @@ class Report:
     @property
     def history_days(self) -> tuple[date, ...]:
         """The days of `history`, oldest first; the last is the day of the report."""
-        return tuple(self.day - timedelta(days=n) for n in reversed(range(HISTORY_DAYS)))
+        return tuple(
+            self.day - timedelta(days=n) for n in reversed(range(HISTORY_DAYS))
+        )
 
 
 def build_report(
-    counts: DayCounts, desks: Sequence[Desk], gaps: Mapping[str, Mapping[str, Findings]], now: datetime
+    counts: DayCounts,
+    desks: Sequence[Desk],
+    gaps: Mapping[str, Mapping[str, Findings]],
+    now: datetime,
 ) -> Report:
     """Return the report; `gaps` are findings by desk and title, as of `now`."""
-    by_desk = {desk.key: DeskCounts(desk=desk.key) for desk in desks} | {row.desk: row for row in counts.desks}
-    found = [(f"{desk}: {name}", findings) for desk, named in gaps.items() for name, findings in named.items()]
+    by_desk = {desk.key: DeskCounts(desk=desk.key) for desk in desks} | {
+        row.desk: row for row in counts.desks
+    }
+    found = [
+        (f"{desk}: {name}", findings)
+        for desk, named in gaps.items()
+        for name, findings in named.items()
+    ]
     return Report(
         day=counts.day,
         made_at=now,
         is_over=now >= datetime.combine(counts.day, time(), UTC) + timedelta(days=1),
-        figures=_figures(counts, sum(agency.is_active for desk in desks for agency in desk.agencies)),
+        figures=_figures(
+            counts, sum(agency.is_active for desk in desks for agency in desk.agencies)
+        ),
         stages={key: row.stages for key, row in by_desk.items()},
         hours={key: _by_hour(counts, key) for key in by_desk},
         history=_history(counts),
@@ -149,15 +180,24 @@ def build_report(
 
 
 def _figures(counts: DayCounts, agencies: int) -> tuple[tuple[str, int, str], ...]:
-    failed = sum(n for _, outcome, n in counts.outcomes if outcome in ("failed", "blocked"))
+    failed = sum(
+        n for _, outcome, n in counts.outcomes if outcome in ("failed", "blocked")
+    )
     polls = sum(row[2] for row in counts.polls)
     bad_polls = sum(row[2] for row in counts.polls if row[1] not in ("ok", "unchanged"))
     articles, last = sum(row.articles for row in counts.desks), stages.STAGES[-1]
     indexed = sum(row.derived.get(last.done, 0) for row in counts.desks)
-    waiting, copies = sum(row.waiting for row in counts.desks), sum(row.copies for row in counts.desks)
+    waiting, copies = (
+        sum(row.waiting for row in counts.desks),
+        sum(row.copies for row in counts.desks),
+    )
     publishing = sum(row.agencies for row in counts.desks)
     return (
-        ("entries", sum(row.entries for row in counts.desks), f"from {publishing:,} of {agencies:,} agencies"),
+        (
+            "entries",
+            sum(row.entries for row in counts.desks),
+            f"from {publishing:,} of {agencies:,} agencies",
+        ),
         ("articles", articles, f"{copies:,} of them copies"),
         ("in the index", indexed, f"{articles - indexed:,} articles are not"),
         ("not fetched", failed, f"failed or blocked; {waiting:,} more are waiting"),
@@ -169,10 +209,19 @@ def _figures(counts: DayCounts, agencies: int) -> tuple[tuple[str, int, str], ..
 def _model_figures(spending: Sequence[Spending]) -> tuple[tuple[str, int, str], ...]:
     if not spending:
         return ()
-    unpriced, usd = sum(one.unpriced for one in spending), total_usd(one.usd for one in spending)
+    unpriced, usd = (
+        sum(one.unpriced for one in spending),
+        total_usd(one.usd for one in spending),
+    )
     known = "" if usd is None else f"{price_text(usd)} USD"
     unknown = f"{unpriced:,} of unknown price" if unpriced else ""
-    return (("model calls", sum(one.calls for one in spending), "; ".join(filter(None, (known, unknown)))),)
+    return (
+        (
+            "model calls",
+            sum(one.calls for one in spending),
+            "; ".join(filter(None, (known, unknown))),
+        ),
+    )
 
 
 def _by_hour(counts: DayCounts, desk: str) -> tuple[int, ...]:
@@ -183,12 +232,19 @@ def _by_hour(counts: DayCounts, desk: str) -> tuple[int, ...]:
 def _history(counts: DayCounts) -> dict[str, tuple[int, ...]]:
     days = [counts.day - timedelta(days=n) for n in reversed(range(HISTORY_DAYS))]
     found = {(day, outcome): n for day, outcome, n in counts.history}
-    names = [*OUTCOMES, *sorted({outcome for _, outcome, _ in counts.history} - set(OUTCOMES))]
+    names = [
+        *OUTCOMES,
+        *sorted({outcome for _, outcome, _ in counts.history} - set(OUTCOMES)),
+    ]
     return {name: tuple(found.get((day, name), 0) for day in days) for name in names}
 
 
-def shown_themes(themes: Sequence[tuple[str | None, int]]) -> tuple[tuple[str, int], ...]:
-    """Return the themes with most articles, then the sums of the other themes and of articles without one, if any."""
+def shown_themes(
+    themes: Sequence[tuple[str | None, int]],
+) -> tuple[tuple[str, int], ...]:
+    """Return the themes with most articles, then the sums of the other themes and of
+    articles without one, if any.
+    """
     named = [(label, n) for label, n in themes if label is not None]
     rest = [
         (OTHER_THEMES, sum(n for _, n in named[_SHOWN_THEMES:])),
@@ -197,21 +253,30 @@ def shown_themes(themes: Sequence[tuple[str | None, int]]) -> tuple[tuple[str, i
     return (*named[:_SHOWN_THEMES], *(row for row in rest if row[1]))
 
 
-def _tables(counts: DayCounts, by_desk: Mapping[str, DeskCounts]) -> tuple[Section, ...]:
+def _tables(
+    counts: DayCounts, by_desk: Mapping[str, DeskCounts]
+) -> tuple[Section, ...]:
     found = {(desk, outcome): n for desk, outcome, n in counts.outcomes}
     return (
         Section(
             title="Stages by desk",
             note="Articles have a text; the columns to their right count the same articles.",
             header=("desk", "agencies", *stage_columns(), "copies"),
-            rows=tuple((key, row.agencies, *row.stages, row.copies) for key, row in by_desk.items()),
+            rows=tuple(
+                (key, row.agencies, *row.stages, row.copies)
+                for key, row in by_desk.items()
+            ),
         ),
         Section(
             title="Outcome of fetching, by desk",
             note="Waiting: listed and not fetched yet.",
             header=("desk", *OUTCOMES, "waiting"),
             rows=tuple(
-                (key, *(found.get((key, outcome), 0) for outcome in OUTCOMES), row.waiting)
+                (
+                    key,
+                    *(found.get((key, outcome), 0) for outcome in OUTCOMES),
+                    row.waiting,
+                )
                 for key, row in by_desk.items()
             ),
         ),
@@ -222,7 +287,9 @@ def _tables(counts: DayCounts, by_desk: Mapping[str, DeskCounts]) -> tuple[Secti
             note="Most frequent first.",
         ),
         Section(
-            title="Polls by outcome", header=("desk", "outcome", "polls", "new entries", "changed"), rows=counts.polls
+            title="Polls by outcome",
+            header=("desk", "outcome", "polls", "new entries", "changed"),
+            rows=counts.polls,
         ),
         Section(
             title="Sources that failed",
@@ -238,7 +305,10 @@ def model_section(spending: Sequence[Spending]) -> Section:
     """Return the table of calls of language models."""
     return Section(
         title="Language models",
-        note="By desk of the article. Unpriced: calls whose price is not known; they are not in the sum.",
+        note=(
+            "By desk of the article. Unpriced: calls whose price is not known; they are not in the"
+            " sum."
+        ),
         header=(
             *("desk", "model", "way", "calls", "refused", "failed"),
             *("tokens in", "of them cached", "tokens out", "USD", "unpriced"),
@@ -246,7 +316,13 @@ def model_section(spending: Sequence[Spending]) -> Section:
         rows=tuple(
             (
                 *(one.desk, one.model, one.via, one.calls, one.refused, one.failed),
-                *(one.input_tokens, one.cached_tokens, one.output_tokens, price_text(one.usd), one.unpriced),
+                *(
+                    one.input_tokens,
+                    one.cached_tokens,
+                    one.output_tokens,
+                    price_text(one.usd),
+                    one.unpriced,
+                ),
             )
             for one in spending
         ),

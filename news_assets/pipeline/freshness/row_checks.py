@@ -22,7 +22,8 @@ _UNIT_TOLERANCE = 1e-3  # float32 sums of 384 to 1,024 squares stay within 1e-5
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """How many rows were checked, and the wrong ones; or in `unknown` why they could not be checked.
+    """How many rows were checked, and the wrong ones; or in `unknown` why they could
+    not be checked.
 
     A check passes with at most `accepted` wrong rows.
     """
@@ -36,7 +37,9 @@ class Findings:
 
 @dataclass(frozen=True, slots=True)
 class RowCheck:
-    """A check of a desk's rows: its name, the sentence that has to hold, and the function that finds exceptions."""
+    """A check of a desk's rows: its name, the sentence that has to hold, and the
+    function that finds exceptions.
+    """
 
     name: str
     sentence: str
@@ -47,7 +50,12 @@ def repeated_keys(frame: "pl.DataFrame", key: Sequence[str]) -> Findings:
     """Return the keys of more than one row."""
     import polars as pl
 
-    repeated = frame.group_by(key).agg(pl.len().alias("rows")).filter(pl.col("rows") > 1).sort(key)
+    repeated = (
+        frame.group_by(key)
+        .agg(pl.len().alias("rows"))
+        .filter(pl.col("rows") > 1)
+        .sort(key)
+    )
     return Findings(frame.height, (*key, "rows"), tuple(repeated.rows()))
 
 
@@ -55,12 +63,20 @@ def articles_without_text(lake: Reader, desk: str) -> Findings:
     """Return the articles of outcome ok that have no text."""
     import polars as pl
 
-    frame = lake.frame(RawArticle, None, ("article_id", "url", "text_chars"), desk=[desk], outcome=["ok"])
+    frame = lake.frame(
+        RawArticle,
+        None,
+        ("article_id", "url", "text_chars"),
+        desk=[desk],
+        outcome=["ok"],
+    )
     return _findings(frame, frame.filter(pl.col("text_chars") == 0))
 
 
 def articles_without_summary(lake: Reader, desk: str) -> Findings:
-    """Return the enriched articles that have no summary, but for those that the filters of their desk leave out."""
+    """Return the enriched articles that have no summary, but for those that the filters
+    of their desk leave out.
+    """
     import polars as pl
 
     columns = ("article_id", "summary", "word_count", "enricher")
@@ -70,17 +86,27 @@ def articles_without_summary(lake: Reader, desk: str) -> Findings:
 
 
 def unsupported_answers(lake: Reader, desk: str) -> Findings:
-    """Return the answers of language models that say something which nothing in their article supports.
+    """Return the answers of language models that say something which nothing in their
+    article supports.
 
-    Those with such a summary were refused, and are in the ledger; those with such a key point are rows. Some are
-    accepted: models err.
+    Those with such a summary were refused, and are in the ledger; those with such a key
+    point are rows. Some are accepted: models err.
     """
     import polars as pl
 
     columns = ("article_id", "model", "key_points", "key_point_spans")
-    asked: dict[str, list[str | None]] = {"outcome": ["ok"], "enricher": [ENRICHER], "reused_from": [None]}
+    asked: dict[str, list[str | None]] = {
+        "outcome": ["ok"],
+        "enricher": [ENRICHER],
+        "reused_from": [None],
+    }
     rows = lake.frame(EnrichedArticle, None, columns, desk=[desk], **asked)
-    points = rows.with_columns(pl.col("key_point_spans").list.eval(pl.element() == "").list.sum().alias("empty"))
+    points = rows.with_columns(
+        pl.col("key_point_spans")
+        .list.eval(pl.element() == "")
+        .list.sum()
+        .alias("empty")
+    )
     kept = [
         (article_id, model, f"{empty} of {total} key points")
         for article_id, model, total, empty in points.select(
@@ -88,7 +114,13 @@ def unsupported_answers(lake: Reader, desk: str) -> Findings:
         ).iter_rows()
         if empty
     ]
-    calls = lake.frame(ModelCall, None, ("article_id", "model", "reason"), desk=[desk], outcome=["refused"])
+    calls = lake.frame(
+        ModelCall,
+        None,
+        ("article_id", "model", "reason"),
+        desk=[desk],
+        outcome=["refused"],
+    )
     refused = calls.filter(pl.col("reason").str.starts_with(UNSUPPORTED)).rows()
     found, checked = (*refused, *kept), rows.height + len(refused)
     return Findings(
@@ -100,15 +132,29 @@ def unsupported_answers(lake: Reader, desk: str) -> Findings:
 
 
 def vectors_off_unit(lake: Reader, desk: str) -> Findings:
-    """Return the vectors of another length than 1, or of other dimensions than their row states."""
+    """Return the vectors of another length than 1, or of other dimensions than their
+    row states.
+    """
     import polars as pl
 
-    frame = lake.frame(ArticleEmbedding, None, ("article_id", "model", "dim", "vector"), desk=[desk], outcome=["ok"])
+    frame = lake.frame(
+        ArticleEmbedding,
+        None,
+        ("article_id", "model", "dim", "vector"),
+        desk=[desk],
+        outcome=["ok"],
+    )
     measured = frame.with_columns(
-        pl.col("vector").list.eval(pl.element().pow(2)).list.sum().sqrt().alias("length"),
+        pl.col("vector")
+        .list.eval(pl.element().pow(2))
+        .list.sum()
+        .sqrt()
+        .alias("length"),
         pl.col("vector").list.len().alias("dimensions"),
     ).drop("vector")
-    is_sound = ((pl.col("length") - 1).abs() <= _UNIT_TOLERANCE) & (pl.col("dimensions") == pl.col("dim"))
+    is_sound = ((pl.col("length") - 1).abs() <= _UNIT_TOLERANCE) & (
+        pl.col("dimensions") == pl.col("dim")
+    )
     return _findings(measured, measured.filter(~is_sound.fill_null(value=False)))
 
 

@@ -1,11 +1,12 @@
 """Plans runs for the agency-days in the backlog. Pure.
 
-An agency-day is planned at once when its state is new. If a run ended and left the same state, it is planned again
-after pauses that double, in smaller and smaller ranges, so that one bad page does not hold up its neighbours. After the
-last of its `Retries` it is given up. Agency-days of active runs are not planned.
+An agency-day is planned at once when its state is new. If a run ended and left the same
+state, it is planned again after pauses that double, in smaller and smaller ranges, so
+that one bad page does not hold up its neighbours. After the last of its `Retries` it is
+given up. Agency-days of active runs are not planned.
 
-A run covers a rectangle of the grid. It may take in current agency-days where that saves a run: they change nothing and
-take little time.
+A run covers a rectangle of the grid. It may take in current agency-days where that
+saves a run: they change nothing and take little time.
 """
 
 import hashlib
@@ -23,21 +24,31 @@ from news_assets.records.desks import Desk
 if TYPE_CHECKING:
     import polars as pl
 
-FIRST_PAUSE_S = 10.0  # doubles at each attempt: after an outage nothing waits longer than the outage took
+# doubles at each attempt: after an outage nothing waits longer than the outage took
+FIRST_PAUSE_S = 10.0
 MAX_ATTEMPTS = 12  # the pauses add up to eleven hours
-CIVIC_FIRST_PAUSE_S, CIVIC_MAX_ATTEMPTS = 300.0, 3  # days of meetings are read again every night in any case
+CIVIC_FIRST_PAUSE_S, CIVIC_MAX_ATTEMPTS = (
+    300.0,
+    3,
+)  # days of meetings are read again every night in any case
 MAX_PARTITIONS = 500  # of one run: some minutes of work where everything is new
 MAX_ACTIVE_RUNS = 40  # of a desk, queued or in progress; newer days are planned first
 PRIORITY = 150  # of today; one less for each day from today
 PRIORITY_STEP = 20  # lower at each attempt: 150, 130, 110
 RUN_COST = 120  # starting a run takes as long as this many current partitions
 
-_AGES = (1, 7, 31)  # days: agency-days of different ages are not joined, so that recent ones do not wait for old ones
+_AGES = (
+    1,
+    7,
+    31,
+)  # days: agency-days of different ages are not joined, so that recent ones do not wait for old ones
 
 
 @dataclass(frozen=True, slots=True)
 class BacklogDay:
-    """One agency-day with work: its first stage that has some, and a hash of the state that the work is in."""
+    """One agency-day with work: its first stage that has some, and a hash of the state
+    that the work is in.
+    """
 
     key: AgencyDay
     stage: str
@@ -55,13 +66,18 @@ class ActiveRun:
 
     def covers(self, one: BacklogDay) -> bool:
         """Return whether the run does this work."""
-        is_inside = one.key.agency in self.agencies and self.first_day <= one.key.day <= self.last_day
+        is_inside = (
+            one.key.agency in self.agencies
+            and self.first_day <= one.key.day <= self.last_day
+        )
         return is_inside and one.stage in self.stages
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedRun:
-    """A run over a rectangle: its stages, the number of the attempt, and the work it is planned for."""
+    """A run over a rectangle: its stages, the number of the attempt, and the work it is
+    planned for.
+    """
 
     stages: tuple[str, ...]
     first: AgencyDay
@@ -71,22 +87,35 @@ class PlannedRun:
 
     @property
     def key(self) -> str:
-        """Return a hash of the attempt and the states, which is equal for two plans of the same run."""
-        return _digest([self.attempt, *sorted((*one.key, one.stage, one.state) for one in self.work)])
+        """Return a hash of the attempt and the states, which is equal for two plans of
+        the same run.
+        """
+        return _digest(
+            [
+                self.attempt,
+                *sorted((*one.key, one.stage, one.state) for one in self.work),
+            ]
+        )
 
     def priority(self, today: date) -> int:
-        """Return Dagster's priority: near days first, later attempts after first ones; 0 as checks for today's."""
+        """Return Dagster's priority: near days first, later attempts after first ones;
+        0 as checks for today's.
+        """
         return priority_of(self.last.day, today, self.attempt) - PRIORITY
 
 
 def priority_of(day: date, today: date, attempt: int = 1) -> int:
-    """Return the priority of a day's work: 150 for today, one less for each day before or after, 20 less a retry."""
+    """Return the priority of a day's work: 150 for today, one less for each day before
+    or after, 20 less a retry.
+    """
     return max(0, PRIORITY - abs((day - today).days)) - PRIORITY_STEP * (attempt - 1)
 
 
 @dataclass(frozen=True, slots=True)
 class Retries:
-    """How often the same state is planned before it is given up, and the first pause, which doubles."""
+    """How often the same state is planned before it is given up, and the first pause,
+    which doubles.
+    """
 
     max_attempts: int = MAX_ATTEMPTS
     first_pause_s: float = FIRST_PAUSE_S
@@ -94,12 +123,16 @@ class Retries:
 
 def retries_of(desk: Desk) -> Retries:
     """Return the retries of a desk: of a civic one few and far between."""
-    return Retries(CIVIC_MAX_ATTEMPTS, CIVIC_FIRST_PAUSE_S) if desk.is_civic else Retries()
+    return (
+        Retries(CIVIC_MAX_ATTEMPTS, CIVIC_FIRST_PAUSE_S) if desk.is_civic else Retries()
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """The last planned run of an agency-day: its number, when the next may follow (epoch seconds), and the state."""
+    """The last planned run of an agency-day: its number, when the next may follow
+    (epoch seconds), and the state.
+    """
 
     number: int
     next_at: float
@@ -116,12 +149,20 @@ class Plan:
 
 
 def backlog_days(backlog: "pl.DataFrame", stages: Sequence[str]) -> list[BacklogDay]:
-    """Return the agency-days of a backlog (columns of `store/queries/backlog.py`); `stages` are in their order."""
+    """Return the agency-days of a backlog (columns of `store/queries/backlog.py`);
+    `stages` are in their order.
+    """
     rows: dict[AgencyDay, list[tuple[str, str, str]]] = {}
-    for row in backlog.select("agency", "day", "stage", "article_id", "version").iter_rows():
+    for row in backlog.select(
+        "agency", "day", "stage", "article_id", "version"
+    ).iter_rows():
         rows.setdefault(AgencyDay(row[0], row[1]), []).append(row[2:])
     return [
-        BacklogDay(key, min((row[0] for row in found), key=stages.index), _digest(sorted(found)))
+        BacklogDay(
+            key,
+            min((row[0] for row in found), key=stages.index),
+            _digest(sorted(found)),
+        )
         for key, found in rows.items()
     ]
 
@@ -144,7 +185,8 @@ def plan_runs(
         active: The desk's runs that are queued or in progress.
         attempts: The attempts of the last plan.
         agencies: The agencies of the grid, in its order.
-        stages: The stages, in their order; a run takes its first stage and all after it.
+        stages: The stages, in their order; a run takes its first stage and all after
+            it.
         today: The newest day; older ones come after it.
         now_s: Seconds since the epoch.
         first_day: Start of the scanned window; attempts of earlier days are kept.
@@ -152,15 +194,30 @@ def plan_runs(
     """
     idle = [one for one in backlog if not any(run.covers(one) for run in active)]
     given_up = [one for one in idle if _attempts(one, attempts) >= retries.max_attempts]
-    due = [one for one in idle if _attempts(one, attempts) < retries.max_attempts and _is_due(one, attempts, now_s)]
-    runs = _runs(due, attempts, agencies, stages, today)[: max(0, MAX_ACTIVE_RUNS - len(active))]
+    due = [
+        one
+        for one in idle
+        if _attempts(one, attempts) < retries.max_attempts
+        and _is_due(one, attempts, now_s)
+    ]
+    runs = _runs(due, attempts, agencies, stages, today)[
+        : max(0, MAX_ACTIVE_RUNS - len(active))
+    ]
     planned = {
-        one.key: Attempt(run.attempt, now_s + retries.first_pause_s * 2.0 ** (run.attempt - 1), one.state)
+        one.key: Attempt(
+            run.attempt,
+            now_s + retries.first_pause_s * 2.0 ** (run.attempt - 1),
+            one.state,
+        )
         for run in runs
         for one in run.work
     }
     waiting = {one.key for one in backlog} - {one.key for one in given_up}
-    kept = {key: attempt for key, attempt in attempts.items() if key in waiting or key.day < first_day}
+    kept = {
+        key: attempt
+        for key, attempt in attempts.items()
+        if key in waiting or key.day < first_day
+    }
     return Plan(tuple(runs), tuple(given_up), kept | planned)
 
 
@@ -169,7 +226,9 @@ def _attempts(one: BacklogDay, attempts: Mapping[AgencyDay, Attempt]) -> int:
     return last.number if last and last.state == one.state else 0
 
 
-def _is_due(one: BacklogDay, attempts: Mapping[AgencyDay, Attempt], now_s: float) -> bool:
+def _is_due(
+    one: BacklogDay, attempts: Mapping[AgencyDay, Attempt], now_s: float
+) -> bool:
     return _attempts(one, attempts) == 0 or attempts[one.key].next_at <= now_s
 
 
@@ -184,7 +243,9 @@ def _runs(
     groups: dict[tuple[str, int, int], dict[AgencyDay, BacklogDay]] = {}
     for one in due:
         age = sum((today - one.key.day).days > limit for limit in _AGES)
-        groups.setdefault((one.stage, age, _attempts(one, attempts) + 1), {})[one.key] = one
+        groups.setdefault((one.stage, age, _attempts(one, attempts) + 1), {})[
+            one.key
+        ] = one
     runs = [
         PlannedRun(
             tuple(stages[stages.index(stage) :]),
@@ -194,10 +255,13 @@ def _runs(
             _take(rectangle, days, agencies),
         )
         for (stage, _, attempt), days in groups.items()
-        for rectangle in rectangles(days, agencies, _max_partitions(attempt), RUN_COST if attempt == 1 else 0)
+        for rectangle in rectangles(
+            days, agencies, _max_partitions(attempt), RUN_COST if attempt == 1 else 0
+        )
     ]
     return sorted(
-        (run for run in runs if run.work), key=lambda run: (-run.priority(today), -run.last.day.toordinal(), run.first)
+        (run for run in runs if run.work),
+        key=lambda run: (-run.priority(today), -run.last.day.toordinal(), run.first),
     )
 
 
@@ -205,17 +269,34 @@ def _max_partitions(attempt: int) -> int:
     return max(1, MAX_PARTITIONS >> 2 * (attempt - 1))
 
 
-def _take(rectangle: Rectangle, left: dict[AgencyDay, BacklogDay], agencies: Sequence[str]) -> tuple[BacklogDay, ...]:
-    """Remove the agency-days of a rectangle from `left` and return them: overlapping rectangles share none."""
-    days = [rectangle.first_day + timedelta(n) for n in range((rectangle.last_day - rectangle.first_day).days + 1)]
-    inside = (AgencyDay(agency, day) for agency in agencies[rectangle.first : rectangle.last + 1] for day in days)
+def _take(
+    rectangle: Rectangle, left: dict[AgencyDay, BacklogDay], agencies: Sequence[str]
+) -> tuple[BacklogDay, ...]:
+    """Remove the agency-days of a rectangle from `left` and return them: overlapping
+    rectangles share none.
+    """
+    days = [
+        rectangle.first_day + timedelta(n)
+        for n in range((rectangle.last_day - rectangle.first_day).days + 1)
+    ]
+    inside = (
+        AgencyDay(agency, day)
+        for agency in agencies[rectangle.first : rectangle.last + 1]
+        for day in days
+    )
     return tuple(left.pop(key) for key in inside if key in left)
 
 
 def given_up_failures(
-    desk: str, given_up: Sequence[BacklogDay], backlog: "pl.DataFrame", now: datetime, retries: Retries = Retries()
+    desk: str,
+    given_up: Sequence[BacklogDay],
+    backlog: "pl.DataFrame",
+    now: datetime,
+    retries: Retries = Retries(),
 ) -> list[Failure]:
-    """Return a failure without another attempt for each piece of work in these agency-days."""
+    """Return a failure without another attempt for each piece of work in these
+    agency-days.
+    """
     keys = {one.key for one in given_up}
     return [
         replace(
@@ -223,7 +304,8 @@ def given_up_failures(
                 row,
                 row["stage"],
                 desk,
-                f"still {row['why']} after {retries.max_attempts} runs; see the runs of this agency-day",
+                f"still {row['why']} after {retries.max_attempts} runs; see the runs of this"
+                " agency-day",
                 now,
             ),
             attempts=retries.max_attempts,
@@ -236,13 +318,18 @@ def given_up_failures(
 
 def attempts_to_json(attempts: Mapping[AgencyDay, Attempt]) -> list[list[object]]:
     """Return the attempts in a form for JSON."""
-    return [[key.agency, str(key.day), last.number, last.next_at, last.state] for key, last in attempts.items()]
+    return [
+        [key.agency, str(key.day), last.number, last.next_at, last.state]
+        for key, last in attempts.items()
+    ]
 
 
 def attempts_from_json(rows: Iterable[Sequence[object]]) -> dict[AgencyDay, Attempt]:
     """Return the attempts that `attempts_to_json` was given."""
     return {
-        AgencyDay(str(agency), date.fromisoformat(str(day))): Attempt(int(str(number)), float(str(next_at)), str(state))
+        AgencyDay(str(agency), date.fromisoformat(str(day))): Attempt(
+            int(str(number)), float(str(next_at)), str(state)
+        )
         for agency, day, number, next_at, state in rows
     }
 

@@ -1,12 +1,14 @@
 """Finds agencies that are silent for longer than their habit explains. Pure.
 
-A silence is measured by the entries missed in it: the agency's rates of the weekdays that have passed, and for today
-the share that is usually seen by now. A ministry that does not publish at weekends has missed nothing on Monday
-morning. The rates are lowered on days on which few agencies of the desk publish, such as public holidays.
+A silence is measured by the entries missed in it: the agency's rates of the weekdays
+that have passed, and for today the share that is usually seen by now. A ministry that
+does not publish at weekends has missed nothing on Monday morning. The rates are lowered
+on days on which few agencies of the desk publish, such as public holidays.
 
-An agency is silent if it missed more entries than chance explains once in thirty years, and clearly more than in its
-earlier silences. Chance depends on the agency's bursts: ten entries that always come together are one event. Time
-after the last answer of its sources does not count; `source_health.py` finds sources that do not answer.
+An agency is silent if it missed more entries than chance explains once in thirty years,
+and clearly more than in its earlier silences. Chance depends on the agency's bursts:
+ten entries that always come together are one event. Time after the last answer of its
+sources does not count; `source_health.py` finds sources that do not answer.
 """
 
 from collections.abc import Sequence
@@ -26,13 +28,19 @@ from news_assets.pipeline.freshness.rhythm import (
 from news_assets.pipeline.freshness.row_checks import Findings
 from news_assets.text.dates import day_of
 
-EMPTY_AFTER = timedelta(days=3)  # feeds list old entries at the first poll: an empty one has a wrong address
+EMPTY_AFTER = timedelta(
+    days=3
+)  # feeds list old entries at the first poll: an empty one has a wrong address
 
 _ALARMS_A_YEAR = 1 / 30  # by chance, for one agency
-_LEAST_DAYS = 0.75  # of a usual day's entries: a morning is too short even for a busy agency
+_LEAST_DAYS = (
+    0.75  # of a usual day's entries: a morning is too short even for a busy agency
+)
 _RECENT_DAYS = 180
 _RECENT_FACTOR = 1.5  # times the earlier silence
-_SEASON_FACTOR = 2.5  # times that of the same season last year: one week of recess may become two
+_SEASON_FACTOR = (
+    2.5  # times that of the same season last year: one week of recess may become two
+)
 _SEASON_DAYS = 10  # recesses move by a week from year to year
 _MIN_ACTIVITY = 0.2  # a desk that is silent as a whole is found too, only later
 _ACTIVITY_PRIOR = 3.0  # agencies
@@ -42,12 +50,22 @@ _MIN_RATE_SHOWN = 0.95  # entries per unit; below it a longer unit is used
 _DAY_OFF = 0.05  # of the mean rate, at most
 _TOO_FEW_FOR_DAYS_OFF = 0.5  # entries a day
 _UNITS = ((1.0, "day"), (7.0, "week"), (30.44, "month"), (365.25, "year"))
-_WEEKDAYS = ("Mondays", "Tuesdays", "Wednesdays", "Thursdays", "Fridays", "Saturdays", "Sundays")
+_WEEKDAYS = (
+    "Mondays",
+    "Tuesdays",
+    "Wednesdays",
+    "Thursdays",
+    "Fridays",
+    "Saturdays",
+    "Sundays",
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Silence:
-    """Consecutive days without an entry, from `first` to `last` (ordinals), and the entries missed in them."""
+    """Consecutive days without an entry, from `first` to `last` (ordinals), and the
+    entries missed in them.
+    """
 
     first: int
     last: int
@@ -55,13 +73,21 @@ class Silence:
 
 
 def find_silences(agencies: Sequence[PublishingHistory], now: datetime) -> Findings:
-    """Return the agencies of one desk that are silent for longer than their habit explains, the most unusual first.
+    """Return the agencies of one desk that are silent for longer than their habit
+    explains, the most unusual first.
 
-    Agencies with fewer than MIN_ENTRIES entries or MIN_DAYS days of history are left out, except those without any
-    entry although their sources have answered for EMPTY_AFTER.
+    Agencies with fewer than MIN_ENTRIES entries or MIN_DAYS days of history are left
+    out, except those without any entry although their sources have answered for
+    EMPTY_AFTER.
     """
-    found = [(float("inf"), _row_without_entries(one, now)) for one in agencies if _is_empty(one, now)]
-    habits = [(one, habit) for one in agencies if (habit := learn_habit(one)) is not None]
+    found = [
+        (float("inf"), _row_without_entries(one, now))
+        for one in agencies
+        if _is_empty(one, now)
+    ]
+    habits = [
+        (one, habit) for one in agencies if (habit := learn_habit(one)) is not None
+    ]
     observed = [_observe(one, habit, now) for one, habit in habits]
     desk = _Desk(observed)
     for (one, habit), each in zip(habits, observed, strict=True):
@@ -73,12 +99,18 @@ def find_silences(agencies: Sequence[PublishingHistory], now: datetime) -> Findi
 
 
 def _is_empty(one: PublishingHistory, now: datetime) -> bool:
-    return not one.day_counts and one.first_answer_at is not None and now - one.first_answer_at >= EMPTY_AFTER
+    return (
+        not one.day_counts
+        and one.first_answer_at is not None
+        and now - one.first_answer_at >= EMPTY_AFTER
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class _Observed:
-    """An agency with its habit, the local day (ordinal) of the last answer, and the elapsed share of that day."""
+    """An agency with its habit, the local day (ordinal) of the last answer, and the
+    elapsed share of that day.
+    """
 
     agency: str
     habit: Habit
@@ -93,7 +125,9 @@ def _observe(one: PublishingHistory, habit: Habit, now: datetime) -> _Observed:
 
 
 class _Desk:
-    """The activity of all agencies of a desk by day, which tells holidays from silences."""
+    """The activity of all agencies of a desk by day, which tells holidays from
+    silences.
+    """
 
     def __init__(self, observed: Sequence[_Observed]) -> None:
         self._first = min((one.habit.first for one in observed), default=0)
@@ -103,22 +137,35 @@ class _Desk:
         for one in observed:
             self._add(one, 1.0, self._expected, self._published)
 
-    def _add(self, one: _Observed, sign: float, expected: Floats, published: Floats) -> None:
+    def _add(
+        self, one: _Observed, sign: float, expected: Floats, published: Floats
+    ) -> None:
         own_expected, own_published = self._own[one.agency]
-        days = slice(one.habit.first - self._first, one.habit.first - self._first + len(own_expected))
+        days = slice(
+            one.habit.first - self._first,
+            one.habit.first - self._first + len(own_expected),
+        )
         expected[days] += sign * own_expected
         published[days] += sign * own_published
 
     def activity(self, one: _Observed) -> Floats:
-        """Return, for each day of the agency, the share of the other agencies expected to publish that did."""
+        """Return, for each day of the agency, the share of the other agencies expected
+        to publish that did.
+        """
         expected, published = self._expected.copy(), self._published.copy()
         self._add(one, -1.0, expected, published)
         days = slice(one.habit.first - self._first, one.today - self._first + 1)
-        return np.clip((published[days] + _ACTIVITY_PRIOR) / (expected[days] + _ACTIVITY_PRIOR), _MIN_ACTIVITY, 1.0)
+        return np.clip(
+            (published[days] + _ACTIVITY_PRIOR) / (expected[days] + _ACTIVITY_PRIOR),
+            _MIN_ACTIVITY,
+            1.0,
+        )
 
 
 def _expected_and_published(one: _Observed) -> tuple[Floats, Floats]:
-    """Return the chance that an agency publishes on each day since its first, and whether it did."""
+    """Return the chance that an agency publishes on each day since its first, and
+    whether it did.
+    """
     habit = one.habit
     until = min(one.today, habit.last + _ACTIVITY_DAYS)
     weekdays = weekdays_between(habit.first, until)
@@ -141,7 +188,9 @@ class _Excess:
 
 
 def _excess(one: _Observed, desk: _Desk) -> _Excess | None:
-    """Return what an agency missed beyond its habit; None if its habit explains the silence."""
+    """Return what an agency missed beyond its habit; None if its habit explains the
+    silence.
+    """
     habit = one.habit
     least = max(habit.limit(_ALARMS_A_YEAR), _LEAST_DAYS * float(habit.rates.max()))
     expected = habit.expected(habit.first, one.today)
@@ -171,24 +220,38 @@ def silences(habit: Habit, expected: Floats) -> list[Silence]:
 def _usual_silence(past: Sequence[Silence], today: int) -> float:
     """Return the missed entries that earlier silences explain.
 
-    These are the second longest silence of the last half year, because a single one is a break or an outage and would
-    hide the next for months, and the longest in the same season last year.
+    These are the second longest silence of the last half year, because a single one is
+    a break or an outage and would hide the next for months, and the longest in the same
+    season last year.
     """
-    recent = sorted((one.missed for one in past if one.last > today - _RECENT_DAYS), reverse=True)
+    recent = sorted(
+        (one.missed for one in past if one.last > today - _RECENT_DAYS), reverse=True
+    )
     first, last = today - 364 - _SEASON_DAYS, today - 364 + _SEASON_DAYS
     season = (one.missed for one in past if one.first <= last and one.last >= first)
-    return max(_RECENT_FACTOR * max(recent[1:2], default=0.0), _SEASON_FACTOR * max(season, default=0.0))
+    return max(
+        _RECENT_FACTOR * max(recent[1:2], default=0.0),
+        _SEASON_FACTOR * max(season, default=0.0),
+    )
 
 
-# --- as text ---------------------------------------------------------------------------------------------------------
+# --- as text --------------------------------------------------------------------------
 
 
 def _row_without_entries(one: PublishingHistory, now: datetime) -> tuple[object, ...]:
     since = one.first_answer_at or now
-    return one.agency, None, duration(now - since), None, "no entry since the first poll"
+    return (
+        one.agency,
+        None,
+        duration(now - since),
+        None,
+        "no entry since the first poll",
+    )
 
 
-def _row(one: PublishingHistory, habit: Habit, missed: float, now: datetime) -> tuple[object, ...]:
+def _row(
+    one: PublishingHistory, habit: Habit, missed: float, now: datetime
+) -> tuple[object, ...]:
     last_at = one.last_entry_at
     if last_at is None:
         silent_for = f"{day_of(now, one.timezone).toordinal() - habit.last} days"
@@ -198,10 +261,16 @@ def _row(one: PublishingHistory, habit: Habit, missed: float, now: datetime) -> 
 
 
 def describe_habit(habit: Habit) -> str:
-    """Return rate, days off and longest earlier silence: `3.2 a day, none at weekends; longest silence 4 days`."""
+    """Return rate, days off and longest earlier silence: `3.2 a day, none at weekends;
+    longest silence 4 days`.
+    """
     pauses = np.diff(np.flatnonzero(habit.counts)) - 1
     longest = int(pauses.max()) if len(pauses) else 0
-    silence = f"longest silence {longest} day{'' if longest == 1 else 's'}" if longest else "never a day without"
+    silence = (
+        f"longest silence {longest} day{'' if longest == 1 else 's'}"
+        if longest
+        else "never a day without"
+    )
     return f"{_describe_rate(habit)}; {silence}"
 
 
@@ -209,10 +278,18 @@ def _describe_rate(habit: Habit) -> str:
     rate = float(habit.rates.mean())
     off = [number for number in range(7) if habit.rates[number] < _DAY_OFF * rate]
     if rate < _TOO_FEW_FOR_DAYS_OFF or not off:
-        span, unit = next((span, unit) for span, unit in _UNITS if rate * span >= _MIN_RATE_SHOWN or unit == "year")
+        span, unit = next(
+            (span, unit)
+            for span, unit in _UNITS
+            if rate * span >= _MIN_RATE_SHOWN or unit == "year"
+        )
         return f"{rate * span:.1f} a {unit}"
     working = float(np.delete(habit.rates, off).mean())
-    days = "at weekends" if off == [5, 6] else "on " + ", ".join(_WEEKDAYS[number] for number in off)
+    days = (
+        "at weekends"
+        if off == [5, 6]
+        else "on " + ", ".join(_WEEKDAYS[number] for number in off)
+    )
     return f"{working:.1f} a day, none {days}"
 
 
@@ -221,5 +298,7 @@ def duration(span: timedelta) -> str:
     minutes = max(int(span.total_seconds() // 60), 0)
     days, hours, rest = minutes // 1440, minutes // 60 % 24, minutes % 60
     if days:
-        return f"{days} day{'' if days == 1 else 's'}" + (f" {hours} h" if hours else "")
+        return f"{days} day{'' if days == 1 else 's'}" + (
+            f" {hours} h" if hours else ""
+        )
     return f"{hours} h {rest} min" if hours else f"{rest} min"

@@ -1,7 +1,7 @@
 """Finds sources that fail, list nothing or are not polled. Pure.
 
-Sources of inactive agencies, and sources removed from the desk file, are left out. `schedule.py` decides when a source
-is polled again; `silence.py` finds silent agencies.
+Sources of inactive agencies, and sources removed from the desk file, are left out.
+`schedule.py` decides when a source is polled again; `silence.py` finds silent agencies.
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,9 +16,31 @@ from news_assets.records.polling import SourceState
 ANSWERS = ("ok", "unchanged")
 EMPTY_AFTER = timedelta(days=2)  # a listing keeps its old entries on a quiet day
 
-_HEADER = ("source_id", "agency", "what", "since", "reason", "failed_polls", "failure_points", "next_poll_at")
-_ORDER = ("gone", "blocked", "fails", "lists nothing", "lists too few", "never polled", "overdue")
-_LASTING_POINTS, _LASTING_POLLS, _LASTING_INTERVALS, _LASTING = 1.0, 2, 2, timedelta(hours=1)
+_HEADER = (
+    "source_id",
+    "agency",
+    "what",
+    "since",
+    "reason",
+    "failed_polls",
+    "failure_points",
+    "next_poll_at",
+)
+_ORDER = (
+    "gone",
+    "blocked",
+    "fails",
+    "lists nothing",
+    "lists too few",
+    "never polled",
+    "overdue",
+)
+_LASTING_POINTS, _LASTING_POLLS, _LASTING_INTERVALS, _LASTING = (
+    1.0,
+    2,
+    2,
+    timedelta(hours=1),
+)
 _OVERDUE_INTERVALS, _OVERDUE = 2, timedelta(minutes=10)
 
 
@@ -26,9 +48,10 @@ _OVERDUE_INTERVALS, _OVERDUE = 2, timedelta(minutes=10)
 class PollHistory:
     """The recent polls of one source, summed up; None where there was no such poll.
 
-    An answer is a poll with a listing or an unchanged document. `entry_count` is that of the last listing;
-    `empty_since` is the time of the first listing after the last one with entries. `failed_count` and `failing_since`
-    cover the polls after the last answer.
+    An answer is a poll with a listing or an unchanged document. `entry_count` is that
+    of the last listing; `empty_since` is the time of the first listing after the last
+    one with entries. `failed_count` and `failing_since` cover the polls after the last
+    answer.
     """
 
     source_id: str
@@ -52,33 +75,57 @@ class _Finding:
 
     @property
     def row(self) -> tuple[object, ...]:
-        points, next_at = (self.state.failure_points, self.state.next_poll_at) if self.state else (0.0, None)
+        points, next_at = (
+            (self.state.failure_points, self.state.next_poll_at)
+            if self.state
+            else (0.0, None)
+        )
         source = self.source
-        return source.source_id, source.agency, self.what, self.since, self.reason, self.failed_count, points, next_at
+        return (
+            source.source_id,
+            source.agency,
+            self.what,
+            self.since,
+            self.reason,
+            self.failed_count,
+            points,
+            next_at,
+        )
 
 
 def find_failing_sources(
-    desk: Desk, states: Mapping[str, SourceState], polls: Mapping[str, PollHistory], now: datetime
+    desk: Desk,
+    states: Mapping[str, SourceState],
+    polls: Mapping[str, PollHistory],
+    now: datetime,
 ) -> Findings:
-    """Return the findings about the sources of a desk, the worst kind first; states and polls are by source_id.
+    """Return the findings about the sources of a desk, the worst kind first; states and
+    polls are by source_id.
 
     Civic sources that stand in for others are left out while these answer.
 
-    - `gone`, `blocked` (access denied) and `fails`: the last poll failed. A single soft failure is no finding: the
-      source is gone, has a whole failure point, failed twice in a row, or did not answer for an hour and two intervals.
+    - `gone`, `blocked` (access denied) and `fails`: the last poll failed. A single soft
+      failure is no finding: the
+      source is gone, has a whole failure point, failed twice in a row, or did not
+      answer for an hour and two intervals.
     - `lists nothing`: the listings have been empty for EMPTY_AFTER.
     - `lists too few`: the last answer lacks most of the known meetings to come.
     - `never polled`.
-    - `overdue`: it was due two intervals ago, at least ten minutes. A failing source can also be overdue.
+    - `overdue`: it was due two intervals ago, at least ten minutes. A failing source
+      can also be overdue.
     """
     waiting = waiting_sources(desk.sources, states)
     polled = [source for source in desk.sources if source.source_id not in waiting]
     found = [
         finding
         for source in polled
-        for finding in _findings(source, states.get(source.source_id), polls.get(source.source_id), now)
+        for finding in _findings(
+            source, states.get(source.source_id), polls.get(source.source_id), now
+        )
     ]
-    found.sort(key=lambda finding: (_ORDER.index(finding.what), finding.source.source_id))
+    found.sort(
+        key=lambda finding: (_ORDER.index(finding.what), finding.source.source_id)
+    )
     return Findings(len(polled), _HEADER, tuple(finding.row for finding in found))
 
 
@@ -91,19 +138,41 @@ def _findings(
     if state.last_outcome not in ANSWERS:
         if _is_lasting(state, polls, now):
             yield _failure(source, state, polls)
-    elif polls is not None and (since := _empty_since(state, polls)) is not None and now - since >= EMPTY_AFTER:
-        yield _Finding(source, "lists nothing", since, "the listing has no entries", 0, state)
+    elif (
+        polls is not None
+        and (since := _empty_since(state, polls)) is not None
+        and now - since >= EMPTY_AFTER
+    ):
+        yield _Finding(
+            source, "lists nothing", since, "the listing has no entries", 0, state
+        )
     elif (state.last_reason or "").startswith(SUSPECT):
-        yield _Finding(source, "lists too few", state.last_polled_at, state.last_reason or "", 0, state)
+        yield _Finding(
+            source,
+            "lists too few",
+            state.last_polled_at,
+            state.last_reason or "",
+            0,
+            state,
+        )
     if now - state.next_poll_at > max(_OVERDUE, _OVERDUE_INTERVALS * _interval(state)):
-        yield _Finding(source, "overdue", state.next_poll_at, "due but not polled", 0, state)
+        yield _Finding(
+            source, "overdue", state.next_poll_at, "due but not polled", 0, state
+        )
 
 
 def _failure(source: Source, state: SourceState, polls: PollHistory | None) -> _Finding:
     what = state.last_outcome if state.last_outcome in ("gone", "blocked") else "fails"
     since = polls.failing_since if polls else None
     count = polls.failed_count if polls else 1
-    return _Finding(source, what, since or state.last_polled_at, state.last_reason, max(count, 1), state)
+    return _Finding(
+        source,
+        what,
+        since or state.last_polled_at,
+        state.last_reason,
+        max(count, 1),
+        state,
+    )
 
 
 def _is_lasting(state: SourceState, polls: PollHistory | None, now: datetime) -> bool:
@@ -117,8 +186,12 @@ def _is_lasting(state: SourceState, polls: PollHistory | None, now: datetime) ->
 
 
 def _empty_since(state: SourceState, polls: PollHistory) -> datetime | None:
-    """Return since when the listing has no entries; None if it has some, or had some before these polls."""
-    if polls.entry_count is None:  # only unchanged documents: as when it last listed something
+    """Return since when the listing has no entries; None if it has some, or had some
+    before these polls.
+    """
+    if (
+        polls.entry_count is None
+    ):  # only unchanged documents: as when it last listed something
         return polls.first_answer_at if state.last_new_at is None else None
     return polls.empty_since if polls.entry_count == 0 else None
 

@@ -1,4 +1,6 @@
-"""Reads the authors of an article: those that the page states for machines, else those of its byline."""
+"""Reads the authors of an article: those that the page states for machines, else those
+of its byline.
+"""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -24,22 +26,37 @@ _BY = re.compile(
     re.IGNORECASE,
 )
 _NO_NAME = re.compile(
-    r"https?:|www\.|@|^\(|^\W*$|^\d+$|^(?:admin|administrator|null|none|undefined|redaktion|(?:written|posted) by)$",
+    r"https?:|www\.|@|^\(|^\W*$|^\d+$|^(?:admin|administrator|null|none|undefined|redaktion|(?:written|posted)"
+    r" by)$",
     re.IGNORECASE,
 )
-_SLUG = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)+")  # an account name; the page gives the person's name as well
+_SLUG = re.compile(
+    r"[a-z0-9]+(?:[-_][a-z0-9]+)+"
+)  # an account name; the page gives the person's name as well
 # In plain text, which has single spaces.
-_BETWEEN_NAMES = re.compile(rf" ?(?:;|\||\band\b|&|\bund\b|\bog\b|,(?= ?\S{{1,{_MAX_AUTHOR_CHARS}}} \S)) ?")
+_BETWEEN_NAMES = re.compile(
+    rf" ?(?:;|\||\band\b|&|\bund\b|\bog\b|,(?= ?\S{{1,{_MAX_AUTHOR_CHARS}}} \S)) ?"
+)
 
 _BYLINES = ("a", "address", "div", "h3", "h4", "li", "p", "span", "strong")
-_BYLINE = re.compile(r"author|byline|autor(?!iz)|auteur|redactor|journalist|writer|posted-by", re.IGNORECASE)
-_OTHERS = re.compile(r"comment|related|relacionad|sidebar|footer|recommend|teaser|quote", re.IGNORECASE)
+_BYLINE = re.compile(
+    r"author|byline|autor(?!iz)|auteur|redactor|journalist|writer|posted-by",
+    re.IGNORECASE,
+)
+_OTHERS = re.compile(
+    r"comment|related|relacionad|sidebar|footer|recommend|teaser|quote", re.IGNORECASE
+)
 _TEXTS = XPath(".//text()[not(parent::script or parent::style)]", smart_strings=False)
-_ARTICLES = re.compile(r"(?:about|the|more|meet|view|all|follow|read|share|our|o|sobre|todos|mais)$", re.IGNORECASE)
+_ARTICLES = re.compile(
+    r"(?:about|the|more|meet|view|all|follow|read|share|our|o|sobre|todos|mais)$",
+    re.IGNORECASE,
+)
 
 
 def authors_of(tree: HtmlElement, article: Node, meta: MetaTags) -> tuple[str, ...]:
-    """Return the names of people and newsrooms; those of the first byline with a name where none are stated."""
+    """Return the names of people and newsrooms; those of the first byline with a name
+    where none are stated.
+    """
     for texts in (texts_of(article.get("author"), "name"), contents(meta, *_STATED)):
         if names := _names(texts):
             return names
@@ -52,19 +69,30 @@ def _names(texts: Iterable[str]) -> tuple[str, ...]:
     for text in texts:
         for part in _BETWEEN_NAMES.split(_BY.sub("", plain_text(text))):
             name = part.strip(" ,.•|·-")
-            if name and len(name) <= _MAX_AUTHOR_CHARS and not (_NO_NAME.search(name) or _SLUG.fullmatch(name)):
+            if (
+                name
+                and len(name) <= _MAX_AUTHOR_CHARS
+                and not (_NO_NAME.search(name) or _SLUG.fullmatch(name))
+            ):
                 found.setdefault(name)
     return tuple(found)[:_MAX_AUTHORS]
 
 
-# --- bylines ---------------------------------------------------------------------------------------------------------
+# --- bylines --------------------------------------------------------------------------
 
 
 def _bylines(tree: HtmlElement) -> Iterator[HtmlElement]:
-    """Yield the elements that are marked up or named as an author, outside comments and teasers."""
+    """Yield the elements that are marked up or named as an author, outside comments and
+    teasers.
+    """
     named = (one for one in tree.iter(*_BYLINES) if _BYLINE.search(_marks(one)))
     for element in islice(named, _MAX_BYLINES):
-        around = (element, *element.iterancestors("div", "section", "aside", "footer", "ul", "ol", "blockquote"))
+        around = (
+            element,
+            *element.iterancestors(
+                "div", "section", "aside", "footer", "ul", "ol", "blockquote"
+            ),
+        )
         if not any(_OTHERS.search(_marks(one)) for one in around):
             yield element
 
@@ -76,7 +104,9 @@ def _marks(element: HtmlElement) -> str:
 def _names_in(byline: HtmlElement) -> tuple[str, ...]:
     """Return the names in the first text of a byline that has any."""
     for text in islice(filter(str.strip, _TEXTS(byline)), _MAX_PARTS):
-        names = tuple(name for name in _names([text[:_MAX_BYLINE_CHARS]]) if _is_person(name))
+        names = tuple(
+            name for name in _names([text[:_MAX_BYLINE_CHARS]]) if _is_person(name)
+        )
         if names:
             return names
     return ()

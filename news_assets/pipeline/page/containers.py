@@ -1,4 +1,5 @@
-"""Joins the containers of an article that is interrupted: by advertisements, pictures and forms.
+"""Joins the containers of an article that is interrupted: by advertisements, pictures
+and forms.
 
 trafilatura reads the first container of an article only.
 """
@@ -10,7 +11,10 @@ from itertools import islice
 from lxml.etree import XPath, _Element
 from lxml.html import HtmlElement
 
-_NAMED = re.compile(r"(?:article|story|entry|post|body|content)[-_]{0,2}(?:body|content|text|container)", re.IGNORECASE)
+_NAMED = re.compile(
+    r"(?:article|story|entry|post|body|content)[-_]{0,2}(?:body|content|text|container)",
+    re.IGNORECASE,
+)
 _MIN_PARAGRAPHS = 3  # of some length, in each container; teasers have one or two
 _PARAGRAPH_CHARS = 80
 _MAX_CONTAINERS, _MAX_KINDS = 20, 10  # of one tag and class; tags and classes
@@ -18,9 +22,11 @@ _HEADING_BEFORE = XPath("preceding::*[self::h1 or self::h2][1]")
 
 
 def join_containers(tree: HtmlElement) -> bool:
-    """Move what is in further containers of the article to the end of its first one, in place; whether there are any.
+    """Move what is in further containers of the article to the end of its first one, in
+    place; whether there are any.
 
-    They have the same tag and class, and no headline between them, which another article has.
+    They have the same tag and class, and no headline between them, which another
+    article has.
     """
     groups = [group for group in _alike(tree) if _are_of_one_article(group)]
     for first, *others in groups:
@@ -53,7 +59,11 @@ def _are_of_one_article(group: list[HtmlElement]) -> bool:
     before = _heading_before(first)
     for other in others:
         heading = _heading_before(other)
-        is_between = heading is not None and heading is not before and not _is_within(heading, group)
+        is_between = (
+            heading is not None
+            and heading is not before
+            and not _is_within(heading, group)
+        )
         if is_between or other.find(".//h1") is not None or _is_within(other, group):
             return False
     return True

@@ -16,7 +16,11 @@ from news_assets.pipeline.page.links import base_url, out_links
 from news_assets.pipeline.page.markdown import Block, article_blocks, markdown_of
 from news_assets.pipeline.page.metadata import PageMetadata, read_metadata
 from news_assets.pipeline.page.refusals import refusal_of
-from news_assets.pipeline.page.site_rules import drop_removed, text_by_rule, time_by_rule
+from news_assets.pipeline.page.site_rules import (
+    drop_removed,
+    text_by_rule,
+    time_by_rule,
+)
 from news_assets.pipeline.page.trimming import trimmed
 from news_assets.records.desks import PageRule
 from news_assets.records.reading import ExtractedArticle, Page
@@ -25,20 +29,31 @@ from news_assets.text.language import language_of
 from news_assets.text.limits import clean_text, line, lines, most
 from news_assets.text.urls import served_url
 
-PAYWALLED_CHARS = 1000  # longer texts on a page with a paywall in its markup are whole more often than not
-MAX_HTML_CHARS = 2_000_000  # without scripts and styles; the largest article pages seen have 0.9 million
-MAX_ELEMENTS = 20_000  # four times the largest article page seen; trafilatura takes 0.1 ms and more for each
+# longer texts on a page with a paywall in its markup are whole more often than not
+PAYWALLED_CHARS = 1000
+# without scripts and styles; the largest article pages seen have 0.9 million
+MAX_HTML_CHARS = 2_000_000
+# four times the largest article page seen; trafilatura takes 0.1 ms and more for each
+MAX_ELEMENTS = 20_000
 _MAX_DEPTH = 400  # of nested elements; lxml recurses in C, which is safe below this
-_RESET_AFTER = 2000  # pages; trafilatura's caches are bounded, but together they grow to some 60 MB
+# pages; trafilatura's caches are bounded, but together they grow to some 60 MB
+_RESET_AFTER = 2000
 
-_BULK = (("<script", "</script"), ("<style", "</style"), ("<svg", "</svg"), ("<!--", "-->"))
+_BULK = (
+    ("<script", "</script"),
+    ("<style", "</style"),
+    ("<svg", "</svg"),
+    ("<!--", "-->"),
+)
 _PAYWALL = re.compile(r"(?<![a-z])paywall(?![a-z])", re.IGNORECASE)
 _page_count = count(1)
 
 
 def extract(page: Page, timezone: str, language: str | None = None) -> ExtractedArticle:
     """Return the article on an HTML page; see `PageReader`."""
-    failed = ExtractedArticle(url=page.url, canonical_url=served_url(page.final_url), outcome="failed")
+    failed = ExtractedArticle(
+        url=page.url, canonical_url=served_url(page.final_url), outcome="failed"
+    )
     if next(_page_count) % _RESET_AFTER == 0:
         from trafilatura.meta import reset_caches
 
@@ -49,15 +64,26 @@ def extract(page: Page, timezone: str, language: str | None = None) -> Extracted
             return replace(failed, reason="not HTML: no element in it")
         return _bounded(_article_of(elements[0], page, timezone, language))
     except LIBRARY_ERRORS as error:
-        return replace(failed, reason=f"could not be read: {type(error).__name__}: {str(error)[:120]}".rstrip(": "))
+        return replace(
+            failed,
+            reason=f"could not be read: {type(error).__name__}: {str(error)[:120]}".rstrip(
+                ": "
+            ),
+        )
 
 
-def _article_of(tree: HtmlElement, page: Page, timezone: str, language: str | None) -> ExtractedArticle:
+def _article_of(
+    tree: HtmlElement, page: Page, timezone: str, language: str | None
+) -> ExtractedArticle:
     rule = page.rule or PageRule()
     drop_removed(tree, rule)
-    metadata = read_metadata(tree, page.final_url, timezone, page.fetched_at, page.listed_title)
+    metadata = read_metadata(
+        tree, page.final_url, timezone, page.fetched_at, page.listed_title
+    )
     if published_at := time_by_rule(tree, rule, timezone):
-        metadata = replace(metadata, published_at=published_at, published_origin="markup")
+        metadata = replace(
+            metadata, published_at=published_at, published_origin="markup"
+        )
     ruled = text_by_rule(tree, rule)
     text = ruled or _text_of(tree, metadata, page.final_url)
     article = ExtractedArticle(
@@ -83,10 +109,14 @@ def _article_of(tree: HtmlElement, page: Page, timezone: str, language: str | No
         outcome, reason = refusal
         return replace(article, outcome=outcome, reason=reason, text=None)
     links = out_links(tree, text, base_url(tree, page.final_url), page.final_url)
-    is_paywalled = metadata.is_paywalled or (len(text) <= PAYWALLED_CHARS and _has_paywall(tree))
+    is_paywalled = metadata.is_paywalled or (
+        len(text) <= PAYWALLED_CHARS and _has_paywall(tree)
+    )
     notes = []
     if rule.content and not ruled:
-        notes.append(f"`{rule.content}` of the desk file matches no text: read without it")
+        notes.append(
+            f"`{rule.content}` of the desk file matches no text: read without it"
+        )
     if is_paywalled:
         notes.append("behind a paywall: the text may be its beginning")
     return replace(article, out_links=links, reason="; ".join(notes) or None)
@@ -94,12 +124,15 @@ def _article_of(tree: HtmlElement, page: Page, timezone: str, language: str | No
 
 def _has_paywall(tree: HtmlElement) -> bool:
     return any(
-        _PAYWALL.search(f"{element.get('class')} {element.get('id')}") for element in tree.iter("div", "section")
+        _PAYWALL.search(f"{element.get('class')} {element.get('id')}")
+        for element in tree.iter("div", "section")
     )
 
 
 def _bounded(article: ExtractedArticle) -> ExtractedArticle:
-    """Return the article with clean values, cut to their limits; an address that is too long is left out."""
+    """Return the article with clean values, cut to their limits; an address that is too
+    long is left out.
+    """
     return replace(
         article,
         title=line(article.title, "title"),
@@ -122,19 +155,24 @@ def _short(url: str | None) -> str | None:
 
 
 def _language_of(text: str, stated: str | None, usual: str | None) -> str | None:
-    """Detect the language of the text; the agency's usual language adds the region that the page leaves out."""
-    hint = usual if usual and (stated is None or usual.split("-")[0] == stated) else stated
+    """Detect the language of the text; the agency's usual language adds the region that
+    the page leaves out.
+    """
+    hint = (
+        usual if usual and (stated is None or usual.split("-")[0] == stated) else stated
+    )
     return language_of(text, hint)
 
 
-# --- the tree --------------------------------------------------------------------------------------------------------
+# --- the tree -------------------------------------------------------------------------
 
 
 def page_elements(page: Page) -> list[HtmlElement]:
-    """Return the elements of the parsed page in order, root first; empty where it has none or is nested too deeply.
+    """Return the elements of the parsed page in order, root first; empty where it has
+    none or is nested too deeply.
 
-    A page that is too large is cut. Hold the list while the page is read: lxml makes the object of an element each time
-    that it is visited, unless there is one.
+    A page that is too large is cut. Hold the list while the page is read: lxml makes
+    the object of an element each time that it is visited, unless there is one.
     """
     from trafilatura.utils import load_html
 
@@ -154,18 +192,24 @@ def page_tree(page: Page) -> HtmlElement | None:
 
 @lru_cache(maxsize=1)
 def _silence_libraries() -> None:
-    """Keep the libraries' messages about single pages out of the log; outcome and reason report them."""
+    """Keep the libraries' messages about single pages out of the log; outcome and
+    reason report them.
+    """
     for name in ("trafilatura", "htmldate", "courlan", "charset_normalizer"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
 def _without_bulk(html: str) -> str:
-    """Drop scripts, styles, drawings and comments, but not JSON-LD. Linear in time, also for unclosed tags."""
+    """Drop scripts, styles, drawings and comments, but not JSON-LD. Linear in time,
+    also for unclosed tags.
+    """
     for start, end in _BULK:
         lower = html.lower()
         kept: list[str] = []
         position = 0
-        while (found := lower.find(start, position)) >= 0 and (close := lower.find(end, found)) >= 0:
+        while (found := lower.find(start, position)) >= 0 and (
+            close := lower.find(end, found)
+        ) >= 0:
             is_data = "ld+json" in lower[found : found + 200]
             kept.append(html[position : close if is_data else found])
             position = close
@@ -190,7 +234,7 @@ def _is_too_deep(tree: HtmlElement) -> bool:
     return True
 
 
-# --- the text --------------------------------------------------------------------------------------------------------
+# --- the text -------------------------------------------------------------------------
 
 
 def _text_of(tree: HtmlElement, metadata: PageMetadata, url: str) -> str:
@@ -213,4 +257,8 @@ def read_blocks(tree: HtmlElement, url: str, mode: Mode) -> list[Block]:
         include_comments=False,
         output_format="txt",  # of what is not used; the default one takes longer
     )
-    return [] if document is None or isinstance(document, dict) else article_blocks(document.body)
+    return (
+        []
+        if document is None or isinstance(document, dict)
+        else article_blocks(document.body)
+    )

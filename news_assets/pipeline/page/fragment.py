@@ -1,4 +1,6 @@
-"""Converts the sanitised HTML of a feed's full text to Markdown; all of it is article, so nothing is cut away."""
+"""Converts the sanitised HTML of a feed's full text to Markdown; all of it is article,
+so nothing is cut away.
+"""
 
 from lxml.etree import LxmlError, _Element
 from lxml.html import HtmlElement, HTMLParser, document_fromstring
@@ -6,12 +8,37 @@ from lxml.html import HtmlElement, HTMLParser, document_fromstring
 from news_assets.pipeline.page.markdown import article_blocks, markdown_of
 
 _MAX_CHARS = 1_000_000
-_DROPPED = frozenset({"script", "style", "noscript", "iframe", "form", "template", "head", "svg", "video", "audio"})
+_DROPPED = frozenset(
+    {
+        "script",
+        "style",
+        "noscript",
+        "iframe",
+        "form",
+        "template",
+        "head",
+        "svg",
+        "video",
+        "audio",
+    }
+)
 _TAG = {
     **dict.fromkeys(("ul", "ol", "dl"), "list"),
     **dict.fromkeys(("li", "dt", "dd"), "item"),
     **dict.fromkeys(("td", "th"), "cell"),
-    **dict.fromkeys(("article", "aside", "figure", "figcaption", "footer", "header", "main", "section"), "div"),
+    **dict.fromkeys(
+        (
+            "article",
+            "aside",
+            "figure",
+            "figcaption",
+            "footer",
+            "header",
+            "main",
+            "section",
+        ),
+        "div",
+    ),
     "blockquote": "quote",
     "br": "lb",
     "img": "graphic",

@@ -32,19 +32,26 @@ def guessed_title(tree: HtmlElement) -> str | None:
 
 
 def guessed_day(tree: HtmlElement, url: str) -> str | None:
-    """Return the day of publication (ISO) by htmldate. Long meta tags and JSON-LD are cut."""
+    """Return the day of publication (ISO) by htmldate. Long meta tags and JSON-LD are
+    cut.
+    """
     from htmldate import find_date
 
     _shorten(tree)
-    # The extensive search is off: its first use compiles the patterns of 205 locales in four seconds.
+    # The extensive search is off: its first use compiles the patterns of 205 locales in
+    # four seconds.
     try:
         return find_date(tree, url=url, original_date=True, extensive_search=False)
-    except LIBRARY_ERRORS:  # a date that no clock shows, or other markup that it does not foresee
+    except (
+        LIBRARY_ERRORS
+    ):  # a date that no clock shows, or other markup that it does not foresee
         return None
 
 
 def _shorten(tree: HtmlElement) -> None:
-    """Cut what htmldate searches with patterns that take quadratic time: meta tags, and JSON-LD that was read."""
+    """Cut what htmldate searches with patterns that take quadratic time: meta tags, and
+    JSON-LD that was read.
+    """
     for tag in tree.iter("meta"):
         if len(content := tag.get("content") or "") > _MAX_META_CHARS:
             tag.set("content", content[:_MAX_META_CHARS])

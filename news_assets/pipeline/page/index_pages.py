@@ -1,6 +1,8 @@
-"""Recognises pages that list other pages: sections, tags, searches, collections, home pages of sites.
+"""Recognises pages that list other pages: sections, tags, searches, collections, home
+pages of sites.
 
-No single sign decides, because each also occurs on articles: signs have points, and a page needs several of them.
+No single sign decides, because each also occurs on articles: signs have points, and a
+page needs several of them.
 """
 
 import re
@@ -20,9 +22,11 @@ from news_assets.text.words import alphabetic_length, words
 
 
 class Signs(NamedTuple):
-    """Points of each sign of an index page, the points that are enough, and bounds of what is counted.
+    """Points of each sign of an index page, the points that are enough, and bounds of
+    what is counted.
 
-    `news_assets_tests/quality/index_pages.py` scores each set with the values that are best for the others.
+    `news_assets_tests/quality/index_pages.py` scores each set with the values that are
+    best for the others.
     """
 
     enough: float = 5
@@ -46,8 +50,14 @@ class Signs(NamedTuple):
 
 
 SIGNS = Signs()
-_STATED = ("json_ld", "meta", "markup", "url")  # origins of dates that lists and side columns do not give a page
-_MIN_LINKS = 20  # all labelled index pages have 39 and more; short notices on plain pages have fewer
+_STATED = (
+    "json_ld",
+    "meta",
+    "markup",
+    "url",
+)  # origins of dates that lists and side columns do not give a page
+# all labelled index pages have 39 and more; short notices on plain pages have fewer
+_MIN_LINKS = 20
 _SHORT_TITLE_WORDS = 3
 _SHORT_SLUG_WORDS = 2
 _CONTROL_CHARS = 60
@@ -56,14 +66,26 @@ _CARD_CHARS = 800
 _CARD_LINK_SHARE = 0.15
 _ALIKE = 0.7  # share of an element's children with one class that are cards
 
-_NO_TEXT = ("script", "style", "noscript", "template", "textarea", "option", "select", "svg", "button", "iframe")
+_NO_TEXT = (
+    "script",
+    "style",
+    "noscript",
+    "template",
+    "textarea",
+    "option",
+    "select",
+    "svg",
+    "button",
+    "iframe",
+)
 _SHORT_TEXTS = XPath(
     f"//body//text()[string-length() <= {_CONTROL_CHARS}]"
     f"[not({' or '.join(f'parent::{tag}' for tag in _NO_TEXT[:5])})]",
     smart_strings=False,
 )
 _PRICE = re.compile(
-    r"\W{0,3}(?:[a-z]{1,10} ){0,3}(?:US|R|C|AU|A)?[$€£] ?\d[\d.,]*(?: ?[-–/].{0,14})?\W{0,3}", re.IGNORECASE
+    r"\W{0,3}(?:[a-z]{1,10} ){0,3}(?:US|R|C|AU|A)?[$€£] ?\d[\d.,]*(?: ?[-–/].{0,14})?\W{0,3}",
+    re.IGNORECASE,
 )
 _CONTROL = re.compile(
     r"""\W{0,3}(?:sort(?:ed)?(?:\sby)?|filters?(?:\sby)?|filter\sresults|refine(?:\sby)?|clear\sall|(?:results?|items)\sper\spage
@@ -72,13 +94,17 @@ _CONTROL = re.compile(
     \b.{0,20}""",
     re.IGNORECASE | re.VERBOSE,
 )
-_NEXT_PAGES = re.compile(r"[?&/](?:page|pagina|p|paged|start|b_start:int|offset)[=/]\d+", re.IGNORECASE)
+_NEXT_PAGES = re.compile(
+    r"[?&/](?:page|pagina|p|paged|start|b_start:int|offset)[=/]\d+", re.IGNORECASE
+)
 _LISTING_SEGMENT = re.compile(
     r"/(?:archives?|authors?|autor|browse|catalog(?:ue)?|categor(?:y|ies)|categorias?|collections?|editorias?|genres?|kategorie"
     r"|label|search|busca|sections?|tags?|temas?|topics?|assuntos?)/?(?:/[^/]+/?){0,2}$",
     re.IGNORECASE,
 )
-_SLUG_AT_END = re.compile(r"/[^/]*[^\W\d_]{3}[^/]*/?$")  # /2026/09/11/name/; an archive of a day ends in digits
+_SLUG_AT_END = re.compile(
+    r"/[^/]*[^\W\d_]{3}[^/]*/?$"
+)  # /2026/09/11/name/; an archive of a day ends in digits
 _EXTENSION = re.compile(r"\.\w{2,5}$")
 _BETWEEN_WORDS = re.compile(r"[-_+]|%20")
 
@@ -97,18 +123,23 @@ class PageFacts(NamedTuple):
     prose_share: float
 
 
-def page_facts(tree: HtmlElement, metadata: PageMetadata, url: str, *, is_listed: bool = False) -> PageFacts | None:
+def page_facts(
+    tree: HtmlElement, metadata: PageMetadata, url: str, *, is_listed: bool = False
+) -> PageFacts | None:
     """Count what tells an index page from an article.
 
-    None for a page with few links, and for one that JSON-LD or microdata call an article. Unless its address is that of
-    a listing, also for one that og:type calls an article and that has a date, or with words after a day in its address.
+    None for a page with few links, and for one that JSON-LD or microdata call an
+    article. Unless its address is that of a listing, also for one that og:type calls an
+    article and that has a date, or with words after a day in its address.
     """
     links = [link.get("href") or "" for link in tree.iter("a")]
     path = urlsplit(url).path
     has_listing_address = is_home(url) or _LISTING_SEGMENT.search(path) is not None
     has_dated_address = day_in_address(url) is not None
     has_dated_slug = has_dated_address and _SLUG_AT_END.search(path) is not None
-    is_stated = metadata.is_stated_article and (has_dated_address or metadata.published_origin in _STATED)
+    is_stated = metadata.is_stated_article and (
+        has_dated_address or metadata.published_origin in _STATED
+    )
     is_article = (has_dated_slug or is_stated) and not has_listing_address
     if metadata.article_type or is_article or len(links) < _MIN_LINKS:
         return None
@@ -127,14 +158,18 @@ def page_facts(tree: HtmlElement, metadata: PageMetadata, url: str, *, is_listed
 
 
 def _words_in(segment: str) -> int:
-    """Return the words in a segment of a path; an article's slug may precede its number."""
+    """Return the words in a segment of a path; an article's slug may precede its
+    number.
+    """
     return len(list(filter(None, _BETWEEN_WORDS.split(_EXTENSION.sub("", segment)))))
 
 
 def signs_of_index(facts: PageFacts, signs: Signs = SIGNS) -> list[str]:
-    """Return the signs that a page lists other pages; none if their points are not enough.
+    """Return the signs that a page lists other pages; none if their points are not
+    enough.
 
-    Without controls, prices, further pages or hardly any prose a page is a short note, which has the other signs too.
+    Without controls, prices, further pages or hardly any prose a page is a short note,
+    which has the other signs too.
     """
     has_prices = facts.prices >= signs.min_prices
     has_hardly_prose = facts.prose_share < signs.prose_share
@@ -151,14 +186,20 @@ def signs_of_index(facts: PageFacts, signs: Signs = SIGNS) -> list[str]:
         "hardly any prose": has_hardly_prose * signs.hardly_prose,
         "more pages": facts.has_more_pages * signs.more_pages,
     }
-    return [sign for sign, count in points.items() if count > 0] if sum(points.values()) >= signs.enough else []
+    return (
+        [sign for sign, count in points.items() if count > 0]
+        if sum(points.values()) >= signs.enough
+        else []
+    )
 
 
-# --- prose -----------------------------------------------------------------------------------------------------------
+# --- prose ----------------------------------------------------------------------------
 
 
 class _Chars(NamedTuple):
-    """The characters of text in an element: all, those in links, and those in long texts outside links and cards."""
+    """The characters of text in an element: all, those in links, and those in long
+    texts outside links and cards.
+    """
 
     all: int = 0
     linked: int = 0
@@ -169,9 +210,11 @@ _NO_CHARS = _Chars()
 
 
 def prose_share(tree: HtmlElement) -> float:
-    """Return the share of the page's text in long texts outside links and cards; 0 for a page without text.
+    """Return the share of the page's text in long texts outside links and cards; 0 for
+    a page without text.
 
-    Cards are at least three elements with one parent and class, each with a link and little text.
+    Cards are at least three elements with one parent and class, each with a link and
+    little text.
     """
     body = tree.find("body")
     if body is None:
@@ -214,11 +257,20 @@ def _cards(parent: _Element, counted: dict[_Element, _Chars]) -> list[_Element]:
     if len(parent) < _MIN_CARDS:
         return []
     filled = [child for child in parent if counted.get(child, _NO_CHARS).all]
-    kinds = {child: (child.tag, (child.get("class") or "").partition(" ")[0]) for child in filled}
+    kinds = {
+        child: (child.tag, (child.get("class") or "").partition(" ")[0])
+        for child in filled
+    }
     cards = [child for child in filled if _is_card(counted[child])]
     alike, carded = Counter(kinds.values()), Counter(kinds[card] for card in cards)
-    return [card for card in cards if carded[kinds[card]] >= max(_MIN_CARDS, _ALIKE * alike[kinds[card]])]
+    return [
+        card
+        for card in cards
+        if carded[kinds[card]] >= max(_MIN_CARDS, _ALIKE * alike[kinds[card]])
+    ]
 
 
 def _is_card(found: _Chars) -> bool:
-    return found.all <= _CARD_CHARS and found.linked >= max(10, _CARD_LINK_SHARE * found.all)
+    return found.all <= _CARD_CHARS and found.linked >= max(
+        10, _CARD_LINK_SHARE * found.all
+    )

@@ -8,22 +8,47 @@ from urllib.parse import urlsplit
 from lxml.html import HtmlElement
 
 from news_assets.text.limits import most
-from news_assets.text.urls import canonical_url, is_same_site, resolve, served_url, web_url
+from news_assets.text.urls import (
+    canonical_url,
+    is_same_site,
+    resolve,
+    served_url,
+    web_url,
+)
 
-_BLOCKS = frozenset({"p", "li", "td", "blockquote", "h2", "h3", "h4", "dd", "div", "section", "article", "body"})
+_BLOCKS = frozenset(
+    {
+        "p",
+        "li",
+        "td",
+        "blockquote",
+        "h2",
+        "h3",
+        "h4",
+        "dd",
+        "div",
+        "section",
+        "article",
+        "body",
+    }
+)
 _MAX_CLIMB = 8  # elements between a link and its block
 _COMPARED_CHARS = 60  # of a block that is searched for in the text
 _LINK_CHARS = 500  # of a link's own text
 _READ_CHARS = 5000  # of an element, until it has as many letters
 _MAX_LINKS = 200
-_MAX_TRIED = 2000  # links with an address; the words of each are searched for in the text
+_MAX_TRIED = (
+    2000  # links with an address; the words of each are searched for in the text
+)
 _MAX_STATED = 10
 _NO_WORD = re.compile(r"[\W_]+")
 
 
 def base_url(tree: HtmlElement, url: str) -> str:
     """Return the URL that relative links are resolved against."""
-    return resolve(url, next((href for tag in tree.iter("base") if (href := tag.get("href"))), url))
+    return resolve(
+        url, next((href for tag in tree.iter("base") if (href := tag.get("href"))), url)
+    )
 
 
 def first_url(base: str, texts: Iterable[str]) -> str | None:
@@ -31,16 +56,35 @@ def first_url(base: str, texts: Iterable[str]) -> str | None:
     return next(filter(None, (web_url(text, base) for text in texts)), None)
 
 
-def canonical_url_of(tree: HtmlElement, shared: Iterable[str], base: str, url: str) -> str:
-    """Return the canonical URL that the page states if it is on the same site and not a home page, else its own.
+def canonical_url_of(
+    tree: HtmlElement, shared: Iterable[str], base: str, url: str
+) -> str:
+    """Return the canonical URL that the page states if it is on the same site and not a
+    home page, else its own.
 
-    `shared` holds the URLs stated for sharing (og:url), which rank below `rel=canonical`.
+    `shared` holds the URLs stated for sharing (og:url), which rank below
+    `rel=canonical`.
     """
     own = served_url(url)
-    links = [link.get("href") for link in tree.iter("link") if "canonical" in (link.get("rel") or "").lower().split()]
-    short = (text for text in (*links[:_MAX_STATED], *shared) if text and len(text) <= most("address"))
+    links = [
+        link.get("href")
+        for link in tree.iter("link")
+        if "canonical" in (link.get("rel") or "").lower().split()
+    ]
+    short = (
+        text
+        for text in (*links[:_MAX_STATED], *shared)
+        if text and len(text) <= most("address")
+    )
     stated = (canonical_url(text, base) for text in short)
-    return next((it for it in stated if _is_web(it) and not is_home(it) and is_same_site(it, own)), own)
+    return next(
+        (
+            it
+            for it in stated
+            if _is_web(it) and not is_home(it) and is_same_site(it, own)
+        ),
+        own,
+    )
 
 
 def is_home(url: str) -> bool:
@@ -57,10 +101,16 @@ def out_links(tree: HtmlElement, text: str, base: str, url: str) -> tuple[str, .
     found: dict[str, None] = {}
     links = (link for link in tree.iter("a") if "//" in (link.get("href") or ""))
     for link in islice(links, _MAX_TRIED):
-        if not _is_in_text(link, squeezed):  # before the address, whose parsing takes longer
+        if not _is_in_text(
+            link, squeezed
+        ):  # before the address, whose parsing takes longer
             continue
         target = web_url(link.get("href") or "", base)
-        if target is not None and len(target) <= most("address") and not is_same_site(target, url):
+        if (
+            target is not None
+            and len(target) <= most("address")
+            and not is_same_site(target, url)
+        ):
             found.setdefault(target)
         if len(found) == _MAX_LINKS:
             break
@@ -68,7 +118,9 @@ def out_links(tree: HtmlElement, text: str, base: str, url: str) -> tuple[str, .
 
 
 def _is_in_text(link: HtmlElement, squeezed: str) -> bool:
-    """Whether the block around a link is part of the text, judged by the beginnings of both."""
+    """Whether the block around a link is part of the text, judged by the beginnings of
+    both.
+    """
     words = _beginning(link, _LINK_CHARS)
     if not words or words not in squeezed:
         return False

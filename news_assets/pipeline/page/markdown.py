@@ -12,7 +12,14 @@ from news_assets.text.fingerprint import normal_words
 BlockKind = Literal["paragraph", "heading", "list", "quote", "table", "code"]
 
 _BLOCK_TAGS = frozenset({"p", "head", "list", "quote", "table", "code", "div", "body"})
-_HEADING_LEVEL = {"h1": 2, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6}  # level 1 is the article's title
+_HEADING_LEVEL = {
+    "h1": 2,
+    "h2": 2,
+    "h3": 3,
+    "h4": 4,
+    "h5": 5,
+    "h6": 6,
+}  # level 1 is the article's title
 _MAX_DEPTH = 60  # of nested quotes and lists; deeper is flattened
 
 
@@ -44,7 +51,7 @@ def chars_of(blocks: Iterable[Block]) -> int:
     return sum(len(block.markdown) for block in blocks)
 
 
-# --- the body tree as blocks -----------------------------------------------------------------------------------------
+# --- the body tree as blocks ----------------------------------------------------------
 
 
 def _blocks_of(element: _Element, depth: int) -> list[Block]:
@@ -74,7 +81,12 @@ def _block(element: _Element, depth: int) -> list[Block]:
             return [Block("list", "\n".join(_list_lines(element, depth, "")))]
         case "quote":
             inner = markdown_of(_blocks_of(element, depth))
-            return [Block("quote", "\n".join(f"> {line}".rstrip() for line in inner.splitlines()))]
+            return [
+                Block(
+                    "quote",
+                    "\n".join(f"> {line}".rstrip() for line in inner.splitlines()),
+                )
+            ]
         case "table":
             return _table(element)
         case "code" if "\n" in (code := _inline(element).strip("\n")):
@@ -94,9 +106,15 @@ def _list_lines(element: _Element, depth: int, indent: str) -> list[str]:
     """Return one line per item; nested lists are indented."""
     lines: list[str] = []
     is_numbered = element.get("rend") == "ol"
-    for number, item in enumerate((child for child in element if child.tag == "item"), start=1):
+    for number, item in enumerate(
+        (child for child in element if child.tag == "item"), start=1
+    ):
         marker = f"{number}." if is_numbered else "-"
-        nested = [child for child in item if child.tag == "list"] if depth < _MAX_DEPTH else []
+        nested = (
+            [child for child in item if child.tag == "list"]
+            if depth < _MAX_DEPTH
+            else []
+        )
         text = _one_line(_inline(item, skipped=nested))
         if text:
             lines.append(f"{indent}{marker} {text}")
@@ -106,8 +124,13 @@ def _list_lines(element: _Element, depth: int, indent: str) -> list[str]:
 
 
 def _table(element: _Element) -> list[Block]:
-    """Return a table as one block; with a single column or row it is layout, and each cell is a paragraph."""
-    rows = [[_one_line(_inline(cell)) for cell in row.iter("cell")] for row in element.iter("row")]
+    """Return a table as one block; with a single column or row it is layout, and each
+    cell is a paragraph.
+    """
+    rows = [
+        [_one_line(_inline(cell)) for cell in row.iter("cell")]
+        for row in element.iter("row")
+    ]
     rows = [row for row in rows if any(row)]
     width = max(map(len, rows), default=0)
     if width < 2 or len(rows) < 2:
@@ -121,13 +144,17 @@ def _table_line(cells: Iterable[str]) -> str:
 
 
 def _inline(element: _Element, skipped: Sequence[_Element] = ()) -> str:
-    r"""Return the text of an element in order, with `\v` for a line break and a space after each block."""
+    r"""Return the text of an element in order, with `\v` for a line break and a space
+    after each block.
+    """
     texts: list[str] = []
     stack = [(element, False)]
     while stack:
         node, is_end = stack.pop()
         if is_end:
-            texts.append(" " if node.tag in _BLOCK_TAGS or node.tag in ("item", "cell") else "")
+            texts.append(
+                " " if node.tag in _BLOCK_TAGS or node.tag in ("item", "cell") else ""
+            )
             texts.append(node.tail or "" if node is not element else "")
             continue
         stack.append((node, True))

@@ -1,4 +1,6 @@
-"""Reads an article's metadata from JSON-LD, else meta tags, else the visible page, else trafilatura's guess."""
+"""Reads an article's metadata from JSON-LD, else meta tags, else the visible page, else
+trafilatura's guess.
+"""
 
 import re
 from dataclasses import dataclass
@@ -24,7 +26,12 @@ from news_assets.pipeline.page.stated import (
     texts_of,
     video_texts,
 )
-from news_assets.pipeline.page.times import DatedPage, guessed_time, published_time, updated_time
+from news_assets.pipeline.page.times import (
+    DatedPage,
+    guessed_time,
+    published_time,
+    updated_time,
+)
 from news_assets.pipeline.page.titles import SECTION, titles_of
 from news_assets.records.reading import PublishedOrigin
 from news_assets.text.html import plain_text
@@ -34,7 +41,13 @@ _MAX_TAGS, _MAX_TAG_CHARS = 40, 80
 _SUBTITLE_CHARS = range(20, 500)
 
 _TAGS = ("article:tag", "news_keywords", "parsely-tags", "sailthru.tags", "keywords")
-_IMAGE = ("og:image:secure_url", "og:image", "og:image:url", "twitter:image", "twitter:image:src")
+_IMAGE = (
+    "og:image:secure_url",
+    "og:image",
+    "og:image:url",
+    "twitter:image",
+    "twitter:image:src",
+)
 _LANGUAGE = ("content-language", "og:locale", "dc.language", "language")
 _SUBTITLE_CLASS = re.compile(
     r"documentDescription|sub-?t[ií]tul?[eo]|(?<![a-z])(?:standfirst|dek|linha-?fina|bigode|gravata|sub-?headline)\b",
@@ -46,8 +59,8 @@ _SUBTITLE_CLASS = re.compile(
 class PageMetadata:
     """What one page states; times are UTC to the minute, URLs absolute.
 
-    `titles` holds every form of the title, also the site's name. `is_stated_article`: JSON-LD or og:type declare the
-    page an article.
+    `titles` holds every form of the title, also the site's name. `is_stated_article`:
+    JSON-LD or og:type declare the page an article.
     """
 
     title: str | None
@@ -71,12 +84,18 @@ class PageMetadata:
 
 
 def read_metadata(
-    tree: HtmlElement, url: str, timezone: str, fetched_at: datetime, listed_title: str | None = None
+    tree: HtmlElement,
+    url: str,
+    timezone: str,
+    fetched_at: datetime,
+    listed_title: str | None = None,
 ) -> PageMetadata:
-    """Return the metadata of the page at `url`; `timezone` (IANA) applies to times without a zone.
+    """Return the metadata of the page at `url`; `timezone` (IANA) applies to times
+    without a zone.
 
-    Times after `fetched_at` are used only where there is no other, with the origin `guess`. The title is None where
-    the page has only the site's name; `listed_title` (`Page.listed_title`) is looked for on the page.
+    Times after `fetched_at` are used only where there is no other, with the origin
+    `guess`. The title is None where the page has only the site's name; `listed_title`
+    (`Page.listed_title`) is looked for on the page.
     """
     nodes = json_ld_nodes(tree)
     article = article_of(nodes, url)
@@ -86,7 +105,9 @@ def read_metadata(
     titled = TitledPage(tree, article, meta, url, listed_title)
     titles = titles_of(titled, sections) or list(filter(None, [guessed_title(tree)]))
     title = next((text for text in titles if not titled.is_site(text)), None)
-    dated = DatedPage(tree, article, meta, next(iter(titles), None), url, timezone, fetched_at)
+    dated = DatedPage(
+        tree, article, meta, next(iter(titles), None), url, timezone, fetched_at
+    )
     published = published_time(dated)
     if published is None:
         published = guessed_time(dated, guessed_day(tree, url))
@@ -98,7 +119,9 @@ def read_metadata(
         subtitle=_subtitle(tree, article, title),
         authors=authors_of(tree, article, meta),
         section=section,
-        category=next((name for name in sections[1:] if name and name != section), None),
+        category=next(
+            (name for name in sections[1:] if name and name != section), None
+        ),
         tags=_tags(article, meta),
         article_type=article_type(article) or microdata_type(tree),
         is_stated_article=bool(article) or "article" in contents(meta, "og:type"),
@@ -107,16 +130,21 @@ def read_metadata(
         published_origin=published.origin if published else None,
         updated_at=updated_time(dated, published.at if published else None),
         image_url=first_url(
-            base, [*texts_of(article.get("image"), "url", "contentUrl", "@id"), *contents(meta, *_IMAGE)]
+            base,
+            [
+                *texts_of(article.get("image"), "url", "contentUrl", "@id"),
+                *contents(meta, *_IMAGE),
+            ],
         ),
         video_url=first_url(base, video_texts(tree, article, nodes, meta)),
         canonical_url=canonical_url_of(tree, contents(meta, "og:url"), base, url),
         stated_body=stated_body(article),
-        is_paywalled=str(article.get("isAccessibleForFree")).lower() in ("false", "no", "0"),
+        is_paywalled=str(article.get("isAccessibleForFree")).lower()
+        in ("false", "no", "0"),
     )
 
 
-# --- subtitle, tags, language --------------------------------------------------------------------------------
+# --- subtitle, tags, language ---------------------------------------------------------
 
 
 def _subtitle(tree: HtmlElement, article: Node, title: str | None) -> str | None:
@@ -127,7 +155,9 @@ def _subtitle(tree: HtmlElement, article: Node, title: str | None) -> str | None
             candidates.append(" ".join(element.itertext()))
             break
     plain = (plain_text(text) for text in candidates)
-    return next((text for text in plain if len(text) in _SUBTITLE_CHARS and text != title), None)
+    return next(
+        (text for text in plain if len(text) in _SUBTITLE_CHARS and text != title), None
+    )
 
 
 def _tags(article: Node, meta: MetaTags) -> tuple[str, ...]:

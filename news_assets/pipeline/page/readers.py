@@ -1,4 +1,5 @@
-"""The table of page readers by content type, and how a page's content type is determined.
+"""The table of page readers by content type, and how a page's content type is
+determined.
 
 A new reader is one module with a `PageReader`, and one line in READERS.
 """
@@ -52,9 +53,14 @@ _SNIFFED_BYTES = 512
 
 
 def read_page(
-    page: Page, timezone: str, language: str | None = None, readers: Mapping[str, PageReader] = READERS
+    page: Page,
+    timezone: str,
+    language: str | None = None,
+    readers: Mapping[str, PageReader] = READERS,
 ) -> ExtractedArticle:
-    """Return the article that the reader of the page's content type finds; `skipped` where there is no reader."""
+    """Return the article that the reader of the page's content type finds; `skipped`
+    where there is no reader.
+    """
     if not page.body.strip():
         reason = "empty page: only white space" if page.body else "empty page: 0 bytes"
         return unread(page, "failed", reason)
@@ -65,25 +71,38 @@ def read_page(
 
 
 def with_document(
-    page: Page, sandbox: Sandbox, language: str | None = None, readers: Mapping[str, PageReader] = READERS
+    page: Page,
+    sandbox: Sandbox,
+    language: str | None = None,
+    readers: Mapping[str, PageReader] = READERS,
 ) -> Page:
-    """Return the page with its document read, within the limits for documents, if its reader is that for documents."""
+    """Return the page with its document read, within the limits for documents, if its
+    reader is that for documents.
+    """
     if readers.get(content_type_of(page)) is not document_article:
         return page
-    return replace(page, document=sandbox.read_document(page.body, page.content_type, language=language))
+    return replace(
+        page,
+        document=sandbox.read_document(page.body, page.content_type, language=language),
+    )
 
 
 def content_type_of(page: Page) -> str:
-    """Return a page's media type, or a name such as "zip archive" or "JSON" where the bytes show something else.
+    """Return a page's media type, or a name such as "zip archive" or "JSON" where the
+    bytes show something else.
 
-    Decided by the first bytes, then by the type that the server states, unless the bytes are HTML under another type
-    or a feed or JSON under HTML's.
+    Decided by the first bytes, then by the type that the server states, unless the
+    bytes are HTML under another type or a feed or JSON under HTML's.
     """
     head = page.body[:_SNIFFED_BYTES]
-    if signed := next((name for start, name in _SIGNATURES if head.startswith(start)), None):
+    if signed := next(
+        (name for start, name in _SIGNATURES if head.startswith(start)), None
+    ):
         return signed
     stated = page.content_type.partition(";")[0].strip().lower()
-    if stated == PDF or (stated and not stated.startswith(_HTML_TYPES) and not _looks_like_html(head)):
+    if stated == PDF or (
+        stated and not stated.startswith(_HTML_TYPES) and not _looks_like_html(head)
+    ):
         return stated
     if match := _FEED_OR_JSON.match(head):
         return match[1].decode() if match[1] else "JSON"
@@ -97,4 +116,9 @@ def _looks_like_html(head: bytes) -> bool:
 
 def unread(page: Page, outcome: Outcome, reason: str) -> ExtractedArticle:
     """Return the result for a page without a readable article."""
-    return ExtractedArticle(url=page.url, canonical_url=served_url(page.final_url), outcome=outcome, reason=reason)
+    return ExtractedArticle(
+        url=page.url,
+        canonical_url=served_url(page.final_url),
+        outcome=outcome,
+        reason=reason,
+    )

@@ -1,6 +1,8 @@
-"""Recognises HTML pages that hold no article: bot checks, consent and log-in pages, error pages, index pages.
+"""Recognises HTML pages that hold no article: bot checks, consent and log-in pages,
+error pages, index pages.
 
-Precision matters more than recall: a refused text is lost, while a kept one can still be found to be short.
+Precision matters more than recall: a refused text is lost, while a kept one can still
+be found to be short.
 """
 
 import re
@@ -17,7 +19,9 @@ from news_assets.text.words import alphabetic_length
 Refusal = tuple[Outcome, str]
 
 MIN_TEXT_CHARS = 60  # two short sentences, on a page that states that it is an article
-MIN_UNSTATED_CHARS = 100  # on any other page: shorter texts are menus, teasers and error messages
+MIN_UNSTATED_CHARS = (
+    100  # on any other page: shorter texts are menus, teasers and error messages
+)
 PROSE_LINE_CHARS = 150  # longer than a teaser or a menu entry
 _SMALL_CHARS = 1500  # pages with more text are not checked for walls and error messages
 _CHALLENGE_CHARS = 400  # pages that only run a bot check have less text
@@ -41,7 +45,9 @@ _LOG_IN = re.compile(
     | faça\s(?:seu\s)?login|autenticação|anmelden|iniciar\ssesión|se\sconnecter|connexion)\b\W*(?:$|[|–—-])""",
     re.IGNORECASE | re.VERBOSE,
 )
-_LOG_IN_PATH = re.compile(r"/(?:require_login|login_form|login|signin|sign-in|acl_users)\b", re.IGNORECASE)
+_LOG_IN_PATH = re.compile(
+    r"/(?:require_login|login_form|login|signin|sign-in|acl_users)\b", re.IGNORECASE
+)
 _MISSING = re.compile(
     r"""\b(?:404|410)\b.{0,30}\b(?:not\sfound|error|erro|gone|página)|^\W*(?:erro?r?\W*)?404\b|not\sfound
     | (?:page|article|story|content)\s(?:is\s)?(?:no\slonger\savailable|unavailable)
@@ -51,7 +57,9 @@ _MISSING = re.compile(
 )
 
 
-def refusal_of(tree: HtmlElement, metadata: PageMetadata, text: str, page: Page) -> Refusal | None:
+def refusal_of(
+    tree: HtmlElement, metadata: PageMetadata, text: str, page: Page
+) -> Refusal | None:
     """Return outcome and reason of a page without an article; None for an article."""
     if is_home(metadata.canonical_url) and not is_home(page.url):
         return "failed", "redirected to the home page"
@@ -59,7 +67,9 @@ def refusal_of(tree: HtmlElement, metadata: PageMetadata, text: str, page: Page)
     return wall or _refusal_of_text(tree, metadata, text, page)
 
 
-def _wall(tree: HtmlElement, metadata: PageMetadata, text: str, page: Page) -> Refusal | None:
+def _wall(
+    tree: HtmlElement, metadata: PageMetadata, text: str, page: Page
+) -> Refusal | None:
     title = metadata.title or ""
     names = [name for name in (title, *metadata.titles) if name]
     if any(_CHALLENGE.search(name) for name in names) or _has_challenge(tree, text):
@@ -74,19 +84,28 @@ def _wall(tree: HtmlElement, metadata: PageMetadata, text: str, page: Page) -> R
 def _has_challenge(tree: HtmlElement, text: str) -> bool:
     if len(text) > _CHALLENGE_CHARS:
         return False
-    scripts = (element.get("src") or element.text or "" for element in tree.iter("script", "form", "iframe"))
+    scripts = (
+        element.get("src") or element.text or ""
+        for element in tree.iter("script", "form", "iframe")
+    )
     return any(_CHALLENGE_SCRIPT.search(script) for script in scripts)
 
 
-def _is_log_in(tree: HtmlElement, names: list[str], final_url: str, metadata: PageMetadata) -> bool:
+def _is_log_in(
+    tree: HtmlElement, names: list[str], final_url: str, metadata: PageMetadata
+) -> bool:
     has_password = tree.find(".//input[@type='password']") is not None
     if any(_LOG_IN.search(name) for name in names):
         return has_password or not metadata.is_stated_article
     return has_password and _LOG_IN_PATH.search(final_url) is not None
 
 
-def _refusal_of_missing(metadata: PageMetadata, names: list[str], text: str) -> Refusal | None:
-    """Return the refusal of an error page sent with status 200; its text may be little more than the menu."""
+def _refusal_of_missing(
+    metadata: PageMetadata, names: list[str], text: str
+) -> Refusal | None:
+    """Return the refusal of an error page sent with status 200; its text may be little
+    more than the menu.
+    """
     if metadata.is_stated_article or metadata.article_type:
         return None
     if any(_MISSING.search(name) for name in names):
@@ -96,7 +115,9 @@ def _refusal_of_missing(metadata: PageMetadata, names: list[str], text: str) -> 
     return None
 
 
-def _refusal_of_text(tree: HtmlElement, metadata: PageMetadata, text: str, page: Page) -> Refusal | None:
+def _refusal_of_text(
+    tree: HtmlElement, metadata: PageMetadata, text: str, page: Page
+) -> Refusal | None:
     states = (metadata.is_stated_article, metadata.article_type, metadata.published_at)
     is_article = any(states) or len(list(islice(tree.iter("article"), 2))) == 1
     if alphabetic_length(text) < (MIN_TEXT_CHARS if is_article else MIN_UNSTATED_CHARS):
@@ -105,7 +126,9 @@ def _refusal_of_text(tree: HtmlElement, metadata: PageMetadata, text: str, page:
         return "failed", f"too little text: {len(text)} characters"
     if is_home(page.final_url) and not is_article and not _is_prose(text):
         return "skipped", "home page, no article"
-    facts = page_facts(tree, metadata, page.final_url, is_listed=bool(page.listed_title))
+    facts = page_facts(
+        tree, metadata, page.final_url, is_listed=bool(page.listed_title)
+    )
     if facts and (signs := signs_of_index(facts)):
         return "skipped", f"index page, no article: {', '.join(signs)}"
     return None
@@ -115,11 +138,17 @@ def _refresh_target(tree: HtmlElement) -> str | None:
     """Return the URL of a `<meta http-equiv=refresh>`."""
     for tag in tree.iter("meta"):
         content = tag.get("content") or ""
-        if (tag.get("http-equiv") or "").lower() == "refresh" and "url" in content.lower():
+        if (
+            tag.get("http-equiv") or ""
+        ).lower() == "refresh" and "url" in content.lower():
             return content.partition("=")[2].strip(" '\"")[:200]
     return None
 
 
 def _is_prose(text: str) -> bool:
     """Whether at least half the text is in lines too long for teasers and menus."""
-    return 2 * sum(len(line) for line in text.splitlines() if alphabetic_length(line) > PROSE_LINE_CHARS) >= len(text)
+    return 2 * sum(
+        len(line)
+        for line in text.splitlines()
+        if alphabetic_length(line) > PROSE_LINE_CHARS
+    ) >= len(text)

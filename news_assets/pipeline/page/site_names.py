@@ -1,7 +1,8 @@
 """Names of the site on a page: the usual wrong title.
 
-They are known from what the page states as such, and from links to the home page; `<title>` is the site's name too
-where no other form of the title has a word in common with it.
+They are known from what the page states as such, and from links to the home page;
+`<title>` is the site's name too where no other form of the title has a word in common
+with it.
 """
 
 import re
@@ -32,13 +33,22 @@ _MAX_SITE_WORDS = 10
 _MIN_PLACE_CHARS = 8  # of a text that is part of a site's name
 _NAMED = 0.6  # of the long words of a site's name in the address of a page: it is the page's title
 _HOME_LINK = re.compile(r"\s*(?:(?:https?:)?//[^/?#\s]+/?|/)\s*", re.IGNORECASE)
-_TITLE = ("og:title", "twitter:title", "dc.title", "parsely-title", "sailthru.title", "title")
+_TITLE = (
+    "og:title",
+    "twitter:title",
+    "dc.title",
+    "parsely-title",
+    "sailthru.title",
+    "title",
+)
 SITE = ("og:site_name", "application-name")
 
 
 @dataclass(frozen=True)
 class TitledPage:
-    """The parts of one page that may hold its title; `listed` is the title that its source lists it with."""
+    """The parts of one page that may hold its title; `listed` is the title that its
+    source lists it with.
+    """
 
     tree: HtmlElement
     article: Node
@@ -58,10 +68,16 @@ class TitledPage:
 
     @cached_property
     def sites(self) -> frozenset[str]:
-        """The names of the site: stated ones, the texts of links to a home page, and a `<title>` unlike all others."""
+        """The names of the site: stated ones, the texts of links to a home page, and a
+        `<title>` unlike all others.
+        """
         path = long_words(SLUG_BREAK.sub(" ", unquote(urlsplit(self.url).path)))
         names = [*contents(self.meta, *SITE), *_home_texts(self.tree)]
-        found = {place_of(name) for name in names if not agree(long_words(name), path, _NAMED)}
+        found = {
+            place_of(name)
+            for name in names
+            if not agree(long_words(name), path, _NAMED)
+        }
         found = {place for place in found if len(place) >= _MIN_PLACE_CHARS}
         stated = [text for text in self.stated if not _is_in(text, found)]
         known = path.union(*map(long_words, stated))
@@ -72,15 +88,21 @@ class TitledPage:
         return frozenset(found)
 
     def is_site(self, text: str) -> bool:
-        """Whether a text is the site's name or a part of it, also beside the name of a section."""
+        """Whether a text is the site's name or a part of it, also beside the name of a
+        section.
+        """
         parts = SEPARATOR.split(plain_text(text)[:MAX_CHARS])
         others = [part for part in parts if not _is_in(part, self.sites)]
-        return _is_in(text, self.sites) or (len(others) < len(parts) and len(" ".join(others).split()) < MIN_WORDS)
+        return _is_in(text, self.sites) or (
+            len(others) < len(parts) and len(" ".join(others).split()) < MIN_WORDS
+        )
 
 
 def _home_texts(tree: HtmlElement) -> Iterator[str]:
     """Yield the texts of links to a home page, and of their images."""
-    homes = (link for link in tree.iter("a") if _HOME_LINK.fullmatch(link.get("href") or ""))
+    homes = (
+        link for link in tree.iter("a") if _HOME_LINK.fullmatch(link.get("href") or "")
+    )
     for link in islice(homes, _MAX_HOME_LINKS):
         yield link.get("title") or ""
         yield " ".join(islice(link.itertext(), 20))
@@ -102,12 +124,20 @@ def without_site(title: str, meta: MetaTags) -> str:
     sites = {plain_text(name).lower() for name in contents(meta, *SITE)}
     if len(parts) < 2 or (sites and parts[-1].lower() not in sites):
         return text
-    return text[: text.rindex(parts[-1])].rstrip(SEPARATORS) if len(parts[0].split()) > 2 else text
+    return (
+        text[: text.rindex(parts[-1])].rstrip(SEPARATORS)
+        if len(parts[0].split()) > 2
+        else text
+    )
 
 
 def without_places(titles: list[str], places: Collection[str]) -> list[str]:
-    """Return the titles without names of the site and its sections at the end, if words are left, then as they were."""
-    return list(dict.fromkeys((*(_without_place(title, places) for title in titles), *titles)))
+    """Return the titles without names of the site and its sections at the end, if words
+    are left, then as they were.
+    """
+    return list(
+        dict.fromkeys((*(_without_place(title, places) for title in titles), *titles))
+    )
 
 
 def _without_place(title: str, places: Collection[str]) -> str:
@@ -118,8 +148,12 @@ def _without_place(title: str, places: Collection[str]) -> str:
     return _without_place(shorter, places)
 
 
-def places_of(url: str, sites: Iterable[str], sections: Iterable[str]) -> frozenset[str]:
-    """Return the names of the site, also without their last words, and of its sections, also those in the address."""
+def places_of(
+    url: str, sites: Iterable[str], sections: Iterable[str]
+) -> frozenset[str]:
+    """Return the names of the site, also without their last words, and of its sections,
+    also those in the address.
+    """
     parts = urlsplit(url)
     names = [name.split()[:_MAX_SITE_WORDS] for name in sites]
     shorter = (" ".join(name[:n]) for name in names for n in range(2, len(name)))
@@ -130,4 +164,6 @@ def places_of(url: str, sites: Iterable[str], sections: Iterable[str]) -> frozen
         *shorter,
         *sections,
     )
-    return frozenset(place for name in given if (place := place_of(name)) and not place.isdecimal())
+    return frozenset(
+        place for name in given if (place := place_of(name)) and not place.isdecimal()
+    )

@@ -1,4 +1,6 @@
-"""Reads a page by the selectors of a desk file, for sites that no general method reads well."""
+"""Reads a page by the selectors of a desk file, for sites that no general method reads
+well.
+"""
 
 from collections.abc import Sequence
 from datetime import date, datetime
@@ -29,19 +31,36 @@ def drop_removed(tree: HtmlElement, rule: PageRule) -> None:
 
 
 def text_by_rule(tree: HtmlElement, rule: PageRule) -> str:
-    """Return what `content` matches as Markdown, in the page's order; empty where it matches no text."""
+    """Return what `content` matches as Markdown, in the page's order; empty where it
+    matches no text.
+    """
     found = dict.fromkeys(select(tree, rule.content) if rule.content else ())
-    outermost = [element for element in found if not any(other in found for other in element.iterancestors())]
-    return "\n\n".join(filter(None, (markdown_of_fragment(_inner_html(element)) for element in outermost)))
+    outermost = [
+        element
+        for element in found
+        if not any(other in found for other in element.iterancestors())
+    ]
+    return "\n\n".join(
+        filter(
+            None, (markdown_of_fragment(_inner_html(element)) for element in outermost)
+        )
+    )
 
 
 def _inner_html(element: HtmlElement) -> str:
     """Return what is in an element; the text of a table's cell is no table."""
-    return "".join((escape(element.text or ""), *(tostring(child, encoding="unicode") for child in element)))
+    return "".join(
+        (
+            escape(element.text or ""),
+            *(tostring(child, encoding="unicode") for child in element),
+        )
+    )
 
 
 def time_by_rule(tree: HtmlElement, rule: PageRule, timezone: str) -> datetime | None:
-    """Return the first time in what `date` matches: of an attribute `datetime` or `content`, else of the text."""
+    """Return the first time in what `date` matches: of an attribute `datetime` or
+    `content`, else of the text.
+    """
     for element in select(tree, rule.date)[:_MAX_TIMES] if rule.date else ():
         stated = element.get("datetime") or element.get("content") or words_of(element)
         if found := parse_date(stated, timezone):

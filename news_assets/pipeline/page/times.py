@@ -1,7 +1,9 @@
-"""Determines when a page's article was published and updated, in UTC to the minute, and from which part of the page.
+"""Determines when a page's article was published and updated, in UTC to the minute, and
+from which part of the page.
 
-Sources, surest first: JSON-LD, meta tags, microdata and Plone's byline, dates near the headline, the URL, a guess. The
-listing's time ranks above the URL; `articles/rows.py` decides that.
+Sources, surest first: JSON-LD, meta tags, microdata and Plone's byline, dates near the
+headline, the URL, a guess. The listing's time ranks above the URL; `articles/rows.py`
+decides that.
 """
 
 import re
@@ -36,15 +38,24 @@ _UPDATED = (
     "dcterms.modified", "dc.date.modified", "article.updated", "last-modified", "lastmod", "revised",
 )  # fmt: skip
 # Some templates fill these with the time of rendering.
-_OFTEN_RENDERED = frozenset({"date", "dc.date", "dcterms.date", "last-modified", "lastmod", "revised"})
+_OFTEN_RENDERED = frozenset(
+    {"date", "dc.date", "dcterms.date", "last-modified", "lastmod", "revised"}
+)
 RENDERED_WITHIN = timedelta(minutes=2)  # of fetching: taken for the time of rendering
-MAX_AHEAD = timedelta(hours=1)  # servers' clocks differ; later times are not times of publication
+MAX_AHEAD = timedelta(
+    hours=1
+)  # servers' clocks differ; later times are not times of publication
 
-_CLOCK = re.compile(r"\d\s?[:hH]\s?\d|\d\s?h\b|\d\s?[ap]\.?m\b|T\d\d|^\s*\d{10,13}\s*$", re.IGNORECASE)
-_VISIBLE = re.compile(r"\b\d{1,2}[/.-]\d{1,2}[/.-]\d{4}\W{1,3}(?:\w{1,4}\W{1,2})?\d{1,2}\s?[:h]\s?\d{2}\b")
+_CLOCK = re.compile(
+    r"\d\s?[:hH]\s?\d|\d\s?h\b|\d\s?[ap]\.?m\b|T\d\d|^\s*\d{10,13}\s*$", re.IGNORECASE
+)
+_VISIBLE = re.compile(
+    r"\b\d{1,2}[/.-]\d{1,2}[/.-]\d{4}\W{1,3}(?:\w{1,4}\W{1,2})?\d{1,2}\s?[:h]\s?\d{2}\b"
+)
 _VISIBLE_CHARS = 20_000  # of text that is searched for dates
 _SHORT_CHARS = 120
-# Plone, as gov.br and other public bodies run it: "publicado 27/02/2026 14h30", "última modificação 28/02/2026 9h12"
+# Plone, as gov.br and other public bodies run it: "publicado 27/02/2026 14h30", "última
+# modificação 28/02/2026 9h12"
 _PLONE_PUBLISHED, _PLONE_UPDATED = "documentPublished", "documentModified"
 
 
@@ -63,7 +74,9 @@ class _Candidate(NamedTuple):
 
 @dataclass(frozen=True)
 class DatedPage:
-    """The parts of one page that may date it; `timezone` (IANA) applies to times without a zone."""
+    """The parts of one page that may date it; `timezone` (IANA) applies to times
+    without a zone.
+    """
 
     tree: HtmlElement
     article: Node
@@ -92,37 +105,64 @@ def published_time(page: DatedPage) -> Dated | None:
 def guessed_time(page: DatedPage, day: str | None) -> Dated | None:
     """Return a guess where nothing is stated.
 
-    That is the update, htmldate's `day` (ISO), the only day worded as one of updates, the only day of elements named as
-    dates, the only day shown on the page, or a time in the future. What a year alone gives is the first of January.
+    That is the update, htmldate's `day` (ISO), the only day worded as one of updates,
+    the only day of elements named as dates, the only day shown on the page, or a time
+    in the future. What a year alone gives is the first of January.
     """
     if updated := updated_time(page, None):
         return Dated(updated, "guess")
     is_found = day is not None and not day.endswith("-01-01")
-    guesses = [*_on_day(_visible(page.tree), day, page.timezone), day] if day and is_found else []
-    for dates in (_of_kind(page.worded, "updated"), named_dates(page.tree), bare_dates(page.tree)):
+    guesses = (
+        [*_on_day(_visible(page.tree), day, page.timezone), day]
+        if day and is_found
+        else []
+    )
+    for dates in (
+        _of_kind(page.worded, "updated"),
+        named_dates(page.tree),
+        bare_dates(page.tree),
+    ):
         guesses += _agreed(dates, page.timezone)
     found = _first_time(page, (_Candidate("guess", text) for text in guesses))
-    return found or _first_time(page, (_Candidate("guess", found.text) for found in _published(page)), ahead=True)
+    return found or _first_time(
+        page,
+        (_Candidate("guess", found.text) for found in _published(page)),
+        ahead=True,
+    )
 
 
 def updated_time(page: DatedPage, published_at: datetime | None) -> datetime | None:
-    """Return when it was last updated; None where the page states no time, or one before publication."""
+    """Return when it was last updated; None where the page states no time, or one
+    before publication.
+    """
     updated = _first_time(page, _updated(page))
-    return None if updated is None or (published_at and updated.at < published_at) else updated.at
+    return (
+        None
+        if updated is None or (published_at and updated.at < published_at)
+        else updated.at
+    )
 
 
-# --- candidates, surest first ----------------------------------------------------------------------------------------
+# --- candidates, surest first ---------------------------------------------------------
 
 
 def _published(page: DatedPage) -> Iterator[_Candidate]:
-    for text in (*_in_json_ld(page.article, "datePublished"), *_in_json_ld(page.article, "dateCreated")):
+    for text in (
+        *_in_json_ld(page.article, "datePublished"),
+        *_in_json_ld(page.article, "dateCreated"),
+    ):
         yield _Candidate("json_ld", text)
     yield from _in_meta(page.meta, _PUBLISHED)
     for text in _in_markup(page.tree, "datePublished", _PLONE_PUBLISHED):
         yield _Candidate("markup", text)
     for kind in ("published", "plain"):
-        yield from (_Candidate("text", date.text) for date in page.bylines if date.kind == kind)
-    yield from (_Candidate("text", text) for text in _agreed(_of_kind(page.worded, "published"), page.timezone))
+        yield from (
+            _Candidate("text", date.text) for date in page.bylines if date.kind == kind
+        )
+    yield from (
+        _Candidate("text", text)
+        for text in _agreed(_of_kind(page.worded, "published"), page.timezone)
+    )
 
 
 def _updated(page: DatedPage) -> Iterator[_Candidate]:
@@ -131,17 +171,26 @@ def _updated(page: DatedPage) -> Iterator[_Candidate]:
     yield from _in_meta(page.meta, _UPDATED)
     for text in _in_markup(page.tree, "dateModified", _PLONE_UPDATED):
         yield _Candidate("markup", text)
-    yield from (_Candidate("text", date.text) for date in page.bylines if date.kind == "updated")
+    yield from (
+        _Candidate("text", date.text) for date in page.bylines if date.kind == "updated"
+    )
 
 
 def _in_json_ld(article: Node, name: str) -> list[str]:
-    numbers = [str(value) for value in as_list(article.get(name)) if type(value) in (int, float)]  # seconds since 1970
+    numbers = [
+        str(value)
+        for value in as_list(article.get(name))
+        if type(value) in (int, float)
+    ]  # seconds since 1970
     return [*texts_of(article.get(name)), *numbers]
 
 
 def _in_meta(meta: MetaTags, names: Iterable[str]) -> Iterator[_Candidate]:
     for name in names:
-        yield from (_Candidate("meta", text, name in _OFTEN_RENDERED) for text in meta.get(name, ()))
+        yield from (
+            _Candidate("meta", text, name in _OFTEN_RENDERED)
+            for text in meta.get(name, ())
+        )
 
 
 def _of_kind(dates: list[VisibleDate], kind: Kind) -> list[VisibleDate]:
@@ -149,8 +198,14 @@ def _of_kind(dates: list[VisibleDate], kind: Kind) -> list[VisibleDate]:
 
 
 def _agreed(dates: list[VisibleDate], timezone: str) -> list[str]:
-    """Return the texts if all are of one day; dates of several days belong to several articles."""
-    days = {day_of(at, timezone) for date in dates if (at := parse_date(date.text, timezone))}
+    """Return the texts if all are of one day; dates of several days belong to several
+    articles.
+    """
+    days = {
+        day_of(at, timezone)
+        for date in dates
+        if (at := parse_date(date.text, timezone))
+    }
     return [date.text for date in dates] if len(days) == 1 else []
 
 
@@ -159,7 +214,10 @@ def _from_url(page: DatedPage) -> Dated | None:
     day = day_in_address(page.url)
     if day is None:
         return None
-    texts = [*_on_day(_visible(page.tree), day.isoformat(), page.timezone), day.isoformat()]
+    texts = [
+        *_on_day(_visible(page.tree), day.isoformat(), page.timezone),
+        day.isoformat(),
+    ]
     return _first_time(page, (_Candidate("url", text) for text in texts))
 
 
@@ -188,7 +246,9 @@ def _visible(tree: HtmlElement) -> Iterator[str]:
 def _on_day(texts: Iterable[str], day: str, timezone: str) -> list[str]:
     """Return the texts that are times on this day (ISO)."""
     found = ((text, parse_date(text, timezone)) for text in texts)
-    return [text for text, at in found if at and day_of(at, timezone).isoformat() == day]
+    return [
+        text for text, at in found if at and day_of(at, timezone).isoformat() == day
+    ]
 
 
 def _text(element: HtmlElement, limit: int = _SHORT_CHARS) -> str:
@@ -197,25 +257,37 @@ def _text(element: HtmlElement, limit: int = _SHORT_CHARS) -> str:
     return " ".join(" ".join(parts).split())[:limit]
 
 
-# --- choosing --------------------------------------------------------------------------------------------------------
+# --- choosing -------------------------------------------------------------------------
 
 
-def _first_time(page: DatedPage, candidates: Iterable[_Candidate], *, ahead: bool = False) -> Dated | None:
-    """Return the first valid time; if it is a bare day, the first one with a time of day on the same day.
+def _first_time(
+    page: DatedPage, candidates: Iterable[_Candidate], *, ahead: bool = False
+) -> Dated | None:
+    """Return the first valid time; if it is a bare day, the first one with a time of
+    day on the same day.
 
-    Times in the future and times of the page's rendering are ignored, unless `ahead` allows them.
+    Times in the future and times of the page's rendering are ignored, unless `ahead`
+    allows them.
     """
     first: Dated | None = None
     for candidate in candidates:
         at = parse_date(candidate.text, page.timezone)
         has_clock = bool(_CLOCK.search(candidate.text))
-        if at is None or (not ahead and _is_implausible(page, at, has_clock and candidate.may_be_rendered)):
+        if at is None or (
+            not ahead
+            and _is_implausible(page, at, has_clock and candidate.may_be_rendered)
+        ):
             continue
-        if has_clock and (first is None or day_of(at, page.timezone) == day_of(first.at, page.timezone)):
+        if has_clock and (
+            first is None
+            or day_of(at, page.timezone) == day_of(first.at, page.timezone)
+        ):
             return Dated(at.replace(second=0, microsecond=0), candidate.origin)
         first = first or Dated(at, candidate.origin)
     return first
 
 
 def _is_implausible(page: DatedPage, at: datetime, may_be_rendered: bool) -> bool:
-    return at > page.fetched_at + MAX_AHEAD or (may_be_rendered and abs(at - page.fetched_at) <= RENDERED_WITHIN)
+    return at > page.fetched_at + MAX_AHEAD or (
+        may_be_rendered and abs(at - page.fetched_at) <= RENDERED_WITHIN
+    )

@@ -34,8 +34,12 @@ def words_of(title: str) -> Words:
 
 
 def long_words(text: str) -> Words:
-    """Return the different words of a title that are not in all texts of a language, without accents."""
-    return frozenset(word for word in words_in(fold(text)) if len(word) >= _LONG_WORD_CHARS)
+    """Return the different words of a title that are not in all texts of a language,
+    without accents.
+    """
+    return frozenset(
+        word for word in words_in(fold(text)) if len(word) >= _LONG_WORD_CHARS
+    )
 
 
 def agree(heading: Words, other: Words, share: float = AGREES) -> bool:
@@ -44,10 +48,14 @@ def agree(heading: Words, other: Words, share: float = AGREES) -> bool:
 
 
 def agreement_of(heading: Words, other: Words) -> float:
-    """Return the share of words in common; a site's name shares few with a title that ends in it."""
+    """Return the share of words in common; a site's name shares few with a title that
+    ends in it.
+    """
     return len(heading & other) / len(heading | other)
 
 
 def place_of(name: str) -> str:
     """Return a name as letters and digits alone, as the parts of an address have it."""
-    return "".join(_WORD.findall(fold(plain_text(name)[:MAX_CHARS]).lower())).replace("_", "")
+    return "".join(_WORD.findall(fold(plain_text(name)[:MAX_CHARS]).lower())).replace(
+        "_", ""
+    )

@@ -1,6 +1,8 @@
-"""Finds the title of an article among its headings, what the page states, and `<title>`.
+"""Finds the title of an article among its headings, what the page states, and
+`<title>`.
 
-A heading that another form of the title confirms precedes what is stated for machines, which precedes `<title>`.
+A heading that another form of the title confirms precedes what is stated for machines,
+which precedes `<title>`.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,7 +19,13 @@ from news_assets.pipeline.page.headings import (
     line_above,
     titled_texts,
 )
-from news_assets.pipeline.page.site_names import SITE, TitledPage, places_of, without_places, without_site
+from news_assets.pipeline.page.site_names import (
+    SITE,
+    TitledPage,
+    places_of,
+    without_places,
+    without_site,
+)
 from news_assets.pipeline.page.stated import contents
 from news_assets.pipeline.page.title_words import (
     MAX_CHARS,
@@ -42,13 +50,19 @@ _SURE = 0.8  # from here on a lower heading precedes an h1
 def titles_of(page: TitledPage, sections: Iterable[str]) -> list[str]:
     """Return the forms of the title, best first; names of the site are last."""
     raw = [plain for text in _texts(page) if (plain := plain_text(text)[:MAX_CHARS])]
-    titles = without_places(raw, places_of(page.url, contents(page.meta, *SITE), sections))
+    titles = without_places(
+        raw, places_of(page.url, contents(page.meta, *SITE), sections)
+    )
     return sorted(titles, key=page.is_site)
 
 
 def _texts(page: TitledPage) -> Iterator[str]:
-    """Yield agreeing headings, what is stated, `<title>`, and headings that nothing confirms."""
-    stated = [without_site(text, page.meta) for text in page.stated if not page.is_site(text)]
+    """Yield agreeing headings, what is stated, `<title>`, and headings that nothing
+    confirms.
+    """
+    stated = [
+        without_site(text, page.meta) for text in page.stated if not page.is_site(text)
+    ]
     headings = headings_of(page, stated)
     confirmed = [*_confirmed(page, headings), *stated]
     if page.listed and _is_only_listed(page.listed, confirmed, page.tree):
@@ -64,7 +78,9 @@ def _texts(page: TitledPage) -> Iterator[str]:
 def _confirmed(page: TitledPage, headings: Iterable[Heading]) -> list[str]:
     """Return the headings that agree with another form of the title, best first."""
     longest = max(SEPARATOR.split(plain_text(page.head)), key=len)
-    known = (text for text in (*page.stated, longest, page.head) if not page.is_site(text))
+    known = (
+        text for text in (*page.stated, longest, page.head) if not page.is_site(text)
+    )
     slug = unquote(urlsplit(page.url).path).rstrip("/").rpartition("/")[2]
     texts = [*known, page.listed or "", SLUG_BREAK.sub(" ", slug)]
     others = list(filter(None, map(words_of, texts)))
@@ -75,7 +91,9 @@ def _confirmed(page: TitledPage, headings: Iterable[Heading]) -> list[str]:
 
 
 def _is_only_listed(listed: str, others: Iterable[str], tree: HtmlElement) -> bool:
-    """Whether the listed title is on the page, and has no word in common with the page's other titles."""
+    """Whether the listed title is on the page, and has no word in common with the
+    page's other titles.
+    """
     words, own = words_in(listed), long_words(listed)
     if len(words) < MIN_WORDS or any(own & long_words(other) for other in others):
         return False
@@ -83,7 +101,9 @@ def _is_only_listed(listed: str, others: Iterable[str], tree: HtmlElement) -> bo
     return f" {' '.join(words)} " in f" {' '.join(shown)} "
 
 
-def _agreeing(headings: Iterable[Heading], others: Sequence[Words]) -> Iterator[Heading]:
+def _agreeing(
+    headings: Iterable[Heading], others: Sequence[Words]
+) -> Iterator[Heading]:
     for heading in headings:
         words = words_of(heading.text)
         agreement = max((agreement_of(words, other) for other in others), default=0.0)
@@ -93,7 +113,9 @@ def _agreeing(headings: Iterable[Heading], others: Sequence[Words]) -> Iterator[
 
 
 def _unconfirmed(headings: Sequence[Heading], tree: HtmlElement) -> list[str]:
-    """Return the highest of the headings above the first paragraph that are long enough for titles."""
+    """Return the highest of the headings above the first paragraph that are long enough
+    for titles.
+    """
     paragraph = next(iter(PARAGRAPHS(tree)), None)
     above = set(paragraph.xpath("preceding::*")) if paragraph is not None else None
     long = [one for one in headings if len(words_in(one.text)) >= MIN_UNSTATED_WORDS]

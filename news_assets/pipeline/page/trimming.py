@@ -1,8 +1,9 @@
-"""Cuts the site's boilerplate from the blocks of an article: the headline, prompts, credits, and what follows the end.
+"""Cuts the site's boilerplate from the blocks of an article: the headline, prompts,
+credits, and what follows the end.
 
-A rule that would leave too small a part of the text is not applied, except to teasers of other articles, which may be
-most of it. The wordings were collected from news sites in nine
-languages.
+A rule that would leave too small a part of the text is not applied, except to teasers
+of other articles, which may be most of it. The wordings were collected from news sites
+in nine languages.
 """
 
 import re
@@ -14,7 +15,9 @@ from typing import NamedTuple
 from news_assets.pipeline.page.markdown import Block, chars_of
 from news_assets.text.fingerprint import normal_words
 
-_MIN_KEPT = 0.6  # of the text; a margin for unknown pages: on the labelled ones 0.4 gives the same scores
+# of the text; a margin for unknown pages: on the labelled ones 0.4 gives the same
+# scores
+_MIN_KEPT = 0.6
 _OPENING_BLOCKS = 8  # a headline further down is another article's
 _POINTER_CHARS = 220
 _PROMPT_CHARS = 440
@@ -25,7 +28,8 @@ _MIN_TEASERS, _TEASER_SHARE = 3, 0.7  # of the blocks from the first teaser on
 _STATED_BODY_WORDS = 120  # an articleBody with fewer words is a teaser and is ignored
 _IN_BODY = 0.5  # share of a block's word pairs that occur in the stated body
 
-# A pointer to another article, alone on its line or followed by a colon or bar; or a prompt after a pictogram.
+# A pointer to another article, alone on its line or followed by a colon or bar; or a
+# prompt after a pictogram.
 _READ_MORE = re.compile(
     r"""[\W_]*(?:
       leia\s(?:mais|também|tambem)|veja\s(?:mais|também|tambem)|saiba\smais|confira\stambém|assista|relacionad[ao]s?
@@ -75,9 +79,11 @@ TRIMS = ("stated body", "teasers", "headline", "pointers", "prompts")
 
 
 class Thresholds(NamedTuple):
-    """Shares by which readings of a page are compared, and lengths by which headlines are found.
+    """Shares by which readings of a page are compared, and lengths by which headlines
+    are found.
 
-    `news_assets_tests/quality/thresholds.py` scores every set with the values that are best for the others.
+    `news_assets_tests/quality/thresholds.py` scores every set with the values that are
+    best for the others.
     """
 
     gap: float = 0.1
@@ -129,12 +135,17 @@ def trimmed(
     return kept
 
 
-def below_headline(blocks: list[Block], titles: Iterable[str], thresholds: Thresholds = THRESHOLDS) -> list[Block]:
+def below_headline(
+    blocks: list[Block], titles: Iterable[str], thresholds: Thresholds = THRESHOLDS
+) -> list[Block]:
     """Cut the headline, and the kickers, bylines and breadcrumbs above it."""
     known = [set(found) for title in titles if (found := normal_words(title))]
     for position, block in enumerate(blocks[:_OPENING_BLOCKS]):
         words = set(block.words)
-        if words and any(len(words & title) >= thresholds.same_title * len(words | title) for title in known):
+        if words and any(
+            len(words & title) >= thresholds.same_title * len(words | title)
+            for title in known
+        ):
             return blocks[position + 1 :]
         if len(block.markdown) > thresholds.byline_chars:
             break
@@ -142,7 +153,9 @@ def below_headline(blocks: list[Block], titles: Iterable[str], thresholds: Thres
 
 
 def _without_teasers(blocks: list[Block]) -> list[Block]:
-    """Cut the teasers of other articles at the end: most blocks from the first on are paragraphs that break off."""
+    """Cut the teasers of other articles at the end: most blocks from the first on are
+    paragraphs that break off.
+    """
     are_teasers = [_is_teaser(block) for block in blocks]
     remaining = sum(are_teasers[1:])  # what begins with a teaser is a listing
     for start in range(1, len(blocks)):
@@ -165,7 +178,11 @@ def _without_pointers(blocks: list[Block]) -> list[Block]:
 
 
 def _is_pointer(block: Block) -> bool:
-    return block.kind != "table" and len(block.markdown) <= _POINTER_CHARS and _has_pointer(block.markdown)
+    return (
+        block.kind != "table"
+        and len(block.markdown) <= _POINTER_CHARS
+        and _has_pointer(block.markdown)
+    )
 
 
 def _has_pointer(line: str) -> bool:
@@ -183,11 +200,18 @@ def _without_prompts(blocks: list[Block]) -> list[Block]:
 
 
 def _is_prompt(block: Block) -> bool:
-    return len(block.markdown) <= _PROMPT_CHARS and _PROMPT_OR_CREDIT.match(block.markdown) is not None
+    return (
+        len(block.markdown) <= _PROMPT_CHARS
+        and _PROMPT_OR_CREDIT.match(block.markdown) is not None
+    )
 
 
-def _within_stated_body(blocks: list[Block], stated_body: str, thresholds: Thresholds) -> list[Block]:
-    """Cut what follows JSON-LD's articleBody; return its paragraphs where the blocks are another, not longer text."""
+def _within_stated_body(
+    blocks: list[Block], stated_body: str, thresholds: Thresholds
+) -> list[Block]:
+    """Cut what follows JSON-LD's articleBody; return its paragraphs where the blocks
+    are another, not longer text.
+    """
     stated_words = normal_words(stated_body)
     if len(stated_words) < _STATED_BODY_WORDS:
         return blocks
@@ -195,8 +219,18 @@ def _within_stated_body(blocks: list[Block], stated_body: str, thresholds: Thres
     pairs = [set(pairwise(block.words)) for block in blocks]
     found = len(stated.intersection(chain.from_iterable(pairs))) / len(stated)
     if found >= thresholds.agreed:
-        inside = [n for n, own in enumerate(pairs) if len(own & stated) >= _IN_BODY * len(own) > 0]
+        inside = [
+            n
+            for n, own in enumerate(pairs)
+            if len(own & stated) >= _IN_BODY * len(own) > 0
+        ]
         within = blocks[: inside[-1] + 1] if inside else blocks
         return within if chars_of(within) >= _MIN_KEPT * chars_of(blocks) else blocks
-    is_another = found < 1 - thresholds.agreed and len(stated_body) >= _MIN_KEPT * chars_of(blocks)
-    return [Block("paragraph", line) for line in stated_body.split("\n")] if is_another else blocks
+    is_another = found < 1 - thresholds.agreed and len(
+        stated_body
+    ) >= _MIN_KEPT * chars_of(blocks)
+    return (
+        [Block("paragraph", line) for line in stated_body.split("\n")]
+        if is_another
+        else blocks
+    )

@@ -1,7 +1,8 @@
-"""Finds the visible dates of a page: "Publicado em 27/02/2026 14h30 - Atualizado em 28/02/2026 9h".
+"""Finds the visible dates of a page: "Publicado em 27/02/2026 14h30 - Atualizado em
+28/02/2026 9h".
 
-Only dates near the headline, and dates worded as dates of publication, are taken: dates in the text, in lists of other
-articles and in comments are not the page's.
+Only dates near the headline, and dates worded as dates of publication, are taken: dates
+in the text, in lists of other articles and in comments are not the page's.
 """
 
 import re
@@ -14,7 +15,9 @@ from lxml.html import HtmlElement
 
 Kind = Literal["published", "updated", "plain"]
 
-MAX_HEAD_LINES = 40  # below the headline: bylines follow a picture, its caption and share buttons
+MAX_HEAD_LINES = (
+    40  # below the headline: bylines follow a picture, its caption and share buttons
+)
 MAX_LINES_ABOVE = 6
 MAX_SOURCE_LINES = 6  # below the headline, of a source with its date
 MAX_PAGE_LINES = 1500
@@ -27,7 +30,10 @@ _WORD = re.compile(r"\w+")
 _SHORT_CHARS = 60  # of a small heading that may be a date
 _MAX_LINE_CHARS = 160  # longer lines are sentences
 _BODY_LINE_CHARS = 250  # the second line as long as this is the article's text
-_MAX_PLAIN_CHARS, _MAX_PLAIN_LETTERS = 80, 14  # of a line with a bare date, after a place or weekday at most
+_MAX_PLAIN_CHARS, _MAX_PLAIN_LETTERS = (
+    80,
+    14,
+)  # of a line with a bare date, after a place or weekday at most
 _MAX_WORDS_BEFORE, MAX_WORDS_AFTER, _MAX_DATE_CHARS = 60, 45, 110
 MAX_FAR_WORDS_AFTER = 25  # far from the headline, where sentences have the same words
 
@@ -47,7 +53,10 @@ _UPDATED = (
     r"|aktualisiert|geändert|bearbeitet|stand:"
     r"|aggiornat[oa]|modificat[oa]|modifica|bijgewerkt"
 )
-_WORDING = re.compile(rf"(?<!\w)(?:(?P<published>{_PUBLISHED})|(?P<updated>{_UPDATED}))(?!\w)", re.IGNORECASE)
+_WORDING = re.compile(
+    rf"(?<!\w)(?:(?P<published>{_PUBLISHED})|(?P<updated>{_UPDATED}))(?!\w)",
+    re.IGNORECASE,
+)
 # "o livro foi publicado em" is about something else
 _IN_SENTENCE = re.compile(
     r"(?:\b(?:foi|foram|ser|será|sido|was|were|been|be|is|fue|sido|été|est|fut|wurde|wurden|ist|stato|è|studie?s?|study"
@@ -55,7 +64,9 @@ _IN_SENTENCE = re.compile(
     re.IGNORECASE,
 )
 _DATE = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)|\d{1,2}[/.-]\d{1,2}[/.-]\d\d(?!\d)")
-_BAR = re.compile(r"(?<=\d\d) [|•] (?=\D|\d+ [a-z]{4})")  # "25/10/2016 11:35 | 20 comentários"
+_BAR = re.compile(
+    r"(?<=\d\d) [|•] (?=\D|\d+ [a-z]{4})"
+)  # "25/10/2016 11:35 | 20 comentários"
 # Not after a preposition: "inscrições até 30/11/2016".
 _SOURCED = re.compile(
     r"\D*?(?:[^\W\d]{5,}|[A-Z]\w*|[^\w\s])\s+"
@@ -64,7 +75,8 @@ _SOURCED = re.compile(
 _CLOCK = re.compile(r"\d\s?[:hH]\s?\d|T\d\d|\d\s?[ap]\.?m\b")
 
 _DATE_NAME = re.compile(
-    r"(?<![a-z])(?:lbl)?(?:data|date|datum|fecha|dt)(?:hora|pub\w*|not[ií]cia)?(?![a-z])", re.IGNORECASE
+    r"(?<![a-z])(?:lbl)?(?:data|date|datum|fecha|dt)(?:hora|pub\w*|not[ií]cia)?(?![a-z])",
+    re.IGNORECASE,
 )
 _INLINE = frozenset(
     ("a", "abbr", "b", "big", "cite", "data", "em", "font", "i", "ins", "label", "mark", "small", "span", "strong",
@@ -90,25 +102,47 @@ class VisibleDate(NamedTuple):
 
 
 def dates_near_headline(tree: HtmlElement, headline: str | None) -> list[VisibleDate]:
-    """Return the dates near the headline, in order; those with words of publication or update precede bare ones."""
+    """Return the dates near the headline, in order; those with words of publication or
+    update precede bare ones.
+    """
     heading = _heading(tree, headline)
     if heading is None:
         return []
-    own, below, above = list(_lines(heading)), list(_before_body(_lines_after(heading))), _lines_above(heading)
+    own, below, above = (
+        list(_lines(heading)),
+        list(_before_body(_lines_after(heading))),
+        _lines_above(heading),
+    )
     lines = [*below, "", "", "", *above]
-    return [*_worded(lines), *_plain([*own[:1], *lines]), *_sourced(below[:MAX_SOURCE_LINES])]
+    return [
+        *_worded(lines),
+        *_plain([*own[:1], *lines]),
+        *_sourced(below[:MAX_SOURCE_LINES]),
+    ]
 
 
 def named_dates(tree: HtmlElement) -> list[VisibleDate]:
     """Return the bare dates of elements whose class or id says that they are dates."""
     elements = tree.iter(*_TITLED, "h2", "h3", "h4", "h5", "li")
-    named = (one for one in elements if _DATE_NAME.search(f"{one.get('class')} {one.get('id')}"))
-    own = [one for one in islice(named, MAX_NAMED) if not any(map(_is_unrelated, (one, *one.iterancestors())))]
-    return list(_plain([" ".join("".join(islice(one.itertext(), 10)).split()) for one in own]))
+    named = (
+        one
+        for one in elements
+        if _DATE_NAME.search(f"{one.get('class')} {one.get('id')}")
+    )
+    own = [
+        one
+        for one in islice(named, MAX_NAMED)
+        if not any(map(_is_unrelated, (one, *one.iterancestors())))
+    ]
+    return list(
+        _plain([" ".join("".join(islice(one.itertext(), 10)).split()) for one in own])
+    )
 
 
 def worded_dates(tree: HtmlElement) -> list[VisibleDate]:
-    """Return the dates on the whole page that are worded as dates of publication or update."""
+    """Return the dates on the whole page that are worded as dates of publication or
+    update.
+    """
     return list(_worded(_page_lines(tree), MAX_FAR_WORDS_AFTER))
 
 
@@ -122,27 +156,42 @@ def _page_lines(tree: HtmlElement) -> list[str]:
     return [] if body is None else list(islice(_lines(body), MAX_PAGE_LINES))
 
 
-# --- wording ---------------------------------------------------------------------------------------------------------
+# --- wording --------------------------------------------------------------------------
 
 
-def _worded(lines: Sequence[str], max_between: int = MAX_WORDS_AFTER) -> Iterator[VisibleDate]:
-    """Yield the text after each word of publication or update, up to the next such word.
+def _worded(
+    lines: Sequence[str], max_between: int = MAX_WORDS_AFTER
+) -> Iterator[VisibleDate]:
+    """Yield the text after each word of publication or update, up to the next such
+    word.
 
     `max_between` is the number of characters between the word and the date.
     """
     text = "\n".join(map(_byline, lines))
     matches = list(_WORDING.finditer(text))
     ends = [*(match.start() for match in matches[1:]), len(text)]
-    for match, end in zip(matches, ends, strict=False):  # without a match there is one end too many
+    for match, end in zip(
+        matches, ends, strict=False
+    ):  # without a match there is one end too many
         before = text[text.rfind("\n", 0, match.start()) + 1 : match.start()]
         after = text[match.end() : min(end, match.end() + _MAX_DATE_CHARS)]
         near = re.search(r"\d", after[:max_between])
-        if near and after.count("\n", 0, near.start()) < 3 and _is_byline(before) and _DATE.search(after):
-            yield VisibleDate("published" if match["published"] else "updated", " ".join(after.split()))
+        if (
+            near
+            and after.count("\n", 0, near.start()) < 3
+            and _is_byline(before)
+            and _DATE.search(after)
+        ):
+            yield VisibleDate(
+                "published" if match["published"] else "updated",
+                " ".join(after.split()),
+            )
 
 
 def _byline(line: str) -> str:
-    """Return a line that may state a date: a short one, or the beginning of one that begins with its wording."""
+    """Return a line that may state a date: a short one, or the beginning of one that
+    begins with its wording.
+    """
     if len(line) <= _MAX_LINE_CHARS:
         return line
     return line[:_MAX_WORDS_BEFORE] if _WORDING.match(line) else ""
@@ -177,11 +226,12 @@ def _sourced(lines: Sequence[str]) -> Iterator[VisibleDate]:
             yield VisibleDate("plain", match["date"])
 
 
-# --- lines -----------------------------------------------------------------------------------------------------------
+# --- lines ----------------------------------------------------------------------------
 
 
 def _heading(tree: HtmlElement, headline: str | None) -> HtmlElement | None:
-    """Return the heading with most of the headline's words, else another element that is the headline, else the first.
+    """Return the heading with most of the headline's words, else another element that
+    is the headline, else the first.
 
     Of two alike the first one counts.
     """
@@ -190,7 +240,11 @@ def _heading(tree: HtmlElement, headline: str | None) -> HtmlElement | None:
     best = max(headings, key=lambda one: _likeness(words, _words_of(one)), default=None)
     if best is not None and _likeness(words, _words_of(best)) >= _SAME_HEADLINE:
         return best
-    others = (one for one in tree.iter(*_TITLED) if words and _likeness(words, _words(one.text or "")) >= _SAME_TEXT)
+    others = (
+        one
+        for one in tree.iter(*_TITLED)
+        if words and _likeness(words, _words(one.text or "")) >= _SAME_TEXT
+    )
     return next(chain(others, sorted(headings, key=lambda one: one.tag)), None)
 
 
@@ -241,7 +295,9 @@ def _lines_above(heading: HtmlElement) -> list[str]:
 
 
 def _lines(element: HtmlElement) -> Iterator[str]:
-    """Yield the lines of text in an element and right after it, without unrelated elements."""
+    """Yield the lines of text in an element and right after it, without unrelated
+    elements.
+    """
     parts: list[str] = []
     walk = iterwalk(element, events=("start", "end"))
     for event, node in walk:
@@ -268,7 +324,9 @@ def _joined(parts: list[str]) -> Iterator[str]:
 def _is_unrelated(node: HtmlElement) -> bool:
     if node.tag in _UNRELATED or (node.tag in ("h2", "h3") and not _is_dated(node)):
         return True
-    return bool(_UNRELATED_CLASS.search(f"{node.get('class') or ''} {node.get('id') or ''}"))
+    return bool(
+        _UNRELATED_CLASS.search(f"{node.get('class') or ''} {node.get('id') or ''}")
+    )
 
 
 def _is_dated(heading: HtmlElement) -> bool:
@@ -278,7 +336,11 @@ def _is_dated(heading: HtmlElement) -> bool:
 
 
 def _time_text(node: HtmlElement) -> str:
-    """Return the `datetime` of a `<time>` element, or its text if only that has a time of day."""
+    """Return the `datetime` of a `<time>` element, or its text if only that has a time
+    of day.
+    """
     stated, shown = node.get("datetime") or "", "".join(node.itertext())
-    is_better_shown = not _CLOCK.search(stated) and _CLOCK.search(shown) and _DATE.search(shown)
+    is_better_shown = (
+        not _CLOCK.search(stated) and _CLOCK.search(shown) and _DATE.search(shown)
+    )
     return shown if is_better_shown or not stated.strip() else stated

@@ -20,16 +20,21 @@ from news_assets.text.dates import day_of
 from news_assets.text.fingerprint import article_id
 from news_assets.text.urls import canonical_url, url_hash
 
-FUTURE_SLACK = timedelta(hours=1)  # clocks are off and time zones are misstated; up to this counts as now
+FUTURE_SLACK = timedelta(
+    hours=1
+)  # clocks are off and time zones are misstated; up to this counts as now
 MOVE_AFTER = timedelta(days=1)
-FIRST_DATE = datetime(1990, 1, 1, tzinfo=UTC)  # before the first news site; 1970 and 1904 are epochs of clocks
+FIRST_DATE = datetime(
+    1990, 1, 1, tzinfo=UTC
+)  # before the first news site; 1970 and 1904 are epochs of clocks
 _BUILD_TIME_ENTRIES = 3
 _TAG, _WORD = re.compile(r"<[^<>]*>"), re.compile(r"[^\W\d_]+")
 
 
 @dataclass(frozen=True, slots=True)
 class EntryChanges:
-    """The rows to upsert, and how many entries of the listing are new or have changed content.
+    """The rows to upsert, and how many entries of the listing are new or have changed
+    content.
 
     `deferred_count` counts the new entries beyond the cap, which the next poll stores.
     """
@@ -58,26 +63,35 @@ class Filing:
     def of(cls, desk: Desk, started_at: datetime) -> "Filing":
         """Return the filing of a run that began at this time.
 
-        Which of the sources of one run answers first says nothing of who published first, and what they state about
-        time anybody can state. So the order of the desk file, which is the operator's, is that of their new entries.
+        Which of the sources of one run answers first says nothing of who published
+        first, and what they state about time anybody can state. So the order of the
+        desk file, which is the operator's, is that of their new entries.
         """
         in_order = sorted(desk.agencies, key=lambda agency: agency.place)
-        precedence = {one.key: started_at + timedelta(microseconds=n) for n, one in enumerate(in_order)}
+        precedence = {
+            one.key: started_at + timedelta(microseconds=n)
+            for n, one in enumerate(in_order)
+        }
         return cls(Owners.of(desk), precedence, desk.caps.new_entries)
 
     def is_own(self, source: Source, url: str) -> bool:
         """Whether a listed address is not on another agency's site."""
-        return self.owners is None or self.owners.owner(source.desk, source.agency, canonical_url(url)) != "other"
+        return (
+            self.owners is None
+            or self.owners.owner(source.desk, source.agency, canonical_url(url))
+            != "other"
+        )
 
 
 ALL_OWN: Final = Filing()
 
 
 def keyed_entries(listing: Listing) -> dict[str, ListedEntry]:
-    """Return the entries by their id within the source, in the listing's order, without those that have no web URL.
+    """Return the entries by their id within the source, in the listing's order, without
+    those that have no web URL.
 
-    An id that is empty, or that several URLs share, is replaced by the canonical URL, so that no entry is lost. Of
-    entries with the same id and URL the first one counts.
+    An id that is empty, or that several URLs share, is replaced by the canonical URL,
+    so that no entry is lost. Of entries with the same id and URL the first one counts.
     """
     urls: dict[str, set[str]] = defaultdict(set)
     listed = [(entry, canonical_url(entry.url)) for entry in listing.entries]
@@ -101,14 +115,20 @@ def entry_changes(
 ) -> EntryChanges:
     """Return what a listing changes among the known rows; no changes without a listing.
 
-    `known` are the rows of this source, and the rows of the agency's other sources with a listed `url_hash`. Article,
-    day and `url_hash` are fixed when an entry is first stored; a URL that the agency already has gives its article and
-    day. The day moves once, with every row of the article, if the source corrects the date by more than a day.
-    Entries at another agency's addresses are filed under the day when they are first seen.
+    `known` are the rows of this source, and the rows of the agency's other sources with
+    a listed `url_hash`. Article, day and `url_hash` are fixed when an entry is first
+    stored; a URL that the agency already has gives its article and day. The day moves
+    once, with every row of the article, if the source corrects the date by more than a
+    day. Entries at another agency's addresses are filed under the day when they are
+    first seen.
     """
     if listing is None:
         return EntryChanges()
-    stored = {(row.source_id, row.entry_id): row for row in known if row.agency == source.agency}
+    stored = {
+        (row.source_id, row.entry_id): row
+        for row in known
+        if row.agency == source.agency
+    }
     by_url = {row.url_hash: row for row in stored.values()}
     keeps_updated_at = not _is_build_time(listing)
     rows: dict[tuple[str, str], FeedEntry] = {}
@@ -121,12 +141,18 @@ def entry_changes(
         if known_row is None and new_count == filing.max_new:
             deferred_count += 1
         elif known_row is None:
-            row = _new_row(source, entry_id, entry, by_url, now, trace_id, is_own=is_own)
-            rows[key] = row = replace(row, precedence_at=filing.precedence.get(source.agency))
+            row = _new_row(
+                source, entry_id, entry, by_url, now, trace_id, is_own=is_own
+            )
+            rows[key] = row = replace(
+                row, precedence_at=filing.precedence.get(source.agency)
+            )
             by_url.setdefault(row.url_hash, row)
             new_count += 1
         else:
-            rows[key] = row = _updated_row(rows.get(key, known_row), source, entry, now, is_own=is_own)
+            rows[key] = row = _updated_row(
+                rows.get(key, known_row), source, entry, now, is_own=is_own
+            )
             updated_count += row.entry_hash != known_row.entry_hash
             if row.is_moved and not known_row.is_moved:
                 by_url[row.url_hash] = row
@@ -135,7 +161,9 @@ def entry_changes(
 
 
 def entry_hash(entry: ListedEntry) -> str:
-    """Return the SHA-256 of the article's content as listed, which excludes dates of publication."""
+    """Return the SHA-256 of the article's content as listed, which excludes dates of
+    publication.
+    """
     updated_at = entry.updated_at.isoformat() if entry.updated_at else None
     content = [entry.title, entry.url, updated_at, entry.summary, entry.content_html]
     return _sha256_of(content)
@@ -144,8 +172,9 @@ def entry_hash(entry: ListedEntry) -> str:
 def news_hash(entry: ListedEntry) -> str:
     """Return the SHA-256 of the listed content that is news wherever it changes.
 
-    The summary, and markup and numbers of the full text, are left out: counters of views and shares, addresses of
-    tracking images and relative times change at every poll, and say nothing of the article.
+    The summary, and markup and numbers of the full text, are left out: counters of
+    views and shares, addresses of tracking images and relative times change at every
+    poll, and say nothing of the article.
     """
     updated_at = entry.updated_at.isoformat() if entry.updated_at else None
     words = _WORD.findall(_TAG.sub(" ", entry.content_html or ""))
@@ -153,18 +182,30 @@ def news_hash(entry: ListedEntry) -> str:
 
 
 def _sha256_of(content: list[str | None]) -> str:
-    return hashlib.sha256(json.dumps(content, ensure_ascii=False).encode("utf-8", "surrogatepass")).hexdigest()
+    return hashlib.sha256(
+        json.dumps(content, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    ).hexdigest()
 
 
 def _is_build_time(listing: Listing) -> bool:
-    """Whether all entries have the same `updated_at`: it is the document's own time, and says nothing of changes."""
+    """Whether all entries have the same `updated_at`: it is the document's own time,
+    and says nothing of changes.
+    """
     times = [entry.updated_at for entry in listing.entries]
     return len(times) >= _BUILD_TIME_ENTRIES and len(set(times)) == 1
 
 
 def _cleaned(entry: ListedEntry, keeps_updated_at: bool) -> ListedEntry:
-    published_at = entry.published_at if entry.published_at and entry.published_at >= FIRST_DATE else None
-    return replace(entry, published_at=published_at, updated_at=entry.updated_at if keeps_updated_at else None)
+    published_at = (
+        entry.published_at
+        if entry.published_at and entry.published_at >= FIRST_DATE
+        else None
+    )
+    return replace(
+        entry,
+        published_at=published_at,
+        updated_at=entry.updated_at if keeps_updated_at else None,
+    )
 
 
 def _new_row(
@@ -187,7 +228,11 @@ def _new_row(
         desk=source.desk,
         agency=source.agency,
         day=day,
-        article_id=known.article_id if known else article_id(source.agency, day, entry.title, hashed_url),
+        article_id=(
+            known.article_id
+            if known
+            else article_id(source.agency, day, entry.title, hashed_url)
+        ),
         url=entry.url,
         url_hash=hashed_url,
         title=entry.title,
@@ -208,7 +253,9 @@ def _new_row(
     )
 
 
-def _updated_row(row: FeedEntry, source: Source, entry: ListedEntry, now: datetime, *, is_own: bool) -> FeedEntry:
+def _updated_row(
+    row: FeedEntry, source: Source, entry: ListedEntry, now: datetime, *, is_own: bool
+) -> FeedEntry:
     """Return the row of an entry that is listed again."""
     moved_to = _corrected_day(row, source, entry.published_at if is_own else None, now)
     new_hash = entry_hash(entry)
@@ -233,7 +280,9 @@ def _updated_row(row: FeedEntry, source: Source, entry: ListedEntry, now: dateti
     )
 
 
-def _corrected_day(row: FeedEntry, source: Source, published_at: datetime | None, now: datetime) -> date | None:
+def _corrected_day(
+    row: FeedEntry, source: Source, published_at: datetime | None, now: datetime
+) -> date | None:
     """Return the day that a row moves to, None if it stays."""
     if row.is_moved or published_at is None or _is_future(published_at, now):
         return None
@@ -243,8 +292,12 @@ def _corrected_day(row: FeedEntry, source: Source, published_at: datetime | None
     return day if day != row.day else None
 
 
-def _moved_rows(moved: FeedEntry, rows: Mapping[tuple[str, str], FeedEntry]) -> dict[tuple[str, str], FeedEntry]:
-    """Return the other rows of a moved article, moved to the same day: all rows of an article have the same day."""
+def _moved_rows(
+    moved: FeedEntry, rows: Mapping[tuple[str, str], FeedEntry]
+) -> dict[tuple[str, str], FeedEntry]:
+    """Return the other rows of a moved article, moved to the same day: all rows of an
+    article have the same day.
+    """
     return {
         key: replace(row, day=moved.day, is_moved=True)
         for key, row in rows.items()
@@ -252,8 +305,15 @@ def _moved_rows(moved: FeedEntry, rows: Mapping[tuple[str, str], FeedEntry]) -> 
     }
 
 
-def _filing_day(published_at: datetime | None, source: Source, now: datetime, day_in_url: date | None = None) -> date:
-    """Return the day of publication in the source's time zone, else the day in the URL, else today; no future day."""
+def _filing_day(
+    published_at: datetime | None,
+    source: Source,
+    now: datetime,
+    day_in_url: date | None = None,
+) -> date:
+    """Return the day of publication in the source's time zone, else the day in the URL,
+    else today; no future day.
+    """
     today = day_of(now, source.timezone)
     if published_at is None:
         return min(day_in_url or today, today)

@@ -1,4 +1,6 @@
-"""Fetch and parse what sources list; no lake. Where paging stops is decided in `paging.py`."""
+"""Fetch and parse what sources list; no lake. Where paging stops is decided in
+`paging.py`.
+"""
 
 import hashlib
 import time
@@ -7,7 +9,12 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from math import inf
 
-from news_assets.errors import FetchError, ListingChangedError, NewsAssetsError, SourceError
+from news_assets.errors import (
+    FetchError,
+    ListingChangedError,
+    NewsAssetsError,
+    SourceError,
+)
 from news_assets.pipeline.poll.paging import (
     MAX_FIRST_PAGES,
     MAX_PAGES,
@@ -29,15 +36,19 @@ from news_assets.text.dates import day_in_address
 AdapterOf = Callable[[Source], Adapter]
 Clock = Callable[[], datetime]
 
-MAX_EMPTY_BYTES = 5_000  # a feed without items is 1-2 kB; a larger document without entries is not a listing
-_TRUST_S = 3 * 86_400.0  # after so long without new entries no validators are sent: some servers never change an ETag
+# a feed without items is 1-2 kB; a larger document without entries is not a listing
+MAX_EMPTY_BYTES = 5_000
+_TRUST_S = (
+    3 * 86_400.0
+)  # after so long without new entries no validators are sent: some servers never change an ETag
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Polled:
     """The result of polling one source: a listing, an unchanged document, or an error.
 
-    `polled_at` is the time of the answer, or of the failure; of a listing with several pages, that of the last page.
+    `polled_at` is the time of the answer, or of the failure; of a listing with several
+    pages, that of the last page.
     """
 
     source: Source
@@ -54,7 +65,13 @@ class Polled:
     @property
     def reason(self) -> str | None:
         """Return the error's message if there is an error, else the note."""
-        return self.error.reason if isinstance(self.error, FetchError) else str(self.error) if self.error else self.note
+        return (
+            self.error.reason
+            if isinstance(self.error, FetchError)
+            else str(self.error)
+            if self.error
+            else self.note
+        )
 
 
 def poll_sources(
@@ -68,12 +85,14 @@ def poll_sources(
     first_day: date | None = None,
     begin_within_s: float = inf,
 ) -> Generator[Polled, None, None]:
-    """Yield what each source lists now, as the answers arrive; an error of one source does not affect the others.
+    """Yield what each source lists now, as the answers arrive; an error of one source
+    does not affect the others.
 
-    A source is unchanged if it answers 304 or its first page has the same bytes as last time. Next pages are fetched
-    until entries are known (`known`) or older than `first_day`, or until the requests have taken SOURCE_S; of a source
-    without a state, MAX_FIRST_PAGES only. After `begin_within_s` seconds no request begins: sources of which nothing
-    was requested are left out, and next pages are left for the next poll.
+    A source is unchanged if it answers 304 or its first page has the same bytes as last
+    time. Next pages are fetched until entries are known (`known`) or older than
+    `first_day`, or until the requests have taken SOURCE_S; of a source without a state,
+    MAX_FIRST_PAGES only. After `begin_within_s` seconds no request begins: sources of
+    which nothing was requested are left out, and next pages are left for the next poll.
     """
     listings = {
         PageRequest(
@@ -86,10 +105,17 @@ def poll_sources(
         ): _pagination(source, states.get(source.source_id), known, first_day)
         for source in sources
     }
-    return _fetch_listings(listings, states, _parser(adapter_of, sandbox), fetcher, clock, begin_within_s)
+    return _fetch_listings(
+        listings, states, _parser(adapter_of, sandbox), fetcher, clock, begin_within_s
+    )
 
 
-def _pagination(source: Source, state: SourceState | None, known: KnownHashes, first_day: date | None) -> Pagination:
+def _pagination(
+    source: Source,
+    state: SourceState | None,
+    known: KnownHashes,
+    first_day: date | None,
+) -> Pagination:
     left = state.left_urls if state is not None and state.url == source.url else ()
     most = MAX_FIRST_PAGES if state is None else MAX_PAGES
     return Pagination(source, known, first_day, most, max_s=SOURCE_S, left=left)
@@ -106,17 +132,20 @@ def poll_past_days(
 ) -> Generator[Polled, None, None]:
     """Yield what the sources that can list past days have of these days.
 
-    A listing without a URL per day is read from today back to `first`, and its later days are listed too. An
-    entry whose day is told neither by a date nor by its URL is left out: it would be filed under today.
+    A listing without a URL per day is read from today back to `first`, and its later
+    days are listed too. An entry whose day is told neither by a date nor by its URL is
+    left out: it would be filed under today.
     """
     listings = {
-        PageRequest(url, source.source_id, obeys_robots=False, access=source.access): Pagination(
-            source, nothing_known, first, MAX_PAST_PAGES
-        )
+        PageRequest(
+            url, source.source_id, obeys_robots=False, access=source.access
+        ): Pagination(source, nothing_known, first, MAX_PAST_PAGES)
         for source in sources
         for url in _day_urls(source, first, last, adapter_of)
     }
-    polls = _fetch_listings(listings, {}, _of_stated_days(_parser(adapter_of, sandbox)), fetcher, clock)
+    polls = _fetch_listings(
+        listings, {}, _of_stated_days(_parser(adapter_of, sandbox)), fetcher, clock
+    )
     return (replace(polled, is_of_past=True) for polled in polls)
 
 
@@ -130,24 +159,36 @@ def document_hash(page: Page) -> str:
     return hashlib.sha256(page.body).hexdigest()
 
 
-def _day_urls(source: Source, first: date, last: date, adapter_of: AdapterOf) -> Iterable[str]:
-    """Return the first pages of the listings of these days, newest first; none if the source cannot list past days."""
+def _day_urls(
+    source: Source, first: date, last: date, adapter_of: AdapterOf
+) -> Iterable[str]:
+    """Return the first pages of the listings of these days, newest first; none if the
+    source cannot list past days.
+    """
     day_url = adapter_of(source).day_url
     if day_url is None:
         return ()
-    return dict.fromkeys(day_url(source, last - timedelta(days=n)) for n in range((last - first).days + 1))
+    return dict.fromkeys(
+        day_url(source, last - timedelta(days=n))
+        for n in range((last - first).days + 1)
+    )
 
 
 def _validators_of(source: Source, state: SourceState | None) -> Validators:
-    """Return the validators to send: none to a new URL, and none after _TRUST_S without new entries."""
+    """Return the validators to send: none to a new URL, and none after _TRUST_S without
+    new entries.
+    """
     if state is None or state.url != source.url:
         return Validators()
-    if state.last_new_at is not None and (state.last_polled_at - state.last_new_at).total_seconds() > _TRUST_S:
+    if (
+        state.last_new_at is not None
+        and (state.last_polled_at - state.last_new_at).total_seconds() > _TRUST_S
+    ):
         return Validators()
     return Validators(state.etag, state.last_modified)
 
 
-# --- fetch -----------------------------------------------------------------------------------------------------------
+# --- fetch ----------------------------------------------------------------------------
 
 
 def _fetch_listings(
@@ -158,7 +199,9 @@ def _fetch_listings(
     clock: Clock,
     begin_within_s: float = inf,
 ) -> Generator[Polled, None, None]:
-    """Fetch the first pages, then the next pages in rounds of one page per listing; yield each poll once complete."""
+    """Fetch the first pages, then the next pages in rounds of one page per listing;
+    yield each poll once complete.
+    """
     begun: dict[Pagination, Polled] = {}
     ends_at = time.monotonic() + begin_within_s
     requests = dict(listings)
@@ -179,7 +222,9 @@ def _fetch_listings(
             else:
                 begun[pagination] = polled
                 access, max_s = pagination.source.access, pagination.left_s
-                following[PageRequest(url, str(len(following)), max_s=max_s, access=access)] = pagination
+                following[
+                    PageRequest(url, str(len(following)), max_s=max_s, access=access)
+                ] = pagination
         for request, pagination in requests.items():
             if pagination in begun:
                 pagination.leave(request.url)
@@ -191,10 +236,14 @@ def _complete(polled: Polled, pagination: Pagination) -> Polled:
     """Return a poll with the entries of all its pages."""
     if polled.listing is None:
         return polled
-    return replace(polled, listing=pagination.listing(), elapsed_ms=pagination.elapsed_ms)
+    return replace(
+        polled, listing=pagination.listing(), elapsed_ms=pagination.elapsed_ms
+    )
 
 
-def _add_page(pagination: Pagination, url: str, answer: Page | FetchError, parse: Parse) -> None:
+def _add_page(
+    pagination: Pagination, url: str, answer: Page | FetchError, parse: Parse
+) -> None:
     try:
         if isinstance(answer, FetchError):
             raise answer
@@ -203,18 +252,28 @@ def _add_page(pagination: Pagination, url: str, answer: Page | FetchError, parse
         pagination.fail(url, error)
 
 
-# --- parse -----------------------------------------------------------------------------------------------------------
+# --- parse ----------------------------------------------------------------------------
 
 
 def _polled(
-    pagination: Pagination, state: SourceState | None, answer: Page | FetchError, at: datetime, parse: Parse
+    pagination: Pagination,
+    state: SourceState | None,
+    answer: Page | FetchError,
+    at: datetime,
+    parse: Parse,
 ) -> Polled:
-    """Return the poll after its first page, which is added to the pagination if it is a listing."""
+    """Return the poll after its first page, which is added to the pagination if it is a
+    listing.
+    """
     source = pagination.source
-    polled = Polled(source=source, polled_at=at, elapsed_ms=answer.elapsed_ms, outcome="failed")
+    polled = Polled(
+        source=source, polled_at=at, elapsed_ms=answer.elapsed_ms, outcome="failed"
+    )
     if isinstance(answer, FetchError):
         return replace(polled, error=answer, outcome=outcome_of(answer))
-    known_hash = state.document_hash if state is not None and state.url == source.url else None
+    known_hash = (
+        state.document_hash if state is not None and state.url == source.url else None
+    )
     if answer.is_unchanged or document_hash(answer) == known_hash:
         return replace(polled, page=answer, outcome="unchanged")
     try:
@@ -239,7 +298,9 @@ def _check_listing(page: Page, listing: Listing) -> None:
 
 
 def _parser(adapter_of: AdapterOf, sandbox: Sandbox) -> Parse:
-    """Return the parser of every source; a bug in an adapter, or a document over the limits, fails only its source."""
+    """Return the parser of every source; a bug in an adapter, or a document over the
+    limits, fails only its source.
+    """
 
     def parse(page: Page, source: Source) -> Listing:
         [listing] = sandbox.run(adapter_of(source).parse, [(page, source)])
@@ -257,10 +318,14 @@ def _of_stated_days(parse: Parse) -> Parse:
 
     def parse_dated(page: Page, source: Source) -> Listing:
         listing = parse(page, source)
-        entries = (replace(entry, day=day_in_address(entry.url)) for entry in listing.entries)
+        entries = (
+            replace(entry, day=day_in_address(entry.url)) for entry in listing.entries
+        )
         dated = tuple(entry for entry in entries if entry.published_at or entry.day)
         if listing.entries and not dated:
-            raise SourceError(f"none of {len(listing.entries)} entries has a date or a day in its URL")
+            raise SourceError(
+                f"none of {len(listing.entries)} entries has a date or a day in its URL"
+            )
         return replace(listing, entries=dated)
 
     return parse_dated

@@ -8,9 +8,12 @@ from news_assets.pipeline.batches import with_ticks
 from news_assets.pipeline.poll.listings import Polled
 
 PAUSE_S = 1.0  # least time from one batch to the next
-BUSY_SHARE = 0.2  # largest share of the time spent storing: slow transactions get larger, rarer batches
+# largest share of the time spent storing: slow transactions get larger, rarer batches
+BUSY_SHARE = 0.2
 MAX_BATCH_BYTES = 40_000_000  # 400 pages of 100 kB
-MAX_QUIET = 200  # polls without a listing in one transaction, which takes 0.2 s of CPU whatever it stores
+# polls without a listing in one transaction, which takes 0.2 s of CPU whatever it
+# stores
+MAX_QUIET = 200
 _TICK_S = 0.1  # a batch is at most so late
 
 
@@ -20,11 +23,14 @@ def micro_batches(
     max_bytes: int = MAX_BATCH_BYTES,
     clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[list[Polled]]:
-    """Yield the polls in order, in batches that the caller stores before it takes the next.
+    """Yield the polls in order, in batches that the caller stores before it takes the
+    next.
 
-    The first listing is yielded as soon as it arrives. After that, a batch with a listing or with MAX_QUIET polls is
-    yielded every `pause_s`, less often if storing takes long, and at once if it holds about `max_bytes`. Other polls
-    wait for the next listing: a run that is killed before loses them, and the next run polls these sources again.
+    The first listing is yielded as soon as it arrives. After that, a batch with a
+    listing or with MAX_QUIET polls is yielded every `pause_s`, less often if storing
+    takes long, and at once if it holds about `max_bytes`. Other polls wait for the next
+    listing: a run that is killed before loses them, and the next run polls these
+    sources again.
     """
     batch: list[Polled] = []
     held_bytes, not_before = 0, 0.0
@@ -33,17 +39,23 @@ def micro_batches(
             if polled is not None:
                 batch.append(polled)
                 held_bytes += _held_bytes(polled)
-            if held_bytes >= max_bytes or (clock() >= not_before and _is_worth_storing(batch)):
+            if held_bytes >= max_bytes or (
+                clock() >= not_before and _is_worth_storing(batch)
+            ):
                 started_at = clock()
                 yield batch
-                not_before = started_at + max(pause_s, (clock() - started_at) / BUSY_SHARE)
+                not_before = started_at + max(
+                    pause_s, (clock() - started_at) / BUSY_SHARE
+                )
                 batch, held_bytes = [], 0
     if batch:
         yield batch
 
 
 def _is_worth_storing(batch: list[Polled]) -> bool:
-    return len(batch) >= MAX_QUIET or any(polled.listing is not None for polled in batch)
+    return len(batch) >= MAX_QUIET or any(
+        polled.listing is not None for polled in batch
+    )
 
 
 def _held_bytes(polled: Polled) -> int:

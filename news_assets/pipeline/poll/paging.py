@@ -12,17 +12,23 @@ from news_assets.records.reading import ListedEntry, Listing, Page
 from news_assets.text.dates import day_of
 from news_assets.text.urls import url_hash
 
-KnownHashes = Callable[[Source, Sequence[str]], Collection[str]]  # which of these URL hashes a source has stored
+KnownHashes = Callable[
+    [Source, Sequence[str]], Collection[str]
+]  # which of these URL hashes a source has stored
 
-STOP_AFTER_KNOWN = 3  # known URLs in a row: one or two may be articles pinned to the top
+STOP_AFTER_KNOWN = (
+    3  # known URLs in a row: one or two may be articles pinned to the top
+)
 MAX_PAGES = 20  # some 600 entries; older ones can be polled by day
-MAX_FIRST_PAGES = 1  # of a source that is new: polling 160 agencies on one host takes minutes, not an hour
+# of a source that is new: polling 160 agencies on one host takes minutes, not an hour
+MAX_FIRST_PAGES = 1
 MAX_PAST_PAGES = 200
 SOURCE_S = 60.0  # for all requests of a poll, without waits for host slots
 _MAX_LEFT = MAX_PAGES  # a sitemap index may name thousands
 _SLACK_S = 0.1  # of a request that ended at its limit
 _NO_SUCH_PAGE = (400, 404, 410)
-_MAX_EMPTY_PAGES = 20  # an index of sitemaps lists no entries itself, and some of its sitemaps may be empty
+# an index of sitemaps lists no entries itself, and some of its sitemaps may be empty
+_MAX_EMPTY_PAGES = 20
 
 
 def nothing_known(source: Source, hashes: Sequence[str]) -> Collection[str]:
@@ -31,13 +37,15 @@ def nothing_known(source: Source, hashes: Sequence[str]) -> Collection[str]:
 
 
 class Pagination:
-    """The pages of one listing, newest entries first: those read, and the URLs of those still to fetch.
+    """The pages of one listing, newest entries first: those read, and the URLs of those
+    still to fetch.
 
-    It ends at a page with STOP_AFTER_KNOWN known entries in a row, at a page with only entries before `first_day`, at
-    `max_pages` pages with entries, or where no page follows.
+    It ends at a page with STOP_AFTER_KNOWN known entries in a row, at a page with only
+    entries before `first_day`, at `max_pages` pages with entries, or where no page
+    follows.
 
-    After `max_s` seconds of requests it ends too, and the listing names the pages that follow. The next poll gets them
-    as `left`, and reads them behind its own pages.
+    After `max_s` seconds of requests it ends too, and the listing names the pages that
+    follow. The next poll gets them as `left`, and reads them behind its own pages.
     """
 
     def __init__(
@@ -52,7 +60,11 @@ class Pagination:
     ) -> None:
         self.source = source
         self.elapsed_ms = 0
-        self._max_s, self._left_before, self._left = max_s, tuple(left), tuple[str, ...]()
+        self._max_s, self._left_before, self._left = (
+            max_s,
+            tuple(left),
+            tuple[str, ...](),
+        )
         self._has_resumed = False
         self._new_count, self._stop_after = 0, STOP_AFTER_KNOWN
         self._known, self._first_day, self._max_pages = known, first_day, max_pages
@@ -67,28 +79,44 @@ class Pagination:
         """Add a page that was read, and queue the pages that follow it."""
         self._listings.append(listing)
         self.elapsed_ms += page.elapsed_ms
-        self._seen |= {page.url, page.final_url}  # a next page may have the source's own URL
+        self._seen |= {
+            page.url,
+            page.final_url,
+        }  # a next page may have the source's own URL
         may_follow = listing.next_urls or self._left_before
-        if may_follow and (self._reaches_known(listing.entries) or self._is_before_first_day(listing.entries)):
+        if may_follow and (
+            self._reaches_known(listing.entries)
+            or self._is_before_first_day(listing.entries)
+        ):
             self._queue.clear()
             return
-        new_urls = [url for url in dict.fromkeys(listing.next_urls) if url not in self._seen]
+        new_urls = [
+            url for url in dict.fromkeys(listing.next_urls) if url not in self._seen
+        ]
         self._seen.update(new_urls)
         self._queue.extend(new_urls)
 
     def fail(self, url: str, error: FetchError | SourceError) -> None:
-        """Stop at a page that could not be fetched or read; the next poll begins again at the first page.
+        """Stop at a page that could not be fetched or read; the next poll begins again
+        at the first page.
 
-        A page that does not exist is the regular end: WordPress answers 400 behind its last page, others 404. A page
-        for which the time was too short is left for the next poll, once.
+        A page that does not exist is the regular end: WordPress answers 400 behind its
+        last page, others 404. A page for which the time was too short is left for the
+        next poll, once.
         """
         self.elapsed_ms += error.elapsed_ms if isinstance(error, FetchError) else 0
-        if isinstance(error, FetchError) and self.left_s <= _SLACK_S and url not in self._left_before:
+        if (
+            isinstance(error, FetchError)
+            and self.left_s <= _SLACK_S
+            and url not in self._left_before
+        ):
             self.leave(url)
             return
         self._queue.clear()
         if not (isinstance(error, FetchError) and error.status in _NO_SUCH_PAGE):
-            self._problems.append(f"stopped at {url}: {error.reason if isinstance(error, FetchError) else error}")
+            self._problems.append(
+                f"stopped at {url}: {error.reason if isinstance(error, FetchError) else error}"
+            )
             self._is_whole = False
 
     @property
@@ -98,22 +126,36 @@ class Pagination:
 
     def leave(self, url: str) -> None:
         """Stop before this page and leave it, with those behind it, for the next poll."""
-        unread = () if self._has_resumed else (one for one in self._left_before if one not in self._seen)
+        unread = (
+            ()
+            if self._has_resumed
+            else (one for one in self._left_before if one not in self._seen)
+        )
         self._left = (url, *self._queue, *unread)[:_MAX_LEFT]
         self._queue.clear()
         self._has_resumed = True
-        self._problems.append(f"left for the next poll: {url} and {len(self._left) - 1} more")
+        self._problems.append(
+            f"left for the next poll: {url} and {len(self._left) - 1} more"
+        )
         self._is_whole = False
 
     def next_url(self) -> str | None:
         """Return the URL to fetch now, None at the end."""
         if not self._queue and not self._has_resumed:
             self._has_resumed = True
-            self._queue.extend(url for url in self._left_before if url not in self._seen)
-            # The pages that were left now begin with entries that were read: new ones have moved them down.
-            self._known_in_a_row, self._stop_after = 0, STOP_AFTER_KNOWN + self._new_count
+            self._queue.extend(
+                url for url in self._left_before if url not in self._seen
+            )
+            # The pages that were left now begin with entries that were read: new ones
+            # have moved them down.
+            self._known_in_a_row, self._stop_after = (
+                0,
+                STOP_AFTER_KNOWN + self._new_count,
+            )
         filled = sum(bool(listing.entries) for listing in self._listings)
-        if self._queue and (filled >= self._max_pages or len(self._listings) - filled > _MAX_EMPTY_PAGES):
+        if self._queue and (
+            filled >= self._max_pages or len(self._listings) - filled > _MAX_EMPTY_PAGES
+        ):
             self._problems.append(f"stopped after {len(self._listings)} pages")
             self._queue.clear()
         url = self._queue.popleft() if self._queue else None
@@ -123,16 +165,21 @@ class Pagination:
         return url
 
     def listing(self) -> Listing:
-        """Return all pages as one listing; an entry that moved to the next page between two requests counts once."""
+        """Return all pages as one listing; an entry that moved to the next page between
+        two requests counts once.
+        """
         entries: dict[tuple[str, str], ListedEntry] = {}
         for listing in self._listings:
             for entry in listing.entries:
                 entries.setdefault((entry.entry_id, entry.url), entry)
-        problems = [problem for listing in self._listings for problem in listing.problems]
+        problems = [
+            problem for listing in self._listings for problem in listing.problems
+        ]
         return replace(
             self._listings[0],
             entries=tuple(entries.values()),
-            is_whole=self._is_whole and all(listing.is_whole for listing in self._listings),
+            is_whole=self._is_whole
+            and all(listing.is_whole for listing in self._listings),
             next_urls=self._left,
             problems=(*problems, *self._problems),
         )
@@ -150,5 +197,9 @@ class Pagination:
     def _is_before_first_day(self, entries: Sequence[ListedEntry]) -> bool:
         if self._first_day is None or not entries:
             return False
-        days = [day_of(entry.published_at, self.source.timezone) for entry in entries if entry.published_at]
+        days = [
+            day_of(entry.published_at, self.source.timezone)
+            for entry in entries
+            if entry.published_at
+        ]
         return len(days) == len(entries) and max(days) < self._first_day

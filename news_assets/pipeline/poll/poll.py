@@ -13,7 +13,13 @@ from news_assets.pipeline.civic.council_poll import KnownVersions
 from news_assets.pipeline.civic.pace import FUTURE_DAYS, PAST_DAYS
 from news_assets.pipeline.civic.polling import poll_councils
 from news_assets.pipeline.poll.entries import Filing
-from news_assets.pipeline.poll.listings import AdapterOf, Clock, Polled, poll_past_days, poll_sources
+from news_assets.pipeline.poll.listings import (
+    AdapterOf,
+    Clock,
+    Polled,
+    poll_past_days,
+    poll_sources,
+)
 from news_assets.pipeline.poll.microbatch import micro_batches
 from news_assets.pipeline.poll.paging import KnownHashes
 from news_assets.pipeline.poll.runs import most_overdue_first
@@ -25,7 +31,9 @@ from news_assets.records.desks import Desk, Source
 from news_assets.records.meetings import StoredItem, StoredMeeting
 from news_assets.records.polling import FeedEntry, Poll, SourceState
 
-RUN_S = 120.0  # after so long a run begins no further poll: the next run begins with those
+RUN_S = (
+    120.0  # after so long a run begins no further poll: the next run begins with those
+)
 _BUSY = "another run polls it now; with `ask_again: true` it is polled all the same"
 _NOT_BEGUN = "not begun in the time of a run; it stays due"
 
@@ -48,23 +56,33 @@ def poll_agencies(
     run_s: float = RUN_S,
     full_pass: bool = False,
 ) -> Iterator[Poll]:
-    """Yield the poll of each source of these agencies, once everything it listed is stored.
+    """Yield the poll of each source of these agencies, once everything it listed is
+    stored.
 
-    With `past`, a first and a last day, only sources that can list past days are polled, for those days. Otherwise
-    `only_due` polls the due sources; without it, all sources are polled except those polled less than `cooldown` ago,
-    and civic sources that stand in for others that answer.
-    `only` are the ids of the sources to poll, if not all. Which are due is decided once, at the start; everything
-    stored has the time of its answer.
+    With `past`, a first and a last day, only sources that can list past days are
+    polled, for those days. Otherwise `only_due` polls the due sources; without it, all
+    sources are polled except those polled less than `cooldown` ago, and civic sources
+    that stand in for others that answer. `only` are the ids of the sources to poll, if
+    not all. Which are due is decided once, at the start; everything stored has the time
+    of its answer.
 
-    With `full_pass` civic sources are asked for all days of a pass, whatever their change signal would say.
+    With `full_pass` civic sources are asked for all days of a pass, whatever their
+    change signal would say.
 
-    The poll of a source that is not polled has the outcome `skipped` and is not stored: one that another run polls
-    now (the ids in `busy`), one that was polled a moment ago, and with `only_due` one that has not begun after `run_s`
-    seconds, which stays due.
+    The poll of a source that is not polled has the outcome `skipped` and is not stored:
+    one that another run polls now (the ids in `busy`), one that was polled a moment
+    ago, and with `only_due` one that has not begun after `run_s` seconds, which stays
+    due.
     """
     now = clock()
-    sources = [one for one in desk.sources if one.agency in agencies and (only is None or one.source_id in only)]
-    yield from (skipped_poll(one, _BUSY, now) for one in sources if one.source_id in busy)
+    sources = [
+        one
+        for one in desk.sources
+        if one.agency in agencies and (only is None or one.source_id in only)
+    ]
+    yield from (
+        skipped_poll(one, _BUSY, now) for one in sources if one.source_id in busy
+    )
     sources = [one for one in sources if one.source_id not in busy]
     due: Sequence[Source] = ()
     civic = [one for one in sources if one.is_civic]
@@ -74,18 +92,40 @@ def poll_agencies(
         listed = [one for one in sources if not one.is_civic]
         polls = poll_past_days(listed, *past, adapter_of, fetcher, sandbox, clock)
     else:
-        states = {state.source_id: state for state in lake.read(SourceState, desk=[desk.key])}
-        recent = {} if only_due else recently_polled(sources, states.values(), now, cooldown)
-        yield from (skipped_poll(one, _recent(now, at, cooldown), now) for one, at in recent.items())
+        states = {
+            state.source_id: state for state in lake.read(SourceState, desk=[desk.key])
+        }
+        recent = (
+            {} if only_due else recently_polled(sources, states.values(), now, cooldown)
+        )
+        yield from (
+            skipped_poll(one, _recent(now, at, cooldown), now)
+            for one, at in recent.items()
+        )
         due = (
             most_overdue_first(due_sources(sources, states.values(), now), states, now)
             if only_due
-            else _not_waiting([one for one in sources if one not in recent], desk, states, only)
+            else _not_waiting(
+                [one for one in sources if one not in recent], desk, states, only
+            )
         )
         begin_within_s = run_s if only_due else inf
         known = _known_hashes(lake)
-        civic, listed = [one for one in due if one.is_civic], [one for one in due if not one.is_civic]
-        polls = poll_sources(listed, states, adapter_of, fetcher, sandbox, clock, known, desk.first_day, begin_within_s)
+        civic, listed = (
+            [one for one in due if one.is_civic],
+            [one for one in due if not one.is_civic],
+        )
+        polls = poll_sources(
+            listed,
+            states,
+            adapter_of,
+            fetcher,
+            sandbox,
+            clock,
+            known,
+            desk.first_day,
+            begin_within_s,
+        )
     asked = poll_councils(
         civic,
         states,
@@ -103,11 +143,17 @@ def poll_agencies(
     polled, filing = set(), Filing.of(desk, now)
     for batch in micro_batches(_one_after_the_other(polls, asked)):
         polled |= {one.source.source_id for one in batch}
-        yield from store_apart(batch, lambda polls: _store(lake, polls, trace_id, filing), _unstored)
-    yield from (skipped_poll(one, _NOT_BEGUN, now) for one in due if one.source_id not in polled)
+        yield from store_apart(
+            batch, lambda polls: _store(lake, polls, trace_id, filing), _unstored
+        )
+    yield from (
+        skipped_poll(one, _NOT_BEGUN, now) for one in due if one.source_id not in polled
+    )
 
 
-def _one_after_the_other(*polls: Generator[Polled, None, None]) -> Generator[Polled, None, None]:
+def _one_after_the_other(
+    *polls: Generator[Polled, None, None],
+) -> Generator[Polled, None, None]:
     for of_kind in polls:
         yield from of_kind
 
@@ -118,20 +164,31 @@ def _not_waiting(
     states: Mapping[str, SourceState],
     only: Collection[str] | None,
 ) -> list[Source]:
-    """Return the sources without those that stand in for others that answer, unless they are named."""
+    """Return the sources without those that stand in for others that answer, unless
+    they are named.
+    """
     waiting = waiting_sources(desk.sources, states) - set(only or ())
     return [source for source in sources if source.source_id not in waiting]
 
 
-def _stored_meetings(lake: Lake, sources: Sequence[Source], days: tuple[date, date]) -> dict[str, list[StoredMeeting]]:
-    """Return the meetings of these sources' agencies, from some days before these days to some days after."""
+def _stored_meetings(
+    lake: Lake, sources: Sequence[Source], days: tuple[date, date]
+) -> dict[str, list[StoredMeeting]]:
+    """Return the meetings of these sources' agencies, from some days before these days
+    to some days after.
+    """
     by_agency: dict[str, list[StoredMeeting]] = defaultdict(list)
     if not sources:
         return by_agency
-    first, last = days[0] - timedelta(days=PAST_DAYS + 1), days[1] + timedelta(days=FUTURE_DAYS + 1)
+    first, last = (
+        days[0] - timedelta(days=PAST_DAYS + 1),
+        days[1] + timedelta(days=FUTURE_DAYS + 1),
+    )
     around = [first + timedelta(days=after) for after in range((last - first).days + 1)]
     agencies = {source.agency for source in sources}
-    for row in lake.read(StoredMeeting, desk=[sources[0].desk], agency=agencies, day=around):
+    for row in lake.read(
+        StoredMeeting, desk=[sources[0].desk], agency=agencies, day=around
+    ):
         by_agency[row.agency].append(row)
     return by_agency
 
@@ -150,12 +207,16 @@ def _recent(now: datetime, polled_at: datetime, cooldown: timedelta) -> str:
     return f"polled {ago_s:.0f} s ago; again from {again_at:%H:%M:%S} UTC, or with `ask_again: true`"
 
 
-def _store(lake: Lake, polls: Sequence[Polled], trace_id: str, filing: Filing) -> list[Poll]:
+def _store(
+    lake: Lake, polls: Sequence[Polled], trace_id: str, filing: Filing
+) -> list[Poll]:
     return lake.transact(lambda rows: store_polls(rows, polls, trace_id, filing))
 
 
 def _unstored(polled: Polled, reason: str) -> Polled:
-    return replace(polled, listing=None, answer=None, error=SourceError(reason), outcome="failed")
+    return replace(
+        polled, listing=None, answer=None, error=SourceError(reason), outcome="failed"
+    )
 
 
 def _known_hashes(lake: Lake) -> KnownHashes:

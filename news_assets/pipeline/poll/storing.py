@@ -9,7 +9,13 @@ from news_assets.errors import ClosedSourceError, FetchError
 from news_assets.pipeline.articles.withdrawal import withdrawn_among
 from news_assets.pipeline.civic.pace import signal_interval
 from news_assets.pipeline.civic.storing import store_answer
-from news_assets.pipeline.poll.entries import ALL_OWN, EntryChanges, Filing, entry_changes, keyed_entries
+from news_assets.pipeline.poll.entries import (
+    ALL_OWN,
+    EntryChanges,
+    Filing,
+    entry_changes,
+    keyed_entries,
+)
 from news_assets.pipeline.poll.listings import Polled, document_hash
 from news_assets.pipeline.poll.rates import PublishingRates, rates_of
 from news_assets.pipeline.schedule import (
@@ -40,16 +46,28 @@ def store_polls(
     trace_id: str,
     filing: Filing = ALL_OWN,
 ) -> list[Poll]:
-    """Store entries, states and poll rows of these polls in the transaction of `rows`; return the poll rows.
+    """Store entries, states and poll rows of these polls in the transaction of `rows`;
+    return the poll rows.
 
-    Everything gets the time of the poll's answer: the batch may be stored a minute later, on another day.
+    Everything gets the time of the poll's answer: the batch may be stored a minute
+    later, on another day.
     """
     sources = {polled.source.source_id for polled in batch}
-    states = {state.source_id: state for state in rows.read(SourceState, source_id=sources)}
+    states = {
+        state.source_id: state for state in rows.read(SourceState, source_id=sources)
+    }
     changed = _store_entries(rows, batch, trace_id, filing)
     recent = _recent_counts(rows, [polled for polled in batch if not polled.is_of_past])
-    learning = {one.source for one in batch if not one.is_of_past and one.error is None and is_adaptive(one.source)}
-    rates = rates_of(rows, learning, max(one.polled_at for one in batch)) if learning else {}
+    learning = {
+        one.source
+        for one in batch
+        if not one.is_of_past and one.error is None and is_adaptive(one.source)
+    }
+    rates = (
+        rates_of(rows, learning, max(one.polled_at for one in batch))
+        if learning
+        else {}
+    )
     next_states, polls = [], []
     for polled, changes in zip(batch, changed, strict=True):
         source_id, now = polled.source.source_id, polled.polled_at
@@ -57,15 +75,23 @@ def store_polls(
             state = states.get(source_id)
             habit = recent[source_id], rates.get(source_id)
             following = next_state(polled.source, state, polled, changes, now, *habit)
-            next_states.append(_after_answer(following, polled.answer, now) if polled.answer else following)
+            next_states.append(
+                _after_answer(following, polled.answer, now)
+                if polled.answer
+                else following
+            )
         polls.append(poll_row(polled, changes, now))
     rows.upsert(next_states)
     rows.append(polls)
     return polls
 
 
-def _after_answer(state: SourceState, answer: MeetingAnswer, now: datetime) -> SourceState:
-    """Return the state of a civic source with what its change signal listed and the time of the last pass."""
+def _after_answer(
+    state: SourceState, answer: MeetingAnswer, now: datetime
+) -> SourceState:
+    """Return the state of a civic source with what its change signal listed and the
+    time of the last pass.
+    """
     return replace(
         state,
         signals=state.signals if answer.signals is None else answer.signals,
@@ -73,7 +99,7 @@ def _after_answer(state: SourceState, answer: MeetingAnswer, now: datetime) -> S
     )
 
 
-# --- states ----------------------------------------------------------------------------------------------------------
+# --- states ---------------------------------------------------------------------------
 
 
 def next_state(
@@ -85,25 +111,33 @@ def next_state(
     recent_count: int = 0,
     rates: PublishingRates | None = None,
 ) -> SourceState:
-    """Return the source's state after a poll, to be stored in the transaction that stores the poll's entries.
+    """Return the source's state after a poll, to be stored in the transaction that
+    stores the poll's entries.
 
-    After an error it keeps the validators and the hash of the last document whose entries were stored. `recent_count`,
-    the entries of the last CIVIC_WEEKS, is used for civic sources only, and `rates` for those whose interval is learnt;
-    without them the interval stays.
+    After an error it keeps the validators and the hash of the last document whose
+    entries were stored. `recent_count`, the entries of the last CIVIC_WEEKS, is used
+    for civic sources only, and `rates` for those whose interval is learnt; without them
+    the interval stays.
     """
     if state is not None and state.url != source.url:
         state = None
     if polled.error is not None or polled.page is None:
         return _failed_state(source, state, polled, now)
     interval_s = (
-        first_interval(source) if state is None else _interval(source, state, changes, now, recent_count, rates)
+        first_interval(source)
+        if state is None
+        else _interval(source, state, changes, now, recent_count, rates)
     )
     return _answered_state(source, state, polled.page, polled, changes, now, interval_s)
 
 
-def _failed_state(source: Source, state: SourceState | None, polled: Polled, now: datetime) -> SourceState:
+def _failed_state(
+    source: Source, state: SourceState | None, polled: Polled, now: datetime
+) -> SourceState:
     error, before = polled.error, state or _new_state(source, now)
-    points = before.failure_points + (error.weight if isinstance(error, FetchError) else _PARSE_WEIGHT)
+    points = before.failure_points + (
+        error.weight if isinstance(error, FetchError) else _PARSE_WEIGHT
+    )
     retry_after_s = error.retry_after_s if isinstance(error, FetchError) else None
     if isinstance(error, ClosedSourceError):
         retry_after_s = MAX_PAUSE_S
@@ -131,11 +165,20 @@ def _answered_state(
 ) -> SourceState:
     before = state or _new_state(source, now)
     ttl_s = polled.listing.ttl_s if polled.listing is not None else before.ttl_s
-    due_at = next_poll_at(source, interval_s, now, is_first=state is None, max_age_s=page.max_age_s, ttl_s=ttl_s)
+    due_at = next_poll_at(
+        source,
+        interval_s,
+        now,
+        is_first=state is None,
+        max_age_s=page.max_age_s,
+        ttl_s=ttl_s,
+    )
     left_urls = before.left_urls if polled.listing is None else polled.listing.next_urls
     if changes.deferred_count or left_urls:
         due_at = now + timedelta(seconds=MIN_INTERVAL_S)
-    is_whole = not changes.deferred_count and (polled.listing is None or polled.listing.is_whole)
+    is_whole = not changes.deferred_count and (
+        polled.listing is None or polled.listing.is_whole
+    )
     stored_hash = before.document_hash if page.is_unchanged else document_hash(page)
     return replace(
         before,
@@ -169,8 +212,12 @@ def _interval(
         return civic_interval(recent_count)
     if source.pace == "signals":
         is_changed = bool(changes.new_count or changes.updated_count)
-        return signal_interval(state.interval_s, source.timezone, now, is_changed=is_changed)
-    return learnt_interval(source, rates, now) if rates is not None else state.interval_s
+        return signal_interval(
+            state.interval_s, source.timezone, now, is_changed=is_changed
+        )
+    return (
+        learnt_interval(source, rates, now) if rates is not None else state.interval_s
+    )
 
 
 def _new_state(source: Source, now: datetime) -> SourceState:
@@ -193,7 +240,7 @@ def _new_state(source: Source, now: datetime) -> SourceState:
     )
 
 
-# --- poll rows -------------------------------------------------------------------------------------------------------
+# --- poll rows ------------------------------------------------------------------------
 
 
 def poll_row(polled: Polled, changes: EntryChanges, now: datetime) -> Poll:
@@ -206,8 +253,18 @@ def poll_row(polled: Polled, changes: EntryChanges, now: datetime) -> Poll:
         polled_at=now,
         outcome=polled.outcome,
         reason=polled.reason,
-        status=page.status if page else polled.error.status if isinstance(polled.error, FetchError) else None,
-        entry_count=len(polled.answer.meetings if polled.answer else polled.listing.entries) if polled.listing else 0,
+        status=(
+            page.status
+            if page
+            else polled.error.status
+            if isinstance(polled.error, FetchError)
+            else None
+        ),
+        entry_count=(
+            len(polled.answer.meetings if polled.answer else polled.listing.entries)
+            if polled.listing
+            else 0
+        ),
         new_count=changes.new_count,
         updated_count=changes.updated_count,
         body_bytes=len(page.body) if page else 0,
@@ -218,57 +275,99 @@ def poll_row(polled: Polled, changes: EntryChanges, now: datetime) -> Poll:
 def skipped_poll(source: Source, reason: str, now: datetime) -> Poll:
     """Return the row of a source that was not polled. It is not stored."""
     return replace(
-        poll_row(Polled(source=source, polled_at=now, outcome="skipped"), EntryChanges(), now), reason=reason
+        poll_row(
+            Polled(source=source, polled_at=now, outcome="skipped"), EntryChanges(), now
+        ),
+        reason=reason,
     )
 
 
-# --- entries ---------------------------------------------------------------------------------------------------------
+# --- entries --------------------------------------------------------------------------
 
 
-def _store_entries(rows: Rows, batch: Sequence[Polled], trace_id: str, filing: Filing) -> list[EntryChanges]:
-    """Store and return what the listings change; each listing sees the changes of those before it in the batch."""
+def _store_entries(
+    rows: Rows, batch: Sequence[Polled], trace_id: str, filing: Filing
+) -> list[EntryChanges]:
+    """Store and return what the listings change; each listing sees the changes of those
+    before it in the batch.
+    """
     known: dict[str, dict[tuple[str, str], FeedEntry]] = defaultdict(dict)
-    for row in _known_entries(rows, [polled for polled in batch if polled.listing is not None]):
+    for row in _known_entries(
+        rows, [polled for polled in batch if polled.listing is not None]
+    ):
         known[row.agency][row.source_id, row.entry_id] = row
     changed = []
     written: dict[tuple[str, str], FeedEntry] = {}
     for polled in batch:
         of_agency = known[polled.source.agency]
         if polled.answer is not None:
-            changed.append(store_answer(rows, polled.source, polled.answer, polled.polled_at, trace_id))
+            changed.append(
+                store_answer(
+                    rows, polled.source, polled.answer, polled.polled_at, trace_id
+                )
+            )
             continue
         now, stored = polled.polled_at, of_agency.values()
-        changes = entry_changes(polled.source, polled.listing, stored, now, trace_id, filing)
+        changes = entry_changes(
+            polled.source, polled.listing, stored, now, trace_id, filing
+        )
         by_key = {(row.source_id, row.entry_id): row for row in changes.rows}
         of_agency |= by_key
         written |= by_key
         changed.append(changes)
     if written:
         withdrawn = withdrawn_among(rows, {row.article_id for row in written.values()})
-        rows.upsert([without_content(row) if row.article_id in withdrawn else row for row in written.values()])
+        rows.upsert(
+            [
+                without_content(row) if row.article_id in withdrawn else row
+                for row in written.values()
+            ]
+        )
     return changed
 
 
 def _known_entries(rows: Rows, listed: Sequence[Polled]) -> list[FeedEntry]:
-    """Return the stored rows that match listed entries: of these sources by id, of their agencies by URL hash."""
-    entries = [keyed_entries(polled.listing) for polled in listed if polled.listing is not None]
+    """Return the stored rows that match listed entries: of these sources by id, of
+    their agencies by URL hash.
+    """
+    entries = [
+        keyed_entries(polled.listing) for polled in listed if polled.listing is not None
+    ]
     ids = {entry_id for keyed in entries for entry_id in keyed}
     hashes = {url_hash(entry.url) for keyed in entries for entry in keyed.values()}
     sources = [polled.source for polled in listed]
-    desks, agencies = {source.desk for source in sources}, {source.agency for source in sources}
-    own = rows.read(FeedEntry, source_id={source.source_id for source in sources}, entry_id=ids)
+    desks, agencies = (
+        {source.desk for source in sources},
+        {source.agency for source in sources},
+    )
+    own = rows.read(
+        FeedEntry, source_id={source.source_id for source in sources}, entry_id=ids
+    )
     shared = rows.read(FeedEntry, desk=desks, agency=agencies, url_hash=hashes)
     return [*own, *shared]
 
 
 def _recent_counts(rows: Rows, batch: Sequence[Polled]) -> Counter[str]:
-    """Count the entries of the last CIVIC_WEEKS of the civic sources among these, by source_id.
+    """Count the entries of the last CIVIC_WEEKS of the civic sources among these, by
+    source_id.
 
-    They are counted by their day: a first poll, or a poll of past days, stores entries of many days at once.
+    They are counted by their day: a first poll, or a poll of past days, stores entries
+    of many days at once.
     """
-    civic = [one for one in batch if one.source.pace == "civic" and one.source.every_minutes is None]
+    civic = [
+        one
+        for one in batch
+        if one.source.pace == "civic" and one.source.every_minutes is None
+    ]
     if not civic:
         return Counter()
-    sources, now = {one.source.source_id for one in civic}, max(one.polled_at for one in civic)
+    sources, now = (
+        {one.source.source_id for one in civic},
+        max(one.polled_at for one in civic),
+    )
     days = {(now - timedelta(days=ago)).date() for ago in range(7 * CIVIC_WEEKS)}
-    return Counter(rows.frame(FeedEntry, None, ("source_id",), source_id=sources, day=days)["source_id"])
+    return Counter(
+        rows.frame(FeedEntry, None, ("source_id",), source_id=sources, day=days)[
+            "source_id"
+        ]
+    )

@@ -1,7 +1,9 @@
-"""Reads one article again from its stored page, and compares the result with the stored row.
+"""Reads one article again from its stored page, and compares the result with the stored
+row.
 
-The policy is that of a fetch: a stored text is never dropped, and not replaced by a remnant. What the row states about
-requests stays as it is: their time, attempts and the next one.
+The policy is that of a fetch: a stored text is never dropped, and not replaced by a
+remnant. What the row states about requests stays as it is: their time, attempts and the
+next one.
 """
 
 import gzip
@@ -34,14 +36,28 @@ Change = Literal[
     "kept",  # far less text; the stored one stays
     "unreadable",  # not read within the limits; the stored row stays
     "no_page",
-    "no_entry",  # the entry that it was fetched for has changed since, and is fetched again, or is gone
+    # the entry that it was fetched for has changed since, and is fetched again, or is
+    # gone
+    "no_entry",
     "newer",  # another row was stored meanwhile, which stays
 ]
 OTHER_TEXT: tuple[Change, ...] = ("text", "gained", "lost", "kept", "unreadable")
 
 _TEXT_COLUMNS = ("text", "text_hash", "text_chars", "word_count", "lead_minhash")
-_OF_REQUEST = ("fetched_at", "page_hash", "relisted", "first_seen_at", "precedence_at", "trace_id")
-_SET_WHEN_STORED = ("duplicate_of", "duplicate_reason", "duplicate_score", "content_hash")
+_OF_REQUEST = (
+    "fetched_at",
+    "page_hash",
+    "relisted",
+    "first_seen_at",
+    "precedence_at",
+    "trace_id",
+)
+_SET_WHEN_STORED = (
+    "duplicate_of",
+    "duplicate_reason",
+    "duplicate_score",
+    "content_hash",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +70,8 @@ class Replayed:
         row: The row to store instead; None where the stored one stays.
         columns: The columns that differ, without those that follow from the text.
         found_chars: Length of the text that was found.
-        kept_ratio: Share of the stored text's words that the text that was found has too.
+        kept_ratio: Share of the stored text's words that the text that was found has
+            too.
         reason: Why the stored row stays.
     """
 
@@ -79,12 +96,14 @@ def replay_article(
     document: ReadDocument | None = None,
     max_chars: int | None = None,
 ) -> Replayed:
-    """Return what a fetch that gets the stored page would change now; it works on outside bytes, so in the sandbox.
+    """Return what a fetch that gets the stored page would change now; it works on
+    outside bytes, so in the sandbox.
 
     Args:
         article: The stored row.
         entry: The entry that it was fetched for.
-        stored: The newest page; None if the stored text is the feed's because the page could not be fetched.
+        stored: The newest page; None if the stored text is the feed's because the page
+            could not be fetched.
         owners: Whose site the article's address is on.
         timezone: IANA zone of times without one.
         language: The agency's language (BCP 47).
@@ -95,19 +114,26 @@ def replay_article(
     """
     page = None
     if stored:
-        page = replace(page_of(stored), rule=rule, document=document, listed_title=entry.title)
+        page = replace(
+            page_of(stored), rule=rule, document=document, listed_title=entry.title
+        )
     read = read_entry(page, entry.content_html, timezone, language, readers, max_chars)
     result = page or FetchError(entry.url, "not fetched")
     read, owner = with_owner(owners, entry, result, read)
     made = article_row(entry, result, read, article, article.fetched_at, owner)
     if made.attempts:  # counted by a row that keeps the stored text or has none
         return _without_new_row(article, made, read)
-    return _compared(article, _row_of(article, made, is_of_last_request=is_of_last_request(article, stored)))
+    return _compared(
+        article,
+        _row_of(article, made, is_of_last_request=is_of_last_request(article, stored)),
+    )
 
 
 def is_of_last_request(article: RawArticle, page: StoredPage | None) -> bool:
     """Whether the last request for the article gave this page; if not, it gave none."""
-    return page is not None and (page.page_hash == article.page_hash or page.fetched_at == article.fetched_at)
+    return page is not None and (
+        page.page_hash == article.page_hash or page.fetched_at == article.fetched_at
+    )
 
 
 def page_of(stored: StoredPage) -> Page:
@@ -123,30 +149,53 @@ def page_of(stored: StoredPage) -> Page:
     )
 
 
-def _without_new_row(article: RawArticle, made: RawArticle, read: ReadEntry) -> Replayed:
-    if not article.text or made.reason == article.reason:  # the last fetch kept the stored text for the same reason
+def _without_new_row(
+    article: RawArticle, made: RawArticle, read: ReadEntry
+) -> Replayed:
+    if (
+        not article.text or made.reason == article.reason
+    ):  # the last fetch kept the stored text for the same reason
         return Replayed(article, "unchanged")
     found = read.page_text or read.feed_text
     if found is None:
         return Replayed(article, "lost", reason=made.reason)
     ratio = kept_ratio(article.text, found.text)
-    return Replayed(article, "kept", found_chars=len(found.text), kept_ratio=ratio, reason=made.reason)
+    return Replayed(
+        article,
+        "kept",
+        found_chars=len(found.text),
+        kept_ratio=ratio,
+        reason=made.reason,
+    )
 
 
-def _row_of(article: RawArticle, made: RawArticle, *, is_of_last_request: bool) -> RawArticle:
-    """Return the row to compare and store: made from the page, with what the stored row states about requests."""
+def _row_of(
+    article: RawArticle, made: RawArticle, *, is_of_last_request: bool
+) -> RawArticle:
+    """Return the row to compare and store: made from the page, with what the stored row
+    states about requests.
+    """
     kept = {name: getattr(article, name) for name in (*_OF_REQUEST, *_SET_WHEN_STORED)}
     row = replace(_as_stored(made), rev_n=max(article.rev_n, 1), **kept)
     if is_of_last_request:
         return with_pause_stated(row)
     reason = article.reason if article.text else f"stored text kept: {article.reason}"
-    tries = {name: getattr(article, name) for name in ("attempts", "refusals", "next_try_at")}
+    tries = {
+        name: getattr(article, name) for name in ("attempts", "refusals", "next_try_at")
+    }
     return replace(row, reason=reason, **tries)
 
 
 def _as_stored(row: RawArticle) -> RawArticle:
-    """Return the row as the lake will give it back, so that comparing again finds no difference."""
-    return replace(row, **{field.name: _stored_value(getattr(row, field.name)) for field in fields(row)})
+    """Return the row as the lake will give it back, so that comparing again finds no
+    difference.
+    """
+    return replace(
+        row,
+        **{
+            field.name: _stored_value(getattr(row, field.name)) for field in fields(row)
+        },
+    )
 
 
 def _stored_value(value: Any) -> Any:
@@ -156,23 +205,35 @@ def _stored_value(value: Any) -> Any:
 
 
 def _compared(article: RawArticle, row: RawArticle) -> Replayed:
-    changed = [field.name for field in fields(row) if getattr(row, field.name) != getattr(article, field.name)]
+    changed = [
+        field.name
+        for field in fields(row)
+        if getattr(row, field.name) != getattr(article, field.name)
+    ]
     if not changed:
         return Replayed(article, "unchanged")
     has_other_text = "text" in changed
-    change: Change = "metadata" if not has_other_text else "text" if article.text else "gained"
+    change: Change = (
+        "metadata" if not has_other_text else "text" if article.text else "gained"
+    )
     return Replayed(
         article,
         change,
         row,
-        columns=tuple(name for name in changed if not (has_other_text and name in _TEXT_COLUMNS)),
+        columns=tuple(
+            name for name in changed if not (has_other_text and name in _TEXT_COLUMNS)
+        ),
         found_chars=row.text_chars,
-        kept_ratio=kept_ratio(article.text or "", row.text or "") if has_other_text else 1.0,
+        kept_ratio=kept_ratio(article.text or "", row.text or "")
+        if has_other_text
+        else 1.0,
     )
 
 
 def kept_ratio(before: str, after: str) -> float:
-    """Return the share of the words of one text that another has too, counted with repetitions; 1 without words."""
+    """Return the share of the words of one text that another has too, counted with
+    repetitions; 1 without words.
+    """
     counted = Counter(words(before))
     shared = (counted & Counter(words(after))).total()
     return shared / counted.total() if counted else 1.0

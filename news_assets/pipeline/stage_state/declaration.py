@@ -19,10 +19,11 @@ RetryAt = Callable[[int, datetime], datetime | None]
 class State:
     """The state a row is made from, which the row stores in `column`.
 
-    A row is outdated where its stored state differs from the present one, whatever changed it and however long ago.
-    One input without a version is the state itself. Otherwise the state is the SHA-256 of the version, the inputs and
-    the agency's name, joined by newlines; inputs of rows that are missing or failed, and NULLs, count as empty.
-    `store/queries/backlog.py` renders the same state in SQL.
+    A row is outdated where its stored state differs from the present one, whatever
+    changed it and however long ago. One input without a version is the state itself.
+    Otherwise the state is the SHA-256 of the version, the inputs and the agency's name,
+    joined by newlines; inputs of rows that are missing or failed, and NULLs, count as
+    empty. `store/queries/backlog.py` renders the same state in SQL.
     """
 
     column: str
@@ -30,8 +31,13 @@ class State:
     version: str | None = None  # another version makes every row outdated
 
     def of(self, rows: Mapping[str, Any], agency_name: str) -> str:
-        """Return the state of these rows, given by stage; a failed row is given as None or left out."""
-        values = [(getattr(rows[stage], column) or "") if rows.get(stage) else "" for stage, column in self.inputs]
+        """Return the state of these rows, given by stage; a failed row is given as None
+        or left out.
+        """
+        values = [
+            (getattr(rows[stage], column) or "") if rows.get(stage) else ""
+            for stage, column in self.inputs
+        ]
         if self.version is None:
             return str(values[0])
         return sha256("\n".join((self.version, *values, agency_name)))
@@ -53,18 +59,26 @@ class Stage:
         name: Name of the asset, and of the stage in `failures`.
         record: Type of its rows.
         upstream: Assets it is made from, where the desk has them.
-        run: `run(stage, lake, desk, keys, clock, **ports, only=None, **options)`, which brings the rows of a batch of
-            agency-days up to date, or of the articles `only`, and returns how many rows it wrote. It can be repeated at
+        run: `run(stage, lake, desk, keys, clock, **ports, only=None, **options)`, which
+            brings the rows of a batch of
+            agency-days up to date, or of the articles `only`, and returns how many rows
+            it wrote. It can be repeated at
             any time.
-        ports: Names of the ports that `run` takes: fetcher, enricher, embedder, search, sandbox.
+        ports: Names of the ports that `run` takes: fetcher, enricher, embedder, search,
+            sandbox.
         options: Switches that `run` takes.
-        state: The state its rows are made from; None for articles, which are made from listed entries.
-        retry_at: When a failure is retried after so many attempts, None for never; without it the row has its own
+        state: The state its rows are made from; None for articles, which are made from
+            listed entries.
+        retry_at: When a failure is retried after so many attempts, None for never;
+            without it the row has its own
             `attempts` and `next_try_at`.
         made_at: Column with the time a row was made.
-        then: What else is stored in the transaction that stores rows made from articles, given these rows.
-        done: What has been done to an article with a row: its column in `status` and in the report.
-        check: Name of the check that every row is there and current, and the sentence that it holds.
+        then: What else is stored in the transaction that stores rows made from
+            articles, given these rows.
+        done: What has been done to an article with a row: its column in `status` and in
+            the report.
+        check: Name of the check that every row is there and current, and the sentence
+            that it holds.
         row_checks: Checks of the rows' contents.
         describe: Returns one line about a row, for the history of a URL.
         description: What the asset holds, for Dagster's UI.
@@ -100,13 +114,16 @@ class Stage:
         options: Mapping[str, bool] | None = None,
         only: Collection[str] | None = None,
     ) -> int:
-        """Bring the rows of these agency-days up to date, or of the articles `only`; return how many were written.
+        """Bring the rows of these agency-days up to date, or of the articles `only`;
+        return how many were written.
 
         Raises:
             NewsAssetsError: One of the ports could not be opened or used, or the lake.
         """
         needed = {name: _opened(ports[name]) for name in self.ports}
-        return self.run(self, lake, desk, keys, clock, **needed, only=only, **(options or {}))
+        return self.run(
+            self, lake, desk, keys, clock, **needed, only=only, **(options or {})
+        )
 
 
 def _opened(port: Any) -> Any:

@@ -1,6 +1,8 @@
-"""Failures of stages: one row per article and stage, with the number of attempts and the time of the next one.
+"""Failures of stages: one row per article and stage, with the number of attempts and
+the time of the next one.
 
-A row is deleted once the stage succeeds. `store/queries/backlog.py` holds work back until its failure is due.
+A row is deleted once the stage succeeds. `store/queries/backlog.py` holds work back
+until its failure is due.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -14,10 +16,15 @@ from news_assets.ports.lake import Rows
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import Failure
 
-_RECORDED = ("failed", "blocked")  # what is gone, or is no article, is a known outcome and not a failure
+_RECORDED = (
+    "failed",
+    "blocked",
+)  # what is gone, or is no article, is a known outcome and not a failure
 
 
-def record_article_outcomes(rows: Rows, stage: Stage, articles: Sequence[RawArticle]) -> None:
+def record_article_outcomes(
+    rows: Rows, stage: Stage, articles: Sequence[RawArticle]
+) -> None:
     """Store which of these articles failed, and delete the failures of the others.
 
     Their rows hold the number of attempts and the time of the next one.
@@ -34,38 +41,74 @@ def record_article_outcomes(rows: Rows, stage: Stage, articles: Sequence[RawArti
     record_failures(rows, stage, failed, {article.article_id for article in articles})
 
 
-def record_outcomes(rows: Rows, stage: Stage, tried: Sequence[Any], now: datetime) -> None:
-    """Store which of these rows of a stage failed, and delete the failures of the others."""
+def record_outcomes(
+    rows: Rows, stage: Stage, tried: Sequence[Any], now: datetime
+) -> None:
+    """Store which of these rows of a stage failed, and delete the failures of the
+    others.
+    """
     if tried:
         assert stage.state is not None
         column = stage.state.column
-        failed = [failure_of(row, stage.name, getattr(row, column), now) for row in tried if row.outcome != "ok"]
-        record_failures(rows, stage, failed, {row.article_id for row in tried if row.outcome == "ok"})
+        failed = [
+            failure_of(row, stage.name, getattr(row, column), now)
+            for row in tried
+            if row.outcome != "ok"
+        ]
+        record_failures(
+            rows,
+            stage,
+            failed,
+            {row.article_id for row in tried if row.outcome == "ok"},
+        )
 
 
-def record_attempt(rows: Rows, stage: Stage, work: Mapping[str, Any], desk: str, now: datetime) -> None:
-    """Store a failure for an article of the backlog before a stage works on it; the outcome replaces or deletes it.
+def record_attempt(
+    rows: Rows, stage: Stage, work: Mapping[str, Any], desk: str, now: datetime
+) -> None:
+    """Store a failure for an article of the backlog before a stage works on it; the
+    outcome replaces or deletes it.
 
-    If the process ends, it stays, and holds the article back like any failure. `work` is a row of
-    `store/queries/backlog.py`.
+    If the process ends, it stays, and holds the article back like any failure. `work`
+    is a row of `store/queries/backlog.py`.
     """
-    failure = failure_of_work(work, stage.name, desk, "the process ended while it worked on this", now)
+    failure = failure_of_work(
+        work, stage.name, desk, "the process ended while it worked on this", now
+    )
     earlier = rows.read(Failure, stage=[stage.name], article_id=[failure.article_id])
-    rows.upsert([_next_attempt(failure, earlier[0] if earlier else None, stage.retry_at or stage_retry_at)])
+    rows.upsert(
+        [
+            _next_attempt(
+                failure,
+                earlier[0] if earlier else None,
+                stage.retry_at or stage_retry_at,
+            )
+        ]
+    )
 
 
 def record_unavailable(
-    rows: Rows, stage: Stage, backlog: Iterable[Mapping[str, Any]], desk: str, reason: str, now: datetime
+    rows: Rows,
+    stage: Stage,
+    backlog: Iterable[Mapping[str, Any]],
+    desk: str,
+    reason: str,
+    now: datetime,
 ) -> None:
-    """Store a failure for each article of a stage's backlog, because its enricher or model is unavailable.
+    """Store a failure for each article of a stage's backlog, because its enricher or
+    model is unavailable.
 
-    The later stages go on without its rows. It is retried at increasing pauses up to a day, and not given up: the cause
-    is not in the articles. `backlog` has rows of `store/queries/backlog.py`.
+    The later stages go on without its rows. It is retried at increasing pauses up to a
+    day, and not given up: the cause is not in the articles. `backlog` has rows of
+    `store/queries/backlog.py`.
     """
     failed = [failure_of_work(work, stage.name, desk, reason, now) for work in backlog]
     if failed:
         ids = {failure.article_id for failure in failed}
-        stored = {row.article_id: row for row in rows.read(Failure, stage=[stage.name], article_id=ids)}
+        stored = {
+            row.article_id: row
+            for row in rows.read(Failure, stage=[stage.name], article_id=ids)
+        }
         rows.upsert(list(_counted(failed, stored, _retry_without_end)))
 
 
@@ -77,17 +120,24 @@ def record_provisional(
     reasons: Mapping[str, str],
     now: datetime,
 ) -> None:
-    """Store when each of these rows is made again: rows of outcome ok that something else is to replace.
+    """Store when each of these rows is made again: rows of outcome ok that something
+    else is to replace.
 
-    `versions` are the states of their articles and `reasons` why, by article id. Like an unavailable model they are not
-    given up.
+    `versions` are the states of their articles and `reasons` why, by article id. Like
+    an unavailable model they are not given up.
     """
     if provisional:
         made = [
-            replace(failure_of(row, stage.name, versions[row.article_id], now), reason=reasons[row.article_id])
+            replace(
+                failure_of(row, stage.name, versions[row.article_id], now),
+                reason=reasons[row.article_id],
+            )
             for row in provisional
         ]
-        stored = {row.article_id: row for row in rows.read(Failure, stage=[stage.name], article_id=reasons.keys())}
+        stored = {
+            row.article_id: row
+            for row in rows.read(Failure, stage=[stage.name], article_id=reasons.keys())
+        }
         rows.upsert(list(_counted(made, stored, _retry_without_end)))
 
 
@@ -95,8 +145,12 @@ def _retry_without_end(attempts: int, now: datetime) -> datetime | None:
     return stage_retry_at(min(attempts, MAX_ATTEMPTS - 1), now)
 
 
-def failure_of_work(work: Mapping[str, Any], stage: str, desk: str, reason: str, now: datetime) -> Failure:
-    """Return the failure of a row of the backlog, without another attempt; see `failure_of`."""
+def failure_of_work(
+    work: Mapping[str, Any], stage: str, desk: str, reason: str, now: datetime
+) -> Failure:
+    """Return the failure of a row of the backlog, without another attempt; see
+    `failure_of`.
+    """
     return Failure(
         stage=stage,
         article_id=work["article_id"],
@@ -134,15 +188,26 @@ def failure_of(row: Any, stage: str, version: str, now: datetime) -> Failure:
 def make_due(rows: Rows, now: datetime, **isin: Collection[Any]) -> list[Failure]:
     """Make these failures due now, with all their attempts left; return them.
 
-    An article that could not be fetched has the time of its next attempt in its own row, which is changed with it.
+    An article that could not be fetched has the time of its next attempt in its own
+    row, which is changed with it.
     """
-    failures = [replace(row, attempts=0, next_try_at=now) for row in rows.read(Failure, None, **isin)]
-    ids = {failure.article_id for failure in failures if failure.stage == "raw_articles"}
+    failures = [
+        replace(row, attempts=0, next_try_at=now)
+        for row in rows.read(Failure, None, **isin)
+    ]
+    ids = {
+        failure.article_id for failure in failures if failure.stage == "raw_articles"
+    }
     articles = rows.read(RawArticle, article_id=ids) if ids else []
     if failures:
         rows.upsert(failures)
     if articles:
-        rows.upsert([replace(article, attempts=0, refusals=0, next_try_at=now) for article in articles])
+        rows.upsert(
+            [
+                replace(article, attempts=0, refusals=0, next_try_at=now)
+                for article in articles
+            ]
+        )
     return failures
 
 
@@ -151,17 +216,26 @@ def drop_failures(rows: Rows, stage: Stage, article_ids: Collection[str]) -> Non
     rows.delete(Failure, stage=[stage.name], article_id=article_ids)
 
 
-def record_failures(rows: Rows, stage: Stage, failed: Sequence[Failure], done: Collection[str]) -> None:
-    """Store these failures with their next attempts, and delete those of the other articles among `done`."""
+def record_failures(
+    rows: Rows, stage: Stage, failed: Sequence[Failure], done: Collection[str]
+) -> None:
+    """Store these failures with their next attempts, and delete those of the other
+    articles among `done`.
+    """
     ids = {failure.article_id for failure in failed}
     if succeeded := set(done) - ids:
         drop_failures(rows, stage, succeeded)
     if failed:
-        stored = {row.article_id: row for row in rows.read(Failure, stage=[stage.name], article_id=ids)}
+        stored = {
+            row.article_id: row
+            for row in rows.read(Failure, stage=[stage.name], article_id=ids)
+        }
         rows.upsert(list(_counted(failed, stored, stage.retry_at)))
 
 
-def _counted(failed: Sequence[Failure], stored: Mapping[str, Failure], retry_at: RetryAt | None) -> Iterator[Failure]:
+def _counted(
+    failed: Sequence[Failure], stored: Mapping[str, Failure], retry_at: RetryAt | None
+) -> Iterator[Failure]:
     for failure in failed:
         earlier = stored.get(failure.article_id)
         if earlier is not None:
@@ -169,12 +243,18 @@ def _counted(failed: Sequence[Failure], stored: Mapping[str, Failure], retry_at:
         yield failure if retry_at is None else _next_attempt(failure, earlier, retry_at)
 
 
-def _next_attempt(failure: Failure, earlier: Failure | None, retry_at: RetryAt) -> Failure:
-    """Count one more attempt, unless it came before its time because its neighbours were due."""
+def _next_attempt(
+    failure: Failure, earlier: Failure | None, retry_at: RetryAt
+) -> Failure:
+    """Count one more attempt, unless it came before its time because its neighbours
+    were due.
+    """
     now = failure.last_failed_at
     if earlier is None or earlier.version != failure.version:
         return replace(failure, attempts=1, next_try_at=retry_at(1, now))
     if earlier.next_try_at is None or now < earlier.next_try_at:
-        return replace(failure, attempts=earlier.attempts, next_try_at=earlier.next_try_at)
+        return replace(
+            failure, attempts=earlier.attempts, next_try_at=earlier.next_try_at
+        )
     attempts = earlier.attempts + 1
     return replace(failure, attempts=attempts, next_try_at=retry_at(attempts, now))

@@ -3,40 +3,70 @@
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from news_assets.errors import FetchError, ForbiddenAddressError, NewsAssetsError, RobotsError, TooLargeError
+from news_assets.errors import (
+    FetchError,
+    ForbiddenAddressError,
+    NewsAssetsError,
+    RobotsError,
+    TooLargeError,
+)
 from news_assets.records.reading import Outcome
 
 MAX_ATTEMPTS = 8
 MAX_PAUSE_S = 30 * 86_400.0  # whatever a Retry-After says
 
-_RETRIES_S = (300, 1800, 7200, 21_600, 86_400)  # transient failures; the last one repeats
-_SLOW_RETRIES_S = (86_400, 604_800, 604_800, 604_800)  # pages with 404 and 403 come back, but late
+_RETRIES_S = (
+    300,
+    1800,
+    7200,
+    21_600,
+    86_400,
+)  # transient failures; the last one repeats
+_SLOW_RETRIES_S = (
+    86_400,
+    604_800,
+    604_800,
+    604_800,
+)  # pages with 404 and 403 come back, but late
 
 
 class Tries(NamedTuple):
-    """The failed attempts of an article, the refusals among them, and the time of the next attempt."""
+    """The failed attempts of an article, the refusals among them, and the time of the
+    next attempt.
+    """
 
     attempts: int = 0
     refusals: int = 0
     next_try_at: datetime | None = None
 
 
-def after_failure(before: Tries, failure: NewsAssetsError | Outcome, now: datetime) -> Tries:
-    """Return the attempts with one more failure; transient failures and refusals are counted apart."""
+def after_failure(
+    before: Tries, failure: NewsAssetsError | Outcome, now: datetime
+) -> Tries:
+    """Return the attempts with one more failure; transient failures and refusals are
+    counted apart.
+    """
     attempts = before.attempts + 1
     if _is_transient(failure):
-        return Tries(attempts, before.refusals, retry_at(attempts - before.refusals, failure, now))
+        return Tries(
+            attempts,
+            before.refusals,
+            retry_at(attempts - before.refusals, failure, now),
+        )
     refusals = before.refusals + 1
     return Tries(attempts, refusals, retry_at(refusals, failure, now))
 
 
-def retry_at(attempts: int, failure: NewsAssetsError | Outcome, now: datetime) -> datetime | None:
+def retry_at(
+    attempts: int, failure: NewsAssetsError | Outcome, now: datetime
+) -> datetime | None:
     """Return when a failed article is fetched again, None if it is not.
 
-    `attempts` are those that failed in the same way, transiently or not, with the one that just failed. Transient
-    failures are retried after minutes, then hours and days, or after Retry-After if that is later, up to MAX_ATTEMPTS;
-    other refusals after a day and then weekly, a few times. Articles that are gone, forbidden or too large are not
-    retried.
+    `attempts` are those that failed in the same way, transiently or not, with the one
+    that just failed. Transient failures are retried after minutes, then hours and days,
+    or after Retry-After if that is later, up to MAX_ATTEMPTS; other refusals after a
+    day and then weekly, a few times. Articles that are gone, forbidden or too large are
+    not retried.
     """
     if _is_transient(failure):
         return _retry_transient(attempts, failure, now)
@@ -46,10 +76,14 @@ def retry_at(attempts: int, failure: NewsAssetsError | Outcome, now: datetime) -
 
 
 def stage_retry_at(attempts: int, now: datetime) -> datetime | None:
-    """Return when a stage retries an article it could not enrich, embed or index; None after MAX_ATTEMPTS."""
+    """Return when a stage retries an article it could not enrich, embed or index; None
+    after MAX_ATTEMPTS.
+    """
     if attempts >= MAX_ATTEMPTS:
         return None
-    return now + timedelta(seconds=_RETRIES_S[min(max(attempts, 1), len(_RETRIES_S)) - 1])
+    return now + timedelta(
+        seconds=_RETRIES_S[min(max(attempts, 1), len(_RETRIES_S)) - 1]
+    )
 
 
 def outcome_of(error: NewsAssetsError) -> Outcome:
@@ -68,10 +102,14 @@ def _is_transient(failure: NewsAssetsError | Outcome) -> bool:
     return isinstance(failure, NewsAssetsError) and failure.is_transient
 
 
-def _retry_transient(attempts: int, failure: NewsAssetsError | Outcome, now: datetime) -> datetime | None:
+def _retry_transient(
+    attempts: int, failure: NewsAssetsError | Outcome, now: datetime
+) -> datetime | None:
     due_at = stage_retry_at(attempts, now)
     retry_after_s = failure.retry_after_s if isinstance(failure, FetchError) else None
-    return due_at and max(due_at, now + timedelta(seconds=min(retry_after_s or 0.0, MAX_PAUSE_S)))
+    return due_at and max(
+        due_at, now + timedelta(seconds=min(retry_after_s or 0.0, MAX_PAUSE_S))
+    )
 
 
 def _is_final(failure: NewsAssetsError | Outcome) -> bool:

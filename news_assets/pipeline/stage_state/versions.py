@@ -16,7 +16,8 @@ DOCUMENT_STATE = State(
         ("article_embeddings", "model"),
         ("article_embeddings", "input_hash"),
     ),
-    version="1",  # raise it where documents are built differently: every document is then sent again
+    # raise it where documents are built differently: every document is then sent again
+    version="1",
 )
 
 _READ_BY_LATER_STAGES = (
@@ -38,19 +39,36 @@ _READ_BY_LATER_STAGES = (
     "image_url",
     "duplicate_of",
 )
-_OF_AGENDA_ITEMS = ("body", "matter", "meeting_id", "meeting_status", "filter_reason")  # empty for news
+_OF_AGENDA_ITEMS = (
+    "body",
+    "matter",
+    "meeting_id",
+    "meeting_status",
+    "filter_reason",
+)  # empty for news
 
 
 def content_hash(article: RawArticle) -> str:
     """Return the SHA-256 of everything that later stages read of an article."""
-    read = (*_READ_BY_LATER_STAGES, *_OF_AGENDA_ITEMS) if article.meeting_id else _READ_BY_LATER_STAGES
+    read = (
+        (*_READ_BY_LATER_STAGES, *_OF_AGENDA_ITEMS)
+        if article.meeting_id
+        else _READ_BY_LATER_STAGES
+    )
     content = [getattr(article, name) for name in read]
     return sha256(json.dumps(content, ensure_ascii=True, default=str))
 
 
 def document_hash(
-    article: RawArticle, enriched: EnrichedArticle | None, embedding: ArticleEmbedding | None, agency_name: str
+    article: RawArticle,
+    enriched: EnrichedArticle | None,
+    embedding: ArticleEmbedding | None,
+    agency_name: str,
 ) -> str:
     """Return the state of a search document; failed rows are given as None."""
-    rows = {"raw_articles": article, "enriched_articles": enriched, "article_embeddings": embedding}
+    rows = {
+        "raw_articles": article,
+        "enriched_articles": enriched,
+        "article_embeddings": embedding,
+    }
     return DOCUMENT_STATE.of(rows, agency_name)

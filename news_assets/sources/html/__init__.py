@@ -1,4 +1,6 @@
-"""HTML pages for the adapters: `document` parses a page, `listing` reads its entries by tables of CSS selectors.
+"""HTML pages for the adapters: `document` parses a page, `listing` reads its entries by
+tables of CSS selectors.
 
-Page -> document.html_tree -> listing.read_page (the first Template that finds an article) -> Listing
+Page -> document.html_tree -> listing.read_page (the first Template that finds an
+article) -> Listing
 """

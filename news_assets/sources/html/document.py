@@ -1,4 +1,6 @@
-"""An HTML page as an lxml tree of bounded size, and the text, base address and title in it."""
+"""An HTML page as an lxml tree of bounded size, and the text, base address and title in
+it.
+"""
 
 from collections.abc import Iterator
 from functools import lru_cache
@@ -23,14 +25,18 @@ _INVISIBLE = ("script", "style", "noscript", "template", "head")
 
 
 def html_tree(page: Page, max_elements: int = MAX_ELEMENTS) -> HtmlElement | None:
-    """Return the page's root element without comments, cut at the size limits; None for a page without elements."""
+    """Return the page's root element without comments, cut at the size limits; None for
+    a page without elements.
+    """
     text = decode(page.body, page.encoding)[:MAX_CHARS]
     parser = HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True)
     try:
         tree = etree.fromstring(clean_text(text).encode(), parser)
     except etree.LxmlError:
         return None
-    return _cut(tree, max_elements) if isinstance(tree, HtmlElement) else None
+    if not isinstance(tree, HtmlElement):
+        return None
+    return _cut(tree, max_elements)
 
 
 def _cut(tree: HtmlElement, max_elements: int) -> HtmlElement:
@@ -42,8 +48,12 @@ def _cut(tree: HtmlElement, max_elements: int) -> HtmlElement:
     return tree
 
 
-def select(root: HtmlElement, css: str, *, with_root: bool = False) -> list[HtmlElement]:
-    """Return the elements below `root` that match a CSS selector, in the document's order, and `root` if wanted."""
+def select(
+    root: HtmlElement, css: str, *, with_root: bool = False
+) -> list[HtmlElement]:
+    """Return the elements below `root` that match a CSS selector, in the document's
+    order, and `root` if wanted.
+    """
     found: list[HtmlElement] = _selector(css)(root)
     return [element for element in found if with_root or element is not root]
 
@@ -74,7 +84,9 @@ def words_of(element: HtmlElement) -> str:
 
 
 def _texts(element: HtmlElement) -> Iterator[str]:
-    """Yield each piece of text outside scripts and styles, without recursion, which deep nesting would exhaust."""
+    """Yield each piece of text outside scripts and styles, without recursion, which
+    deep nesting would exhaust.
+    """
     skipped: HtmlElement | None = None
     for event, part in etree.iterwalk(element, events=("start", "end")):
         if skipped is None and event == "start":
@@ -90,9 +102,12 @@ def _texts(element: HtmlElement) -> Iterator[str]:
 
 def base_of(tree: HtmlElement, page: Page) -> str:
     """Return the base address of the page's relative links."""
-    stated = next((href for tag in tree.iter("base") if (href := tag.get("href"))), "")
-    base = resolve(page.final_url, stated) if stated else page.final_url
-    return base if _is_web(base) else page.final_url
+    for tag in tree.iter("base"):
+        stated = tag.get("href")
+        if stated:
+            base = resolve(page.final_url, stated)
+            return base if _is_web(base) else page.final_url
+    return page.final_url
 
 
 def _is_web(address: str) -> bool:
@@ -104,5 +119,10 @@ def _is_web(address: str) -> bool:
 
 def title_of(tree: HtmlElement) -> str | None:
     """Return the page's `<title>`, else its first `<h1>`."""
-    named = (plain_text(tag.text or "") if tag.tag == "title" else words_of(tag) for tag in tree.iter("title", "h1"))
-    return next((name for name in named if name), None)
+    for tag in tree.iter("title", "h1"):
+        name = words_of(tag)
+        if tag.tag == "title":
+            name = plain_text(tag.text or "")
+        if name:
+            return name
+    return None

@@ -1,5 +1,7 @@
 """Sitemaps, sitemap indexes and robots.txt.
 
-Page.body -> sitemap: gunzip, decode -> xml.read_sitemap -> urlset:       Listing.entries
-                                                         -> sitemapindex: order.in_order -> Listing.next_urls
+Page.body -> sitemap: gunzip, decode -> sitemap_xml.read_sitemap -> urlset:
+Listing.entries
+                                                         -> sitemapindex: sitemap_xml.in_order
+                                                         -> Listing.next_urls
 """

@@ -26,7 +26,9 @@ _TIME = "%Y%m%dT%H%M%SZ"
 
 @dataclass(frozen=True, slots=True)
 class Backup:
-    """What a backup has: its last commit, and path below the data folder -> bytes of the data files of that commit."""
+    """What a backup has: its last commit, and path below the data folder -> bytes of
+    the data files of that commit.
+    """
 
     file: Path
     identity: Identity
@@ -41,20 +43,33 @@ class Backup:
 
 
 def back_up(
-    address: Address, folder: Path, now: datetime, *, is_daily: bool = False, with_data: bool = False
+    address: Address,
+    folder: Path,
+    now: datetime,
+    *,
+    is_daily: bool = False,
+    with_data: bool = False,
 ) -> Backup:
     """Make a backup of the lake's last commit in this folder.
 
-    A daily one is deleted by maintenance. `with_data` copies the data files too, as hard links if possible.
+    A daily one is deleted by maintenance. `with_data` copies the data files too, as
+    hard links if possible.
 
     Raises:
-        LakeError: The catalog could not be read, the folder could not be written, or a data file is missing.
+        LakeError: The catalog could not be read, the folder could not be written, or a
+            data file is missing.
     """
     if with_data and not address.is_local:
-        raise LakeError(f"{address.data}: only a local data folder can be copied; use the tools of the object store")
+        raise LakeError(
+            f"{address.data}: only a local data folder can be copied; use the tools of the object"
+            " store"
+        )
     if address.is_local and folder.resolve().is_relative_to(address.data_path):
-        raise LakeError(f"{folder}: a backup cannot be in the data folder, where its files are orphans")
-    name = f"{_DAILY if is_daily else 'backup'}-{now.astimezone(UTC).strftime(_TIME)}{address.backup_suffix}"
+        raise LakeError(
+            f"{folder}: a backup cannot be in the data folder, where its files are orphans"
+        )
+    kind = _DAILY if is_daily else "backup"
+    name = f"{kind}-{now.astimezone(UTC).strftime(_TIME)}{address.backup_suffix}"
     target = folder / name
     draft = target.with_name(f"{name}.part")
     with _translated(address, folder):
@@ -70,10 +85,14 @@ def back_up(
             draft.replace(target)
         finally:
             draft.unlink(missing_ok=True)
-    return Backup(target, backup.identity, backup.commit, backup.committed_at, backup.files)
+    return Backup(
+        target, backup.identity, backup.commit, backup.committed_at, backup.files
+    )
 
 
-def _copy_catalog(connection: duckdb.DuckDBPyConnection, address: Address, target: Path) -> None:
+def _copy_catalog(
+    connection: duckdb.DuckDBPyConnection, address: Address, target: Path
+) -> None:
     if address.is_postgres:
         postgres_catalog.copy(connection, address.catalog, target)
     else:
@@ -87,7 +106,9 @@ def _translated(address: Address, folder: Path) -> Iterator[None]:
     except duckdb.Error as error:
         raise lake_error(address, "the catalog could not be copied", error) from error
     except OSError as error:
-        raise LakeError(f"{error.filename or folder}: the backup could not be made: {error.strerror}") from error
+        raise LakeError(
+            f"{error.filename or folder}: the backup could not be made: {error.strerror}"
+        ) from error
 
 
 def read_backup(address: Address, file: Path) -> Backup:
@@ -104,10 +125,14 @@ def read_backup(address: Address, file: Path) -> Backup:
             return _read(connection, file)
         except duckdb.Error as error:
             cause = " ".join(str(error).split())[:200]
-            raise LakeError(f"{file}: not a backup of this kind of catalog, or damaged: {cause}") from error
+            raise LakeError(
+                f"{file}: not a backup of this kind of catalog, or damaged: {cause}"
+            ) from error
 
 
-def attach_backup(connection: duckdb.DuckDBPyConnection, address: Address, file: Path) -> None:
+def attach_backup(
+    connection: duckdb.DuckDBPyConnection, address: Address, file: Path
+) -> None:
     """Attach a backup as a database of plain tables."""
     kind = "READ_ONLY" if address.is_postgres else "TYPE sqlite, READ_ONLY"
     connection.execute(f"ATTACH {quoted(str(file))} AS {DATABASE} ({kind})")
@@ -122,7 +147,9 @@ def _read(connection: duckdb.DuckDBPyConnection, file: Path) -> Backup:
     identity = read_identity(connection, DATABASE)
     if row is None or identity is None:
         raise LakeError(f"{file}: no backup of a lake: the catalog in it has no id")
-    return Backup(file, identity, row[0], row[1], files_in_use(connection, row[2], DATABASE))
+    return Backup(
+        file, identity, row[0], row[1], files_in_use(connection, row[2], DATABASE)
+    )
 
 
 def copy_files(source: Path, target: Path, paths: Collection[str]) -> None:
@@ -142,9 +169,15 @@ def copy_files(source: Path, target: Path, paths: Collection[str]) -> None:
 
 
 def delete_daily_backups(address: Address, folder: Path, before: datetime) -> int:
-    """Delete the daily backups from before this time and return how many; those made by a command are kept."""
+    """Delete the daily backups from before this time and return how many; those made by
+    a command are kept.
+    """
     oldest = f"{_DAILY}-{before.astimezone(UTC).strftime(_TIME)}"
-    old = [file for file in folder.glob(f"{_DAILY}-*{address.backup_suffix}") if file.stem < oldest]
+    old = [
+        file
+        for file in folder.glob(f"{_DAILY}-*{address.backup_suffix}")
+        if file.stem < oldest
+    ]
     for file in old:
         with suppress(FileNotFoundError):
             file.unlink()

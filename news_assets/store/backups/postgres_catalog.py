@@ -1,9 +1,11 @@
-"""Copy the tables of a catalog in Postgres to a DuckDB file, and put a copy back; both in one transaction.
+"""Copy the tables of a catalog in Postgres to a DuckDB file, and put a copy back; both
+in one transaction.
 
 Other tables of the database, such as those of Dagster, are left alone.
 
-DuckDB reads a Postgres database in one REPEATABLE READ snapshot. The types of the catalog's columns are the same in
-both; primary keys, which DuckLake needs to find conflicting commits, are kept in a table of their own.
+DuckDB reads a Postgres database in one REPEATABLE READ snapshot. The types of the
+catalog's columns are the same in both; primary keys, which DuckLake needs to find
+conflicting commits, are kept in a table of their own.
 """
 
 from pathlib import Path
@@ -15,7 +17,10 @@ from news_assets.store.address import quoted
 _CATALOG = "source"  # the attached Postgres database
 _COPY = "copy"
 _KEYS = "news_assets_primary_keys"
-_TABLES = r"SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename LIKE 'ducklake\_%'"
+_TABLES = (
+    r"SELECT tablename FROM pg_tables "
+    r"WHERE schemaname = 'public' AND tablename LIKE 'ducklake\_%'"
+)
 _PRIMARY_KEYS = (
     r"SELECT relname::text AS table_name, pg_get_constraintdef(c.oid) AS definition "
     r"FROM pg_constraint c JOIN pg_class t ON t.oid = conrelid "
@@ -25,13 +30,17 @@ _PRIMARY_KEYS = (
 
 def copy(connection: duckdb.DuckDBPyConnection, catalog: str, target: Path) -> None:
     """Copy the tables of the last commit to a new file."""
-    connection.execute(f"ATTACH {quoted(catalog)} AS {_CATALOG} (TYPE postgres, READ_ONLY)")
+    connection.execute(
+        f"ATTACH {quoted(catalog)} AS {_CATALOG} (TYPE postgres, READ_ONLY)"
+    )
     connection.execute(f"ATTACH {quoted(str(target))} AS {_COPY} (BLOCK_SIZE 16384)")
     with connection.cursor() as cursor:
         cursor.begin()
         cursor.execute(f"CREATE TABLE {_COPY}.{_KEYS} AS {_query(_PRIMARY_KEYS)}")
         for (name,) in cursor.execute(_query(_TABLES)).fetchall():
-            cursor.execute(f'CREATE TABLE {_COPY}."{name}" AS FROM {_CATALOG}.public."{name}"')
+            cursor.execute(
+                f'CREATE TABLE {_COPY}."{name}" AS FROM {_CATALOG}.public."{name}"'
+            )
         cursor.commit()
     connection.execute(f"DETACH {_COPY}")
     connection.execute(f"DETACH {_CATALOG}")
@@ -39,9 +48,13 @@ def copy(connection: duckdb.DuckDBPyConnection, catalog: str, target: Path) -> N
 
 def last_commit(connection: duckdb.DuckDBPyConnection, catalog: str) -> int | None:
     """Return the number of the last commit of a catalog; None if there is none."""
-    connection.execute(f"ATTACH IF NOT EXISTS {quoted(catalog)} AS {_CATALOG} (TYPE postgres)")
+    connection.execute(
+        f"ATTACH IF NOT EXISTS {quoted(catalog)} AS {_CATALOG} (TYPE postgres)"
+    )
     try:
-        row = connection.execute(_query("SELECT max(snapshot_id) FROM public.ducklake_snapshot")).fetchone()
+        row = connection.execute(
+            _query("SELECT max(snapshot_id) FROM public.ducklake_snapshot")
+        ).fetchone()
     except duckdb.Error as error:
         if "does not exist" not in str(error):
             raise
@@ -52,9 +65,15 @@ def last_commit(connection: duckdb.DuckDBPyConnection, catalog: str) -> int | No
 
 
 def put_back(
-    connection: duckdb.DuckDBPyConnection, catalog: str, backup: str, data_path: str, kept_as: str, wait_s: float
+    connection: duckdb.DuckDBPyConnection,
+    catalog: str,
+    backup: str,
+    data_path: str,
+    kept_as: str,
+    wait_s: float,
 ) -> None:
-    """Replace the tables of a catalog by those of an attached backup, and move the replaced ones to another schema.
+    """Replace the tables of a catalog by those of an attached backup, and move the
+    replaced ones to another schema.
 
     Moving them waits at most `wait_s` seconds for each transaction that reads them.
     """
@@ -68,13 +87,21 @@ def put_back(
         for name in present:
             _execute(cursor, f'ALTER TABLE public."{name}" SET SCHEMA "{kept_as}"')
         cursor.execute("CALL pg_clear_cache()")
-        tables = "SELECT table_name FROM duckdb_tables() WHERE database_name = ? AND table_name LIKE 'ducklake%'"
+        tables = (
+            "SELECT table_name FROM duckdb_tables() WHERE database_name = ? AND table_name LIKE"
+            " 'ducklake%'"
+        )
         for (name,) in cursor.execute(tables, [backup]).fetchall():
-            cursor.execute(f'CREATE TABLE {_CATALOG}.public."{name}" AS FROM {backup}."{name}"')
+            cursor.execute(
+                f'CREATE TABLE {_CATALOG}.public."{name}" AS FROM {backup}."{name}"'
+            )
         for name, definition in cursor.execute(f"FROM {backup}.{_KEYS}").fetchall():
             _execute(cursor, f'ALTER TABLE public."{name}" ADD {definition}')
         path = data_path.replace("'", "''")
-        _execute(cursor, f"UPDATE public.ducklake_metadata SET value = '{path}' WHERE key = 'data_path'")
+        _execute(
+            cursor,
+            f"UPDATE public.ducklake_metadata SET value = '{path}' WHERE key = 'data_path'",
+        )
         cursor.commit()
     connection.execute(f"DETACH {_CATALOG}")
 

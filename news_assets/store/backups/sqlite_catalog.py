@@ -1,8 +1,10 @@
-"""Copy and shrink a catalog in a SQLite file, and put a copy back, each in one transaction beside readers and writers.
+"""Copy and shrink a catalog in a SQLite file, and put a copy back, each in one
+transaction beside readers and writers.
 
-DuckDB has a SQLite of its own, and file locks belong to a process: when Python's SQLite closes a catalog that DuckDB
-has open in the same process, DuckDB's locks are gone, and the write-ahead log is deleted under it. Every later read
-fails with "disk I/O error". So what may run beside an open lake is run in a process of its own.
+DuckDB has a SQLite of its own, and file locks belong to a process: when Python's SQLite
+closes a catalog that DuckDB has open in the same process, DuckDB's locks are gone, and
+the write-ahead log is deleted under it. Every later read fails with "disk I/O error".
+So what may run beside an open lake is run in a process of its own.
 """
 
 import sqlite3
@@ -36,10 +38,12 @@ def copy(catalog: Path, target: Path) -> None:
 
 
 def drop_free_pages(catalog: Path) -> None:
-    """Write a catalog's file without its free pages, which still hold deleted rows that were inlined.
+    """Write a catalog's file without its free pages, which still hold deleted rows that
+    were inlined.
 
     Raises:
-        LakeError: The catalog is damaged, its disk is full, or others read and wrote it for a minute.
+        LakeError: The catalog is damaged, its disk is full, or others read and wrote it
+            for a minute.
     """
     _execute_apart(catalog, "VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)")
 
@@ -54,29 +58,41 @@ def _execute_apart(catalog: Path, *statements: str) -> None:
 
 
 def last_commit(catalog: Path) -> int | None:
-    """Return the number of the last commit of a catalog; None if there is none that can be read."""
+    """Return the number of the last commit of a catalog; None if there is none that can
+    be read.
+    """
     if not catalog.exists():
         return None
     try:
         with closing(_connect(catalog)) as connection:
             if connection.execute("PRAGMA quick_check").fetchone() != ("ok",):
                 return None
-            (commit,) = connection.execute("SELECT max(snapshot_id) FROM ducklake_snapshot").fetchone()
+            (commit,) = connection.execute(
+                "SELECT max(snapshot_id) FROM ducklake_snapshot"
+            ).fetchone()
             return None if commit is None else int(commit)
     except sqlite3.Error:
         return None
 
 
 def put_back(backup: Path, catalog: Path, data_path: str, kept_as: Path) -> None:
-    """Replace a catalog by a backup with this data path, and keep the replaced one in another file.
+    """Replace a catalog by a backup with this data path, and keep the replaced one in
+    another file.
 
-    A damaged catalog is moved; one that can be read is copied and overwritten in a transaction, because other processes
-    may have it open.
+    A damaged catalog is moved; one that can be read is copied and overwritten in a
+    transaction, because other processes may have it open.
     """
-    with _translated(backup), closing(_connect(backup)) as source, closing(sqlite3.connect(":memory:")) as changed:
+    with (
+        _translated(backup),
+        closing(_connect(backup)) as source,
+        closing(sqlite3.connect(":memory:")) as changed,
+    ):
         source.backup(changed)
         with changed:
-            changed.execute("UPDATE ducklake_metadata SET value = ? WHERE key = 'data_path'", [data_path])
+            changed.execute(
+                "UPDATE ducklake_metadata SET value = ? WHERE key = 'data_path'",
+                [data_path],
+            )
         if catalog.exists():
             _keep(catalog, kept_as)
         if not catalog.exists():

@@ -1,10 +1,13 @@
-"""The backlog of a desk: entries that are not fetched yet, and rows of stages that are missing or outdated.
+"""The backlog of a desk: entries that are not fetched yet, and rows of stages that are
+missing or outdated.
 
-Found by comparing stored states (`State` in `pipeline/stage_state/declaration.py`), not runs, so it makes no difference
-what changed a row and how long ago. Work whose failure is not due yet, or was given up, is left out.
+Found by comparing stored states (`State` in `pipeline/stage_state/declaration.py`), not
+runs, so it makes no difference what changed a row and how long ago. Work whose failure
+is not due yet, or was given up, is left out.
 
-Among 500,000 articles the two queries take 0.2 and 0.4 s of processor time for the last 35 days, 0.9 and 3.5 s for all
-600 days, nearly all of it to read the states. Queries that run at every change pass a `first_day`.
+Among 500,000 articles the two queries take 0.2 and 0.4 s of processor time for the last
+35 days, 0.9 and 3.5 s for all 600 days, nearly all of it to read the states. Queries
+that run at every change pass a `first_day`.
 """
 
 from datetime import date, datetime
@@ -16,7 +19,14 @@ from news_assets.pipeline.stage_state.declaration import Stage
 from news_assets.records.desks import Desk
 from news_assets.records.reading import WITHDRAWN, AgencyDays
 from news_assets.store.lake import Lake
-from news_assets.store.queries.states import ARTICLES, Derived, derived_relations, names_of, parameters, relations_sql
+from news_assets.store.queries.states import (
+    ARTICLES,
+    Derived,
+    derived_relations,
+    names_of,
+    parameters,
+    relations_sql,
+)
 from news_assets.store.transaction import Snapshot
 from news_assets.text.dates import day_of
 
@@ -24,25 +34,41 @@ if TYPE_CHECKING:
     import polars as pl
 
 PROVISIONAL = "provisional"  # why a row is stale that a language model is to replace
-UNCHECKED = "unchecked"  # why an attachment is requested by HEAD: its file may have changed
+UNCHECKED = (
+    "unchecked"  # why an attachment is requested by HEAD: its file may have changed
+)
 
-# stage: the asset that has the work; why: missing, outdated, failed, due, unchecked or orphaned (its article is gone,
-# version "gone"), or provisional (a language model is to replace the row)
-# since: when the row or the entry was made; version: the state to work on
-COLUMNS = ("agency", "day", "article_id", "stage", "why", "since", "version", "trace_id")
+# stage: the asset that has the work; why: missing, outdated, failed, due, unchecked or
+# orphaned (its article is gone, version "gone"), or provisional (a language model is to
+# replace the row) since: when the row or the entry was made; version: the state to work
+# on
+COLUMNS = (
+    "agency",
+    "day",
+    "article_id",
+    "stage",
+    "why",
+    "since",
+    "version",
+    "trace_id",
+)
 
 HELD_BACK = """
     SELECT article_id, stage, version FROM failures
     WHERE desk = $desk AND (next_try_at IS NULL OR next_try_at > $now)
 """
 
-# States are compared as 64-bit numbers first, which takes a seventh of the memory; what differs is compared again by
-# all its columns. Which entry decides, and whether a change counts yet, is as in `pipeline/articles/refetches.py`. An
-# article may still be stored under a day before the window, if its entry moved.
+# States are compared as 64-bit numbers first, which takes a seventh of the memory; what
+# differs is compared again by all its columns. Which entry decides, and whether a
+# change counts yet, is as in `pipeline/articles/refetches.py`. An article may still be
+# stored under a day before the window, if its entry moved.
 _PENDING = f"""
 WITH unsettled AS MATERIALIZED (
     SELECT agency, day, article_id, source_id, entry_id, first_seen_at, entry_hash, trace_id
-    FROM (SELECT *, hash(article_id, entry_hash, day) AS state FROM entries WHERE desk = $desk AND day >= $first_day)
+    FROM (
+        SELECT *, hash(article_id, entry_hash, day) AS state
+        FROM entries WHERE desk = $desk AND day >= $first_day
+    )
     ANTI JOIN (
         SELECT hash(article_id, entry_hash, day) AS state FROM raw_articles
         WHERE desk = $desk AND day >= $first_day AND (next_try_at IS NULL OR next_try_at > $now)
@@ -55,32 +81,40 @@ WITH unsettled AS MATERIALIZED (
     FROM entries WHERE desk = $desk AND article_id IN (FROM ids) GROUP BY article_id
 ), stored AS (
     SELECT article_id, entry_hash, news_hash, day, next_try_at, outcome,
-        fetched_at + to_hours(least(1 << least(coalesce(relisted, 0), {MAX_DOUBLINGS}), {MAX_PAUSE_H})) AS refetch_at
+        fetched_at + to_hours(
+            least(1 << least(coalesce(relisted, 0), {MAX_DOUBLINGS}), {MAX_PAUSE_H})
+        ) AS refetch_at
     FROM raw_articles WHERE article_id IN (FROM ids)
 ), pending AS (
     SELECT u.*, r.article_id IS NOT NULL AS is_stored, r.next_try_at,
         r.day IS DISTINCT FROM u.day OR (r.entry_hash IS DISTINCT FROM u.entry_hash AND (
-            first.news_hash = '' OR r.news_hash IS DISTINCT FROM first.news_hash OR r.refetch_at <= $now
+            first.news_hash = '' OR r.news_hash IS DISTINCT FROM first.news_hash
+            OR r.refetch_at <= $now
         )) AS is_changed
     FROM unsettled u JOIN first USING (article_id) LEFT JOIN stored r USING (article_id)
-    WHERE (u.first_seen_at, u.source_id, u.entry_id) = first.entry AND r.outcome IS DISTINCT FROM '{WITHDRAWN}'
+    WHERE (u.first_seen_at, u.source_id, u.entry_id) = first.entry
+        AND r.outcome IS DISTINCT FROM '{WITHDRAWN}'
 )
 SELECT agency, day, article_id, 'raw_articles' AS stage,
     CASE WHEN NOT is_stored THEN 'missing' WHEN is_changed THEN 'outdated' ELSE 'due' END AS why,
     CASE WHEN is_changed THEN first_seen_at ELSE next_try_at END AS since,
     entry_hash AS version, trace_id
 FROM pending ANTI JOIN ({HELD_BACK}) held
-    ON pending.article_id = held.article_id AND held.stage = 'raw_articles' AND held.version = pending.entry_hash
+    ON pending.article_id = held.article_id AND held.stage = 'raw_articles'
+        AND held.version = pending.entry_hash
 WHERE is_changed OR next_try_at <= $now
 """
 
 _ATTACHED = f"""
     SELECT article_id, unnest(document_ids) AS document_id FROM agenda_items
-    ANTI JOIN (SELECT article_id FROM raw_articles WHERE desk = $desk AND outcome = '{WITHDRAWN}') USING (article_id)
+    ANTI JOIN (
+        SELECT article_id FROM raw_articles WHERE desk = $desk AND outcome = '{WITHDRAWN}'
+    ) USING (article_id)
     WHERE desk = $desk AND day >= $first_day AND article_id IS NOT NULL AND filter_tier IS NULL
 """
 
-# One row for each article with an attachment that is not read, or whose reading failed and is due again.
+# One row for each article with an attachment that is not read, or whose reading failed
+# and is due again.
 _UNREAD = f"""
 WITH wanted AS ({_ATTACHED}), unread AS (
     SELECT wanted.article_id, bool_or(documents.document_id IS NULL) AS is_missing,
@@ -90,38 +124,46 @@ WITH wanted AS ({_ATTACHED}), unread AS (
 )
 SELECT entries.agency, entries.day, article_id, 'documents' AS stage,
     CASE WHEN is_missing THEN 'missing' ELSE 'failed' END AS why,
-    CASE WHEN is_missing THEN first_seen_at ELSE tried_at END AS since, entry_hash AS version, trace_id
+    CASE WHEN is_missing THEN first_seen_at ELSE tried_at END AS since,
+    entry_hash AS version, trace_id
 FROM entries JOIN unread USING (article_id) ANTI JOIN ({HELD_BACK}) held
-    ON entries.article_id = held.article_id AND held.stage = 'documents' AND held.version = entries.entry_hash
+    ON entries.article_id = held.article_id AND held.stage = 'documents'
+        AND held.version = entries.entry_hash
 WHERE desk = $desk AND day >= $first_day
 """
 
-# One row for each article of a meeting to come with an attachment whose file may have changed: it was requested before
-# the last pass of its source, and is near (`$near`) or its source's documents are checked (`$checking`). Each pass is a
-# new version.
+# One row for each article of a meeting to come with an attachment whose file may have
+# changed: it was requested before the last pass of its source, and is near (`$near`) or
+# its source's documents are checked (`$checking`). Each pass is a new version.
 _UNCHECKED = f"""
 WITH wanted AS ({_ATTACHED}), unchecked AS (
-    SELECT e.agency, e.day, e.article_id, 'documents' AS stage, '{UNCHECKED}' AS why, s.passed_at AS since,
+    SELECT e.agency, e.day, e.article_id, 'documents' AS stage, '{UNCHECKED}' AS why,
+        s.passed_at AS since,
         concat(e.entry_hash, ' ', s.passed_at) AS version, e.trace_id
-    FROM wanted JOIN documents d USING (document_id) JOIN entries e ON e.article_id = wanted.article_id
+    FROM wanted JOIN documents d USING (document_id) 
+        JOIN entries e ON e.article_id = wanted.article_id
     JOIN sources s USING (source_id)
     WHERE (list_contains($checking, s.source_id) OR e.day <= $near)
-        AND d.outcome IN ('ok', 'skipped') AND d.content_hash IS NOT NULL AND d.fetched_at < s.passed_at
+        AND d.outcome IN ('ok', 'skipped') AND d.content_hash IS NOT NULL
+        AND d.fetched_at < s.passed_at
 )
 SELECT DISTINCT unchecked.* FROM unchecked ANTI JOIN ({HELD_BACK}) held
-    ON unchecked.article_id = held.article_id AND held.stage = 'documents' AND held.version = unchecked.version
+    ON unchecked.article_id = held.article_id AND held.stage = 'documents'
+        AND held.version = unchecked.version
 """
 
 
 def _differing(picked: str, key: str) -> str:
-    """Return the query for the articles of which some stage's row is missing, failed or outdated.
+    """Return the query for the articles of which some stage's row is missing, failed or
+    outdated.
 
     `key` is the column that the relations are joined by.
     """
     derived = derived_relations()
     joined = " ".join(f"FULL JOIN {row.relation} USING ({key})" for row in derived)
     differs = " OR ".join(
-        f"{row.relation}.outcome IS DISTINCT FROM 'ok' OR {row.stored} <> {row.state} OR {row.is_provisional}"
+        f"{row.relation}.outcome IS DISTINCT FROM 'ok' OR {row.stored} <> {row.state} OR"
+        f" {row.is_provisional}"
         for row in derived
     )
     return f"""
@@ -131,12 +173,15 @@ def _differing(picked: str, key: str) -> str:
 
 
 def _work(derived: Derived) -> str:
-    """Return the work of one stage as a struct; its `why` is NULL where the stage's row is current."""
+    """Return the work of one stage as a struct; its `why` is NULL where the stage's row
+    is current.
+    """
     row, state = derived.relation, derived.state
     return f"""{{
         'stage': '{derived.stage}',
         'why': CASE
-            WHEN {ARTICLES}.article_id IS NULL THEN CASE WHEN {row}.article_id IS NOT NULL THEN 'orphaned' END
+            WHEN {ARTICLES}.article_id IS NULL
+                THEN CASE WHEN {row}.article_id IS NOT NULL THEN 'orphaned' END
             WHEN {row}.article_id IS NULL THEN 'missing'
             WHEN {derived.stored} <> {state} THEN 'outdated'
             WHEN {derived.is_provisional} THEN '{PROVISIONAL}'
@@ -154,49 +199,77 @@ _GIVEN_KEYS = "SELECT unnest($keys)::UBIGINT AS key"
 
 
 def _all_differing() -> str:
-    """Return the query for the keys of everything that differs: a 64-bit number in place of each id."""
+    """Return the query for the keys of everything that differs: a 64-bit number in
+    place of each id.
+    """
     relations = relations_sql("hash(article_id) AS key, agency", "")
     return f"WITH {relations} SELECT DISTINCT key FROM ({_differing('key', 'key')})"
 
 
 def stale_sql(keys: str) -> str:
     """Return the query for the stale rows of the articles that `keys` finds."""
-    relations = ", ".join([ARTICLES, *(row.relation for row in derived_relations()), "named"])
+    relations = ", ".join(
+        [ARTICLES, *(row.relation for row in derived_relations()), "named"]
+    )
     work = ", ".join(map(_work, derived_relations()))
     return f"""
         WITH keys AS MATERIALIZED ({keys}),
-        {relations_sql("article_id, agency, day, {since} AS since, trace_id", "AND hash(article_id) IN (FROM keys)")},
+        {
+        relations_sql(
+            "article_id, agency, day, {since} AS since, trace_id",
+            "AND hash(article_id) IN (FROM keys)",
+        )
+    },
         compared AS ({_differing(f"article_id, {relations}", "article_id")}),
         stale AS (SELECT article_id, unnest([{work}], recursive := true) FROM compared)
         SELECT stale.* FROM stale ANTI JOIN ({HELD_BACK}) held
-            ON stale.article_id = held.article_id AND held.stage = stale.stage AND held.version = stale.version
+            ON stale.article_id = held.article_id AND held.stage = stale.stage
+                AND held.version = stale.version
         WHERE why IS NOT NULL
     """
 
 
-def pending_entries(lake: Lake | Snapshot, desk: Desk, now: datetime, first_day: date | None = None) -> "pl.DataFrame":
-    """Return the entries to fetch now: those without an article, changed since, or due for another attempt.
+def pending_entries(
+    lake: Lake | Snapshot, desk: Desk, now: datetime, first_day: date | None = None
+) -> "pl.DataFrame":
+    """Return the entries to fetch now: those without an article, changed since, or due
+    for another attempt.
 
-    Of a civic desk also those with an attachment to read, or one whose file may have changed.
+    Of a civic desk also those with an attachment to read, or one whose file may have
+    changed.
     """
     import polars as pl
 
     first_day = first_day or desk.first_day
     params = {"desk": desk.key, "now": now, "first_day": first_day}
-    queries = [(query, params) for query in ((_UNREAD, _PENDING) if desk.is_civic else (_PENDING,))]
+    queries = [
+        (query, params)
+        for query in ((_UNREAD, _PENDING) if desk.is_civic else (_PENDING,))
+    ]
     if desk.is_civic:
         today = day_of(now, desk.timezone)
-        checking = [source.source_id for source in desk.sources if source.checks_documents]
-        coming = {"first_day": max(first_day, today), "checking": checking, "near": today + COMPARED}
+        checking = [
+            source.source_id for source in desk.sources if source.checks_documents
+        ]
+        coming = {
+            "first_day": max(first_day, today),
+            "checking": checking,
+            "near": today + COMPARED,
+        }
         queries.append((_UNCHECKED, params | coming))
-    return newest_first(pl.concat([lake.query(*query).select(COLUMNS) for query in queries]), desk)
+    return newest_first(
+        pl.concat([lake.query(*query).select(COLUMNS) for query in queries]), desk
+    )
 
 
-def stale_rows(lake: Lake | Snapshot, desk: Desk, now: datetime, first_day: date | None = None) -> "pl.DataFrame":
-    """Return a row for each article and derived stage whose row is missing, outdated, failed or orphaned.
+def stale_rows(
+    lake: Lake | Snapshot, desk: Desk, now: datetime, first_day: date | None = None
+) -> "pl.DataFrame":
+    """Return a row for each article and derived stage whose row is missing, outdated,
+    failed or orphaned.
 
-    What differs is found from few columns. Rows are then read again, with all columns, only of these articles, if there
-    are any: 500,000 articles are compared in 512 MB.
+    What differs is found from few columns. Rows are then read again, with all columns,
+    only of these articles, if there are any: 500,000 articles are compared in 512 MB.
     """
     import polars as pl
 
@@ -204,25 +277,40 @@ def stale_rows(lake: Lake | Snapshot, desk: Desk, now: datetime, first_day: date
     keys = lake.query(_all_differing(), params)["key"]
     if keys.is_empty():
         return pl.DataFrame(
-            schema={name: pl.String for name in COLUMNS} | {"day": pl.Date, "since": pl.Datetime("us", "UTC")}
+            schema={name: pl.String for name in COLUMNS}
+            | {"day": pl.Date, "since": pl.Datetime("us", "UTC")}
         )
     given = {"now": now, "keys": keys.to_list()}
     return newest_first(lake.query(stale_sql(_GIVEN_KEYS), params | given), desk)
 
 
-def work_of(lake: Lake, desk: Desk, stage: Stage, keys: AgencyDays, now: datetime) -> "pl.DataFrame":
-    """Return the backlog of one stage in these agency-days, without rows of articles that are gone."""
+def work_of(
+    lake: Lake, desk: Desk, stage: Stage, keys: AgencyDays, now: datetime
+) -> "pl.DataFrame":
+    """Return the backlog of one stage in these agency-days, without rows of articles
+    that are gone.
+    """
     import polars as pl
 
     first_day = min(day for _, day in keys.pairs)
-    rows = (pending_entries if stage.state is None else stale_rows)(lake, desk, now, first_day)
-    is_inside = pl.struct("agency", "day").is_in([{"agency": agency, "day": day} for agency, day in keys.pairs])
-    return rows.filter(is_inside, pl.col("stage") == stage.name, pl.col("version") != "gone")
+    rows = (pending_entries if stage.state is None else stale_rows)(
+        lake, desk, now, first_day
+    )
+    is_inside = pl.struct("agency", "day").is_in(
+        [{"agency": agency, "day": day} for agency, day in keys.pairs]
+    )
+    return rows.filter(
+        is_inside, pl.col("stage") == stage.name, pl.col("version") != "gone"
+    )
 
 
 def newest_first(frame: "pl.DataFrame", desk: Desk) -> "pl.DataFrame":
-    """Return the rows newest day first, without those of agencies that the desk no longer has."""
+    """Return the rows newest day first, without those of agencies that the desk no
+    longer has.
+    """
     import polars as pl
 
     own = frame.filter(pl.col("agency").is_in([agency.key for agency in desk.agencies]))
-    return own.select(COLUMNS).sort("day", "agency", "article_id", "stage", descending=[True, False, False, False])
+    return own.select(COLUMNS).sort(
+        "day", "agency", "article_id", "stage", descending=[True, False, False, False]
+    )

@@ -1,4 +1,6 @@
-"""What is bad now, as operators are told it: silent agencies, failures that were given up, and the spent budget."""
+"""What is bad now, as operators are told it: silent agencies, failures that were given
+up, and the spent budget.
+"""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -17,7 +19,11 @@ _GIVEN_UP = """
 
 
 def bad_states(
-    lake: Lake, desks: Sequence[Desk], operators: Operators, ceilings: Ceilings, now: datetime
+    lake: Lake,
+    desks: Sequence[Desk],
+    operators: Operators,
+    ceilings: Ceilings,
+    now: datetime,
 ) -> dict[str, str]:
     """Return one line about each state of the lake's rows that is bad now, by its name."""
     return {
@@ -27,23 +33,38 @@ def bad_states(
     }
 
 
-def _silent(lake: Lake, desks: Sequence[Desk], now: datetime) -> Iterator[tuple[str, str]]:
+def _silent(
+    lake: Lake, desks: Sequence[Desk], now: datetime
+) -> Iterator[tuple[str, str]]:
     for desk in desks:
         found = silent_agencies(lake, desk, now)
         for row in found.rows:
             facts = dict(zip(found.header, row, strict=True))
-            yield f"silent {desk.key}/{facts['agency']}", f"no new entry for {facts['silent_for']}"
+            yield (
+                f"silent {desk.key}/{facts['agency']}",
+                f"no new entry for {facts['silent_for']}",
+            )
 
 
 def _given_up(lake: Lake, least: int) -> Iterator[tuple[str, str]]:
-    for desk, stage, count, reason in lake.query(_GIVEN_UP, {"least": least}).iter_rows():
+    for desk, stage, count, reason in lake.query(
+        _GIVEN_UP, {"least": least}
+    ).iter_rows():
         yield f"given up {desk}/{stage}", f"{count} articles, the last: {reason}"
 
 
-def _over_budget(lake: Lake, ceilings: Ceilings, ratio: float, now: datetime) -> Iterator[tuple[str, str]]:
+def _over_budget(
+    lake: Lake, ceilings: Ceilings, ratio: float, now: datetime
+) -> Iterator[tuple[str, str]]:
     if not ceilings:
         return
     paid = spent(lake, now)
-    for name, usd, most in (("day", paid.day, ceilings.day), ("month", paid.month, ceilings.month)):
+    for name, usd, most in (
+        ("day", paid.day, ceilings.day),
+        ("month", paid.month, ceilings.month),
+    ):
         if most and usd >= most * ratio:
-            yield f"budget of the {name}", f"{usd:.2f} of {most:.2f} US dollars are spent"
+            yield (
+                f"budget of the {name}",
+                f"{usd:.2f} of {most:.2f} US dollars are spent",
+            )

@@ -25,12 +25,15 @@ _HEADER = ("article_id", "agency", "day", "why", "since")
 
 _CHECKED = """
     SELECT (SELECT count(*) FROM entries WHERE desk = $desk AND day >= $first_day) AS entries,
-        (SELECT count(*) FROM raw_articles WHERE desk = $desk AND day >= $first_day AND outcome = 'ok') AS articles
+        (SELECT count(*) FROM raw_articles WHERE desk = $desk AND day >= $first_day
+            AND outcome = 'ok') AS articles
 """
 
 
 def freshness_checks(desk: Desk | None = None) -> dict[str, tuple[str, str]]:
-    """Return asset and sentence of each freshness check by its name: of a desk, or those that all desks have."""
+    """Return asset and sentence of each freshness check by its name: of a desk, or
+    those that all desks have.
+    """
     return {
         **{
             name: (stage.name, sentence)
@@ -41,25 +44,46 @@ def freshness_checks(desk: Desk | None = None) -> dict[str, tuple[str, str]]:
             "search_index",
             "Index and lake hold the same documents: the same ids with the same hashes.",
         ),
-        "agencies_are_heard": ("feed_entries", "No agency is silent for longer than its habit explains."),
-        "sources_answer": ("feed_entries", "Every source answers, lists something, and is polled when it is due."),
+        "agencies_are_heard": (
+            "feed_entries",
+            "No agency is silent for longer than its habit explains.",
+        ),
+        "sources_answer": (
+            "feed_entries",
+            "Every source answers, lists something, and is polled when it is due.",
+        ),
     }
 
 
 def desk_gaps(
-    lake: Lake, index: SearchIndex, desk: Desk, now: datetime, days: int = GAP_DAYS, grace: timedelta = GRACE
+    lake: Lake,
+    index: SearchIndex,
+    desk: Desk,
+    now: datetime,
+    days: int = GAP_DAYS,
+    grace: timedelta = GRACE,
 ) -> dict[str, Findings]:
     """Return the findings of each freshness check; those over articles go back `days`."""
     import polars as pl
 
     first_day = (now - timedelta(days=days)).date()
-    backlog = pl.concat([pending_entries(lake, desk, now, first_day), stale_rows(lake, desk, now, first_day)])
-    overdue = backlog.filter(pl.col("since") <= now - grace, pl.col("why") != UNCHECKED)  # these may take the night
-    entries, articles = lake.query(_CHECKED, {"desk": desk.key, "first_day": first_day}).row(0)
+    backlog = pl.concat(
+        [
+            pending_entries(lake, desk, now, first_day),
+            stale_rows(lake, desk, now, first_day),
+        ]
+    )
+    overdue = backlog.filter(
+        pl.col("since") <= now - grace, pl.col("why") != UNCHECKED
+    )  # these may take the night
+    entries, articles = lake.query(
+        _CHECKED, {"desk": desk.key, "first_day": first_day}
+    ).row(0)
     return {
         **{
             stage.check[0]: _findings(
-                overdue.filter(pl.col("stage") == stage.name), articles if stage.state else entries
+                overdue.filter(pl.col("stage") == stage.name),
+                articles if stage.state else entries,
             )
             for stage in stages.stages_of(desk)
         },
@@ -69,7 +93,14 @@ def desk_gaps(
     }
 
 
-def _lost(lake: Lake, index: SearchIndex, desk: Desk, now: datetime, first_day: date, articles: int) -> Findings:
+def _lost(
+    lake: Lake,
+    index: SearchIndex,
+    desk: Desk,
+    now: datetime,
+    first_day: date,
+    articles: int,
+) -> Findings:
     """Return what index and lake do not share; unknown where the index is unavailable."""
     try:
         return _findings(lost_documents(lake, index, desk, now, first_day), articles)

@@ -21,35 +21,49 @@ from news_assets.store.queries.states import (
 if TYPE_CHECKING:
     import polars as pl
 
-_RECEIPTS = "FROM indexed_documents WHERE desk = $desk AND day >= $first_day AND outcome = 'ok'"
+_RECEIPTS = (
+    "FROM indexed_documents WHERE desk = $desk AND day >= $first_day AND outcome = 'ok'"
+)
 
 _IDS = "unnest($article_ids::VARCHAR[])"
 _GIVEN = f"SELECT DISTINCT hash({_IDS}) AS key"
 
 
-def expected_documents(lake: Lake, desk: str, agency_names: Mapping[str, str]) -> "pl.DataFrame":
+def expected_documents(
+    lake: Lake, desk: str, agency_names: Mapping[str, str]
+) -> "pl.DataFrame":
     """Return what the index should hold of a desk, as the lake is now.
 
-    Columns: article_id, agency, day, document_hash, has_vector, trace_id. All days and agencies, also those that the
-    desk no longer has; a desk without a file is given no names.
+    Columns: article_id, agency, day, document_hash, has_vector, trace_id. All days and
+    agencies, also those that the desk no longer has; a desk without a file is given no
+    names.
     """
-    joined = " ".join(f"LEFT JOIN {row.relation} USING (article_id)" for row in derived_relations())
+    joined = " ".join(
+        f"LEFT JOIN {row.relation} USING (article_id)" for row in derived_relations()
+    )
     sql = f"""
         WITH {relations_sql("article_id, agency, day, trace_id", "")}
-        SELECT {ARTICLES}.article_id, {ARTICLES}.agency, {ARTICLES}.day, {state_sql(DOCUMENT_STATE)} AS document_hash,
-            r_article_embeddings.outcome IS NOT DISTINCT FROM 'ok' AS has_vector, {ARTICLES}.trace_id
+        SELECT {ARTICLES}.article_id, {ARTICLES}.agency, {ARTICLES}.day,
+            {state_sql(DOCUMENT_STATE)} AS document_hash,
+            r_article_embeddings.outcome IS NOT DISTINCT FROM 'ok' AS has_vector,
+            {ARTICLES}.trace_id
         FROM {ARTICLES} {joined} LEFT JOIN named ON named.agency = {ARTICLES}.agency
     """
     return lake.query(sql, parameters(desk, agency_names, date.min))
 
 
 def lost_documents(
-    lake: Lake, index: SearchIndex, desk: Desk, now: datetime, first_day: date | None = None
+    lake: Lake,
+    index: SearchIndex,
+    desk: Desk,
+    now: datetime,
+    first_day: date | None = None,
 ) -> "pl.DataFrame":
-    """Return the documents that only the receipts or only the index has, or that they have with different hashes.
+    """Return the documents that only the receipts or only the index has, or that they
+    have with different hashes.
 
-    Rows that are stale in the lake itself are left out here: `stale_rows` has them. Ids and hashes are compared first,
-    and everything else is read only of what differs.
+    Rows that are stale in the lake itself are left out here: `stale_rows` has them. Ids
+    and hashes are compared first, and everything else is read only of what differs.
     """
     import polars as pl
 
@@ -57,22 +71,41 @@ def lost_documents(
     receipts = lake.query(f"SELECT article_id, document_hash {_RECEIPTS}", window)
     stored = index.stored(desk.key, None, first_day)
     same = ("article_id", "document_hash")
-    unmatched = receipts.join(stored, on=same, how="anti"), stored.join(receipts, on=same, how="anti")
+    unmatched = (
+        receipts.join(stored, on=same, how="anti"),
+        stored.join(receipts, on=same, how="anti"),
+    )
     ids = pl.concat([frame["article_id"] for frame in unmatched]).unique()
     given = {"article_ids": ids.to_list()}
-    unmatched_receipts = lake.query(f"{_RECEIPTS} AND article_id IN (SELECT {_IDS})", window | given)
-    found = _compared(unmatched_receipts, stored.filter(pl.col("article_id").is_in(ids.implode())), now)
+    unmatched_receipts = lake.query(
+        f"{_RECEIPTS} AND article_id IN (SELECT {_IDS})", window | given
+    )
+    found = _compared(
+        unmatched_receipts,
+        stored.filter(pl.col("article_id").is_in(ids.implode())),
+        now,
+    )
     if found.is_empty():
         return found
-    params = parameters(desk.key, names_of(desk), min(found["day"])) | {"now": now} | given
+    params = (
+        parameters(desk.key, names_of(desk), min(found["day"])) | {"now": now} | given
+    )
     stale = lake.query(stale_sql(_GIVEN), params)
-    held = lake.query(HELD_BACK, {"desk": desk.key, "now": now}).filter(pl.col("stage") == "search_index")
-    left = found.join(stale, on="article_id", how="anti").join(held, on=("article_id", "version"), how="anti")
+    held = lake.query(HELD_BACK, {"desk": desk.key, "now": now}).filter(
+        pl.col("stage") == "search_index"
+    )
+    left = found.join(stale, on="article_id", how="anti").join(
+        held, on=("article_id", "version"), how="anti"
+    )
     return newest_first(left, desk)
 
 
-def _compared(receipts: "pl.DataFrame", stored: "pl.DataFrame", now: datetime) -> "pl.DataFrame":
-    """Return a row for each document that the lake or the index has, with the difference between them."""
+def _compared(
+    receipts: "pl.DataFrame", stored: "pl.DataFrame", now: datetime
+) -> "pl.DataFrame":
+    """Return a row for each document that the lake or the index has, with the
+    difference between them.
+    """
     import polars as pl
 
     return receipts.join(stored, on="article_id", how="full", suffix="_stored").select(

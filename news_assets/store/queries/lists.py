@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     import polars
 
 _COLUMNS = """
-    article_id, desk, agency, day, url, title, authors, language, published_at, updated_at, first_seen_at, word_count,
+    article_id, desk, agency, day, url, title, authors, language, published_at, updated_at,
+    first_seen_at, word_count,
     image_url, outcome, reason, duplicate_of, rev_n
 """
 _CONDITIONS = {
@@ -26,28 +27,42 @@ _CONDITIONS = {
     "after_id": "(day < $after_day OR article_id < $after_id)",
 }
 _DAYS = """
-    SELECT min(day), max(day) FROM (SELECT day FROM raw_articles WHERE {condition} ORDER BY day DESC LIMIT $limit)
+    SELECT min(day), max(day) FROM (
+        SELECT day FROM raw_articles WHERE {condition} ORDER BY day DESC LIMIT $limit
+    )
 """
-# Without a condition on the day, DuckDB reads the newest files first, and no others than it needs.
-_NEWEST = f"SELECT {_COLUMNS} FROM raw_articles WHERE {{condition}} ORDER BY day DESC, article_id DESC LIMIT $limit"
+# Without a condition on the day, DuckDB reads the newest files first, and no others
+# than it needs.
+_NEWEST = (
+    f"SELECT {_COLUMNS} FROM raw_articles WHERE {{condition}} ORDER BY day DESC, article_id DESC"
+    " LIMIT $limit"
+)
 _NAMED = f"""
-    SELECT {_COLUMNS} FROM raw_articles WHERE list_contains($ids, article_id) AND day BETWEEN $first_day AND $last_day
+    SELECT {_COLUMNS} FROM raw_articles WHERE list_contains($ids, article_id)
+        AND day BETWEEN $first_day AND $last_day
     ORDER BY day DESC, article_id DESC
 """
-# `list_contains` takes a third of the time of `IN` and of a join, which DuckDB does for each row group.
+# `list_contains` takes a third of the time of `IN` and of a join, which DuckDB does for
+# each row group.
 _ENRICHED = """
-    SELECT article_id, day, language AS found_language, summary, theme_code, theme_labels FROM enriched_articles
-    WHERE outcome = 'ok' AND list_contains($ids, article_id) AND day BETWEEN $first_day AND $last_day
+    SELECT article_id, day, language AS found_language, summary, theme_code, theme_labels
+    FROM enriched_articles
+    WHERE outcome = 'ok' AND list_contains($ids, article_id)
+        AND day BETWEEN $first_day AND $last_day
 """
 _OF = "($desk IS NULL OR desk = $desk) AND ($agency IS NULL OR agency = $agency)"
 _FAILURES = f"""
     SELECT * FROM failures
     WHERE {_OF} AND ($stage IS NULL OR stage = $stage)
-        AND ($last_at IS NULL OR (last_failed_at, stage, article_id) < ($last_at::TIMESTAMPTZ, $last_stage, $last_id))
+        AND (
+            $last_at IS NULL
+            OR (last_failed_at, stage, article_id) < ($last_at::TIMESTAMPTZ, $last_stage, $last_id)
+        )
     ORDER BY last_failed_at DESC, stage DESC, article_id DESC LIMIT $limit
 """
 _COUNTS = """
-    SELECT agency, day, count(*) AS articles, count(*) FILTER (outcome NOT IN ('ok', 'withdrawn')) AS failed
+    SELECT agency, day, count(*) AS articles,
+        count(*) FILTER (outcome NOT IN ('ok', 'withdrawn')) AS failed
     FROM raw_articles WHERE desk = $desk AND day >= $first_day GROUP BY ALL
 """
 
@@ -65,17 +80,23 @@ class ListedArticle:
     authors: Annotated[Sequence[str], "authors in the order of the page"]
     language: Annotated[str | None, "BCP 47 code"]
     published_at: Annotated[datetime | None, "publication time"]
-    updated_at: Annotated[datetime | None, "time of the last change that the page states"]
+    updated_at: Annotated[
+        datetime | None, "time of the last change that the page states"
+    ]
     first_seen_at: Annotated[datetime, "time of the poll that first listed it"]
     word_count: Annotated[int, "length of the text in words"]
     image_url: Annotated[str | None, "main image"]
     outcome: Annotated[str, "ok, or what became of the article"]
     reason: Annotated[str | None, "why the outcome is not ok"]
-    duplicate_of: Annotated[str | None, "id of the earlier article that it is a copy of"]
+    duplicate_of: Annotated[
+        str | None, "id of the earlier article that it is a copy of"
+    ]
     rev_n: Annotated[int, "number of the revision, 1 for the first text"]
     summary: Annotated[str | None, "summary of one or two sentences"]
     theme_code: Annotated[str | None, "code of the most specific theme"]
-    theme_labels: Annotated[Sequence[str] | None, "labels of the theme, from level 1 down"]
+    theme_labels: Annotated[
+        Sequence[str] | None, "labels of the theme, from level 1 down"
+    ]
 
 
 def newest_articles(
@@ -89,28 +110,44 @@ def newest_articles(
     after: tuple[date, str] | None = None,
     limit: int,
 ) -> list[ListedArticle]:
-    """Return articles by day and id, newest first; with `after` (day, article_id) only those that come after it.
+    """Return articles by day and id, newest first; with `after` (day, article_id) only
+    those that come after it.
 
-    With a condition on the day, the days of the part are found first, from one narrow column, so that nothing else is
-    read of other months: 60 ms instead of 400 ms among 1,000,000 articles.
+    With a condition on the day, the days of the part are found first, from one narrow
+    column, so that nothing else is read of other months: 60 ms instead of 400 ms among
+    1,000,000 articles.
     """
     after_day, after_id = after or (None, None)
-    values = {"desk": desk, "agency": agency, "outcome": outcome, "from_day": from_day, "to_day": to_day}
+    values = {
+        "desk": desk,
+        "agency": agency,
+        "outcome": outcome,
+        "from_day": from_day,
+        "to_day": to_day,
+    }
     values |= {"after_day": after_day, "after_id": after_id}
-    given: dict[str, Any] = {name: value for name, value in values.items() if value is not None}
+    given: dict[str, Any] = {
+        name: value for name, value in values.items() if value is not None
+    }
     condition = " AND ".join(_CONDITIONS[name] for name in given) or "true"
     given["limit"] = limit
     with lake.latest() as snapshot:
         if from_day or to_day or after:
-            first, last = snapshot.query(_DAYS.format(condition=condition), given).row(0)
+            first, last = snapshot.query(_DAYS.format(condition=condition), given).row(
+                0
+            )
             if first is None:
                 return []
             condition += " AND day BETWEEN $first_day AND $last_day"
             given |= {"first_day": first, "last_day": last}
-        return _with_enrichment(snapshot, snapshot.query(_NEWEST.format(condition=condition), given))
+        return _with_enrichment(
+            snapshot, snapshot.query(_NEWEST.format(condition=condition), given)
+        )
 
 
-def named_articles(lake: Lake, article_ids: Collection[str], days: Collection[date]) -> list[ListedArticle]:
+def named_articles(
+    lake: Lake, article_ids: Collection[str], days: Collection[date]
+) -> list[ListedArticle]:
     """Return these articles, which were published on these days, newest first."""
     if not article_ids:
         return []
@@ -119,16 +156,24 @@ def named_articles(lake: Lake, article_ids: Collection[str], days: Collection[da
         return _with_enrichment(snapshot, snapshot.query(_NAMED, given))
 
 
-def _with_enrichment(snapshot: Snapshot, rows: "polars.DataFrame") -> list[ListedArticle]:
+def _with_enrichment(
+    snapshot: Snapshot, rows: "polars.DataFrame"
+) -> list[ListedArticle]:
     """Return rows of articles with what their enrichment found."""
     import polars as pl
 
     if rows.is_empty():
         return []
     ids, days = rows["article_id"].to_list(), rows["day"]
-    enriched = snapshot.query(_ENRICHED, {"ids": ids, "first_day": days.min(), "last_day": days.max()})
-    listed = rows.join(enriched, on=["article_id", "day"], how="left", maintain_order="left")
-    listed = listed.with_columns(pl.coalesce("language", "found_language").alias("language")).drop("found_language")
+    enriched = snapshot.query(
+        _ENRICHED, {"ids": ids, "first_day": days.min(), "last_day": days.max()}
+    )
+    listed = rows.join(
+        enriched, on=["article_id", "day"], how="left", maintain_order="left"
+    )
+    listed = listed.with_columns(
+        pl.coalesce("language", "found_language").alias("language")
+    ).drop("found_language")
     return [ListedArticle(**row) for row in listed.iter_rows(named=True)]
 
 
@@ -141,13 +186,23 @@ def newest_failures(
     after: tuple[datetime, str, str] | None = None,
     limit: int,
 ) -> list[Failure]:
-    """Return failures, newest first; with `after` (last_failed_at, stage, article_id) only those that come after it."""
+    """Return failures, newest first; with `after` (last_failed_at, stage, article_id)
+    only those that come after it.
+    """
     last_at, last_stage, last_id = after or (None, None, None)
-    given = {"desk": desk, "agency": agency, "stage": stage, "last_at": last_at, "last_stage": last_stage}
+    given = {
+        "desk": desk,
+        "agency": agency,
+        "stage": stage,
+        "last_at": last_at,
+        "last_stage": last_stage,
+    }
     found = lake.query(_FAILURES, given | {"last_id": last_id, "limit": limit})
     return [Failure(**row) for row in found.iter_rows(named=True)]
 
 
 def day_counts(lake: Lake | Snapshot, desk: str, first_day: date) -> "polars.DataFrame":
-    """Return agency, day, the number of articles since a day, and how many of them failed."""
+    """Return agency, day, the number of articles since a day, and how many of them
+    failed.
+    """
     return lake.query(_COUNTS, {"desk": desk, "first_day": first_day})

@@ -8,7 +8,12 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any
 
 from news_assets.pipeline import stages
-from news_assets.pipeline.freshness.report import HISTORY_DAYS, DayCounts, DeskCounts, Headline
+from news_assets.pipeline.freshness.report import (
+    HISTORY_DAYS,
+    DayCounts,
+    DeskCounts,
+    Headline,
+)
 from news_assets.store.lake import Lake
 from news_assets.store.queries.spending import spending_on
 from news_assets.store.tables import table_of
@@ -24,7 +29,8 @@ _SEEN = f"{_OF_DESKS} AND first_seen_at >= $start AND first_seen_at < $end"
 _DESKS = f"""
 WITH articles AS (SELECT desk, article_id, outcome, duplicate_of FROM raw_articles WHERE {_SEEN}),
 good AS (SELECT desk, article_id FROM articles WHERE outcome = 'ok')
-    SELECT desk, count(DISTINCT agency) AS agencies, count(*) AS entries FROM entries WHERE {_SEEN} GROUP BY desk
+    SELECT desk, count(DISTINCT agency) AS agencies, count(*) AS entries
+    FROM entries WHERE {_SEEN} GROUP BY desk
 UNION ALL BY NAME
     SELECT desk, count(DISTINCT article_id) AS waiting
     FROM entries ANTI JOIN raw_articles USING (article_id) WHERE {_SEEN} GROUP BY desk
@@ -41,18 +47,26 @@ UNION ALL BY NAME
 """
 _COUNTS = ("agencies", "entries", "waiting", "articles", "copies")
 
-_HOURS = f"SELECT desk, hour(first_seen_at) AS h, count(*) FROM entries WHERE {_SEEN} GROUP BY ALL ORDER BY ALL"
+_HOURS = f"""
+SELECT desk, hour(first_seen_at) AS h, count(*)
+FROM entries WHERE {_SEEN} GROUP BY ALL ORDER BY ALL
+"""
 
-_OUTCOMES = f"SELECT desk, outcome, count(*) FROM raw_articles WHERE {_SEEN} GROUP BY ALL ORDER BY ALL"
+_OUTCOMES = f"""
+SELECT desk, outcome, count(*)
+FROM raw_articles WHERE {_SEEN} GROUP BY ALL ORDER BY ALL
+"""
 
 _REASONS = f"""
 SELECT outcome, coalesce(reason, 'no reason given') AS reason, count(*) AS n
-FROM raw_articles WHERE {_SEEN} AND outcome <> 'ok' GROUP BY ALL ORDER BY n DESC, outcome, reason LIMIT {_SHOWN_REASONS}
+FROM raw_articles WHERE {_SEEN} AND outcome <> 'ok' GROUP BY ALL
+ORDER BY n DESC, outcome, reason LIMIT {_SHOWN_REASONS}
 """
 
 _THEMES = f"""
 SELECT CASE WHEN theme_code IS NOT NULL THEN theme_labels[1] END AS label, count(*) AS n
-FROM enriched_articles SEMI JOIN (SELECT article_id FROM raw_articles WHERE {_SEEN} AND outcome = 'ok')
+FROM enriched_articles
+SEMI JOIN (SELECT article_id FROM raw_articles WHERE {_SEEN} AND outcome = 'ok')
 USING (article_id) WHERE outcome = 'ok' AND day BETWEEN $first_day AND $last_day
 GROUP BY ALL ORDER BY n DESC, label
 """
@@ -83,7 +97,9 @@ WITH newest AS (
 )
 SELECT n.desk, n.agency, n.first_seen_at, n.title, n.url,
     CASE WHEN e.theme_code IS NOT NULL THEN e.theme_labels[-1] END AS theme
-FROM newest n LEFT JOIN (FROM enriched_articles WHERE day BETWEEN $first_day AND $last_day) e USING (article_id)
+FROM newest n
+LEFT JOIN (FROM enriched_articles WHERE day BETWEEN $first_day AND $last_day) e
+    USING (article_id)
 ORDER BY n.first_seen_at DESC, n.article_id
 """
 
@@ -103,7 +119,9 @@ def count_day(lake: Lake, day: date, desks: Collection[str]) -> DayCounts:
         polls=query.rows(_POLLS),
         poll_reasons=query.rows(_POLL_REASONS),
         history=query.rows(_HISTORY),
-        newest=tuple(Headline(**row) for row in query.frame(_NEWEST).iter_rows(named=True)),
+        newest=tuple(
+            Headline(**row) for row in query.frame(_NEWEST).iter_rows(named=True)
+        ),
         spending=tuple(spending_on(lake, day, desks)),
     )
 
@@ -126,8 +144,13 @@ class _DayQuery:
         self._params |= {"first_day": first_day, "last_day": last_day}
 
     def frame(self, sql: str) -> "pl.DataFrame":
-        """Return the result of a query; DuckDB refuses parameters that a query does not name."""
-        return self._lake.query(sql, {name: value for name, value in self._params.items() if f"${name}" in sql})
+        """Return the result of a query; DuckDB refuses parameters that a query does not
+        name.
+        """
+        return self._lake.query(
+            sql,
+            {name: value for name, value in self._params.items() if f"${name}" in sql},
+        )
 
     def rows(self, sql: str) -> tuple[Any, ...]:
         """Return the rows of a query's result."""
@@ -135,11 +158,17 @@ class _DayQuery:
 
 
 def _desk_counts(query: _DayQuery) -> Iterator[DeskCounts]:
-    derived = [(stage.done, table_of(stage.record).name) for stage in stages.derived_stages()]
-    counts = _DESKS + "".join(_DERIVED.format(done=done, table=table) for done, table in derived)
+    derived = [
+        (stage.done, table_of(stage.record).name) for stage in stages.derived_stages()
+    ]
+    counts = _DESKS + "".join(
+        _DERIVED.format(done=done, table=table) for done, table in derived
+    )
     names = [*_COUNTS, *(done for done, _ in derived)]
     sums = ", ".join(f"coalesce(sum({name}), 0)::BIGINT AS {name}" for name in names)
-    for row in query.frame(f"SELECT desk, {sums} FROM ({counts}) GROUP BY desk ORDER BY desk").iter_rows(named=True):
+    for row in query.frame(
+        f"SELECT desk, {sums} FROM ({counts}) GROUP BY desk ORDER BY desk"
+    ).iter_rows(named=True):
         yield DeskCounts(
             desk=row["desk"],
             **{name: row[name] for name in _COUNTS},

@@ -1,7 +1,7 @@
 """The history of one address, from the rows of every table.
 
-The lake keeps the result and time of each stage and the number of attempts, so there are events for the first and the
-last of repeated attempts, not for each one.
+The lake keeps the result and time of each stage and the number of attempts, so there
+are events for the first and the last of repeated attempts, not for each one.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -22,7 +22,9 @@ Row = TypeVar("Row")
 _OF_PAGES: Final = ("article_id", "status", "final_url", "body_bytes", "fetched_at")
 _REPLACED = {
     "edit": "replaced by a later text",
-    "method": "extracted again from the stored page, with another text; the publisher changed nothing",
+    "method": (
+        "extracted again from the stored page, with another text; the publisher changed nothing"
+    ),
 }
 
 
@@ -43,8 +45,8 @@ class Event:
 class StoredRows:
     """What the tables have of some articles.
 
-    `polls` are those that found the entries, by source and time. `pages` are without their bodies. `derived` has the
-    rows of each later stage by its name.
+    `polls` are those that found the entries, by source and time. `pages` are without
+    their bodies. `derived` has the rows of each later stage by its name.
     """
 
     entries: Sequence[FeedEntry]
@@ -57,39 +59,55 @@ class StoredRows:
 
 
 def url_history(lake: Reader, url: str) -> list[Event]:
-    """Return the events of an address from its first listing to the index, oldest first; none for an unknown address.
+    """Return the events of an address from its first listing to the index, oldest
+    first; none for an unknown address.
 
-    Any spelling of the listed address is accepted, and the address that it redirected to.
+    Any spelling of the listed address is accepted, and the address that it redirected
+    to.
     """
     ids = article_ids_at(lake, url)
     return article_history(lake, ids) if ids else []
 
 
 def article_history(lake: Reader, ids: Sequence[str]) -> list[Event]:
-    """Return the events of these articles from their first listing to the index, oldest first."""
+    """Return the events of these articles from their first listing to the index, oldest
+    first.
+    """
     return events_of(stored_rows(lake, ids))
 
 
 def stored_rows(lake: Reader, ids: Sequence[str]) -> StoredRows:
     """Return the rows of these articles."""
     entries = lake.read(FeedEntry, article_id=ids)
-    days = lake.frame(RawArticle, None, ("day",), article_id=ids)["day"].unique().to_list()
+    days = (
+        lake.frame(RawArticle, None, ("day",), article_id=ids)["day"].unique().to_list()
+    )
     return StoredRows(
         entries=entries,
         polls=_polls_of(lake, entries),
-        pages=list(lake.frame(StoredPage, None, _OF_PAGES, article_id=ids).iter_rows(named=True)),
+        pages=list(
+            lake.frame(StoredPage, None, _OF_PAGES, article_id=ids).iter_rows(
+                named=True
+            )
+        ),
         articles=_of_articles(lake, RawArticle, ids, days),
         revisions=lake.read(ArticleRevision, article_id=ids),
-        derived={stage.name: _of_articles(lake, stage.record, ids, days) for stage in stages.derived_stages()},
+        derived={
+            stage.name: _of_articles(lake, stage.record, ids, days)
+            for stage in stages.derived_stages()
+        },
         failures=lake.read(Failure, article_id=ids),
     )
 
 
-def _of_articles(lake: Reader, record: type[Row], ids: Sequence[str], days: Collection[date]) -> list[Row]:
-    """Return the row of each article, also one that is still stored on the day before its article moved.
+def _of_articles(
+    lake: Reader, record: type[Row], ids: Sequence[str], days: Collection[date]
+) -> list[Row]:
+    """Return the row of each article, also one that is still stored on the day before
+    its article moved.
 
-    Most are on the articles' days. Only the files of their months are opened, which halves the time among 1,000,000
-    articles.
+    Most are on the articles' days. Only the files of their months are opened, which
+    halves the time among 1,000,000 articles.
     """
     rows = lake.read(record, article_id=ids, day=days)
     return rows if len(rows) == len(set(ids)) else lake.read(record, article_id=ids)
@@ -97,21 +115,35 @@ def _of_articles(lake: Reader, record: type[Row], ids: Sequence[str], days: Coll
 
 def events_of(rows: StoredRows) -> list[Event]:
     """Return the events that these rows tell of, oldest first."""
-    events = [*_listed(rows), *_fetched(rows), *_waiting(rows.entries, rows.articles), *_derived(rows)]
+    events = [
+        *_listed(rows),
+        *_fetched(rows),
+        *_waiting(rows.entries, rows.articles),
+        *_derived(rows),
+    ]
     return sorted([*events, *_failed(rows.failures)], key=lambda event: event.at)
 
 
 def article_ids_at(lake: Reader, url: str) -> list[str]:
-    """Return the ids of the articles listed at this address in any spelling, or redirected to it, in order."""
+    """Return the ids of the articles listed at this address in any spelling, or
+    redirected to it, in order.
+    """
     hashed = [url_hash(canonical_url(url))]
     listed = lake.frame(FeedEntry, None, ("article_id",), url_hash=hashed)["article_id"]
-    fetched = lake.frame(RawArticle, None, ("article_id",), url_hash=hashed)["article_id"]
+    fetched = lake.frame(RawArticle, None, ("article_id",), url_hash=hashed)[
+        "article_id"
+    ]
     return sorted({*listed, *fetched})
 
 
-def _polls_of(lake: Reader, entries: Sequence[FeedEntry]) -> dict[tuple[str, datetime], Poll]:
+def _polls_of(
+    lake: Reader, entries: Sequence[FeedEntry]
+) -> dict[tuple[str, datetime], Poll]:
     """Return the polls that found these entries, by source and time."""
-    sources, times = {entry.source_id for entry in entries}, {entry.first_seen_at for entry in entries}
+    sources, times = (
+        {entry.source_id for entry in entries},
+        {entry.first_seen_at for entry in entries},
+    )
     polls = lake.read(Poll, source_id=sources, polled_at=times)
     return {(poll.source_id, poll.polled_at): poll for poll in polls}
 
@@ -119,8 +151,14 @@ def _polls_of(lake: Reader, entries: Sequence[FeedEntry]) -> dict[tuple[str, dat
 def _listed(rows: StoredRows) -> Iterator[Event]:
     for entry in rows.entries:
         poll = rows.polls.get((entry.source_id, entry.first_seen_at))
-        polled = f", polled in {poll.elapsed_ms} ms, {poll.new_count} new" if poll else ""
-        dated = f", dated {entry.published_at:%Y-%m-%d %H:%M}Z" if entry.published_at else ", without a date"
+        polled = (
+            f", polled in {poll.elapsed_ms} ms, {poll.new_count} new" if poll else ""
+        )
+        dated = (
+            f", dated {entry.published_at:%Y-%m-%d %H:%M}Z"
+            if entry.published_at
+            else ", without a date"
+        )
         first = Event(
             at=entry.first_seen_at,
             article_id=entry.article_id,
@@ -131,14 +169,22 @@ def _listed(rows: StoredRows) -> Iterator[Event]:
         )
         yield first
         if entry.last_seen_at > entry.first_seen_at:
-            yield replace(first, at=entry.last_seen_at, what=f"last listed by {entry.source_id}")
+            yield replace(
+                first, at=entry.last_seen_at, what=f"last listed by {entry.source_id}"
+            )
 
 
-def _waiting(entries: Iterable[FeedEntry], articles: Iterable[RawArticle]) -> Iterator[Event]:
+def _waiting(
+    entries: Iterable[FeedEntry], articles: Iterable[RawArticle]
+) -> Iterator[Event]:
     first = first_entries(entries)
     for article in articles:
         entry = first.get(article.article_id)
-        if entry and entry.entry_hash != article.entry_hash and not has_news(entry, article):
+        if (
+            entry
+            and entry.entry_hash != article.entry_hash
+            and not has_news(entry, article)
+        ):
             again = f"the page is fetched again for that from {refetch_at(article):%Y-%m-%d %H:%M}Z"
             yield Event(
                 at=entry.last_seen_at,
@@ -165,7 +211,9 @@ def _fetched(rows: StoredRows) -> Iterator[Event]:
             article_id=revision.article_id,
             stage="raw_articles",
             outcome="ok",
-            what=f"revision {revision.rev_n} was {_REPLACED.get(revision.cause, _REPLACED['edit'])}",
+            what=(
+                f"revision {revision.rev_n} was {_REPLACED.get(revision.cause, _REPLACED['edit'])}"
+            ),
         )
     for article in rows.articles:
         yield Event(
@@ -182,8 +230,14 @@ def _fetched(rows: StoredRows) -> Iterator[Event]:
 def _describe(article: RawArticle) -> str:
     if article.outcome == "ok":
         failed = f"; {article.failed_attempts} attempts failed, the last {article.last_failure}"
-        return stages.STAGES[0].describe(article) + (failed if article.failed_attempts else "")
-    again = f"next attempt {article.next_try_at:%Y-%m-%d %H:%M}Z" if article.next_try_at else "no further attempt"
+        return stages.STAGES[0].describe(article) + (
+            failed if article.failed_attempts else ""
+        )
+    again = (
+        f"next attempt {article.next_try_at:%Y-%m-%d %H:%M}Z"
+        if article.next_try_at
+        else "no further attempt"
+    )
     return f"{article.reason}; {again}"
 
 
@@ -202,7 +256,11 @@ def _derived(rows: StoredRows) -> Iterator[Event]:
 
 def _failed(failures: Iterable[Failure]) -> Iterator[Event]:
     for failure in failures:
-        again = f"next attempt {failure.next_try_at:%Y-%m-%d %H:%M}Z" if failure.next_try_at else "given up"
+        again = (
+            f"next attempt {failure.next_try_at:%Y-%m-%d %H:%M}Z"
+            if failure.next_try_at
+            else "given up"
+        )
         yield Event(
             at=failure.last_failed_at,
             article_id=failure.article_id,

@@ -1,1 +1,3 @@
-"""Rows as files: JSON, CSV and XLSX, without cells that a spreadsheet would read as formulas."""
+"""Rows as files: JSON, CSV and XLSX, without cells that a spreadsheet would read as
+formulas.
+"""

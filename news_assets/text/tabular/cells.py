@@ -8,7 +8,9 @@ from news_assets.text.defuse import json_line, spreadsheet_cell
 
 
 def json_of(value: object) -> str:
-    """Return one line of JSON; times in ISO 8601 with offset, bytes in base64, controls as escapes."""
+    """Return one line of JSON; times in ISO 8601 with offset, bytes in base64, controls
+    as escapes.
+    """
     return json_line(json.dumps(value, ensure_ascii=False, default=_plain))
 
 
@@ -21,7 +23,11 @@ def _plain(value: object) -> str:
 
 
 def cell_of(value: object) -> str | float | None:
-    """Return a value as a cell: numbers unchanged, texts without formulas, others as in JSON."""
+    """Return a value as a cell: numbers unchanged, texts without formulas, others as in
+    JSON.
+    """
     if value is None or isinstance(value, (int, float)):
         return value
-    return spreadsheet_cell(value if isinstance(value, str) else json_of(value).strip('"'))
+    return spreadsheet_cell(
+        value if isinstance(value, str) else json_of(value).strip('"')
+    )

@@ -25,7 +25,9 @@ class _TextFile(Protocol):
     def write(self, text: str, /) -> object: ...
 
 
-def write_csv(file: _TextFile, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> None:
+def write_csv(
+    file: _TextFile, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]
+) -> None:
     """Write a header and rows."""
     writer = csv.writer(file)
     writer.writerow(columns)
@@ -33,13 +35,18 @@ def write_csv(file: _TextFile, columns: Sequence[str], rows: Iterable[Mapping[st
         writer.writerow([cell_of(row[name]) for name in columns])
 
 
-def write_xlsx(file: IO[bytes], columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> int:
-    """Write a header and rows as a workbook, with further sheets for more than 1,048,575 rows.
+def write_xlsx(
+    file: IO[bytes], columns: Sequence[str], rows: Iterable[Mapping[str, Any]]
+) -> int:
+    """Write a header and rows as a workbook, with further sheets for more than
+    1,048,575 rows.
 
-    Days and times are those of the spreadsheet, times in UTC. Rows are written as they come: memory holds one.
+    Days and times are those of the spreadsheet, times in UTC. Rows are written as they
+    come: memory holds one.
 
     Returns:
-        The number of texts longer than a cell holds (32,767 characters), which are cut and end in a note.
+        The number of texts longer than a cell holds (32,767 characters), which are cut
+        and end in a note.
     """
     from xlsxwriter import Workbook
 
@@ -84,11 +91,21 @@ class _Sheet:
         place = (self._next_row, column)
         if isinstance(value, bool):
             self._sheet.write_boolean(*place, value)
-        elif isinstance(value, (int, float)) and math.isfinite(value) and abs(value) <= _EXACT:
+        elif (
+            isinstance(value, (int, float))
+            and math.isfinite(value)
+            and abs(value) <= _EXACT
+        ):
             self._sheet.write_number(*place, value)
         elif isinstance(value, datetime) and value.tzinfo and value.year >= _FIRST_YEAR:
-            self._sheet.write_datetime(*place, value.astimezone(UTC).replace(tzinfo=None), self._time)
-        elif isinstance(value, date) and not isinstance(value, datetime) and value.year >= _FIRST_YEAR:
+            self._sheet.write_datetime(
+                *place, value.astimezone(UTC).replace(tzinfo=None), self._time
+            )
+        elif (
+            isinstance(value, date)
+            and not isinstance(value, datetime)
+            and value.year >= _FIRST_YEAR
+        ):
             self._sheet.write_datetime(*place, value, self._day)
         elif value is not None:
             self._sheet.write_string(*place, self._fitting(str(cell_of(value))))

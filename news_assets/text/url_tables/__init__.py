@@ -1,1 +1,3 @@
-"""Tables and rules of `text/urls.py`: parameters that do not identify a page, and addresses that lead to another."""
+"""Tables and rules of `text/urls.py`: parameters that do not identify a page, and
+addresses that lead to another.
+"""

@@ -1,7 +1,8 @@
-"""Finds the address that another one only leads to: of log-in forms, clicks, mails and AMP caches.
+"""Finds the address that another one only leads to: of log-in forms, clicks, mails and
+AMP caches.
 
-There is no table of sites: a redirect has an absolute address in its query or path, and a path that
-says that it leads away, or names no page.
+There is no table of sites: a redirect has an absolute address in its query or path, and
+a path that says that it leads away, or names no page.
 """
 
 import re
@@ -37,23 +38,32 @@ _ABOUT_ANOTHER = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 # A path that names no page: `/`, `/c/`, `/t/12-34`, `/v1/otc/`.
-_NAMELESS = re.compile(r"/|(?:/[a-z]{1,3}\d?(?:\.[a-z]{2,4})?)+(?:/[\d-]+)*/?", re.IGNORECASE)
-_REDIRECTING = re.compile(r"(?:\w*_)?(?:redir\w*|dest(?:ination)?|go_?to)", re.IGNORECASE)
+_NAMELESS = re.compile(
+    r"/|(?:/[a-z]{1,3}\d?(?:\.[a-z]{2,4})?)+(?:/[\d-]+)*/?", re.IGNORECASE
+)
+_REDIRECTING = re.compile(
+    r"(?:\w*_)?(?:redir\w*|dest(?:ination)?|go_?to)", re.IGNORECASE
+)
 _MAX_NAME_CHARS = 64  # of a parameter that leads to a page
 _TARGET = re.compile(
     r"""(?!back|cancel|canonical|feed|home|icon|image|img|logo|media|page|photo|ref|return|share|site
     |source|thumb|video).*(?:uri|url|link|redir\w*|dest\w*|target|trg|goto)|[lru]|to|ued""",
     re.IGNORECASE | re.VERBOSE,
 )
-_NO_TARGET = re.compile(r"\w*refer+er|refs?|src|source|base|image|img|logo|back\w*|cancel\w*", re.IGNORECASE)
+_NO_TARGET = re.compile(
+    r"\w*refer+er|refs?|src|source|base|image|img|logo|back\w*|cancel\w*", re.IGNORECASE
+)
 _FILE = re.compile(r"\.(?:avif|css|gif|ico|jpe?g|js|png|svg|webp)$", re.IGNORECASE)
-_ABSOLUTE = re.compile(r"(?:https?:)?//(?:www\.)?(?P<host>[^/?#]*\w\.\w[^/?#]*)", re.IGNORECASE)
+_ABSOLUTE = re.compile(
+    r"(?:https?:)?//(?:www\.)?(?P<host>[^/?#]*\w\.\w[^/?#]*)", re.IGNORECASE
+)
 _ENCODED = re.compile(r"https?%3a", re.IGNORECASE)
 _BASE64 = re.compile(r"(?:a1)?(aHR0c[\w+/-]+)=*")
 
 
 def target_in(url: str, parts: SplitResult) -> str | None:
-    """Return the absolute address that an address with a normal spelling leads to; None for a page.
+    """Return the absolute address that an address with a normal spelling leads to; None
+    for a page.
 
     `parts` are those of `url`.
     """
@@ -71,7 +81,9 @@ def target_in(url: str, parts: SplitResult) -> str | None:
     if any(map(_LEADING.fullmatch, words)):
         return _target_of_leading(parts)
     names = _TARGET if _NAMELESS.fullmatch(parts.path) else _REDIRECTING
-    targets = (target for name, target in _addresses(parts.query) if names.fullmatch(name))
+    targets = (
+        target for name, target in _addresses(parts.query) if names.fullmatch(name)
+    )
     return next((target for target in targets if not _is_on(target, host)), None)
 
 
@@ -90,7 +102,9 @@ def _target_of_leading(parts: SplitResult) -> str | None:
 
 
 def _addresses(query: str) -> Iterator[tuple[str, str]]:
-    """Yield the parameters, in lower case, whose value is an absolute address, and those addresses."""
+    """Yield the parameters, in lower case, whose value is an absolute address, and
+    those addresses.
+    """
     for pair in query.split("&"):
         name, _, value = pair.partition("=")
         if _ENCODED.match(name):  # `?https%3A%2F%2Fa.org`: the address is all there is
@@ -103,7 +117,9 @@ def _addresses(query: str) -> Iterator[tuple[str, str]]:
 
 
 def _address_in(value: str) -> str | None:
-    """Return the absolute address of a page in a value that is encoded once or twice, or in base64."""
+    """Return the absolute address of a page in a value that is encoded once or twice,
+    or in base64.
+    """
     text = unquote_plus(value)
     if _ENCODED.match(text):
         text = unquote_plus(text)

@@ -1,4 +1,6 @@
-"""Domains below which each host is another publisher's, though the public suffix list does not name them."""
+"""Domains below which each host is another publisher's, though the public suffix list
+does not name them.
+"""
 
 from typing import Final
 

@@ -1,11 +1,12 @@
 """Tables for `text/urls.py`: query parameters that do not identify a page.
 
-Sorted, lower case. The first two tables only have parameters that mean the same on every site. One that identifies the
-page on some site (`ref`, `source`, `session_id`) goes into the tables by value or by site, because merging two articles
-is the worse error.
+Sorted, lower case. The first two tables only have parameters that mean the same on
+every site. One that identifies the page on some site (`ref`, `source`, `session_id`)
+goes into the tables by value or by site, because merging two articles is the worse
+error.
 
-Sources: the general rules of ClearURLs, AdGuard's TrackParamFilter, Brave's query filter, and Mozilla's query stripping
-list, reduced to parameters without content.
+Sources: the general rules of ClearURLs, AdGuard's TrackParamFilter, Brave's query
+filter, and Mozilla's query stripping list, reduced to parameters without content.
 """
 
 TRACKING_PREFIXES = (
@@ -153,9 +154,12 @@ TRACKING_PARAMETERS = frozenset(
     }
 )
 
-# Session ids; the second table needs a long random value, because councils number their sessions.
+# Session ids; the second table needs a long random value, because councils number their
+# sessions.
 SESSION_PARAMETERS = ("aspsessionid", "jsessionid", "phpsessid")
-SESSION_PARAMETERS_BY_VALUE = frozenset({"cfid", "cftoken", "session_id", "sessionid", "sid"})
+SESSION_PARAMETERS_BY_VALUE = frozenset(
+    {"cfid", "cftoken", "session_id", "sessionid", "sid"}
+)
 
 _CHANNELS = frozenset(
     {
@@ -189,7 +193,8 @@ _CHANNELS = frozenset(
     }
 )
 
-# Parameters that some sites use for content: dropped only with a value that names a channel.
+# Parameters that some sites use for content: dropped only with a value that names a
+# channel.
 CHANNEL_PARAMETERS = {
     name: _CHANNELS
     for name in (
@@ -210,10 +215,15 @@ CHANNEL_PARAMETERS = {
     )
 }
 
-# Site (registrable or full host name, including subdomains) -> parameters that are tracking there.
+# Site (registrable or full host name, including subdomains) -> parameters that are
+# tracking there.
 SITE_PARAMETERS = {
-    "bbc.co.uk": frozenset({"pinned_post_asset_id", "pinned_post_locator", "pinned_post_type"}),
-    "bbc.com": frozenset({"pinned_post_asset_id", "pinned_post_locator", "pinned_post_type"}),
+    "bbc.co.uk": frozenset(
+        {"pinned_post_asset_id", "pinned_post_locator", "pinned_post_type"}
+    ),
+    "bbc.com": frozenset(
+        {"pinned_post_asset_id", "pinned_post_locator", "pinned_post_type"}
+    ),
     "cnn.com": frozenset({"cid", "eref"}),
     "elpais.com": frozenset({"id_externo_rsoc", "prm", "ssm"}),
     "forbes.com": frozenset({"sh", "ss"}),
@@ -221,7 +231,19 @@ SITE_PARAMETERS = {
     "globo.com": frozenset({"origem"}),
     "huffpost.com": frozenset({"ncid"}),
     "lemonde.fr": frozenset({"lmd_campaign", "lmd_creation", "lmd_link", "lmd_medium"}),
-    "nytimes.com": frozenset({"campaign_id", "emc", "nl", "partner", "regi_id", "rref", "smid", "smtyp", "te"}),
+    "nytimes.com": frozenset(
+        {
+            "campaign_id",
+            "emc",
+            "nl",
+            "partner",
+            "regi_id",
+            "rref",
+            "smid",
+            "smtyp",
+            "te",
+        }
+    ),
     "reuters.com": frozenset({"feedname", "feedtype", "rpc"}),
     "telegraph.co.uk": frozenset({"li_medium", "li_source"}),
     "theguardian.com": frozenset({"commentpage"}),

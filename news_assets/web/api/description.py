@@ -13,17 +13,25 @@ from news_assets.web.operations.polls import PollRequest
 _REF = "#/components/schemas/{model}"
 _PROBLEM = {
     "description": "The request cannot be answered; `detail` says why",
-    "content": {"application/problem+json": {"schema": {"$ref": _REF.format(model="Problem")}}},
+    "content": {
+        "application/problem+json": {"schema": {"$ref": _REF.format(model="Problem")}}
+    },
 }
 _PROBLEM_SCHEMA = {
     "type": "object",
     "description": "An error (RFC 9457)",
     "required": ["type", "title", "status", "detail"],
     "properties": {
-        "type": {"type": "string", "description": "about:blank: `title` and `status` say what kind of error it is"},
+        "type": {
+            "type": "string",
+            "description": "about:blank: `title` and `status` say what kind of error it is",
+        },
         "title": {"type": "string", "description": "the status in words"},
         "status": {"type": "integer", "description": "the HTTP status"},
-        "detail": {"type": "string", "description": "what is wrong, and what would be right"},
+        "detail": {
+            "type": "string",
+            "description": "what is wrong, and what would be right",
+        },
     },
 }
 
@@ -33,7 +41,11 @@ _POLLS = {
     "security": [{"operator": []}],
     "requestBody": {
         "required": True,
-        "content": {"application/json": {"schema": PollRequest.model_json_schema(ref_template=_REF)}},
+        "content": {
+            "application/json": {
+                "schema": PollRequest.model_json_schema(ref_template=_REF)
+            }
+        },
     },
     "responses": {
         "202": {
@@ -44,7 +56,10 @@ _POLLS = {
                         "type": "object",
                         "required": ["run_id", "url"],
                         "properties": {
-                            "run_id": {"type": "string", "description": "id of the run"},
+                            "run_id": {
+                                "type": "string",
+                                "description": "id of the run",
+                            },
                             "url": {"type": "string", "description": "page of the run"},
                         },
                     }
@@ -64,7 +79,9 @@ def describe(operations: Iterable[Operation], version: str) -> dict[str, Any]:
     answers, definitions = TypeAdapter.json_schemas(inputs, ref_template=_REF)
     schemas = definitions.get("$defs", {})
     for schema in schemas.values():
-        schema.pop("title", None)  # the same for the parts of all lists, of which clients make the names of types
+        schema.pop(
+            "title", None
+        )  # the same for the parts of all lists, of which clients make the names of types
     for one in known:
         for kind in (one.item, *one.parts):
             _add_meanings(schemas.get(kind.__name__, {}), kind)
@@ -73,12 +90,19 @@ def describe(operations: Iterable[Operation], version: str) -> dict[str, Any]:
         "info": {
             "title": "news_assets",
             "version": version,
-            "description": "The articles of the archive, and the state of agencies and sources. Lists come in parts: "
-            "pass `next` as `cursor` for the part that follows. Answers have an ETag.",
+            "description": (
+                "The articles of the archive, and the state of agencies and sources. Lists come in"
+                " parts: pass `next` as `cursor` for the part that follows. Answers have an ETag."
+            ),
         },
         "servers": [{"url": PREFIX}],
-        "paths": {f"/{one.path}": {"get": _get(one, answers[(one.name, mode)])} for one in known}
-        | {f"/{POLLS_PATH}": {"post": _POLLS}},
+        "paths": (
+            {
+                f"/{one.path}": {"get": _get(one, answers[(one.name, mode)])}
+                for one in known
+            }
+            | {f"/{POLLS_PATH}": {"post": _POLLS}}
+        ),
         "components": {
             "schemas": schemas | {"Problem": _PROBLEM_SCHEMA},
             "securitySchemes": {"operator": {"type": "http", "scheme": "bearer"}},
@@ -92,7 +116,10 @@ def _get(operation: Operation, answer: dict[str, Any]) -> dict[str, Any]:
         "summary": operation.summary,
         "parameters": parameters_of(operation),
         "responses": {
-            "200": {"description": "The answer", "content": {"application/json": {"schema": answer}}},
+            "200": {
+                "description": "The answer",
+                "content": {"application/json": {"schema": answer}},
+            },
             "default": _PROBLEM,
         },
     }
@@ -104,7 +131,11 @@ def parameters_of(operation: Operation) -> list[dict[str, Any]]:
     found = []
     for name in operation.parameters.names():
         in_path = f"{{{name}}}" in operation.path
-        schema = {key: value for key, value in schemas[name].items() if key not in ("title", "description")}
+        schema = {
+            key: value
+            for key, value in schemas[name].items()
+            if key not in ("title", "description")
+        }
         found.append(
             {
                 "name": name,
@@ -120,6 +151,8 @@ def parameters_of(operation: Operation) -> list[dict[str, Any]]:
 def _add_meanings(schema: dict[str, Any], item: type) -> None:
     """Add the strings of the annotations of a dataclass to its schema."""
     for name, hint in get_type_hints(item, include_extras=True).items():
-        meanings = [one for one in getattr(hint, "__metadata__", ()) if isinstance(one, str)]
+        meanings = [
+            one for one in getattr(hint, "__metadata__", ()) if isinstance(one, str)
+        ]
         if meanings and name in schema.get("properties", {}):
             schema["properties"][name]["description"] = meanings[0]

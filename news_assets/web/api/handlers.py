@@ -18,7 +18,9 @@ def handler_of(operation: Operation, archive: Archive) -> Callable[[Request], Re
     """Return the handler that answers requests for an operation with JSON."""
 
     def answer(request: Request) -> Response:
-        found = operation.read(archive, operation.given({**request.query_params, **request.path_params}))
+        found = operation.read(
+            archive, operation.given({**request.query_params, **request.path_params})
+        )
         if found is None:
             raise HTTPException(404, f"there is nothing at {request.url.path}")
         return json_document(asdict(found))

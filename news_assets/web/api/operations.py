@@ -1,4 +1,6 @@
-"""What the API can be asked: each operation declared once, for its route and for the description."""
+"""What the API can be asked: each operation declared once, for its route and for the
+description.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -9,11 +11,36 @@ from news_assets.records.derived import Change, Failure
 from news_assets.search import SearchHit
 from news_assets.store.queries.civic.people import VoteOfPerson
 from news_assets.store.queries.lists import ListedArticle
-from news_assets.web.answers import AgencyItem, ArticleView, CoverageItem, Part, SearchPart, SourceItem
+from news_assets.web.answers import (
+    AgencyItem,
+    ArticleView,
+    CoverageItem,
+    Part,
+    SearchPart,
+    SourceItem,
+)
 from news_assets.web.archive import Archive
-from news_assets.web.meetings.answers import AgendaLine, ItemDocument, MatterView, MeetingItem, MeetingView, PersonView
-from news_assets.web.meetings.reading import listed_meetings, matter_view, meeting_view, person_view
-from news_assets.web.operations.reading import agencies, changes, covered, failures, sources
+from news_assets.web.meetings.answers import (
+    AgendaLine,
+    ItemDocument,
+    MatterView,
+    MeetingItem,
+    MeetingView,
+    PersonView,
+)
+from news_assets.web.meetings.reading import (
+    listed_meetings,
+    matter_view,
+    meeting_view,
+    person_view,
+)
+from news_assets.web.operations.reading import (
+    agencies,
+    changes,
+    covered,
+    failures,
+    sources,
+)
 from news_assets.web.parameters import (
     ArticleParameters,
     ChangeParameters,
@@ -35,9 +62,10 @@ from news_assets.web.parameters import (
 class Operation:
     """One thing to ask for with GET.
 
-    `path` is that below /api/v1, with parameters in braces. `read` returns an instance of `answer`, a dataclass, or
-    None if there is no such thing. `item` is the type of the answer's items, or of the answer itself.
-    `parts` are the types within it whose fields are explained too.
+    `path` is that below /api/v1, with parameters in braces. `read` returns an instance
+    of `answer`, a dataclass, or None if there is no such thing. `item` is the type of
+    the answer's items, or of the answer itself. `parts` are the types within it whose
+    fields are explained too.
     """
 
     path: str
@@ -57,7 +85,9 @@ class Operation:
         """Return the parameters with these values. Raises ParameterError."""
         names = self.parameters.names()
         if unknown := [name for name in values if name not in names]:
-            raise ParameterError(f"{unknown[0][:40]} is no parameter; there are: {', '.join(names)}")
+            raise ParameterError(
+                f"{unknown[0][:40]} is no parameter; there are: {', '.join(names)}"
+            )
         return self.parameters.of(values)
 
     @property
@@ -92,7 +122,10 @@ FAILURES: Final = Operation(
 )
 COVERAGE: Final = Operation(
     path="coverage",
-    summary="The number of articles by agency and day in the last days, of failed ones, and of those that wait",
+    summary=(
+        "The number of articles by agency and day in the last days, of failed ones, and of those"
+        " that wait"
+    ),
     parameters=CoverageParameters,
     read=covered,
     answer=Part[CoverageItem],
@@ -100,7 +133,9 @@ COVERAGE: Final = Operation(
 )
 MEETINGS: Final = Operation(
     path="meetings",
-    summary="The meetings of councils and bodies: those to come, then past ones, the nearest day first",
+    summary=(
+        "The meetings of councils and bodies: those to come, then past ones, the nearest day first"
+    ),
     parameters=MeetingParameters,
     read=listed_meetings,
     answer=Part[MeetingItem],
@@ -164,7 +199,10 @@ OPERATIONS: Final = (
     COVERAGE,
     Operation(
         path="changes",
-        summary="What was stored, enriched, embedded, indexed or withdrawn after a cursor, at least once and in order",
+        summary=(
+            "What was stored, enriched, embedded, indexed or withdrawn after a cursor, at least"
+            " once and in order"
+        ),
         parameters=ChangeParameters,
         read=changes,
         answer=Part[Change],

@@ -21,17 +21,23 @@ FORM_NAMES: Final = {
     ".feed.json": "JSON Feed",
     ".ics": "iCalendar",
 }
-_SUFFIXES: Final = {kind: suffix for suffix, kind in MEDIA_TYPES.items()} | {"text/html": ""}
+_SUFFIXES: Final = {kind: suffix for suffix, kind in MEDIA_TYPES.items()} | {
+    "text/html": ""
+}
 
 
 def form_of(request: Request) -> str:
-    """Return the suffix of the form: that of the address, else of the best of the accepted types; empty for HTML."""
+    """Return the suffix of the form: that of the address, else of the best of the
+    accepted types; empty for HTML.
+    """
     if request.url.path.startswith("/api/"):
         return ".json"
     stated = str(request.path_params.get("suffix", ""))
     if stated:
         return stated
-    accepted = sorted(request.headers.get("accept", "").split(","), key=_weight, reverse=True)
+    accepted = sorted(
+        request.headers.get("accept", "").split(","), key=_weight, reverse=True
+    )
     known = (_SUFFIXES.get(one.partition(";")[0].strip().lower()) for one in accepted)
     return next((suffix for suffix in known if suffix is not None), "")
 

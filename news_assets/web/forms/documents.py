@@ -12,14 +12,25 @@ from news_assets.text.tabular.files import write_csv, write_xlsx
 from news_assets.web.forms.choice import MEDIA_TYPES
 
 
-def json_document(value: Mapping[str, Any], media_type: str = "application/json") -> Response:
+def json_document(
+    value: Mapping[str, Any], media_type: str = "application/json"
+) -> Response:
     """Return a JSON document; times in ISO 8601 with offset."""
     return Response(json_of(value) + "\n", media_type=media_type)
 
 
-def problem(status: int, detail: str, headers: Mapping[str, str] | None = None) -> Response:
-    """Return an error as problem+json: `title` is the status in words, `detail` says what is wrong."""
-    value = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, "detail": detail}
+def problem(
+    status: int, detail: str, headers: Mapping[str, str] | None = None
+) -> Response:
+    """Return an error as problem+json: `title` is the status in words, `detail` says
+    what is wrong.
+    """
+    value = {
+        "type": "about:blank",
+        "title": HTTPStatus(status).phrase,
+        "status": status,
+        "detail": detail,
+    }
     return Response(json_of(value) + "\n", status, headers, "application/problem+json")
 
 
@@ -28,7 +39,9 @@ def calendar_file(data: bytes) -> Response:
     return Response(data, media_type=MEDIA_TYPES[".ics"])
 
 
-def table(form: str, name: str, columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> Response:
+def table(
+    form: str, name: str, columns: Sequence[str], rows: Sequence[Mapping[str, Any]]
+) -> Response:
     """Return rows as a CSV or XLSX file of this name."""
     if form == ".csv":
         text = io.StringIO(newline="")

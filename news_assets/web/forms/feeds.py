@@ -1,4 +1,6 @@
-"""Entries as Atom (RFC 4287) with paging (RFC 5005) and as JSON Feed 1.1 (https://jsonfeed.org/version/1.1)."""
+"""Entries as Atom (RFC 4287) with paging (RFC 5005) and as JSON Feed 1.1
+(https://jsonfeed.org/version/1.1).
+"""
 
 import uuid
 from collections.abc import Sequence
@@ -14,12 +16,16 @@ from news_assets.web.forms.choice import MEDIA_TYPES
 from news_assets.web.forms.documents import json_document
 
 _ATOM: Final = "http://www.w3.org/2005/Atom"
-_EMPTY: Final = datetime(1970, 1, 1, tzinfo=UTC)  # `updated` of a feed without entries, so that it has one ETag
+_EMPTY: Final = datetime(
+    1970, 1, 1, tzinfo=UTC
+)  # `updated` of a feed without entries, so that it has one ETag
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One entry of a feed. `key` is its id in this archive, `url` where to read it, `page` its page on this server."""
+    """One entry of a feed. `key` is its id in this archive, `url` where to read it,
+    `page` its page on this server.
+    """
 
     key: str
     title: str
@@ -34,13 +40,17 @@ class Entry:
 
     @property
     def id(self) -> str:
-        """The same in every feed and on every host: a UUID of the key (RFC 9562, version 5)."""
+        """The same in every feed and on every host: a UUID of the key (RFC 9562,
+        version 5).
+        """
         return uuid.uuid5(uuid.NAMESPACE_URL, f"news-assets:{self.key}").urn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Feed:
-    """A list as a feed. Addresses are absolute; `id` is that of its first page, `following` that of the next page."""
+    """A list as a feed. Addresses are absolute; `id` is that of its first page,
+    `following` that of the next page.
+    """
 
     title: str
     id: str
@@ -62,7 +72,12 @@ def atom(feed: Feed) -> Response:
     _text(root, "id", feed.id)
     _text(root, "updated", feed.updated.isoformat())
     _text(root, "generator", "news_assets")
-    for relation, url in (("self", feed.here), ("alternate", feed.page), ("first", feed.id), ("next", feed.following)):
+    for relation, url in (
+        ("self", feed.here),
+        ("alternate", feed.page),
+        ("first", feed.id),
+        ("next", feed.following),
+    ):
         if url:
             etree.SubElement(root, _name("link"), rel=relation, href=url)
     author = etree.SubElement(root, _name("author"))
@@ -76,7 +91,9 @@ def atom(feed: Feed) -> Response:
 def _add(root: etree._Element, entry: Entry) -> None:
     element = etree.SubElement(root, _name("entry"))
     if entry.language:
-        element.set("{http://www.w3.org/XML/1998/namespace}lang", xml_text(entry.language))
+        element.set(
+            "{http://www.w3.org/XML/1998/namespace}lang", xml_text(entry.language)
+        )
     _text(element, "title", entry.title)
     _text(element, "id", entry.id)
     etree.SubElement(element, _name("link"), rel="alternate", href=xml_text(entry.url))
@@ -130,4 +147,8 @@ def _item(entry: Entry) -> dict[str, Any]:
 
 
 def _given(values: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in values.items() if value not in (None, []) or name == "items"}
+    return {
+        name: value
+        for name, value in values.items()
+        if value not in (None, []) or name == "items"
+    }

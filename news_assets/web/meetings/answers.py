@@ -1,4 +1,6 @@
-"""What meetings and matters answer with. The strings of the annotations are the descriptions in the API's document."""
+"""What meetings and matters answer with. The strings of the annotations are the
+descriptions in the API's document.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,7 +8,14 @@ from datetime import datetime
 from typing import Annotated, Any
 
 from news_assets.records.councils import PersonKey, StoredMember, StoredOffice
-from news_assets.records.meetings import ItemId, Link, Matter, MeetingDay, MeetingId, Vote
+from news_assets.records.meetings import (
+    ItemId,
+    Link,
+    Matter,
+    MeetingDay,
+    MeetingId,
+    Vote,
+)
 from news_assets.store.queries.civic.people import VoteOfPerson
 
 
@@ -18,7 +27,10 @@ class MeetingItem:
     desk: Annotated[str, "key of the desk"]
     agency: Annotated[str, "key of the agency"]
     day: MeetingDay
-    starts_at: Annotated[datetime | None, "begin in the agency's time zone; midnight if only the day is known"]
+    starts_at: Annotated[
+        datetime | None,
+        "begin in the agency's time zone; midnight if only the day is known",
+    ]
     ends_at: Annotated[datetime | None, "stated end in the agency's time zone"]
     is_all_day: Annotated[bool, "only the day is known"]
     timezone: Annotated[str, "IANA time zone of the agency"]
@@ -26,7 +38,9 @@ class MeetingItem:
     body: Annotated[str, "council, board or committee that meets"]
     title: Annotated[str, "title in the listing"]
     status: Annotated[str, "confirmed, tentative, cancelled or passed"]
-    status_reason: Annotated[str | None, "why a meeting is cancelled that the vendor does not call so"]
+    status_reason: Annotated[
+        str | None, "why a meeting is cancelled that the vendor does not call so"
+    ]
     location_name: Annotated[str, "room or building"]
     location_address: Annotated[str, "postal address"]
     url: Annotated[str | None, "page of the meeting"]
@@ -39,10 +53,16 @@ class MeetingItem:
 
     @property
     def when(self) -> str:
-        """Day and hour in the agency's time zone; the day alone if no more is known; empty without a day."""
+        """Day and hour in the agency's time zone; the day alone if no more is known;
+        empty without a day.
+        """
         if self.starts_at is None or self.is_all_day:
             return str(self.day or "")
-        end = f"–{self.ends_at:%H:%M}" if self.ends_at and self.ends_at.date() == self.starts_at.date() else ""
+        end = (
+            f"–{self.ends_at:%H:%M}"
+            if self.ends_at and self.ends_at.date() == self.starts_at.date()
+            else ""
+        )
         return f"{self.starts_at:%Y-%m-%d %H:%M}{end} {self.starts_at:%Z}"
 
     @property
@@ -71,7 +91,9 @@ class AgendaLine:
     number: Annotated[str, "number in the agenda"]
     title: Annotated[str, "title"]
     section: Annotated[str, "heading that it stands under"]
-    matter: Annotated[str, "key of the matter within the agency; empty for an item without one"]
+    matter: Annotated[
+        str, "key of the matter within the agency; empty for an item without one"
+    ]
     matter_file: Annotated[str | None, "public number of the matter"]
     matter_type: Annotated[str | None, "kind of the matter, in the vendor's words"]
     sponsors: Annotated[Sequence[str], "sponsors of the matter"]
@@ -82,20 +104,28 @@ class AgendaLine:
     mover: Annotated[str, "member who moved the item"]
     seconder: Annotated[str, "member who seconded it"]
     decision: Annotated[str, "what the minutes say was decided on the item"]
-    topics: Annotated[Sequence[str], "codes of its topics, the best first; none for procedure"]
+    topics: Annotated[
+        Sequence[str], "codes of its topics, the best first; none for procedure"
+    ]
     filter_tier: Annotated[str | None, "dropped (it is no article) or not_enriched"]
-    filter_reason: Annotated[str | None, "why it is filtered, or that it is no longer on the agenda"]
+    filter_reason: Annotated[
+        str | None, "why it is filtered, or that it is no longer on the agenda"
+    ]
     article_id: Annotated[str | None, "id of its article"]
     summary: Annotated[str, "summary of its article; empty without one"]
-    documents: Annotated[Sequence[ItemDocument], "its attachments in the vendor's order"]
+    documents: Annotated[
+        Sequence[ItemDocument], "its attachments in the vendor's order"
+    ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeetingView:
-    """A meeting with its agenda. `participation` says how to take part: kind, value, purpose and text of each fact.
+    """A meeting with its agenda. `participation` says how to take part: kind, value,
+    purpose and text of each fact.
 
-    `topics` are the numbers of items by topic, the most frequent first. `items` is the part from `first_item` on, of
-    `item_count`, counted from 1; `next` is the cursor of the part that follows.
+    `topics` are the numbers of items by topic, the most frequent first. `items` is the
+    part from `first_item` on, of `item_count`, counted from 1; `next` is the cursor of
+    the part that follows.
     """
 
     meeting: MeetingItem
@@ -126,7 +156,9 @@ class PersonView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Appearance:
-    """A matter on the agenda of a meeting. `step`: introduced, referred, heard, voted, scheduled or cancelled."""
+    """A matter on the agenda of a meeting. `step`: introduced, referred, heard, voted,
+    scheduled or cancelled.
+    """
 
     meeting: MeetingItem
     item: AgendaLine
@@ -135,7 +167,9 @@ class Appearance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatterView:
-    """A matter with its appearances, by day. `next` is the one in the next meeting, if one is to come."""
+    """A matter with its appearances, by day. `next` is the one in the next meeting, if
+    one is to come.
+    """
 
     matter: Matter
     appearances: Sequence[Appearance]

@@ -15,12 +15,25 @@ from news_assets.web.parameters import MeetingParameters
 MAX_EVENTS: Final = 1_000
 
 
-def entries_of(archive: Archive, meetings: Sequence[MeetingItem], base: str) -> list[Entry]:
-    """Return meetings as entries of a feed; the title says when, and whether a meeting is cancelled."""
+def entries_of(
+    archive: Archive, meetings: Sequence[MeetingItem], base: str
+) -> list[Entry]:
+    """Return meetings as entries of a feed; the title says when, and whether a meeting
+    is cancelled.
+    """
     return [
         Entry(
             key=f"meetings/{one.meeting_id}",
-            title=": ".join(filter(None, ("Cancelled" if one.status == "cancelled" else "", one.when, one.name))),
+            title=": ".join(
+                filter(
+                    None,
+                    (
+                        "Cancelled" if one.status == "cancelled" else "",
+                        one.when,
+                        one.name,
+                    ),
+                )
+            ),
             url=one.url or one.agenda_url or f"{base}/meetings/{one.meeting_id}",
             page=f"{base}/meetings/{one.meeting_id}",
             published=one.first_seen_at,
@@ -33,14 +46,18 @@ def entries_of(archive: Archive, meetings: Sequence[MeetingItem], base: str) -> 
 
 
 def calendar(archive: Archive, parameters: MeetingParameters) -> bytes:
-    """Return the meetings of a list, at most MAX_EVENTS, as iCalendar. Raises ParameterError."""
+    """Return the meetings of a list, at most MAX_EVENTS, as iCalendar. Raises
+    ParameterError.
+    """
     _, found = meetings_from(archive, parameters, MAX_EVENTS)
     return _calendar_of(archive, [row for _, row in found])
 
 
 def calendar_of_meeting(archive: Archive, meeting_id: str) -> bytes:
     """Return a meeting with its agenda as iCalendar."""
-    return _calendar_of(archive, archive.lake.read(StoredMeeting, meeting_id=[meeting_id]))
+    return _calendar_of(
+        archive, archive.lake.read(StoredMeeting, meeting_id=[meeting_id])
+    )
 
 
 def _calendar_of(archive: Archive, meetings: Sequence[StoredMeeting]) -> bytes:

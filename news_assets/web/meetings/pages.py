@@ -18,14 +18,18 @@ Render = Callable[..., Response]
 
 
 class MeetingPages:
-    """Handlers for a meeting, a matter and a person; `render` makes a page of a template and values."""
+    """Handlers for a meeting, a matter and a person; `render` makes a page of a
+    template and values.
+    """
 
     def __init__(self, archive: Archive, render: Render) -> None:
         self._archive = archive
         self._render = render
 
     def meeting(self, request: Request) -> Response:
-        """Return a meeting with its agenda, also as iCalendar; in any other form as JSON."""
+        """Return a meeting with its agenda, also as iCalendar; in any other form as
+        JSON.
+        """
         one = OneMeeting.of({**request.query_params, **request.path_params})
         view = meeting_view(self._archive, one)
         if view is None:
@@ -41,7 +45,9 @@ class MeetingPages:
         one = OneMatter.of(request.path_params)
         view = matter_view(self._archive, one)
         if view is None:
-            raise HTTPException(404, f"no matter {one.matter} of {one.agency} in the desk {one.desk}")
+            raise HTTPException(
+                404, f"no matter {one.matter} of {one.agency} in the desk {one.desk}"
+            )
         if form_of(request):
             return json_document(asdict(view))
         return self._render(request, "matter.html", view=view)
@@ -51,7 +57,9 @@ class MeetingPages:
         one = OnePerson.of({**request.query_params, **request.path_params})
         view = person_view(self._archive, one)
         if view is None:
-            raise HTTPException(404, f"no person {one.person} of {one.agency} in the desk {one.desk}")
+            raise HTTPException(
+                404, f"no person {one.person} of {one.agency} in the desk {one.desk}"
+            )
         if form_of(request):
             return json_document(asdict(view))
         return self._render(request, "person.html", view=view, parameters=one)

@@ -12,7 +12,11 @@ from news_assets.pipeline.civic.topics import topics_of_item, topics_of_meeting
 from news_assets.records.meetings import Link, Matter, StoredItem, StoredMeeting, Vote
 from news_assets.search import Filters
 from news_assets.store.queries.civic.lists import Position, nearest_meetings
-from news_assets.store.queries.civic.meetings import ItemDetails, item_details, meeting_details
+from news_assets.store.queries.civic.meetings import (
+    ItemDetails,
+    item_details,
+    meeting_details,
+)
 from news_assets.store.queries.civic.people import person_details
 from news_assets.text.zones import zone_info
 from news_assets.web.answers import Part
@@ -26,22 +30,38 @@ from news_assets.web.meetings.answers import (
     MeetingView,
     PersonView,
 )
-from news_assets.web.parameters import MeetingParameters, OneMatter, OneMeeting, OnePerson, cursor_of
+from news_assets.web.parameters import (
+    MeetingParameters,
+    OneMatter,
+    OneMeeting,
+    OnePerson,
+    cursor_of,
+)
 from news_assets.web.parts import part_of
 
 _TO_COME: Final = ("confirmed", "tentative")
-_BEHIND_UTC: Final = timedelta(hours=12)  # a day is over everywhere 12 hours after it is over in UTC
+_BEHIND_UTC: Final = timedelta(
+    hours=12
+)  # a day is over everywhere 12 hours after it is over in UTC
 
 
 def first_day_to_come(now: datetime) -> date:
-    """Return the day of which no meeting counts as past: the earliest that it still is anywhere."""
+    """Return the day of which no meeting counts as past: the earliest that it still is
+    anywhere.
+    """
     return (now.astimezone(UTC) - _BEHIND_UTC).date()
 
 
-def listed_meetings(archive: Archive, parameters: MeetingParameters) -> Part[MeetingItem]:
-    """Return a part of the meetings: those to come, then past ones, the nearest day first. Raises ParameterError."""
+def listed_meetings(
+    archive: Archive, parameters: MeetingParameters
+) -> Part[MeetingItem]:
+    """Return a part of the meetings: those to come, then past ones, the nearest day
+    first. Raises ParameterError.
+    """
     first_day, found = meetings_from(archive, parameters, parameters.limit + 1)
-    part = part_of(found, parameters.limit, lambda one: cursor_of(first_day.isoformat(), *one[0]))
+    part = part_of(
+        found, parameters.limit, lambda one: cursor_of(first_day.isoformat(), *one[0])
+    )
     zones = zones_of(archive.desks)
     return Part(items=[_item(row, zones) for _, row in part.items], next=part.next)
 
@@ -49,25 +69,41 @@ def listed_meetings(archive: Archive, parameters: MeetingParameters) -> Part[Mee
 def meetings_from(
     archive: Archive, parameters: MeetingParameters, limit: int
 ) -> tuple[date, list[tuple[Position, StoredMeeting]]]:
-    """Return the day that the list begins at, and so many meetings after its cursor. Raises ParameterError."""
-    first_day, *after = parameters.position(date, int, int, str) or (first_day_to_come(datetime.now(UTC)),)
-    given = parameters.model_dump(include={"desk", "agency", "body", "status", "from_day", "to_day", "topic"})
+    """Return the day that the list begins at, and so many meetings after its cursor.
+    Raises ParameterError.
+    """
+    first_day, *after = parameters.position(date, int, int, str) or (
+        first_day_to_come(datetime.now(UTC)),
+    )
+    given = parameters.model_dump(
+        include={"desk", "agency", "body", "status", "from_day", "to_day", "topic"}
+    )
     if parameters.text:
         given["article_ids"] = _items_with(archive, parameters, first_day)
-    found = nearest_meetings(archive.lake, first_day, **given, after=tuple(after) or None, limit=limit)
+    found = nearest_meetings(
+        archive.lake, first_day, **given, after=tuple(after) or None, limit=limit
+    )
     return first_day, found
 
 
-def _items_with(archive: Archive, parameters: MeetingParameters, first_day: date) -> set[str]:
-    """Return the articles of the items with the words of a search: of the meetings to come, and of past ones."""
+def _items_with(
+    archive: Archive, parameters: MeetingParameters, first_day: date
+) -> set[str]:
+    """Return the articles of the items with the words of a search: of the meetings to
+    come, and of past ones.
+    """
     filters = Filters(desk=parameters.desk, agency=parameters.agency)
     coming = archive.items_with(parameters.text, replace(filters, from_day=first_day))
-    past = archive.items_with(parameters.text, replace(filters, to_day=first_day - timedelta(days=1)))
+    past = archive.items_with(
+        parameters.text, replace(filters, to_day=first_day - timedelta(days=1))
+    )
     return coming | past
 
 
 def meeting_view(archive: Archive, one: OneMeeting) -> MeetingView | None:
-    """Return a meeting with a part of its agenda; None for an unknown id. Raises ParameterError."""
+    """Return a meeting with a part of its agenda; None for an unknown id. Raises
+    ParameterError.
+    """
     [begin] = one.position(int) or (0,)
     end = begin + one.limit
     details = meeting_details(archive.lake, one.meeting_id, slice(max(begin, 0), end))
@@ -91,30 +127,50 @@ def meeting_view(archive: Archive, one: OneMeeting) -> MeetingView | None:
 
 def matter_view(archive: Archive, one: OneMatter) -> MatterView | None:
     """Return a matter with its meetings; None for an unknown one."""
-    found = archive.lake.read(Matter, desk=[one.desk], agency=[one.agency], matter=[one.matter])
+    found = archive.lake.read(
+        Matter, desk=[one.desk], agency=[one.agency], matter=[one.matter]
+    )
     if not found:
         return None
     matter = found[0]
-    items = {row.item_id: row for row in archive.lake.read(StoredItem, item_id=matter.item_ids)}
-    details = item_details(archive.lake, [items[item_id] for item_id in matter.item_ids if item_id in items])
+    items = {
+        row.item_id: row
+        for row in archive.lake.read(StoredItem, item_id=matter.item_ids)
+    }
+    details = item_details(
+        archive.lake,
+        [items[item_id] for item_id in matter.item_ids if item_id in items],
+    )
     meetings = meetings_by_id(archive, {one.item.meeting_id for one in details})
     appearances: list[Appearance] = []
     for detail in details:
         if meeting := meetings.get(detail.item.meeting_id):
             step = step_of(detail.item, meeting.status, is_first=not appearances)
-            appearances.append(Appearance(meeting=meeting, item=_line(detail), step=step))
+            appearances.append(
+                Appearance(meeting=meeting, item=_line(detail), step=step)
+            )
     coming = [one for one in appearances if one.meeting.status in _TO_COME]
-    return MatterView(matter=matter, appearances=appearances, next=coming[0] if coming else None)
+    return MatterView(
+        matter=matter, appearances=appearances, next=coming[0] if coming else None
+    )
 
 
 def person_view(archive: Archive, one: OnePerson) -> PersonView | None:
-    """Return a member of a body with a part of the votes; None for an unknown one. Raises ParameterError."""
+    """Return a member of a body with a part of the votes; None for an unknown one.
+    Raises ParameterError.
+    """
     after, limit = one.position(date, str), one.limit
-    details = person_details(archive.lake, one.desk, one.agency, one.person, after, limit + 1)
+    details = person_details(
+        archive.lake, one.desk, one.agency, one.person, after, limit + 1
+    )
     if details is None:
         return None
-    votes = part_of(details.votes, limit, lambda vote: cursor_of(str(vote.day), vote.item_id))
-    names = [row.name for row in (details.member, *details.offices, *details.votes) if row]
+    votes = part_of(
+        details.votes, limit, lambda vote: cursor_of(str(vote.day), vote.item_id)
+    )
+    names = [
+        row.name for row in (details.member, *details.offices, *details.votes) if row
+    ]
     return PersonView(
         person=one.person,
         desk=one.desk,
@@ -127,19 +183,26 @@ def person_view(archive: Archive, one: OnePerson) -> PersonView | None:
     )
 
 
-def meetings_by_id(archive: Archive, meeting_ids: Collection[str]) -> dict[str, MeetingItem]:
+def meetings_by_id(
+    archive: Archive, meeting_ids: Collection[str]
+) -> dict[str, MeetingItem]:
     """Return these meetings by id."""
     zones = zones_of(archive.desks)
-    return {row.meeting_id: _item(row, zones) for row in archive.lake.read(StoredMeeting, meeting_id=meeting_ids)}
+    return {
+        row.meeting_id: _item(row, zones)
+        for row in archive.lake.read(StoredMeeting, meeting_id=meeting_ids)
+    }
 
 
 def has_meetings(archive: Archive) -> bool:
     """Return whether a desk of councils is loaded, or meetings are stored."""
     is_civic = any(desk.is_civic for desk in archive.desks)
-    return is_civic or not archive.lake.query("SELECT 1 FROM meetings LIMIT 1").is_empty()
+    return (
+        is_civic or not archive.lake.query("SELECT 1 FROM meetings LIMIT 1").is_empty()
+    )
 
 
-# --- rows ------------------------------------------------------------------------------------------------------------
+# --- rows -----------------------------------------------------------------------------
 
 
 def _item(row: StoredMeeting, zones: Mapping[tuple[str, str], str]) -> MeetingItem:
@@ -190,7 +253,9 @@ def _line(details: ItemDetails) -> AgendaLine:
         mover=item.mover,
         seconder=item.seconder,
         decision=item.decision,
-        topics=() if item.filter_tier == "dropped" else topics_of_item(item.title, details.summary),
+        topics=()
+        if item.filter_tier == "dropped"
+        else topics_of_item(item.title, details.summary),
         filter_tier=item.filter_tier,
         filter_reason=item.filter_reason,
         article_id=item.article_id,
@@ -201,11 +266,22 @@ def _line(details: ItemDetails) -> AgendaLine:
 
 def _documents(details: ItemDetails) -> list[ItemDocument]:
     read = [
-        ItemDocument(name=one.name, url=one.url, outcome=one.outcome, reason=one.reason, pages=one.pages)
+        ItemDocument(
+            name=one.name,
+            url=one.url,
+            outcome=one.outcome,
+            reason=one.reason,
+            pages=one.pages,
+        )
         for one in details.documents
     ]
     known = {one.document_id for one in details.documents}
-    listed = zip(details.item.document_ids, details.item.attachment_names, details.item.attachment_urls, strict=True)
+    listed = zip(
+        details.item.document_ids,
+        details.item.attachment_names,
+        details.item.attachment_urls,
+        strict=True,
+    )
     waiting = [
         ItemDocument(name=name, url=url, outcome="waiting", reason=None, pages=None)
         for key, name, url in listed

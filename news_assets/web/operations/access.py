@@ -11,10 +11,11 @@ def _nothing(article_ids: Sequence[str]) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
-    """The operators' token, empty for read-only pages, and the addresses of Dagster's web server, empty if unknown.
+    """The operators' token, empty for read-only pages, and the addresses of Dagster's
+    web server, empty if unknown.
 
-    `dagster_url` is its address for this process, `dagster_public_url` that in browsers if it is another one.
-    `delete_documents` removes articles from the search index.
+    `dagster_url` is its address for this process, `dagster_public_url` that in browsers
+    if it is another one. `delete_documents` removes articles from the search index.
     """
 
     token: str = ""
@@ -24,7 +25,9 @@ class Access:
 
     @property
     def links_url(self) -> str:
-        """The address of Dagster's web server that links begin with, without a slash at its end."""
+        """The address of Dagster's web server that links begin with, without a slash at
+        its end.
+        """
         return (self.dagster_public_url or self.dagster_url).rstrip("/")
 
 

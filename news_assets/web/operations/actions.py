@@ -1,4 +1,5 @@
-"""The page of what failed for an article, and the actions of operators: retry, withdraw and bring back.
+"""The page of what failed for an article, and the actions of operators: retry, withdraw
+and bring back.
 
 Labels of themes are in `labels.py`.
 """
@@ -27,7 +28,13 @@ from news_assets.web.archive import Archive
 from news_assets.web.operations.access import Access
 from news_assets.web.operations.forms import note, read_form
 from news_assets.web.operations.labels import theme_form
-from news_assets.web.operations.sessions import COOKIE, LOG_OUT, MAX_NAME_CHARS, Sessions, session_id
+from news_assets.web.operations.sessions import (
+    COOKIE,
+    LOG_OUT,
+    MAX_NAME_CHARS,
+    Sessions,
+    session_id,
+)
 
 MAX_REASON_CHARS: Final = 300
 _log = logging.getLogger(__name__)
@@ -37,7 +44,9 @@ Render = Callable[..., Response]  # request, template, status, **values
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What a retry of a failure would do: the stage it begins with, those after it, and the address it fetches."""
+    """What a retry of a failure would do: the stage it begins with, those after it, and
+    the address it fetches.
+    """
 
     failure: Failure
     fetches: str | None
@@ -47,11 +56,13 @@ class Preview:
 class Actions:
     """Handlers; those of POST get the request's body, which is a form."""
 
-    def __init__(self, archive: Archive, access: Access, sessions: Sessions, render: Render) -> None:
+    def __init__(
+        self, archive: Archive, access: Access, sessions: Sessions, render: Render
+    ) -> None:
         self._archive, self._lake = archive, archive.lake
         self._access, self._sessions, self._render = access, sessions, render
 
-    # --- log-in ------------------------------------------------------------------------------------------------------
+    # --- log-in -----------------------------------------------------------------------
 
     def login_page(self, request: Request) -> Response:
         """Return the form, or that the pages are read-only."""
@@ -88,7 +99,7 @@ class Actions:
         self._sessions.end(response)
         return response
 
-    # --- one article -------------------------------------------------------------------------------------------------
+    # --- one article ------------------------------------------------------------------
 
     def page(self, request: Request) -> Response:
         """Return what failed for an article, what a retry would do, and the actions."""
@@ -107,23 +118,41 @@ class Actions:
             article_id=article_id,
             article=article,
             previews=[_preview(failure, url) for failure in failures],
-            has_page=not self._lake.frame(StoredPage, None, ("article_id",), article_id=[article_id]).is_empty(),
+            has_page=not self._lake.frame(
+                StoredPage, None, ("article_id",), article_id=[article_id]
+            ).is_empty(),
             operator=self._sessions.operator(request),
             theme=theme_form(self._archive, article_id),
-            actions=sorted(self._lake.read(OperatorAction, article_id=[article_id]), key=lambda one: one.acted_at),
+            actions=sorted(
+                self._lake.read(OperatorAction, article_id=[article_id]),
+                key=lambda one: one.acted_at,
+            ),
         )
 
     def _article(self, article_id: str) -> RawArticle | None:
         return next(iter(self._lake.read(RawArticle, article_id=[article_id])), None)
 
     def retry(self, request: Request, body: bytes) -> Response:
-        """Make the failures of an article due now, with all attempts left; the daemon then runs their stages."""
-        who, article_id, now = self._sessions.check(request), request.path_params["article_id"], datetime.now(UTC)
+        """Make the failures of an article due now, with all attempts left; the daemon
+        then runs their stages.
+        """
+        who, article_id, now = (
+            self._sessions.check(request),
+            request.path_params["article_id"],
+            datetime.now(UTC),
+        )
 
         def work(rows: Rows) -> bool:
             found = make_due(rows, now, article_id=[article_id])
             if found:
-                note(rows, who, "retry", ", ".join(sorted(one.stage for one in found)), now, found[0])
+                note(
+                    rows,
+                    who,
+                    "retry",
+                    ", ".join(sorted(one.stage for one in found)),
+                    now,
+                    found[0],
+                )
             return bool(found)
 
         if not self._lake.transact(work):
@@ -133,13 +162,21 @@ class Actions:
 
     def withdraw(self, request: Request, body: bytes) -> Response:
         """Remove the text of an article from lake and index."""
-        who, article_id, now = self._sessions.check(request), request.path_params["article_id"], datetime.now(UTC)
+        who, article_id, now = (
+            self._sessions.check(request),
+            request.path_params["article_id"],
+            datetime.now(UTC),
+        )
         reason = " ".join(read_form(body).get("reason", "").split())[:MAX_REASON_CHARS]
         if not reason:
             raise HTTPException(400, "reason: say why the article is withdrawn")
 
         def work(rows: Rows) -> bool:
-            found = [row for row in rows.read(RawArticle, article_id=[article_id]) if row.outcome != WITHDRAWN]
+            found = [
+                row
+                for row in rows.read(RawArticle, article_id=[article_id])
+                if row.outcome != WITHDRAWN
+            ]
             if found:
                 withdraw(rows, found, reason, now)
                 note(rows, who, "withdraw", reason, now, found[0])
@@ -152,38 +189,61 @@ class Actions:
         return _back(article_id)
 
     def bring_back(self, request: Request, body: bytes) -> Response:
-        """Store a withdrawn article as it was before; the daemon puts it into the index again."""
-        who, article_id, now = self._sessions.check(request), request.path_params["article_id"], datetime.now(UTC)
+        """Store a withdrawn article as it was before; the daemon puts it into the index
+        again.
+        """
+        who, article_id, now = (
+            self._sessions.check(request),
+            request.path_params["article_id"],
+            datetime.now(UTC),
+        )
         article = self._article(article_id)
         if article is None or article.outcome != WITHDRAWN:
             raise HTTPException(404, f"no withdrawn article {article_id}")
         reason = f"was withdrawn: {article.reason}"
         try:
-            undo_withdrawal(self._lake, article, lambda rows: note(rows, who, "bring back", reason, now, article))
+            undo_withdrawal(
+                self._lake,
+                article,
+                lambda rows: note(rows, who, "bring back", reason, now, article),
+            )
         except LakeError as error:
             raise HTTPException(409, str(error)) from error
         _log.warning("%s brings %s back", who, article_id)
         return _back(article_id)
 
     def _delete_document(self, article_id: str) -> None:
-        """Delete the document and its receipt; where the index is unavailable, the sensors do so later."""
+        """Delete the document and its receipt; where the index is unavailable, the
+        sensors do so later.
+        """
         try:
             self._access.delete_documents([article_id])
         except NewsAssetsError as error:
             _log.warning("%s is still in the index: %s", article_id, error)
             return
-        self._lake.transact(lambda rows: rows.delete(IndexedDocument, article_id=[article_id]))
+        self._lake.transact(
+            lambda rows: rows.delete(IndexedDocument, article_id=[article_id])
+        )
 
 
 def _preview(failure: Failure, url: str | None) -> Preview:
     names = [stage.name for stage in all_stages()]
-    stages = names[names.index(failure.stage) :] if failure.stage in names else (failure.stage,)
+    stages = (
+        names[names.index(failure.stage) :]
+        if failure.stage in names
+        else (failure.stage,)
+    )
     return Preview(failure, url if failure.stage == STAGES[0].name else None, stages)
 
 
 def _within(path: str) -> str:
     """Return a path of this server's pages; that of the failures for any other address."""
-    is_own = path.startswith("/") and not path.startswith("//") and "\\" not in path and path.isprintable()
+    is_own = (
+        path.startswith("/")
+        and not path.startswith("//")
+        and "\\" not in path
+        and path.isprintable()
+    )
     return path if is_own else "/operations/failures"
 
 

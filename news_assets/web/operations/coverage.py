@@ -24,7 +24,9 @@ class Cell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coverage:
-    """The agencies of a desk with a cell for each of the last days, newest day first; None where nothing is stored."""
+    """The agencies of a desk with a cell for each of the last days, newest day first;
+    None where nothing is stored.
+    """
 
     desk: str
     days: Sequence[date]
@@ -32,15 +34,24 @@ class Coverage:
 
 
 def coverage_of(desk: Desk, cells: "polars.DataFrame", now: datetime) -> Coverage:
-    """Return the table of a desk from rows with agency, day, articles, failed and behind."""
+    """Return the table of a desk from rows with agency, day, articles, failed and
+    behind.
+    """
     found = {
         (row["agency"], row["day"]): Cell(
-            articles=row["articles"] or 0, failed=row["failed"] or 0, behind=row["behind"] or 0
+            articles=row["articles"] or 0,
+            failed=row["failed"] or 0,
+            behind=row["behind"] or 0,
         )
         for row in cells.iter_rows(named=True)
     }
-    days = [now.date() + timedelta(days=1) - timedelta(days=n) for n in range(COVERAGE_DAYS + 1)]
-    days = [day for day in days if day <= now.date() or any(at == day for _, at in found)]
+    days = [
+        now.date() + timedelta(days=1) - timedelta(days=n)
+        for n in range(COVERAGE_DAYS + 1)
+    ]
+    days = [
+        day for day in days if day <= now.date() or any(at == day for _, at in found)
+    ]
     rows = [
         (agency.key, agency.name, [found.get((agency.key, day)) for day in days])
         for agency in desk.agencies

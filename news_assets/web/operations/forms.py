@@ -12,7 +12,9 @@ from news_assets.records.derived import Failure
 
 
 def read_form(body: bytes) -> QueryParams:
-    """Return the fields of a form; of several with one name, `[]` gives the last and `getlist` all."""
+    """Return the fields of a form; of several with one name, `[]` gives the last and
+    `getlist` all.
+    """
     try:
         return QueryParams(body.decode())
     except UnicodeDecodeError as error:
@@ -20,9 +22,16 @@ def read_form(body: bytes) -> QueryParams:
 
 
 def note(
-    rows: Rows, who: str, action: str, detail: str, now: datetime, about: RawArticle | Failure | None = None
+    rows: Rows,
+    who: str,
+    action: str,
+    detail: str,
+    now: datetime,
+    about: RawArticle | Failure | None = None,
 ) -> None:
-    """Store what an operator does in the same transaction; `about` names the article, if it is about one."""
+    """Store what an operator does in the same transaction; `about` names the article,
+    if it is about one.
+    """
     rows.append(
         [
             OperatorAction(

@@ -1,4 +1,6 @@
-"""/health says whether the server lives and is ready, and why not; /metrics has counts in Prometheus' text format."""
+"""/health says whether the server lives and is ready, and why not; /metrics has counts
+in Prometheus' text format.
+"""
 
 from collections.abc import Iterable, Iterator
 from typing import Final
@@ -9,9 +11,15 @@ from starlette.responses import JSONResponse, Response
 from news_assets.errors import NewsAssetsError
 from news_assets.web.archive import Archive
 
-# Metric, meaning, its labels, and the SELECT of labels and value. Each reads a few columns of one table.
+# Metric, meaning, its labels, and the SELECT of labels and value. Each reads a few
+# columns of one table.
 _METRICS: Final = (
-    ("articles", "articles by outcome", ("desk", "outcome"), "desk, outcome, count(*) FROM raw_articles"),
+    (
+        "articles",
+        "articles by outcome",
+        ("desk", "outcome"),
+        "desk, outcome, count(*) FROM raw_articles",
+    ),
     (
         "documents",
         "documents in the search index",
@@ -24,7 +32,12 @@ _METRICS: Final = (
         ("desk", "outcome"),
         "desk, last_outcome, count(*) FROM sources",
     ),
-    ("failures", "failures that are tried again", ("desk", "stage"), "desk, stage, count(next_try_at) FROM failures"),
+    (
+        "failures",
+        "failures that are tried again",
+        ("desk", "stage"),
+        "desk, stage, count(next_try_at) FROM failures",
+    ),
     (
         "failures_given_up",
         "failures that are not tried again",
@@ -41,22 +54,34 @@ _METRICS: Final = (
         "messages",
         "messages by state",
         ("state",),
-        "CASE WHEN sent_at IS NOT NULL THEN 'sent' WHEN next_try_at IS NOT NULL THEN 'waiting' ELSE 'given up' END, "
-        "count(*) FROM messages",
+        (
+            "CASE WHEN sent_at IS NOT NULL THEN 'sent' WHEN next_try_at IS NOT NULL THEN 'waiting'"
+            " ELSE 'given up' END, count(*) FROM messages"
+        ),
     ),
-    ("conditions", "bad states that operators were told", (), "count(*) FROM conditions"),
+    (
+        "conditions",
+        "bad states that operators were told",
+        (),
+        "count(*) FROM conditions",
+    ),
 )
 _ESCAPED: Final = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n"})
 
 
 def health(archive: Archive, request: Request) -> Response:
-    """Return that the server lives, and whether lake and index can be read; 503 with the reasons if not."""
+    """Return that the server lives, and whether lake and index can be read; 503 with
+    the reasons if not.
+    """
     try:
         archive.is_ready()
         reasons = []
     except NewsAssetsError as error:
         reasons = [str(error)]
-    return JSONResponse({"live": True, "ready": not reasons, "reasons": reasons}, 503 if reasons else 200)
+    return JSONResponse(
+        {"live": True, "ready": not reasons, "reasons": reasons},
+        503 if reasons else 200,
+    )
 
 
 def metrics(archive: Archive, request: Request) -> Response:
@@ -64,15 +89,34 @@ def metrics(archive: Archive, request: Request) -> Response:
     with archive.lake.latest() as lake:
         commit = lake.snapshot()
         found = [
-            lake.query(f"SELECT {select}{' GROUP BY ALL ORDER BY ALL' if by else ''}") for *_, by, select in _METRICS
+            lake.query(f"SELECT {select}{' GROUP BY ALL ORDER BY ALL' if by else ''}")
+            for *_, by, select in _METRICS
         ]
-    lines = [f"# HELP news_commit number of the last commit\n# TYPE news_commit gauge\nnews_commit {commit}"]
+    lines = [
+        "# HELP news_commit number of the last commit\n# TYPE news_commit gauge\nnews_commit"
+        f" {commit}"
+    ]
     for (name, meaning, labels, _), rows in zip(_METRICS, found, strict=True):
-        lines += [f"# HELP news_{name} {meaning}", f"# TYPE news_{name} gauge", *_samples(name, labels, rows.rows())]
-    return Response("\n".join(lines) + "\n", media_type="text/plain; version=0.0.4; charset=utf-8")
+        lines += [
+            f"# HELP news_{name} {meaning}",
+            f"# TYPE news_{name} gauge",
+            *_samples(name, labels, rows.rows()),
+        ]
+    return Response(
+        "\n".join(lines) + "\n", media_type="text/plain; version=0.0.4; charset=utf-8"
+    )
 
 
-def _samples(name: str, labels: Iterable[str], rows: Iterable[tuple[object, ...]]) -> Iterator[str]:
+def _samples(
+    name: str, labels: Iterable[str], rows: Iterable[tuple[object, ...]]
+) -> Iterator[str]:
     for *values, number in rows:
-        pairs = (f'{label}="{str(value).translate(_ESCAPED)}"' for label, value in zip(labels, values, strict=True))
-        yield f"news_{name}{{{','.join(pairs)}}} {number}" if values else f"news_{name} {number}"
+        pairs = (
+            f'{label}="{str(value).translate(_ESCAPED)}"'
+            for label, value in zip(labels, values, strict=True)
+        )
+        yield (
+            f"news_{name}{{{','.join(pairs)}}} {number}"
+            if values
+            else f"news_{name} {number}"
+        )

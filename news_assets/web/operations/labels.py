@@ -1,4 +1,6 @@
-"""Labels of themes that operators give: the form on the page of an article, and storing them."""
+"""Labels of themes that operators give: the form on the page of an article, and storing
+them.
+"""
 
 import logging
 from dataclasses import dataclass
@@ -30,7 +32,9 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class ThemeForm:
-    """The present theme of an article (`code` is empty for none), who labelled it, and the themes to choose."""
+    """The present theme of an article (`code` is empty for none), who labelled it, and
+    the themes to choose.
+    """
 
     code: str
     labels: tuple[str, ...]
@@ -40,7 +44,9 @@ class ThemeForm:
 
 
 def theme_form(archive: Archive, article_id: str) -> ThemeForm | None:
-    """Return the form of an article; None where it is not enriched, or its desk has no desk file."""
+    """Return the form of an article; None where it is not enriched, or its desk has no
+    desk file.
+    """
     rows = archive.lake.read(EnrichedArticle, article_id=[article_id], outcome=["ok"])
     taxonomy = archive.taxonomy(rows[0].desk) if rows else None
     if taxonomy is None:
@@ -51,9 +57,13 @@ def theme_form(archive: Archive, article_id: str) -> ThemeForm | None:
     for code in taxonomy.themes:
         labels = [taxonomy.themes[each].label(language) for each in taxonomy.path(code)]
         options.append(Option(code, " › ".join(labels)))
-    label = labels_in_force(archive.lake.read(ThemeLabel, article_id=[article_id])).get(article_id)
+    label = labels_in_force(archive.lake.read(ThemeLabel, article_id=[article_id])).get(
+        article_id
+    )
     by = label.labelled_by if label else None
-    return ThemeForm(row.theme_code or "", row.theme_labels, row.theme_score, by, options)
+    return ThemeForm(
+        row.theme_code or "", row.theme_labels, row.theme_score, by, options
+    )
 
 
 class LabelActions:
@@ -63,19 +73,33 @@ class LabelActions:
         self._archive, self._sessions = archive, sessions
 
     def store(self, request: Request, body: bytes) -> Response:
-        """Store the theme that an operator accepts or chooses; an empty code is for no theme."""
-        who, article_id = self._sessions.check(request), request.path_params["article_id"]
+        """Store the theme that an operator accepts or chooses; an empty code is for no
+        theme.
+        """
+        who, article_id = (
+            self._sessions.check(request),
+            request.path_params["article_id"],
+        )
         form, now = read_form(body), datetime.now(UTC)
         if "code" not in form:
-            raise HTTPException(400, "code: send the code of a theme, or an empty one where no theme fits")
-        article = next(iter(self._archive.lake.read(RawArticle, article_id=[article_id])), None)
+            raise HTTPException(
+                400,
+                "code: send the code of a theme, or an empty one where no theme fits",
+            )
+        article = next(
+            iter(self._archive.lake.read(RawArticle, article_id=[article_id])), None
+        )
         taxonomy = self._archive.taxonomy(article.desk) if article else None
         if article is None or taxonomy is None:
-            raise HTTPException(404, f"no article {article_id} of a desk with a desk file")
+            raise HTTPException(
+                404, f"no article {article_id} of a desk with a desk file"
+            )
         code = form["code"] or None
 
         def work(rows: Rows) -> None:
-            label = store_label(rows, article_id, article.desk, code, who, taxonomy, now)
+            label = store_label(
+                rows, article_id, article.desk, code, who, taxonomy, now
+            )
             detail = f"{label.code or 'none'}, before {label.previous or 'none'}"
             note(rows, who, "label", detail, now, article)
 

@@ -8,48 +8,76 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
-from news_assets.clients.dagster.runs import request_run
+from news_assets.clients.run_requests import request_run
 from news_assets.records.desks import Agency, Desk
 from news_assets.web.operations.access import Access
 from news_assets.web.parameters import ParameterError
 
 PATH: Final = "polls"
-_RANGE_START, _RANGE_END = "dagster/asset_partition_range_start", "dagster/asset_partition_range_end"
+_RANGE_START, _RANGE_END = (
+    "dagster/asset_partition_range_start",
+    "dagster/asset_partition_range_end",
+)
 
 
 class PollRequest(BaseModel):
-    """The agencies of one desk to poll, by key or as `desk/agency`; `days` are past days to ask for, in a row."""
+    """The agencies of one desk to poll, by key or as `desk/agency`; `days` are past
+    days to ask for, in a row.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
-    agencies: Annotated[list[str], Field(min_length=1, max_length=1000, description="keys, or desk/agency")]
-    days: Annotated[list[date], Field(max_length=366, description="past days without a gap; none for now")] = []
+    agencies: Annotated[
+        list[str],
+        Field(min_length=1, max_length=1000, description="keys, or desk/agency"),
+    ]
+    days: Annotated[
+        list[date],
+        Field(max_length=366, description="past days without a gap; none for now"),
+    ] = []
 
 
-def request_polls(desks: Sequence[Desk], access: Access, who: str, body: bytes) -> Response:
+def request_polls(
+    desks: Sequence[Desk], access: Access, who: str, body: bytes
+) -> Response:
     """Request a run that polls these agencies, and answer 202 with its id.
 
     Raises:
-        ParameterError: The body is wrong, or names agencies that cannot be polled together.
+        ParameterError: The body is wrong, or names agencies that cannot be polled
+            together.
         HTTPException: NEWS_DAGSTER_URL is not set (503).
         RunRequestError: Dagster does not take the request.
     """
     if not access.dagster_url:
-        raise HTTPException(503, "NEWS_DAGSTER_URL is not set: it names Dagster's web server, which runs polls")
+        raise HTTPException(
+            503,
+            "NEWS_DAGSTER_URL is not set: it names Dagster's web server, which runs polls",
+        )
     try:
         wanted = PollRequest.model_validate_json(body)
     except ValidationError as error:
         wrong = error.errors(include_url=False, include_context=False)[0]
-        raise ParameterError(f"{'.'.join(map(str, wrong['loc'])) or 'body'}: {wrong['msg']}") from None
+        raise ParameterError(
+            f"{'.'.join(map(str, wrong['loc'])) or 'body'}: {wrong['msg']}"
+        ) from None
     desk, agencies = _agencies(desks, wanted.agencies)
     keys = sorted(agency.key for agency in agencies)
-    config: dict[str, Any] = {"sources": [source.source_id for agency in agencies for source in agency.sources]}
+    config: dict[str, Any] = {
+        "sources": [
+            source.source_id for agency in agencies for source in agency.sources
+        ]
+    }
     config |= {"ask_again": True, **_past(wanted.days)}
     run_id = request_run(
         access.dagster_url,
         f"{desk.key}_poll",
         {"ops": {f"{desk.key}__feed_entries": {"config": config}}},
-        {_RANGE_START: keys[0], _RANGE_END: keys[-1], "news/desk": desk.key, "news/requested_by": who},
+        {
+            _RANGE_START: keys[0],
+            _RANGE_END: keys[-1],
+            "news/desk": desk.key,
+            "news/requested_by": who,
+        },
     )
     url = f"{access.links_url}/runs/{run_id}"
     return JSONResponse({"run_id": run_id, "url": url}, 202, {"Location": url})
@@ -66,11 +94,17 @@ def _agencies(desks: Sequence[Desk], names: Sequence[str]) -> tuple[Desk, list[A
             if name in (agency.key, f"{desk.key}/{agency.key}") and agency.is_active
         ]
         if len(matching) != 1:
-            what = "is in several desks; write desk/agency" if matching else "is no active agency"
+            what = (
+                "is in several desks; write desk/agency"
+                if matching
+                else "is no active agency"
+            )
             raise ParameterError(f"agencies: `{name[:80]}` {what}")
         found[matching[0][0].key, matching[0][1].key] = matching[0]
     if len({desk for desk, _ in found}) > 1:
-        raise ParameterError("agencies: these are of several desks; request a poll of each")
+        raise ParameterError(
+            "agencies: these are of several desks; request a poll of each"
+        )
     agencies = list(found.values())
     return agencies[0][0], [agency for _, agency in agencies]
 
@@ -80,5 +114,7 @@ def _past(days: Sequence[date]) -> dict[str, str]:
         return {}
     first, last = min(days), max(days)
     if last - first != timedelta(days=len(set(days)) - 1):
-        raise ParameterError("days: there is a gap between them; request each range on its own")
+        raise ParameterError(
+            "days: there is a gap between them; request each range on its own"
+        )
     return {"from_day": first.isoformat(), "to_day": last.isoformat()}

@@ -27,7 +27,9 @@ _log = logging.getLogger(__name__)
 
 
 class QueryActions:
-    """Handlers; those of POST get the request's body, which is a form with the keys of a query in the file."""
+    """Handlers; those of POST get the request's body, which is a form with the keys of
+    a query in the file.
+    """
 
     def __init__(self, archive: Archive, sessions: Sessions, render: Render) -> None:
         self._archive, self._sessions, self._render = archive, sessions, render
@@ -38,7 +40,13 @@ class QueryActions:
         filters = address.model_dump(include=FILTERS, exclude_none=True)
         return self._page(request, {"query": address.text, **filters})
 
-    def _page(self, request: Request, given: Mapping[str, Any], error: str = "", status: int = 200) -> Response:
+    def _page(
+        self,
+        request: Request,
+        given: Mapping[str, Any],
+        error: str = "",
+        status: int = 200,
+    ) -> Response:
         return self._render(
             request,
             "save_query.html",
@@ -52,13 +60,23 @@ class QueryActions:
         )
 
     def save(self, request: Request, body: bytes) -> Response:
-        """Store a query, which is followed from then on; on a mistake, return the form with what is wrong."""
-        who, form, now = self._sessions.check(request), read_form(body), datetime.now(UTC)
-        given: dict[str, Any] = {name: value.strip() for name, value in form.items() if value.strip()}
+        """Store a query, which is followed from then on; on a mistake, return the form
+        with what is wrong.
+        """
+        who, form, now = (
+            self._sessions.check(request),
+            read_form(body),
+            datetime.now(UTC),
+        )
+        given: dict[str, Any] = {
+            name: value.strip() for name, value in form.items() if value.strip()
+        }
         given["to"] = form.getlist("to")
         try:
             query = self._checked(given)
-            self._archive.lake.transact(lambda rows: _store(rows, stored_row(query, who, now)))
+            self._archive.lake.transact(
+                lambda rows: _store(rows, stored_row(query, who, now))
+            )
         except ParameterError as error:
             return self._page(request, given, str(error), 400)
         _log.warning("%s saves the query %s", who, query.name)
@@ -77,7 +95,11 @@ class QueryActions:
 
     def delete(self, request: Request, body: bytes) -> Response:
         """Delete the stored query that the form names."""
-        who, name, now = self._sessions.check(request), read_form(body).get("name", ""), datetime.now(UTC)
+        who, name, now = (
+            self._sessions.check(request),
+            read_form(body).get("name", ""),
+            datetime.now(UTC),
+        )
 
         def work(rows: Rows) -> int:
             found = rows.delete(StoredQuery, name=[name])
@@ -93,6 +115,8 @@ class QueryActions:
 
 def _store(rows: Rows, row: StoredQuery) -> None:
     if rows.read(StoredQuery, name=[row.name]):
-        raise ParameterError(f"a query `{row.name}` was saved already; choose another name, or delete it")
+        raise ParameterError(
+            f"a query `{row.name}` was saved already; choose another name, or delete it"
+        )
     rows.upsert([row])
     note(rows, row.saved_by, "save query", row.name, row.saved_at)

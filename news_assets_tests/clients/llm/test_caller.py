@@ -1,4 +1,6 @@
-"""Calls of language models, against a simulated server: answers, limits, and what each failure means."""
+"""Calls of language models, against a simulated server: answers, limits, and what each
+failure means.
+"""
 
 import json
 import socket
@@ -12,7 +14,12 @@ from news_assets.errors import ModelCallError
 from news_assets.ports.enrichment import ModelAnswer, ModelRequest
 from news_assets.records.desks import EnrichRules
 from news_assets_tests.support.model_enrichment import enricher, honest, made, served
-from news_assets_tests.support.model_server import Fault, ModelServer, Usage, model_server
+from news_assets_tests.support.model_server import (
+    Fault,
+    ModelServer,
+    Usage,
+    model_server,
+)
 
 PROVIDERS = (
     "openai:gpt-5-mini",
@@ -36,10 +43,14 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
 
 def requests(count: int, name: str = NAME) -> list[ModelRequest]:
     by = enricher()
-    return [by.request(made(n), name, by.prompt, None, EnrichRules()) for n in range(count)]
+    return [
+        by.request(made(n), name, by.prompt, None, EnrichRules()) for n in range(count)
+    ]
 
 
-def answers(model: ConcurrentModel, sent: list[ModelRequest]) -> list[ModelAnswer | ModelCallError]:
+def answers(
+    model: ConcurrentModel, sent: list[ModelRequest]
+) -> list[ModelAnswer | ModelCallError]:
     calls = [model.send(request) for request in sent]
     try:
         return [received(call.exception(), call) for call in calls]
@@ -57,7 +68,9 @@ def received(error: BaseException | None, call: object) -> ModelAnswer | ModelCa
 @pytest.mark.parametrize("name", PROVIDERS)
 def test_every_provider_answers_with_its_tokens(server: ModelServer, name: str) -> None:
     found = answers(served(name), requests(2, name))
-    assert {(a.input_tokens, a.output_tokens) for a in found if isinstance(a, ModelAnswer)} == {(100, 20)}
+    assert {
+        (a.input_tokens, a.output_tokens) for a in found if isinstance(a, ModelAnswer)
+    } == {(100, 20)}
     assert len(found) == 2
 
 
@@ -79,7 +92,11 @@ def test_ollamas_own_api_gets_a_window_for_the_whole_request(
 @pytest.mark.parametrize(
     ("fault", "kind"),
     [
-        *((Fault.RATE_LIMITED, "rest"), (Fault.SERVER_ERROR, "retry"), (Fault.UNAUTHORIZED, "fatal")),
+        *(
+            (Fault.RATE_LIMITED, "rest"),
+            (Fault.SERVER_ERROR, "retry"),
+            (Fault.UNAUTHORIZED, "fatal"),
+        ),
         *((Fault.PAGE, "retry"), (Fault.REDIRECT, "retry")),
     ],
 )
@@ -96,28 +113,43 @@ def test_failures_of_ollamas_own_api_have_the_same_kinds(
 @pytest.mark.parametrize("name", PROVIDERS)
 @pytest.mark.parametrize(
     ("fault", "kind"),
-    [(Fault.RATE_LIMITED, "rest"), (Fault.SERVER_ERROR, "retry"), (Fault.UNAUTHORIZED, "fatal")],
+    [
+        (Fault.RATE_LIMITED, "rest"),
+        (Fault.SERVER_ERROR, "retry"),
+        (Fault.UNAUTHORIZED, "fatal"),
+    ],
 )
-def test_every_provider_is_sent_each_request_once(server: ModelServer, name: str, fault: Fault, kind: str) -> None:
+def test_every_provider_is_sent_each_request_once(
+    server: ModelServer, name: str, fault: Fault, kind: str
+) -> None:
     server.fail_next(fault)
     [found] = answers(served(name), requests(1, name))
     assert isinstance(found, ModelCallError)
     assert (found.kind, len(server.seen)) == (kind, 1)
 
 
-@pytest.mark.parametrize("name", ["openai:gpt-5-mini", "anthropic:claude-haiku-4-5", "google-gla:gemini-2.5-flash"])
+@pytest.mark.parametrize(
+    "name",
+    ["openai:gpt-5-mini", "anthropic:claude-haiku-4-5", "google-gla:gemini-2.5-flash"],
+)
 @pytest.mark.parametrize("fault", [Fault.REDIRECT, Fault.PAGE])
-def test_what_no_model_answered_is_not_followed_and_costs_nothing(server: ModelServer, name: str, fault: Fault) -> None:
+def test_what_no_model_answered_is_not_followed_and_costs_nothing(
+    server: ModelServer, name: str, fault: Fault
+) -> None:
     server.fail_next(fault)
     [found] = answers(served(name), requests(1, name))
     assert isinstance(found, ModelCallError)
     assert (found.kind, len(server.seen)) == ("retry", 1)
 
 
-def test_a_server_that_is_away_was_sent_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_is_away_was_sent_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     with socket.socket() as taken:  # bound, and never listening
         taken.bind(("127.0.0.1", 0))
-        monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{taken.getsockname()[1]}/v1")
+        monkeypatch.setenv(
+            "OPENAI_BASE_URL", f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
+        )
         [found] = answers(served(NAME), requests(1))
     assert isinstance(found, ModelCallError)
     assert found.kind == "retry"
@@ -127,10 +159,17 @@ def test_a_senseless_retry_after_is_a_day() -> None:
     from pydantic_ai.exceptions import ModelHTTPError
 
     headers = {"retry-after": "9" * 30}
-    assert failed_call(ModelHTTPError(429, "made", {"message": "slow"}, headers=headers), 60).wait_s == 86_400
+    assert (
+        failed_call(
+            ModelHTTPError(429, "made", {"message": "slow"}, headers=headers), 60
+        ).wait_s
+        == 86_400
+    )
 
 
-def test_slots_are_bounded_by_calls_in_flight_and_by_calls_a_minute(server: ModelServer) -> None:
+def test_slots_are_bounded_by_calls_in_flight_and_by_calls_a_minute(
+    server: ModelServer,
+) -> None:
     server.latency_s = 0.2
     model = served(NAME, concurrency=3, per_minute=5)
     assert model.slots() == 3
@@ -143,7 +182,9 @@ def test_slots_are_bounded_by_calls_in_flight_and_by_calls_a_minute(server: Mode
     model.close()
 
 
-def test_a_call_that_hangs_ends_at_its_limit_and_was_perhaps_billed(server: ModelServer) -> None:
+def test_a_call_that_hangs_ends_at_its_limit_and_was_perhaps_billed(
+    server: ModelServer,
+) -> None:
     server.fault = lambda _text, _earlier: Fault.HANG
     [found] = answers(served(NAME, timeout_s=0.2), requests(1))
     assert isinstance(found, ModelCallError)
@@ -154,12 +195,23 @@ def test_unstated_usage_is_unknown_and_not_zero(server: ModelServer) -> None:
     server.fail_next(Fault.NO_USAGE)
     [found] = answers(served(NAME), requests(1))
     assert isinstance(found, ModelAnswer)
-    assert (found.input_tokens, found.output_tokens, found.cached_tokens) == (None, None, None)
+    assert (found.input_tokens, found.output_tokens, found.cached_tokens) == (
+        None,
+        None,
+        None,
+    )
 
 
-@pytest.mark.parametrize("name", ["openai:gpt-5-mini", "anthropic:claude-haiku-4-5", "google-gla:gemini-2.5-flash"])
-@pytest.mark.parametrize(("fault", "stop"), [(Fault.REFUSAL, "declined"), (Fault.CUT_JSON, "cut")])
-def test_a_refusal_and_a_cut_answer_are_known_as_such(server: ModelServer, name: str, fault: Fault, stop: str) -> None:
+@pytest.mark.parametrize(
+    "name",
+    ["openai:gpt-5-mini", "anthropic:claude-haiku-4-5", "google-gla:gemini-2.5-flash"],
+)
+@pytest.mark.parametrize(
+    ("fault", "stop"), [(Fault.REFUSAL, "declined"), (Fault.CUT_JSON, "cut")]
+)
+def test_a_refusal_and_a_cut_answer_are_known_as_such(
+    server: ModelServer, name: str, fault: Fault, stop: str
+) -> None:
     server.fail_next(fault)
     [found] = answers(served(name), requests(1, name))
     assert isinstance(found, ModelAnswer)
@@ -187,7 +239,9 @@ def test_a_refusal_and_a_cut_answer_are_known_as_such(server: ModelServer, name:
         (400, "max_tokens is too large: the model's maximum context length is 4096 tokens", "too_long", 4096),
     ],
 )  # fmt: skip
-def test_what_a_status_means(status: int, message: str, kind: str, window: int | None) -> None:
+def test_what_a_status_means(
+    status: int, message: str, kind: str, window: int | None
+) -> None:
     from pydantic_ai.exceptions import ModelHTTPError
 
     error = failed_call(ModelHTTPError(status, "made", {"message": message}), 60)
@@ -195,7 +249,9 @@ def test_what_a_status_means(status: int, message: str, kind: str, window: int |
 
 
 def test_instructions_and_schema_are_marked_for_the_cache(server: ModelServer) -> None:
-    answers(served("anthropic:claude-haiku-4-5"), requests(1, "anthropic:claude-haiku-4-5"))
+    answers(
+        served("anthropic:claude-haiku-4-5"), requests(1, "anthropic:claude-haiku-4-5")
+    )
     body = server.seen[0].body
     assert body["system"][-1]["cache_control"]["type"] == "ephemeral"
     assert body["tools"][-1]["cache_control"]["type"] == "ephemeral"

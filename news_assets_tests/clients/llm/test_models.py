@@ -9,7 +9,10 @@ from news_assets.errors import SettingsError
 
 
 def test_an_unknown_provider_is_one_line() -> None:
-    with pytest.raises(SettingsError, match=r"^mistral:x: no provider 'mistral'; there are anthropic, bedrock"):
+    with pytest.raises(
+        SettingsError,
+        match=r"^mistral:x: no provider 'mistral'; there are anthropic, bedrock",
+    ):
         open_model("mistral:x", 1, 1)
 
 
@@ -22,7 +25,9 @@ def test_an_unknown_provider_is_one_line() -> None:
         ("bedrock:x", "AWS_DEFAULT_REGION or AWS_REGION or AWS_PROFILE"),
     ],
 )
-def test_a_missing_key_names_the_variable(monkeypatch: pytest.MonkeyPatch, name: str, variables: str) -> None:
+def test_a_missing_key_names_the_variable(
+    monkeypatch: pytest.MonkeyPatch, name: str, variables: str
+) -> None:
     for variable in variables.split(" or "):
         monkeypatch.delenv(variable, raising=False)
     with pytest.raises(SettingsError) as caught:
@@ -30,7 +35,9 @@ def test_a_missing_key_names_the_variable(monkeypatch: pytest.MonkeyPatch, name:
     assert str(caught.value) == f"{name}: no key; set {variables}"
 
 
-def test_a_missing_library_names_the_group_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_library_names_the_group_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     needed = models._PROVIDERS["bedrock"]._replace(modules=("no_such_package.part",))
     monkeypatch.setitem(models._PROVIDERS, "bedrock", needed)
     with pytest.raises(SettingsError, match=r"pip install --editable '\.\[bedrock\]'"):
@@ -43,5 +50,7 @@ def test_no_library_of_a_provider_is_imported_before_a_model_is_used() -> None:
         "print([name for name in ('pydantic_ai', 'openai', 'anthropic', 'google.genai', 'genai_prices') "
         "if name in sys.modules])"
     )
-    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    ended = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
     assert ended.stdout.strip() == "[]"

@@ -24,7 +24,10 @@ from news_assets_tests.store.examples import full
 from news_assets_tests.support.receiver import Receiver, receiver
 from news_assets_tests.support.servers import free_port
 
-SECRETS = {"SECRET": "whsec_" + base64.b64encode(b"k" * 24).decode(), "NEWS_TOKEN_BOT": "12:abc"}
+SECRETS = {
+    "SECRET": "whsec_" + base64.b64encode(b"k" * 24).decode(),
+    "NEWS_TOKEN_BOT": "12:abc",
+}
 
 
 @pytest.fixture
@@ -33,18 +36,30 @@ def there() -> Iterator[Receiver]:
         yield running
 
 
-def notifier(channel: Channel, total_s: float = 10.0, allowed: tuple[str, ...] = ("127.0.0.1",), **secrets: str) -> Any:
+def notifier(
+    channel: Channel,
+    total_s: float = 10.0,
+    allowed: tuple[str, ...] = ("127.0.0.1",),
+    **secrets: str,
+) -> Any:
     http = JsonSender("news", allowed, total_s=total_s)
     return ChannelNotifier({"c": channel}, (SECRETS | secrets).get, http, MailServer())
 
 
 def message(**given: Any) -> Message:
-    usual = {"message_id": "msg_1", "channel": "c", "subject": "buses: 1 new", "text": "Bus <1>\nhttps://e.org/1"}
+    usual = {
+        "message_id": "msg_1",
+        "channel": "c",
+        "subject": "buses: 1 new",
+        "text": "Bus <1>\nhttps://e.org/1",
+    }
     return full(Message, **usual | {"payload_json": '{"query": "ônibus"}'} | given)
 
 
 def test_a_webhook_is_signed_and_its_receiver_can_check_that(there: Receiver) -> None:
-    with notifier(Webhook(kind="webhook", url=f"{there.address}/hook", secret_env="SECRET")) as channels:
+    with notifier(
+        Webhook(kind="webhook", url=f"{there.address}/hook", secret_env="SECRET")
+    ) as channels:
         channels.send(message())
 
     (received,) = there.received
@@ -52,17 +67,25 @@ def test_a_webhook_is_signed_and_its_receiver_can_check_that(there: Receiver) ->
     signed = f"msg_1.{headers['webhook-timestamp']}.".encode() + received.body
     expected = base64.b64encode(hmac.digest(b"k" * 24, signed, hashlib.sha256)).decode()
     assert (received.path, json.loads(received.body)) == ("/hook", {"query": "ônibus"})
-    assert (headers["webhook-id"], headers["webhook-signature"]) == ("msg_1", f"v1,{expected}")
+    assert (headers["webhook-id"], headers["webhook-signature"]) == (
+        "msg_1",
+        f"v1,{expected}",
+    )
     assert abs(datetime.now(UTC).timestamp() - int(headers["webhook-timestamp"])) < 60
 
 
 @pytest.mark.parametrize(
-    ("status", "is_transient"), [(500, True), (429, True), (404, True), (401, True), (410, False), (302, False)]
+    ("status", "is_transient"),
+    [(500, True), (429, True), (404, True), (401, True), (410, False), (302, False)],
 )
-def test_a_webhook_that_does_not_accept_is_an_error(there: Receiver, status: int, is_transient: bool) -> None:
+def test_a_webhook_that_does_not_accept_is_an_error(
+    there: Receiver, status: int, is_transient: bool
+) -> None:
     there.answers = [status]
     with (
-        notifier(Webhook(kind="webhook", url=there.address, secret_env="SECRET")) as channels,
+        notifier(
+            Webhook(kind="webhook", url=there.address, secret_env="SECRET")
+        ) as channels,
         pytest.raises(NotifyError, match=f"^answered {status}$") as caught,
     ):
         channels.send(message())
@@ -74,7 +97,9 @@ def test_a_webhook_that_does_not_accept_is_an_error(there: Receiver, status: int
 def test_a_receiver_that_hangs_is_left_in_time(there: Receiver) -> None:
     there.answers = [0]
     with (
-        notifier(Webhook(kind="webhook", url=there.address, secret_env="SECRET"), total_s=0.5) as channels,
+        notifier(
+            Webhook(kind="webhook", url=there.address, secret_env="SECRET"), total_s=0.5
+        ) as channels,
         pytest.raises(NotifyError, match="time") as caught,
     ):
         channels.send(message())
@@ -84,14 +109,30 @@ def test_a_receiver_that_hangs_is_left_in_time(there: Receiver) -> None:
 @pytest.mark.parametrize(
     ("url", "allowed", "reason"),
     [
-        ("http://127.0.0.1:1234/", (), "refused: 127.0.0.1 is 127.0.0.1, not a public address"),
-        ("http://169.254.169.254/latest", (), "not a public address; if it is to be sent there, name it in NEWS_ALLOW"),
-        ("http://127.0.0.1:6379/", ("127.0.0.1",), "refused: the port belongs to another protocol"),
+        (
+            "http://127.0.0.1:1234/",
+            (),
+            "refused: 127.0.0.1 is 127.0.0.1, not a public address",
+        ),
+        (
+            "http://169.254.169.254/latest",
+            (),
+            "not a public address; if it is to be sent there, name it in NEWS_ALLOW",
+        ),
+        (
+            "http://127.0.0.1:6379/",
+            ("127.0.0.1",),
+            "refused: the port belongs to another protocol",
+        ),
     ],
 )
-def test_addresses_pass_the_same_check_as_those_of_pages(url: str, allowed: tuple[str, ...], reason: str) -> None:
+def test_addresses_pass_the_same_check_as_those_of_pages(
+    url: str, allowed: tuple[str, ...], reason: str
+) -> None:
     with (
-        notifier(Webhook(kind="webhook", url=url, secret_env="SECRET"), allowed=allowed) as channels,
+        notifier(
+            Webhook(kind="webhook", url=url, secret_env="SECRET"), allowed=allowed
+        ) as channels,
         pytest.raises(NotifyError, match=reason) as caught,
     ):
         channels.send(message())
@@ -99,7 +140,11 @@ def test_addresses_pass_the_same_check_as_those_of_pages(url: str, allowed: tupl
 
 
 def test_a_message_to_telegram_is_plain_text(there: Receiver) -> None:
-    with notifier(Telegram(kind="telegram", chat="-100", token_env="NEWS_TOKEN_BOT", api=there.address)) as channels:
+    with notifier(
+        Telegram(
+            kind="telegram", chat="-100", token_env="NEWS_TOKEN_BOT", api=there.address
+        )
+    ) as channels:
         channels.send(message())
         there.answers = [400, 429]
         with pytest.raises(NotifyError, match="answered 400") as refused:
@@ -109,40 +154,60 @@ def test_a_message_to_telegram_is_plain_text(there: Receiver) -> None:
 
     sent = json.loads(there.received[0].body)
     assert there.received[0].path == "/bot12:abc/sendMessage"
-    assert (sent["chat_id"], sent["text"]) == ("-100", "buses: 1 new\n\nBus <1>\nhttps://e.org/1")
+    assert (sent["chat_id"], sent["text"]) == (
+        "-100",
+        "buses: 1 new\n\nBus <1>\nhttps://e.org/1",
+    )
     assert "parse_mode" not in sent
     assert (refused.value.is_transient, limited.value.is_transient) == (False, True)
 
 
 def test_a_message_to_slack_cannot_mention_anybody(there: Receiver) -> None:
-    with notifier(Slack(kind="slack", url_env="URL"), URL=f"{there.address}/services/T0/B0") as channels:
+    with notifier(
+        Slack(kind="slack", url_env="URL"), URL=f"{there.address}/services/T0/B0"
+    ) as channels:
         channels.send(message(text="<!channel> & <@U1>"))
 
     assert there.received[0].path == "/services/T0/B0"
-    assert json.loads(there.received[0].body)["text"] == "*buses: 1 new*\n\n&lt;!channel&gt; &amp; &lt;@U1&gt;"
+    assert (
+        json.loads(there.received[0].body)["text"]
+        == "*buses: 1 new*\n\n&lt;!channel&gt; &amp; &lt;@U1&gt;"
+    )
 
 
 def test_no_error_shows_a_secret() -> None:
     hidden = f"http://127.0.0.1:{free_port()}/services/s3cret"
-    with notifier(Slack(kind="slack", url_env="URL"), URL=hidden) as channels, pytest.raises(NotifyError) as caught:
+    with (
+        notifier(Slack(kind="slack", url_env="URL"), URL=hidden) as channels,
+        pytest.raises(NotifyError) as caught,
+    ):
         channels.send(message())
     assert "s3cret" not in str(caught.value)
 
 
 def test_what_is_not_set_is_named(there: Receiver) -> None:
     for channel, reason in (
-        (Webhook(kind="webhook", url=there.address, secret_env="NONE"), "environment variable NONE is not set"),
+        (
+            Webhook(kind="webhook", url=there.address, secret_env="NONE"),
+            "environment variable NONE is not set",
+        ),
         (Mail(kind="mail", to=("a@example.org",)), "NEWS_SMTP names no mail server"),
     ):
-        with notifier(channel) as channels, pytest.raises(NotifyError, match=reason) as caught:
+        with (
+            notifier(channel) as channels,
+            pytest.raises(NotifyError, match=reason) as caught,
+        ):
             channels.send(message())
         assert caught.value.is_transient
-    with notifier(channel) as channels, pytest.raises(NotifyError, match="no channel `gone` now"):
+    with (
+        notifier(channel) as channels,
+        pytest.raises(NotifyError, match="no channel `gone` now"),
+    ):
         channels.send(message(channel="gone"))
     assert there.received == []
 
 
-# --- e-mail ----------------------------------------------------------------------------------------------------------
+# --- e-mail ---------------------------------------------------------------------------
 
 
 @contextmanager
@@ -181,7 +246,9 @@ def mail_server(**answers: str) -> Iterator[tuple[int, list[Mime]]]:
 def send_by_mail(port: int) -> None:
     server = MailServer(f"smtp://127.0.0.1:{port}", "news@example.org")
     channel = Mail(kind="mail", to=("a@example.org", "b@example.org"))
-    with ChannelNotifier({"c": channel}, SECRETS.get, JsonSender("news"), server) as channels:
+    with ChannelNotifier(
+        {"c": channel}, SECRETS.get, JsonSender("news"), server
+    ) as channels:
         channels.send(message(subject="ônibus: 1\nnew"))
 
 
@@ -190,7 +257,10 @@ def test_a_mail_has_all_recipients_and_an_id() -> None:
         send_by_mail(port)
 
     (mail,) = received
-    assert (mail["To"], mail["Message-ID"]) == ("a@example.org, b@example.org", "<msg_1@example.org>")
+    assert (mail["To"], mail["Message-ID"]) == (
+        "a@example.org, b@example.org",
+        "<msg_1@example.org>",
+    )
     assert mail["Auto-Submitted"] == "auto-generated"
     assert "https://e.org/1" in mail.get_payload()
 
@@ -204,8 +274,13 @@ def test_a_mail_has_all_recipients_and_an_id() -> None:
         ({"DATA": "451 later"}, "the mail server answered 451", True),
     ],
 )
-def test_a_mail_that_is_refused_is_an_error(answers: dict[str, str], reason: str, is_transient: bool) -> None:
-    with mail_server(**answers) as (port, _), pytest.raises(NotifyError, match=reason) as caught:
+def test_a_mail_that_is_refused_is_an_error(
+    answers: dict[str, str], reason: str, is_transient: bool
+) -> None:
+    with (
+        mail_server(**answers) as (port, _),
+        pytest.raises(NotifyError, match=reason) as caught,
+    ):
         send_by_mail(port)
     assert caught.value.is_transient == is_transient
 

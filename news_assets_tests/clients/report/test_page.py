@@ -10,7 +10,13 @@ from lxml import etree
 from news_assets.clients.report.page import render_page, write_page
 from news_assets.clients.report.plots import plot_history, plot_pages
 from news_assets.errors import NewsAssetsError
-from news_assets.pipeline.freshness.report import DayCounts, DeskCounts, Headline, Report, build_report
+from news_assets.pipeline.freshness.report import (
+    DayCounts,
+    DeskCounts,
+    Headline,
+    Report,
+    build_report,
+)
 from news_assets.pipeline.freshness.row_checks import Findings
 from news_assets.records.desks import Desk
 
@@ -20,15 +26,28 @@ UNTRUSTED = "<script>alert(1)</script> \" onload='x' & ${a}$ {{ 7 * 7 }} ]]>"
 
 
 def desk(key: str) -> Desk:
-    return Desk(key=key, timezone="UTC", language="en", first_day=date(2026, 1, 1), agencies=())
+    return Desk(
+        key=key, timezone="UTC", language="en", first_day=date(2026, 1, 1), agencies=()
+    )
 
 
 def headline(url: str = "https://x.example/1", title: str = "A title") -> Headline:
-    return Headline(desk="g1", agency="rio", first_seen_at=NOW, title=title, url=url, theme=None)
+    return Headline(
+        desk="g1", agency="rio", first_seen_at=NOW, title=title, url=url, theme=None
+    )
 
 
-def report(counts: DayCounts | None = None, desks: int = 1, gaps: dict[str, Findings] | None = None) -> Report:
-    return build_report(counts or full_day(desks), [desk(f"desk{n}") for n in range(desks)], {"desk0": gaps or {}}, NOW)
+def report(
+    counts: DayCounts | None = None,
+    desks: int = 1,
+    gaps: dict[str, Findings] | None = None,
+) -> Report:
+    return build_report(
+        counts or full_day(desks),
+        [desk(f"desk{n}") for n in range(desks)],
+        {"desk0": gaps or {}},
+        NOW,
+    )
 
 
 def full_day(desks: int) -> DayCounts:
@@ -36,10 +55,17 @@ def full_day(desks: int) -> DayCounts:
     keys = [f"desk{n}" for n in range(desks)]
     return DayCounts(
         day=DAY,
-        desks=tuple(DeskCounts(desk=key, entries=99_999, articles=90_000, derived={"indexed": 80_000}) for key in keys),
+        desks=tuple(
+            DeskCounts(
+                desk=key, entries=99_999, articles=90_000, derived={"indexed": 80_000}
+            )
+            for key in keys
+        ),
         hours=tuple((key, hour, 4_000) for key in keys for hour in range(24)),
         outcomes=(("desk0", "ok", 90_000),),
-        themes=tuple((f"A theme with a rather long label, number {n}", 500) for n in range(20)),
+        themes=tuple(
+            (f"A theme with a rather long label, number {n}", 500) for n in range(20)
+        ),
         history=((DAY, "ok", 90_000), (DAY, "failed", 20)),
         newest=(headline(),),
     )
@@ -75,7 +101,11 @@ def test_untrusted_text_is_escaped() -> None:
         poll_reasons=((UNTRUSTED, "failed", UNTRUSTED, 1),),
         newest=(replace(headline(title=UNTRUSTED), agency=UNTRUSTED, theme=UNTRUSTED),),
     )
-    tags = parsed(render_page(report(counts, gaps={UNTRUSTED: Findings(1, (UNTRUSTED,), ((UNTRUSTED,),))})))
+    tags = parsed(
+        render_page(
+            report(counts, gaps={UNTRUSTED: Findings(1, (UNTRUSTED,), ((UNTRUSTED,),))})
+        )
+    )
 
     assert "script" not in tags.names
     assert "49" not in tags.text
@@ -88,7 +118,14 @@ def test_untrusted_labels_of_plots_are_no_markup() -> None:
 
 
 def test_only_web_addresses_become_links() -> None:
-    others = ("javascript:alert(1)", "data:text/html,x", "//x.example/", "http://[x", "", "nonsense")
+    others = (
+        "javascript:alert(1)",
+        "data:text/html,x",
+        "//x.example/",
+        "http://[x",
+        "",
+        "nonsense",
+    )
     newest = tuple(map(headline, (*others, "https://x.example/1")))
     page = parsed(render_page(report(DayCounts(day=DAY, newest=newest))))
     assert page.links == ["https://x.example/1"]
@@ -117,7 +154,10 @@ def test_an_empty_day_has_a_notice_and_no_plots() -> None:
 
 
 def test_findings_come_first_with_the_passed_checks_below() -> None:
-    gaps = {"behind": Findings(9, ("agency", "since"), (("rio", NOW),)), "silent": Findings(3, ("agency",), ())}
+    gaps = {
+        "behind": Findings(9, ("agency", "since"), (("rio", NOW),)),
+        "silent": Findings(3, ("agency",), ()),
+    }
     text = " ".join(parsed(render_page(report(gaps=gaps))).text)
 
     assert text.index("Needs attention") < text.index("New entries by hour")
@@ -139,7 +179,11 @@ def test_plots_are_small_and_well_formed_for_any_number_of_desks(desks: int) -> 
 
 
 def test_columns_are_as_high_as_their_share_of_the_scale() -> None:
-    history = ((DAY, "ok", 30), (DAY, "failed", 10), (DAY - timedelta(days=1), "ok", 20))
+    history = (
+        (DAY, "ok", 30),
+        (DAY, "failed", 10),
+        (DAY - timedelta(days=1), "ok", 20),
+    )
     svg = etree.fromstring(plot_history(report(DayCounts(day=DAY, history=history))))
     heights = [float(rect.get("height")) for rect in svg.iter("{*}rect")]
     legend, columns = heights[:2], heights[2:]
@@ -150,14 +194,24 @@ def test_columns_are_as_high_as_their_share_of_the_scale() -> None:
 def test_the_file_is_named_by_its_day_and_replaced_atomically(tmp_path: Path) -> None:
     folder = tmp_path / "made" / "nested"
     path = write_page(folder, report(DayCounts(day=DAY)))
-    assert write_page(folder, report(DayCounts(day=DAY, desks=(DeskCounts(desk="desk0", entries=1),)))) == path
+    assert (
+        write_page(
+            folder,
+            report(DayCounts(day=DAY, desks=(DeskCounts(desk="desk0", entries=1),))),
+        )
+        == path
+    )
 
     assert [file.name for file in folder.iterdir()] == ["2026-11-19.html"]
     assert path.stat().st_mode & 0o777 == 0o644
     assert "No new entries" not in path.read_text()
 
 
-def test_a_folder_that_cannot_be_created_is_an_error_with_its_path(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_created_is_an_error_with_its_path(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(NewsAssetsError, match=r"file/2026-11-19\.html: the report cannot be written"):
+    with pytest.raises(
+        NewsAssetsError, match=r"file/2026-11-19\.html: the report cannot be written"
+    ):
         write_page(tmp_path / "file", report(DayCounts(day=DAY)))

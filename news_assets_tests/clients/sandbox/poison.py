@@ -1,4 +1,6 @@
-"""Functions that do what outside input can make a library do. Those with a True only do it where it is True."""
+"""Functions that do what outside input can make a library do. Those with a True only do
+it where it is True.
+"""
 
 import ctypes
 import os
@@ -64,10 +66,18 @@ def print_noise() -> str:
     return "read"
 
 
-def read_page_that_hangs(page: Page, timezone: str, language: str | None) -> ExtractedArticle:
+def read_page_that_hangs(
+    page: Page, timezone: str, language: str | None
+) -> ExtractedArticle:
     """Hang on pages with the word `poison`; a `PageReader`."""
     hang(b"poison" in page.body)
-    return ExtractedArticle(url=page.url, canonical_url=page.url, outcome="ok", title="Buses", text="Buses run. " * 50)
+    return ExtractedArticle(
+        url=page.url,
+        canonical_url=page.url,
+        outcome="ok",
+        title="Buses",
+        text="Buses run. " * 50,
+    )
 
 
 _: PageReader = read_page_that_hangs

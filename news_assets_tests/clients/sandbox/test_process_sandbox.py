@@ -30,11 +30,16 @@ def any_sandbox(request: pytest.FixtureRequest, sandbox: ProcessSandbox) -> Sand
 
 
 def texts(answers: list[object | NewsAssetsError]) -> list[str]:
-    return [f"{type(one).__name__}: {one}" if isinstance(one, NewsAssetsError) else str(one) for one in answers]
+    return [
+        f"{type(one).__name__}: {one}" if isinstance(one, NewsAssetsError) else str(one)
+        for one in answers
+    ]
 
 
 def test_results_come_in_the_order_of_the_calls(any_sandbox: Sandbox) -> None:
-    assert any_sandbox.run(divmod, [(number, 7) for number in range(250)]) == [divmod(n, 7) for n in range(250)]
+    assert any_sandbox.run(divmod, [(number, 7) for number in range(250)]) == [
+        divmod(n, 7) for n in range(250)
+    ]
 
 
 def test_no_calls_give_no_results(any_sandbox: Sandbox) -> None:
@@ -43,7 +48,12 @@ def test_no_calls_give_no_results(any_sandbox: Sandbox) -> None:
 
 def test_an_error_of_this_package_is_returned_as_it_is(any_sandbox: Sandbox) -> None:
     before, error, after = any_sandbox.run(poison.refuse, [(False,), (True,), (False,)])
-    assert (before, type(error), str(error), after) == ("read", SourceError, "not a listing", "read")
+    assert (before, type(error), str(error), after) == (
+        "read",
+        SourceError,
+        "not a listing",
+        "read",
+    )
 
 
 @pytest.mark.parametrize("work", [poison.raise_bug, poison.recurse, poison.unpicklable])
@@ -61,8 +71,14 @@ def test_any_other_exception_is_a_reading_error_of_one_short_line(
     ("work", "reason"),
     [
         (poison.hang, "ReadingError: not read in 1 s (in hang, poison.py:"),
-        (poison.exit_at_once, "ReadingError: not read: the reading process ended with exit code 3"),
-        (poison.crash, "ReadingError: not read: the reading process ended with signal 11"),
+        (
+            poison.exit_at_once,
+            "ReadingError: not read: the reading process ended with exit code 3",
+        ),
+        (
+            poison.crash,
+            "ReadingError: not read: the reading process ended with signal 11",
+        ),
         (poison.fill_memory, "ReadingError: not read in 512 MB of memory"),
     ],
 )
@@ -85,7 +101,9 @@ def test_a_stopped_process_is_replaced() -> None:
     assert after not in (pid, None)
 
 
-def test_a_process_that_was_killed_between_two_calls_is_replaced(sandbox: ProcessSandbox) -> None:
+def test_a_process_that_was_killed_between_two_calls_is_replaced(
+    sandbox: ProcessSandbox,
+) -> None:
     [pid] = sandbox.run(poison.process_id, [()])
     assert isinstance(pid, int)
     process = psutil.Process(pid)
@@ -101,7 +119,9 @@ def test_the_process_ends_when_its_parent_is_killed() -> None:
         "print(*ProcessSandbox().run(poison.process_id, [()]), flush=True)\n"
         "input()\n"
     )
-    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as parent:
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as parent:
         assert parent.stdout is not None
         child = psutil.Process(int(parent.stdout.readline()))
         parent.kill()
@@ -122,7 +142,11 @@ def test_documents_are_read_in_another_process_with_less_memory() -> None:
     with ProcessSandbox() as sandbox:
         [pid] = sandbox.run(poison.process_id, [()])
         assert sandbox.read_document(pdf_of("Agenda"), language="pt").text == "Agenda"
-        others = [child for child in this.children() if child not in before and child.pid != pid]
+        others = [
+            child
+            for child in this.children()
+            if child not in before and child.pid != pid
+        ]
         limits = [child.rlimit(psutil.RLIMIT_AS) for child in others]
     assert limits == [(500 << 20, 500 << 20)]
     assert set(this.children()) == before

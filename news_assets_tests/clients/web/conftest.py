@@ -1,4 +1,6 @@
-"""A real HTTP server on loopback with scripted responses, and fetchers that may request it."""
+"""A real HTTP server on loopback with scripted responses, and fetchers that may request
+it.
+"""
 
 import socket
 import threading
@@ -25,7 +27,10 @@ OpenSites = Callable[[int], list["Site"]]
 def answer(body: bytes = b"", status: int = 200, **headers: str) -> bytes:
     """Return a whole response; `content_type="text/html"` becomes a header."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
-    lines = [f"HTTP/1.1 {status} -", *(f"{name}: {value}" for name, value in named.items())]
+    lines = [
+        f"HTTP/1.1 {status} -",
+        *(f"{name}: {value}" for name, value in named.items()),
+    ]
     if status not in (204, 304) and "transfer-encoding" not in named:
         lines.append(f"content-length: {len(body)}")
     return "\r\n".join([*lines, "", ""]).encode("latin-1") + body
@@ -53,7 +58,9 @@ class Site:
     @property
     def requests(self) -> list[tuple[str, float, dict[str, str]]]:
         """Path, time and headers of each request but those for robots.txt."""
-        return [request for request in self.every_request if request[0] != "/robots.txt"]
+        return [
+            request for request in self.every_request if request[0] != "/robots.txt"
+        ]
 
     @property
     def paths(self) -> list[str]:
@@ -78,10 +85,15 @@ class Site:
         while self._is_open:
             with suppress(OSError):
                 connection, _ = self._server.accept()
-                threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+                threading.Thread(
+                    target=self._serve, args=(connection,), daemon=True
+                ).start()
 
     def _serve(self, connection: socket.socket) -> None:
-        with connection, suppress(OSError, ValueError, IndexError):  # TLS, spoken to a plain server
+        with (
+            connection,
+            suppress(OSError, ValueError, IndexError),
+        ):  # TLS, spoken to a plain server
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             with connection.makefile("rb") as lines:
                 while start := lines.readline():
@@ -92,10 +104,14 @@ class Site:
                         headers[name.lower()] = value
                     self._respond(connection, path, headers)
 
-    def _respond(self, connection: socket.socket, path: str, headers: dict[str, str]) -> None:
+    def _respond(
+        self, connection: socket.socket, path: str, headers: dict[str, str]
+    ) -> None:
         with self._lock:
             self.every_request.append((path, time.monotonic(), headers))
-            scripted = self.answers.get(path) or self.answers.get("*") or [answer(status=404)]
+            scripted = (
+                self.answers.get(path) or self.answers.get("*") or [answer(status=404)]
+            )
             chosen = scripted.pop(0) if len(scripted) > 1 else scripted[0]
             self._at_once += 1
             self.most_at_once = max(self.most_at_once, self._at_once)
@@ -130,7 +146,13 @@ def failure_of(fetcher: HttpFetcher, wanted: PageRequest) -> FetchError:
 
 
 def summary_of(error: FetchError) -> tuple[object, ...]:
-    return type(error).__name__, error.reason, error.status, error.weight, error.is_transient
+    return (
+        type(error).__name__,
+        error.reason,
+        error.status,
+        error.weight,
+        error.is_transient,
+    )
 
 
 def shortest_pause(requests: Sequence[tuple[str, float, dict[str, str]]]) -> float:
@@ -160,7 +182,9 @@ def sites() -> Iterator[Callable[[int], list[Site]]]:
 
 @pytest.fixture
 def open_fetcher(tmp_path: Path) -> Iterator[Callable[..., HttpFetcher]]:
-    """Fetchers that share one state folder and may request loopback; no pause by default."""
+    """Fetchers that share one state folder and may request loopback; no pause by
+    default.
+    """
     with ExitStack() as stack:
 
         def open_one(**changes: Any) -> HttpFetcher:

@@ -34,7 +34,9 @@ _LATER = "Tue, 08 Sep 2026 12:10:00 GMT"
         ({"retry-after": "soon"}, None),
     ],
 )
-def test_retry_after_is_read_in_both_forms(headers: dict[str, str], expected: float | None) -> None:
+def test_retry_after_is_read_in_both_forms(
+    headers: dict[str, str], expected: float | None
+) -> None:
     assert retry_after_s(httpx.Headers(headers), NOW) == expected
 
 
@@ -51,18 +53,29 @@ def test_retry_after_is_read_in_both_forms(headers: dict[str, str], expected: fl
         ({"expires": "0"}, None),
     ],
 )
-def test_max_age_is_the_freshness_left(headers: dict[str, str], expected: float | None) -> None:
+def test_max_age_is_the_freshness_left(
+    headers: dict[str, str], expected: float | None
+) -> None:
     assert max_age_s(httpx.Headers(headers), NOW) == expected
 
 
 def test_validators_generated_for_each_response_are_ignored() -> None:
-    generated = {"etag": '"x"', "last-modified": _DATE, "expires": "0", "cache-control": "no-store, no-cache"}
+    generated = {
+        "etag": '"x"',
+        "last-modified": _DATE,
+        "expires": "0",
+        "cache-control": "no-store, no-cache",
+    }
     assert validators_of(httpx.Headers(generated)) == Validators()
-    assert validators_of(httpx.Headers(generated | {"cache-control": "no-cache"})) == Validators('"x"', _DATE)
+    assert validators_of(
+        httpx.Headers(generated | {"cache-control": "no-cache"})
+    ) == Validators('"x"', _DATE)
 
 
 @pytest.mark.parametrize("value", ["x" * 1_001, "x\ny", "x\x1by"])
-def test_a_validator_that_is_long_or_has_control_characters_is_absent(value: str) -> None:
+def test_a_validator_that_is_long_or_has_control_characters_is_absent(
+    value: str,
+) -> None:
     headers = httpx.Headers({"etag": value, "last-modified": value})
     assert validators_of(headers) == Validators()
     assert validators_of(headers, Validators('"e"', _DATE)) == Validators('"e"', _DATE)
@@ -84,15 +97,26 @@ def test_the_charset_of_a_content_type(content_type: str, expected: str | None) 
 
 
 @pytest.mark.parametrize(
-    ("value", "expected"), [("17", 17), ("", None), ("-1", None), ("9" * 5_000, None), ("٣", None)]
+    ("value", "expected"),
+    [("17", 17), ("", None), ("-1", None), ("9" * 5_000, None), ("٣", None)],
 )
 def test_the_length_that_a_response_states(value: str, expected: int | None) -> None:
-    assert content_length_of(httpx.Headers({"content-length": value.encode()})) == expected
+    assert (
+        content_length_of(httpx.Headers({"content-length": value.encode()})) == expected
+    )
 
 
 @given(st.text())
 def test_any_header_value_is_accepted(value: str) -> None:
-    headers = {"retry-after": value, "expires": value, "date": value, "cache-control": value, "age": value}
-    encoded = httpx.Headers({name: text.encode("utf-8", "replace") for name, text in headers.items()})
+    headers = {
+        "retry-after": value,
+        "expires": value,
+        "date": value,
+        "cache-control": value,
+        "age": value,
+    }
+    encoded = httpx.Headers(
+        {name: text.encode("utf-8", "replace") for name, text in headers.items()}
+    )
     assert (retry_after_s(encoded, NOW) or 0) >= 0
     assert (max_age_s(encoded, NOW) or 0) >= 0

@@ -1,4 +1,6 @@
-"""Many URLs: host slots, pauses, Retry-After, several fetchers and processes, early exit."""
+"""Many URLs: host slots, pauses, Retry-After, several fetchers and processes, early
+exit.
+"""
 
 import multiprocessing
 import threading
@@ -24,12 +26,22 @@ from news_assets_tests.clients.web.conftest import (
 )
 
 
-def test_every_request_is_returned_with_its_page_or_error(sites: OpenSites, fetcher: HttpFetcher) -> None:
+def test_every_request_is_returned_with_its_page_or_error(
+    sites: OpenSites, fetcher: HttpFetcher
+) -> None:
     first, second = sites(2)
     first.put("/a", answer(b"a"))
     second.put("/b", answer(b"b"))
-    wanted = requests(f"{first.url}/a", f"{second.url}/b", f"{first.url}/none", "mailto:x", "http://[::1")
-    assert {request.key: body_or_reason(page) for request, page in fetcher.fetch_all(wanted)} == {
+    wanted = requests(
+        f"{first.url}/a",
+        f"{second.url}/b",
+        f"{first.url}/none",
+        "mailto:x",
+        "http://[::1",
+    )
+    assert {
+        request.key: body_or_reason(page) for request, page in fetcher.fetch_all(wanted)
+    } == {
         f"{first.url}/a": b"a",
         f"{second.url}/b": b"b",
         f"{first.url}/none": "not found (404)",
@@ -58,70 +70,117 @@ def test_a_host_gets_one_request_at_a_time_in_order_with_the_pause_between(
     assert shortest_pause(site.every_request) >= 0.05
 
 
-def test_hosts_are_fetched_concurrently_by_few_workers(sites: OpenSites, open_fetcher: OpenFetcher) -> None:
+def test_hosts_are_fetched_concurrently_by_few_workers(
+    sites: OpenSites, open_fetcher: OpenFetcher
+) -> None:
     opened = sites(6)
-    urls = [f"{one.put('*', answer(b'x')) and one.url}/{number}" for one in opened for number in range(4)]
+    urls = [
+        f"{one.put('*', answer(b'x')) and one.url}/{number}"
+        for one in opened
+        for number in range(4)
+    ]
     results = list(open_fetcher(delay_s=0.1, max_workers=2).fetch_all(requests(*urls)))
     assert all(isinstance(page, Page) for _, page in results)
     assert min(shortest_pause(one.every_request) for one in opened) >= 0.1
 
 
-def test_fetchers_that_share_a_folder_keep_the_pause_together(site: Site, open_fetcher: OpenFetcher) -> None:
+def test_fetchers_that_share_a_folder_keep_the_pause_together(
+    site: Site, open_fetcher: OpenFetcher
+) -> None:
     site.put("*", answer(b"x"))
     fetchers = [open_fetcher(delay_s=0.05) for _ in range(3)]
     threads = [
-        threading.Thread(target=lambda one=one: list(one.fetch_all(requests(*[site.url] * 2)))) for one in fetchers
+        threading.Thread(
+            target=lambda one=one: list(one.fetch_all(requests(*[site.url] * 2)))
+        )
+        for one in fetchers
     ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert (len(site.requests), site.most_at_once, shortest_pause(site.every_request) >= 0.05) == (6, 1, True)
+    assert (
+        len(site.requests),
+        site.most_at_once,
+        shortest_pause(site.every_request) >= 0.05,
+    ) == (6, 1, True)
 
 
 def _fetch_thrice(url: str, folder: Path) -> None:
-    with HttpFetcher(user_agent="x", delay_s=0.1, state_dir=folder, allow_private_hosts=("127.0.0.1",)) as fetcher:
+    with HttpFetcher(
+        user_agent="x",
+        delay_s=0.1,
+        state_dir=folder,
+        allow_private_hosts=("127.0.0.1",),
+    ) as fetcher:
         for request in requests(*[url] * 3):
             fetcher.fetch(request)
 
 
-def test_processes_that_share_a_folder_keep_the_pause_together(site: Site, tmp_path: Path) -> None:
+def test_processes_that_share_a_folder_keep_the_pause_together(
+    site: Site, tmp_path: Path
+) -> None:
     site.put("*", answer(b"x"))
-    process = multiprocessing.get_context("spawn").Process(target=_fetch_thrice, args=(site.url, tmp_path))
+    process = multiprocessing.get_context("spawn").Process(
+        target=_fetch_thrice, args=(site.url, tmp_path)
+    )
     process.start()
     while not site.requests and process.is_alive():
         time.sleep(0.005)
     _fetch_thrice(site.url, tmp_path)
     process.join()
     assert process.exitcode == 0
-    assert (len(site.requests), site.most_at_once, shortest_pause(site.every_request) >= 0.1) == (6, 1, True)
+    assert (
+        len(site.requests),
+        site.most_at_once,
+        shortest_pause(site.every_request) >= 0.1,
+    ) == (6, 1, True)
 
 
-def test_a_short_retry_after_is_waited_out(site: Site, open_fetcher: OpenFetcher) -> None:
-    site.put("*", answer(status=429, retry_after="Tue, 08 Sep 2026 12:00:01 GMT"), answer(b"x"))
+def test_a_short_retry_after_is_waited_out(
+    site: Site, open_fetcher: OpenFetcher
+) -> None:
+    site.put(
+        "*",
+        answer(status=429, retry_after="Tue, 08 Sep 2026 12:00:01 GMT"),
+        answer(b"x"),
+    )
     fetcher = open_fetcher(clock=lambda: datetime(2026, 9, 8, 12, 0, 0, 800_000, UTC))
-    results = [body_or_reason(page) for _, page in fetcher.fetch_all(requests(site.url, site.url))]
+    results = [
+        body_or_reason(page)
+        for _, page in fetcher.fetch_all(requests(site.url, site.url))
+    ]
     assert results == ["too many requests (429)", b"x"]
     assert shortest_pause(site.requests) >= 0.2
 
 
-def test_a_long_retry_after_is_an_error_for_every_fetcher(site: Site, open_fetcher: OpenFetcher) -> None:
+def test_a_long_retry_after_is_an_error_for_every_fetcher(
+    site: Site, open_fetcher: OpenFetcher
+) -> None:
     site.put("*", answer(status=503, retry_after="3600"))
     errors = [error for _, error in open_fetcher().fetch_all(requests(*[site.url] * 3))]
     errors += [error for _, error in open_fetcher().fetch_all(requests(site.url))]
-    assert [(e.status, round((e.retry_after_s or 0) / 10), e.is_transient) for e in errors] == [  # type: ignore[union-attr]
+    assert [
+        (e.status, round((e.retry_after_s or 0) / 10), e.is_transient) for e in errors
+    ] == [  # type: ignore[union-attr]
         (503, 360, True),
         *[(None, 360, True)] * 3,
     ]
     assert len(site.requests) == 1
 
 
-# --- early exit ------------------------------------------------------------------------------------------------------
+# --- early exit -----------------------------------------------------------------------
 
 
-def test_leaving_the_iteration_stops_the_workers(sites: OpenSites, open_fetcher: OpenFetcher) -> None:
+def test_leaving_the_iteration_stops_the_workers(
+    sites: OpenSites, open_fetcher: OpenFetcher
+) -> None:
     opened = sites(4)
-    urls = [f"{one.put('*', answer(b'x')) and one.url}/{number}" for one in opened for number in range(50)]
+    urls = [
+        f"{one.put('*', answer(b'x')) and one.url}/{number}"
+        for one in opened
+        for number in range(50)
+    ]
     results = open_fetcher(delay_s=0.02, max_workers=3).fetch_all(requests(*urls))
     assert len(list(islice(results, 5))) == 5
     results.close()  # type: ignore[attr-defined]
@@ -130,28 +189,42 @@ def test_leaving_the_iteration_stops_the_workers(sites: OpenSites, open_fetcher:
     assert request_count < 20
     time.sleep(0.1)
     assert sum(len(one.requests) for one in opened) == request_count
-    assert not [thread for thread in threading.enumerate() if thread.name.startswith("fetch")]
+    assert not [
+        thread for thread in threading.enumerate() if thread.name.startswith("fetch")
+    ]
 
 
-def test_workers_wait_for_a_slow_caller(sites: OpenSites, open_fetcher: OpenFetcher) -> None:
+def test_workers_wait_for_a_slow_caller(
+    sites: OpenSites, open_fetcher: OpenFetcher
+) -> None:
     opened = sites(3)
-    urls = [f"{one.put('*', answer(b'x')) and one.url}/{number}" for one in opened for number in range(20)]
+    urls = [
+        f"{one.put('*', answer(b'x')) and one.url}/{number}"
+        for one in opened
+        for number in range(20)
+    ]
     results = open_fetcher(max_workers=3).fetch_all(requests(*urls))
     next(results)
     time.sleep(0.2)
-    assert sum(len(one.requests) for one in opened) <= 1 + 3 + 3  # taken, buffered, held by a worker
+    assert (
+        sum(len(one.requests) for one in opened) <= 1 + 3 + 3
+    )  # taken, buffered, held by a worker
     assert len(list(results)) == 59
 
 
-def test_closing_the_fetcher_cancels_its_waits(site: Site, open_fetcher: OpenFetcher) -> None:
+def test_closing_the_fetcher_cancels_its_waits(
+    site: Site, open_fetcher: OpenFetcher
+) -> None:
     fetcher = open_fetcher(delay_s=2)
     threading.Timer(0.2, fetcher.close).start()
-    with pytest.raises(FetchError, match="stopped"):  # of the page, which waits after robots.txt
+    with pytest.raises(
+        FetchError, match="stopped"
+    ):  # of the page, which waits after robots.txt
         fetcher.fetch(PageRequest(site.put("/a", answer(b"x"))))
     assert site.every_path == ["/robots.txt"]
 
 
-# --- limits of time --------------------------------------------------------------------------------------------------
+# --- limits of time -------------------------------------------------------------------
 
 
 def _stalls(connection: object, _: object) -> None:
@@ -164,8 +237,12 @@ def test_requests_that_have_not_begun_in_time_are_left_out_and_those_that_have_a
     quick, slow = sites(2)
     quick.put("/a", answer(b"a"))
     slow.put("*", _stalls)
-    wanted = requests(f"{quick.url}/a", *(f"{slow.url}/{number}" for number in range(3)))
-    results = list(open_fetcher(read_s=2.0, total_s=4.0).fetch_all(wanted, begin_within_s=1.0))
+    wanted = requests(
+        f"{quick.url}/a", *(f"{slow.url}/{number}" for number in range(3))
+    )
+    results = list(
+        open_fetcher(read_s=2.0, total_s=4.0).fetch_all(wanted, begin_within_s=1.0)
+    )
     assert {request.url: body_or_reason(result) for request, result in results} == {
         f"{quick.url}/a": b"a",
         f"{slow.url}/0": "no response in time",
@@ -173,11 +250,16 @@ def test_requests_that_have_not_begun_in_time_are_left_out_and_those_that_have_a
     assert slow.paths == ["/0"]
 
 
-def test_a_request_that_waits_for_its_host_is_left_out_too(site: Site, open_fetcher: OpenFetcher) -> None:
+def test_a_request_that_waits_for_its_host_is_left_out_too(
+    site: Site, open_fetcher: OpenFetcher
+) -> None:
     site.put("*", answer(b"x"))
     fetcher = open_fetcher(delay_s=2)
     fetcher.fetch(PageRequest(f"{site.url}/first", obeys_robots=False))
-    assert list(fetcher.fetch_all(requests(f"{site.url}/second"), begin_within_s=0.1)) == []
+    assert (
+        list(fetcher.fetch_all(requests(f"{site.url}/second"), begin_within_s=0.1))
+        == []
+    )
     assert site.paths == ["/first"]
 
 
@@ -186,6 +268,8 @@ def test_a_request_may_have_less_time_than_the_fetcher_and_its_error_has_the_tim
 ) -> None:
     site.put("*", _stalls)
     fetcher = open_fetcher(read_s=60.0, total_s=60.0)
-    ((_, error),) = fetcher.fetch_all([PageRequest(f"{site.url}/a", obeys_robots=False, max_s=0.5)])
+    ((_, error),) = fetcher.fetch_all(
+        [PageRequest(f"{site.url}/a", obeys_robots=False, max_s=0.5)]
+    )
     assert body_or_reason(error) == "total time limit exceeded"
     assert 500 <= error.elapsed_ms < 4000

@@ -3,7 +3,13 @@ from pathlib import Path
 
 import pytest
 
-from news_assets.clients.web.politeness import Politeness, RequestNow, RetryAfterError, StoppedError, requests_now
+from news_assets.clients.web.politeness import (
+    Politeness,
+    RequestNow,
+    RetryAfterError,
+    StoppedError,
+    requests_now,
+)
 
 
 class Clock:
@@ -30,7 +36,9 @@ class RecordedWaits(threading.Event):
         return self.is_set()
 
 
-def take(politeness: Politeness, clock: Clock, retry_after_s: float = 0.0) -> list[float | None]:
+def take(
+    politeness: Politeness, clock: Clock, retry_after_s: float = 0.0
+) -> list[float | None]:
     """Take a slot for one request that responds at once; return the waits for it."""
     stopping = RecordedWaits(clock)
     with politeness.slot("example.org", stopping) as slot:
@@ -45,11 +53,16 @@ def test_the_pause_counts_from_the_response(tmp_path: Path) -> None:
     assert politeness.wait_s("example.org") == 0
     take(politeness, clock)
     clock.at += 2
-    assert (politeness.wait_s("example.org"), politeness.wait_s("example.net")) == (3, 0)
+    assert (politeness.wait_s("example.org"), politeness.wait_s("example.net")) == (
+        3,
+        0,
+    )
     assert take(politeness, clock) == [3]
 
 
-def test_a_crawl_delay_lengthens_the_pause_up_to_a_limit_and_never_shortens_it(tmp_path: Path) -> None:
+def test_a_crawl_delay_lengthens_the_pause_up_to_a_limit_and_never_shortens_it(
+    tmp_path: Path,
+) -> None:
     clock = Clock()
     politeness = Politeness(tmp_path, 5.0, clock)
     for crawl_delay_s, pause_s in ((2, 5), (10, 10), (3600, 30)):
@@ -59,7 +72,9 @@ def test_a_crawl_delay_lengthens_the_pause_up_to_a_limit_and_never_shortens_it(t
         assert politeness.wait_s("example.org") == pause_s
 
 
-def test_a_long_retry_after_is_shared_and_remembered_for_at_most_a_day(tmp_path: Path) -> None:
+def test_a_long_retry_after_is_shared_and_remembered_for_at_most_a_day(
+    tmp_path: Path,
+) -> None:
     clock = Clock()
     take(Politeness(tmp_path, 0.0, clock), clock, retry_after_s=1e9)
     with pytest.raises(RetryAfterError) as raised:
@@ -68,7 +83,9 @@ def test_a_long_retry_after_is_shared_and_remembered_for_at_most_a_day(tmp_path:
 
 
 @pytest.mark.parametrize("set_back_s", [60.0, 3_600.0, 40_000.0, 1e8])
-def test_a_host_is_open_after_the_clock_was_set_back(tmp_path: Path, set_back_s: float) -> None:
+def test_a_host_is_open_after_the_clock_was_set_back(
+    tmp_path: Path, set_back_s: float
+) -> None:
     clock = Clock(2e8)
     politeness = Politeness(tmp_path, 5.0, clock)
     take(politeness, clock, retry_after_s=86_400)
@@ -104,7 +121,9 @@ def test_a_stop_cancels_the_wait(tmp_path: Path) -> None:
         pytest.param("9e9 5 0", [], id="the clock was set back"),
     ],
 )
-def test_unusable_times_cause_no_wait(tmp_path: Path, content: str | None, waits: list[float]) -> None:
+def test_unusable_times_cause_no_wait(
+    tmp_path: Path, content: str | None, waits: list[float]
+) -> None:
     clock = Clock()
     take(Politeness(tmp_path, 5.0, clock), clock)
     (written,) = tmp_path.glob("*.times")
@@ -122,12 +141,18 @@ def test_a_slot_is_released_when_its_request_fails(tmp_path: Path) -> None:
 
 def test_a_request_in_progress_is_told_until_it_ends(tmp_path: Path) -> None:
     clock = Clock()
-    with Politeness(tmp_path, 5.0, clock).slot("example.org", threading.Event(), url="https://example.org/1?a=b c"):
-        assert requests_now(tmp_path) == [RequestNow("https://example.org/1?a=b c", clock.at)]
+    with Politeness(tmp_path, 5.0, clock).slot(
+        "example.org", threading.Event(), url="https://example.org/1?a=b c"
+    ):
+        assert requests_now(tmp_path) == [
+            RequestNow("https://example.org/1?a=b c", clock.at)
+        ]
     assert requests_now(tmp_path) == []
 
 
-def test_a_request_that_a_killed_process_left_behind_is_not_in_progress(tmp_path: Path) -> None:
+def test_a_request_that_a_killed_process_left_behind_is_not_in_progress(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "abc.request").write_text("1000000.0 https://example.org/1")
     assert requests_now(tmp_path) == []
     assert list(tmp_path.glob("*.request")) == []

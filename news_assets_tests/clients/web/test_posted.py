@@ -13,7 +13,9 @@ from news_assets.ports.reading import PageRequest
 
 
 class Echo(BaseHTTPRequestHandler):
-    """Answers with method, content type and body; `/moved` redirects, `/403` and `/503` refuse."""
+    """Answers with method, content type and body; `/moved` redirects, `/403` and `/503`
+    refuse.
+    """
 
     def do_GET(self) -> None:
         self._answer(f"GET {self.headers.get('Content-Type')} ")
@@ -26,7 +28,9 @@ class Echo(BaseHTTPRequestHandler):
         self._answer(f"POST {self.headers.get('Content-Type')} {body}")
 
     def _answer(self, said: str) -> None:
-        status = {"/moved": 302, "/403": 403, "/503": 503, "/robots.txt": 404}.get(self.path, 200)
+        status = {"/moved": 302, "/403": 403, "/503": 503, "/robots.txt": 404}.get(
+            self.path, 200
+        )
         self.send_response(status)
         if status == 302:
             self.send_header("Location", "/there")
@@ -50,16 +54,28 @@ def base() -> Iterator[str]:
 
 @pytest.fixture
 def fetcher(tmp_path: Path) -> Iterator[HttpFetcher]:
-    with HttpFetcher(user_agent="t", delay_s=0, state_dir=tmp_path, allow_private_hosts=("127.0.0.1",)) as made:
+    with HttpFetcher(
+        user_agent="t",
+        delay_s=0,
+        state_dir=tmp_path,
+        allow_private_hosts=("127.0.0.1",),
+    ) as made:
         yield made
 
 
 JSON = (("Content-Type", "application/json"),)
 
 
-def test_the_headers_are_requested_without_the_body(fetcher: HttpFetcher, base: str) -> None:
+def test_the_headers_are_requested_without_the_body(
+    fetcher: HttpFetcher, base: str
+) -> None:
     page = fetcher.fetch(PageRequest(f"{base}/moved", is_head=True))
-    assert (page.final_url, page.status, page.body, page.content_length) == (f"{base}/there", 200, b"", 5)
+    assert (page.final_url, page.status, page.body, page.content_length) == (
+        f"{base}/there",
+        200,
+        b"",
+        5,
+    )
 
 
 def test_a_body_is_posted_with_its_headers(fetcher: HttpFetcher, base: str) -> None:
@@ -67,13 +83,20 @@ def test_a_body_is_posted_with_its_headers(fetcher: HttpFetcher, base: str) -> N
     assert page.body == b'POST application/json {"from": 1}'
 
 
-def test_a_redirect_of_a_post_is_followed_by_get(fetcher: HttpFetcher, base: str) -> None:
+def test_a_redirect_of_a_post_is_followed_by_get(
+    fetcher: HttpFetcher, base: str
+) -> None:
     page = fetcher.fetch(PageRequest(f"{base}/moved", body=b"{}"))
     assert (page.final_url, page.body) == (f"{base}/there", b"GET None ")
 
 
-def test_a_refusal_is_a_page_where_it_is_kept_unless_another_attempt_can_help(fetcher: HttpFetcher, base: str) -> None:
+def test_a_refusal_is_a_page_where_it_is_kept_unless_another_attempt_can_help(
+    fetcher: HttpFetcher, base: str
+) -> None:
     assert fetcher.fetch(PageRequest(f"{base}/403", keeps_refusals=True)).status == 403
-    for request in (PageRequest(f"{base}/403"), PageRequest(f"{base}/503", keeps_refusals=True)):
+    for request in (
+        PageRequest(f"{base}/403"),
+        PageRequest(f"{base}/503", keeps_refusals=True),
+    ):
         with pytest.raises(FetchError):
             fetcher.fetch(request)

@@ -9,7 +9,14 @@ from news_assets.clients.web.quick_tries import PAUSES_S, QuickTries
 from news_assets.errors import FetchError
 from news_assets.ports.reading import PageRequest
 from news_assets.records.reading import Page
-from news_assets_tests.clients.web.conftest import OpenFetcher, OpenSites, Site, answer, body_or_reason, shortest_pause
+from news_assets_tests.clients.web.conftest import (
+    OpenFetcher,
+    OpenSites,
+    Site,
+    answer,
+    body_or_reason,
+    shortest_pause,
+)
 from news_assets_tests.support.waiting import HANG_S
 
 URL = "https://example.org/"
@@ -22,7 +29,10 @@ def drop(connection: socket.socket, _: dict[str, str]) -> None:
 
 
 def retried(*urls: str, obeys_robots: bool = False) -> list[PageRequest]:
-    return [PageRequest(url, url, obeys_robots=obeys_robots, retries_connection=True) for url in urls]
+    return [
+        PageRequest(url, url, obeys_robots=obeys_robots, retries_connection=True)
+        for url in urls
+    ]
 
 
 def results_of(fetcher: HttpFetcher, wanted: list[PageRequest]) -> list[object]:
@@ -35,34 +45,57 @@ def test_a_lost_connection_is_tried_twice_more_and_the_pages_of_a_host_keep_thei
     site.put("/a", drop, drop, answer(b"a"))
     site.put("/b", answer(b"b"))
     fetcher = open_fetcher(retry_pauses_s=(0.1, 0.1), delay_s=0.15)
-    assert results_of(fetcher, retried(f"{site.url}/a", f"{site.url}/b")) == [b"a", b"b"]
+    assert results_of(fetcher, retried(f"{site.url}/a", f"{site.url}/b")) == [
+        b"a",
+        b"b",
+    ]
     assert site.paths == ["/a", "/a", "/a", "/b"]
     assert shortest_pause(site.requests) >= 0.15
 
 
-def test_a_host_that_is_down_has_two_further_tries_for_all_its_pages(site: Site, open_fetcher: OpenFetcher) -> None:
+def test_a_host_that_is_down_has_two_further_tries_for_all_its_pages(
+    site: Site, open_fetcher: OpenFetcher
+) -> None:
     site.put("*", drop)
-    results = results_of(open_fetcher(retry_pauses_s=(0.01, 0.01)), retried(*(f"{site.url}/{n}" for n in range(3))))
+    results = results_of(
+        open_fetcher(retry_pauses_s=(0.01, 0.01)),
+        retried(*(f"{site.url}/{n}" for n in range(3))),
+    )
     assert (len(set(results)), site.paths) == (1, ["/0", "/0", "/0", "/1", "/2"])
 
 
-def test_a_robots_txt_that_was_not_had_is_requested_again(site: Site, open_fetcher: OpenFetcher) -> None:
+def test_a_robots_txt_that_was_not_had_is_requested_again(
+    site: Site, open_fetcher: OpenFetcher
+) -> None:
     site.put("/robots.txt", drop, answer(b"User-agent: *\nDisallow:"))
     site.put("/a", answer(b"a"))
-    assert results_of(open_fetcher(retry_pauses_s=(0.01,)), retried(f"{site.url}/a", obeys_robots=True)) == [b"a"]
+    assert results_of(
+        open_fetcher(retry_pauses_s=(0.01,)),
+        retried(f"{site.url}/a", obeys_robots=True),
+    ) == [b"a"]
     assert site.every_path == ["/robots.txt", "/robots.txt", "/a"]
 
 
-def test_other_hosts_go_on_during_the_pauses(sites: OpenSites, open_fetcher: OpenFetcher) -> None:
+def test_other_hosts_go_on_during_the_pauses(
+    sites: OpenSites, open_fetcher: OpenFetcher
+) -> None:
     dead, *others = sites(4)
     dead.put("*", drop)
-    urls = [f"{one.put('*', answer(b'x')) and one.url}/{n}" for one in others for n in range(3)]
+    urls = [
+        f"{one.put('*', answer(b'x')) and one.url}/{n}"
+        for one in others
+        for n in range(3)
+    ]
     fetcher = open_fetcher(retry_pauses_s=(0.5, 0.5), max_workers=1)
-    results = [request.url for request, _ in fetcher.fetch_all(retried(f"{dead.url}/a", *urls))]
+    results = [
+        request.url for request, _ in fetcher.fetch_all(retried(f"{dead.url}/a", *urls))
+    ]
     assert (len(results), results[-1]) == (10, f"{dead.url}/a")
 
 
-def test_leaving_during_a_pause_ends_the_wait(site: Site, open_fetcher: OpenFetcher, sites: OpenSites) -> None:
+def test_leaving_during_a_pause_ends_the_wait(
+    site: Site, open_fetcher: OpenFetcher, sites: OpenSites
+) -> None:
     site.put("*", drop)
     (other,) = sites(1)
     fetcher = open_fetcher(retry_pauses_s=(10 * HANG_S,))
@@ -72,26 +105,35 @@ def test_leaving_during_a_pause_ends_the_wait(site: Site, open_fetcher: OpenFetc
 
 
 @pytest.mark.parametrize("refused", [answer(status=503), answer(status=404)])
-def test_an_answer_is_no_lost_connection(site: Site, open_fetcher: OpenFetcher, refused: bytes) -> None:
+def test_an_answer_is_no_lost_connection(
+    site: Site, open_fetcher: OpenFetcher, refused: bytes
+) -> None:
     site.put("*", refused)
     results_of(open_fetcher(retry_pauses_s=(0.01, 0.01)), retried(f"{site.url}/a"))
     assert site.paths == ["/a"]
 
 
-def test_requests_that_do_not_ask_for_it_have_one_try(site: Site, open_fetcher: OpenFetcher) -> None:
+def test_requests_that_do_not_ask_for_it_have_one_try(
+    site: Site, open_fetcher: OpenFetcher
+) -> None:
     site.put("*", drop)
-    results_of(open_fetcher(retry_pauses_s=(0.01, 0.01)), [PageRequest(f"{site.url}/a", obeys_robots=False)])
+    results_of(
+        open_fetcher(retry_pauses_s=(0.01, 0.01)),
+        [PageRequest(f"{site.url}/a", obeys_robots=False)],
+    )
     assert site.paths == ["/a"]
 
 
-# --- the rule --------------------------------------------------------------------------------------------------------
+# --- the rule -------------------------------------------------------------------------
 
 
 def test_the_pauses_are_about_two_and_ten_seconds() -> None:
     assert PAUSES_S == (2.0, 10.0)
     tries = QuickTries(PAUSES_S, total_s=60)
     (request,) = retried(URL)
-    first, second, third = (tries.pause_s("example.org", request, LOST, spent_s=1) for _ in range(3))
+    first, second, third = (
+        tries.pause_s("example.org", request, LOST, spent_s=1) for _ in range(3)
+    )
     assert first is not None
     assert second is not None
     assert (1.5 <= first <= 2.5, 7.5 <= second <= 12.5, third) == (True, True, None)
@@ -102,7 +144,10 @@ def test_a_host_that_answers_has_its_tries_again() -> None:
     (request,) = retried(URL)
     refused = FetchError(URL, "not found (404)", status=404)
     results: list[Page | FetchError] = [LOST, LOST, refused, LOST]
-    pauses = [tries.pause_s("example.org", request, result, spent_s=1) is not None for result in results]
+    pauses = [
+        tries.pause_s("example.org", request, result, spent_s=1) is not None
+        for result in results
+    ]
     assert pauses == [True, False, False, True]
 
 

@@ -23,66 +23,107 @@ from news_assets_tests.clients.web.conftest import (
 from news_assets_tests.support.growth import grows_linearly
 
 
-def test_robots_txt_is_fetched_once_and_obeyed(site: Site, fetcher: HttpFetcher) -> None:
-    rules = b"User-agent: *\nDisallow: /\n\nUser-agent: News_Assets\nDisallow: /private\n"
+def test_robots_txt_is_fetched_once_and_obeyed(
+    site: Site, fetcher: HttpFetcher
+) -> None:
+    rules = (
+        b"User-agent: *\nDisallow: /\n\nUser-agent: News_Assets\nDisallow: /private\n"
+    )
     site.put("/robots.txt", answer(rules))
     site.put("*", answer(b"x"))
-    wanted = requests(f"{site.url}/a", f"{site.url}/private/b", f"{site.url}/c", obeys_robots=True)
+    wanted = requests(
+        f"{site.url}/a", f"{site.url}/private/b", f"{site.url}/c", obeys_robots=True
+    )
     results = [page for _, page in fetcher.fetch_all(wanted)]
-    assert [body_or_reason(page) for page in results] == [b"x", "forbidden by robots.txt", b"x"]
+    assert [body_or_reason(page) for page in results] == [
+        b"x",
+        "forbidden by robots.txt",
+        b"x",
+    ]
     assert isinstance(results[1], RobotsError)
     assert not results[1].is_transient
     assert site.every_path == ["/robots.txt", "/a", "/c"]
 
 
-def test_crawl_delay_lengthens_the_pause_also_after_robots_txt_itself(site: Site, open_fetcher: OpenFetcher) -> None:
+def test_crawl_delay_lengthens_the_pause_also_after_robots_txt_itself(
+    site: Site, open_fetcher: OpenFetcher
+) -> None:
     site.put("/robots.txt", answer(b"User-agent: *\nCrawl-delay: 0.15\n"))
     site.put("*", answer(b"x"))
-    list(open_fetcher(delay_s=0.05).fetch_all(requests(site.url, site.url, obeys_robots=True)))
+    list(
+        open_fetcher(delay_s=0.05).fetch_all(
+            requests(site.url, site.url, obeys_robots=True)
+        )
+    )
     assert len(site.every_request) == 3
     assert shortest_pause(site.every_request) >= 0.15
 
 
-# --- addresses that the operator configured --------------------------------------------------------------------------
+# --- addresses that the operator configured -------------------------------------------
 
 
-def test_the_address_of_a_source_obeys_the_crawl_delay_only(site: Site, open_fetcher: OpenFetcher) -> None:
+def test_the_address_of_a_source_obeys_the_crawl_delay_only(
+    site: Site, open_fetcher: OpenFetcher
+) -> None:
     site.put("/robots.txt", answer(b"User-agent: *\nDisallow: /\nCrawl-delay: 0.15\n"))
     site.put("*", answer(b"x"))
-    results = open_fetcher(delay_s=0.01).fetch_all(requests(site.url, site.url, obeys_robots=False))
+    results = open_fetcher(delay_s=0.01).fetch_all(
+        requests(site.url, site.url, obeys_robots=False)
+    )
     assert [body_or_reason(page) for _, page in results] == [b"x", b"x"]
     assert shortest_pause(site.every_request) >= 0.15
 
 
-def test_the_address_of_a_source_is_fetched_although_robots_txt_fails(site: Site, fetcher: HttpFetcher) -> None:
+def test_the_address_of_a_source_is_fetched_although_robots_txt_fails(
+    site: Site, fetcher: HttpFetcher
+) -> None:
     site.put("/robots.txt", answer(status=500))
     site.put("*", answer(b"x"))
-    results = fetcher.fetch_all([*requests(site.url), *requests(site.url, obeys_robots=True)])
-    assert [body_or_reason(page) for _, page in results] == [b"x", "robots.txt: server error (500)"]
+    results = fetcher.fetch_all(
+        [*requests(site.url), *requests(site.url, obeys_robots=True)]
+    )
+    assert [body_or_reason(page) for _, page in results] == [
+        b"x",
+        "robots.txt: server error (500)",
+    ]
 
 
-# --- what counts as rules --------------------------------------------------------------------------------------------
+# --- what counts as rules -------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("status", "is_allowed"), [(404, True), (403, True), (500, False), (429, False)])
+@pytest.mark.parametrize(
+    ("status", "is_allowed"), [(404, True), (403, True), (500, False), (429, False)]
+)
 def test_a_missing_robots_txt_allows_and_a_failing_one_forbids_for_now(
     site: Site, fetcher: HttpFetcher, status: int, is_allowed: bool
 ) -> None:
     site.put("/robots.txt", answer(status=status))
     site.put("*", answer(b"x"))
-    results = [page for _, page in fetcher.fetch_all(requests(site.url, site.url, obeys_robots=True))]
+    results = [
+        page
+        for _, page in fetcher.fetch_all(
+            requests(site.url, site.url, obeys_robots=True)
+        )
+    ]
     assert [isinstance(page, Page) for page in results] == [is_allowed] * 2
     assert all(isinstance(page, Page) or page.is_transient for page in results)
     assert site.every_path == ["/robots.txt", *["/"] * (2 if is_allowed else 0)]
 
 
-def test_a_robots_txt_is_read_up_to_the_last_whole_line_below_its_cap(site: Site, fetcher: HttpFetcher) -> None:
+def test_a_robots_txt_is_read_up_to_the_last_whole_line_below_its_cap(
+    site: Site, fetcher: HttpFetcher
+) -> None:
     start = b"User-agent: *\nDisallow: /a\n#\n"
     cut = start + b"x" * (512_000 - len(start) - 12) + b"\nDisallow: /b/private\n"
     site.put("/robots.txt", answer(cut))
     site.put("*", answer(b"x"))
-    results = fetcher.fetch_all(requests(f"{site.url}/a", f"{site.url}/b", obeys_robots=True))
-    assert [body_or_reason(page) for _, page in results] == ["forbidden by robots.txt", b"x"]
+    results = fetcher.fetch_all(
+        requests(f"{site.url}/a", f"{site.url}/b", obeys_robots=True)
+    )
+    assert [body_or_reason(page) for _, page in results] == [
+        "forbidden by robots.txt",
+        b"x",
+    ]
 
 
 _TRAPS = {
@@ -106,12 +147,21 @@ _TRAPS = {
 }
 
 
-@pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in _TRAPS.items()])
-def test_the_rules_are_read_as_in_rfc_9309(text: bytes, site: Site, fetcher: HttpFetcher) -> None:
+@pytest.mark.parametrize(
+    "text", [pytest.param(text, id=name) for name, text in _TRAPS.items()]
+)
+def test_the_rules_are_read_as_in_rfc_9309(
+    text: bytes, site: Site, fetcher: HttpFetcher
+) -> None:
     site.put("/robots.txt", answer(text))
     site.put("*", answer(b"x"))
-    results = fetcher.fetch_all(requests(f"{site.url}/a", f"{site.url}/b", obeys_robots=True))
-    assert [body_or_reason(page) for _, page in results] == ["forbidden by robots.txt", b"x"]
+    results = fetcher.fetch_all(
+        requests(f"{site.url}/a", f"{site.url}/b", obeys_robots=True)
+    )
+    assert [body_or_reason(page) for _, page in results] == [
+        "forbidden by robots.txt",
+        b"x",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -133,7 +183,9 @@ def test_many_agents_with_many_rules_take_linear_time() -> None:
         agents = "".join(f"User-agent: a{number}\n" for number in range(size))
         return agents + "".join(f"Disallow: /{number}\n" for number in range(size))
 
-    assert grows_linearly(lambda text: Protego.parse(prepared(text, "news_assets")), robots)
+    assert grows_linearly(
+        lambda text: Protego.parse(prepared(text, "news_assets")), robots
+    )
 
 
 @pytest.mark.parametrize(("redirects", "is_allowed"), [(5, False), (11, True)])
@@ -144,16 +196,24 @@ def test_at_least_five_redirects_are_followed_and_too_many_allow_everything(
     for number in range(1, redirects):
         site.put(f"/r{number}", answer(status=302, location=f"/r{number + 1}"))
     site.put(f"/r{redirects}", answer(b"User-agent: *\nDisallow: /a"))
-    ((_, result),) = fetcher.fetch_all(requests(site.put("/a", answer(b"x")), obeys_robots=True))
+    ((_, result),) = fetcher.fetch_all(
+        requests(site.put("/a", answer(b"x")), obeys_robots=True)
+    )
     assert isinstance(result, Page) is is_allowed
 
 
-# --- the cache -------------------------------------------------------------------------------------------------------
+# --- the cache ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("age_s", "request_count"), [(0, 1), (86_000, 1), (86_500, 2), (-600, 2)])
+@pytest.mark.parametrize(
+    ("age_s", "request_count"), [(0, 1), (86_000, 1), (86_500, 2), (-600, 2)]
+)
 def test_fetchers_of_a_machine_share_a_robots_txt_for_a_day(
-    site: Site, open_fetcher: OpenFetcher, tmp_path: Path, age_s: float, request_count: int
+    site: Site,
+    open_fetcher: OpenFetcher,
+    tmp_path: Path,
+    age_s: float,
+    request_count: int,
 ) -> None:
     site.put("/robots.txt", answer(b"User-agent: *\nDisallow: /a"))
     wanted = requests(site.put("/a", answer(b"x")), obeys_robots=True)
@@ -165,14 +225,27 @@ def test_fetchers_of_a_machine_share_a_robots_txt_for_a_day(
     assert site.every_path == ["/robots.txt"] * request_count
 
 
-def test_a_missing_robots_txt_is_shared_and_a_failing_one_is_not(site: Site, open_fetcher: OpenFetcher) -> None:
+def test_a_missing_robots_txt_is_shared_and_a_failing_one_is_not(
+    site: Site, open_fetcher: OpenFetcher
+) -> None:
     wanted = requests(site.put("/a", answer(b"x")), obeys_robots=True)
-    site.put("/robots.txt", answer(status=500), answer(status=404), answer(b"User-agent: *\nDisallow: /"))
-    results = [body_or_reason(page) for _ in range(3) for _, page in open_fetcher().fetch_all(wanted)]
+    site.put(
+        "/robots.txt",
+        answer(status=500),
+        answer(status=404),
+        answer(b"User-agent: *\nDisallow: /"),
+    )
+    results = [
+        body_or_reason(page)
+        for _ in range(3)
+        for _, page in open_fetcher().fetch_all(wanted)
+    ]
     assert results == ["robots.txt: server error (500)", b"x", b"x"]
 
 
-def test_a_redirect_obeys_the_robots_txt_of_its_target(sites: OpenSites, fetcher: HttpFetcher) -> None:
+def test_a_redirect_obeys_the_robots_txt_of_its_target(
+    sites: OpenSites, fetcher: HttpFetcher
+) -> None:
     first, second = sites(2)
     first.put("/a", answer(status=302, location=f"{second.url}/b"))
     second.put("/robots.txt", answer(b"User-agent: *\nDisallow: /b\n"))

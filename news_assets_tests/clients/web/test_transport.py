@@ -14,7 +14,9 @@ def test_a_private_host_is_fetched_if_it_is_allowed(
     assert open_fetcher(allow_private_hosts=allowed).fetch(request(url)).body == b"in"
 
 
-def test_a_private_host_that_is_not_allowed_gets_no_request(site: Site, open_fetcher: OpenFetcher) -> None:
+def test_a_private_host_that_is_not_allowed_gets_no_request(
+    site: Site, open_fetcher: OpenFetcher
+) -> None:
     url = site.put("/a", answer(b"in")).replace("127.0.0.1", "localhost")
     with pytest.raises(ForbiddenAddressError):
         open_fetcher(allow_private_hosts=("127.0.1.0/24", "other")).fetch(request(url))

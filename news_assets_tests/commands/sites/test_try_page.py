@@ -31,16 +31,29 @@ agencies:
 def site() -> Iterator[Site]:
     opened = Site()
     opened.put("/council/story", answer(PAGE.encode(), content_type="text/html"))
-    opened.put("/short", answer(b"<html><body><p>x</p></body></html>", content_type="text/html"))
+    opened.put(
+        "/short",
+        answer(b"<html><body><p>x</p></body></html>", content_type="text/html"),
+    )
     yield opened
     opened.close()
 
 
 @pytest.fixture
-def run(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+def run(
+    site: Site,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> Run:
     desk = tmp_path / "mine.yaml"
     desk.write_text(DESK.format(site.url))
-    values = {"HOME": tmp_path, "HOST_DELAY_S": 0, "ALLOW_PRIVATE_HOSTS": "127.0.0.1", "DESKS": desk}
+    values = {
+        "HOME": tmp_path,
+        "HOST_DELAY_S": 0,
+        "ALLOW_PRIVATE_HOSTS": "127.0.0.1",
+        "DESKS": desk,
+    }
     for name, value in values.items():
         monkeypatch.setenv(f"NEWS_{name}", str(value))
 
@@ -58,13 +71,19 @@ def run(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pyt
 def test_a_page_is_read_by_the_rule_of_the_agency_of_its_site(run: Run) -> None:
     code, text, shown = run("/council/story")
 
-    assert (code, text.startswith(BODY.strip()), text.endswith("Second part of the story.\n")) == (0, True, True)
+    assert (
+        code,
+        text.startswith(BODY.strip()),
+        text.endswith("Second part of the story.\n"),
+    ) == (0, True, True)
     assert "without the rule" in shown
     assert "another text" in shown
 
 
 def test_stated_selectors_give_the_block_for_a_desk_file(run: Run) -> None:
-    code, block, shown = run("/council/story", "--content", "td.story", "--date", ".when")
+    code, block, shown = run(
+        "/council/story", "--content", "td.story", "--date", ".when"
+    )
 
     assert code == 0
     assert block == "    pages:\n    - content: td.story\n      date: .when\n"
@@ -74,7 +93,11 @@ def test_stated_selectors_give_the_block_for_a_desk_file(run: Run) -> None:
 def test_json_has_the_article_and_the_rule(run: Run) -> None:
     found = json.loads(run("/council/story", "--json")[1])
 
-    assert (found["agency"], found["rule"]["content"], found["outcome"]) == ("council", ".story", "ok")
+    assert (found["agency"], found["rule"]["content"], found["outcome"]) == (
+        "council",
+        ".story",
+        "ok",
+    )
 
 
 @pytest.mark.parametrize(

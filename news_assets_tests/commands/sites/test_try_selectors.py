@@ -1,4 +1,6 @@
-"""`try-source --selectors`, called as the command line calls it, against a page on loopback."""
+"""`try-source --selectors`, called as the command line calls it, against a page on
+loopback.
+"""
 
 import json
 import sys
@@ -8,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from news_assets.cli import main
-from news_assets.desks.loader import load_desks
-from news_assets.sources.kinds import KINDS
+from news_assets.desks.desk_files import load_desks
+from news_assets.sources.source_kinds import KINDS
 from news_assets_tests.clients.web.conftest import Site, answer
 from news_assets_tests.sources.html.test_proposal import CARDS
 from news_assets_tests.sources.page_builders import html
@@ -21,15 +23,24 @@ HEAD = "desk: mine\ntimezone: America/Sao_Paulo\nlanguage: pt\nfirst_day: 2026-0
 @pytest.fixture
 def site() -> Iterator[Site]:
     opened = Site()
-    opened.put("/noticias", answer(html(CARDS, title="Prefeitura").encode(), content_type="text/html"))
+    opened.put(
+        "/noticias",
+        answer(html(CARDS, title="Prefeitura").encode(), content_type="text/html"),
+    )
     opened.put("/empty", answer(html("<p>x</p>").encode(), content_type="text/html"))
     yield opened
     opened.close()
 
 
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    for name, value in {"HOME": str(tmp_path), "HOST_DELAY_S": "0", "ALLOW_PRIVATE_HOSTS": "127.0.0.1"}.items():
+def run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Run:
+    for name, value in {
+        "HOME": str(tmp_path),
+        "HOST_DELAY_S": "0",
+        "ALLOW_PRIVATE_HOSTS": "127.0.0.1",
+    }.items():
         monkeypatch.setenv(f"NEWS_{name}", value)
 
     def call(*arguments: str) -> tuple[int, str, str]:
@@ -42,7 +53,9 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     return call
 
 
-def test_the_block_can_be_pasted_and_the_entries_are_shown(run: Run, site: Site, tmp_path: Path) -> None:
+def test_the_block_can_be_pasted_and_the_entries_are_shown(
+    run: Run, site: Site, tmp_path: Path
+) -> None:
     code, block, shown = run(f"{site.url}/noticias", "--selectors")
     assert code == 0
     assert "item     article.card" in shown
@@ -52,31 +65,62 @@ def test_the_block_can_be_pasted_and_the_entries_are_shown(run: Run, site: Site,
     path.write_text(HEAD + block)
     (desk,) = load_desks([str(path)], KINDS)
     (source,) = desk.sources
-    assert (source.kind, source.url, desk.agencies[0].name) == ("html_listing", f"{site.url}/noticias", "Prefeitura")
+    assert (source.kind, source.url, desk.agencies[0].name) == (
+        "html_listing",
+        f"{site.url}/noticias",
+        "Prefeitura",
+    )
     assert source.selectors
     assert source.selectors.item == "article.card"
 
 
 def test_stated_selectors_are_applied(run: Run, site: Site) -> None:
-    code, out, _ = run(f"{site.url}/noticias", "--select", "item=.list > article", "--select", "title=p", "--json")
+    code, out, _ = run(
+        f"{site.url}/noticias",
+        "--select",
+        "item=.list > article",
+        "--select",
+        "title=p",
+        "--json",
+    )
     found = json.loads(out)
     assert code == 0
     assert found["selectors"] == {"item": ".list > article", "title": "p"}
-    assert found["entries"][0]["title"] == "O plenário da câmara votou nesta terça-feira o projeto número 1."
-    _, out, _ = run(f"{site.url}/noticias", "--selectors", "--select", "date=.tag", "--json")
+    assert (
+        found["entries"][0]["title"]
+        == "O plenário da câmara votou nesta terça-feira o projeto número 1."
+    )
+    _, out, _ = run(
+        f"{site.url}/noticias", "--selectors", "--select", "date=.tag", "--json"
+    )
     found = json.loads(out)
-    assert (found["selectors"]["item"], found["problems"]) == ("article.card", ["no dates"])
+    assert (found["selectors"]["item"], found["problems"]) == (
+        "article.card",
+        ["no dates"],
+    )
 
 
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (("/empty", "--selectors"), 1, "no repeated headlines with links found; give --select item=SELECTOR"),
+        (
+            ("/empty", "--selectors"),
+            1,
+            "no repeated headlines with links found; give --select item=SELECTOR",
+        ),
         (("/empty", "--select", "item=ul > li"), 1, "no item matches `ul > li`"),
         (("/none", "--selectors"), 1, "not found (404)"),
         (("/noticias", "--select", "item"), 2, "--select takes NAME=SELECTOR"),
-        (("/noticias", "--select", "item=li >"), 2, "item: `li >` is not a CSS selector"),
-        (("/noticias", "--select", "titel=a"), 2, "titel: unknown key; did you mean `title`?"),
+        (
+            ("/noticias", "--select", "item=li >"),
+            2,
+            "item: `li >` is not a CSS selector",
+        ),
+        (
+            ("/noticias", "--select", "titel=a"),
+            2,
+            "titel: unknown key; did you mean `title`?",
+        ),
         (("/noticias", "--selectors", "--desk", "no"), 1, "no desk `no`"),
     ],
 )

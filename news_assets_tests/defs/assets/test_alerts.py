@@ -1,4 +1,6 @@
-"""The asset and its sensor over a real lake, with a real receiver: articles are told once."""
+"""The asset and its sensor over a real lake, with a real receiver: articles are told
+once.
+"""
 
 import json
 from collections.abc import Iterator
@@ -37,7 +39,9 @@ def there() -> Iterator[Receiver]:
 
 
 @pytest.fixture
-def lake(tmp_path: Path, there: Receiver, monkeypatch: pytest.MonkeyPatch) -> Iterator[Lake]:
+def lake(
+    tmp_path: Path, there: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Lake]:
     path = tmp_path / "queries.yaml"
     path.write_text(QUERIES.format(address=there.address))
     for name, value in {
@@ -53,13 +57,33 @@ def lake(tmp_path: Path, there: Receiver, monkeypatch: pytest.MonkeyPatch) -> It
 
 def index(lake: Lake, number: int) -> None:
     now = datetime.now(UTC)
-    mine = {"article_id": f"a-{number}", "agency": "a", "desk": "d", "outcome": "ok", "day": now.date()}
-    upsert(lake, [full(RawArticle, **mine, title="A bus", published_at=now, language="en", duplicate_of=None)])
+    mine = {
+        "article_id": f"a-{number}",
+        "agency": "a",
+        "desk": "d",
+        "outcome": "ok",
+        "day": now.date(),
+    }
+    upsert(
+        lake,
+        [
+            full(
+                RawArticle,
+                **mine,
+                title="A bus",
+                published_at=now,
+                language="en",
+                duplicate_of=None,
+            )
+        ],
+    )
     upsert(lake, [full(IndexedDocument, **mine)])
 
 
 def run(lake: Lake, instance: dg.DagsterInstance) -> dg.ExecuteInProcessResult:
-    return dg.materialize([build_alerts([DESK], [])], instance=instance, resources={"lake": lake})
+    return dg.materialize(
+        [build_alerts([DESK], [])], instance=instance, resources={"lake": lake}
+    )
 
 
 def payloads(there: Receiver, kind: str) -> list[object]:
@@ -78,30 +102,46 @@ def test_articles_and_states_are_told_once_and_sent_again_where_the_receiver_fai
         there.answers = [503]
         assert run(lake, instance).success
 
-        assert len(there.received) == 1  # the failure; the other message waits for the next run
+        assert (
+            len(there.received) == 1
+        )  # the failure; the other message waits for the next run
         waiting = lake.read(Message)
         assert [one.sent_at for one in waiting] == [None, None]
-        lake.transact(lambda rows: rows.upsert([one for one in map(due, waiting) if one]))
+        lake.transact(
+            lambda rows: rows.upsert([one for one in map(due, waiting) if one])
+        )
         assert run(lake, instance).success
         assert run(lake, instance).success
 
     ids = [one.headers["webhook-id"] for one in there.received]
     assert len(ids) == 3
     assert len(set(ids)) == 2
-    articles = [one["article_id"] for message in payloads(there, "articles") for one in message["articles"]]  # type: ignore[index]
+    articles = [
+        one["article_id"]
+        for message in payloads(there, "articles")
+        for one in message["articles"]
+    ]  # type: ignore[index]
     assert set(articles) == {"a-2"}
     assert [one.name for one in lake.read(Condition)] == ["given up d/search_index"]
 
 
-def test_queries_of_the_page_are_told_and_operators_of_one_whose_channel_is_gone(lake: Lake, there: Receiver) -> None:
-    good, bad = SavedQuery(name="all", to=("hook",)), SavedQuery(name="lost", to=("fax",))
+def test_queries_of_the_page_are_told_and_operators_of_one_whose_channel_is_gone(
+    lake: Lake, there: Receiver
+) -> None:
+    good, bad = (
+        SavedQuery(name="all", to=("hook",)),
+        SavedQuery(name="lost", to=("fax",)),
+    )
     upsert(lake, [stored_row(one, "Ana", datetime.now(UTC)) for one in (good, bad)])
     with dg.DagsterInstance.ephemeral() as instance:
         assert run(lake, instance).success
         index(lake, 1)
         assert run(lake, instance).success
 
-    assert {message["query"] for message in payloads(there, "articles")} == {"buses", "all"}  # type: ignore[index]
+    assert {message["query"] for message in payloads(there, "articles")} == {
+        "buses",
+        "all",
+    }  # type: ignore[index]
     [told] = payloads(there, "conditions")
     assert list(told["begun"]) == ["query lost"]  # type: ignore[index]
 
@@ -118,7 +158,9 @@ def test_the_sensor_requests_a_run_while_there_is_something_to_tell(lake: Lake) 
     with dg.DagsterInstance.ephemeral() as instance:
 
         def tick(cursor: str | None) -> dg.SensorResult:
-            context = dg.build_sensor_context(instance=instance, cursor=cursor, resources={"lake": lake})
+            context = dg.build_sensor_context(
+                instance=instance, cursor=cursor, resources={"lake": lake}
+            )
             result = sensor(context)
             assert isinstance(result, dg.SensorResult)
             return result
@@ -127,7 +169,10 @@ def test_the_sensor_requests_a_run_while_there_is_something_to_tell(lake: Lake) 
         assert first.run_requests
         run(lake, instance)
         again = tick(first.cursor)
-        assert (again.run_requests, again.skip_reason.skip_message) == ([], "nothing to tell")  # type: ignore[union-attr]
+        assert (again.run_requests, again.skip_reason.skip_message) == (
+            [],
+            "nothing to tell",
+        )  # type: ignore[union-attr]
         index(lake, 1)
         assert tick(first.cursor).run_requests
         run(lake, instance)
@@ -150,4 +195,6 @@ def test_without_a_file_and_with_a_wrong_one_the_sensor_says_so(
 
 def run_fails_silently(lake: Lake, instance: dg.DagsterInstance) -> bool:
     asset = build_alerts([DESK], [])
-    return dg.materialize([asset], instance=instance, resources={"lake": lake}, raise_on_error=False).success
+    return dg.materialize(
+        [asset], instance=instance, resources={"lake": lake}, raise_on_error=False
+    ).success

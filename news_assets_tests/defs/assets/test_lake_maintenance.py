@@ -6,7 +6,11 @@ from typing import Any
 import dagster as dg
 import pytest
 
-from news_assets.defs.assets.lake_maintenance import BACKED_UP, KNOWN_FILES, build_lake_maintenance
+from news_assets.defs.assets.lake_maintenance import (
+    BACKED_UP,
+    KNOWN_FILES,
+    build_lake_maintenance,
+)
 from news_assets.records.desks import KeepDays
 from news_assets.store.backups.backup import back_up
 from news_assets.store.lake import Lake
@@ -16,10 +20,14 @@ from news_assets.store.maintenance import MAX_ORPHANS
 @pytest.fixture
 def lake(lake: Lake, tmp_path: Path) -> Lake:
     lake.close()
-    return Lake.open(lake.address.catalog, lake.address.data, backups=tmp_path / "backups")
+    return Lake.open(
+        lake.address.catalog, lake.address.data, backups=tmp_path / "backups"
+    )
 
 
-def run(lake: Lake, backup_days: int) -> tuple[dict[str, dg.AssetCheckEvaluation], dict[str, Any]]:
+def run(
+    lake: Lake, backup_days: int
+) -> tuple[dict[str, dg.AssetCheckEvaluation], dict[str, Any]]:
     """Materialise the asset and return its checks by name and its metadata."""
     asset = build_lake_maintenance((), (), backup_days, KeepDays())
     with lake:
@@ -29,9 +37,14 @@ def run(lake: Lake, backup_days: int) -> tuple[dict[str, dg.AssetCheckEvaluation
     return checks, {name: value.value for name, value in made.metadata.items()}
 
 
-def test_the_catalog_is_backed_up_and_old_daily_backups_are_deleted(lake: Lake, tmp_path: Path) -> None:
+def test_the_catalog_is_backed_up_and_old_daily_backups_are_deleted(
+    lake: Lake, tmp_path: Path
+) -> None:
     folder, now = tmp_path / "backups", datetime.now(UTC)
-    old, kept = (back_up(lake.address, folder, now - timedelta(days=n), is_daily=True).file for n in (15, 13))
+    old, kept = (
+        back_up(lake.address, folder, now - timedelta(days=n), is_daily=True).file
+        for n in (15, 13)
+    )
 
     check = run(lake, 14)[0][BACKED_UP]
 
@@ -46,13 +59,17 @@ def test_without_backup_days_there_is_no_backup(lake: Lake, tmp_path: Path) -> N
     assert not (tmp_path / "backups").exists()
 
 
-def test_a_backup_that_cannot_be_made_fails_its_check_and_the_rest_goes_on(lake: Lake, tmp_path: Path) -> None:
+def test_a_backup_that_cannot_be_made_fails_its_check_and_the_rest_goes_on(
+    lake: Lake, tmp_path: Path
+) -> None:
     (tmp_path / "backups").write_text("a file in place of the folder")
 
     checks, metadata = run(lake, 14)
 
     assert not checks[BACKED_UP].passed
-    assert f"{tmp_path / 'backups'}: the backup could not be made" in (checks[BACKED_UP].description or "")
+    assert f"{tmp_path / 'backups'}: the backup could not be made" in (
+        checks[BACKED_UP].description or ""
+    )
     assert (checks[KNOWN_FILES].passed, "snapshots" in metadata) == (True, True)
 
 

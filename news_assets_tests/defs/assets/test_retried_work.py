@@ -38,7 +38,9 @@ class DeadlyPages(Pages):
 
 @pytest.fixture
 def room(lake: Lake) -> Newsroom:
-    room = Newsroom(lake, FakeSearchIndex(), DeadlyPages(deadly={"https://example.org/2"}))
+    room = Newsroom(
+        lake, FakeSearchIndex(), DeadlyPages(deadly={"https://example.org/2"})
+    )
     room.list(entry(1), entry(2), entry(3), entry(4, "b"))
     return room
 
@@ -55,10 +57,15 @@ def run(room: Newsroom, stage: Stage) -> int | None:
 
 
 def fetched(room: Newsroom) -> set[str]:
-    return {row[0] for row in room.lake.query("SELECT article_id FROM raw_articles").iter_rows()}
+    return {
+        row[0]
+        for row in room.lake.query("SELECT article_id FROM raw_articles").iter_rows()
+    }
 
 
-def test_an_article_that_ends_the_process_is_left_out_by_the_next_run(room: Newsroom) -> None:
+def test_an_article_that_ends_the_process_is_left_out_by_the_next_run(
+    room: Newsroom,
+) -> None:
     stage = stage_named("raw_articles")
     with pytest.raises(ProcessEnded):
         run(room, stage)
@@ -71,7 +78,9 @@ def test_an_article_that_ends_the_process_is_left_out_by_the_next_run(room: News
     assert pending_entries(room.lake, DESK, room.now).is_empty()
 
 
-def test_it_is_tried_again_when_its_failure_is_due_and_the_failure_is_deleted_once_it_succeeds(room: Newsroom) -> None:
+def test_it_is_tried_again_when_its_failure_is_due_and_the_failure_is_deleted_once_it_succeeds(
+    room: Newsroom,
+) -> None:
     stage = stage_named("raw_articles")
     with pytest.raises(ProcessEnded):
         run(room, stage)
@@ -89,9 +98,13 @@ def test_it_is_tried_again_when_its_failure_is_due_and_the_failure_is_deleted_on
     assert room.lake.read(Failure) == []
 
 
-@pytest.mark.parametrize("name", ["enriched_articles", "article_embeddings", "search_index"])
+@pytest.mark.parametrize(
+    "name", ["enriched_articles", "article_embeddings", "search_index"]
+)
 @pytest.mark.slow  # executes runs
-def test_every_stage_brings_single_articles_up_to_date(room: Newsroom, name: str) -> None:
+def test_every_stage_brings_single_articles_up_to_date(
+    room: Newsroom, name: str
+) -> None:
     room.pages = Pages()
     room.run("raw_articles")
     for stage in ("enriched_articles", "article_embeddings", "search_index"):
@@ -108,10 +121,14 @@ def test_a_failure_of_the_stage_itself_counts_once(room: Newsroom) -> None:
     room.run("raw_articles")
     room.enricher.refused = {"line3"}
     run(room, stage_named("enriched_articles"))
-    assert [(one.article_id, one.attempts, one.reason) for one in room.lake.read(Failure)] == [("a-3", 1, "no answer")]
+    assert [
+        (one.article_id, one.attempts, one.reason) for one in room.lake.read(Failure)
+    ] == [("a-3", 1, "no answer")]
 
 
-def test_a_large_backlog_is_left_to_the_usual_way(room: Newsroom, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_backlog_is_left_to_the_usual_way(
+    room: Newsroom, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(retried_work, "MAX_ARTICLES", 3)
     assert run(room, stage_named("raw_articles")) is None
     assert fetched(room) == set()

@@ -9,7 +9,11 @@ QUEUES = ("dagster", "govbr", "g1")
 
 
 def run(tags: dict[str, str], *assets: str) -> DagsterRun:
-    return DagsterRun("any", tags=tags, asset_selection=frozenset(AssetKey(asset.split("/")) for asset in assets))
+    return DagsterRun(
+        "any",
+        tags=tags,
+        asset_selection=frozenset(AssetKey(asset.split("/")) for asset in assets),
+    )
 
 
 @pytest.mark.parametrize(
@@ -30,5 +34,7 @@ def test_a_run_goes_to_the_queue_of_its_tag_or_its_desk_or_the_default(
 
 
 def test_a_run_of_checks_alone_goes_to_their_desks_queue() -> None:
-    checks = frozenset({AssetCheckKey(AssetKey(["govbr", "raw_articles"]), "ids_are_unique")})
+    checks = frozenset(
+        {AssetCheckKey(AssetKey(["govbr", "raw_articles"]), "ids_are_unique")}
+    )
     assert queue_of(DagsterRun("any", asset_check_selection=checks), QUEUES) == "govbr"

@@ -28,10 +28,15 @@ class ReadMeanwhile:
 @pytest.fixture
 def channel(tmp_path: Path) -> Any:
     names = ("data_folder_in", "data_folder_out", "control_folder", "processed_folder")
-    options = {name: str(tmp_path / name.removesuffix("_in").removesuffix("_out")) for name in names}
+    options = {
+        name: str(tmp_path / name.removesuffix("_in").removesuffix("_out"))
+        for name in names
+    }
     for folder in options.values():
         Path(folder).mkdir(exist_ok=True)
-    return Connection(transport=Transport, transport_options=options | {"store_processed": True}).channel()
+    return Connection(
+        transport=Transport, transport_options=options | {"store_processed": True}
+    ).channel()
 
 
 def test_a_reader_finds_no_message_that_is_being_written(channel: Any) -> None:
@@ -39,16 +44,23 @@ def test_a_reader_finds_no_message_that_is_being_written(channel: Any) -> None:
     assert channel._get("sample") == {"body": "written"}
 
 
-def test_messages_are_read_in_the_order_in_which_they_were_sent(channel: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_messages_are_read_in_the_order_in_which_they_were_sent(
+    channel: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for number in range(3):
-        monkeypatch.setattr("news_assets.defs.instance.folder_queue.time.monotonic", lambda at=number: 100.0 + at)
+        monkeypatch.setattr(
+            "news_assets.defs.instance.folder_queue.time.monotonic",
+            lambda at=number: 100.0 + at,
+        )
         channel._put("sample", number)
     assert [channel._get("sample") for _ in range(3)] == [0, 1, 2]
 
 
 def test_a_folder_that_is_gone_is_an_error(channel: Any, tmp_path: Path) -> None:
     (tmp_path / "data_folder").rmdir()
-    with pytest.raises(ChannelError, match=r"cannot add \S+\.sample\.msg to .*: No such file"):
+    with pytest.raises(
+        ChannelError, match=r"cannot add \S+\.sample\.msg to .*: No such file"
+    ):
         channel._put("sample", {})
 
 

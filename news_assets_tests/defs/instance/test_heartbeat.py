@@ -7,12 +7,19 @@ import pytest
 from dagster import DagsterInstance, DagsterRun, DagsterRunStatus
 
 from news_assets.defs.instance import heartbeat
-from news_assets.defs.instance.heartbeat import MAX_UNCHANGED, WORKER_TAG, Heartbeat, HeartbeatMonitor
+from news_assets.defs.instance.heartbeat import (
+    MAX_UNCHANGED,
+    WORKER_TAG,
+    Heartbeat,
+    HeartbeatMonitor,
+)
 
 
 @pytest.fixture
 def instance(tmp_path: Path) -> Iterator[DagsterInstance]:
-    with DagsterInstance.local_temp(str(tmp_path)) as opened:  # two threads may read and write it
+    with DagsterInstance.local_temp(
+        str(tmp_path)
+    ) as opened:  # two threads may read and write it
         yield opened
 
 
@@ -28,13 +35,17 @@ def send_heartbeat(instance: DagsterInstance, run: DagsterRun) -> DagsterRun:
     return again
 
 
-def test_a_worker_is_dead_after_some_checks_without_a_new_heartbeat(instance: DagsterInstance) -> None:
+def test_a_worker_is_dead_after_some_checks_without_a_new_heartbeat(
+    instance: DagsterInstance,
+) -> None:
     run, monitor = send_heartbeat(instance, started_run(instance)), HeartbeatMonitor()
     checks = [monitor.is_alive(instance, run) for _ in range(MAX_UNCHANGED + 1)]
     assert checks == [True] * MAX_UNCHANGED + [False]
 
 
-def test_a_worker_that_sends_heartbeats_stays_alive(instance: DagsterInstance, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_that_sends_heartbeats_stays_alive(
+    instance: DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(heartbeat, "INTERVAL_S", 0.001)
     run, monitor = started_run(instance), HeartbeatMonitor()
     with Heartbeat(instance, "worker0@here", run.run_id) as sending:
@@ -46,7 +57,9 @@ def test_a_worker_that_sends_heartbeats_stays_alive(instance: DagsterInstance, m
             assert monitor.is_alive(instance, run)
 
 
-def test_a_run_is_dead_once_its_worker_executes_another_one(instance: DagsterInstance) -> None:
+def test_a_run_is_dead_once_its_worker_executes_another_one(
+    instance: DagsterInstance,
+) -> None:
     first = send_heartbeat(instance, started_run(instance))
     monitor = HeartbeatMonitor()
     assert monitor.is_alive(instance, first)

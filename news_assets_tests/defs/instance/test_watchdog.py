@@ -15,7 +15,13 @@ print("ended")
 
 def run(work: str, after: str = "") -> subprocess.CompletedProcess[str]:
     program = _PROGRAM.format(work=work, after=after)
-    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
 
 
 def test_a_process_whose_gil_is_held_ends_and_says_where() -> None:
@@ -26,7 +32,11 @@ def test_a_process_whose_gil_is_held_ends_and_says_where() -> None:
 
 
 @pytest.mark.parametrize(
-    "work", ["time.sleep(2.5)", "end = time.monotonic() + 2.5\n    while time.monotonic() < end: pass"]
+    "work",
+    [
+        "time.sleep(2.5)",
+        "end = time.monotonic() + 2.5\n    while time.monotonic() < end: pass",
+    ],
 )
 def test_a_process_that_waits_or_works_in_python_goes_on(work: str) -> None:
     ended = run(work)

@@ -28,7 +28,12 @@ ARTICLE: RawArticle = full(
     meeting_status="passed",
 )
 ENRICHED: EnrichedArticle = full(
-    EnrichedArticle, theme_path=("03", "03.01"), summary=None, language="pt", sentiment="positive", entities=("SUS",)
+    EnrichedArticle,
+    theme_path=("03", "03.01"),
+    summary=None,
+    language="pt",
+    sentiment="positive",
+    entities=("SUS",),
 )
 
 
@@ -51,7 +56,9 @@ def is_match(query: str = "", article: RawArticle = ARTICLE, **given: Any) -> bo
         ("vacina -dengue", True),
     ],
 )
-def test_all_words_in_any_inflection_phrases_and_exclusions(query: str, matches: bool) -> None:
+def test_all_words_in_any_inflection_phrases_and_exclusions(
+    query: str, matches: bool
+) -> None:
     assert is_match(query) == matches
 
 

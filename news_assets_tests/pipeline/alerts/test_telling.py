@@ -14,7 +14,13 @@ from news_assets.pipeline.alerts.conditions import tell_conditions
 from news_assets.pipeline.alerts.digests import tell_hits
 from news_assets.pipeline.alerts.hits import follow
 from news_assets.pipeline.alerts.matching import Matcher
-from news_assets.pipeline.alerts.sending import RESERVED, RETRIES_S, Sent, send_again, send_due
+from news_assets.pipeline.alerts.sending import (
+    RESERVED,
+    RETRIES_S,
+    Sent,
+    send_again,
+    send_due,
+)
 from news_assets.pipeline.alerts.spec import Alerts, Mail, Operators, SavedQuery
 from news_assets.pipeline.alerts.stored import stored_row, with_stored
 from news_assets.records.alerts import Condition, Message, QueryHit
@@ -25,7 +31,10 @@ from news_assets.store.lake import Lake
 from news_assets_tests.store.examples import full, upsert
 
 NOW = datetime(2026, 11, 20, 15, 20, tzinfo=UTC)
-CHANNELS = {"desk": Mail(kind="mail", to=("desk@example.org",)), "chat": Mail(kind="mail", to=("chat@example.org",))}
+CHANNELS = {
+    "desk": Mail(kind="mail", to=("desk@example.org",)),
+    "chat": Mail(kind="mail", to=("chat@example.org",)),
+}
 
 
 @pytest.fixture
@@ -38,7 +47,9 @@ def rules(*queries: SavedQuery) -> Alerts:
     return Alerts(channels=CHANNELS, queries=queries)
 
 
-def query(name: str = "buses", text: str = "bus", to: Sequence[str] = ("desk",), **given: Any) -> SavedQuery:
+def query(
+    name: str = "buses", text: str = "bus", to: Sequence[str] = ("desk",), **given: Any
+) -> SavedQuery:
     return SavedQuery(name=name, query=text, to=tuple(to), **given)
 
 
@@ -47,8 +58,24 @@ def index(lake: Lake, *numbers: int, **given: Any) -> None:
     usual = {"agency": "a", "desk": "d", "outcome": "ok", "day": NOW.date()}
     for number in numbers:
         mine = {"article_id": f"a-{number}", **usual}
-        article = {"title": f"Bus {number}", "text": "stays", "language": "en", "duplicate_of": None} | given
-        upsert(lake, [full(RawArticle, **mine, published_at=NOW, canonical_url=f"https://e.org/{number}", **article)])
+        article = {
+            "title": f"Bus {number}",
+            "text": "stays",
+            "language": "en",
+            "duplicate_of": None,
+        } | given
+        upsert(
+            lake,
+            [
+                full(
+                    RawArticle,
+                    **mine,
+                    published_at=NOW,
+                    canonical_url=f"https://e.org/{number}",
+                    **article,
+                )
+            ],
+        )
         upsert(lake, [full(IndexedDocument, **mine)])
 
 
@@ -64,11 +91,18 @@ def tell(lake: Lake, alerts: Alerts, now: datetime = NOW) -> list[Message]:
 
 
 def told(messages: Sequence[Message]) -> list[tuple[str, str, list[str]]]:
-    ids = [[one["article_id"] for one in json.loads(message.payload_json)["articles"]] for message in messages]
-    return [(one.topic, one.channel, some) for one, some in zip(messages, ids, strict=True)]
+    ids = [
+        [one["article_id"] for one in json.loads(message.payload_json)["articles"]]
+        for message in messages
+    ]
+    return [
+        (one.topic, one.channel, some) for one, some in zip(messages, ids, strict=True)
+    ]
 
 
-def test_an_article_is_told_once_per_query_also_when_it_is_indexed_again(lake: Lake) -> None:
+def test_an_article_is_told_once_per_query_also_when_it_is_indexed_again(
+    lake: Lake,
+) -> None:
     alerts = rules(query(to=("desk", "chat")), query("everything", ""))
     index(lake, 1)
     assert tell(lake, alerts) == []  # what was there before
@@ -104,10 +138,15 @@ def test_a_copy_of_what_a_query_has_told_is_not_told(lake: Lake) -> None:
     index(lake, 2, duplicate_of="a-1")
     index(lake, 3, duplicate_of="a-0")
 
-    assert told(tell(lake, alerts)) == [("buses", "desk", ["a-1", "a-3"]), ("of b", "desk", ["a-1", "a-3"])]
+    assert told(tell(lake, alerts)) == [
+        ("buses", "desk", ["a-1", "a-3"]),
+        ("of b", "desk", ["a-1", "a-3"]),
+    ]
 
 
-def test_digests_wait_for_their_time_and_leave_out_what_was_withdrawn_meanwhile(lake: Lake) -> None:
+def test_digests_wait_for_their_time_and_leave_out_what_was_withdrawn_meanwhile(
+    lake: Lake,
+) -> None:
     alerts = rules(query(when="hourly"), query("day", when="daily"))
     tell(lake, alerts)
     index(lake, 1, 2)
@@ -115,8 +154,12 @@ def test_digests_wait_for_their_time_and_leave_out_what_was_withdrawn_meanwhile(
     article = lake.read(RawArticle, article_id=["a-2"])[0]
     upsert(lake, [replace(article, outcome="withdrawn", text=None)])
 
-    assert told(tell(lake, alerts, NOW.replace(hour=16, minute=0))) == [("buses", "desk", ["a-1"])]
-    assert told(tell(lake, alerts, NOW + timedelta(days=1))) == [("day", "desk", ["a-1"])]
+    assert told(tell(lake, alerts, NOW.replace(hour=16, minute=0))) == [
+        ("buses", "desk", ["a-1"])
+    ]
+    assert told(tell(lake, alerts, NOW + timedelta(days=1))) == [
+        ("day", "desk", ["a-1"])
+    ]
 
 
 def test_a_message_has_ten_articles_at_most_and_says_which(lake: Lake) -> None:
@@ -126,13 +169,16 @@ def test_a_message_has_ten_articles_at_most_and_says_which(lake: Lake) -> None:
 
     first, second = tell(lake, alerts)
 
-    assert (first.subject, second.subject) == ("buses: 10 new articles", "buses: 1 new article")
+    assert (first.subject, second.subject) == (
+        "buses: 10 new articles",
+        "buses: 1 new article",
+    )
     assert len(first.text) < 4_000
     assert second.text.splitlines()[1] == "https://e.org/9"
     assert first.message_id != second.message_id
 
 
-# --- sending ---------------------------------------------------------------------------------------------------------
+# --- sending --------------------------------------------------------------------------
 
 
 @dataclass
@@ -158,7 +204,15 @@ class Channels:
 
 def messages(lake: Lake, *channels: str) -> None:
     made = [
-        full(Message, message_id=f"m{n}", channel=name, created_at=NOW, next_try_at=NOW, sent_at=None, attempts=0)
+        full(
+            Message,
+            message_id=f"m{n}",
+            channel=name,
+            created_at=NOW,
+            next_try_at=NOW,
+            sent_at=None,
+            attempts=0,
+        )
         for n, name in enumerate(channels)
     ]
     upsert(lake, made)
@@ -176,7 +230,12 @@ def test_messages_are_sent_once_in_their_order(lake: Lake) -> None:
 
 def test_a_failure_is_tried_again_later_and_given_up_in_the_end(lake: Lake) -> None:
     messages(lake, "desk")
-    clock, channels = Clock(), Channels([NotifyError("answered 503", is_transient=True)] * (len(RETRIES_S) + 1))
+    clock, channels = (
+        Clock(),
+        Channels(
+            [NotifyError("answered 503", is_transient=True)] * (len(RETRIES_S) + 1)
+        ),
+    )
 
     for pause in RETRIES_S:
         assert send_due(lake, channels, clock) == Sent(delayed=1)
@@ -185,14 +244,26 @@ def test_a_failure_is_tried_again_later_and_given_up_in_the_end(lake: Lake) -> N
     assert send_due(lake, channels, clock) == Sent(given_up=1)
 
     dead = lake.read(Message)[0]
-    assert (dead.next_try_at, dead.sent_at, dead.reason, dead.attempts) == (None, None, "answered 503", 8)
-    assert [one.message_id for one in lake.transact(lambda rows: send_again(rows, ["m0"], clock.now))] == ["m0"]
+    assert (dead.next_try_at, dead.sent_at, dead.reason, dead.attempts) == (
+        None,
+        None,
+        "answered 503",
+        8,
+    )
+    assert [
+        one.message_id
+        for one in lake.transact(lambda rows: send_again(rows, ["m0"], clock.now))
+    ] == ["m0"]
     assert send_due(lake, channels, clock) == Sent(sent=1)
 
 
 def test_a_pause_that_the_receiver_asks_for_is_kept(lake: Lake) -> None:
     messages(lake, "desk")
-    send_due(lake, Channels([NotifyError("answered 429", is_transient=True, retry_after_s=7200)]), Clock())
+    send_due(
+        lake,
+        Channels([NotifyError("answered 429", is_transient=True, retry_after_s=7200)]),
+        Clock(),
+    )
 
     assert lake.read(Message)[0].next_try_at == NOW + timedelta(hours=2)
 
@@ -205,7 +276,9 @@ def test_a_channel_that_is_down_holds_up_no_other_and_is_asked_once(lake: Lake) 
     assert [one.channel for one in channels.sent] == ["chat"]
 
 
-def test_a_message_of_a_process_that_died_is_sent_after_its_reservation_with_the_same_id(lake: Lake) -> None:
+def test_a_message_of_a_process_that_died_is_sent_after_its_reservation_with_the_same_id(
+    lake: Lake,
+) -> None:
     messages(lake, "desk")
     clock, channels = Clock(), Channels()
 
@@ -225,14 +298,18 @@ def test_a_message_of_a_process_that_died_is_sent_after_its_reservation_with_the
     assert channels.sent[0].message_id == "m0"
 
 
-# --- operators' messages ---------------------------------------------------------------------------------------------
+# --- operators' messages --------------------------------------------------------------
 
 OPERATORS = Operators(to=("desk",), quiet="22:00-07:00", timezone="America/Sao_Paulo")
 
 
-def test_a_state_is_told_when_it_begins_and_when_it_is_over_and_not_in_between(lake: Lake) -> None:
+def test_a_state_is_told_when_it_begins_and_when_it_is_over_and_not_in_between(
+    lake: Lake,
+) -> None:
     def look(bad: dict[str, str], unknown: set[str] = frozenset()) -> list[str]:  # type: ignore[assignment]
-        made = lake.transact(lambda rows: tell_conditions(rows, OPERATORS, bad, unknown, NOW))
+        made = lake.transact(
+            lambda rows: tell_conditions(rows, OPERATORS, bad, unknown, NOW)
+        )
         return [f"{one.subject}\n{one.text}" for one in made]
 
     assert look({}) == []
@@ -243,12 +320,18 @@ def test_a_state_is_told_when_it_begins_and_when_it_is_over_and_not_in_between(l
         "news: 2 new problems, 1 over\nsilent d/a: no new entry\nsilent d/b: none\n"
         "over: disk (since 2026-11-20 15:20 UTC)"
     ]
-    assert look({"silent d/b": "none"}) == ["news: over: silent d/a\nover: silent d/a (since 2026-11-20 15:20 UTC)"]
+    assert look({"silent d/b": "none"}) == [
+        "news: over: silent d/a\nover: silent d/a (since 2026-11-20 15:20 UTC)"
+    ]
     assert [one.name for one in lake.read(Condition)] == ["silent d/b"]
 
 
-@pytest.mark.parametrize(("hour", "is_quiet"), [(0, False), (1, True), (9, True), (10, False)])  # 3 hours behind UTC
-def test_quiet_hours_are_those_of_the_zone_and_go_over_midnight(hour: int, is_quiet: bool) -> None:
+@pytest.mark.parametrize(
+    ("hour", "is_quiet"), [(0, False), (1, True), (9, True), (10, False)]
+)  # 3 hours behind UTC
+def test_quiet_hours_are_those_of_the_zone_and_go_over_midnight(
+    hour: int, is_quiet: bool
+) -> None:
     assert OPERATORS.is_quiet(NOW.replace(hour=hour, minute=0)) == is_quiet
     assert not OPERATORS.model_copy(update={"quiet": ""}).is_quiet(NOW)
 
@@ -263,23 +346,39 @@ def test_hits_of_a_query_that_was_removed_are_told_to_nobody(lake: Lake) -> None
     assert [hit.told_at for hit in lake.read(QueryHit)] == [NOW + timedelta(hours=1)]
 
 
-def test_a_query_of_the_page_is_followed_as_one_of_the_file_and_told_once(lake: Lake) -> None:
+def test_a_query_of_the_page_is_followed_as_one_of_the_file_and_told_once(
+    lake: Lake,
+) -> None:
     of_page = query("trams", "", to=("chat",))
     upsert(lake, [stored_row(of_page, "Ana", NOW)])
     alerts, problems = with_stored(rules(query()), lake)
     assert (alerts, problems) == (rules(query(), of_page), {})
     tell(lake, alerts)
     index(lake, 1)
-    assert told(tell(lake, alerts)) == [("buses", "desk", ["a-1"]), ("trams", "chat", ["a-1"])]
+    assert told(tell(lake, alerts)) == [
+        ("buses", "desk", ["a-1"]),
+        ("trams", "chat", ["a-1"]),
+    ]
     index(lake, 1)
     assert tell(lake, alerts) == []
 
 
-def test_a_query_of_the_page_loses_channels_that_the_file_has_no_more_and_the_others_are_told(lake: Lake) -> None:
-    saved = [query("a", "", to=("desk", "fax")), query("b", "", to=("fax",)), query("c", "", to=("desk",)), query()]
+def test_a_query_of_the_page_loses_channels_that_the_file_has_no_more_and_the_others_are_told(
+    lake: Lake,
+) -> None:
+    saved = [
+        query("a", "", to=("desk", "fax")),
+        query("b", "", to=("fax",)),
+        query("c", "", to=("desk",)),
+        query(),
+    ]
     upsert(lake, [stored_row(one, "Ana", NOW) for one in saved])
     alerts, problems = with_stored(rules(query()), lake)
-    assert {one.name: one.to for one in alerts.queries} == {"buses": ("desk",), "a": ("desk",), "c": ("desk",)}
+    assert {one.name: one.to for one in alerts.queries} == {
+        "buses": ("desk",),
+        "a": ("desk",),
+        "c": ("desk",),
+    }
     assert {name: text.partition(";")[0] for name, text in problems.items()} == {
         "a": "the query `a` goes to `fax`, which the file of NEWS_QUERIES does not have",
         "b": "the query `b` goes to `fax`, which the file of NEWS_QUERIES does not have",

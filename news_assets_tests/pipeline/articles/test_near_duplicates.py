@@ -19,16 +19,28 @@ REST = (
 )
 
 
-def found(*documents: dict[str, str | None]) -> list[tuple[str, str | None, str | None]]:
-    return [(key, original, reason) for key, original, reason, _ in dedupe_stream(documents)]
+def found(
+    *documents: dict[str, str | None],
+) -> list[tuple[str, str | None, str | None]]:
+    return [
+        (key, original, reason) for key, original, reason, _ in dedupe_stream(documents)
+    ]
 
 
 def test_copies_are_found_by_url_text_and_similar_text() -> None:
     assert found(
         {"id": "1", "url": "https://a.example/n/1", "text": f"{LEAD} {REST}"},
-        {"id": "2", "url": "https://a.example/n/1?utm_source=x", "text": "Outro texto."},
+        {
+            "id": "2",
+            "url": "https://a.example/n/1?utm_source=x",
+            "text": "Outro texto.",
+        },
         {"id": "3", "url": "https://b.example/n", "text": f"{LEAD}\n\n{REST}".upper()},
-        {"id": "4", "url": "https://c.example/n", "text": f"Da agência. {LEAD} {REST} Com informações da rádio."},
+        {
+            "id": "4",
+            "url": "https://c.example/n",
+            "text": f"Da agência. {LEAD} {REST} Com informações da rádio.",
+        },
         {"id": "5", "url": "https://d.example/n", "text": LEAD},
     ) == [
         ("1", None, None),
@@ -44,7 +56,9 @@ def test_a_follow_up_that_shares_the_background_is_not_a_duplicate() -> None:
         "Os professores voltaram às salas de aula nesta quinta-feira em todo o interior, e os diretores das escolas "
         f"começaram a refazer o calendário para repor os dias perdidos, inclusive aos sábados. {REST} {REST[:120]}"
     )
-    assert found({"id": "1", "text": f"{LEAD} {REST}"}, {"id": "2", "text": follow_up}) == [
+    assert found(
+        {"id": "1", "text": f"{LEAD} {REST}"}, {"id": "2", "text": follow_up}
+    ) == [
         ("1", None, None),
         ("2", None, None),
     ]
@@ -58,15 +72,20 @@ def test_a_lead_with_other_words_is_a_copy_in_a_short_text_and_a_follow_up_in_a_
     edited = [f"other{n}" if n % 9 == 4 else word for n, word in enumerate(lead)]
     background = [f"background{n}" for n in range(background_words)]
     first, second = " ".join(lead + background), " ".join(edited + background)
-    [_, (_, duplicate_of, _)] = found({"id": "1", "text": first}, {"id": "2", "text": second})
+    [_, (_, duplicate_of, _)] = found(
+        {"id": "1", "text": first}, {"id": "2", "text": second}
+    )
     assert duplicate_of == original
 
 
 def test_home_pages_and_missing_fields_match_nothing() -> None:
     home = "https://a.example/"
-    assert found({"id": "1", "url": home}, {"id": "2", "url": home}, {"id": "3"}, {"id": "4", "text": ""}) == [
-        (key, None, None) for key in "1234"
-    ]
+    assert found(
+        {"id": "1", "url": home},
+        {"id": "2", "url": home},
+        {"id": "3"},
+        {"id": "4", "text": ""},
+    ) == [(key, None, None) for key in "1234"]
 
 
 _COMPARE = """
@@ -78,7 +97,9 @@ print(json.dumps(list(dedupe_stream(json.load(sys.stdin)))))
 
 def test_every_process_finds_the_same_near_duplicates() -> None:
     documents = []
-    for number in range(20):  # rotated texts: the leads share a fifth of their shingles, which MinHash finds or misses
+    for number in range(
+        20
+    ):  # rotated texts: the leads share a fifth of their shingles, which MinHash finds or misses
         words = [f"word{number}x{position}" for position in range(120)]
         documents += [{"id": f"a{number}", "text": " ".join(words)}]
         documents += [{"id": f"b{number}", "text": " ".join(words[40:] + words[:40])}]

@@ -5,17 +5,32 @@ from news_assets.records.desks import Agency, Source
 from news_assets.text.urls import site_of
 
 
-def agency(key: str, *urls: str, hosts: tuple[str, ...] = ()) -> tuple[tuple[str, str], Agency]:
+def agency(
+    key: str, *urls: str, hosts: tuple[str, ...] = ()
+) -> tuple[tuple[str, str], Agency]:
     sources = tuple(
-        Source(source_id=url, desk="d", agency=key, kind="feed", url=url, timezone="UTC", language="pt") for url in urls
+        Source(
+            source_id=url,
+            desk="d",
+            agency=key,
+            kind="feed",
+            url=url,
+            timezone="UTC",
+            language="pt",
+        )
+        for url in urls
     )
-    return ("d", key), Agency(key=key, name=key, timezone="UTC", language="pt", sources=sources, hosts=hosts)
+    return ("d", key), Agency(
+        key=key, name=key, timezone="UTC", language="pt", sources=sources, hosts=hosts
+    )
 
 
 OWNERS = Owners(
     [
         agency("paper", "https://paper.example.org/feed.xml"),
-        agency("city", "https://www.city.gov.br/rss", hosts=("news-of-city.example.com",)),
+        agency(
+            "city", "https://www.city.gov.br/rss", hosts=("news-of-city.example.com",)
+        ),
         agency("mec", "https://www.gov.br/mec/pt-br/assuntos/noticias"),
         agency("saude", "https://www.gov.br/saude/pt-br/assuntos/noticias"),
         agency("ac", "https://g1.example.com/rss/g1/ac/acre/"),
@@ -56,12 +71,19 @@ OWNERS = Owners(
         ("paper", "http://[::1", "nobody"),
     ],
 )
-def test_an_address_belongs_to_the_agency_whose_site_it_is_on(key: str, url: str, owner: str) -> None:
+def test_an_address_belongs_to_the_agency_whose_site_it_is_on(
+    key: str, url: str, owner: str
+) -> None:
     assert OWNERS.owner("d", key, url) == owner
 
 
 def test_of_several_addresses_of_one_article_the_weakest_counts() -> None:
-    assert OWNERS.owner("d", "city", "https://www.city.gov.br/1", "https://paper.example.org/1") == "other"
+    assert (
+        OWNERS.owner(
+            "d", "city", "https://www.city.gov.br/1", "https://paper.example.org/1"
+        )
+        == "other"
+    )
 
 
 @pytest.mark.parametrize(

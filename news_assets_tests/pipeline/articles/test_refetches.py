@@ -17,7 +17,7 @@ from news_assets.records.articles import RawArticle
 from news_assets.records.desks import Agency, Desk, Source
 from news_assets.records.polling import FeedEntry, StoredPage
 from news_assets.records.reading import AgencyDays
-from news_assets.sources.kinds import adapter_of
+from news_assets.sources.source_kinds import adapter_of
 from news_assets.store.lake import Lake
 from news_assets.store.queries.backlog import pending_entries
 from news_assets.store.queries.url_history import url_history
@@ -33,13 +33,17 @@ STORY = "The city council voted on Tuesday to keep the night buses running for a
 
 @dataclass
 class ViewedSite:
-    """A feed with the views of its entries, which every request raises, and their pages.
+    """A feed with the views of its entries, which every request raises, and their
+    pages.
 
-    `/kept` is sent with an ETag, `/plain` without, and the page at `/odd` is never the same twice.
+    `/kept` is sent with an ETag, `/plain` without, and the page at `/odd` is never the
+    same twice.
     """
 
     site: Site
-    items: dict[str, str] = field(default_factory=lambda: dict.fromkeys(("kept", "plain", "odd"), "Buses stay"))
+    items: dict[str, str] = field(
+        default_factory=lambda: dict.fromkeys(("kept", "plain", "odd"), "Buses stay")
+    )
     text: str = ""
     views: int = 0
     bodies: list[str] = field(default_factory=list)
@@ -47,7 +51,12 @@ class ViewedSite:
     def __post_init__(self) -> None:
         self.site.put("/feed", self._feed)
         for name in self.items:
-            self.site.put(f"/{name}", lambda connection, headers, name=name: self._page(name, connection, headers))
+            self.site.put(
+                f"/{name}",
+                lambda connection, headers, name=name: self._page(
+                    name, connection, headers
+                ),
+            )
 
     def requests_of(self, name: str) -> int:
         return self.site.paths.count(f"/{name}")
@@ -64,15 +73,15 @@ class ViewedSite:
         feed = f'<rss version="2.0" {namespace}><channel><title>Gazette</title>{items}</channel></rss>'
         connection.sendall(answer(feed.encode(), content_type="application/rss+xml"))
 
-    def _page(self, name: str, connection: socket.socket, headers: dict[str, str]) -> None:
+    def _page(
+        self, name: str, connection: socket.socket, headers: dict[str, str]
+    ) -> None:
         if name == "kept" and headers.get("if-none-match") == '"1"':
             connection.sendall(answer(status=304))
             return
         self.bodies.append(name)
         rendered = f"<footer>{len(self.bodies)}</footer>" if name == "odd" else ""
-        body = (
-            f"<html><head><title>Buses</title></head><body><article><p>{STORY * 4}{name}</p></article>{rendered}</body>"
-        )
+        body = f"<html><head><title>Buses</title></head><body><article><p>{STORY * 4}{name}</p></article>{rendered}</body>"
         validator = {"etag": '"1"'} if name == "kept" else {}
         connection.sendall(answer(body.encode(), content_type="text/html", **validator))
 
@@ -96,8 +105,16 @@ class Watch:
             timezone="UTC",
             language="en",
         )
-        agency = Agency(key="a", name="A", timezone="UTC", language="en", sources=(source,))
-        self.desk = Desk(key="d", timezone="UTC", language="en", first_day=date(2026, 1, 1), agencies=(agency,))
+        agency = Agency(
+            key="a", name="A", timezone="UTC", language="en", sources=(source,)
+        )
+        self.desk = Desk(
+            key="d",
+            timezone="UTC",
+            language="en",
+            first_day=date(2026, 1, 1),
+            agencies=(agency,),
+        )
         self.fetcher = HttpFetcher(
             user_agent="news_assets",
             delay_s=0,
@@ -109,20 +126,30 @@ class Watch:
     def poll(self) -> None:
         """List the feed, and store the changes as a poll does."""
         (source,) = self.desk.sources
-        listing = adapter_of(source).parse(self.fetcher.fetch(PageRequest(source.url)), source)
-        changes = entry_changes(source, listing, self.lake.read(FeedEntry), self.now, "t")
+        listing = adapter_of(source).parse(
+            self.fetcher.fetch(PageRequest(source.url)), source
+        )
+        changes = entry_changes(
+            source, listing, self.lake.read(FeedEntry), self.now, "t"
+        )
         self.lake.transact(lambda rows: rows.upsert(changes.rows))
 
     def pending(self) -> int:
         return pending_entries(self.lake, self.desk, self.now).height
 
     def run(self, *, refetch: bool = False) -> int:
-        """Run the stage over the whole day, as one does by hand; return how many articles it wrote."""
+        """Run the stage over the whole day, as one does by hand; return how many
+        articles it wrote.
+        """
         ports = {"fetcher": self.fetcher, "sandbox": InlineSandbox()}
-        return STAGE.run_batch(self.lake, self.desk, KEYS, lambda: self.now, ports, {"refetch": refetch})
+        return STAGE.run_batch(
+            self.lake, self.desk, KEYS, lambda: self.now, ports, {"refetch": refetch}
+        )
 
     def article(self, name: str) -> RawArticle:
-        (found,) = (row for row in self.lake.read(RawArticle) if row.url.endswith(f"/{name}"))
+        (found,) = (
+            row for row in self.lake.read(RawArticle) if row.url.endswith(f"/{name}")
+        )
         return found
 
 
@@ -150,10 +177,22 @@ def test_a_counter_of_views_in_a_listing_makes_few_requests_a_day(watch: Watch) 
         if pending or number % 25 == 0:  # as the sensor requests a run, or by hand
             assert (watch.run(), watch.pending()) == (pending, 0)
 
-    assert {name: viewed.requests_of(name) for name in viewed.items} == {"kept": 5, "plain": 5, "odd": 5}
-    assert {name: viewed.bodies.count(name) for name in viewed.items} == {"kept": 1, "plain": 5, "odd": 5}
+    assert {name: viewed.requests_of(name) for name in viewed.items} == {
+        "kept": 5,
+        "plain": 5,
+        "odd": 5,
+    }
+    assert {name: viewed.bodies.count(name) for name in viewed.items} == {
+        "kept": 1,
+        "plain": 5,
+        "odd": 5,
+    }
     urls = [page.url.rpartition("/")[2] for page in watch.lake.read(StoredPage)]
-    assert {name: urls.count(name) for name in viewed.items} == {"kept": 1, "plain": 1, "odd": 5}
+    assert {name: urls.count(name) for name in viewed.items} == {
+        "kept": 1,
+        "plain": 1,
+        "odd": 5,
+    }
 
     assert watch.run(refetch=True) == 3
     assert viewed.bodies.count("kept") == 2
@@ -164,11 +203,16 @@ def test_an_unchanged_page_is_not_written_again(watch: Watch) -> None:
     for _ in range(2):
         watch.poll()
         assert watch.run() == 3
-        pages = {page.url.rpartition("/")[2]: page.fetched_at for page in watch.lake.read(StoredPage)}
+        pages = {
+            page.url.rpartition("/")[2]: page.fetched_at
+            for page in watch.lake.read(StoredPage)
+        }
         written += [pages["kept"], pages["plain"]]
         watch.now += HOUR
     assert written == [START] * 4
-    assert {watch.article(name).fetched_at for name in watch.viewed.items} == {START + HOUR}
+    assert {watch.article(name).fetched_at for name in watch.viewed.items} == {
+        START + HOUR
+    }
 
 
 def test_an_article_after_a_304_is_as_it_was_and_states_the_pause(watch: Watch) -> None:
@@ -179,12 +223,23 @@ def test_an_article_after_a_304_is_as_it_was_and_states_the_pause(watch: Watch) 
     watch.poll()
     watch.run()
     after = watch.article("kept")
-    assert after.reason == "only the listing's text changed; fetched again for that from 2026-11-20 03:01Z"
-    kept = {name: getattr(before, name) for name in ("entry_hash", "fetched_at", "relisted", "reason", "trace_id")}
-    assert (after.entry_hash != before.entry_hash, replace(after, **kept)) == (True, before)
+    assert (
+        after.reason
+        == "only the listing's text changed; fetched again for that from 2026-11-20 03:01Z"
+    )
+    kept = {
+        name: getattr(before, name)
+        for name in ("entry_hash", "fetched_at", "relisted", "reason", "trace_id")
+    }
+    assert (after.entry_hash != before.entry_hash, replace(after, **kept)) == (
+        True,
+        before,
+    )
 
 
-def test_a_changed_title_is_fetched_at_once_and_begins_the_pauses_again(watch: Watch) -> None:
+def test_a_changed_title_is_fetched_at_once_and_begins_the_pauses_again(
+    watch: Watch,
+) -> None:
     watch.poll()
     watch.run()
     watch.now += timedelta(minutes=5)
@@ -197,7 +252,9 @@ def test_a_changed_title_is_fetched_at_once_and_begins_the_pauses_again(watch: W
     assert watch.pending() == 3
 
 
-def test_words_of_the_full_text_are_fetched_at_once_and_its_numbers_after_the_pause(watch: Watch) -> None:
+def test_words_of_the_full_text_are_fetched_at_once_and_its_numbers_after_the_pause(
+    watch: Watch,
+) -> None:
     watch.viewed.text = STORY * 3
     watch.poll()
     watch.run()
@@ -218,7 +275,12 @@ def test_the_history_of_a_url_tells_that_a_fetch_waits(watch: Watch) -> None:
     watch.now += timedelta(minutes=5)
     watch.poll()
     last = url_history(watch.lake, url)[-1]
-    assert (last.at, last.stage, last.outcome, last.what) == (watch.now, "raw_articles", "skipped", told)
+    assert (last.at, last.stage, last.outcome, last.what) == (
+        watch.now,
+        "raw_articles",
+        "skipped",
+        told,
+    )
 
 
 def test_after_two_quiet_days_the_pauses_begin_again(watch: Watch) -> None:

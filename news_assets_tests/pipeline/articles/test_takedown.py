@@ -1,4 +1,6 @@
-"""A withdrawn article leaves every table, whatever columns these have, and every message; backups lose it in time."""
+"""A withdrawn article leaves every table, whatever columns these have, and every
+message; backups lose it in time.
+"""
 
 import json
 from dataclasses import dataclass, fields, replace
@@ -9,7 +11,7 @@ from typing import Annotated, Any
 import polars
 import pytest
 
-from news_assets.clients.search.embedded.index import SqliteSearchIndex
+from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
 from news_assets.pipeline.alerts.digests import withdraw_messages
 from news_assets.pipeline.articles.withdrawal import withdraw
 from news_assets.records.alerts import Message
@@ -35,7 +37,11 @@ from news_assets_tests.store.examples import article as example
 
 NOW = datetime(2026, 11, 20, 15, tzinfo=UTC)
 SECRET = "Quetzalcoatlus"
-CLEARED = [table.record for table in TABLES if is_deleted_with_article(table.record) or loses_content(table.record)]
+CLEARED = [
+    table.record
+    for table in TABLES
+    if is_deleted_with_article(table.record) or loses_content(table.record)
+]
 
 
 def told(value: Any) -> Any:
@@ -52,8 +58,14 @@ def told(value: Any) -> Any:
 def row_with_secret(record: type) -> Any:
     """Return a row of article `a-1` with the secret in each column that holds content."""
     row = full(record)
-    columns = content_columns(record) if loses_content(record) else {field.name for field in fields(record)}
-    changes = {name: told(getattr(row, name)) for name in columns if not name.endswith("_hash")}
+    columns = (
+        content_columns(record)
+        if loses_content(record)
+        else {field.name for field in fields(record)}
+    )
+    changes = {
+        name: told(getattr(row, name)) for name in columns if not name.endswith("_hash")
+    }
     own_id = {"article_id": "a-1"} if hasattr(row, "article_id") else {}
     return replace(row, **{**changes, **own_id})
 
@@ -71,22 +83,57 @@ def secrets(lake: Lake) -> set[tuple[str, str]]:
 
 def test_no_table_has_a_string_of_a_withdrawn_article(lake: Lake) -> None:
     article = withdrawn_article(lake)
-    assert {name for name, _ in secrets(lake)} >= {"raw_articles", "entries", "pages", "model_calls", "documents"}
+    assert {name for name, _ in secrets(lake)} >= {
+        "raw_articles",
+        "entries",
+        "pages",
+        "model_calls",
+        "documents",
+    }
 
     lake.transact(lambda into: withdraw(into, [article], "by order", NOW))
 
     assert secrets(lake) == set()
 
 
+def test_results_of_earlier_texts_and_other_enrichers_leave_the_cache_and_those_of_other_articles_stay(
+    lake: Lake,
+) -> None:
+    article = withdrawn_article(lake)
+    cached = row_with_secret(CachedEnrichment)
+    earlier = replace(cached, input_hash="of the text before an edit")
+    unnamed = replace(
+        cached, input_hash="of a former version", article_id=None, enricher="local"
+    )
+    other = full(CachedEnrichment, input_hash="of another article", article_id="b-1")
+    lake.transact(lambda into: into.upsert([cached, earlier, unnamed, other]))
+
+    lake.transact(lambda into: withdraw(into, [article], "by order", NOW))
+
+    assert lake.read(CachedEnrichment) == [other]
+
+
 def withdrawn_article(lake: Lake) -> RawArticle:
-    """Store an article with the secret in all its rows, beside so many others that its row is in a file."""
-    rows = [row_with_secret(record) for record in (*CLEARED, CachedEnrichment)]
+    """Store an article with the secret in all its rows, beside so many others that its
+    row is in a file.
+    """
+    rows = [row_with_secret(record) for record in CLEARED]
     document = next(row for row in rows if isinstance(row, StoredDocument))
-    rows.append(full(StoredItem, article_id="a-1", document_ids=(document.document_id,)))
-    article = replace(next(row for row in rows if isinstance(row, RawArticle)), outcome="ok", duplicate_of=None)
+    rows.append(
+        full(StoredItem, article_id="a-1", document_ids=(document.document_id,))
+    )
+    article = replace(
+        next(row for row in rows if isinstance(row, RawArticle)),
+        outcome="ok",
+        duplicate_of=None,
+    )
     others = [example(number, day=article.day) for number in range(MANY)]
     lake.transact(lambda into: into.upsert([*others, article]))
-    lake.transact(lambda into: [into.upsert([row]) for row in rows if not isinstance(row, RawArticle)])
+    lake.transact(
+        lambda into: [
+            into.upsert([row]) for row in rows if not isinstance(row, RawArticle)
+        ]
+    )
     return article
 
 
@@ -106,16 +153,25 @@ def files_with_secret(folder: Path) -> list[str]:
 def test_no_file_of_the_lake_and_no_backup_has_a_string_after_their_keep_time(
     lake: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("news_assets.store.maintenance.STEP_BYTES", 1000)  # files count as large: few deleted rows
+    monkeypatch.setattr(
+        "news_assets.store.maintenance.STEP_BYTES", 1000
+    )  # files count as large: few deleted rows
     monkeypatch.setattr("news_assets.store.maintenance.SMALL_BYTES", 100)
     article, now = withdrawn_article(lake), datetime.now(UTC)
     back_up(lake.address, tmp_path / "backups", now, is_daily=True)
-    assert len(files_with_secret(tmp_path)) >= 3  # of the catalog, of a table, and of the backup
+    assert (
+        len(files_with_secret(tmp_path)) >= 3
+    )  # of the catalog, of a table, and of the backup
 
     lake.transact(lambda rows: withdraw(rows, [article], "by order", now))
-    for days in (15, 30):  # backups are kept for 14 days, and with them the files of their commits
+    for days in (
+        15,
+        30,
+    ):  # backups are kept for 14 days, and with them the files of their commits
         later = now + timedelta(days=days)
-        delete_daily_backups(lake.address, tmp_path / "backups", later - timedelta(days=14))
+        delete_daily_backups(
+            lake.address, tmp_path / "backups", later - timedelta(days=14)
+        )
         maintain(lake, now=later, grace=timedelta(days=14))
 
     assert files_with_secret(tmp_path) == []
@@ -131,9 +187,15 @@ def test_the_index_overwrites_what_it_deletes(tmp_path: Path) -> None:
 
 
 def test_what_an_article_says_of_itself_beside_its_title_holds_content() -> None:
-    assert {"text", "subtitle", "authors", "section", "category", "tags", "image_url"} <= set(
-        content_columns(RawArticle)
-    )
+    assert {
+        "text",
+        "subtitle",
+        "authors",
+        "section",
+        "category",
+        "tags",
+        "image_url",
+    } <= set(content_columns(RawArticle))
 
 
 @pytest.mark.parametrize("record", CLEARED, ids=lambda record: record.__name__)
@@ -150,7 +212,9 @@ def test_a_new_column_is_cleared_without_a_line_of_code() -> None:
         names: Annotated[tuple[str, ...], "another"] = ()
         count: Annotated[int, "a number"] = 0
 
-    cleared = without_content(Row(article_id="a-1", quote=SECRET, names=(SECRET,), count=7))
+    cleared = without_content(
+        Row(article_id="a-1", quote=SECRET, names=(SECRET,), count=7)
+    )
     assert cleared == Row(article_id="a-1")
 
 
@@ -159,18 +223,36 @@ def test_a_column_that_cannot_be_empty_has_to_be_kept() -> None:
     class Row:
         at: Annotated[datetime, "a time"]
 
-    with pytest.raises(TypeError, match="at has no empty value: mark it as KEPT, or allow None"):
+    with pytest.raises(
+        TypeError, match="at has no empty value: mark it as KEPT, or allow None"
+    ):
         content_columns(Row)
 
 
 def message(key: str, *articles: str, sent_at: datetime | None = None) -> Message:
-    listed = [{"article_id": one, "title": f"{SECRET} {one}", "url": f"https://example.org/{one}"} for one in articles]
+    listed = [
+        {
+            "article_id": one,
+            "title": f"{SECRET} {one}",
+            "url": f"https://example.org/{one}",
+        }
+        for one in articles
+    ]
     payload = json.dumps({"type": "articles", "articles": listed})
     text = "\n\n".join(f"{one['title']}\n{one['url']}" for one in listed)
-    return full(Message, message_id=key, payload_json=payload, text=text, sent_at=sent_at, next_try_at=NOW)
+    return full(
+        Message,
+        message_id=key,
+        payload_json=payload,
+        text=text,
+        sent_at=sent_at,
+        next_try_at=NOW,
+    )
 
 
-def test_messages_lose_a_withdrawn_article_and_those_about_it_alone_are_not_sent(lake: Lake) -> None:
+def test_messages_lose_a_withdrawn_article_and_those_about_it_alone_are_not_sent(
+    lake: Lake,
+) -> None:
     stored = [
         message("alone", "a-1"),
         message("sent", "a-1", sent_at=NOW - timedelta(days=1)),

@@ -1,4 +1,6 @@
-"""Articles whose texts were withdrawn: what is removed, what stays away, and what comes back."""
+"""Articles whose texts were withdrawn: what is removed, what stays away, and what comes
+back.
+"""
 
 import gzip
 from dataclasses import fields, replace
@@ -39,17 +41,25 @@ def room(lake: Lake) -> Newsroom:
     room.list(entry(1, summary=LISTED, content_html=f"<p>{LISTED}</p>"), entry(2))
     room.run()
     room.pages.words = "Day and night. "
-    room.list(replace(room.lake.read(FeedEntry, article_id=["a-1"])[0], entry_hash="two"))
+    room.list(
+        replace(room.lake.read(FeedEntry, article_id=["a-1"])[0], entry_hash="two")
+    )
     room.run()
     return room
 
 
 def take_down(room: Newsroom, reason: str = "ordered by a court") -> None:
-    room.lake.transact(lambda rows: withdraw(rows, rows.read(RawArticle, article_id=["a-1"]), reason, NOW))
+    room.lake.transact(
+        lambda rows: withdraw(
+            rows, rows.read(RawArticle, article_id=["a-1"]), reason, NOW
+        )
+    )
 
 
 def rows_with(lake: Lake, word: str) -> set[str]:
-    """Return the tables with a row of the first article, or of no article, that has this word; pages are unpacked."""
+    """Return the tables with a row of the first article, or of no article, that has
+    this word; pages are unpacked.
+    """
     found = set()
     for table in TABLES:
         for row in lake.read(table.record):
@@ -60,22 +70,46 @@ def rows_with(lake: Lake, word: str) -> set[str]:
 
 
 def text_of(value: Any) -> str:
-    return gzip.decompress(value).decode() if isinstance(value, bytes) and value[:2] == b"\x1f\x8b" else str(value)
+    return (
+        gzip.decompress(value).decode()
+        if isinstance(value, bytes) and value[:2] == b"\x1f\x8b"
+        else str(value)
+    )
 
 
 def test_the_text_leaves_every_table_and_the_row_says_why(room: Newsroom) -> None:
-    assert rows_with(room.lake, SECRET) == {"entries", "pages", "raw_articles", "article_revisions"}
+    assert rows_with(room.lake, SECRET) == {
+        "entries",
+        "pages",
+        "raw_articles",
+        "article_revisions",
+    }
 
     take_down(room)
 
     assert rows_with(room.lake, SECRET) == set()
     [row] = room.lake.read(RawArticle, article_id=["a-1"])
-    assert (row.outcome, row.reason, row.withdrawn_at, row.title) == ("withdrawn", "ordered by a court", NOW, "Bus")
-    assert [other.outcome for other in room.lake.read(RawArticle, article_id=["a-2"])] == ["ok"]
+    assert (row.outcome, row.reason, row.withdrawn_at, row.title) == (
+        "withdrawn",
+        "ordered by a court",
+        NOW,
+        "Bus",
+    )
+    assert [
+        other.outcome for other in room.lake.read(RawArticle, article_id=["a-2"])
+    ] == ["ok"]
 
 
-def test_a_model_s_answers_and_results_go_with_the_text_and_their_price_stays(room: Newsroom) -> None:
-    call = full(ModelCall, article_id="a-1", input_hash="of entities", answer_json=SECRET, reason=SECRET)
+def test_a_model_s_answers_and_results_go_with_the_text_and_their_price_stays(
+    room: Newsroom,
+) -> None:
+    call = full(
+        ModelCall,
+        article_id="a-1",
+        input_hash="of entities",
+        answer_json=SECRET,
+        reason=SECRET,
+    )
     cached = full(CachedEnrichment, input_hash="of entities", result_json=SECRET)
     room.lake.transact(lambda rows: [rows.upsert([row]) for row in (call, cached)])
 
@@ -95,32 +129,61 @@ def test_the_index_loses_the_document_and_nothing_is_left_to_do(room: Newsroom) 
 
 
 @pytest.mark.slow  # runs the stages several times
-def test_a_changed_listing_brings_no_text_back_and_asks_for_no_page(room: Newsroom) -> None:
+def test_a_changed_listing_brings_no_text_back_and_asks_for_no_page(
+    room: Newsroom,
+) -> None:
     take_down(room)
     source = Source(
-        source_id="d/a/feed", desk="d", agency="a", kind="feed", url="https://e.org", timezone="UTC", language="en"
+        source_id="d/a/feed",
+        desk="d",
+        agency="a",
+        kind="feed",
+        url="https://e.org",
+        timezone="UTC",
+        language="en",
     )
-    again = ListedEntry(entry_id="1", url="https://example.org/1", title="Bus 1 stays", summary=f"{LISTED} Again.")
-    page = Page(url=source.url, final_url=source.url, status=200, body=b"", fetched_at=NOW)
-    polled = Polled(source=source, polled_at=NOW, page=page, listing=Listing(entries=(again,)), outcome="ok")
+    again = ListedEntry(
+        entry_id="1",
+        url="https://example.org/1",
+        title="Bus 1 stays",
+        summary=f"{LISTED} Again.",
+    )
+    page = Page(
+        url=source.url, final_url=source.url, status=200, body=b"", fetched_at=NOW
+    )
+    polled = Polled(
+        source=source,
+        polled_at=NOW,
+        page=page,
+        listing=Listing(entries=(again,)),
+        outcome="ok",
+    )
 
     room.lake.transact(lambda rows: store_polls(rows, [polled], "t"))
     room.pages.missing.add("https://example.org/1")  # a request would leave a reason
     room.run()
 
-    assert [row.entry_hash for row in room.lake.read(FeedEntry, entry_id=["1"])] != ["two"]
+    assert [row.entry_hash for row in room.lake.read(FeedEntry, entry_id=["1"])] != [
+        "two"
+    ]
     assert rows_with(room.lake, SECRET) == set()
-    assert [row.reason for row in room.lake.read(RawArticle, article_id=["a-1"])] == ["ordered by a court"]
+    assert [row.reason for row in room.lake.read(RawArticle, article_id=["a-1"])] == [
+        "ordered by a court"
+    ]
     assert pending_entries(room.lake, DESK, NOW).is_empty()
 
 
 @pytest.mark.slow  # runs the stages several times
 def test_a_page_that_was_being_fetched_meanwhile_is_not_stored(room: Newsroom) -> None:
-    fetched = list(fetch_entries([entry(1), entry(2)], DESK, room.pages, InlineSandbox()))
+    fetched = list(
+        fetch_entries([entry(1), entry(2)], DESK, room.pages, InlineSandbox())
+    )
     take_down(room)
 
     stage = stage_named("raw_articles")
-    stored = room.lake.transact(lambda rows: store_articles(rows, stage, DESK, fetched, NOW))
+    stored = room.lake.transact(
+        lambda rows: store_articles(rows, stage, DESK, fetched, NOW)
+    )
 
     assert [row.article_id for row in stored] == ["a-2"]
     assert rows_with(room.lake, SECRET) == set()
@@ -129,7 +192,11 @@ def test_a_page_that_was_being_fetched_meanwhile_is_not_stored(room: Newsroom) -
 @pytest.mark.on_postgres_too
 @pytest.mark.slow  # runs the stages several times
 def test_everything_comes_back_as_it_was(lake: Lake, room: Newsroom) -> None:
-    tables = [table for table in TABLES if table.name not in ("enrichments", "indexed_documents", "changes")]
+    tables = [
+        table
+        for table in TABLES
+        if table.name not in ("enrichments", "indexed_documents", "changes")
+    ]
     before = {table.name: lake.read(table.record) for table in tables}
     take_down(room)
     room.run("search_index")
@@ -150,12 +217,17 @@ def test_maintenance_ends_the_way_back(room: Newsroom) -> None:
     [article] = room.lake.read(RawArticle, article_id=["a-1"])
     maintain(room.lake, now=datetime.now(NOW.tzinfo) + timedelta(days=8))
 
-    with pytest.raises(LakeError, match="No snapshot found"), room.lake.at(article.withdrawn_after) as former:
+    with (
+        pytest.raises(LakeError, match="No snapshot found"),
+        room.lake.at(article.withdrawn_after) as former,
+    ):
         former.read(RawArticle)
 
 
 def refetch(room: Newsroom, status: int, later: timedelta = timedelta(0)) -> RawArticle:
-    """Fetch the first article because its entry changed, `later` than before; its page answers with this status."""
+    """Fetch the first article because its entry changed, `later` than before; its page
+    answers with this status.
+    """
     room.now += later
     room.pages.refused = {"https://example.org/1": status} if status != 200 else {}
     [listed] = room.lake.read(FeedEntry, article_id=["a-1"])
@@ -170,7 +242,11 @@ def test_an_article_that_its_publisher_removed_is_withdrawn_after_a_second_answe
     room: Newsroom, status: int
 ) -> None:
     first = refetch(room, status)
-    assert (first.outcome, first.removed_at, first.next_try_at) == ("ok", NOW, NOW + timedelta(days=1))
+    assert (first.outcome, first.removed_at, first.next_try_at) == (
+        "ok",
+        NOW,
+        NOW + timedelta(days=1),
+    )
 
     room.now += timedelta(days=1)
     room.run()
@@ -185,7 +261,12 @@ def test_an_article_that_its_publisher_removed_is_withdrawn_after_a_second_answe
 
 @pytest.mark.parametrize(
     ("statuses", "kept_since"),
-    [([410, 410], NOW), ([410, 503, 410], NOW), ([410, 404, 410], NOW + timedelta(hours=10)), ([410, 200], None)],
+    [
+        ([410, 410], NOW),
+        ([410, 503, 410], NOW),
+        ([410, 404, 410], NOW + timedelta(hours=10)),
+        ([410, 200], None),
+    ],
 )
 @pytest.mark.slow  # runs the stages several times
 def test_a_removal_counts_from_the_first_of_answers_in_a_row(
@@ -213,4 +294,6 @@ def test_an_article_that_an_operator_brings_back_is_not_withdrawn_for_what_its_p
     room.now += timedelta(days=1)
     room.run()
 
-    assert [row.outcome for row in room.lake.read(RawArticle, article_id=["a-1"])] == ["ok"]
+    assert [row.outcome for row in room.lake.read(RawArticle, article_id=["a-1"])] == [
+        "ok"
+    ]

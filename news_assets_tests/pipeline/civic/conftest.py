@@ -13,8 +13,12 @@ from news_assets_tests.support.council_room import CouncilRoom
 from news_assets_tests.support.pdfs import pdf_of
 
 MEETING = date(2026, 3, 10)
-REPORT = pdf_of("The contract for the night buses costs four million dollars a year and runs until 2030.")
-MAP = pdf_of("A map of all stops of the night buses, with the times of the first and the last bus.")
+REPORT = pdf_of(
+    "The contract for the night buses costs four million dollars a year and runs until 2030."
+)
+MAP = pdf_of(
+    "A map of all stops of the night buses, with the times of the first and the last bus."
+)
 
 
 @pytest.fixture
@@ -29,7 +33,10 @@ def council() -> Council:
 def room(lake: Lake, council: Council, tmp_path: Path) -> Iterator[CouncilRoom]:
     with served(council) as base:
         yield CouncilRoom(
-            lake, open_index("embedded", tmp_path / "search.sqlite", ""), f"{base}/v1/springfield", tmp_path
+            lake,
+            open_index("embedded", tmp_path / "search.sqlite", ""),
+            f"{base}/v1/springfield",
+            tmp_path,
         )
 
 

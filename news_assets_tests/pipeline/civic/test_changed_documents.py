@@ -17,18 +17,28 @@ from news_assets_tests.support.pdfs import pdf_of
 
 DAY, HOUR = timedelta(days=1), timedelta(hours=1)
 FILE, HEAD = "/files/report.pdf", "HEAD /files/report.pdf"
-NEWER = pdf_of("The contract for the night buses costs five million dollars a year and runs until the end of 2032.")
+NEWER = pdf_of(
+    "The contract for the night buses costs five million dollars a year and runs until the end of 2032."
+)
 
 
 @pytest.fixture
 def checking(room: CouncilRoom, council: Council) -> Iterator[CouncilRoom]:
-    """Yield the room of a desk with `hash: metadata`, in which the report is read, composed and enriched."""
+    """Yield the room of a desk with `hash: metadata`, in which the report is read,
+    composed and enriched.
+    """
     [agency] = room.desk.agencies
     [source] = agency.sources
     checked = replace(agency, sources=(replace(source, checks_documents=True),))
     room.desk = replace(room.desk, agencies=(checked,))
     council.modified[FILE] = "Mon, 02 Mar 2026 08:00:00 GMT"
-    council.put(1, 12, "Contract for night buses", attachment(room, "report"), EventItemMatterFile="26-0012")
+    council.put(
+        1,
+        12,
+        "Contract for night buses",
+        attachment(room, "report"),
+        EventItemMatterFile="26-0012",
+    )
     room.poll()
     room.run()
     council.requests.clear()
@@ -37,7 +47,10 @@ def checking(room: CouncilRoom, council: Council) -> Iterator[CouncilRoom]:
 
 
 def work(room: CouncilRoom) -> list[tuple[str, str]]:
-    found = (pending_entries(room.lake, room.desk, room.now), stale_rows(room.lake, room.desk, room.now))
+    found = (
+        pending_entries(room.lake, room.desk, room.now),
+        stale_rows(room.lake, room.desk, room.now),
+    )
     return [row for frame in found for row in frame.select("stage", "why").rows()]
 
 
@@ -78,9 +91,17 @@ def test_a_file_that_did_not_change_takes_one_request_without_body_after_each_pa
 
 
 @pytest.mark.slow  # runs the stages several times
-def test_every_appearance_of_a_matter_has_the_changed_file(checking: CouncilRoom, council: Council) -> None:
+def test_every_appearance_of_a_matter_has_the_changed_file(
+    checking: CouncilRoom, council: Council
+) -> None:
     council.meet(2, MEETING + 7 * DAY)
-    council.put(2, 22, "Contract for night buses", attachment(checking, "report"), EventItemMatterFile="26-0012")
+    council.put(
+        2,
+        22,
+        "Contract for night buses",
+        attachment(checking, "report"),
+        EventItemMatterFile="26-0012",
+    )
     checking.poll(DAY)
     checking.run()
     council.requests.clear()
@@ -90,11 +111,16 @@ def test_every_appearance_of_a_matter_has_the_changed_file(checking: CouncilRoom
     checking.run()
 
     assert ["five million" in text for text in texts(checking)] == [True, True]
-    assert (council.requests[HEAD], checking.enricher.asked) == (1, ["Contract for night buses"])
+    assert (council.requests[HEAD], checking.enricher.asked) == (
+        1,
+        ["Contract for night buses"],
+    )
 
 
 @pytest.mark.slow  # runs the stages several times
-def test_a_new_file_with_the_same_text_is_not_enriched_again(checking: CouncilRoom, council: Council) -> None:
+def test_a_new_file_with_the_same_text_is_not_enriched_again(
+    checking: CouncilRoom, council: Council
+) -> None:
     council.modified[FILE] = "Tue, 03 Mar 2026 08:00:00 GMT"
     for _ in range(2):
         checking.poll(DAY)
@@ -105,7 +131,9 @@ def test_a_new_file_with_the_same_text_is_not_enriched_again(checking: CouncilRo
 
 
 @pytest.mark.slow  # runs the stages several times
-def test_a_server_whose_head_states_another_size_costs_one_more_fetch(checking: CouncilRoom, council: Council) -> None:
+def test_a_server_whose_head_states_another_size_costs_one_more_fetch(
+    checking: CouncilRoom, council: Council
+) -> None:
     [row] = checking.lake.read(StoredDocument)
     checking.lake.transact(lambda rows: rows.upsert([replace(row, content_length=1)]))
     for _ in range(2):
@@ -116,7 +144,9 @@ def test_a_server_whose_head_states_another_size_costs_one_more_fetch(checking: 
 
 
 @pytest.mark.slow  # runs the stages several times
-def test_without_metadata_files_of_the_coming_weeks_are_compared(checking: CouncilRoom, council: Council) -> None:
+def test_without_metadata_files_of_the_coming_weeks_are_compared(
+    checking: CouncilRoom, council: Council
+) -> None:
     [agency] = checking.desk.agencies
     [source] = agency.sources
     by_name = replace(agency, sources=(replace(source, checks_documents=False),))
@@ -130,7 +160,9 @@ def test_without_metadata_files_of_the_coming_weeks_are_compared(checking: Counc
 
 
 @pytest.mark.slow  # runs the stages several times
-def test_files_of_past_meetings_are_not_requested_again(checking: CouncilRoom, council: Council) -> None:
+def test_files_of_past_meetings_are_not_requested_again(
+    checking: CouncilRoom, council: Council
+) -> None:
     checking.poll(MEETING - checking.now.date() + DAY)
     assert ("documents", "unchecked") not in work(checking)
     checking.run()
@@ -158,10 +190,14 @@ def test_a_file_that_cannot_be_requested_again_keeps_its_text_until_it_can(
 
 
 @pytest.mark.slow  # runs the stages several times
-def test_a_document_that_comes_at_last_is_in_every_appearance(room: CouncilRoom, council: Council) -> None:
+def test_a_document_that_comes_at_last_is_in_every_appearance(
+    room: CouncilRoom, council: Council
+) -> None:
     for number, day in ((1, MEETING), (2, MEETING + 7 * DAY)):
         council.meet(number, day)
-        council.put(number, 10 + number, "Contract for night buses", attachment(room, "report"))
+        council.put(
+            number, 10 + number, "Contract for night buses", attachment(room, "report")
+        )
     council.refusals["/files"] = 503
     room.poll()
     room.run()

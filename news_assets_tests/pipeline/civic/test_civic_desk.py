@@ -1,4 +1,6 @@
-"""A civic desk over a council's API: polls, documents, articles, enrichment, index and search."""
+"""A civic desk over a council's API: polls, documents, articles, enrichment, index and
+search.
+"""
 
 import json
 from contextlib import suppress
@@ -33,28 +35,55 @@ DAY, HOUR = timedelta(days=1), timedelta(hours=1)
 
 def is_current(room: CouncilRoom) -> bool:
     now = room.now + timedelta(days=40)
-    return pending_entries(room.lake, room.desk, now).is_empty() and stale_rows(room.lake, room.desk, now).is_empty()
+    return (
+        pending_entries(room.lake, room.desk, now).is_empty()
+        and stale_rows(room.lake, room.desk, now).is_empty()
+    )
 
 
-def test_an_agenda_item_is_found_by_the_words_of_its_attachment(room: CouncilRoom, council: Council) -> None:
+def test_an_agenda_item_is_found_by_the_words_of_its_attachment(
+    room: CouncilRoom, council: Council
+) -> None:
     council.put(1, 10, "Roll Call")
     council.put(1, 11, "Proclamation of Bus Day")
-    council.put(1, 12, "Contract for night buses", attachment(room, "report"), EventItemMatterFile="26-0012")
+    council.put(
+        1,
+        12,
+        "Contract for night buses",
+        attachment(room, "report"),
+        EventItemMatterFile="26-0012",
+    )
 
     [poll] = room.poll()
     room.run()
 
     assert (poll.outcome, poll.entry_count, poll.new_count) == ("ok", 1, 2)
     [meeting] = room.lake.read(StoredMeeting)
-    assert (meeting.meeting_id, meeting.day, meeting.status) == ("springfieldIL/legistar/1", MEETING, "confirmed")
-    reasons = {item.title: (item.filter_tier, item.filter_reason) for item in room.lake.read(StoredItem)}
+    assert (meeting.meeting_id, meeting.day, meeting.status) == (
+        "springfieldIL/legistar/1",
+        MEETING,
+        "confirmed",
+    )
+    reasons = {
+        item.title: (item.filter_tier, item.filter_reason)
+        for item in room.lake.read(StoredItem)
+    }
     assert reasons == {
         "Roll Call": ("dropped", 'procedural: "roll call"'),
-        "Proclamation of Bus Day": ("not_enriched", 'ceremonial or routine: "proclamation"'),
+        "Proclamation of Bus Day": (
+            "not_enriched",
+            'ceremonial or routine: "proclamation"',
+        ),
         "Contract for night buses": (None, None),
     }
-    contract, proclamation = sorted(room.lake.read(RawArticle), key=lambda row: row.title or "")
-    assert (contract.day, contract.body, contract.matter) == (MEETING, "City Council", "file:26-0012")
+    contract, proclamation = sorted(
+        room.lake.read(RawArticle), key=lambda row: row.title or ""
+    )
+    assert (contract.day, contract.body, contract.matter) == (
+        MEETING,
+        "City Council",
+        "file:26-0012",
+    )
     assert contract.text == (
         "Contract for night buses\n\nFile 26-0012.\n\n## Report\n\n"
         "The contract for the night buses costs four million dollars a year and runs until 2030."
@@ -68,7 +97,9 @@ def test_an_agenda_item_is_found_by_the_words_of_its_attachment(room: CouncilRoo
 
 
 @pytest.mark.slow  # runs the stages several times
-def test_a_matter_in_twelve_meetings_is_read_and_enriched_once(room: CouncilRoom, council: Council) -> None:
+def test_a_matter_in_twelve_meetings_is_read_and_enriched_once(
+    room: CouncilRoom, council: Council
+) -> None:
     for number, day in enumerate(days_from(MEETING, 12), start=1):
         council.meet(number, day)
         council.put(
@@ -85,31 +116,41 @@ def test_a_matter_in_twelve_meetings_is_read_and_enriched_once(room: CouncilRoom
 
     assert len(room.lake.read(RawArticle)) == 12
     assert (len(room.enricher.asked), room.documents_read) == (1, 2)
-    assert {row.summary for row in room.lake.read(EnrichedArticle)} == {"About: Contract for night buses"}
+    assert {row.summary for row in room.lake.read(EnrichedArticle)} == {
+        "About: Contract for night buses"
+    }
     [matter] = room.lake.read(Matter)
-    assert (len(matter.item_ids), matter.first_day, matter.last_day) == (12, MEETING, MEETING + 77 * DAY)
+    assert (len(matter.item_ids), matter.first_day, matter.last_day) == (
+        12,
+        MEETING,
+        MEETING + 77 * DAY,
+    )
     assert matter.summary == "About: Contract for night buses"
     assert is_current(room)
 
 
-@pytest.mark.slow  # 220 polls and runs
-def test_an_item_that_changes_two_hundred_times_is_read_and_enriched_once(room: CouncilRoom, council: Council) -> None:
+@pytest.mark.slow  # 46 polls and runs
+def test_an_item_that_changes_forty_times_is_read_and_enriched_once(
+    room: CouncilRoom, council: Council
+) -> None:
     council.put(1, 12, "Contract for night buses", attachment(room, "report"))
-    for number in range(200):
+    for number in range(40):
         council.meet(1, MEETING, EventComment=f"Version {number}", changed_at=room.now)
         council.items[1][0]["EventItemAgendaNumber"] = f"{number}."
         room.poll(timedelta(minutes=10))
-        if not number % 20:
+        if not number % 8:
             room.run()
 
     room.run()
 
     assert (len(room.enricher.asked), room.documents_read) == (1, 1)
     assert council.requests["/files/report.pdf"] == 1
-    assert [item.number for item in room.lake.read(StoredItem)] == ["199"]
+    assert [item.number for item in room.lake.read(StoredItem)] == ["39"]
 
 
-def test_a_document_is_read_once_under_two_addresses(room: CouncilRoom, council: Council) -> None:
+def test_a_document_is_read_once_under_two_addresses(
+    room: CouncilRoom, council: Council
+) -> None:
     council.files["/files/copy.pdf"] = REPORT
     council.put(1, 12, "Contract for night buses", attachment(room, "report"))
     council.put(1, 13, "Contract for day buses", attachment(room, "copy"))
@@ -117,12 +158,20 @@ def test_a_document_is_read_once_under_two_addresses(room: CouncilRoom, council:
     room.poll()
     room.run("documents")
 
-    first, second = sorted(room.lake.read(StoredDocument), key=lambda row: row.copy_of or "")
-    assert (first.text, first.copy_of, second.copy_of) == (second.text, None, first.document_id)
+    first, second = sorted(
+        room.lake.read(StoredDocument), key=lambda row: row.copy_of or ""
+    )
+    assert (first.text, first.copy_of, second.copy_of) == (
+        second.text,
+        None,
+        first.document_id,
+    )
     assert room.documents_read == 1
 
 
-def test_a_future_meeting_that_two_good_answers_lack_is_cancelled_and_kept(room: CouncilRoom, council: Council) -> None:
+def test_a_future_meeting_that_two_good_answers_lack_is_cancelled_and_kept(
+    room: CouncilRoom, council: Council
+) -> None:
     council.meet(2, MEETING + DAY)
     council.put(1, 12, "Contract for night buses")
     room.poll()
@@ -130,23 +179,35 @@ def test_a_future_meeting_that_two_good_answers_lack_is_cancelled_and_kept(room:
     event = council.events.pop(1)
 
     room.poll(DAY)
-    assert [meeting.status for meeting in room.lake.read(StoredMeeting)] == ["confirmed", "confirmed"]
+    assert [meeting.status for meeting in room.lake.read(StoredMeeting)] == [
+        "confirmed",
+        "confirmed",
+    ]
     room.poll(DAY)
     room.run()
 
     cancelled, other = room.lake.read(StoredMeeting)
-    assert (cancelled.status, cancelled.status_reason) == ("cancelled", "missing from two successive answers")
+    assert (cancelled.status, cancelled.status_reason) == (
+        "cancelled",
+        "missing from two successive answers",
+    )
     assert other.status == "confirmed"
-    assert [article.meeting_status for article in room.lake.read(RawArticle)] == ["cancelled"]
+    assert [article.meeting_status for article in room.lake.read(RawArticle)] == [
+        "cancelled"
+    ]
 
     council.events[1] = event
     room.poll(DAY)
     room.run()
     assert room.lake.read(StoredMeeting)[0].status == "confirmed"
-    assert [article.meeting_status for article in room.lake.read(RawArticle)] == ["confirmed"]
+    assert [article.meeting_status for article in room.lake.read(RawArticle)] == [
+        "confirmed"
+    ]
 
 
-@pytest.mark.parametrize(("status", "outcome"), [(403, "failed"), (503, "failed"), (404, "failed")])
+@pytest.mark.parametrize(
+    ("status", "outcome"), [(403, "failed"), (503, "failed"), (404, "failed")]
+)
 def test_nothing_is_inferred_from_an_answer_that_failed(
     room: CouncilRoom, council: Council, status: int, outcome: str
 ) -> None:
@@ -157,13 +218,18 @@ def test_nothing_is_inferred_from_an_answer_that_failed(
 
     for _ in range(3):
         [poll] = room.poll(DAY)
-        assert (poll.outcome, poll.status is None or poll.status == status) == (outcome, True)
+        assert (poll.outcome, poll.status is None or poll.status == status) == (
+            outcome,
+            True,
+        )
 
     assert room.lake.read(StoredMeeting) == before
     assert [item.filter_reason for item in room.lake.read(StoredItem)] == [None]
 
 
-def test_items_that_were_not_had_are_asked_for_again(room: CouncilRoom, council: Council) -> None:
+def test_items_that_were_not_had_are_asked_for_again(
+    room: CouncilRoom, council: Council
+) -> None:
     council.put(1, 12, "Contract for night buses")
     council.refusals["/v1/springfield/events/1/eventitems"] = 503
     [poll] = room.poll()
@@ -172,7 +238,9 @@ def test_items_that_were_not_had_are_asked_for_again(room: CouncilRoom, council:
 
     room.poll(DAY)
 
-    assert [item.title for item in room.lake.read(StoredItem)] == ["Contract for night buses"]
+    assert [item.title for item in room.lake.read(StoredItem)] == [
+        "Contract for night buses"
+    ]
 
 
 def test_more_meetings_than_a_poll_asks_items_of_are_asked_by_the_next_polls(
@@ -188,7 +256,9 @@ def test_more_meetings_than_a_poll_asks_items_of_are_asked_by_the_next_polls(
     assert (first.new_count, second.new_count, third.outcome) == (60, 5, "unchanged")
 
 
-def test_ids_stay_when_title_and_time_change_and_the_article_moves(room: CouncilRoom, council: Council) -> None:
+def test_ids_stay_when_title_and_time_change_and_the_article_moves(
+    room: CouncilRoom, council: Council
+) -> None:
     council.put(1, 12, "Contract for night buses")
     room.poll()
     room.run()
@@ -236,48 +306,77 @@ def test_an_item_is_composed_with_the_reason_and_again_when_its_document_comes(
 
 
 @pytest.mark.slow  # runs the stages several times
-def test_a_document_that_comes_late_makes_the_items_of_other_days_due(room: CouncilRoom, council: Council) -> None:
+def test_a_document_that_comes_late_makes_the_items_of_other_days_due(
+    room: CouncilRoom, council: Council
+) -> None:
     council.meet(2, MEETING + DAY)
     for meeting in (1, 2):
-        council.put(meeting, 10 + meeting, "Contract for night buses", attachment(room, "report"))
+        council.put(
+            meeting,
+            10 + meeting,
+            "Contract for night buses",
+            attachment(room, "report"),
+        )
     council.refusals["/files"] = 503
     room.poll()
     room.run()
-    assert [article.text for article in room.lake.read(RawArticle)] == ["Contract for night buses"] * 2
+    assert [article.text for article in room.lake.read(RawArticle)] == [
+        "Contract for night buses"
+    ] * 2
     council.refusals.clear()
     room.now += HOUR
 
     room.run("documents", days={MEETING})
 
-    assert pending_entries(room.lake, room.desk, room.now).select("day", "stage", "why").rows() == [
+    assert pending_entries(room.lake, room.desk, room.now).select(
+        "day", "stage", "why"
+    ).rows() == [
         (MEETING + DAY, "raw_articles", "due"),
         (MEETING, "raw_articles", "due"),
     ]
     assert room.lake.read(Failure) == []
     room.run()
-    assert ["four million dollars" in (article.text or "") for article in room.lake.read(RawArticle)] == [True, True]
+    assert [
+        "four million dollars" in (article.text or "")
+        for article in room.lake.read(RawArticle)
+    ] == [True, True]
     assert is_current(room)
 
 
-def test_an_item_too_short_to_tell_its_language_has_that_of_the_agency(room: CouncilRoom, council: Council) -> None:
+def test_an_item_too_short_to_tell_its_language_has_that_of_the_agency(
+    room: CouncilRoom, council: Council
+) -> None:
     council.put(1, 12, "Tavern license renewal")
     room.poll()
     room.run("raw_articles")
     assert [article.language for article in room.lake.read(RawArticle)] == ["en"]
 
 
-def test_an_item_waits_for_documents_that_were_not_tried(room: CouncilRoom, council: Council) -> None:
+def test_an_item_waits_for_documents_that_were_not_tried(
+    room: CouncilRoom, council: Council
+) -> None:
     council.put(1, 12, "Contract for night buses", attachment(room, "report"))
     room.poll()
 
     room.run("raw_articles")
 
     assert room.lake.read(RawArticle) == []
-    assert set(pending_entries(room.lake, room.desk, room.now)["stage"]) == {"documents", "raw_articles"}
+    assert set(pending_entries(room.lake, room.desk, room.now)["stage"]) == {
+        "documents",
+        "raw_articles",
+    }
 
 
-def test_repeating_every_step_changes_nothing(room: CouncilRoom, council: Council) -> None:
-    council.put(1, 12, "Contract for night buses", attachment(room, "report"), EventItemMatterFile="26-0012")
+def test_repeating_every_step_changes_nothing(
+    room: CouncilRoom, council: Council
+) -> None:
+    council.put(
+        1,
+        12,
+        "Contract for night buses",
+        attachment(room, "report"),
+        EventItemMatterFile="26-0012",
+    )
     room.poll()
     room.run()
     before = [room.lake.read(table) for table in CIVIC_TABLES]
@@ -289,7 +388,9 @@ def test_repeating_every_step_changes_nothing(room: CouncilRoom, council: Counci
 
 
 @pytest.mark.slow  # runs the stages several times
-def test_an_item_that_left_the_agenda_stays_and_says_so(room: CouncilRoom, council: Council) -> None:
+def test_an_item_that_left_the_agenda_stays_and_says_so(
+    room: CouncilRoom, council: Council
+) -> None:
     council.put(1, 12, "Contract for night buses")
     council.put(1, 13, "Budget of the night buses")
     room.poll()
@@ -300,11 +401,16 @@ def test_an_item_that_left_the_agenda_stays_and_says_so(room: CouncilRoom, counc
     room.run()
 
     rows = {row.title: row.filter_reason for row in room.lake.read(RawArticle)}
-    assert rows == {"Contract for night buses": "", "Budget of the night buses": "no longer on the agenda"}
+    assert rows == {
+        "Contract for night buses": "",
+        "Budget of the night buses": "no longer on the agenda",
+    }
     assert is_current(room)
 
 
-def test_the_change_signal_takes_one_request_where_nothing_changed(room: CouncilRoom, council: Council) -> None:
+def test_the_change_signal_takes_one_request_where_nothing_changed(
+    room: CouncilRoom, council: Council
+) -> None:
     council.put(1, 12, "Contract for night buses")
     room.poll()
     council.requests.clear()
@@ -316,22 +422,38 @@ def test_the_change_signal_takes_one_request_where_nothing_changed(room: Council
     council.put(2, 14, "Budget of the night buses")
     [poll] = room.poll(HOUR)
     assert (poll.outcome, poll.new_count) == ("ok", 1)
-    assert council.requests == {"/v1/springfield/events": 3, "/v1/springfield/events/2/eventitems": 1}
+    assert council.requests == {
+        "/v1/springfield/events": 3,
+        "/v1/springfield/events/2/eventitems": 1,
+    }
 
 
-def test_items_of_a_packet_have_its_pages(lake: Lake, council: Council, tmp_path: Path) -> None:
+def test_items_of_a_packet_have_its_pages(
+    lake: Lake, council: Council, tmp_path: Path
+) -> None:
     portal = "/api/v2/PublicPortal/"
     agenda = "Agenda\nContract for the night buses .... 2\nBudget of the public library .... 3"
     contract = "Contract for the night buses\nFour million dollars a year until 2030."
     budget = "Budget of the public library\nTwo million dollars for books and heating."
     documents = [
-        {"id": 7, "templateId": 5, "templateName": "HTML Agenda", "compileOutputType": 3},
+        {
+            "id": 7,
+            "templateId": 5,
+            "templateName": "HTML Agenda",
+            "compileOutputType": 3,
+        },
         {"id": 8, "templateId": 6, "templateName": "Packet", "compileOutputType": 1},
     ]
-    meeting = {"id": 44, "title": "City Council", "dateTime": f"{MEETING}T18:00:00", "documentList": documents}
+    meeting = {
+        "id": 44,
+        "title": "City Council",
+        "dateTime": f"{MEETING}T18:00:00",
+        "documentList": documents,
+    }
     titles = ("Contract for the night buses", "Budget of the public library")
     items = (
-        f'<div class="meeting-item" data-itemid="{n}"><p class="item-title">{t}</p></div>' for n, t in enumerate(titles)
+        f'<div class="meeting-item" data-itemid="{n}"><p class="item-title">{t}</p></div>'
+        for n, t in enumerate(titles)
     )
     council.files = {
         f"{portal}ListUpcomingMeetings": json.dumps([meeting]).encode(),
@@ -344,7 +466,10 @@ def test_items_of_a_packet_have_its_pages(lake: Lake, council: Council, tmp_path
         room.poll()
         room.run()
 
-    texts = {row.title: (row.text or "").partition("## Agenda packet")[2] for row in lake.read(RawArticle)}
+    texts = {
+        row.title: (row.text or "").partition("## Agenda packet")[2]
+        for row in lake.read(RawArticle)
+    }
     assert texts == {
         "Contract for the night buses": "\n\nContract for the night buses\nFour million dollars a year until 2030.",
         "Budget of the public library": "\n\nBudget of the public library\nTwo million dollars for books and heating.",
@@ -355,22 +480,35 @@ def test_items_of_a_packet_have_its_pages(lake: Lake, council: Council, tmp_path
 
 
 @pytest.mark.slow  # runs the stages several times
-def test_a_meeting_without_items_has_one_article_of_its_agenda(room: CouncilRoom, council: Council) -> None:
+def test_a_meeting_without_items_has_one_article_of_its_agenda(
+    room: CouncilRoom, council: Council
+) -> None:
     council.files["/files/report.pdf"] = pdf_of(
         "The contract costs four million dollars. Send public comments to clerk@springfield.gov by noon."
     )
-    council.meet(1, MEETING, EventAgendaFile=attachment(room, "report")[1], EventComment="Passcode: 123456")
+    council.meet(
+        1,
+        MEETING,
+        EventAgendaFile=attachment(room, "report")[1],
+        EventComment="Passcode: 123456",
+    )
 
     room.poll()
     room.run()
     room.poll(DAY)
 
     [article] = room.lake.read(RawArticle)
-    assert (article.title, article.meeting_id) == ("City Council", "springfieldIL/legistar/1")
+    assert (article.title, article.meeting_id) == (
+        "City Council",
+        "springfieldIL/legistar/1",
+    )
     assert "four million dollars" in (article.text or "")
     facts = json.loads(room.lake.read(StoredMeeting)[0].participation_json)
     said = {(fact["kind"], fact["value"], fact["text"]) for fact in facts}
-    assert {("passcode", "123456", "comment"), ("email", "clerk@springfield.gov", "agenda")} <= said
+    assert {
+        ("passcode", "123456", "comment"),
+        ("email", "clerk@springfield.gov", "agenda"),
+    } <= said
     [span] = [fact["span"] for fact in facts if fact["kind"] == "email"]
     start, end = map(int, span.split("-"))
     assert (article.text or "")[start:end] == "clerk@springfield.gov"
@@ -380,7 +518,13 @@ def test_a_meeting_without_items_has_one_article_of_its_agenda(room: CouncilRoom
 def test_a_desk_that_is_killed_again_and_again_ends_with_equal_rows(
     room: CouncilRoom, council: Council, tmp_path: Path
 ) -> None:
-    council.put(1, 12, "Contract for night buses", attachment(room, "report"), EventItemMatterFile="26-0012")
+    council.put(
+        1,
+        12,
+        "Contract for night buses",
+        attachment(room, "report"),
+        EventItemMatterFile="26-0012",
+    )
     council.put(1, 13, "Proclamation of Bus Day", attachment(room, "map"))
     with Lake.open(tmp_path / "other.sqlite", tmp_path / "other") as quiet:
         undisturbed = CouncilRoom(quiet, FakeSearchIndex(), room.url, tmp_path)
@@ -401,17 +545,38 @@ def test_a_desk_that_is_killed_again_and_again_ends_with_equal_rows(
 
 def test_a_source_stands_in_only_while_those_before_it_fail(room: CouncilRoom) -> None:
     [first] = room.desk.sources
-    second = replace(first, source_id="second", url="https://springfield.legistar.com/", kind="legistar_html")
-    news = replace(first, source_id="news", url="https://springfield.gov/feed", kind="feed", is_civic=False)
+    second = replace(
+        first,
+        source_id="second",
+        url="https://springfield.legistar.com/",
+        kind="legistar_html",
+    )
+    news = replace(
+        first,
+        source_id="news",
+        url="https://springfield.gov/feed",
+        kind="feed",
+        is_civic=False,
+    )
     sources = (first, second, news)
     later = room.now + 3 * DAY
-    assert [one.source_id for one in due_sources(sources, (), later)] == [first.source_id, "news"]
+    assert [one.source_id for one in due_sources(sources, (), later)] == [
+        first.source_id,
+        "news",
+    ]
     room.poll()
     [state] = room.lake.read(SourceState)
 
     def due(**changes: Any) -> list[str]:
-        return [one.source_id for one in due_sources(sources, [replace(state, **changes)], later)]
+        return [
+            one.source_id
+            for one in due_sources(sources, [replace(state, **changes)], later)
+        ]
 
     assert due() == [first.source_id, "news"]
     assert due(last_outcome="failed") == [first.source_id, "second", "news"]
-    assert due(last_reason="stale: the newest meeting is of 2025-01-01") == [first.source_id, "second", "news"]
+    assert due(last_reason="stale: the newest meeting is of 2025-01-01") == [
+        first.source_id,
+        "second",
+        "news",
+    ]

@@ -1,4 +1,6 @@
-"""Answers that say less than before: without meetings, without the signal, without the items of one meeting."""
+"""Answers that say less than before: without meetings, without the signal, without the
+items of one meeting.
+"""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -25,7 +27,13 @@ def civicplus(lake: Lake, tmp_path: Path) -> Iterator[tuple[CouncilRoom, Town]]:
     town = Town(answers())
     with serving(town) as base:
         yield (
-            CouncilRoom(lake, open_index("embedded", tmp_path / "s.sqlite", ""), base + path, tmp_path, "civicplus"),
+            CouncilRoom(
+                lake,
+                open_index("embedded", tmp_path / "s.sqlite", ""),
+                base + path,
+                tmp_path,
+                "civicplus",
+            ),
             town,
         )
 
@@ -34,7 +42,9 @@ def statuses(room: CouncilRoom) -> set[str]:
     return {row.status for row in room.lake.read(StoredMeeting)}
 
 
-def test_an_empty_answer_never_cancels_meetings_and_is_reported(room: CouncilRoom, council: Council) -> None:
+def test_an_empty_answer_never_cancels_meetings_and_is_reported(
+    room: CouncilRoom, council: Council
+) -> None:
     council.meet(2, MEETING + DAY)
     room.poll()
     council.events.clear()
@@ -62,7 +72,9 @@ def test_an_answer_that_lacks_most_meetings_counts_at_the_nightly_pass_only(
     assert statuses(room) == {"confirmed", "cancelled"}
 
 
-def test_without_an_answer_to_the_signal_all_days_are_requested(civicplus: tuple[CouncilRoom, Town]) -> None:
+def test_without_an_answer_to_the_signal_all_days_are_requested(
+    civicplus: tuple[CouncilRoom, Town],
+) -> None:
     room, town = civicplus
     room.poll()
     town.requests.clear()
@@ -75,7 +87,9 @@ def test_without_an_answer_to_the_signal_all_days_are_requested(civicplus: tuple
     assert state.next_poll_at - room.now < DAY
 
 
-def test_a_failure_of_one_meetings_items_is_that_meetings(room: CouncilRoom, council: Council) -> None:
+def test_a_failure_of_one_meetings_items_is_that_meetings(
+    room: CouncilRoom, council: Council
+) -> None:
     council.meet(2, MEETING + DAY)
     council.put(2, 20, "Contract for night buses")
     council.refusals["/v1/springfield/events/1/eventitems"] = 500
@@ -84,7 +98,10 @@ def test_a_failure_of_one_meetings_items_is_that_meetings(room: CouncilRoom, cou
 
     [state] = room.lake.read(SourceState)
     assert state.passed_at == room.now
-    assert {row.vendor_id: row.items_asked_at is None for row in room.lake.read(StoredMeeting)} == {
+    assert {
+        row.vendor_id: row.items_asked_at is None
+        for row in room.lake.read(StoredMeeting)
+    } == {
         "1": True,
         "2": False,
     }

@@ -18,7 +18,10 @@ from news_assets.records.desks import ItemFilters
         ("Recommendation to award a contract", None),
         ("Adopt recommendations on the budget of the parks department", None),
         ("Lease of the barn", None),
-        ("Contract with Acme Inc. for the taking of minutes and the recording of all hearings for five years", None),
+        (
+            "Contract with Acme Inc. for the taking of minutes and the recording of all hearings for five years",
+            None,
+        ),
         ("A ten-minute parking zone", None),
         ("", None),
         ("Public Comment", "dropped"),
@@ -41,17 +44,23 @@ from news_assets.records.desks import ItemFilters
         ("Hearing on the appointment of a receiver", None),
     ],
 )
-def test_a_filter_fits_a_whole_title_and_never_a_word_in_one(title: str, tier: str | None) -> None:
+def test_a_filter_fits_a_whole_title_and_never_a_word_in_one(
+    title: str, tier: str | None
+) -> None:
     found = filtered(title, ItemFilters())
     assert (found.tier if found else None) == tier
 
 
 def test_the_reason_quotes_the_words_that_fit() -> None:
-    assert filtered("Roll  Call", ItemFilters()) == Filtered("dropped", 'procedural: "roll call"')
+    assert filtered("Roll  Call", ItemFilters()) == Filtered(
+        "dropped", 'procedural: "roll call"'
+    )
 
 
 def test_a_desks_own_phrases_replace_the_defaults() -> None:
     own = ItemFilters(dropped=("safety briefing",), not_enriched=())
-    assert filtered("Safety briefing (C++)", own) == Filtered("dropped", 'procedural: "safety briefing"')
+    assert filtered("Safety briefing (C++)", own) == Filtered(
+        "dropped", 'procedural: "safety briefing"'
+    )
     assert filtered("Roll call", own) is None
     assert filtered("Proclamation", own) is None

@@ -1,4 +1,6 @@
-"""A meeting keeps its id, whatever is listed of it later, and whichever source lists it."""
+"""A meeting keeps its id, whatever is listed of it later, and whichever source lists
+it.
+"""
 
 from dataclasses import replace
 from datetime import UTC, date, datetime
@@ -23,7 +25,9 @@ SOURCE = Source(
 OTHER = replace(SOURCE, source_id="civic/springfieldIL/icalendar", kind="icalendar")
 
 
-def listed(title: str = "City Council", day: int = 10, hour: int = 18, vendor_id: str = "") -> Meeting:
+def listed(
+    title: str = "City Council", day: int = 10, hour: int = 18, vendor_id: str = ""
+) -> Meeting:
     starts_at = datetime(2026, 3, day, hour, tzinfo=ZoneInfo(ZONE))
     return Meeting(vendor_id=vendor_id, title=title, body=title, starts_at=starts_at)
 
@@ -68,9 +72,14 @@ def stored(
     )
 
 
-def ids(meetings: list[Meeting], rows: list[StoredMeeting], source: Source = SOURCE) -> dict[str, str]:
+def ids(
+    meetings: list[Meeting], rows: list[StoredMeeting], source: Source = SOURCE
+) -> dict[str, str]:
     keyed = {f"{place}": meeting for place, meeting in enumerate(meetings)}
-    return {key: row.meeting_id for key, row in known_rows(source, keyed, rows, TODAY).items()}
+    return {
+        key: row.meeting_id
+        for key, row in known_rows(source, keyed, rows, TODAY).items()
+    }
 
 
 def test_a_meeting_that_gets_a_vendors_id_with_its_agenda_keeps_its_own() -> None:
@@ -78,16 +87,24 @@ def test_a_meeting_that_gets_a_vendors_id_with_its_agenda_keeps_its_own() -> Non
 
 
 def test_a_recorded_meeting_with_another_vendors_id_is_the_same() -> None:
-    assert ids([listed(vendor_id="clip-9")], [stored("a", vendor_id="event-7")]) == {"0": "a"}
+    assert ids([listed(vendor_id="clip-9")], [stored("a", vendor_id="event-7")]) == {
+        "0": "a"
+    }
 
 
-def test_a_meeting_without_an_id_may_be_renamed_moved_in_time_or_moved_to_another_day() -> None:
+def test_a_meeting_without_an_id_may_be_renamed_moved_in_time_or_moved_to_another_day() -> (
+    None
+):
     rows = [
         stored("a", "Zoning Board of Appeals", day=10),
         stored("b", "Parks", day=12),
         stored("c", "Library", day=20),
     ]
-    meetings = [listed("Appeals Panel", day=10), listed("Parks", day=12, hour=9), listed("Library", day=21)]
+    meetings = [
+        listed("Appeals Panel", day=10),
+        listed("Parks", day=12, hour=9),
+        listed("Library", day=21),
+    ]
     assert ids(meetings, rows) == {"0": "a", "1": "b", "2": "c"}
 
 

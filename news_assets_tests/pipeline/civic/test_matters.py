@@ -1,4 +1,6 @@
-"""A matter in several meetings: each of its texts is enriched once, and every appearance keeps its summary."""
+"""A matter in several meetings: each of its texts is enriched once, and every
+appearance keeps its summary.
+"""
 
 from contextlib import suppress
 from datetime import date, timedelta
@@ -24,7 +26,12 @@ from news_assets.store.queries.civic.appearances import (
 from news_assets.store.queries.civic.meetings import meeting_details
 from news_assets_tests.pipeline.civic.conftest import MEETING, attachment
 from news_assets_tests.support.council import Council
-from news_assets_tests.support.council_room import CouncilRoom, CountingEnricher, DyingLake, Killed
+from news_assets_tests.support.council_room import (
+    CouncilRoom,
+    CountingEnricher,
+    DyingLake,
+    Killed,
+)
 from news_assets_tests.support.fakes import FakeSearchIndex
 
 DAY, WEEK = timedelta(days=1), timedelta(days=7)
@@ -33,12 +40,22 @@ BY_REPORT, BY_MAP = "It costs four million dollars.", "It has a map of all stops
 
 
 class ReadingEnricher(CountingEnricher):
-    """Summarises by what the text has, so that a summary shows the text that it was made from."""
+    """Summarises by what the text has, so that a summary shows the text that it was
+    made from.
+    """
 
     def enrich(self, title: str, text: str, language: str | None) -> Enrichment:
         self.asked.append(title)
-        summary = BY_MAP if "A map of all stops" in text else BY_REPORT if "four million" in text else None
-        return Enrichment(summary=summary, key_points=(title,), key_point_spans=("0-8",))
+        summary = (
+            BY_MAP
+            if "A map of all stops" in text
+            else BY_REPORT
+            if "four million" in text
+            else None
+        )
+        return Enrichment(
+            summary=summary, key_points=(title,), key_point_spans=("0-8",)
+        )
 
 
 @pytest.fixture
@@ -52,7 +69,9 @@ def appear(room: CouncilRoom, council: Council, number: int, *files: str) -> Non
     if number not in council.events:
         council.meet(number, MEETING + (number - 1) * WEEK, changed_at=room.now)
     attachments = [attachment(room, name) for name in files]
-    council.put(number, 100 + number, TITLE, *attachments, EventItemMatterFile="26-0012")
+    council.put(
+        number, 100 + number, TITLE, *attachments, EventItemMatterFile="26-0012"
+    )
 
 
 def summaries(lake: Lake) -> list[str | None]:
@@ -71,7 +90,9 @@ def changed(room: CouncilRoom, council: Council) -> CouncilRoom:
     return room
 
 
-def test_each_appearance_keeps_its_summary_and_the_matter_has_the_newest(changed: CouncilRoom) -> None:
+def test_each_appearance_keeps_its_summary_and_the_matter_has_the_newest(
+    changed: CouncilRoom,
+) -> None:
     lake = changed.lake
 
     assert changed.enricher.asked == [TITLE, TITLE]  # one for each text
@@ -85,7 +106,9 @@ def test_each_appearance_keeps_its_summary_and_the_matter_has_the_newest(changed
 
 
 @pytest.mark.slow  # runs the stages several times
-def test_one_more_meeting_with_the_same_documents_changes_no_row(changed: CouncilRoom, council: Council) -> None:
+def test_one_more_meeting_with_the_same_documents_changes_no_row(
+    changed: CouncilRoom, council: Council
+) -> None:
     changed.run()
     before = changed.lake.read(EnrichedArticle)
     asked = len(changed.enricher.asked)
@@ -101,7 +124,12 @@ def test_one_more_meeting_with_the_same_documents_changes_no_row(changed: Counci
 
 @pytest.mark.slow  # runs the stages several times
 def test_a_second_run_changes_nothing(changed: CouncilRoom) -> None:
-    tables: tuple[type[Any], ...] = (Matter, RawArticle, EnrichedArticle, IndexedDocument)
+    tables: tuple[type[Any], ...] = (
+        Matter,
+        RawArticle,
+        EnrichedArticle,
+        IndexedDocument,
+    )
     changed.run()
     before = [changed.lake.read(table) for table in tables]
 
@@ -112,17 +140,23 @@ def test_a_second_run_changes_nothing(changed: CouncilRoom) -> None:
 
 
 @pytest.mark.slow  # runs the stages several times
-def test_the_matter_of_a_withdrawn_appearance_has_the_summary_of_the_one_before(changed: CouncilRoom) -> None:
+def test_the_matter_of_a_withdrawn_appearance_has_the_summary_of_the_one_before(
+    changed: CouncilRoom,
+) -> None:
     asked = len(changed.enricher.asked)
     last = max(changed.lake.read(RawArticle), key=lambda row: row.day)
-    changed.lake.transact(lambda rows: withdraw(rows, [last], "ordered by a court", changed.now))
+    changed.lake.transact(
+        lambda rows: withdraw(rows, [last], "ordered by a court", changed.now)
+    )
 
     assert summaries(changed.lake) == [BY_REPORT] * 2
     assert [matter.summary for matter in changed.lake.read(Matter)] == [BY_REPORT]
     assert len(changed.enricher.asked) == asked
 
 
-def test_a_matter_that_gets_a_number_is_not_known_by_its_title_any_more(room: CouncilRoom, council: Council) -> None:
+def test_a_matter_that_gets_a_number_is_not_known_by_its_title_any_more(
+    room: CouncilRoom, council: Council
+) -> None:
     council.put(1, 101, "Contract for the night buses of the harbour")
     room.poll()
     assert [matter.matter[:6] for matter in room.lake.read(Matter)] == ["title:"]
@@ -135,10 +169,17 @@ def test_a_matter_that_gets_a_number_is_not_known_by_its_title_any_more(room: Co
 
 
 @pytest.mark.slow  # runs the stages several times
-def test_items_with_only_a_title_in_common_keep_their_summaries(room: CouncilRoom, council: Council) -> None:
+def test_items_with_only_a_title_in_common_keep_their_summaries(
+    room: CouncilRoom, council: Council
+) -> None:
     for number, name in ((1, "report"), (2, "map")):
         council.meet(number, MEETING + (number - 1) * WEEK, changed_at=room.now)
-        council.put(number, 100 + number, "Monthly report of the transport office", attachment(room, name))
+        council.put(
+            number,
+            100 + number,
+            "Monthly report of the transport office",
+            attachment(room, name),
+        )
         room.poll(DAY)
         room.run()
         room.run()
@@ -150,12 +191,25 @@ def test_items_with_only_a_title_in_common_keep_their_summaries(room: CouncilRoo
 
 
 @pytest.mark.slow  # a run for each place where it is killed
-def test_runs_that_are_killed_end_with_equal_rows(room: CouncilRoom, council: Council, tmp_path: Path) -> None:
-    for number, files in ((1, ["report"]), (2, ["report", "map"]), (3, ["report", "map"])):
+def test_runs_that_are_killed_end_with_equal_rows(
+    room: CouncilRoom, council: Council, tmp_path: Path
+) -> None:
+    for number, files in (
+        (1, ["report"]),
+        (2, ["report", "map"]),
+        (3, ["report", "map"]),
+    ):
         appear(room, council, number, *files)
-    tables: tuple[type[Any], ...] = (Matter, RawArticle, EnrichedArticle, IndexedDocument)
+    tables: tuple[type[Any], ...] = (
+        Matter,
+        RawArticle,
+        EnrichedArticle,
+        IndexedDocument,
+    )
     with Lake.open(tmp_path / "other.sqlite", tmp_path / "other") as quiet:
-        undisturbed = CouncilRoom(quiet, FakeSearchIndex(), room.url, tmp_path, enricher=ReadingEnricher())
+        undisturbed = CouncilRoom(
+            quiet, FakeSearchIndex(), room.url, tmp_path, enricher=ReadingEnricher()
+        )
         undisturbed.poll()
         undisturbed.run()
         undisturbed.run()
@@ -175,14 +229,19 @@ def test_runs_that_are_killed_end_with_equal_rows(room: CouncilRoom, council: Co
 
 
 @pytest.mark.slow  # runs the stages several times
-def test_a_search_shows_the_next_meeting_first_and_the_others_beneath(changed: CouncilRoom, council: Council) -> None:
+def test_a_search_shows_the_next_meeting_first_and_the_others_beneath(
+    changed: CouncilRoom, council: Council
+) -> None:
     ids = {row.day: row.article_id for row in changed.lake.read(RawArticle)}
     first, second, third = (ids[MEETING + week * WEEK] for week in range(3))
     hits = changed.index.search(SearchQuery(text="night buses", mode="keyword")).hits
     groups = appearances_of(changed.lake, [hit.article_id for hit in hits])
 
     def shown(today: date, **filters: Any) -> list[str]:
-        return [hit.article_id for hit in next_first(hits, groups, Filters(**filters), today)]
+        return [
+            hit.article_id
+            for hit in next_first(hits, groups, Filters(**filters), today)
+        ]
 
     assert shown(MEETING) == [first]
     assert shown(MEETING + DAY) == [second]
@@ -192,8 +251,12 @@ def test_a_search_shows_the_next_meeting_first_and_the_others_beneath(changed: C
     assert [copy.article_id for copy in beneath] == [third, first]
 
 
-@pytest.mark.parametrize("written", ["ORD 2026-101", "ord-2026-101", "Ord. 2026-101", "ORD2026101"])
-def test_a_matter_is_found_by_its_number_as_people_write_it(room: CouncilRoom, council: Council, written: str) -> None:
+@pytest.mark.parametrize(
+    "written", ["ORD 2026-101", "ord-2026-101", "Ord. 2026-101", "ORD2026101"]
+)
+def test_a_matter_is_found_by_its_number_as_people_write_it(
+    room: CouncilRoom, council: Council, written: str
+) -> None:
     council.put(1, 101, TITLE, EventItemMatterFile="ORD 2026-101")
     room.poll()
 

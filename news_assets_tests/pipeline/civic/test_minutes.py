@@ -1,4 +1,6 @@
-"""Minutes of a meeting: read as a document, and their decisions at the items of the agenda."""
+"""Minutes of a meeting: read as a document, and their decisions at the items of the
+agenda.
+"""
 
 from datetime import timedelta
 
@@ -28,23 +30,34 @@ def minuted(room: CouncilRoom, council: Council) -> CouncilRoom:
     room.run()
     room.now += 10 * DAY
     council.files["/files/minutes.pdf"] = pdf_of(*MINUTES.splitlines())
-    council.meet(1, MEETING, changed_at=room.now, EventMinutesFile=attachment(room, "minutes")[1])
+    council.meet(
+        1, MEETING, changed_at=room.now, EventMinutesFile=attachment(room, "minutes")[1]
+    )
     room.poll()
     room.run()
     return room
 
 
 def decisions(room: CouncilRoom) -> dict[str, str]:
-    return {item.title: item.decision for item in room.lake.read(StoredItem) if item.decision}
+    return {
+        item.title: item.decision
+        for item in room.lake.read(StoredItem)
+        if item.decision
+    }
 
 
-def test_minutes_are_an_article_and_their_decisions_stand_at_the_items(minuted: CouncilRoom) -> None:
+def test_minutes_are_an_article_and_their_decisions_stand_at_the_items(
+    minuted: CouncilRoom,
+) -> None:
     details = meeting_details(minuted.lake, "springfieldIL/legistar/1")
     assert details is not None
     assert details.minutes is not None
     [article] = minuted.lake.read(RawArticle, article_id=[details.minutes.article_id])
     assert "seconded by Ruiz" in (article.text or "")
-    assert [one.item.title for one in details.items] == ["Roll Call", "Contract for night buses"]
+    assert [one.item.title for one in details.items] == [
+        "Roll Call",
+        "Contract for night buses",
+    ]
     assert decisions(minuted) == {"Contract for night buses": DECIDED}
     assert minuted.lake.read(Matter) == []
 
@@ -61,11 +74,20 @@ def test_decisions_stay_at_the_next_poll_and_cost_no_enrichment_of_the_items(
     minuted.poll(DAY)
     minuted.run()
 
-    assert (decisions(minuted), minuted.enricher.asked) == ({"Contract for night buses": DECIDED}, asked)
+    assert (decisions(minuted), minuted.enricher.asked) == (
+        {"Contract for night buses": DECIDED},
+        asked,
+    )
 
 
 @pytest.mark.slow  # runs the stages several times
 def test_withdrawn_minutes_take_their_decisions_with_them(minuted: CouncilRoom) -> None:
-    [minutes] = [row for row in minuted.lake.read(RawArticle) if (row.title or "").startswith("Minutes")]
-    minuted.lake.transact(lambda rows: withdraw(rows, [minutes], "ordered by a court", minuted.now))
+    [minutes] = [
+        row
+        for row in minuted.lake.read(RawArticle)
+        if (row.title or "").startswith("Minutes")
+    ]
+    minuted.lake.transact(
+        lambda rows: withdraw(rows, [minutes], "ordered by a court", minuted.now)
+    )
     assert decisions(minuted) == {}

@@ -1,4 +1,6 @@
-"""Polls of a council's API by signals: when the next one is due, and when all days are asked for again."""
+"""Polls of a council's API by signals: when the next one is due, and when all days are
+asked for again.
+"""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -27,9 +29,15 @@ def council() -> Council:
 
 @pytest.fixture
 def room(council: Council, tmp_path: Path) -> Iterator[CouncilRoom]:
-    with served(council) as base, Lake.open(tmp_path / "catalog.sqlite", tmp_path / "data") as lake:
+    with (
+        served(council) as base,
+        Lake.open(tmp_path / "catalog.sqlite", tmp_path / "data") as lake,
+    ):
         opened = CouncilRoom(
-            lake, open_index("embedded", tmp_path / "search.sqlite", ""), f"{base}/v1/springfield", tmp_path
+            lake,
+            open_index("embedded", tmp_path / "search.sqlite", ""),
+            f"{base}/v1/springfield",
+            tmp_path,
         )
         [agency] = opened.desk.agencies
         sources = (replace(agency.sources[0], pace="signals"),)
@@ -63,7 +71,9 @@ def test_signals_slow_down_to_a_quarter_of_an_hour_at_work_and_to_an_hour_at_nig
 
 
 @pytest.mark.slow  # simulates days of polls
-def test_all_days_are_asked_for_once_a_night(room: CouncilRoom, council: Council) -> None:
+def test_all_days_are_asked_for_once_a_night(
+    room: CouncilRoom, council: Council
+) -> None:
     room.poll()
     for _ in range(28):
         council.requests.clear()
@@ -75,8 +85,13 @@ def test_all_days_are_asked_for_once_a_night(room: CouncilRoom, council: Council
     assert state_of(room).passed_at == room.now
 
 
-def test_a_client_without_a_key_is_not_polled_again_for_a_month(room: CouncilRoom, council: Council) -> None:
+def test_a_client_without_a_key_is_not_polled_again_for_a_month(
+    room: CouncilRoom, council: Council
+) -> None:
     council.refusals["/v1"] = 403
     [poll] = room.poll()
-    assert (poll.outcome, state_of(room).next_poll_at) == ("failed", NOW + timedelta(days=30))
+    assert (poll.outcome, state_of(room).next_poll_at) == (
+        "failed",
+        NOW + timedelta(days=30),
+    )
     assert "closed without a token" in (poll.reason or "")

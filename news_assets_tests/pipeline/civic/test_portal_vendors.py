@@ -1,4 +1,6 @@
-"""CivicWeb, BoardDocs, OnBase and the Archive Center through the graph: from HTTP answers to a meeting's page."""
+"""CivicWeb, BoardDocs, OnBase and the Archive Center through the graph: from HTTP
+answers to a meeting's page.
+"""
 
 import json
 from collections.abc import Callable, Iterator
@@ -18,15 +20,27 @@ from news_assets.search import Index
 from news_assets.store.lake import Lake
 from news_assets.web.archive import Archive
 from news_assets_tests.support.council_room import CouncilRoom
-from news_assets_tests.support.portal_towns import BUSES, DEPOT, MAP, NEW_REPORT, PORTALS, REPORT, SWEEPING
+from news_assets_tests.support.portal_towns import (
+    BUSES,
+    DEPOT,
+    MAP,
+    NEW_REPORT,
+    PORTALS,
+    REPORT,
+    SWEEPING,
+)
 from news_assets_tests.support.vendor_town import Town, serving
 from news_assets_tests.web.conftest import served
 from news_assets_tests.web.test_pages import text_of
 
-COUNCIL_AT = datetime(2026, 3, 10, 23, tzinfo=UTC)  # 18:00 in Springfield, in summer time
+COUNCIL_AT = datetime(
+    2026, 3, 10, 23, tzinfo=UTC
+)  # 18:00 in Springfield, in summer time
 WITH_FILES = ("boarddocs", "civicweb", "onbase")
 WITH_MINUTES = ("civicengage", "civicweb", "onbase")
-MANY = pytest.mark.slow  # two polls and their stages take some 3 s of CPU, for each vendor
+MANY = (
+    pytest.mark.slow
+)  # two polls and their stages take some 3 s of CPU, for each vendor
 OpenTown = Callable[[str], tuple[CouncilRoom, Town]]
 
 
@@ -45,7 +59,11 @@ def open_town(lake: Lake, tmp_path: Path) -> Iterator[OpenTown]:
 
 
 def meeting_of(room: CouncilRoom, body: str, month: int = 3) -> StoredMeeting:
-    [found] = [row for row in room.lake.read(StoredMeeting) if body in row.title and row.day and row.day.month == month]
+    [found] = [
+        row
+        for row in room.lake.read(StoredMeeting)
+        if body in row.title and row.day and row.day.month == month
+    ]
     return found
 
 
@@ -55,7 +73,10 @@ def agenda_items(room: CouncilRoom) -> list[StoredItem]:
 
 
 def items_of(room: CouncilRoom, meeting: StoredMeeting) -> list[StoredItem]:
-    return sorted(room.lake.read(StoredItem, meeting_id=[meeting.meeting_id]), key=lambda item: item.sequence)
+    return sorted(
+        room.lake.read(StoredItem, meeting_id=[meeting.meeting_id]),
+        key=lambda item: item.sequence,
+    )
 
 
 def text_about(room: CouncilRoom, title: str) -> str:
@@ -65,13 +86,25 @@ def text_about(room: CouncilRoom, title: str) -> str:
 
 def page_of(room: CouncilRoom, meeting: StoredMeeting) -> str:
     """Return the visible text of the meeting's page."""
-    archive = Archive(Index(room.index, lambda: room.enricher, room.index.close), room.lake, [room.desk], {})
-    with served(archive) as address, httpx.Client(base_url=address, headers={"Accept": "text/html"}) as visitor:
-        return text_of(visitor.get(f"/meetings/{meeting.meeting_id}").raise_for_status().text)
+    archive = Archive(
+        Index(room.index, lambda: room.enricher, room.index.close),
+        room.lake,
+        [room.desk],
+        {},
+    )
+    with (
+        served(archive) as address,
+        httpx.Client(base_url=address, headers={"Accept": "text/html"}) as visitor,
+    ):
+        return text_of(
+            visitor.get(f"/meetings/{meeting.meeting_id}").raise_for_status().text
+        )
 
 
 @pytest.mark.parametrize("kind", PORTALS)
-def test_a_council_is_read_to_the_page_of_its_meeting(kind: str, open_town: OpenTown) -> None:
+def test_a_council_is_read_to_the_page_of_its_meeting(
+    kind: str, open_town: OpenTown
+) -> None:
     room, _ = open_town(kind)
 
     [poll] = room.poll()
@@ -79,19 +112,37 @@ def test_a_council_is_read_to_the_page_of_its_meeting(kind: str, open_town: Open
 
     assert poll.outcome == "ok", poll.reason
     council = meeting_of(room, "City Council")
-    assert (council.body, council.starts_at, council.is_all_day) == ("City Council", COUNCIL_AT, False)
+    assert (council.body, council.starts_at, council.is_all_day) == (
+        "City Council",
+        COUNCIL_AT,
+        False,
+    )
     found = {meeting_of(room, body).status for body in ("City Council", "Parks Board")}
-    assert (found, meeting_of(room, "Planning Commission").status) == ({"tentative"}, "cancelled")
+    assert (found, meeting_of(room, "Planning Commission").status) == (
+        {"tentative"},
+        "cancelled",
+    )
     assert meeting_of(room, "City Council", 2).status == "passed"
     items = items_of(room, council)
     assert [item.title for item in items] == ["Roll Call", BUSES, DEPOT]
     assert [item.number.rpartition(".")[2] for item in items] == ["1", "2", "3"]
     assert items[1].matter == "file:RES 2026-014"
     page = page_of(room, council)
-    for shown in (BUSES, DEPOT, "RES 2026-014", "clerk@springfield.gov", "tentative", "18:00 CDT"):
+    for shown in (
+        BUSES,
+        DEPOT,
+        "RES 2026-014",
+        "clerk@springfield.gov",
+        "tentative",
+        "18:00 CDT",
+    ):
         assert shown in page, shown
     if kind in WITH_FILES:
-        assert [item.attachment_names for item in items] == [(), ("Report",), ("Report", "Map")]
+        assert [item.attachment_names for item in items] == [
+            (),
+            ("Report",),
+            ("Report", "Map"),
+        ]
         assert REPORT in text_about(room, BUSES)
         assert f"{REPORT} ## Map {MAP}" in text_about(room, DEPOT)
         assert "Map ok" in page
@@ -109,15 +160,25 @@ def test_an_unchanged_council_is_not_read_again(kind: str, open_town: OpenTown) 
     room.run("documents", "raw_articles")
 
     assert (poll.new_count, poll.updated_count) == (0, 0)
-    assert (room.lake.read(StoredMeeting), agenda_items(room), room.documents_read) == before
+    assert (
+        room.lake.read(StoredMeeting),
+        agenda_items(room),
+        room.documents_read,
+    ) == before
     assert all(state.passed_at for state in room.lake.read(SourceState))
 
 
-def test_a_meeting_that_only_its_agenda_cancels_stays_cancelled(open_town: OpenTown) -> None:
+def test_a_meeting_that_only_its_agenda_cancels_stays_cancelled(
+    open_town: OpenTown,
+) -> None:
     room, town = open_town("onbase")
-    agenda = "/onbaseagendaonline/documents/viewagenda?meetingid=1&type=agenda&doctype=1"
+    agenda = (
+        "/onbaseagendaonline/documents/viewagenda?meetingid=1&type=agenda&doctype=1"
+    )
     heading = "<p>City Council</p>"
-    cancelled = str(town.answers[agenda]).replace(heading, f"{heading}<p>MEETING CANCELLED</p>")
+    cancelled = str(town.answers[agenda]).replace(
+        heading, f"{heading}<p>MEETING CANCELLED</p>"
+    )
     town.answers = {**town.answers, agenda: cancelled}
 
     room.poll()
@@ -129,7 +190,9 @@ def test_a_meeting_that_only_its_agenda_cancels_stays_cancelled(open_town: OpenT
 
 @MANY
 @pytest.mark.parametrize("kind", PORTALS)
-def test_a_revised_agenda_a_replaced_document_and_a_moved_meeting_arrive(kind: str, open_town: OpenTown) -> None:
+def test_a_revised_agenda_a_replaced_document_and_a_moved_meeting_arrive(
+    kind: str, open_town: OpenTown
+) -> None:
     room, town = open_town(kind)
     room.poll()
     room.run("documents", "raw_articles")
@@ -141,7 +204,10 @@ def test_a_revised_agenda_a_replaced_document_and_a_moved_meeting_arrive(kind: s
 
     assert {row.meeting_id for row in room.lake.read(StoredMeeting)} == before
     parks = meeting_of(room, "Parks Board")
-    assert (parks.day, parks.starts_at) == (date(2026, 3, 13), datetime(2026, 3, 13, 22, 30, tzinfo=UTC))
+    assert (parks.day, parks.starts_at) == (
+        date(2026, 3, 13),
+        datetime(2026, 3, 13, 22, 30, tzinfo=UTC),
+    )
     items = items_of(room, meeting_of(room, "City Council"))
     assert [item.title for item in items] == ["Roll Call", BUSES, DEPOT, SWEEPING]
     if kind in WITH_FILES:
@@ -151,7 +217,9 @@ def test_a_revised_agenda_a_replaced_document_and_a_moved_meeting_arrive(kind: s
 
 @MANY
 @pytest.mark.parametrize("kind", WITH_MINUTES)
-def test_minutes_decide_the_items_of_their_meeting(kind: str, open_town: OpenTown) -> None:
+def test_minutes_decide_the_items_of_their_meeting(
+    kind: str, open_town: OpenTown
+) -> None:
     room, _ = open_town(kind)
     room.poll()
     room.run("documents", "raw_articles")
@@ -164,7 +232,9 @@ def test_minutes_decide_the_items_of_their_meeting(kind: str, open_town: OpenTow
 @MANY
 @pytest.mark.parametrize("status", [429, 500, 404])
 @pytest.mark.parametrize("kind", PORTALS)
-def test_a_refused_listing_changes_no_meeting(kind: str, status: int, open_town: OpenTown) -> None:
+def test_a_refused_listing_changes_no_meeting(
+    kind: str, status: int, open_town: OpenTown
+) -> None:
     room, town = open_town(kind)
     room.poll()
     before = room.lake.read(StoredMeeting)
@@ -178,9 +248,15 @@ def test_a_refused_listing_changes_no_meeting(kind: str, status: int, open_town:
 
 EMPTY = {
     "boarddocs": ("/il/springfield/board.nsf/bd-getmeetingslist", "[{}]"),
-    "civicengage": ("/archive.aspx?amid=", "<html><body><h1>Archive Center</h1></body></html>"),
+    "civicengage": (
+        "/archive.aspx?amid=",
+        "<html><body><h1>Archive Center</h1></body></html>",
+    ),
     "civicweb": ("/services/meetingsservice.svc/meetings", "[]"),
-    "onbase": ("/onbaseagendaonline/meetings/search", '<html><body><div id="meetings-list"></div></body></html>'),
+    "onbase": (
+        "/onbaseagendaonline/meetings/search",
+        '<html><body><div id="meetings-list"></div></body></html>',
+    ),
 }
 
 
@@ -195,15 +271,23 @@ def test_an_empty_answer_cancels_nothing(kind: str, open_town: OpenTown) -> None
     town.answers |= {key: empty for key in town.answers if key.startswith(start)}
     polls = [room.poll(after=timedelta(minutes=30))[0] for _ in range(2)]
 
-    assert [poll.reason and poll.reason.startswith("suspect") for poll in polls] == [True, True]
+    assert [poll.reason and poll.reason.startswith("suspect") for poll in polls] == [
+        True,
+        True,
+    ]
     assert room.lake.read(StoredMeeting) == before
 
 
 @MANY
 @pytest.mark.parametrize("kind", WITH_FILES)
-def test_an_agenda_that_fails_is_requested_by_the_next_poll(kind: str, open_town: OpenTown) -> None:
+def test_an_agenda_that_fails_is_requested_by_the_next_poll(
+    kind: str, open_town: OpenTown
+) -> None:
     room, town = open_town(kind)
-    start = {"boarddocs": "/il/springfield/board.nsf/print-", "onbase": "/onbaseagendaonline/documents/"}
+    start = {
+        "boarddocs": "/il/springfield/board.nsf/print-",
+        "onbase": "/onbaseagendaonline/documents/",
+    }
     town.statuses[start.get(kind, "/services/meetingsservice.svc/meetings/")] = 500
     room.poll()
     assert room.lake.read(StoredItem) == []
@@ -212,5 +296,9 @@ def test_an_agenda_that_fails_is_requested_by_the_next_poll(kind: str, open_town
     room.poll(after=timedelta(minutes=30))
 
     council = meeting_of(room, "City Council")
-    assert [item.title for item in items_of(room, council)] == ["Roll Call", BUSES, DEPOT]
+    assert [item.title for item in items_of(room, council)] == [
+        "Roll Call",
+        BUSES,
+        DEPOT,
+    ]
     assert json.loads(council.participation_json)

@@ -1,4 +1,6 @@
-"""Votes, sponsors, members and bodies of a council: from the API's answers to the tables."""
+"""Votes, sponsors, members and bodies of a council: from the API's answers to the
+tables.
+"""
 
 import json
 from datetime import date, timedelta
@@ -7,7 +9,12 @@ from typing import Any
 import pytest
 
 from news_assets.records.articles import RawArticle
-from news_assets.records.councils import StoredBody, StoredMember, StoredOffice, StoredVote
+from news_assets.records.councils import (
+    StoredBody,
+    StoredMember,
+    StoredOffice,
+    StoredVote,
+)
 from news_assets.records.meetings import StoredItem, StoredMeeting
 from news_assets.records.polling import SourceState
 from news_assets_tests.pipeline.civic.conftest import MEETING
@@ -23,26 +30,42 @@ VOTED: dict[str, Any] = {
     "EventItemMover": "Rosa Ruiz",
     "EventItemSeconder": "Wei Chen",
 }
-VOTES = [("Wei Chen", 2, "Yea", 3), ("Rosa Ruiz", 1, "Yea", 1), ("Ada Okafor", 3, "Nay", 2)]
+VOTES = [
+    ("Wei Chen", 2, "Yea", 3),
+    ("Rosa Ruiz", 1, "Yea", 1),
+    ("Ada Okafor", 3, "Nay", 2),
+]
 
 
-def put_votes(council: Council, item: int, votes: list[tuple[str, int, str, int]]) -> None:
+def put_votes(
+    council: Council, item: int, votes: list[tuple[str, int, str, int]]
+) -> None:
     rows = [
-        {"VotePersonName": name, "VotePersonId": person, "VoteValueName": value, "VoteSort": place}
+        {
+            "VotePersonName": name,
+            "VotePersonId": person,
+            "VoteValueName": value,
+            "VoteSort": place,
+        }
         for name, person, value, place in votes
     ]
     council.files[f"{API}/eventitems/{item}/votes"] = json.dumps(rows).encode()
 
 
 def put_sponsors(council: Council, matter: int, *names: str) -> None:
-    rows = [{"MatterSponsorName": name, "MatterSponsorSequence": place} for place, name in enumerate(names)]
+    rows = [
+        {"MatterSponsorName": name, "MatterSponsorSequence": place}
+        for place, name in enumerate(names)
+    ]
     council.files[f"{API}/matters/{matter}/sponsors"] = json.dumps(rows).encode()
 
 
 def change(council: Council, room: CouncilRoom, item: int = 0, **fields: Any) -> None:
     """Change an item of the first meeting, and the date of change of both."""
     council.meet(1, MEETING, changed_at=room.now)
-    council.items[1][item].update(fields, EventItemLastModifiedUtc=f"{room.now:%Y-%m-%dT%H:%M:%S}")
+    council.items[1][item].update(
+        fields, EventItemLastModifiedUtc=f"{room.now:%Y-%m-%dT%H:%M:%S}"
+    )
 
 
 def requests_of(council: Council, end: str) -> int:
@@ -52,7 +75,13 @@ def requests_of(council: Council, end: str) -> int:
 @pytest.fixture
 def voted(room: CouncilRoom, council: Council) -> CouncilRoom:
     """A matter on an agenda that was then voted on."""
-    council.put(1, 12, "Contract for night buses", EventItemMatterFile="26-0012", EventItemMatterId=900)
+    council.put(
+        1,
+        12,
+        "Contract for night buses",
+        EventItemMatterFile="26-0012",
+        EventItemMatterId=900,
+    )
     put_sponsors(council, 900, "Rosa Ruiz", "Wei Chen")
     room.poll()
     put_votes(council, 12, VOTES)
@@ -61,16 +90,27 @@ def voted(room: CouncilRoom, council: Council) -> CouncilRoom:
     return room
 
 
-def test_votes_are_requested_once_an_item_is_decided(voted: CouncilRoom, council: Council) -> None:
+def test_votes_are_requested_once_an_item_is_decided(
+    voted: CouncilRoom, council: Council
+) -> None:
     [item] = voted.lake.read(StoredItem)
     assert (item.action, item.result, item.tally) == ("adopted", "Pass", "2:1")
-    assert (item.mover, item.seconder, item.sponsors) == ("Rosa Ruiz", "Wei Chen", ("Rosa Ruiz", "Wei Chen"))
-    assert [(vote["person"], vote["value"]) for vote in json.loads(item.votes_json)] == [
+    assert (item.mover, item.seconder, item.sponsors) == (
+        "Rosa Ruiz",
+        "Wei Chen",
+        ("Rosa Ruiz", "Wei Chen"),
+    )
+    assert [
+        (vote["person"], vote["value"]) for vote in json.loads(item.votes_json)
+    ] == [
         ("Rosa Ruiz", "Yea"),
         ("Ada Okafor", "Nay"),
         ("Wei Chen", "Yea"),
     ]
-    votes = {(vote.person, vote.person_id): (vote.value, vote.day) for vote in voted.lake.read(StoredVote)}
+    votes = {
+        (vote.person, vote.person_id): (vote.value, vote.day)
+        for vote in voted.lake.read(StoredVote)
+    }
     assert votes == {
         ("ada-okafor", "3"): ("Nay", MEETING),
         ("rosa-ruiz", "1"): ("Yea", MEETING),
@@ -79,17 +119,23 @@ def test_votes_are_requested_once_an_item_is_decided(voted: CouncilRoom, council
     assert requests_of(council, "/votes") == 1
 
 
-def test_votes_of_an_unchanged_item_are_not_requested_again(voted: CouncilRoom, council: Council) -> None:
+def test_votes_of_an_unchanged_item_are_not_requested_again(
+    voted: CouncilRoom, council: Council
+) -> None:
     before = voted.lake.read(StoredItem)
 
     for _ in range(3):
         voted.poll(DAY)
 
     assert requests_of(council, "/votes") == 1
-    assert [item.votes_json for item in voted.lake.read(StoredItem)] == [before[0].votes_json]
+    assert [item.votes_json for item in voted.lake.read(StoredItem)] == [
+        before[0].votes_json
+    ]
 
 
-def test_corrected_votes_replace_those_before(voted: CouncilRoom, council: Council) -> None:
+def test_corrected_votes_replace_those_before(
+    voted: CouncilRoom, council: Council
+) -> None:
     put_votes(council, 12, VOTES[:1])
     change(council, voted)
 
@@ -104,12 +150,18 @@ def test_sponsors_are_part_of_the_item_and_its_text(voted: CouncilRoom) -> None:
     assert "Sponsors: Rosa Ruiz, Wei Chen." in (article.text or "")
 
 
-def test_votes_that_fail_leave_the_rest_and_are_requested_again(room: CouncilRoom, council: Council) -> None:
+def test_votes_that_fail_leave_the_rest_and_are_requested_again(
+    room: CouncilRoom, council: Council
+) -> None:
     council.put(1, 12, "Contract for night buses", **VOTED)
     council.put(1, 13, "Contract for day buses")
     council.refusals[f"{API}/eventitems/12/votes"] = 503
     [poll] = room.poll()
-    assert (poll.outcome, len(room.lake.read(StoredItem)), room.lake.read(StoredVote)) == ("ok", 2, [])
+    assert (
+        poll.outcome,
+        len(room.lake.read(StoredItem)),
+        room.lake.read(StoredVote),
+    ) == ("ok", 2, [])
     assert room.lake.read(SourceState)[0].passed_at == room.now
 
     council.refusals.clear()
@@ -120,9 +172,13 @@ def test_votes_that_fail_leave_the_rest_and_are_requested_again(room: CouncilRoo
 
 
 @pytest.mark.slow  # polls several times
-def test_more_votes_than_a_poll_requests_follow_with_the_next_polls(room: CouncilRoom, council: Council) -> None:
+def test_more_votes_than_a_poll_requests_follow_with_the_next_polls(
+    room: CouncilRoom, council: Council
+) -> None:
     for number in range(250):
-        council.put(1, 1000 + number, f"Claim {number}", EventItemMatterId=5000 + number)
+        council.put(
+            1, 1000 + number, f"Claim {number}", EventItemMatterId=5000 + number
+        )
         put_sponsors(council, 5000 + number, f"Member {number}")
 
     room.poll()
@@ -133,15 +189,21 @@ def test_more_votes_than_a_poll_requests_follow_with_the_next_polls(room: Counci
     assert requests_of(council, "/sponsors") == 250
 
 
-def test_a_matter_of_several_meetings_is_requested_once_by_a_poll(room: CouncilRoom, council: Council) -> None:
+def test_a_matter_of_several_meetings_is_requested_once_by_a_poll(
+    room: CouncilRoom, council: Council
+) -> None:
     put_sponsors(council, 900, "Rosa Ruiz")
     for number in (1, 2, 3):
         council.meet(number, MEETING + number * DAY)
-        council.put(number, 100 + number, "Contract for night buses", EventItemMatterId=900)
+        council.put(
+            number, 100 + number, "Contract for night buses", EventItemMatterId=900
+        )
 
     room.poll()
 
-    assert [item.sponsors for item in room.lake.read(StoredItem)] == [("Rosa Ruiz",)] * 3
+    assert [item.sponsors for item in room.lake.read(StoredItem)] == [
+        ("Rosa Ruiz",)
+    ] * 3
     assert requests_of(council, "/sponsors") == 1
 
 
@@ -150,12 +212,29 @@ def test_bodies_members_and_offices_are_listed_by_the_first_pass_and_weekly(
     room: CouncilRoom, council: Council
 ) -> None:
     council.files[f"{API}/bodies"] = json.dumps(
-        [{"BodyId": 138, "BodyName": "City Council", "BodyTypeName": "Primary Legislative Body", "BodyActiveFlag": 1}]
+        [
+            {
+                "BodyId": 138,
+                "BodyName": "City Council",
+                "BodyTypeName": "Primary Legislative Body",
+                "BodyActiveFlag": 1,
+            }
+        ]
     ).encode()
     council.files[f"{API}/persons"] = json.dumps(
         [
-            {"PersonId": 1, "PersonFullName": "Rosa Ruíz", "PersonActiveFlag": 1, "PersonEmail": "ruiz@example.gov"},
-            {"PersonId": 9, "PersonFullName": "Rosa Ruiz", "PersonActiveFlag": 0, "PersonEmail": "old@example.gov"},
+            {
+                "PersonId": 1,
+                "PersonFullName": "Rosa Ruíz",
+                "PersonActiveFlag": 1,
+                "PersonEmail": "ruiz@example.gov",
+            },
+            {
+                "PersonId": 9,
+                "PersonFullName": "Rosa Ruiz",
+                "PersonActiveFlag": 0,
+                "PersonEmail": "old@example.gov",
+            },
         ]
     ).encode()
     council.files[f"{API}/officerecords"] = json.dumps(
@@ -179,14 +258,28 @@ def test_bodies_members_and_offices_are_listed_by_the_first_pass_and_weekly(
     [body] = room.lake.read(StoredBody)
     [member] = room.lake.read(StoredMember)
     [office] = room.lake.read(StoredOffice)
-    assert (body.name, body.kind, body.is_active) == ("City Council", "Primary Legislative Body", True)
-    assert (member.person, member.person_id, member.email) == ("rosa-ruiz", "1", "ruiz@example.gov")
-    assert (office.person, office.body, office.title) == ("rosa-ruiz", "City Council", "Chair")
+    assert (body.name, body.kind, body.is_active) == (
+        "City Council",
+        "Primary Legislative Body",
+        True,
+    )
+    assert (member.person, member.person_id, member.email) == (
+        "rosa-ruiz",
+        "1",
+        "ruiz@example.gov",
+    )
+    assert (office.person, office.body, office.title) == (
+        "rosa-ruiz",
+        "City Council",
+        "Chair",
+    )
     assert (office.first_day, office.last_day) == (date(2025, 1, 1), date(2028, 12, 31))
     assert council.requests[f"{API}/persons"] == 2
 
 
-def test_an_api_without_members_or_votes_is_polled_all_the_same(room: CouncilRoom, council: Council) -> None:
+def test_an_api_without_members_or_votes_is_polled_all_the_same(
+    room: CouncilRoom, council: Council
+) -> None:
     council.put(1, 12, "Contract for night buses", **VOTED)
 
     [poll] = room.poll()

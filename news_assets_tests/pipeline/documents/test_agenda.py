@@ -23,7 +23,10 @@ Comments: clerk@springfield.gov
 def test_numbered_lines_are_the_items_and_the_others_the_notes() -> None:
     agenda = read_agenda(pdf_of(AGENDA), "https://town.example.org/agenda.pdf")
     assert agenda is not None
-    assert [(item.number, item.section, item.title, item.matter_file) for item in agenda.items] == [
+    assert [
+        (item.number, item.section, item.title, item.matter_file)
+        for item in agenda.items
+    ] == [
         ("1", "", "Call to Order", None),
         ("2.A", "Public Hearings", "An Ordinance on the night buses", "ORD 2026-101"),
         ("2.B", "Public Hearings", "Contract with Acme Inc.", None),
@@ -34,7 +37,11 @@ def test_numbered_lines_are_the_items_and_the_others_the_notes() -> None:
 
 
 def test_a_wrapped_title_is_joined_also_if_it_goes_on_with_a_digit() -> None:
-    lines = ["1. A contract with Delta Paving for the resurfacing of Oak Street for", "412,000 dollars", "2. Recess"]
+    lines = [
+        "1. A contract with Delta Paving for the resurfacing of Oak Street for",
+        "412,000 dollars",
+        "2. Recess",
+    ]
     assert [line.title for line in numbered_lines(lines)] == [
         "A contract with Delta Paving for the resurfacing of Oak Street for 412,000 dollars",
         "Recess",
@@ -42,7 +49,12 @@ def test_a_wrapped_title_is_joined_also_if_it_goes_on_with_a_digit() -> None:
 
 
 def test_numbers_that_do_not_follow_one_another_are_no_items() -> None:
-    assert numbered_lines(["5 Clinic Way", "8:15 AM", "3. of the code", "9. of the charter"]) == []
+    assert (
+        numbered_lines(
+            ["5 Clinic Way", "8:15 AM", "3. of the code", "9. of the charter"]
+        )
+        == []
+    )
 
 
 def test_an_agenda_in_word_has_the_numbers_of_its_lists() -> None:
@@ -66,7 +78,9 @@ def test_an_agenda_in_word_has_the_numbers_of_its_lists() -> None:
 def test_an_agenda_in_word_may_have_its_numbers_in_a_table() -> None:
     document = docx.Document()
     table = document.add_table(rows=2, cols=2)
-    for row, texts in enumerate([("1.", "Call to Order"), ("2.", "Contract for the buses")]):
+    for row, texts in enumerate(
+        [("1.", "Call to Order"), ("2.", "Contract for the buses")]
+    ):
         for column, text in enumerate(texts):
             table.cell(row, column).text = text
     written = BytesIO()
@@ -75,7 +89,10 @@ def test_an_agenda_in_word_may_have_its_numbers_in_a_table() -> None:
     agenda = read_agenda(written.getvalue(), "https://town.example.org/agenda.docx")
 
     assert agenda is not None
-    assert [item.title for item in agenda.items] == ["Call to Order", "Contract for the buses"]
+    assert [item.title for item in agenda.items] == [
+        "Call to Order",
+        "Contract for the buses",
+    ]
 
 
 @pytest.mark.parametrize(

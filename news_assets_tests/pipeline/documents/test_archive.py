@@ -8,11 +8,14 @@ import pytest
 from news_assets.errors import ReadingError
 from news_assets.pipeline.documents.archive import open_zip
 
-_ENTRY = b"PK\x01\x02"  # of the directory, in which the version that is needed and the name follow
+# of the directory, in which the version that is needed and the name follow
+_ENTRY = b"PK\x01\x02"
 
 
 def archive(version: int = 20, name: bytes = "ação.txt".encode()) -> bytes:
-    """Return an archive of one file that needs this version (in tenths) and has this name, of ten bytes."""
+    """Return an archive of one file that needs this version (in tenths) and has this
+    name, of ten bytes.
+    """
     body = BytesIO()
     with ZipFile(body, "w") as opened:
         opened.writestr("ação.txt", "text")
@@ -31,7 +34,9 @@ def test_an_archive_is_opened() -> None:
     "body",
     [
         pytest.param(archive(version=127), id="made by a later version of zip"),
-        pytest.param(archive(name=b"a\xff\xfe\xffo.txtx"), id="a name that is no UTF-8"),
+        pytest.param(
+            archive(name=b"a\xff\xfe\xffo.txtx"), id="a name that is no UTF-8"
+        ),
         pytest.param(archive()[:-10], id="cut off"),
         pytest.param(b"no archive", id="something else"),
     ],

@@ -42,24 +42,47 @@ def test_bytes_decide_the_kind(body: bytes, stated: str, kind: str) -> None:
         (b"\x00\x01", "of no kind that is read"),
     ],
 )
-def test_a_document_of_an_unknown_kind_says_what_it_is(body: bytes, reason: str) -> None:
-    assert read_document(body) == ReadDocument(kind="unknown", outcome="skipped", reason=reason)
+def test_a_document_of_an_unknown_kind_says_what_it_is(
+    body: bytes, reason: str
+) -> None:
+    assert read_document(body) == ReadDocument(
+        kind="unknown", outcome="skipped", reason=reason
+    )
 
 
 def test_an_html_document_keeps_marks_and_tables() -> None:
     found = read_document(HTML.encode(), "text/html")
-    assert (found.kind, found.outcome, found.title, found.pages) == ("html", "ok", "Fees", None)
-    assert found.text == "The fee is ~~$10~~ ++$12++.\n\n| Item | Vote |\n| --- | --- |\n| 1 | Yes |"
+    assert (found.kind, found.outcome, found.title, found.pages) == (
+        "html",
+        "ok",
+        "Fees",
+        None,
+    )
+    assert (
+        found.text
+        == "The fee is ~~$10~~ ++$12++.\n\n| Item | Vote |\n| --- | --- |\n| 1 | Yes |"
+    )
 
 
 def test_a_rich_text_is_read_without_its_pictures() -> None:
-    body = rb"{\rtf1\ansi Votes\par {\pict\pngblip " + b"0f" * 500_000 + rb"}\b Passed\b0  in a\'e7\'e3o\par}"
+    body = (
+        rb"{\rtf1\ansi Votes\par {\pict\pngblip "
+        + b"0f" * 500_000
+        + rb"}\b Passed\b0  in a\'e7\'e3o\par}"
+    )
     found = read_document(body)
-    assert (found.kind, found.outcome, found.text) == ("rtf", "ok", "Votes\nPassed in ação")
+    assert (found.kind, found.outcome, found.text) == (
+        "rtf",
+        "ok",
+        "Votes\nPassed in ação",
+    )
 
 
 def test_a_plain_text_is_kept_as_it_is() -> None:
-    assert read_document("Ata\r\n\r\n\r\nVotação ".encode(), "text/plain").text == "Ata\n\nVotação"
+    assert (
+        read_document("Ata\r\n\r\n\r\nVotação ".encode(), "text/plain").text
+        == "Ata\n\nVotação"
+    )
 
 
 def test_html_without_an_element_has_no_text() -> None:

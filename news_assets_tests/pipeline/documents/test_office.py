@@ -9,12 +9,17 @@ CHANGED = (
     "<w:ins><w:r><w:t>$12 </w:t></w:r></w:ins><w:r><w:rPr><w:strike/></w:rPr><w:t>a</w:t></w:r>"
     '<w:r><w:rPr><w:strike w:val="0"/></w:rPr><w:t xml:space="preserve"> month.</w:t></w:r></w:p>'
 )
-START = "## Agenda\n\n- Call to order\n\n| Item | Vote |\n| --- | --- |\n| 1 / a | Yes |"
+START = (
+    "## Agenda\n\n- Call to order\n\n| Item | Vote |\n| --- | --- |\n| 1 / a | Yes |"
+)
 
 
 def test_a_word_document_is_markdown_with_marks_for_struck_and_added_text() -> None:
     assert read_document(docx_of(CHANGED, title="Fees")) == ReadDocument(
-        kind="docx", outcome="ok", title="Fees", texts=(f"{START}\n\nThe fee is ~~$10~~++$12++ ~~a~~ month.",)
+        kind="docx",
+        outcome="ok",
+        title="Fees",
+        texts=(f"{START}\n\nThe fee is ~~$10~~++$12++ ~~a~~ month.",),
     )
 
 
@@ -32,18 +37,28 @@ def test_a_presentation_is_read_by_slide() -> None:
     from pptx.util import Inches
 
     presentation = pptx.Presentation()
-    first, second = (presentation.slides.add_slide(presentation.slide_layouts[1]) for _ in range(2))
+    first, second = (
+        presentation.slides.add_slide(presentation.slide_layouts[1]) for _ in range(2)
+    )
     first.shapes.title.text, first.placeholders[1].text = "Budget", "Revenue\nSpending"
     run = first.placeholders[1].text_frame.paragraphs[0].runs[0]
     run._r.get_or_add_rPr().set("strike", "sngStrike")
     table = second.shapes.add_table(2, 2, 0, 0, Inches(4), Inches(1)).table
-    for (row, column), text in {(0, 0): "Year", (0, 1): "Sum", (1, 0): "2027", (1, 1): "5"}.items():
+    for (row, column), text in {
+        (0, 0): "Year",
+        (0, 1): "Sum",
+        (1, 0): "2027",
+        (1, 1): "5",
+    }.items():
         table.cell(row, column).text = text
     assert read_document(saved(presentation)) == ReadDocument(
         kind="pptx",
         outcome="ok",
         pages=2,
-        texts=("## Budget\n\n~~Revenue~~\nSpending", "| Year | Sum |\n| --- | --- |\n| 2027 | 5 |"),
+        texts=(
+            "## Budget\n\n~~Revenue~~\nSpending",
+            "| Year | Sum |\n| --- | --- |\n| 2027 | 5 |",
+        ),
     )
 
 
@@ -75,7 +90,9 @@ def test_an_opendocument_text_is_markdown_with_its_tracked_changes() -> None:
 
 
 def test_a_part_that_unpacks_to_too_much_is_not_read() -> None:
-    found = read_document(archive_of({"word/document.xml": b" " * (MAX_XML_BYTES + (1 << 20))}))
+    found = read_document(
+        archive_of({"word/document.xml": b" " * (MAX_XML_BYTES + (1 << 20))})
+    )
     assert (found.kind, found.outcome, found.reason) == (
         "docx",
         "failed",
@@ -85,14 +102,21 @@ def test_a_part_that_unpacks_to_too_much_is_not_read() -> None:
 
 def test_entities_that_multiply_are_not_expanded() -> None:
     names = "abcdefghij"
-    declared = "".join(f'<!ENTITY {name} "{f"&{other};" * 10}">' for name, other in zip(names[1:], names, strict=False))
+    declared = "".join(
+        f'<!ENTITY {name} "{f"&{other};" * 10}">'
+        for name, other in zip(names[1:], names, strict=False)
+    )
     content = f'<!DOCTYPE x [<!ENTITY a "ha">{declared}]><x>&j;</x>'
     kind = "application/vnd.oasis.opendocument.text"
-    found = InlineSandbox().read_document(archive_of({"mimetype": kind, "content.xml": content}))
+    found = InlineSandbox().read_document(
+        archive_of({"mimetype": kind, "content.xml": content})
+    )
     assert (found.kind, found.outcome, found.text) == ("odt", "failed", "")
 
 
 def test_a_broken_word_document_fails_with_its_reason() -> None:
-    found = InlineSandbox().read_document(archive_of({"word/document.xml": "<w:document>"}))
+    found = InlineSandbox().read_document(
+        archive_of({"word/document.xml": "<w:document>"})
+    )
     assert (found.kind, found.outcome) == ("docx", "failed")
     assert str(found.reason).startswith("could not be read: ")

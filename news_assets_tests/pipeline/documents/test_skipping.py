@@ -21,13 +21,18 @@ from news_assets_tests.support.pdfs import pdf_of
         ("Board-of-Directors-Code-of-Conduct.pdf", None),
     ],
 )
-def test_bundles_of_comments_and_boilerplate_are_known_by_their_names(name: str, reason: str | None) -> None:
+def test_bundles_of_comments_and_boilerplate_are_known_by_their_names(
+    name: str, reason: str | None
+) -> None:
     assert skip_by_name(name) == reason
 
 
 def test_a_bundle_of_messages_is_known_by_its_text() -> None:
     mail = "From: A. Citizen\nSent: Monday\nTo: Clerk\nSubject: Item 4\nPlease vote no."
-    bundle, report = read_document(pdf_of(*[mail] * 8, "More")), read_document(pdf_of(*[mail] * 7, "Report"))
+    bundle, report = (
+        read_document(pdf_of(*[mail] * 8, "More")),
+        read_document(pdf_of(*[mail] * 7, "Report")),
+    )
     assert (bundle.outcome, bundle.reason, bundle.pages, bundle.text) == (
         "skipped",
         "public comments: 8 of 9 pages are messages",

@@ -1,4 +1,6 @@
-"""A reached ceiling ends the calls of a run. The local enricher fills in, where the desk wants it."""
+"""A reached ceiling ends the calls of a run. The local enricher fills in, where the
+desk wants it.
+"""
 
 from dataclasses import replace
 
@@ -17,11 +19,18 @@ from news_assets.records.desks import Desk, EnrichRules
 from news_assets.records.model_calls import Ceilings, ModelCall, Spent
 from news_assets.records.reading import AgencyDays
 from news_assets.store.lake import Lake
-from news_assets.taxonomy.loader import load_taxonomy
+from news_assets.taxonomy.taxonomy_files import load_taxonomy
 from news_assets_tests.support.fakes import FakeSearchIndex
 from news_assets_tests.support.inline_sandbox import InlineSandbox
 from news_assets_tests.support.model_enrichment import ScriptedModel
-from news_assets_tests.support.small_desk import DESK, NOW, TODAY, Newsroom, Words, entry
+from news_assets_tests.support.small_desk import (
+    DESK,
+    NOW,
+    TODAY,
+    Newsroom,
+    Words,
+    entry,
+)
 
 KEYS = AgencyDays("d", frozenset({("a", TODAY)}))
 USD = 0.002  # of one answer: 1,000 tokens of gpt-5-mini
@@ -31,7 +40,9 @@ class Answering(ScriptedModel):
     """A model whose answers are no JSON, one after the other, and cost USD each."""
 
     def __init__(self) -> None:
-        said = ModelAnswer(raw="?", input_tokens=0, output_tokens=1_000, cached_tokens=0, elapsed_ms=1)
+        said = ModelAnswer(
+            raw="?", input_tokens=0, output_tokens=1_000, cached_tokens=0, elapsed_ms=1
+        )
         super().__init__(lambda _: said, "openai:gpt-5-mini")
 
     @property
@@ -68,18 +79,26 @@ def room(lake: Lake) -> Newsroom:
     return room
 
 
-def enrich(lake: Lake, made_by: ModelEnricher, desk: Desk = DESK, *, re_enrich: bool = False) -> None:
+def enrich(
+    lake: Lake, made_by: ModelEnricher, desk: Desk = DESK, *, re_enrich: bool = False
+) -> None:
     stage = stage_named("enriched_articles")
-    enrich_batch(stage, lake, desk, KEYS, lambda: NOW, enricher=made_by, re_enrich=re_enrich)
+    enrich_batch(
+        stage, lake, desk, KEYS, lambda: NOW, enricher=made_by, re_enrich=re_enrich
+    )
 
 
 @pytest.mark.slow  # several runs with a model server
-def test_the_local_enricher_fills_in_with_one_reason_and_is_replaced_when_there_is_money(room: Newsroom) -> None:
+def test_the_local_enricher_fills_in_with_one_reason_and_is_replaced_when_there_is_money(
+    room: Newsroom,
+) -> None:
     model = Answering()
     enrich(room.lake, enricher(model, Budget(Ceilings(run=0.02))))
 
     calls = room.lake.read(ModelCall)
-    assert 1 <= model.calls == len(calls) <= 9  # more than one price is reserved for each
+    assert (
+        1 <= model.calls == len(calls) <= 9
+    )  # more than one price is reserved for each
     assert sum(call.usd or 0.0 for call in calls) == pytest.approx(model.calls * USD)
     rows = room.lake.read(EnrichedArticle)
     assert [row.enricher for row in rows] == ["words"] * 9
@@ -88,18 +107,28 @@ def test_the_local_enricher_fills_in_with_one_reason_and_is_replaced_when_there_
     assert str(unsent.pop()).startswith("NEWS_MAX_USD_PER_RUN is reached: ")
 
     enrich(room.lake, enricher(model, Budget()))
-    assert {call.article_id for call in room.lake.read(ModelCall)} == {f"a-{n}" for n in range(1, 10)}
+    assert {call.article_id for call in room.lake.read(ModelCall)} == {
+        f"a-{n}" for n in range(1, 10)
+    }
 
 
 def test_a_desk_without_a_fallback_fails_with_the_reason(room: Newsroom) -> None:
     desk = replace(DESK, enrich=EnrichRules(fallback="none"))
     model = Answering()
     with pytest.raises(EnrichError, match="NEWS_MAX_USD_PER_DAY is reached"):
-        enrich(room.lake, enricher(model, Budget(Ceilings(day=1.0), lambda rows, now: Spent(day=1.0))), desk)
+        enrich(
+            room.lake,
+            enricher(
+                model, Budget(Ceilings(day=1.0), lambda rows, now: Spent(day=1.0))
+            ),
+            desk,
+        )
     assert model.calls == 0
 
 
-def test_under_a_ceiling_nothing_is_sent_to_a_model_of_unknown_price(room: Newsroom) -> None:
+def test_under_a_ceiling_nothing_is_sent_to_a_model_of_unknown_price(
+    room: Newsroom,
+) -> None:
     model = Answering()
     model.name = "openai:mine"
     enrich(room.lake, enricher(model, Budget(Ceilings(month=100.0))))
@@ -114,19 +143,27 @@ def test_to_enrich_again_is_a_backfill_and_stops_at_its_share_of_the_day(
 ) -> None:
     model = Answering()
     enrich(
-        room.lake, enricher(model, Budget(Ceilings(day=1.0), lambda rows, now: Spent(day=0.85))), re_enrich=re_enrich
+        room.lake,
+        enricher(model, Budget(Ceilings(day=1.0), lambda rows, now: Spent(day=0.85))),
+        re_enrich=re_enrich,
     )
     assert (model.calls > 0) == is_sent
 
 
-def test_the_local_enricher_leaves_what_a_model_made_unless_told(room: Newsroom) -> None:
+def test_the_local_enricher_leaves_what_a_model_made_unless_told(
+    room: Newsroom,
+) -> None:
     room.run_stage("enriched_articles", KEYS)
     [row] = room.lake.read(EnrichedArticle, article_id=["a-1"])
-    of_model = replace(row, enricher="model", model="openai:gpt-5-mini", input_hash="of the model")
+    of_model = replace(
+        row, enricher="model", model="openai:gpt-5-mini", input_hash="of the model"
+    )
     room.lake.transact(lambda rows: rows.upsert([of_model]))
     local = replace(enricher(Answering(), Budget()), models=())
 
     enrich(room.lake, local)
     assert room.lake.read(EnrichedArticle, article_id=["a-1"]) == [of_model]
     enrich(room.lake, local, re_enrich=True)
-    assert [one.enricher for one in room.lake.read(EnrichedArticle, article_id=["a-1"])] == ["words"]
+    assert [
+        one.enricher for one in room.lake.read(EnrichedArticle, article_id=["a-1"])
+    ] == ["words"]

@@ -30,10 +30,17 @@ RESULT = Enrichment(
 
 
 class CountingEnricher:
-    """Returns one result for every text, fails on texts with `bad`, and records the texts."""
+    """Returns one result for every text, fails on texts with `bad`, and records the
+    texts.
+    """
 
     def __init__(self, model: str = "1") -> None:
-        self.name, self.model, self.prompt_version, self.taxonomy_version = "counting", model, "p", "t"
+        self.name, self.model, self.prompt_version, self.taxonomy_version = (
+            "counting",
+            model,
+            "p",
+            "t",
+        )
         self.texts: list[str] = []
 
     def enrich(self, title: str, text: str, language: str | None) -> Enrichment:
@@ -43,7 +50,9 @@ class CountingEnricher:
         return RESULT
 
 
-def raw(article_id: str, text: str | None = "Some text.", **changes: object) -> RawArticle:
+def raw(
+    article_id: str, text: str | None = "Some text.", **changes: object
+) -> RawArticle:
     at = datetime(2026, 11, 20, tzinfo=UTC)
     article = RawArticle(
         article_id=article_id,
@@ -120,12 +129,23 @@ def enriched(
 
     lake.transact(fill)
     desk = Desk(key="sample", timezone="UTC", language="en", first_day=DAY, agencies=())
-    enrich_batch(stage_named("enriched_articles"), lake, desk, keys, lambda: now, enricher=enricher)
+    enrich_batch(
+        stage_named("enriched_articles"),
+        lake,
+        desk,
+        keys,
+        lambda: now,
+        enricher=enricher,
+    )
     made = [row for row in lake.read(EnrichedArticle) if row not in originals]
-    return Enriched(made, [row for row in lake.read(CachedEnrichment) if row not in cached])
+    return Enriched(
+        made, [row for row in lake.read(CachedEnrichment) if row not in cached]
+    )
 
 
-def test_an_article_becomes_a_row_and_a_cache_entry(lake: Lake, enricher: CountingEnricher, now: datetime) -> None:
+def test_an_article_becomes_a_row_and_a_cache_entry(
+    lake: Lake, enricher: CountingEnricher, now: datetime
+) -> None:
     key = input_hash("Title", "Some text.", identity(enricher))
 
     assert enriched(lake, [raw("a1", content_hash="c1")], enricher, now) == Enriched(
@@ -165,6 +185,7 @@ def test_an_article_becomes_a_row_and_a_cache_entry(lake: Lake, enricher: Counti
                 model="1",
                 result_json=json.dumps(asdict(RESULT), ensure_ascii=False),
                 created_at=now,
+                article_id="a1",
             )
         ],
     )
@@ -173,12 +194,19 @@ def test_an_article_becomes_a_row_and_a_cache_entry(lake: Lake, enricher: Counti
 def test_an_article_without_text_or_with_another_outcome_gets_no_row(
     lake: Lake, enricher: CountingEnricher, now: datetime
 ) -> None:
-    articles = [raw("a", None), raw("b", " \n"), raw("c", outcome="failed"), raw("d", outcome="gone")]
+    articles = [
+        raw("a", None),
+        raw("b", " \n"),
+        raw("c", outcome="failed"),
+        raw("d", outcome="gone"),
+    ]
 
     assert enriched(lake, articles, enricher, now) == Enriched([], [])
 
 
-def test_a_cached_result_is_used(lake: Lake, enricher: CountingEnricher, now: datetime) -> None:
+def test_a_cached_result_is_used(
+    lake: Lake, enricher: CountingEnricher, now: datetime
+) -> None:
     first = enriched(lake, [raw("a1")], enricher, now - timedelta(days=1))
     again = enriched(lake, [raw("a1")], enricher, now, cached=tuple(first.new_cache))
 
@@ -190,14 +218,23 @@ def test_an_edited_text_and_another_model_are_enriched_again(
     lake: Lake, enricher: CountingEnricher, now: datetime
 ) -> None:
     first = enriched(lake, [raw("a1")], enricher, now)
-    edited = enriched(lake, [raw("a1", "Other text.")], enricher, now, cached=tuple(first.new_cache))
-    newer = enriched(lake, [raw("a1")], CountingEnricher("2"), now, cached=tuple(first.new_cache))
+    edited = enriched(
+        lake, [raw("a1", "Other text.")], enricher, now, cached=tuple(first.new_cache)
+    )
+    newer = enriched(
+        lake, [raw("a1")], CountingEnricher("2"), now, cached=tuple(first.new_cache)
+    )
 
-    assert len({row.input_hash for part in (first, edited, newer) for row in part.rows}) == 3
+    assert (
+        len({row.input_hash for part in (first, edited, newer) for row in part.rows})
+        == 3
+    )
     assert (len(edited.new_cache), len(newer.new_cache)) == (1, 1)
 
 
-def test_a_cache_entry_that_cannot_be_read_is_replaced(lake: Lake, enricher: CountingEnricher, now: datetime) -> None:
+def test_a_cache_entry_that_cannot_be_read_is_replaced(
+    lake: Lake, enricher: CountingEnricher, now: datetime
+) -> None:
     whole = enriched(lake, [raw("a1")], enricher, now)
     for broken in ("{", "[]", "3", '{"unknown": 1}', '{"keywords": 3}'):
         cached = replace(whole.new_cache[0], result_json=broken)
@@ -219,7 +256,9 @@ def test_one_failure_is_a_failed_row_and_the_others_succeed(
 def test_equal_inputs_are_enriched_once_even_if_they_fail(
     lake: Lake, enricher: CountingEnricher, now: datetime
 ) -> None:
-    found = enriched(lake, [raw("a1"), raw("a2"), raw("a3", "bad"), raw("a4", "bad")], enricher, now)
+    found = enriched(
+        lake, [raw("a1"), raw("a2"), raw("a3", "bad"), raw("a4", "bad")], enricher, now
+    )
 
     assert enricher.texts == ["Some text.", "bad"]
     assert [row.outcome for row in found.rows] == ["ok", "ok", "failed", "failed"]
@@ -241,32 +280,66 @@ def test_a_duplicate_before_its_original_reuses_its_result(
 def test_a_copy_with_another_text_is_enriched_from_its_own(
     lake: Lake, enricher: CountingEnricher, now: datetime
 ) -> None:
-    copy = raw("a1", "Some text, cut.", duplicate_of="a2", duplicate_reason="nearly the same text")
+    copy = raw(
+        "a1",
+        "Some text, cut.",
+        duplicate_of="a2",
+        duplicate_reason="nearly the same text",
+    )
     found = enriched(lake, [copy, raw("a2")], enricher, now)
 
     assert [row.reused_from for row in found.rows] == [None, None]
     assert set(enricher.texts) == {"Some text.", "Some text, cut."}
 
 
-def test_a_duplicate_reuses_a_stored_original(lake: Lake, enricher: CountingEnricher, now: datetime) -> None:
+def test_a_duplicate_reuses_a_stored_original(
+    lake: Lake, enricher: CountingEnricher, now: datetime
+) -> None:
     original = enriched(lake, [raw("a2")], CountingEnricher(), now).rows[0]
-    found = enriched(lake, [raw("a1", "Copied.", duplicate_of="a2")], enricher, now, originals=(original,))
+    found = enriched(
+        lake,
+        [raw("a1", "Copied.", duplicate_of="a2")],
+        enricher,
+        now,
+        originals=(original,),
+    )
 
-    assert (found.rows[0].reused_from, found.new_cache, enricher.texts) == ("a2", [], [])
+    assert (found.rows[0].reused_from, found.new_cache, enricher.texts) == (
+        "a2",
+        [],
+        [],
+    )
 
 
-@pytest.mark.parametrize("change", [{"outcome": "failed"}, {"model": "0"}, {"taxonomy_version": "old"}])
+@pytest.mark.parametrize(
+    "change", [{"outcome": "failed"}, {"model": "0"}, {"taxonomy_version": "old"}]
+)
 def test_an_original_that_failed_or_is_outdated_is_not_reused(
     lake: Lake, enricher: CountingEnricher, now: datetime, change: dict[str, str]
 ) -> None:
-    original = replace(enriched(lake, [raw("a2")], CountingEnricher(), now).rows[0], **change)  # type: ignore[arg-type]
-    found = enriched(lake, [raw("a1", "Copied.", duplicate_of="a2")], enricher, now, originals=(original,))
+    original = replace(
+        enriched(lake, [raw("a2")], CountingEnricher(), now).rows[0], **change
+    )  # type: ignore[arg-type]
+    found = enriched(
+        lake,
+        [raw("a1", "Copied.", duplicate_of="a2")],
+        enricher,
+        now,
+        originals=(original,),
+    )
 
     assert (found.rows[0].reused_from, enricher.texts) == (None, ["Copied."])
 
 
-def test_duplicates_in_a_cycle_are_each_enriched(lake: Lake, enricher: CountingEnricher, now: datetime) -> None:
-    found = enriched(lake, [raw("a1", "One.", duplicate_of="a2"), raw("a2", "Two.", duplicate_of="a1")], enricher, now)
+def test_duplicates_in_a_cycle_are_each_enriched(
+    lake: Lake, enricher: CountingEnricher, now: datetime
+) -> None:
+    found = enriched(
+        lake,
+        [raw("a1", "One.", duplicate_of="a2"), raw("a2", "Two.", duplicate_of="a1")],
+        enricher,
+        now,
+    )
 
     assert [row.outcome for row in found.rows] == ["ok", "ok"]
 

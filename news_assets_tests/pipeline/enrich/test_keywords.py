@@ -21,18 +21,29 @@ def test_names_and_repeated_words_are_keywords_as_written() -> None:
 
 
 def test_no_two_keywords_share_a_word() -> None:
-    found = [word for term in keywords("", TEXT, "pt") for word in term.split() if word not in stopwords("pt")]
+    found = [
+        word
+        for term in keywords("", TEXT, "pt")
+        for word in term.split()
+        if word not in stopwords("pt")
+    ]
 
     assert len(found) == len(set(found))
 
 
-@pytest.mark.parametrize(("title", "text"), [("", ""), ("", "1 2 3 ..."), ("O que é", "de da do")])
-def test_a_text_without_significant_words_has_no_keywords(title: str, text: str) -> None:
+@pytest.mark.parametrize(
+    ("title", "text"), [("", ""), ("", "1 2 3 ..."), ("O que é", "de da do")]
+)
+def test_a_text_without_significant_words_has_no_keywords(
+    title: str, text: str
+) -> None:
     assert keywords(title, text, "pt") == ()
 
 
 @given(st.text(), st.text(), st.sampled_from(["pt", "en", "ru", None]))
-def test_keywords_are_few_and_occur_in_title_or_text(title: str, text: str, language: str | None) -> None:
+def test_keywords_are_few_and_occur_in_title_or_text(
+    title: str, text: str, language: str | None
+) -> None:
     found = keywords(title, text, language)
 
     assert len(found) <= MAX_KEYWORDS

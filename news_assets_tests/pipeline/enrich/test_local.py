@@ -4,7 +4,7 @@ import pytest
 
 from news_assets.pipeline.enrich.local import LocalEnricher
 from news_assets.records.reading import Enrichment
-from news_assets.taxonomy.loader import load_taxonomy
+from news_assets.taxonomy.taxonomy_files import load_taxonomy
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +21,11 @@ def test_the_local_enricher_fills_every_field(local: LocalEnricher) -> None:
 
     assert replace(found, theme_score=1.0, keywords=(), readability=None) == Enrichment(
         theme_path=("economy", "economy.macro", "economy.macro.rates"),
-        theme_labels=("Economia e negócios", "Conjuntura e política econômica", "Juros e banco central"),
+        theme_labels=(
+            "Economia e negócios",
+            "Conjuntura e política econômica",
+            "Juros e banco central",
+        ),
         theme_score=1.0,
         summary=text.split("\n")[0],
         keywords=(),
@@ -34,8 +38,22 @@ def test_the_local_enricher_fills_every_field(local: LocalEnricher) -> None:
     assert {"Banco Central", "Copom"} <= set(found.keywords)
 
 
-@pytest.mark.parametrize("text", ["", "![Foto](a.jpg)", "\x00\ud800", "слово " * 50, "a" * 100_000, "1 " * 5_000])
+@pytest.mark.parametrize(
+    "text",
+    ["", "![Foto](a.jpg)", "\x00\ud800", "слово " * 50, "a" * 100_000, "1 " * 5_000],
+)
 def test_the_local_enricher_accepts_any_text(local: LocalEnricher, text: str) -> None:
     found = local.enrich("", text, None)
 
-    assert (found.theme_path, len(found.summary or "") <= 280, found.reading_minutes >= 1) == ((), True, True)
+    assert (
+        found.theme_path,
+        len(found.summary or "") <= 280,
+        found.reading_minutes >= 1,
+    ) == ((), True, True)
+
+
+def test_a_result_names_the_taxonomy_that_lends_words(local: LocalEnricher) -> None:
+    built_in = load_taxonomy()
+    assert (
+        LocalEnricher(built_in, built_in).model == f"{local.model}+{built_in.version}"
+    )

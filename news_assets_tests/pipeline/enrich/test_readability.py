@@ -24,16 +24,24 @@ from news_assets.pipeline.enrich.readability import readability, syllable_count
         ("2026", "en", 1),
     ],
 )
-def test_syllables_are_counted_by_language(word: str, language: str, count: int) -> None:
+def test_syllables_are_counted_by_language(
+    word: str, language: str, count: int
+) -> None:
     assert syllable_count(word, language) == count
 
 
 def test_short_words_and_sentences_read_easily() -> None:
     easy = readability(["o", "gato", "viu", "o", "rato"], 1, "pt-BR")
-    hard = readability(["institucionalização", "administrativa", "intergovernamental"], 1, "pt-BR")
+    hard = readability(
+        ["institucionalização", "administrativa", "intergovernamental"], 1, "pt-BR"
+    )
 
     assert (easy, hard) == (100.0, 0.0)
 
 
 def test_a_language_without_a_formula_has_no_readability() -> None:
-    assert [readability(["слово"], 1, "ru"), readability(["word"], 1, None), readability([], 0, "en")] == [None] * 3
+    assert [
+        readability(["слово"], 1, "ru"),
+        readability(["word"], 1, None),
+        readability([], 0, "en"),
+    ] == [None] * 3

@@ -5,15 +5,28 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from news_assets.pipeline.freshness.rhythm import Habit, PublishingHistory, learn_habit, share_of_day
+from news_assets.pipeline.freshness.rhythm import (
+    Habit,
+    PublishingHistory,
+    learn_habit,
+    share_of_day,
+)
 
 LAST = date(2026, 11, 19)  # a Thursday
 
 
-def published(counts: list[int], last: date = LAST, **given: object) -> PublishingHistory:
+def published(
+    counts: list[int], last: date = LAST, **given: object
+) -> PublishingHistory:
     """Return an agency with so many entries on each day up to the last."""
-    days = {last - timedelta(days=n): count for n, count in enumerate(reversed(counts)) if count}
-    return PublishingHistory(agency="mec", timezone="America/Sao_Paulo", day_counts=days, **given)
+    days = {
+        last - timedelta(days=n): count
+        for n, count in enumerate(reversed(counts))
+        if count
+    }
+    return PublishingHistory(
+        agency="mec", timezone="America/Sao_Paulo", day_counts=days, **given
+    )
 
 
 def habit(counts: list[int], last: date = LAST, **given: object) -> Habit:
@@ -27,13 +40,18 @@ def workdays(weeks: int, count: int) -> list[int]:
     return ([0, 0] + [count] * 5) * weeks
 
 
-@pytest.mark.parametrize("counts", [[], [5], [1] * 13, [4, *[0] * 200], [1, *[0] * 50, 1, 1, 1]])
+@pytest.mark.parametrize(
+    "counts", [[], [5], [1] * 13, [4, *[0] * 200], [1, *[0] * 50, 1, 1, 1]]
+)
 def test_no_habit_is_learnt_from_few_entries_or_days(counts: list[int]) -> None:
     assert learn_habit(published(counts)) is None
 
 
 def test_a_habit_is_learnt_from_five_entries_in_two_weeks() -> None:
-    assert habit([1, 1, 1, *[0] * 10, 1, 1]).first == (LAST - timedelta(days=14)).toordinal()
+    assert (
+        habit([1, 1, 1, *[0] * 10, 1, 1]).first
+        == (LAST - timedelta(days=14)).toordinal()
+    )
 
 
 def test_each_weekday_has_its_own_rate() -> None:
@@ -45,7 +63,8 @@ def test_each_weekday_has_its_own_rate() -> None:
 def test_a_habit_does_not_depend_on_the_days_after_the_last_entry() -> None:
     months_ago = date(2026, 3, 20)
     assert (
-        habit(workdays(20, 4), months_ago).rates.tolist() == habit(workdays(20, 4), date(2026, 11, 20)).rates.tolist()
+        habit(workdays(20, 4), months_ago).rates.tolist()
+        == habit(workdays(20, 4), date(2026, 11, 20)).rates.tolist()
     )
 
 
@@ -78,7 +97,9 @@ _counts = st.lists(st.integers(0, 500), min_size=0, max_size=500)
 
 @settings(deadline=None)
 @given(_counts, st.dates(date(1990, 1, 1), date(2026, 11, 19)))
-def test_any_history_gives_finite_rates_or_no_habit(counts: list[int], last: date) -> None:
+def test_any_history_gives_finite_rates_or_no_habit(
+    counts: list[int], last: date
+) -> None:
     learnt = learn_habit(published(counts, last))
     if learnt is not None:
         assert np.isfinite([*learnt.rates, learnt.dispersion, learnt.limit(0.03)]).all()
@@ -88,7 +109,7 @@ def test_any_history_gives_finite_rates_or_no_habit(counts: list[int], last: dat
         assert learnt.counts[-1] > 0
 
 
-# --- time of day -----------------------------------------------------------------------------------------------------
+# --- time of day ----------------------------------------------------------------------
 
 
 def at_local(hour: int) -> datetime:
@@ -105,15 +126,31 @@ def test_the_share_of_a_day_follows_the_hours_in_which_entries_are_seen() -> Non
 
 
 def test_without_known_hours_the_share_of_a_day_is_zero() -> None:
-    assert [share_of_day(published([1]), at_local(hour)) for hour in (0, 12, 23)] == [0, 0, 0]
+    assert [share_of_day(published([1]), at_local(hour)) for hour in (0, 12, 23)] == [
+        0,
+        0,
+        0,
+    ]
 
 
 @settings(deadline=None)
 @given(
     st.lists(st.integers(0, 1000), min_size=24, max_size=24),
     st.datetimes(datetime(2020, 1, 1), datetime(2030, 1, 1), timezones=st.just(UTC)),  # noqa: DTZ001 - bounds are naive
-    st.sampled_from(["America/Sao_Paulo", "Asia/Kathmandu", "Australia/Lord_Howe", "America/New_York", "UTC"]),
+    st.sampled_from(
+        [
+            "America/Sao_Paulo",
+            "Asia/Kathmandu",
+            "Australia/Lord_Howe",
+            "America/New_York",
+            "UTC",
+        ]
+    ),
 )
-def test_the_share_is_below_one_also_when_clocks_change(hours: list[int], moment: datetime, timezone: str) -> None:
-    one = PublishingHistory(agency="mec", timezone=timezone, day_counts={}, seen_hours=hours)
+def test_the_share_is_below_one_also_when_clocks_change(
+    hours: list[int], moment: datetime, timezone: str
+) -> None:
+    one = PublishingHistory(
+        agency="mec", timezone=timezone, day_counts={}, seen_hours=hours
+    )
     assert 0 <= share_of_day(one, moment) < 1

@@ -37,15 +37,23 @@ STAGES = stage_names()
 Attempts = dict[AgencyDay, Attempt]
 
 agency_days = st.builds(
-    lambda agency, age: AgencyDay(AGENCIES[agency], TODAY - timedelta(age)), st.integers(0, 159), st.integers(0, 599)
+    lambda agency, age: AgencyDay(AGENCIES[agency], TODAY - timedelta(age)),
+    st.integers(0, 159),
+    st.integers(0, 599),
 )
 
 
-def backlog_day(agency: int, age: int, stage: str = "raw_articles", state: str = "s") -> BacklogDay:
+def backlog_day(
+    agency: int, age: int, stage: str = "raw_articles", state: str = "s"
+) -> BacklogDay:
     return BacklogDay(AgencyDay(AGENCIES[agency], TODAY - timedelta(age)), stage, state)
 
 
-def plan(*days: BacklogDay, active: tuple[ActiveRun, ...] = (), attempts: Attempts | None = None) -> Plan:
+def plan(
+    *days: BacklogDay,
+    active: tuple[ActiveRun, ...] = (),
+    attempts: Attempts | None = None,
+) -> Plan:
     return plan_runs(days, active, attempts or {}, AGENCIES, STAGES, TODAY, NOW_S)
 
 
@@ -67,10 +75,17 @@ def test_work_of_an_active_run_is_not_planned() -> None:
     [
         ActiveRun(frozenset({"search_index"}), frozenset({"a003"}), TODAY, TODAY),
         ActiveRun(frozenset(STAGES), frozenset({"a004"}), TODAY, TODAY),
-        ActiveRun(frozenset(STAGES), frozenset({"a003"}), TODAY - timedelta(9), TODAY - timedelta(1)),
+        ActiveRun(
+            frozenset(STAGES),
+            frozenset({"a003"}),
+            TODAY - timedelta(9),
+            TODAY - timedelta(1),
+        ),
     ],
 )
-def test_a_run_over_another_stage_agency_or_day_holds_nothing_back(run: ActiveRun) -> None:
+def test_a_run_over_another_stage_agency_or_day_holds_nothing_back(
+    run: ActiveRun,
+) -> None:
     assert len(plan(backlog_day(3, 0), active=(run,)).runs) == 1
 
 
@@ -85,12 +100,16 @@ def test_the_same_state_is_planned_again_after_a_pause_that_doubles() -> None:
 
 def test_another_state_is_planned_at_once_as_a_first_attempt() -> None:
     key = AgencyDay("a003", TODAY)
-    found = plan(backlog_day(3, 0, state="new"), attempts={key: Attempt(7, NOW_S + 900, "s")})
+    found = plan(
+        backlog_day(3, 0, state="new"), attempts={key: Attempt(7, NOW_S + 900, "s")}
+    )
     assert (found.runs[0].attempt, found.attempts[key].state) == (1, "new")
 
 
 def test_attempts_of_finished_work_are_forgotten() -> None:
-    assert plan(attempts={AgencyDay("a003", TODAY): Attempt(2, NOW_S, "s")}).attempts == {}
+    assert (
+        plan(attempts={AgencyDay("a003", TODAY): Attempt(2, NOW_S, "s")}).attempts == {}
+    )
 
 
 def test_after_the_last_attempt_work_is_given_up() -> None:
@@ -108,7 +127,9 @@ def test_neighbours_share_a_run_and_later_attempts_take_fewer() -> None:
     days = [backlog_day(agency, 0) for agency in range(100)]
     sizes = []
     for attempt in range(6):
-        attempts = {day.key: Attempt(attempt, NOW_S, "s") for day in days} if attempt else None
+        attempts = (
+            {day.key: Attempt(attempt, NOW_S, "s") for day in days} if attempt else None
+        )
         sizes.append(max(len(run.work) for run in plan(*days, attempts=attempts).runs))
     assert sizes == [100, 100, 31, 7, 1, 1]
 
@@ -127,27 +148,48 @@ def test_recent_days_come_first_and_are_not_joined_with_old_ones() -> None:
 
 def test_later_attempts_have_a_lower_priority() -> None:
     run = plan(backlog_day(0, 0)).runs[0]
-    assert [replace(run, attempt=attempt).priority(TODAY) for attempt in (1, 2, 3)] == [0, -20, -40]
+    assert [replace(run, attempt=attempt).priority(TODAY) for attempt in (1, 2, 3)] == [
+        0,
+        -20,
+        -40,
+    ]
     assert plan(backlog_day(0, -1)).runs[0].priority(TODAY) == -1
 
 
-def test_the_priority_of_work_falls_with_the_days_from_today_and_at_each_retry() -> None:
+def test_the_priority_of_work_falls_with_the_days_from_today_and_at_each_retry() -> (
+    None
+):
     days = [TODAY + timedelta(days=ahead) for ahead in (0, 3, -3, 365)]
     assert [priority_of(day, TODAY) for day in days] == [150, 147, 147, 0]
-    assert [priority_of(TODAY, TODAY, attempt) for attempt in (1, 2, 3)] == [150, 130, 110]
+    assert [priority_of(TODAY, TODAY, attempt) for attempt in (1, 2, 3)] == [
+        150,
+        130,
+        110,
+    ]
 
 
 def test_work_of_a_civic_desk_is_given_up_after_three_attempts_minutes_apart() -> None:
     source = Source(
-        source_id="s", desk="d", agency="a", kind="primegov", url="u", timezone="UTC", language="en", is_civic=True
+        source_id="s",
+        desk="d",
+        agency="a",
+        kind="primegov",
+        url="u",
+        timezone="UTC",
+        language="en",
+        is_civic=True,
     )
     agency = Agency(key="a", name="A", timezone="UTC", language="en", sources=(source,))
-    desk = Desk(key="d", timezone="UTC", language="en", first_day=TODAY, agencies=(agency,))
+    desk = Desk(
+        key="d", timezone="UTC", language="en", first_day=TODAY, agencies=(agency,)
+    )
     retries, day, agencies = retries_of(desk), backlog_day(0, 0), ["a000"]
     attempts, starts = {}, []
     for minute in range(60):
         now_s = NOW_S + 60 * minute
-        found = plan_runs([day], (), attempts, agencies, STAGES, TODAY, now_s, retries=retries)
+        found = plan_runs(
+            [day], (), attempts, agencies, STAGES, TODAY, now_s, retries=retries
+        )
         starts += [minute] if found.runs else []
         attempts = found.attempts
         if found.given_up:
@@ -159,7 +201,9 @@ def test_work_of_a_civic_desk_is_given_up_after_three_attempts_minutes_apart() -
 
 
 def test_a_run_begins_at_the_first_stage_with_work() -> None:
-    runs = plan(backlog_day(0, 0, "search_index"), backlog_day(9, 0, "enriched_articles")).runs
+    runs = plan(
+        backlog_day(0, 0, "search_index"), backlog_day(9, 0, "enriched_articles")
+    ).runs
     assert {run.stages for run in runs} == {("search_index",), STAGES[1:]}
 
 
@@ -184,7 +228,15 @@ def test_the_key_depends_on_the_work_its_state_and_the_attempt() -> None:
 
 @given(st.sets(agency_days, max_size=200))
 def test_every_agency_day_is_planned_exactly_once(found: set[AgencyDay]) -> None:
-    runs = plan_runs([BacklogDay(key, STAGES[0], "s") for key in found], (), {}, AGENCIES, STAGES, TODAY, NOW_S).runs
+    runs = plan_runs(
+        [BacklogDay(key, STAGES[0], "s") for key in found],
+        (),
+        {},
+        AGENCIES,
+        STAGES,
+        TODAY,
+        NOW_S,
+    ).runs
     planned = [one.key for run in runs for one in run.work]
     assert len(planned) == len(set(planned))
     assert len(runs) == MAX_ACTIVE_RUNS or set(planned) == found
@@ -215,7 +267,11 @@ def work(*rows: tuple[str, str, str, str]) -> pl.DataFrame:
 
 def test_the_state_of_an_agency_day_covers_all_its_work() -> None:
     first, second = backlog_days(
-        work(("a", "1", "search_index", "v"), ("a", "2", "enriched_articles", "v"), ("b", "3", "search_index", "v")),
+        work(
+            ("a", "1", "search_index", "v"),
+            ("a", "2", "enriched_articles", "v"),
+            ("b", "3", "search_index", "v"),
+        ),
         STAGES,
     )
     assert (first.key, first.stage, second.key, second.stage) == (
@@ -225,7 +281,11 @@ def test_the_state_of_an_agency_day_covers_all_its_work() -> None:
         "search_index",
     )
     (changed, _) = backlog_days(
-        work(("a", "1", "search_index", "w"), ("a", "2", "enriched_articles", "v"), ("b", "3", "search_index", "v")),
+        work(
+            ("a", "1", "search_index", "w"),
+            ("a", "2", "enriched_articles", "v"),
+            ("b", "3", "search_index", "v"),
+        ),
         STAGES,
     )
     assert changed.state != first.state
@@ -233,8 +293,16 @@ def test_the_state_of_an_agency_day_covers_all_its_work() -> None:
 
 def test_given_up_work_becomes_failures_of_its_own_agency_days() -> None:
     rows = work(("a", "1", "search_index", "v"), ("b", "3", "search_index", "v"))
-    (failure,) = given_up_failures("d", backlog_days(rows, STAGES)[:1], rows, datetime(2026, 11, 21, tzinfo=UTC))
-    assert (failure.article_id, failure.stage, failure.version, failure.attempts, failure.next_try_at) == (
+    (failure,) = given_up_failures(
+        "d", backlog_days(rows, STAGES)[:1], rows, datetime(2026, 11, 21, tzinfo=UTC)
+    )
+    assert (
+        failure.article_id,
+        failure.stage,
+        failure.version,
+        failure.attempts,
+        failure.next_try_at,
+    ) == (
         "1",
         "search_index",
         "v",
@@ -243,6 +311,13 @@ def test_given_up_work_becomes_failures_of_its_own_agency_days() -> None:
     )
 
 
-@given(st.dictionaries(agency_days, st.builds(Attempt, st.integers(0, 12), st.floats(0, 2e9), st.text(max_size=16))))
-def test_attempts_survive_the_round_trip_through_json(attempts: dict[AgencyDay, Attempt]) -> None:
+@given(
+    st.dictionaries(
+        agency_days,
+        st.builds(Attempt, st.integers(0, 12), st.floats(0, 2e9), st.text(max_size=16)),
+    )
+)
+def test_attempts_survive_the_round_trip_through_json(
+    attempts: dict[AgencyDay, Attempt],
+) -> None:
     assert attempts_from_json(attempts_to_json(attempts)) == attempts  # type: ignore[arg-type]

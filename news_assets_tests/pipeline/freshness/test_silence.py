@@ -8,7 +8,11 @@ from hypothesis import strategies as st
 
 from news_assets.pipeline.freshness.rhythm import PublishingHistory, learn_habit
 from news_assets.pipeline.freshness.row_checks import Findings
-from news_assets.pipeline.freshness.silence import describe_habit, duration, find_silences
+from news_assets.pipeline.freshness.silence import (
+    describe_habit,
+    duration,
+    find_silences,
+)
 
 HEADER = ("agency", "last_entry_at", "silent_for", "missed", "habit")
 MONDAY = date(2025, 11, 3)
@@ -17,15 +21,27 @@ OFFICE_HOURS = [0] * 12 + [20] * 9 + [0] * 3  # UTC: 9 to 18 in São Paulo
 
 def agency(counts: list[int], key: str = "mec", **given: object) -> PublishingHistory:
     """Return an agency with so many entries on each day from a Monday on."""
-    days = {MONDAY + timedelta(days=n): count for n, count in enumerate(counts) if count}
-    last_at = datetime.combine(max(days, default=MONDAY), datetime.min.time(), UTC) + timedelta(hours=18)
-    known: dict[str, object] = {"seen_hours": OFFICE_HOURS, "last_entry_at": last_at, **given}
-    return PublishingHistory(agency=key, timezone="America/Sao_Paulo", day_counts=days, **known)
+    days = {
+        MONDAY + timedelta(days=n): count for n, count in enumerate(counts) if count
+    }
+    last_at = datetime.combine(
+        max(days, default=MONDAY), datetime.min.time(), UTC
+    ) + timedelta(hours=18)
+    known: dict[str, object] = {
+        "seen_hours": OFFICE_HOURS,
+        "last_entry_at": last_at,
+        **given,
+    }
+    return PublishingHistory(
+        agency=key, timezone="America/Sao_Paulo", day_counts=days, **known
+    )
 
 
 def day(number: int, local_hour: int = 9) -> datetime:
     """Return a local hour of the n-th day of the history."""
-    return datetime.combine(MONDAY, datetime.min.time(), UTC) + timedelta(days=number, hours=local_hour + 3)
+    return datetime.combine(MONDAY, datetime.min.time(), UTC) + timedelta(
+        days=number, hours=local_hour + 3
+    )
 
 
 def week(count: int) -> list[int]:
@@ -46,13 +62,26 @@ def test_an_agency_without_weekend_entries_is_not_silent_on_monday_morning() -> 
 
 
 def test_an_agency_with_twenty_entries_a_day_is_silent_after_one_day() -> None:
-    row = ("mec", day(137, 15), "3 days 8 h", 18.6, "20.0 a day, none at weekends; longest silence 2 days")
-    assert find_silences([agency(week(20) * 20)], day(140, 23)) == Findings(1, HEADER, (row,))
+    row = (
+        "mec",
+        day(137, 15),
+        "3 days 8 h",
+        18.6,
+        "20.0 a day, none at weekends; longest silence 2 days",
+    )
+    assert find_silences([agency(week(20) * 20)], day(140, 23)) == Findings(
+        1, HEADER, (row,)
+    )
 
 
 def test_an_agency_with_two_entries_a_month_is_silent_after_months_only() -> None:
     counts = ([0] * 14 + [1]) * 24
-    assert [is_silent(counts, day(360 + days)) for days in (14, 28, 45, 150)] == [False, False, False, True]
+    assert [is_silent(counts, day(360 + days)) for days in (14, 28, 45, 150)] == [
+        False,
+        False,
+        False,
+        True,
+    ]
 
 
 def test_an_agency_with_bursts_is_silent_later_than_a_steady_one() -> None:
@@ -60,7 +89,10 @@ def test_an_agency_with_bursts_is_silent_later_than_a_steady_one() -> None:
     steady = dice.poisson(1, 300).tolist()
     bursts = (10 * (dice.random(300) < 0.1)).tolist()
     steady[-1], bursts[-1] = 1, 10
-    delays = [next(n for n in range(400) if is_silent(counts, day(300 + n))) for counts in (steady, bursts)]
+    delays = [
+        next(n for n in range(400) if is_silent(counts, day(300 + n)))
+        for counts in (steady, bursts)
+    ]
     assert 9 <= delays[0] <= 16
     assert 50 <= delays[1] <= 200
 
@@ -69,7 +101,11 @@ def test_a_silence_in_the_same_season_last_year_is_taken_into_account() -> None:
     with_break = week(5) * 52
     with_break[56:70] = [0] * 14
     until_break = with_break + week(5) * 8
-    assert [is_silent(until_break, day(418 + days)) for days in (4, 14, 30)] == [False, False, True]
+    assert [is_silent(until_break, day(418 + days)) for days in (4, 14, 30)] == [
+        False,
+        False,
+        True,
+    ]
     assert is_silent(week(5) * 60, day(434))
 
 
@@ -92,7 +128,10 @@ def test_a_day_without_entries_of_any_agency_is_a_holiday() -> None:
     rested = [agency(week(20) * 20 + [20], name) for name in names]
     evening = day(141, 23)
     assert find_silences([agency(week(20) * 20 + [20]), *rested], evening).rows == ()
-    assert [row[0] for row in find_silences([agency(week(20) * 20 + [20]), *worked], evening).rows] == ["mec"]
+    assert [
+        row[0]
+        for row in find_silences([agency(week(20) * 20 + [20]), *worked], evening).rows
+    ] == ["mec"]
 
 
 def test_a_desk_that_is_silent_as_a_whole_is_found() -> None:
@@ -105,7 +144,12 @@ def test_a_desk_that_is_silent_as_a_whole_is_found() -> None:
 def test_time_after_the_last_answer_is_not_silence() -> None:
     not_polled = agency(week(20) * 20, last_answer_at=day(138, 9))
     assert find_silences([not_polled], day(170)).rows == ()
-    assert len(find_silences([replace(not_polled, last_answer_at=day(170))], day(170)).rows) == 1
+    assert (
+        len(
+            find_silences([replace(not_polled, last_answer_at=day(170))], day(170)).rows
+        )
+        == 1
+    )
 
 
 def test_an_agency_that_has_been_dead_for_years_is_still_found() -> None:
@@ -119,7 +163,9 @@ def test_agencies_with_little_history_are_not_silent() -> None:
 
 
 def test_an_agency_without_entries_days_after_its_first_answer_is_found() -> None:
-    never = agency([], last_entry_at=None, first_answer_at=day(0), last_answer_at=day(5))
+    never = agency(
+        [], last_entry_at=None, first_answer_at=day(0), last_answer_at=day(5)
+    )
     row = ("mec", None, "5 days", None, "no entry since the first poll")
     assert find_silences([never], day(5)) == Findings(1, HEADER, (row,))
     assert find_silences([never], day(2)).rows == ()
@@ -129,20 +175,36 @@ def test_an_agency_without_entries_days_after_its_first_answer_is_found() -> Non
 def test_the_most_unusual_silence_comes_first() -> None:
     slow, fast = agency(week(3) * 20, "slow"), agency(week(20) * 20, "fast")
     never = agency([], "never", last_entry_at=None, first_answer_at=day(0))
-    assert [row[0] for row in find_silences([slow, fast, never], day(160)).rows] == ["never", "fast", "slow"]
+    assert [row[0] for row in find_silences([slow, fast, never], day(160)).rows] == [
+        "never",
+        "fast",
+        "slow",
+    ]
 
 
 _histories = st.lists(st.lists(st.integers(0, 60), max_size=60), max_size=5)
 
 
 @settings(deadline=None)
-@given(_histories, st.integers(-10, 900), st.integers(0, 23), st.none() | st.integers(-20, 900))
-def test_any_history_gives_findings(histories: list[list[int]], number: int, hour: int, answered: int | None) -> None:
+@given(
+    _histories,
+    st.integers(-10, 900),
+    st.integers(0, 23),
+    st.none() | st.integers(-20, 900),
+)
+def test_any_history_gives_findings(
+    histories: list[list[int]], number: int, hour: int, answered: int | None
+) -> None:
     answered_at = None if answered is None else day(answered)
-    desk = [agency(counts, str(n), last_answer_at=answered_at) for n, counts in enumerate(histories)]
+    desk = [
+        agency(counts, str(n), last_answer_at=answered_at)
+        for n, counts in enumerate(histories)
+    ]
     found = find_silences(desk, day(number, hour))
     assert found.checked == len(desk)
-    assert {row[0] for row in found.rows} <= {one.agency for one in desk if learn_habit(one)}
+    assert {row[0] for row in found.rows} <= {
+        one.agency for one in desk if learn_habit(one)
+    }
 
 
 @settings(max_examples=20, deadline=None)
@@ -153,7 +215,7 @@ def test_a_silence_once_found_stays_found_until_it_ends(seed: int, rate: float) 
     assert found == sorted(found)
 
 
-# --- as text ---------------------------------------------------------------------------------------------------------
+# --- as text --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

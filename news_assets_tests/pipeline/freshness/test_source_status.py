@@ -4,7 +4,12 @@ from typing import Any
 
 import pytest
 
-from news_assets.pipeline.freshness.source_status import HEADER, LEGEND, SourceFacts, source_facts
+from news_assets.pipeline.freshness.source_status import (
+    HEADER,
+    LEGEND,
+    SourceFacts,
+    source_facts,
+)
 
 NOW = datetime(2026, 11, 20, 15, 0, tzinfo=UTC)
 NEVER_POLLED: dict[str, Any] = {
@@ -18,12 +23,23 @@ NEVER_POLLED: dict[str, Any] = {
     "silent_for": None,
     "habit": None,
 }
-OUTCOMES = [("ok", 2), ("ok", 0), ("unchanged", 0), ("failed", 0), ("blocked", 0), ("gone", 0), ("odd", 0)]
+OUTCOMES = [
+    ("ok", 2),
+    ("ok", 0),
+    ("unchanged", 0),
+    ("failed", 0),
+    ("blocked", 0),
+    ("gone", 0),
+    ("odd", 0),
+]
 
 
 def test_a_source_is_shown_with_the_symbols_of_the_legend() -> None:
     row = NEVER_POLLED | {
-        "polls": [{"outcome": outcome, "new_count": new_count} for outcome, new_count in OUTCOMES],
+        "polls": [
+            {"outcome": outcome, "new_count": new_count}
+            for outcome, new_count in OUTCOMES
+        ],
         "interval_s": 7 * 86_400.0,
         "next_poll_at": NOW + timedelta(hours=2, minutes=30),
         "new_ratio": 0.104,

@@ -39,6 +39,8 @@ def test_no_author_is_found_in_comments_teasers_and_captions(marked: str) -> Non
 
 
 def test_stated_authors_precede_a_byline() -> None:
-    tree = document_fromstring('<html><body><p class="byline">By Ana Lima</p></body></html>')
+    tree = document_fromstring(
+        '<html><body><p class="byline">By Ana Lima</p></body></html>'
+    )
 
     assert authors_of(tree, {"author": {"name": "Rui Costa"}}, {}) == ("Rui Costa",)

@@ -11,7 +11,19 @@ from news_assets.pipeline.page.trimming import trimmed
 from news_assets_tests.pipeline.page.samples import ZONE, html, page
 
 TITLE = "Câmara aprova novo plano de transporte da cidade"
-NAMES = ("ponte", "escola", "praça", "linha", "garagem", "rua", "estação", "oficina", "terminal", "viaduto", "bairro")
+NAMES = (
+    "ponte",
+    "escola",
+    "praça",
+    "linha",
+    "garagem",
+    "rua",
+    "estação",
+    "oficina",
+    "terminal",
+    "viaduto",
+    "bairro",
+)
 PARAGRAPHS = [
     f"A obra da {name} número {n} custará {n * 7 + 3} milhões de reais e deve ficar pronta em {2026 + n}, segundo o "
     f"relatório que a comissão de transporte publicou no dia {n + 2} depois de ouvir moradores."
@@ -32,7 +44,9 @@ def choose(default: list[str], recall: list[str], long: list[str]) -> list[str]:
     return [block.markdown for block in chosen(lambda mode: readings[mode], long)]
 
 
-@pytest.mark.parametrize("part", [[PARAGRAPHS[2][:200]], []], ids=["a sentence", "nothing"])
+@pytest.mark.parametrize(
+    "part", [[PARAGRAPHS[2][:200]], []], ids=["a sentence", "nothing"]
+)
 def test_a_short_text_gives_way_to_a_longer_one_that_holds_it(part: list[str]) -> None:
     assert choose(part, PARAGRAPHS, PARAGRAPHS) == PARAGRAPHS
 
@@ -44,7 +58,10 @@ def test_sections_left_out_in_the_middle_are_read_again() -> None:
 
 def test_a_longer_text_without_the_first_one_is_not_taken() -> None:
     partial = [*PARAGRAPHS[:3], *PARAGRAPHS[7:]]
-    menus = [f"Página {n} de notícias da cidade e da região, com tudo o que acontece no bairro {n}" for n in range(90)]
+    menus = [
+        f"Página {n} de notícias da cidade e da região, com tudo o que acontece no bairro {n}"
+        for n in range(90)
+    ]
     assert choose(partial, menus, PARAGRAPHS) == partial
 
 
@@ -55,7 +72,9 @@ def test_texts_above_and_below_the_article_are_no_reason_to_read_again() -> None
 
 def test_a_script_in_a_frame_that_is_not_closed_is_no_text() -> None:
     script = "var a = 'a long line of a script that a parser takes for text, as nothing closes the frame above it';"
-    tree = page_tree(page(html(f"<noscript><iframe src='x'>{script}</noscript><p>{AUTHOR}</p>")))
+    tree = page_tree(
+        page(html(f"<noscript><iframe src='x'>{script}</noscript><p>{AUTHOR}</p>"))
+    )
     assert tree is not None
     assert not any("var a" in text for text in long_texts(tree))
 
@@ -69,19 +88,34 @@ def test_a_page_with_an_authors_box_yields_the_whole_article() -> None:
 
 
 def test_a_stated_body_that_is_a_teaser_does_not_cut_the_article() -> None:
-    stated = json.dumps({"@type": "NewsArticle", "headline": TITLE, "articleBody": " ".join(PARAGRAPHS[:5])})
+    stated = json.dumps(
+        {
+            "@type": "NewsArticle",
+            "headline": TITLE,
+            "articleBody": " ".join(PARAGRAPHS[:5]),
+        }
+    )
     body = f"<article><h1>{TITLE}</h1>{''.join(f'<p>{text}</p>' for text in PARAGRAPHS)}</article>"
-    text = extract(page(html(body, f'<script type="application/ld+json">{stated}</script>')), ZONE).text
+    text = extract(
+        page(html(body, f'<script type="application/ld+json">{stated}</script>')), ZONE
+    ).text
     assert text == "\n\n".join(PARAGRAPHS)
 
 
 def test_a_stated_body_cuts_the_blocks_below_it() -> None:
     other = "Outra notícia do dia fala da greve dos professores, que entra na segunda semana sem acordo com o governo."
-    assert trimmed(blocks([*PARAGRAPHS, other]), [TITLE], "\n".join(PARAGRAPHS)) == blocks(PARAGRAPHS)
+    assert trimmed(
+        blocks([*PARAGRAPHS, other]), [TITLE], "\n".join(PARAGRAPHS)
+    ) == blocks(PARAGRAPHS)
 
 
 def test_a_stated_body_replaces_another_text_unless_it_is_shorter() -> None:
-    wrong = [f"Leitor {n} comenta que o preço da passagem subiu {n} vezes sem explicação nenhuma." for n in range(60)]
+    wrong = [
+        f"Leitor {n} comenta que o preço da passagem subiu {n} vezes sem explicação nenhuma."
+        for n in range(60)
+    ]
     stated = "\n".join(PARAGRAPHS)
     assert trimmed(blocks(wrong[:15]), [TITLE], stated) == blocks(PARAGRAPHS)
-    assert markdown_of(trimmed(blocks(wrong), [TITLE], stated)) == markdown_of(blocks(wrong))
+    assert markdown_of(trimmed(blocks(wrong), [TITLE], stated)) == markdown_of(
+        blocks(wrong)
+    )

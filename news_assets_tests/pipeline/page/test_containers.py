@@ -1,4 +1,6 @@
-"""Containers of one article that are joined, and those of several articles that are not."""
+"""Containers of one article that are joined, and those of several articles that are
+not.
+"""
 
 from lxml.html import HtmlElement, document_fromstring
 
@@ -19,18 +21,25 @@ def joined(body: str) -> HtmlElement:
 
 def counts(tree: HtmlElement) -> list[int]:
     return [
-        len(element.findall("p")) for element in tree.iter("div") if "article__body" in (element.get("class") or "")
+        len(element.findall("p"))
+        for element in tree.iter("div")
+        if "article__body" in (element.get("class") or "")
     ]
 
 
 def test_an_article_around_an_advertisement_is_joined() -> None:
-    tree = joined(f'<div>{container(3)}</div><div class="ad">Anúncio</div><div>{container(4)}</div>')
+    tree = joined(
+        f'<div>{container(3)}</div><div class="ad">Anúncio</div><div>{container(4)}</div>'
+    )
 
     assert counts(tree) == [7, 0]
 
 
 def test_the_next_article_below_its_headline_stays_apart() -> None:
-    assert counts(joined(f"{container(3)}<h2>Outra notícia</h2>{container(4)}")) == [3, 4]
+    assert counts(joined(f"{container(3)}<h2>Outra notícia</h2>{container(4)}")) == [
+        3,
+        4,
+    ]
 
 
 def test_an_article_with_a_headline_in_its_container_stays_apart() -> None:

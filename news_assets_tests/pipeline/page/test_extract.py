@@ -1,4 +1,6 @@
-"""Whole pages: their text and metadata, hidden text, and markup that is large or broken."""
+"""Whole pages: their text and metadata, hidden text, and markup that is large or
+broken.
+"""
 
 import json
 from collections.abc import Callable
@@ -10,7 +12,15 @@ from hypothesis import strategies as st
 
 from news_assets.pipeline.page.extract import extract
 from news_assets.records.reading import ExtractedArticle
-from news_assets_tests.pipeline.page.samples import BODY, FIRST, SECOND, URL, ZONE, html, page
+from news_assets_tests.pipeline.page.samples import (
+    BODY,
+    FIRST,
+    SECOND,
+    URL,
+    ZONE,
+    html,
+    page,
+)
 from news_assets_tests.support.growth import grows_linearly
 
 
@@ -23,7 +33,10 @@ def test_a_page_yields_text_and_metadata() -> None:
                 "@type": "NewsArticle",
                 "headline": "Escolas técnicas recebem R$ 10 milhões",
                 "alternativeHeadline": "Obras começam em março no Nordeste",
-                "author": [{"@type": "Person", "name": "Ana Lima"}, {"@type": "Person", "name": "Rui Melo"}],
+                "author": [
+                    {"@type": "Person", "name": "Ana Lima"},
+                    {"@type": "Person", "name": "Rui Melo"},
+                ],
                 "datePublished": "2026-03-02T22:30:41-03:00",
                 "dateModified": "2026-03-03T09:05:00-03:00",
                 "articleSection": "Educação",
@@ -71,8 +84,12 @@ def test_a_page_yields_text_and_metadata() -> None:
          "2026-03-02T10:00Z"),
     ],
 )  # fmt: skip
-def test_times_precede_days_and_invalid_json_ld_is_still_read(head: str, published_at: str) -> None:
-    assert extract(page(html(BODY, head)), ZONE).published_at == datetime.fromisoformat(published_at)
+def test_times_precede_days_and_invalid_json_ld_is_still_read(
+    head: str, published_at: str
+) -> None:
+    assert extract(page(html(BODY, head)), ZONE).published_at == datetime.fromisoformat(
+        published_at
+    )
 
 
 def test_hidden_text_is_left_out() -> None:
@@ -90,9 +107,19 @@ def test_hidden_text_is_left_out() -> None:
         lambda size: b"<!--" * size,
         lambda size: b"<html><script>" * size,
         lambda size: b"<html><body><p " + b'a="b" ' * size + b">x</p>",
-        lambda size: b'<script type="application/ld+json">' + b"[" * size + b"</script><p>x</p>",
+        lambda size: (
+            b'<script type="application/ld+json">' + b"[" * size + b"</script><p>x</p>"
+        ),
     ],
-    ids=["one word", "deep", "many elements", "open comments", "open scripts", "attributes", "deep json"],
+    ids=[
+        "one word",
+        "deep",
+        "many elements",
+        "open comments",
+        "open scripts",
+        "attributes",
+        "deep json",
+    ],
 )
 def test_a_hostile_page_is_read_in_linear_time(body: Callable[[int], bytes]) -> None:
     def outcome(size: int) -> str:
@@ -118,7 +145,9 @@ def test_what_a_page_states_is_clean_and_of_bounded_length() -> None:
         f'<meta property="article:section" content="{long}"><meta property="og:image" content="/{long}">'
         f'<meta name="author" content="Ana\u202e Lima\x07"><link rel="canonical" href="/{long}">'
     )
-    article = extract(page(html(BODY.replace("recebem", "re\u202e\x01cebem"), head)), ZONE)
+    article = extract(
+        page(html(BODY.replace("recebem", "re\u202e\x01cebem"), head)), ZONE
+    )
 
     assert article.outcome == "ok"
     assert article.title == "Escolas técnicas recebem R$ 10 milhões"
@@ -129,6 +158,9 @@ def test_what_a_page_states_is_clean_and_of_bounded_length() -> None:
 
 
 def test_a_short_text_beside_a_paywall_is_marked() -> None:
-    found = extract(page(html(f'{BODY}<div class="c-paywall">Assine para continuar lendo.</div>')), ZONE)
+    found = extract(
+        page(html(f'{BODY}<div class="c-paywall">Assine para continuar lendo.</div>')),
+        ZONE,
+    )
 
     assert found.reason == "behind a paywall: the text may be its beginning"

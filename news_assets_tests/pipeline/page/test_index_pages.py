@@ -1,4 +1,6 @@
-"""Pages that list articles are refused, and articles with lists beside or in them are kept."""
+"""Pages that list articles are refused, and articles with lists beside or in them are
+kept.
+"""
 
 from dataclasses import replace
 
@@ -48,9 +50,13 @@ def test_an_index_page_is_refused(path: str, title: str, main: str) -> None:
 
 
 STATED = '<script type="application/ld+json">{"@type":"%s","headline":"Obras","datePublished":"2026-03-02"}</script>'
-LIVE = "".join(f"<article><h2>{n}h00 Nova atualização</h2>{(SENTENCE * 2).format(n=n)}</article>" for n in range(8, 20))
+LIVE = "".join(
+    f"<article><h2>{n}h00 Nova atualização</h2>{(SENTENCE * 2).format(n=n)}</article>"
+    for n in range(8, 20)
+)
 ITEMS = "".join(
-    f'<h3><a href="/parque-{n}">{n}. Parque {n}</a></h3><p>{(SENTENCE * 3).format(n=n)}</p>' for n in range(1, 11)
+    f'<h3><a href="/parque-{n}">{n}. Parque {n}</a></h3><p>{(SENTENCE * 3).format(n=n)}</p>'
+    for n in range(1, 11)
 )
 
 
@@ -58,15 +64,39 @@ ITEMS = "".join(
     ("path", "title", "main", "head"),
     [
         ("/noticias/obras", "Obras começam", PROSE, ""),
-        ("/noticias/escolas-tecnicas-recebem-verba", "Escolas técnicas recebem verba", BODY + cards(12), ""),
+        (
+            "/noticias/escolas-tecnicas-recebem-verba",
+            "Escolas técnicas recebem verba",
+            BODY + cards(12),
+            "",
+        ),
         ("/noticias/nota", "Nota de pesar", BODY, STATED % "NewsArticle"),
         ("/ao-vivo", "Ao vivo: chuvas", LIVE, STATED % "LiveBlogPosting"),
-        ("/guia/dez-parques-para-visitar", "Dez parques para visitar no verão", ITEMS, ""),
-        ("/loja/guia-de-canecas-de-2026", "Guia de canecas de 2026", PROSE + "<b>R$ 9,90</b>" * 8, ""),
+        (
+            "/guia/dez-parques-para-visitar",
+            "Dez parques para visitar no verão",
+            ITEMS,
+            "",
+        ),
+        (
+            "/loja/guia-de-canecas-de-2026",
+            "Guia de canecas de 2026",
+            PROSE + "<b>R$ 9,90</b>" * 8,
+            "",
+        ),
     ],
-    ids=["short title and address", "related list", "short note", "live blog", "list article", "prices"],
+    ids=[
+        "short title and address",
+        "related list",
+        "short note",
+        "live blog",
+        "list article",
+        "prices",
+    ],
 )
-def test_an_article_with_some_signs_of_an_index_page_is_kept(path: str, title: str, main: str, head: str) -> None:
+def test_an_article_with_some_signs_of_an_index_page_is_kept(
+    path: str, title: str, main: str, head: str
+) -> None:
     assert read(path, title, main, head).outcome == "ok"
 
 
@@ -84,17 +114,28 @@ JAPANESE = "市は新しい橋の工事を三月に始めると発表し、費�
 
 def test_a_japanese_article_is_kept() -> None:
     body = f"<nav><ul>{MENU}</ul></nav><main><h1>新しい橋の工事が始まる</h1><p>{JAPANESE}</p><p>{JAPANESE}</p></main>"
-    found = page(html(body, "<title>新しい橋の工事が始まる</title>"), final_url=f"{SITE}/n/7")
+    found = page(
+        html(body, "<title>新しい橋の工事が始まる</title>"), final_url=f"{SITE}/n/7"
+    )
     assert extract(found, ZONE).outcome == "ok"
 
 
 def test_a_home_page_with_cards_that_are_articles_is_refused() -> None:
-    stories = cards(30).replace('<div class="card">', "<article>").replace("</div>", "</article>")
+    stories = (
+        cards(30)
+        .replace('<div class="card">', "<article>")
+        .replace("</div>", "</article>")
+    )
     assert read("/", "Jornal da Cidade", stories).outcome == "skipped"
 
 
 @pytest.mark.parametrize(("listed", "outcome"), [(None, "skipped"), ("Obras", "ok")])
-def test_an_address_that_a_listing_names_needs_more_signs(listed: str | None, outcome: str) -> None:
+def test_an_address_that_a_listing_names_needs_more_signs(
+    listed: str | None, outcome: str
+) -> None:
     body = f"<nav><ul>{MENU}</ul></nav><main><h1>Obras do ano</h1>{cards(20)}</main>"
-    found = page(html(body, "<title>Obras do ano</title>"), final_url=f"{SITE}/obras-do-ano-de-2026")
+    found = page(
+        html(body, "<title>Obras do ano</title>"),
+        final_url=f"{SITE}/obras-do-ano-de-2026",
+    )
     assert extract(replace(found, listed_title=listed), ZONE).outcome == outcome

@@ -11,6 +11,9 @@ def test_headings_lists_quotes_and_tables_stay_as_markdown() -> None:
         f"<p>{SECOND}</p></article>"
     )
     text = extract(page(html(body)), ZONE).text or ""
-    assert "## Como será\n\n- Primeira parcela em março deste ano\n- Segunda parcela em agosto deste ano" in text
+    assert (
+        "## Como será\n\n- Primeira parcela em março deste ano\n- Segunda parcela em agosto deste ano"
+        in text
+    )
     assert "> Vamos construir dez escolas até dezembro, disse a ministra." in text
     assert "| Estado | Escolas |\n| --- | --- |\n| Ceará | 4 |" in text

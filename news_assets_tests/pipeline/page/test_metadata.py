@@ -23,12 +23,23 @@ def test_a_plone_byline_is_read_in_the_agencys_timezone() -> None:
 def test_a_paywall_is_noted() -> None:
     linked = '<script type="application/ld+json">{"@type":"NewsArticle","isAccessibleForFree":"False"}</script>'
     article = extract(page(html(BODY, linked)), ZONE)
-    assert (article.outcome, article.reason) == ("ok", "behind a paywall: the text may be its beginning")
+    assert (article.outcome, article.reason) == (
+        "ok",
+        "behind a paywall: the text may be its beginning",
+    )
 
 
 def title_of(head: str, heading: str) -> str | None:
     return extract(
-        page(html(BODY.replace("<h1>Escolas técnicas recebem R$ 10 milhões</h1>", heading), head)), ZONE
+        page(
+            html(
+                BODY.replace(
+                    "<h1>Escolas técnicas recebem R$ 10 milhões</h1>", heading
+                ),
+                head,
+            )
+        ),
+        ZONE,
     ).title
 
 
@@ -47,25 +58,35 @@ def test_a_heading_worded_unlike_the_head_is_the_title() -> None:
 def test_an_update_without_a_time_of_publication_is_a_guess() -> None:
     head = '<meta property="article:modified_time" content="2026-03-02T10:00:00Z">'
     article = extract(page(html(BODY, head)), ZONE)
-    assert (article.published_at, article.published_origin) == (datetime(2026, 3, 2, 10, tzinfo=UTC), "guess")
+    assert (article.published_at, article.published_origin) == (
+        datetime(2026, 3, 2, 10, tzinfo=UTC),
+        "guess",
+    )
 
 
 def test_a_date_in_a_small_heading_is_read() -> None:
     body = BODY.replace("</h1>", "</h1><h5>2 de março de 2026</h5>")
     article = extract(page(html(body)), ZONE)
-    assert (article.published_at, article.published_origin) == (datetime(2026, 3, 2, 3, tzinfo=UTC), "text")
+    assert (article.published_at, article.published_origin) == (
+        datetime(2026, 3, 2, 3, tzinfo=UTC),
+        "text",
+    )
 
 
 @pytest.mark.parametrize(
     "heading",
     [
         "Escolas técnicas recebem verba | Notícias",  # a part of the address
-        "Escolas técnicas recebem verba – Economia – Jornal da Cidade",  # the section and the site
-        "Escolas técnicas recebem verba | Jornal da",  # the site's name without its last word
+        # the section and the site
+        "Escolas técnicas recebem verba – Economia – Jornal da Cidade",
+        # the site's name without its last word
+        "Escolas técnicas recebem verba | Jornal da",
         "<span>Economia</span> Escolas técnicas recebem verba <span>Publicado em 3 de março</span>",
     ],
 )
-def test_the_title_has_no_names_of_sections_and_sites_and_no_other_parts_of_the_heading(heading: str) -> None:
+def test_the_title_has_no_names_of_sections_and_sites_and_no_other_parts_of_the_heading(
+    heading: str,
+) -> None:
     head = (
         '<meta property="og:title" content="Escolas técnicas recebem verba">'
         '<meta property="og:site_name" content="Jornal da Cidade"><meta property="article:section" content="Economia">'
@@ -73,7 +94,10 @@ def test_the_title_has_no_names_of_sections_and_sites_and_no_other_parts_of_the_
     assert title_of(head, f"<h1>{heading}</h1>") == "Escolas técnicas recebem verba"
 
 
-@pytest.mark.parametrize("title", ["Guerra e paz | Romance", "Notícias | Jornal", "Balanço do ano todo – 2026"])
+@pytest.mark.parametrize(
+    "title",
+    ["Guerra e paz | Romance", "Notícias | Jornal", "Balanço do ano todo – 2026"],
+)
 def test_other_parts_of_a_title_are_kept(title: str) -> None:
     head = f'<meta property="og:title" content="{title}"><meta property="og:site_name" content="Jornal">'
     assert title_of(head, f"<h1>{title}</h1>") == title

@@ -3,7 +3,13 @@ from datetime import UTC, datetime
 
 import pytest
 
-from news_assets.pipeline.page.readers import HTML, PDF, READERS, content_type_of, read_page
+from news_assets.pipeline.page.readers import (
+    HTML,
+    PDF,
+    READERS,
+    content_type_of,
+    read_page,
+)
 from news_assets.records.reading import ExtractedArticle, Page
 
 URL = "https://www.example.org/edital"
@@ -36,7 +42,9 @@ def page(body: bytes, content_type: str = "") -> Page:
         (b'<?xml version="1.0"?><!-- a --><rss version="2.0">', "text/xml", "rss"),
     ],
 )
-def test_bytes_and_the_stated_type_determine_the_content_type(body: bytes, stated: str, content_type: str) -> None:
+def test_bytes_and_the_stated_type_determine_the_content_type(
+    body: bytes, stated: str, content_type: str
+) -> None:
     assert content_type_of(page(body, stated)) == content_type
 
 
@@ -48,12 +56,20 @@ def test_bytes_and_the_stated_type_determine_the_content_type(body: bytes, state
         (page(b"\x89PNG\r\n"), ("skipped", "image: not HTML")),
         (page(b"PK\x03\x04"), ("skipped", "a zip archive without a docx, pptx or odt")),
         (page(gzip.compress(b"x")), ("skipped", "gzip archive: not HTML")),
-        (page(b'{"a": 1}', "application/json"), ("skipped", "application/json: not HTML")),
+        (
+            page(b'{"a": 1}', "application/json"),
+            ("skipped", "application/json: not HTML"),
+        ),
         (page(b'{"a": 1}'), ("skipped", "JSON: not HTML")),
-        (page(b'<?xml version="1.0"?><rss version="2.0">'), ("skipped", "rss: not HTML")),
+        (
+            page(b'<?xml version="1.0"?><rss version="2.0">'),
+            ("skipped", "rss: not HTML"),
+        ),
     ],
 )
-def test_a_page_of_a_type_without_a_reader_has_a_reason(found: Page, expected: tuple[str, str]) -> None:
+def test_a_page_of_a_type_without_a_reader_has_a_reason(
+    found: Page, expected: tuple[str, str]
+) -> None:
     article = read_page(found, "UTC")
     assert (article.outcome, article.reason) == expected
     assert (article.url, article.canonical_url, article.text) == (URL, URL, None)
@@ -61,11 +77,22 @@ def test_a_page_of_a_type_without_a_reader_has_a_reason(found: Page, expected: t
 
 def test_a_page_is_read_by_the_reader_of_its_type() -> None:
     def read_pdf(page: Page, timezone: str, language: str | None) -> ExtractedArticle:
-        return ExtractedArticle(url=page.url, canonical_url=page.url, outcome="ok", title=f"{timezone} {language}")
+        return ExtractedArticle(
+            url=page.url,
+            canonical_url=page.url,
+            outcome="ok",
+            title=f"{timezone} {language}",
+        )
 
     readers = {**READERS, PDF: read_pdf}
-    assert read_page(page(b"%PDF-1.7"), "America/Bahia", "pt", readers).title == "America/Bahia pt"
-    assert read_page(page(MARKUP), "UTC", None, readers).reason == "too little text: 6 characters"
+    assert (
+        read_page(page(b"%PDF-1.7"), "America/Bahia", "pt", readers).title
+        == "America/Bahia pt"
+    )
+    assert (
+        read_page(page(MARKUP), "UTC", None, readers).reason
+        == "too little text: 6 characters"
+    )
 
 
 def test_many_comments_take_no_time() -> None:

@@ -34,11 +34,16 @@ def test_two_sentences_in_an_article_element_are_an_article() -> None:
         (page(html(BODY), final_url="https://www.example.org/"), ("failed", "redirected to the home page")),
     ],
 )  # fmt: skip
-def test_a_page_without_an_article_has_a_reason(found: Page, expected: tuple[str, str]) -> None:
+def test_a_page_without_an_article_has_a_reason(
+    found: Page, expected: tuple[str, str]
+) -> None:
     assert refusal(found) == expected
 
 
 def test_an_article_about_a_missing_page_is_an_article() -> None:
-    body = BODY.replace("Escolas técnicas recebem R$ 10 milhões", "Página não encontrada: o erro que parou o país")
+    body = BODY.replace(
+        "Escolas técnicas recebem R$ 10 milhões",
+        "Página não encontrada: o erro que parou o país",
+    )
     head = '<meta property="og:type" content="article">'
     assert extract(page(html(body, head)), ZONE).outcome == "ok"

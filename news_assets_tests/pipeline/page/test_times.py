@@ -1,4 +1,6 @@
-"""Times of publication and update, from each part of small pages written for these tests."""
+"""Times of publication and update, from each part of small pages written for these
+tests.
+"""
 
 from datetime import timedelta
 
@@ -21,7 +23,7 @@ from news_assets_tests.pipeline.page.dated_page import (
     updated,
 )
 
-# --- sources ---------------------------------------------------------------------------------------------------------
+# --- sources --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -44,13 +46,19 @@ def test_the_surest_source_dates_the_page(
 def test_a_date_that_only_trafilatura_finds_is_a_guess() -> None:
     caption = f"<p>{'A reforma, que segue até dezembro, foi vista pela equipe. ' * 3}Em 25/02/2026 ela começou.</p>"
     assert published(foot=caption)[1] in ("guess", None)
-    assert published(foot="<footer><span class='date'>25/02/2026</span></footer>") == ("25/02 00:00", "guess")
+    assert published(foot="<footer><span class='date'>25/02/2026</span></footer>") == (
+        "25/02 00:00",
+        "guess",
+    )
 
 
 def test_a_bare_day_takes_the_time_of_day_of_the_same_day_only() -> None:
     day = '<meta name="dcterms.issued" content="2026-02-26">'
     assert published(day, byline=TEXT) == ("26/02 14:30", "text")
-    assert published(day, byline=TEXT.replace("26/02", "27/02")) == ("26/02 00:00", "meta")
+    assert published(day, byline=TEXT.replace("26/02", "27/02")) == (
+        "26/02 00:00",
+        "meta",
+    )
 
 
 def test_a_number_is_seconds_since_1970() -> None:
@@ -58,12 +66,17 @@ def test_a_number_is_seconds_since_1970() -> None:
     assert published(head) == ("01/03 10:00", "json_ld")
 
 
-# --- future and rendered times ---------------------------------------------------------------------------------------
+# --- future and rendered times --------------------------------------------------------
 
 
-@pytest.mark.parametrize("ahead", ["2026-03-05T10:00:00-03:00", "2026-03-04T13:01:00Z", "2099-01-01"])
+@pytest.mark.parametrize(
+    "ahead", ["2026-03-05T10:00:00-03:00", "2026-03-04T13:01:00Z", "2099-01-01"]
+)
 def test_a_future_time_is_ignored(ahead: str) -> None:
-    assert published(META.replace("2026-02-28T10:00:00-03:00", ahead), byline=TEXT) == ("26/02 14:30", "text")
+    assert published(META.replace("2026-02-28T10:00:00-03:00", ahead), byline=TEXT) == (
+        "26/02 14:30",
+        "text",
+    )
 
 
 def test_a_future_time_is_a_guess_where_there_is_no_other() -> None:
@@ -71,7 +84,9 @@ def test_a_future_time_is_a_guess_where_there_is_no_other() -> None:
 
 
 def test_a_time_within_the_next_hour_is_accepted() -> None:
-    assert published(META.replace("2026-02-28T10:00:00-03:00", "2026-03-04T12:59:00Z")) == ("04/03 09:59", "meta")
+    assert published(
+        META.replace("2026-02-28T10:00:00-03:00", "2026-03-04T12:59:00Z")
+    ) == ("04/03 09:59", "meta")
 
 
 def test_a_templates_time_of_rendering_is_ignored() -> None:
@@ -81,14 +96,16 @@ def test_a_templates_time_of_rendering_is_ignored() -> None:
 
 
 def test_an_article_published_this_minute_is_dated() -> None:
-    assert published(META.replace("2026-02-28T10:00:00-03:00", "2026-03-04T12:00:00Z")) == ("04/03 09:00", "meta")
+    assert published(
+        META.replace("2026-02-28T10:00:00-03:00", "2026-03-04T12:00:00Z")
+    ) == ("04/03 09:00", "meta")
 
 
 def test_a_future_day_in_the_url_is_ignored() -> None:
     assert published(url=DATED_URL.replace("02/24", "12/24"))[1] != "url"
 
 
-# --- updates ---------------------------------------------------------------------------------------------------------
+# --- updates --------------------------------------------------------------------------
 
 
 def test_an_update_before_publication_is_ignored() -> None:
@@ -105,8 +122,12 @@ def test_an_update_before_publication_is_ignored() -> None:
         max_size=25,
     )
 )  # fmt: skip
-def test_every_time_has_an_origin_and_only_guesses_are_in_the_future(parts: list[str]) -> None:
-    found = read_metadata(fromstring("<html><body><p>a</p>" + "".join(parts)), URL, ZONE, FETCHED)
+def test_every_time_has_an_origin_and_only_guesses_are_in_the_future(
+    parts: list[str],
+) -> None:
+    found = read_metadata(
+        fromstring("<html><body><p>a</p>" + "".join(parts)), URL, ZONE, FETCHED
+    )
     assert (found.published_at is None) == (found.published_origin is None)
     assert (
         not found.published_at

@@ -13,7 +13,10 @@ HOME = f'<h1><a href="/">{SITE}</a></h1>'
 
 
 def title_of(
-    head: str, body: str, url: str = "https://www.example.org/n?id=7", listed: str | None = None
+    head: str,
+    body: str,
+    url: str = "https://www.example.org/n?id=7",
+    listed: str | None = None,
 ) -> str | None:
     found = page(html(body, head), final_url=url)
     tree = page_tree(found)
@@ -26,11 +29,23 @@ def title_of(
     [
         (f"<title>{HEADLINE} — {SITE}</title>", f"{HOME}<h2>{HEADLINE}</h2>"),
         (f"<title>{SITE} - {HEADLINE}</title>", f"{HOME}<h4>{HEADLINE}</h4>"),
-        (f"<title>{HEADLINE} — {SITE}</title>", f'<a href="/"><img alt="{SITE}"></a><h1>{SITE}</h1>'),
-        (f'<title>{SITE}</title><meta property="og:title" content="{HEADLINE}">', f"<h1>{SITE}</h1>"),
+        (
+            f"<title>{HEADLINE} — {SITE}</title>",
+            f'<a href="/"><img alt="{SITE}"></a><h1>{SITE}</h1>',
+        ),
+        (
+            f'<title>{SITE}</title><meta property="og:title" content="{HEADLINE}">',
+            f"<h1>{SITE}</h1>",
+        ),
         (f"<title>{SITE}</title>", f"<h1>Notícias</h1><h2>{HEADLINE}</h2>"),
-        (f"<title>{SITE}</title>", f"<form><h3>{HEADLINE}</h3>{BODY}</form><h2>Siga a gente nas redes</h2>"),
-        (f"<title>{HEADLINE}. OAB - ES</title>", f'<div class="title">{HEADLINE}</div>'),
+        (
+            f"<title>{SITE}</title>",
+            f"<form><h3>{HEADLINE}</h3>{BODY}</form><h2>Siga a gente nas redes</h2>",
+        ),
+        (
+            f"<title>{HEADLINE}. OAB - ES</title>",
+            f'<div class="title">{HEADLINE}</div>',
+        ),
         (f"<title>{SITE}</title>", f"<h2>25/10/2016 - {HEADLINE}</h2>"),
     ],
     ids=["h2", "h4", "logo", "og:title", "unconfirmed", "form", "class", "date before"],
@@ -64,12 +79,22 @@ def test_a_heading_of_another_page_is_not_the_title(other: str) -> None:
     [(HEADLINE, HEADLINE), ("Clique e leia o texto todo", SITE), (None, SITE)],
     ids=["shown on the page", "not shown", "not listed"],
 )
-def test_the_listed_title_is_taken_where_the_page_shows_it(listed: str | None, title: str) -> None:
+def test_the_listed_title_is_taken_where_the_page_shows_it(
+    listed: str | None, title: str
+) -> None:
     head = f'<title>{SITE}</title><meta property="og:title" content="{SITE}">'
-    assert title_of(head, f"<h1>{SITE}</h1><b>{HEADLINE}</b>{BODY}", listed=listed) == title
+    assert (
+        title_of(head, f"<h1>{SITE}</h1><b>{HEADLINE}</b>{BODY}", listed=listed)
+        == title
+    )
 
 
-@pytest.mark.parametrize("line", [f"<td>{HEADLINE}</td>", f"<center><b><font>{HEADLINE}</font></b></center>"])
+@pytest.mark.parametrize(
+    "line", [f"<td>{HEADLINE}</td>", f"<center><b><font>{HEADLINE}</font></b></center>"]
+)
 def test_a_page_without_headings_is_named_by_the_line_above_its_text(line: str) -> None:
     menu = '<a href="/contas">Contas públicas do estado e dos municípios</a>'
-    assert title_of(f"<title>{SITE}</title>", f"{menu}{line}<div>25/10/2016</div>{BODY}") == HEADLINE
+    assert (
+        title_of(f"<title>{SITE}</title>", f"{menu}{line}<div>25/10/2016</div>{BODY}")
+        == HEADLINE
+    )

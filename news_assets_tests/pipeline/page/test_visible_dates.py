@@ -32,7 +32,10 @@ def test_a_byline_dates_the_page(byline: str) -> None:
 
 
 def test_a_date_above_the_headline_dates_the_page() -> None:
-    assert published(above="<p>Publicado em 26/02/2026 14h30</p>") == ("26/02 14:30", "text")
+    assert published(above="<p>Publicado em 26/02/2026 14h30</p>") == (
+        "26/02 14:30",
+        "text",
+    )
 
 
 def test_the_byline_precedes_the_foot() -> None:
@@ -57,7 +60,10 @@ def test_unrelated_dates_are_ignored(foot: str) -> None:
     assert published(foot=foot)[1] in ("guess", None)
 
 
-@pytest.mark.parametrize("byline", ["<p>Inscrições vão até 20/02/2026</p>", "<p>Atualizado em 20/02/2026 9h</p>"])
+@pytest.mark.parametrize(
+    "byline",
+    ["<p>Inscrições vão até 20/02/2026</p>", "<p>Atualizado em 20/02/2026 9h</p>"],
+)
 def test_dates_of_other_events_near_the_headline_are_ignored(byline: str) -> None:
     assert published(byline=byline)[1] in ("guess", None)
 
@@ -94,9 +100,14 @@ def test_a_date_below_the_headline_is_read(line: str) -> None:
 
 @pytest.mark.parametrize(
     "date",
-    ['<span class="data">26/02/2026 • 14h30</span>', '<div id="lblData">26/02/2026 - 14:30</div>'],
+    [
+        '<span class="data">26/02/2026 • 14h30</span>',
+        '<div id="lblData">26/02/2026 - 14:30</div>',
+    ],
 )
-def test_a_date_far_from_the_headline_is_a_guess_where_its_element_is_named_so(date: str) -> None:
+def test_a_date_far_from_the_headline_is_a_guess_where_its_element_is_named_so(
+    date: str,
+) -> None:
     assert published(foot=f"{date}<p>20/02/2026</p>") == ("26/02 14:30", "guess")
 
 
@@ -105,7 +116,9 @@ def test_the_only_day_on_a_page_is_a_guess() -> None:
 
 
 def test_the_date_of_the_last_revision_is_a_guess_wherever_it_is() -> None:
-    assert published(foot="<p>Date of Last Revision: February 26, 2026</p><p>20/02/2026</p>") == (
+    assert published(
+        foot="<p>Date of Last Revision: February 26, 2026</p><p>20/02/2026</p>"
+    ) == (
         "26/02 00:00",
         "guess",
     )

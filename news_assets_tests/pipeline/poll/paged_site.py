@@ -43,7 +43,9 @@ def source(name: str = "s") -> Source:
 
 
 def parse(page: Page, source: Source) -> Listing:
-    """Read `index`, or a page with the five entries of a day, newest first, that names the next page."""
+    """Read `index`, or a page with the five entries of a day, newest first, that names
+    the next page.
+    """
     number = int(page.url.rpartition("=")[2]) if "=" in page.url else 0
     if page.body == b"changed":
         raise ListingChangedError("another template")
@@ -51,7 +53,9 @@ def parse(page: Page, source: Source) -> Listing:
         return Listing(entries=(), next_urls=(f"{source.url}?page=1",))
     entries = tuple(
         ListedEntry(
-            entry_id=f"{number}-{n}", url=f"{source.url}{number}/{n}", published_at=NOW - timedelta(days=number)
+            entry_id=f"{number}-{n}",
+            url=f"{source.url}{number}/{n}",
+            published_at=NOW - timedelta(days=number),
         )
         for n in range(PER_PAGE)
     )
@@ -69,14 +73,18 @@ class Site(ScriptedFetcher):
     """
 
     def __init__(self, **answers: bytes | FetchError) -> None:
-        self.answers = {name.replace("_", "="): answer for name, answer in answers.items()}
+        self.answers = {
+            name.replace("_", "="): answer for name, answer in answers.items()
+        }
         self.requested: list[str] = []
         self.obeying: list[bool] = []
 
     def answer(self, request: PageRequest) -> Page | FetchError:
         self.requested.append(request.url)
         self.obeying.append(request.obeys_robots)
-        answer = self.answers.get(request.url.rpartition("?")[2] if "?" in request.url else "first", b"page")
+        answer = self.answers.get(
+            request.url.rpartition("?")[2] if "?" in request.url else "first", b"page"
+        )
         if isinstance(answer, FetchError):
             return answer
         return Page(
@@ -90,4 +98,6 @@ class Site(ScriptedFetcher):
 
     def pages(self) -> list[int]:
         """Return the numbers of the pages requested."""
-        return [int(url.rpartition("=")[2]) if "=" in url else 0 for url in self.requested]
+        return [
+            int(url.rpartition("=")[2]) if "=" in url else 0 for url in self.requested
+        ]

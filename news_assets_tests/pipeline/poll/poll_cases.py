@@ -73,7 +73,13 @@ def parse(document: Page, source: Source) -> Listing:
     if document.body.startswith(b"<html"):
         raise SourceError("no feed")
     lines = document.body.decode().split()
-    return Listing(entries=tuple(ListedEntry(entry_id=line, url=line) for line in lines if line.startswith("http")))
+    return Listing(
+        entries=tuple(
+            ListedEntry(entry_id=line, url=line)
+            for line in lines
+            if line.startswith("http")
+        )
+    )
 
 
 def adapters(parse: Parse) -> AdapterOf:
@@ -81,10 +87,17 @@ def adapters(parse: Parse) -> AdapterOf:
     return lambda source: Adapter(parse=parse)
 
 
-def poll(answer: Page | FetchError, state: SourceState | None = None) -> tuple[Polled, PageRequest]:
+def poll(
+    answer: Page | FetchError, state: SourceState | None = None
+) -> tuple[Polled, PageRequest]:
     """Poll SOURCE with this state; return the poll and the request it made."""
     fetcher = Answers(mec_1=answer)
     (polled,) = poll_sources(
-        [SOURCE], {state.source_id: state} if state else {}, adapters(parse), fetcher, InlineSandbox(), lambda: NOW
+        [SOURCE],
+        {state.source_id: state} if state else {},
+        adapters(parse),
+        fetcher,
+        InlineSandbox(),
+        lambda: NOW,
     )
     return polled, fetcher.requests[0]

@@ -14,12 +14,21 @@ Polls = Generator[Polled, None, None]
 
 def listed(number: int) -> Polled:
     source = replace(SOURCE, source_id=f"s{number}")
-    return Polled(source=source, polled_at=NOW, outcome="ok", page=page(), listing=parse(page(), source))
+    return Polled(
+        source=source,
+        polled_at=NOW,
+        outcome="ok",
+        page=page(),
+        listing=parse(page(), source),
+    )
 
 
 def quiet(number: int) -> Polled:
     return Polled(
-        source=replace(SOURCE, source_id=f"s{number}"), polled_at=NOW, outcome="unchanged", page=page(b"", 304)
+        source=replace(SOURCE, source_id=f"s{number}"),
+        polled_at=NOW,
+        outcome="unchanged",
+        page=page(b"", 304),
     )
 
 
@@ -34,10 +43,14 @@ def test_the_first_listing_does_not_wait_for_a_late_answer() -> None:
     batches = micro_batches(polls(), pause_s=0.05)
     assert next(batches) == [listed(1)]
     late.set()
-    assert [polled for batch in batches for polled in batch] == [*map(listed, (2, 3, 4))]
+    assert [polled for batch in batches for polled in batch] == [
+        *map(listed, (2, 3, 4))
+    ]
 
 
-def test_a_listing_that_arrives_within_the_pause_does_not_wait_for_a_late_answer() -> None:
+def test_a_listing_that_arrives_within_the_pause_does_not_wait_for_a_late_answer() -> (
+    None
+):
     late = threading.Event()
 
     def polls() -> Polls:
@@ -56,7 +69,10 @@ def test_polls_without_a_listing_go_along_with_the_next_one() -> None:
         yield listed(3)
         yield quiet(4)
 
-    assert list(micro_batches(polls(), pause_s=0)) == [[quiet(0), quiet(1), quiet(2), listed(3)], [quiet(4)]]
+    assert list(micro_batches(polls(), pause_s=0)) == [
+        [quiet(0), quiet(1), quiet(2), listed(3)],
+        [quiet(4)],
+    ]
 
 
 def test_many_polls_without_a_listing_are_a_batch() -> None:
@@ -82,7 +98,9 @@ def test_a_slow_consumer_gets_fewer_and_larger_batches() -> None:
     for batch in micro_batches(polls(), pause_s=0, clock=lambda: now_s[0]):
         batches.append(batch)
         now_s[0] += 0.04
-    assert [polled for batch in batches for polled in batch] == [*map(listed, range(40))]
+    assert [polled for batch in batches for polled in batch] == [
+        *map(listed, range(40))
+    ]
     assert len(batches) <= 5
 
 

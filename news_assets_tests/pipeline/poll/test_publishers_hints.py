@@ -1,4 +1,6 @@
-"""TTL, Cache-Control, Expires and Retry-After: from the bytes on the wire to when the source is due."""
+"""TTL, Cache-Control, Expires and Retry-After: from the bytes on the wire to when the
+source is due.
+"""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -12,7 +14,7 @@ from news_assets.pipeline.poll.entries import EntryChanges
 from news_assets.pipeline.poll.listings import poll_sources
 from news_assets.pipeline.poll.storing import next_state
 from news_assets.records.polling import SourceState
-from news_assets.sources.kinds import adapter_of
+from news_assets.sources.source_kinds import adapter_of
 from news_assets_tests.clients.web.conftest import Site, answer
 from news_assets_tests.pipeline.poll.poll_cases import NOW, SOURCE, STATE
 from news_assets_tests.support.inline_sandbox import InlineSandbox
@@ -29,18 +31,34 @@ def site() -> Iterator[Site]:
 
 
 def feed(hint: str = "") -> bytes:
-    items = "".join(f"<item><title>{n}</title><link>https://example.org/{n}</link></item>" for n in range(3))
+    items = "".join(
+        f"<item><title>{n}</title><link>https://example.org/{n}</link></item>"
+        for n in range(3)
+    )
     return f'<rss version="2.0" xmlns:sy="{SYNDICATION}"><channel>{hint}{items}</channel></rss>'.encode()
 
 
-def next_after(site: Site, folder: Path, state: SourceState, wire: bytes) -> SourceState:
+def next_after(
+    site: Site, folder: Path, state: SourceState, wire: bytes
+) -> SourceState:
     """Poll the site once and return the next state; none of the entries is new."""
     source = replace(SOURCE, url=site.put("/feed", wire))
     state = replace(state, url=source.url)
     with HttpFetcher(
-        user_agent="t", delay_s=0, state_dir=folder, allow_private_hosts=("127.0.0.1",), clock=lambda: NOW
+        user_agent="t",
+        delay_s=0,
+        state_dir=folder,
+        allow_private_hosts=("127.0.0.1",),
+        clock=lambda: NOW,
     ) as fetcher:
-        (polled,) = poll_sources([source], {source.source_id: state}, adapter_of, fetcher, InlineSandbox(), lambda: NOW)
+        (polled,) = poll_sources(
+            [source],
+            {source.source_id: state},
+            adapter_of,
+            fetcher,
+            InlineSandbox(),
+            lambda: NOW,
+        )
     return next_state(source, state, polled, EntryChanges(), NOW)
 
 
@@ -48,8 +66,13 @@ QUIET = replace(STATE, interval_s=HALF_HOUR.total_seconds(), failure_points=0.0)
 ONE_HOUR_LATER = "Tue, 08 Sep 2026 13:00:00 GMT"
 
 
-def test_a_feed_without_hints_is_due_after_its_own_interval(site: Site, tmp_path: Path) -> None:
-    assert next_after(site, tmp_path, QUIET, answer(feed())).next_poll_at == NOW + HALF_HOUR
+def test_a_feed_without_hints_is_due_after_its_own_interval(
+    site: Site, tmp_path: Path
+) -> None:
+    assert (
+        next_after(site, tmp_path, QUIET, answer(feed())).next_poll_at
+        == NOW + HALF_HOUR
+    )
 
 
 @pytest.mark.parametrize(
@@ -60,7 +83,10 @@ def test_a_feed_without_hints_is_due_after_its_own_interval(site: Site, tmp_path
         ("<ttl>100000</ttl>", DAY),
         ("<ttl>soon</ttl>", HALF_HOUR),
         ("<sy:updatePeriod>hourly</sy:updatePeriod>", HOUR),
-        ("<sy:updatePeriod>daily</sy:updatePeriod><sy:updateFrequency>12</sy:updateFrequency>", 2 * HOUR),
+        (
+            "<sy:updatePeriod>daily</sy:updatePeriod><sy:updateFrequency>12</sy:updateFrequency>",
+            2 * HOUR,
+        ),
         ("<sy:updatePeriod>yearly</sy:updatePeriod>", DAY),
         ("<sy:updatePeriod>often</sy:updatePeriod>", HALF_HOUR),
     ],
@@ -70,8 +96,13 @@ def test_ttl_and_update_period_lengthen_the_pause_also_while_the_feed_answers_30
 ) -> None:
     first = next_after(site, tmp_path, QUIET, answer(feed(hint), etag='"a"'))
     assert first.next_poll_at == NOW + pause
-    unchanged = next_after(site, tmp_path, replace(first, interval_s=QUIET.interval_s), answer(status=304))
-    assert (unchanged.last_outcome, unchanged.next_poll_at) == ("unchanged", NOW + pause)
+    unchanged = next_after(
+        site, tmp_path, replace(first, interval_s=QUIET.interval_s), answer(status=304)
+    )
+    assert (unchanged.last_outcome, unchanged.next_poll_at) == (
+        "unchanged",
+        NOW + pause,
+    )
     assert site.requests[-1][2]["if-none-match"] == '"a"'
 
 
@@ -99,12 +130,20 @@ def test_the_freshness_headers_lengthen_the_pause(
 @pytest.mark.parametrize("status", [429, 503])
 @pytest.mark.parametrize(
     ("retry_after", "pause"),
-    [("7200", 2 * HOUR), (ONE_HOUR_LATER, HOUR), ("60", None), ("31536000", 30 * DAY), ("soon", None)],
+    [
+        ("7200", 2 * HOUR),
+        (ONE_HOUR_LATER, HOUR),
+        ("60", None),
+        ("31536000", 30 * DAY),
+        ("soon", None),
+    ],
 )
 def test_the_pause_after_a_refusal_is_retry_after_or_the_back_off_if_longer(
     site: Site, tmp_path: Path, status: int, retry_after: str, pause: timedelta | None
 ) -> None:
-    failed = next_after(site, tmp_path, QUIET, answer(status=status, retry_after=retry_after))
+    failed = next_after(
+        site, tmp_path, QUIET, answer(status=status, retry_after=retry_after)
+    )
     own = timedelta(seconds=QUIET.interval_s * 2**0.5)
     assert (failed.last_outcome, failed.failure_points) == ("failed", 0.5)
     assert failed.next_poll_at == NOW + (pause or own)

@@ -6,10 +6,20 @@ from news_assets_tests.pipeline.poll.poll_cases import NOW, SOURCE, STATE
 
 
 def test_of_due_sources_the_one_that_is_most_intervals_late_is_first() -> None:
-    quiet, active, new = (replace(SOURCE, source_id=key) for key in ("quiet", "active", "new"))
+    quiet, active, new = (
+        replace(SOURCE, source_id=key) for key in ("quiet", "active", "new")
+    )
     states = {
-        key: replace(STATE, source_id=key, interval_s=interval_s, next_poll_at=NOW - timedelta(seconds=late_s))
-        for key, interval_s, late_s in (("quiet", 3600.0, 900.0), ("active", 600.0, 300.0))
+        key: replace(
+            STATE,
+            source_id=key,
+            interval_s=interval_s,
+            next_poll_at=NOW - timedelta(seconds=late_s),
+        )
+        for key, interval_s, late_s in (
+            ("quiet", 3600.0, 900.0),
+            ("active", 600.0, 300.0),
+        )
     }
     assert most_overdue_first([quiet, active, new], states, NOW) == [new, active, quiet]
     an_hour_later = NOW + timedelta(hours=1)

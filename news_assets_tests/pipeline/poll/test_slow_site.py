@@ -1,4 +1,6 @@
-"""A site that does not answer, beside quick ones: these are polled in time, and what a run does not begin stays due."""
+"""A site that does not answer, beside quick ones: these are polled in time, and what a
+run does not begin stays due.
+"""
 
 import time
 from collections.abc import Iterator
@@ -14,7 +16,7 @@ from news_assets.pipeline.poll.poll import poll_agencies
 from news_assets.records.desks import Agency, Desk, Source
 from news_assets.records.polling import Poll as PollRow
 from news_assets.records.polling import SourceState
-from news_assets.sources.kinds import adapter_of
+from news_assets.sources.source_kinds import adapter_of
 from news_assets.store.lake import Lake
 from news_assets_tests.clients.web.conftest import Site, answer
 from news_assets_tests.pipeline.poll.poll_cases import SOURCE
@@ -37,16 +39,29 @@ def sources() -> Iterator[list[Source]]:
             stack.callback(site.close)
             site.put("*", answer(FEED))
         urls = {f"slow-{number}": slow.put(f"/{number}", stall) for number in range(2)}
-        urls |= {f"quick-{number}": f"{site.url}/feed" for number, site in enumerate(quick)}
-        yield [replace(SOURCE, source_id=key, url=url, every_minutes=5) for key, url in urls.items()]
+        urls |= {
+            f"quick-{number}": f"{site.url}/feed" for number, site in enumerate(quick)
+        }
+        yield [
+            replace(SOURCE, source_id=key, url=url, every_minutes=5)
+            for key, url in urls.items()
+        ]
 
 
 @pytest.mark.slow  # waits for a site that hangs
 def test_quick_sites_are_polled_while_one_hangs_and_what_is_not_begun_stays_due(
     sources: list[Source], tmp_path: Path
 ) -> None:
-    agency = Agency(key="mec", name="MEC", timezone="UTC", language="pt", sources=tuple(sources))
-    desk = Desk(key="govbr", timezone="UTC", language="pt", first_day=date(2026, 1, 1), agencies=(agency,))
+    agency = Agency(
+        key="mec", name="MEC", timezone="UTC", language="pt", sources=tuple(sources)
+    )
+    desk = Desk(
+        key="govbr",
+        timezone="UTC",
+        language="pt",
+        first_day=date(2026, 1, 1),
+        agencies=(agency,),
+    )
     options = {
         "user_agent": "t",
         "delay_s": 0,
@@ -56,9 +71,20 @@ def test_quick_sites_are_polled_while_one_hangs_and_what_is_not_begun_stays_due(
 
     def polled(lake: Lake, now: datetime) -> dict[str, str]:
         """Poll what is due, in the order in which the polls are stored."""
-        with HttpFetcher(**options, read_s=4.0, max_workers=2, clock=lambda: now) as fetcher:
+        with HttpFetcher(
+            **options, read_s=4.0, max_workers=2, clock=lambda: now
+        ) as fetcher:
             polls = poll_agencies(
-                lake, desk, {"mec"}, fetcher, InlineSandbox(), adapter_of, lambda: now, "t", only_due=True, run_s=3.0
+                lake,
+                desk,
+                {"mec"},
+                fetcher,
+                InlineSandbox(),
+                adapter_of,
+                lambda: now,
+                "t",
+                only_due=True,
+                run_s=3.0,
             )
             return {poll.source_id: poll.outcome for poll in polls}
 
@@ -73,7 +99,9 @@ def test_quick_sites_are_polled_while_one_hangs_and_what_is_not_begun_stays_due(
     assert first == {**quick, "slow-0": "failed", "slow-1": "skipped"}
     assert list(first)[-2:] == ["slow-0", "slow-1"]
     assert "slow-1" not in states
-    assert (states["slow-0"].elapsed_ms or 0) >= 4000 > (states["quick-0"].elapsed_ms or 0)
+    assert (
+        (states["slow-0"].elapsed_ms or 0) >= 4000 > (states["quick-0"].elapsed_ms or 0)
+    )
     assert second == {"slow-1": "failed"}
     assert {key: third[key] for key in quick} == dict.fromkeys(quick, "unchanged")
     assert list(third)[-2:] == ["slow-0", "slow-1"]

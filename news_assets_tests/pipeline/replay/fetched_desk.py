@@ -1,4 +1,6 @@
-"""Articles that were fetched from pages in memory, and that another extractor may have read."""
+"""Articles that were fetched from pages in memory, and that another extractor may have
+read.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -44,7 +46,13 @@ class Site(Pages):
         if number not in self.texts:
             return FetchError(request.url, "not found (404)", status=404)
         body = f"<html><head><title>Buses {number}</title></head><body><article>{self.texts[number]}</article></body>"
-        return Page(url=request.url, final_url=request.url, status=200, body=body.encode(), fetched_at=self.at)
+        return Page(
+            url=request.url,
+            final_url=request.url,
+            status=200,
+            body=body.encode(),
+            fetched_at=self.at,
+        )
 
 
 def story(number: int, times: int = 4) -> str:
@@ -73,8 +81,12 @@ class FetchedDesk:
     def articles(self) -> dict[str, RawArticle]:
         return {article.article_id: article for article in self.lake.read(RawArticle)}
 
-    def store_otherwise(self, article_id: str, text: str | None, **changes: Any) -> RawArticle:
-        """Store an article as another extractor would have read it; return the row of before."""
+    def store_otherwise(
+        self, article_id: str, text: str | None, **changes: Any
+    ) -> RawArticle:
+        """Store an article as another extractor would have read it; return the row of
+        before.
+        """
         before = self.articles()[article_id]
         now = replace(
             before,
@@ -84,16 +96,26 @@ class FetchedDesk:
             word_count=len(words(text or "")),
             **changes,
         )
-        self.lake.transact(lambda rows: rows.upsert([replace(now, content_hash=content_hash(now))]))
+        self.lake.transact(
+            lambda rows: rows.upsert([replace(now, content_hash=content_hash(now))])
+        )
         return before
 
-    def replay(self, readers: Mapping[str, PageReader] = READERS) -> dict[str, Replayed]:
+    def replay(
+        self, readers: Mapping[str, PageReader] = READERS
+    ) -> dict[str, Replayed]:
         articles = self.lake.read(RawArticle)
-        batches = replay_articles(self.lake, self.desk, articles, InlineSandbox(), readers)
+        batches = replay_articles(
+            self.lake, self.desk, articles, InlineSandbox(), readers
+        )
         return {one.article.article_id: one for batch in batches for one in batch}
 
     def changes(self) -> dict[str, str]:
         return {article_id: one.change for article_id, one in self.replay().items()}
 
-    def store(self, replayed: Sequence[Replayed], at: datetime = LATER) -> list[Replayed]:
-        return self.lake.transact(lambda rows: store_replayed(rows, STAGE, self.desk, replayed, at))
+    def store(
+        self, replayed: Sequence[Replayed], at: datetime = LATER
+    ) -> list[Replayed]:
+        return self.lake.transact(
+            lambda rows: store_replayed(rows, STAGE, self.desk, replayed, at)
+        )

@@ -15,13 +15,18 @@ def test_nothing_drifts_while_the_extractor_is_the_same(desk: FetchedDesk) -> No
     assert (found.checked, found.rows, found.accepted) == (3, (), 0)
 
 
-def test_articles_with_another_text_are_found_worst_first_and_nothing_is_written(desk: FetchedDesk) -> None:
+def test_articles_with_another_text_are_found_worst_first_and_nothing_is_written(
+    desk: FetchedDesk,
+) -> None:
     desk.fetch_stories(1, 2, 3)
     desk.store_otherwise("a-2", f"Menu. {STORY}")
     desk.store_otherwise("a-3", "Home | News | Sport", title="Menu")
     before = desk.lake.snapshot()
     found = drifted_articles(desk.lake, DESK, InlineSandbox())
-    assert [row[:1] + row[3:6] for row in found.rows] == [("a-3", "text", "0%", 19), ("a-2", "text", "97%", 196)]
+    assert [row[:1] + row[3:6] for row in found.rows] == [
+        ("a-3", "text", "0%", 19),
+        ("a-2", "text", "97%", 196),
+    ]
     assert len(found.rows) > found.accepted
     assert desk.lake.snapshot() == before
 
@@ -31,7 +36,10 @@ def test_the_sample_is_of_the_newest_days_and_the_same_at_each_run(
 ) -> None:
     desk.fetch_stories(1, 2, 3)
     old = desk.articles()["a-1"]
-    others = [replace(old, article_id=f"a-{n}", day=old.day.replace(day=n)) for n in range(10, 19)]
+    others = [
+        replace(old, article_id=f"a-{n}", day=old.day.replace(day=n))
+        for n in range(10, 19)
+    ]
     desk.lake.transact(lambda rows: rows.upsert(others))
     monkeypatch.setattr(drift, "SAMPLE_DAYS", 3)
     assert set(sample_ids(desk.lake, "d")) == {"a-1", "a-2", "a-3", "a-17", "a-18"}

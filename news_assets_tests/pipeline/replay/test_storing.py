@@ -3,11 +3,18 @@ from dataclasses import replace
 from news_assets.pipeline.stage_state.versions import content_hash
 from news_assets.records.articles import ArticleRevision, CopyKey
 from news_assets.records.derived import Failure
-from news_assets_tests.pipeline.replay.fetched_desk import LATER, STORY, FetchedDesk, story
+from news_assets_tests.pipeline.replay.fetched_desk import (
+    LATER,
+    STORY,
+    FetchedDesk,
+    story,
+)
 from news_assets_tests.support.small_desk import NOW, entry
 
 
-def test_a_new_text_is_stored_as_a_change_of_method_and_the_next_replay_finds_nothing(desk: FetchedDesk) -> None:
+def test_a_new_text_is_stored_as_a_change_of_method_and_the_next_replay_finds_nothing(
+    desk: FetchedDesk,
+) -> None:
     desk.fetch_stories(1, 2)
     desk.store_otherwise("a-1", f"Menu. {STORY}")
     aged = desk.articles()["a-1"]
@@ -59,7 +66,10 @@ def test_a_fetch_in_between_wins(desk: FetchedDesk) -> None:
     desk.fetch(entry(1, entry_hash="two"), at=LATER)
     fetched = desk.articles()["a-1"]
 
-    assert [(one.change, one.row is None) for one in desk.store(replayed)] == [("newer", True), ("text", False)]
+    assert [(one.change, one.row is None) for one in desk.store(replayed)] == [
+        ("newer", True),
+        ("text", False),
+    ]
     assert desk.articles()["a-1"] == fetched
     assert {(one.article_id, one.cause) for one in desk.lake.read(ArticleRevision)} == {
         ("a-1", "edit"),
@@ -85,15 +95,26 @@ def test_copies_are_marked_among_the_new_texts(desk: FetchedDesk) -> None:
     desk.store_otherwise("a-1", f"Menu. {STORY}")
     desk.store_otherwise("b-2", f"Other menu. {STORY}", duplicate_of=None)
     desk.store(list(desk.replay().values()))
-    assert {key: article.duplicate_of for key, article in desk.articles().items()} == {"a-1": None, "b-2": "a-1"}
+    assert {key: article.duplicate_of for key, article in desk.articles().items()} == {
+        "a-1": None,
+        "b-2": "a-1",
+    }
 
 
-def test_articles_from_before_copy_keys_get_them_and_their_marks(desk: FetchedDesk) -> None:
+def test_articles_from_before_copy_keys_get_them_and_their_marks(
+    desk: FetchedDesk,
+) -> None:
     desk.site.texts |= {1: story(1), 2: story(1), 3: story(3)}
     desk.fetch(entry(1), entry(2, "b"), entry(3))
     stored, keys = desk.articles(), desk.lake.read(CopyKey)
     for article_id, article in stored.items():
-        desk.store_otherwise(article_id, article.text, duplicate_of=None, duplicate_reason=None, lead_minhash=None)
+        desk.store_otherwise(
+            article_id,
+            article.text,
+            duplicate_of=None,
+            duplicate_reason=None,
+            lead_minhash=None,
+        )
     desk.lake.transact(lambda rows: rows.delete(CopyKey, article_id=list(stored)))
 
     desk.store(list(desk.replay().values()))

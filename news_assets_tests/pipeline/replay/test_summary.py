@@ -5,14 +5,20 @@ from news_assets.pipeline.replay.summary import WORST, Summary, diff_of
 from news_assets_tests.pipeline.replay.fetched_desk import FetchedDesk
 
 
-def test_changes_and_columns_are_counted_and_the_worst_are_held(desk: FetchedDesk) -> None:
+def test_changes_and_columns_are_counted_and_the_worst_are_held(
+    desk: FetchedDesk,
+) -> None:
     desk.fetch_stories(1)
     (article,) = desk.articles().values()
     summary = Summary()
     for number in range(WORST + 5):
         one = replace(article, article_id=f"a-{number:02}")
-        summary.add([Replayed(one, "text", one, columns=("title",), kept_ratio=number / 100)])
-    summary.add([Replayed(article, "unchanged"), Replayed(article, "lost", reason="no text")])
+        summary.add(
+            [Replayed(one, "text", one, columns=("title",), kept_ratio=number / 100)]
+        )
+    summary.add(
+        [Replayed(article, "unchanged"), Replayed(article, "lost", reason="no text")]
+    )
 
     assert summary.counts == {"text": WORST + 5, "unchanged": 1, "lost": 1}
     assert (summary.columns, summary.new_rows) == ({"title": WORST + 5}, WORST + 5)

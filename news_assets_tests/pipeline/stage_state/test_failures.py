@@ -1,4 +1,6 @@
-"""Failures are counted, retried after growing pauses, given up, and deleted once the stage succeeds."""
+"""Failures are counted, retried after growing pauses, given up, and deleted once the
+stage succeeds.
+"""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -7,7 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from news_assets.pipeline.stage_state.failures import make_due, record_outcomes, record_unavailable
+from news_assets.pipeline.stage_state.failures import (
+    make_due,
+    record_outcomes,
+    record_unavailable,
+)
 from news_assets.pipeline.stage_state.retries import MAX_ATTEMPTS, stage_retry_at
 from news_assets.pipeline.stages import stage_named
 from news_assets.records.articles import RawArticle
@@ -52,7 +58,9 @@ def lake(tmp_path: Path) -> Iterator[Lake]:
 
 
 def record(lake: Lake, now: datetime, *tried: EnrichedArticle) -> list[Failure]:
-    lake.transact(lambda rows: record_outcomes(rows, stage_named("enriched_articles"), tried, now))
+    lake.transact(
+        lambda rows: record_outcomes(rows, stage_named("enriched_articles"), tried, now)
+    )
     return lake.read(Failure)
 
 
@@ -85,19 +93,31 @@ def test_a_failure_is_given_up_after_the_last_attempt(lake: Lake) -> None:
     lake.transact(lambda rows: rows.upsert([last]))
     (given_up,) = record(lake, NOW + HOUR, ROW)
     assert (given_up.attempts, given_up.next_try_at) == (MAX_ATTEMPTS, None)
-    assert record(lake, NOW + 2 * HOUR, ROW) == [replace(given_up, last_failed_at=NOW + 2 * HOUR)]
+    assert record(lake, NOW + 2 * HOUR, ROW) == [
+        replace(given_up, last_failed_at=NOW + 2 * HOUR)
+    ]
 
 
 def test_attempts_start_again_for_another_state_of_the_article(lake: Lake) -> None:
-    lake.transact(lambda rows: rows.upsert([replace(FAILURE, attempts=MAX_ATTEMPTS, next_try_at=None)]))
+    lake.transact(
+        lambda rows: rows.upsert(
+            [replace(FAILURE, attempts=MAX_ATTEMPTS, next_try_at=None)]
+        )
+    )
     (failure,) = record(lake, NOW + HOUR, replace(ROW, content_hash="c2"))
     assert failure == replace(
-        FAILURE, version="c2", last_failed_at=NOW + HOUR, next_try_at=stage_retry_at(1, NOW + HOUR)
+        FAILURE,
+        version="c2",
+        last_failed_at=NOW + HOUR,
+        next_try_at=stage_retry_at(1, NOW + HOUR),
     )
 
 
 def test_success_deletes_only_the_failure_of_that_stage_and_article(lake: Lake) -> None:
-    others = [replace(FAILURE, stage="search_index"), replace(FAILURE, article_id="a-2")]
+    others = [
+        replace(FAILURE, stage="search_index"),
+        replace(FAILURE, article_id="a-2"),
+    ]
     lake.transact(lambda rows: rows.upsert([FAILURE, *others]))
     assert record(lake, NOW, replace(ROW, outcome="ok", reason=None)) == others
 
@@ -113,7 +133,7 @@ def test_failures_made_due_have_all_their_attempts_left(lake: Lake) -> None:
     assert (again.attempts, again.next_try_at) == (1, stage_retry_at(1, NOW + HOUR))
 
 
-# --- in the stages ---------------------------------------------------------------------------------------------------
+# --- in the stages --------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -121,14 +141,20 @@ def room(lake: Lake) -> Newsroom:
     return Newsroom(lake, FakeSearchIndex())
 
 
-def test_a_failed_fetch_is_a_failure_with_the_times_of_its_article(room: Newsroom) -> None:
+def test_a_failed_fetch_is_a_failure_with_the_times_of_its_article(
+    room: Newsroom,
+) -> None:
     room.pages.missing.add("https://example.org/1")
     room.list(entry(1), entry(2))
     room.run("raw_articles")
     (article,) = room.lake.read(RawArticle, article_id=["a-1"])
     (failure,) = room.lake.read(Failure)
     assert failure == replace(
-        FAILURE, stage="raw_articles", version="one", reason="not found (404)", next_try_at=article.next_try_at
+        FAILURE,
+        stage="raw_articles",
+        version="one",
+        reason="not found (404)",
+        next_try_at=article.next_try_at,
     )
     room.lake.transact(lambda rows: make_due(rows, NOW, stage=["raw_articles"]))
     room.pages.missing.clear()
@@ -140,10 +166,18 @@ def test_articles_of_an_unavailable_enricher_are_retried_at_longer_pauses_up_to_
     lake: Lake,
 ) -> None:
     stage, now, pauses = stage_named("enriched_articles"), NOW, []
-    work = {"article_id": "a-1", "agency": "a", "day": TODAY, "version": "c1", "trace_id": "t"}
+    work = {
+        "article_id": "a-1",
+        "agency": "a",
+        "day": TODAY,
+        "version": "c1",
+        "trace_id": "t",
+    }
     for _ in range(2 * MAX_ATTEMPTS):
         at = now
-        lake.transact(lambda rows: record_unavailable(rows, stage, [work], "d", "no taxonomy", at))  # noqa: B023
+        lake.transact(
+            lambda rows: record_unavailable(rows, stage, [work], "d", "no taxonomy", at)  # noqa: B023
+        )
         (failure,) = lake.read(Failure)
         assert failure.next_try_at is not None
         pauses.append(failure.next_try_at - now)
@@ -155,16 +189,25 @@ def test_articles_of_an_unavailable_enricher_are_retried_at_longer_pauses_up_to_
         last_failed_at=failure.last_failed_at,
         next_try_at=failure.next_try_at,
     )
-    assert pauses[:3] == [timedelta(minutes=5), timedelta(minutes=30), timedelta(hours=2)]
+    assert pauses[:3] == [
+        timedelta(minutes=5),
+        timedelta(minutes=30),
+        timedelta(hours=2),
+    ]
     assert pauses[5:] == [timedelta(days=1)] * (2 * MAX_ATTEMPTS - 5)
 
 
-def test_failures_of_a_deleted_article_are_deleted_with_its_rows(room: Newsroom) -> None:
+def test_failures_of_a_deleted_article_are_deleted_with_its_rows(
+    room: Newsroom,
+) -> None:
     room.enricher.refused.add("line1")
     room.embedder.refused.add("line1")
     room.list(entry(1), entry(2))
     room.run()
-    assert [failure.stage for failure in room.lake.read(Failure)] == ["article_embeddings", "enriched_articles"]
+    assert [failure.stage for failure in room.lake.read(Failure)] == [
+        "article_embeddings",
+        "enriched_articles",
+    ]
     room.lake.transact(lambda rows: rows.delete(RawArticle, article_id=["a-1"]))
     room.run("enriched_articles", "article_embeddings", "search_index")
     assert room.lake.read(Failure) == []

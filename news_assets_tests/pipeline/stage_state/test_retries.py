@@ -13,13 +13,22 @@ from news_assets.errors import (
     RobotsError,
     TooLargeError,
 )
-from news_assets.pipeline.stage_state.retries import MAX_ATTEMPTS, Tries, after_failure, outcome_of, retry_at
+from news_assets.pipeline.stage_state.retries import (
+    MAX_ATTEMPTS,
+    Tries,
+    after_failure,
+    outcome_of,
+    retry_at,
+)
 from news_assets.records.reading import Outcome
 from news_assets_tests.support.small_desk import NOW
 
 URL = "https://example.org/"
 HOUR, DAY = 3600, 86_400
-BUSY, MISSING = FetchError(URL, "server error (503)", status=503), FetchError(URL, "not found (404)", status=404)
+BUSY, MISSING = (
+    FetchError(URL, "server error (503)", status=503),
+    FetchError(URL, "not found (404)", status=404),
+)
 
 
 def _pauses(failure: NewsAssetsError | Outcome) -> list[float | None]:
@@ -29,13 +38,33 @@ def _pauses(failure: NewsAssetsError | Outcome) -> list[float | None]:
     ]
 
 
-@pytest.mark.parametrize("failure", [FetchError(URL, "no answer in time"), FetchError(URL, "failed", status=503)])
-def test_a_transient_failure_is_retried_soon_then_daily_and_given_up(failure: FetchError) -> None:
-    assert _pauses(failure) == [300, 1800, 2 * HOUR, 6 * HOUR, DAY, DAY, DAY, None, None]
+@pytest.mark.parametrize(
+    "failure",
+    [FetchError(URL, "no answer in time"), FetchError(URL, "failed", status=503)],
+)
+def test_a_transient_failure_is_retried_soon_then_daily_and_given_up(
+    failure: FetchError,
+) -> None:
+    assert _pauses(failure) == [
+        300,
+        1800,
+        2 * HOUR,
+        6 * HOUR,
+        DAY,
+        DAY,
+        DAY,
+        None,
+        None,
+    ]
 
 
-@pytest.mark.parametrize("failure", [FetchError(URL, "", status=404), FetchError(URL, "", status=403), "failed"])
-def test_a_refusal_is_retried_after_a_day_and_then_weekly(failure: FetchError | Outcome) -> None:
+@pytest.mark.parametrize(
+    "failure",
+    [FetchError(URL, "", status=404), FetchError(URL, "", status=403), "failed"],
+)
+def test_a_refusal_is_retried_after_a_day_and_then_weekly(
+    failure: FetchError | Outcome,
+) -> None:
     assert _pauses(failure) == [DAY, 7 * DAY, 7 * DAY, 7 * DAY, *[None] * 5]
 
 
@@ -56,7 +85,11 @@ def test_a_permanent_failure_is_not_retried(failure: NewsAssetsError | Outcome) 
 
 
 def test_a_retry_after_lengthens_the_pause() -> None:
-    assert _pauses(FetchError(URL, "", status=429, retry_after_s=3600))[:3] == [3600, 3600, 2 * HOUR]
+    assert _pauses(FetchError(URL, "", status=429, retry_after_s=3600))[:3] == [
+        3600,
+        3600,
+        2 * HOUR,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -85,7 +118,9 @@ def test_transient_failures_and_refusals_are_counted_apart() -> None:
 
 
 @given(st.lists(st.sampled_from([BUSY, MISSING]), min_size=20))
-def test_a_page_that_always_fails_is_given_up_in_the_end(failures: list[FetchError]) -> None:
+def test_a_page_that_always_fails_is_given_up_in_the_end(
+    failures: list[FetchError],
+) -> None:
     tries = Tries()
     for failure in failures:
         tries = after_failure(tries, failure, NOW)

@@ -7,8 +7,8 @@ from zoneinfo import ZoneInfo
 from news_assets.records.desks import Selectors
 from news_assets.records.meetings import Meeting, MeetingListing
 from news_assets.records.reading import Page
-from news_assets.sources.civic.kinds import CIVIC_KINDS
 from news_assets.sources.civic.vendor import Reading, read
+from news_assets.sources.civic.vendor_readers import CIVIC_KINDS
 
 ZONE = "America/Chicago"
 NOW = datetime(2026, 3, 10, 12, tzinfo=ZoneInfo(ZONE))
@@ -18,13 +18,21 @@ def reading(selectors: Selectors | None = None) -> Reading:
     return Reading(timezone=ZONE, now=NOW, selectors=selectors)
 
 
-def page(body: object, url: str = "https://town.example.org/", status: int = 200) -> Page:
+def page(
+    body: object, url: str = "https://town.example.org/", status: int = 200
+) -> Page:
     """Return a page; a value that is neither bytes nor text becomes JSON."""
-    data = body if isinstance(body, bytes) else (body if isinstance(body, str) else json.dumps(body)).encode()
+    data = (
+        body
+        if isinstance(body, bytes)
+        else (body if isinstance(body, str) else json.dumps(body)).encode()
+    )
     return Page(url=url, final_url=url, status=status, body=data, fetched_at=NOW)
 
 
-def listing(kind: str, body: object, url: str = "https://town.example.org/", status: int = 200) -> MeetingListing:
+def listing(
+    kind: str, body: object, url: str = "https://town.example.org/", status: int = 200
+) -> MeetingListing:
     return read(CIVIC_KINDS[kind], page(body, url, status), reading())
 
 

@@ -1,7 +1,5 @@
 """Status, places, roles of links, and ids."""
 
-# ruff: noqa: E501  one answer or case a line
-
 from dataclasses import replace
 from datetime import date, time
 
@@ -28,43 +26,92 @@ def status(**changes: object) -> str:
         ({"is_final": True}, "confirmed"),
         ({"links": [Link(title="Agenda", href="https://a.org/1")]}, "tentative"),
         ({"start": Moment(TODAY, time(11))}, "passed"),
-        ({"start": Moment(TODAY, time(11)), "end": Moment(TODAY, time(13))}, "tentative"),
+        (
+            {"start": Moment(TODAY, time(11)), "end": Moment(TODAY, time(13))},
+            "tentative",
+        ),
         ({"start": Moment(TODAY)}, "tentative"),
         ({"start": Moment(date(2026, 3, 9))}, "passed"),
         ({"start": None}, "tentative"),
         ({"title": "City Council - CANCELED"}, "cancelled"),
         ({"title": "City Council", "status_words": ["Cancelled"]}, "cancelled"),
-        ({"links": [Link(title="Notice of Cancellation", href="https://a.org/1")]}, "cancelled"),
-        ({"start": Moment(date(2026, 3, 1)), "title": "Postponed: Planning"}, "cancelled"),
+        (
+            {"links": [Link(title="Notice of Cancellation", href="https://a.org/1")]},
+            "cancelled",
+        ),
+        (
+            {"start": Moment(date(2026, 3, 1)), "title": "Postponed: Planning"},
+            "cancelled",
+        ),
         ({"title": "Rescheduled from May 2"}, "tentative"),
         ({"title": "Planning - Rescheduled"}, "cancelled"),
         ({"title": "Special Meeting (not cancelled)"}, "tentative"),
-        ({"comment": "The meeting has been cancelled for lack of a quorum."}, "cancelled"),
+        (
+            {"comment": "The meeting has been cancelled for lack of a quorum."},
+            "cancelled",
+        ),
         ({"comment": "CANCELLED"}, "cancelled"),
-        ({"comment": "Report on cancelled contracts, and on recess programs in schools."}, "tentative"),
+        (
+            {
+                "comment": "Report on cancelled contracts, and on recess programs in schools."
+            },
+            "tentative",
+        ),
         ({"title": "Recession Task Force"}, "tentative"),
     ],
 )
-def test_the_status_follows_the_words_of_the_vendor_and_the_time(changes: dict[str, object], expected: str) -> None:
+def test_the_status_follows_the_words_of_the_vendor_and_the_time(
+    changes: dict[str, object], expected: str
+) -> None:
     assert status(**changes) == expected
 
 
 def test_a_meeting_keeps_its_local_hour_through_the_change_to_summer_time() -> None:
-    meeting = meeting_of(replace(STATED, start=Moment(date(2026, 3, 7), time(19))), reading())
-    later = meeting_of(replace(STATED, start=Moment(date(2026, 3, 9), time(19))), reading())
-    assert (local(meeting), local(later)) == ("2026-03-07T19:00:00-06:00", "2026-03-09T19:00:00-05:00")
+    meeting = meeting_of(
+        replace(STATED, start=Moment(date(2026, 3, 7), time(19))), reading()
+    )
+    later = meeting_of(
+        replace(STATED, start=Moment(date(2026, 3, 9), time(19))), reading()
+    )
+    assert (local(meeting), local(later)) == (
+        "2026-03-07T19:00:00-06:00",
+        "2026-03-09T19:00:00-05:00",
+    )
 
 
 def test_an_end_before_the_begin_is_none() -> None:
-    assert meeting_of(replace(STATED, end=Moment(TODAY, time(7))), reading()).ends_at is None
+    assert (
+        meeting_of(replace(STATED, end=Moment(TODAY, time(7))), reading()).ends_at
+        is None
+    )
 
 
 def test_links_get_their_roles_by_their_titles() -> None:
-    titles = ("Agenda Cover Page", "Agenda", "Agenda Packet", "Minutes", "Video (MP4)", "Video")
-    links = tuple(Link(title=title, href=f"https://a.org/{number}") for number, title in enumerate(titles))
+    titles = (
+        "Agenda Cover Page",
+        "Agenda",
+        "Agenda Packet",
+        "Minutes",
+        "Video (MP4)",
+        "Video",
+    )
+    links = tuple(
+        Link(title=title, href=f"https://a.org/{number}")
+        for number, title in enumerate(titles)
+    )
     meeting = meeting_of(replace(STATED, links=links), reading())
-    found = (meeting.agenda_url, meeting.packet_url, meeting.minutes_url, meeting.video_url)
-    assert found == ("https://a.org/1", "https://a.org/2", "https://a.org/3", "https://a.org/5")
+    found = (
+        meeting.agenda_url,
+        meeting.packet_url,
+        meeting.minutes_url,
+        meeting.video_url,
+    )
+    assert found == (
+        "https://a.org/1",
+        "https://a.org/2",
+        "https://a.org/3",
+        "https://a.org/5",
+    )
 
 
 @pytest.mark.parametrize(
@@ -79,23 +126,35 @@ def test_links_get_their_roles_by_their_titles() -> None:
         ("", "", ""),
     ],
 )  # fmt: skip
-def test_a_place_is_told_apart_where_a_street_number_follows(text: str, name: str, address: str) -> None:
+def test_a_place_is_told_apart_where_a_street_number_follows(
+    text: str, name: str, address: str
+) -> None:
     assert location_of(text) == Location(name=name, address=address)
 
 
 def test_ids_do_not_change_with_title_and_time() -> None:
     meeting = meeting_of(STATED, reading())
-    moved = meeting_of(replace(STATED, title="Council", start=Moment(date(2026, 5, 1))), reading())
-    assert meeting_id("paloaltoCA", "primegov", meeting) == meeting_id("paloaltoCA", "primegov", moved)
+    moved = meeting_of(
+        replace(STATED, title="Council", start=Moment(date(2026, 5, 1))), reading()
+    )
+    assert meeting_id("paloaltoCA", "primegov", meeting) == meeting_id(
+        "paloaltoCA", "primegov", moved
+    )
     assert meeting_id("paloaltoCA", "primegov", meeting) == "paloaltoCA/primegov/7"
 
 
-def test_an_id_that_is_no_word_is_hashed_and_ids_of_items_are_within_their_meeting() -> None:
+def test_an_id_that_is_no_word_is_hashed_and_ids_of_items_are_within_their_meeting() -> (
+    None
+):
     odd = meeting_id("a", "icalendar", Meeting(vendor_id="<b>1@x.org</b>"))
     assert odd.startswith("a/icalendar/")
     assert len(odd) == len("a/icalendar/") + 16
-    assert item_id(odd, AgendaItem(sequence=3, title="x", vendor_id="99")) == f"{odd}/99"
-    assert item_id(odd, AgendaItem(sequence=3, title="x")) == item_id(odd, AgendaItem(sequence=9, title="X"))
+    assert (
+        item_id(odd, AgendaItem(sequence=3, title="x", vendor_id="99")) == f"{odd}/99"
+    )
+    assert item_id(odd, AgendaItem(sequence=3, title="x")) == item_id(
+        odd, AgendaItem(sequence=9, title="X")
+    )
 
 
 @pytest.mark.parametrize(
@@ -103,7 +162,10 @@ def test_an_id_that_is_no_word_is_hashed_and_ids_of_items_are_within_their_meeti
     [
         ("https://webapi.legistar.com/v1/Seattle/events?$top=1", "seattle"),
         ("https://meetings.municode.com/PublishPage?cid=SPRINGFIELD", "springfield"),
-        ("https://pub-springfield.escribemeetings.com/x", "pub-springfield.escribemeetings.com"),
+        (
+            "https://pub-springfield.escribemeetings.com/x",
+            "pub-springfield.escribemeetings.com",
+        ),
     ],
 )
 def test_clients_that_share_a_host_are_told_apart(url: str, owner: str) -> None:

@@ -1,5 +1,3 @@
-# ruff: noqa: E501  one answer or case a line
-
 from datetime import UTC, date, datetime
 from urllib.parse import parse_qsl
 
@@ -7,8 +5,8 @@ import pytest
 
 from news_assets.errors import ListingChangedError
 from news_assets.records.meetings import AgendaItem, Attachment, Location, Vote
-from news_assets.sources.civic.kinds import CIVIC_KINDS
 from news_assets.sources.civic.legistar import pages
+from news_assets.sources.civic.vendor_readers import CIVIC_KINDS
 from news_assets_tests.sources.civic.answers import listing, local, one, page
 
 BASE = "https://webapi.legistar.com/v1/springfield"
@@ -56,18 +54,31 @@ def test_an_event_is_local_and_final_means_confirmed() -> None:
         "confirmed",
         False,
     )
-    assert meeting.location == Location(name="City Hall", address="1 Main St, Springfield, IL 62701")
+    assert meeting.location == Location(
+        name="City Hall", address="1 Main St, Springfield, IL 62701"
+    )
     assert meeting.agenda_url == "https://legistar.granicus.com/springfield/71_A.pdf"
     assert meeting.updated_at == datetime(2026, 3, 1, 10, tzinfo=UTC)
 
 
 def test_an_hour_in_prose_leaves_only_the_day() -> None:
-    meeting = one("legistar", [EVENT | {"EventTime": "After the 5:00 PM meeting"}], f"{BASE}/events")
+    meeting = one(
+        "legistar",
+        [EVENT | {"EventTime": "After the 5:00 PM meeting"}],
+        f"{BASE}/events",
+    )
     assert (local(meeting), meeting.all_day) == ("2026-03-19T00:00:00-05:00", True)
 
 
 def test_a_cancelled_event_stays() -> None:
-    assert one("legistar", [EVENT | {"EventAgendaStatusName": "Cancelled"}], f"{BASE}/events").status == "cancelled"
+    assert (
+        one(
+            "legistar",
+            [EVENT | {"EventAgendaStatusName": "Cancelled"}],
+            f"{BASE}/events",
+        ).status
+        == "cancelled"
+    )
 
 
 def test_items_are_in_the_order_of_the_agenda_with_files_and_votes() -> None:
@@ -89,14 +100,21 @@ def test_items_are_in_the_order_of_the_agenda_with_files_and_votes() -> None:
         version=first.version,
         attachments=(
             Attachment(name="Draft", url="https://a.example.org/draft.pdf"),
-            Attachment(name="Map", url="https://springfield.legistar1.com/springfield/attachments/map%201.pdf"),
+            Attachment(
+                name="Map",
+                url="https://springfield.legistar1.com/springfield/attachments/map%201.pdf",
+            ),
         ),
     )
 
 
 def test_xml_is_read_like_json() -> None:
     space = "http://schemas.datacontract.org/2004/07/LegistarWebAPI.Models.v1"
-    fields = "".join(f"<{name}>{value}</{name}>" for name, value in EVENT.items() if value is not None)
+    fields = "".join(
+        f"<{name}>{value}</{name}>"
+        for name, value in EVENT.items()
+        if value is not None
+    )
     xml = f'<ArrayOfGranicusEvent xmlns="{space}"><!--a--><GranicusEvent><!--b-->{fields}</GranicusEvent></ArrayOfGranicusEvent>'
     assert local(one("legistar", xml, f"{BASE}/events")) == "2026-03-19T13:00:00-05:00"
 
@@ -106,18 +124,26 @@ def test_refusals_are_told_apart() -> None:
     assert listing("legistar", unknown, BASE, 500).state == "unknown_client"
     assert listing("legistar", "", BASE, 403).state == "closed"
     assert listing("legistar", "Key or Token is required", BASE, 403).state == "closed"
-    assert listing("legistar", "<title>Just a moment...</title>", BASE, 403).state == "blocked"
+    assert (
+        listing("legistar", "<title>Just a moment...</title>", BASE, 403).state
+        == "blocked"
+    )
     assert listing("legistar", "oops", BASE, 500).state == "blocked"
     assert listing("legistar", [], BASE).state == "empty"
     old = listing("legistar", [EVENT | {"EventDate": "2024-01-05T00:00:00"}], BASE)
-    assert (old.state, old.problems) == ("stale", ("stale: the newest meeting is of 2024-01-05",))
+    assert (old.state, old.problems) == (
+        "stale",
+        ("stale: the newest meeting is of 2024-01-05",),
+    )
 
 
 def test_requests_filter_by_local_days_and_keep_the_token() -> None:
     vendor = CIVIC_KINDS["legistar"]
     assert vendor.days
     [request] = vendor.days(f"{BASE}?token=T", date(2026, 3, 1), date(2026, 3, 31))
-    assert request.url.startswith(f"{BASE}/events?token=T&$filter=EventDate+ge+datetime'2026-03-01'")
+    assert request.url.startswith(
+        f"{BASE}/events?token=T&$filter=EventDate+ge+datetime'2026-03-01'"
+    )
     assert "datetime'2026-04-01'" in request.url
     assert request.headers == (("Accept", "application/json"),)
 
@@ -125,12 +151,17 @@ def test_requests_filter_by_local_days_and_keep_the_token() -> None:
 def test_the_signal_overlaps_three_days_because_changes_are_dated_back() -> None:
     vendor = CIVIC_KINDS["legistar"]
     assert vendor.signal
-    assert "2026-03-07T12" in vendor.signal(BASE, datetime(2026, 3, 10, 12, tzinfo=UTC)).url
+    assert (
+        "2026-03-07T12"
+        in vendor.signal(BASE, datetime(2026, 3, 10, 12, tzinfo=UTC)).url
+    )
 
 
 def test_a_full_answer_names_the_next_one() -> None:
     events = [EVENT | {"EventId": number} for number in range(1000)]
-    [following] = listing("legistar", events, f"{BASE}/events?$top=1000&$skip=1000").next_requests
+    [following] = listing(
+        "legistar", events, f"{BASE}/events?$top=1000&$skip=1000"
+    ).next_requests
     assert following.url == f"{BASE}/events?$top=1000&$skip=2000"
 
 
@@ -149,9 +180,19 @@ SITE = "https://springfield.legistar.com/Calendar.aspx"
 
 def test_a_calendar_is_read_by_its_headings() -> None:
     parks, zoning = listing("legistar_html", CALENDAR, SITE).meetings
-    assert (parks.vendor_id, local(parks), parks.status) == ("88", "2026-03-19T13:00:00-05:00", "cancelled")
-    assert parks.agenda_url == "https://springfield.legistar.com/View.ashx?M=A&ID=88&GUID=G"
-    assert parks.video_url == "https://springfield.legistar.com/Video.aspx?Mode=Granicus&ID1=3"
+    assert (parks.vendor_id, local(parks), parks.status) == (
+        "88",
+        "2026-03-19T13:00:00-05:00",
+        "cancelled",
+    )
+    assert (
+        parks.agenda_url
+        == "https://springfield.legistar.com/View.ashx?M=A&ID=88&GUID=G"
+    )
+    assert (
+        parks.video_url
+        == "https://springfield.legistar.com/Video.aspx?Mode=Granicus&ID1=3"
+    )
     assert [link.title for link in parks.links] == ["Agenda", "Video"]
     assert (zoning.vendor_id, zoning.all_day, zoning.links) == ("90", True, ())
 
@@ -164,10 +205,23 @@ def test_a_meetings_page_gives_its_items() -> None:
     <th class="rgHeader">Type</th><th class="rgHeader">Title</th></tr>
     <tr class="rgRow"><td><a href="LegislationDetail.aspx?ID=5&amp;GUID=H">26-0585</a></td><td>2.A.</td><td>Ordinance</td>
     <td>On trees</td></tr></table>"""
-    meeting = one("legistar_html", page, "https://springfield.legistar.com/MeetingDetail.aspx?ID=88&GUID=G")
-    assert (meeting.vendor_id, local(meeting), meeting.status) == ("88", "2026-03-19T13:00:00-05:00", "confirmed")
+    meeting = one(
+        "legistar_html",
+        page,
+        "https://springfield.legistar.com/MeetingDetail.aspx?ID=88&GUID=G",
+    )
+    assert (meeting.vendor_id, local(meeting), meeting.status) == (
+        "88",
+        "2026-03-19T13:00:00-05:00",
+        "confirmed",
+    )
     [item] = meeting.items
-    assert (item.number, item.title, item.matter_file, item.matter_id) == ("2.A", "On trees", "26-0585", "5")
+    assert (item.number, item.title, item.matter_file, item.matter_id) == (
+        "2.A",
+        "On trees",
+        "26-0585",
+        "5",
+    )
 
 
 def test_another_year_is_the_form_sent_again() -> None:

@@ -53,7 +53,9 @@ def test_a_date_is_read_month_first(text: str | None, day: date | None) -> None:
         (None, None),
     ],
 )
-def test_an_hour_is_read_as_a_clerk_types_it(text: str | None, clock: time | None) -> None:
+def test_an_hour_is_read_as_a_clerk_types_it(
+    text: str | None, clock: time | None
+) -> None:
     assert clock_of_text(text) == clock
 
 
@@ -74,12 +76,16 @@ def test_a_day_without_an_hour_has_none(text: str, moment: Moment | None) -> Non
 
 def test_a_claimed_zone_does_not_move_a_wall_clock() -> None:
     assert wall_clock("2025-12-08T09:30:00Z") == Moment(date(2025, 12, 8), time(9, 30))
-    assert wall_clock("2026-08-18T19:00:00-07:00") == Moment(date(2026, 8, 18), time(19))
+    assert wall_clock("2026-08-18T19:00:00-07:00") == Moment(
+        date(2026, 8, 18), time(19)
+    )
     assert wall_clock("2026-08-18") == Moment(date(2026, 8, 18))
     assert wall_clock("soon") is None
 
 
 def test_a_field_named_utc_is_utc() -> None:
-    assert utc_time("2026-08-14T16:28:16.1") == datetime(2026, 8, 14, 16, 28, 16, tzinfo=UTC)
+    assert utc_time("2026-08-14T16:28:16.1") == datetime(
+        2026, 8, 14, 16, 28, 16, tzinfo=UTC
+    )
     assert utc_time("2026-13-14T16:28:16") is None
     assert utc_time(None) is None

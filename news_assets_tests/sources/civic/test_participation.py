@@ -10,12 +10,18 @@ accommodations call (217) 555-0142 (TTY 217-555-0143)."""
 
 
 def found(text: str, kind: str) -> list[tuple[str, str]]:
-    return [(fact.value, fact.purpose) for fact in participation_of(text) if fact.kind == kind]
+    return [
+        (fact.value, fact.purpose)
+        for fact in participation_of(text)
+        if fact.kind == kind
+    ]
 
 
 def test_a_notice_is_read_with_the_purpose_of_each_address() -> None:
     assert found(NOTICE, "format") == [("hybrid", "")]
-    assert found(NOTICE, "meeting_link") == [("https://us02web.zoom.us/j/81122334455?pwd=abc", "")]
+    assert found(NOTICE, "meeting_link") == [
+        ("https://us02web.zoom.us/j/81122334455?pwd=abc", "")
+    ]
     assert found(NOTICE, "stream_link") == [("https://www.youtube.com/springfield", "")]
     assert found(NOTICE, "meeting_id") == [("81122334455", "")]
     assert found(NOTICE, "passcode") == [("123 987", "")]
@@ -25,8 +31,12 @@ def test_a_notice_is_read_with_the_purpose_of_each_address() -> None:
         ("+12175550142", "accommodation"),
         ("+12175550143", "tty"),
     ]
-    assert found(NOTICE, "deadline") == [("no later than 5:00 p.m. on Monday, March 9", "")]
-    assert [value[:26] for value, _ in found(NOTICE, "instruction")] == ["To submit written comments"]
+    assert found(NOTICE, "deadline") == [
+        ("no later than 5:00 p.m. on Monday, March 9", "")
+    ]
+    assert [value[:26] for value, _ in found(NOTICE, "instruction")] == [
+        "To submit written comments"
+    ]
 
 
 def test_each_span_is_where_the_text_says_it() -> None:
@@ -63,7 +73,10 @@ def test_what_is_not_said_is_not_found(text: str) -> None:
         ("Virtual Via Zoom", "virtual"),
         ("Attend in person or via Zoom.", "hybrid"),
         ("Hybrid - Virtual Via Zoom", "hybrid"),
-        ("Attend in person at the Chamber, 41 Court Street, and online through Microsoft Teams", "hybrid"),
+        (
+            "Attend in person at the Chamber, 41 Court Street, and online through Microsoft Teams",
+            "hybrid",
+        ),
         ("Join via Zoom or in person", "hybrid"),
     ],
 )
@@ -75,9 +88,18 @@ def test_the_format_is_what_the_text_calls_it(text: str, value: str) -> None:
     ("text", "value"),
     [
         ("Comments must be received by noon on March 3", "by noon on March 3"),
-        ("Public comment may be submitted until 24 hours before the meeting", "until 24 hours before the meeting"),
-        ("Register to speak by Tuesday at 4 pm; late cards are kept", "by Tuesday at 4 pm"),
-        ("Comments are due by noon the day before, at clerk@town.org.", "by noon the day before"),
+        (
+            "Public comment may be submitted until 24 hours before the meeting",
+            "until 24 hours before the meeting",
+        ),
+        (
+            "Register to speak by Tuesday at 4 pm; late cards are kept",
+            "by Tuesday at 4 pm",
+        ),
+        (
+            "Comments are due by noon the day before, at clerk@town.org.",
+            "by noon the day before",
+        ),
     ],
 )
 def test_a_deadline_is_given_in_the_words_of_the_text(text: str, value: str) -> None:

@@ -10,7 +10,9 @@ from news_assets_tests.sources.civic.answers import reading
 
 def meeting(number: int, day: int) -> Meeting:
     start = Moment(date(2026, 3, day), time(19))
-    return meeting_of(Stated(vendor_id=str(number), title="Council", start=start), reading())
+    return meeting_of(
+        Stated(vendor_id=str(number), title="Council", start=start), reading()
+    )
 
 
 def prints(*meetings: Meeting) -> dict[str, str]:
@@ -19,13 +21,26 @@ def prints(*meetings: Meeting) -> dict[str, str]:
 
 def test_only_days_whose_meetings_changed_are_named() -> None:
     known = prints(meeting(1, 12), meeting(2, 13), meeting(3, 14))
-    found = prints(meeting(3, 14), replace(meeting(2, 13), title="Council - Cancelled"), meeting(4, 20))
-    assert changed_days(known, found, lists_changes_only=False) == {"2026-03-12", "2026-03-13", "2026-03-20"}
-    assert changed_days(known, found, lists_changes_only=True) == {"2026-03-13", "2026-03-20"}
+    found = prints(
+        meeting(3, 14),
+        replace(meeting(2, 13), title="Council - Cancelled"),
+        meeting(4, 20),
+    )
+    assert changed_days(known, found, lists_changes_only=False) == {
+        "2026-03-12",
+        "2026-03-13",
+        "2026-03-20",
+    }
+    assert changed_days(known, found, lists_changes_only=True) == {
+        "2026-03-13",
+        "2026-03-20",
+    }
 
 
 def test_time_and_recordings_are_no_change() -> None:
     video = Link(title="Video", href="https://v.example.org/1")
-    later = replace(meeting(1, 12), status="passed", links=(video,), video_url=video.href)
+    later = replace(
+        meeting(1, 12), status="passed", links=(video,), video_url=video.href
+    )
     assert prints(later) == prints(meeting(1, 12))
     assert prints(replace(later, status="cancelled")) != prints(meeting(1, 12))

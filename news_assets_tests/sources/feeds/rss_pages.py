@@ -17,7 +17,11 @@ SOURCE = Source(
 )
 
 
-def page(body: bytes | str, content_type: str = "application/rss+xml", encoding: str | None = None) -> Page:
+def page(
+    body: bytes | str,
+    content_type: str = "application/rss+xml",
+    encoding: str | None = None,
+) -> Page:
     return Page(
         url=SOURCE.url,
         final_url=SOURCE.url,

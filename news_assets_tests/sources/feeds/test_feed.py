@@ -1,4 +1,6 @@
-"""One document per behaviour; the expected listing is compared whole where a document is meant to be complete."""
+"""One document per behaviour; the expected listing is compared whole where a document
+is meant to be complete.
+"""
 
 from datetime import UTC, datetime
 
@@ -41,7 +43,9 @@ FULL_ENTRY = ListedEntry(
 
 
 def test_an_rss_feed_is_read() -> None:
-    expected = Listing(entries=(FULL_ENTRY,), title="Notícias", language="pt-BR", ttl_s=1800)
+    expected = Listing(
+        entries=(FULL_ENTRY,), title="Notícias", language="pt-BR", ttl_s=1800
+    )
     assert feed.parse(page(FULL_RSS), SOURCE) == expected
 
 
@@ -103,25 +107,41 @@ def test_the_date_of_a_plone_rdf_feed_is_that_of_publication() -> None:
     xmlns:dc="http://purl.org/dc/elements/1.1/"><channel><title>T</title></channel>
     <item rdf:about="https://example.org/1"><title>a</title><link>https://example.org/1</link>
     <dc:date>2026-09-08T14:30:00</dc:date></item></rdf:RDF>"""
-    assert [entry.published_at for entry in entries(rdf)] == [datetime(2026, 9, 8, 17, 30, tzinfo=UTC)]
+    assert [entry.published_at for entry in entries(rdf)] == [
+        datetime(2026, 9, 8, 17, 30, tzinfo=UTC)
+    ]
 
 
 def test_entries_come_newest_first_if_all_have_a_time() -> None:
     old = "<item><link>https://e.org/old</link><pubDate>Mon, 07 Sep 2026 10:00:00 GMT</pubDate></item>"
     new = "<item><link>https://e.org/new</link><pubDate>Tue, 08 Sep 2026 10:00:00 GMT</pubDate></item>"
     none = "<item><link>https://e.org/none</link></item>"
-    assert [entry.url for entry in entries(rss(old + new))] == ["https://e.org/new", "https://e.org/old"]
-    assert [entry.url for entry in entries(rss(none + new))] == ["https://e.org/none", "https://e.org/new"]
+    assert [entry.url for entry in entries(rss(old + new))] == [
+        "https://e.org/new",
+        "https://e.org/old",
+    ]
+    assert [entry.url for entry in entries(rss(none + new))] == [
+        "https://e.org/none",
+        "https://e.org/new",
+    ]
 
 
 def test_the_canonical_url_is_the_fallback_id() -> None:
     listed = entries(rss("<item><link>https://e.org/1?utm_source=rss</link></item>"))
-    assert [(entry.entry_id, entry.url) for entry in listed] == [("https://e.org/1", "https://e.org/1?utm_source=rss")]
+    assert [(entry.entry_id, entry.url) for entry in listed] == [
+        ("https://e.org/1", "https://e.org/1?utm_source=rss")
+    ]
 
 
 def test_entries_that_share_an_id_are_all_kept() -> None:
-    items = "".join(f"<item><link>https://e.org/{n}</link><guid isPermaLink='false'>same</guid></item>" for n in (1, 2))
-    assert [entry.entry_id for entry in entries(rss(items))] == ["https://e.org/1", "https://e.org/2"]
+    items = "".join(
+        f"<item><link>https://e.org/{n}</link><guid isPermaLink='false'>same</guid></item>"
+        for n in (1, 2)
+    )
+    assert [entry.entry_id for entry in entries(rss(items))] == [
+        "https://e.org/1",
+        "https://e.org/2",
+    ]
 
 
 def test_the_original_link_precedes_feedburners() -> None:
@@ -131,9 +151,13 @@ def test_the_original_link_precedes_feedburners() -> None:
     assert [entry.url for entry in entries(body)] == ["https://e.org/1"]
 
 
-@pytest.mark.parametrize("link", ["", "<link>javascript:alert(1)</link>", "<link>ftp://e.org/1</link>"])
+@pytest.mark.parametrize(
+    "link", ["", "<link>javascript:alert(1)</link>", "<link>ftp://e.org/1</link>"]
+)
 def test_an_entry_without_a_web_address_is_skipped_with_a_problem(link: str) -> None:
-    body = rss(f"<item><title>a</title>{link}</item><item><title>b</title><link>https://e.org/b</link></item>")
+    body = rss(
+        f"<item><title>a</title>{link}</item><item><title>b</title><link>https://e.org/b</link></item>"
+    )
     listing = feed.parse(page(body), SOURCE)
     assert [entry.title for entry in listing.entries] == ["b"]
     assert listing.problems == ("entry 1 has no link: skipped", "no dates")
@@ -145,11 +169,16 @@ def test_read_keeps_an_entry_without_a_web_address() -> None:
 
 
 def test_a_password_in_a_link_is_not_kept() -> None:
-    assert [entry.url for entry in entries(rss("<item><link>https://u:p@e.org/1</link></item>"))] == ["https://e.org/1"]
+    assert [
+        entry.url
+        for entry in entries(rss("<item><link>https://u:p@e.org/1</link></item>"))
+    ] == ["https://e.org/1"]
 
 
 def test_a_feed_without_entries_has_a_problem() -> None:
-    assert feed.parse(page(rss("")), SOURCE) == Listing(entries=(), title="T", problems=("no entries",))
+    assert feed.parse(page(rss("")), SOURCE) == Listing(
+        entries=(), title="T", problems=("no entries",)
+    )
 
 
 SY = 'xmlns:x="http://purl.org/rss/1.0/modules/syndication/"'
@@ -180,7 +209,10 @@ SY = 'xmlns:x="http://purl.org/rss/1.0/modules/syndication/"'
     ],
 )  # fmt: skip
 def test_the_update_interval_is_read(hint: str, ttl_s: float | None) -> None:
-    assert feed.parse(page(rss("", hint).replace("<rss", f"<rss {SY}")), SOURCE).ttl_s == ttl_s
+    assert (
+        feed.parse(page(rss("", hint).replace("<rss", f"<rss {SY}")), SOURCE).ttl_s
+        == ttl_s
+    )
 
 
 @pytest.mark.parametrize(
@@ -190,11 +222,20 @@ def test_the_update_interval_is_read(hint: str, ttl_s: float | None) -> None:
             "<!-- x --><!DOCTYPE html><title>Home</title>",
             'not a feed: an HTML page of no known kind, titled "Home"',
         ),
-        ("<html><form><input type=password></form></html>", "not a feed: looks like a log-in page"),
-        ('<html><link href="/wp-content/a.css"></html>', "not a feed: looks like WordPress: use kind wordpress"),
+        (
+            "<html><form><input type=password></form></html>",
+            "not a feed: looks like a log-in page",
+        ),
+        (
+            '<html><link href="/wp-content/a.css"></html>',
+            "not a feed: looks like WordPress: use kind wordpress",
+        ),
         ("%PDF-1.7 <</Type/Catalog>>", "not a feed: looks like a PDF"),
         ("just words", "not a feed: plain text of no known kind"),
-        ("<urlset><url/></urlset>", "not a feed: looks like a sitemap: use kind sitemap"),
+        (
+            "<urlset><url/></urlset>",
+            "not a feed: looks like a sitemap: use kind sitemap",
+        ),
         ("<note/>", "not a feed: XML with the root <note> of no known kind"),
         ('{"error": "no"}', "JSON but not a feed: no list of items"),
         ("[]", "JSON but not a feed: no list of items"),
@@ -205,7 +246,9 @@ def test_the_update_interval_is_read(hint: str, ttl_s: float | None) -> None:
         ("[" * 100_000, "JSON nested too deeply"),
     ],
 )
-def test_any_other_document_is_a_changed_listing_and_named(body: str, reason: str) -> None:
+def test_any_other_document_is_a_changed_listing_and_named(
+    body: str, reason: str
+) -> None:
     with pytest.raises(ListingChangedError) as caught:
         feed.parse(page(body), SOURCE)
     assert str(caught.value) == f"{SOURCE.url}: {reason}"

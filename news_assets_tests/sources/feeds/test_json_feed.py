@@ -28,8 +28,19 @@ FEED: dict[str, Any] = {
     "language": "pt-br",
     "next_url": "/feed.json?page=2",
     "items": [
-        {"id": 1, "url": "/1", "title": "Um", "date_published": "2026-11-03T10:00:00-03:00"},
-        {"id": 2, "url": "/2", "title": "Dois", "date_published": "2026-11-04T10:00:00-03:00", "tags": ["a"]},
+        {
+            "id": 1,
+            "url": "/1",
+            "title": "Um",
+            "date_published": "2026-11-03T10:00:00-03:00",
+        },
+        {
+            "id": 2,
+            "url": "/2",
+            "title": "Dois",
+            "date_published": "2026-11-04T10:00:00-03:00",
+            "tags": ["a"],
+        },
         {"id": 3, "title": "sem link", "date_published": "2026-11-04T10:00:00-03:00"},
     ],
 }
@@ -38,7 +49,11 @@ FEED: dict[str, Any] = {
 def parse(document: Any) -> Listing:
     body = document if isinstance(document, bytes) else json.dumps(document).encode()
     page = Page(
-        url=SOURCE.url, final_url=SOURCE.url, status=200, body=body, fetched_at=datetime(2026, 11, 5, tzinfo=UTC)
+        url=SOURCE.url,
+        final_url=SOURCE.url,
+        status=200,
+        body=body,
+        fetched_at=datetime(2026, 11, 5, tzinfo=UTC),
     )
     return json_feed.parse(page, SOURCE)
 
@@ -67,7 +82,9 @@ def test_a_feed_is_listed_newest_first_with_its_next_page() -> None:
     )
 
 
-@pytest.mark.parametrize("link", [SOURCE.url, "feed.json#x", "javascript:x", "", None, []])
+@pytest.mark.parametrize(
+    "link", [SOURCE.url, "feed.json#x", "javascript:x", "", None, []]
+)
 def test_a_next_url_to_the_feed_itself_is_ignored(link: Any) -> None:
     assert parse({**FEED, "next_url": link}).next_urls == ()
 
@@ -75,8 +92,14 @@ def test_a_next_url_to_the_feed_itself_is_ignored(link: Any) -> None:
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
-        (b"<rss version='2.0'><channel/></rss>", "not a JSON Feed: looks like an RSS feed: use kind feed"),
-        (b"<feed xmlns='http://www.w3.org/2005/Atom'/>", "not a JSON Feed: looks like an Atom feed: use kind feed"),
+        (
+            b"<rss version='2.0'><channel/></rss>",
+            "not a JSON Feed: looks like an RSS feed: use kind feed",
+        ),
+        (
+            b"<feed xmlns='http://www.w3.org/2005/Atom'/>",
+            "not a JSON Feed: looks like an Atom feed: use kind feed",
+        ),
         (
             b"<html><title>Vila</title><body>x</body></html>",
             'not a JSON Feed: an HTML page of no known kind, titled "Vila"',
@@ -88,7 +111,9 @@ def test_a_next_url_to_the_feed_itself_is_ignored(link: Any) -> None:
         (b"[" * 100_000, "JSON nested too deeply"),
     ],
 )
-def test_any_other_document_is_a_changed_listing_and_named(body: bytes, reason: str) -> None:
+def test_any_other_document_is_a_changed_listing_and_named(
+    body: bytes, reason: str
+) -> None:
     with pytest.raises(ListingChangedError) as caught:
         parse(body)
     assert str(caught.value) == f"{SOURCE.url}: {reason}"

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from news_assets.desks.loader import load_desks
+from news_assets.desks.desk_files import load_desks
 from news_assets.errors import DeskFileError, ListingChangedError
 from news_assets.pipeline.poll.listings import poll_sources
 from news_assets.ports.reading import PageRequest
 from news_assets.records.desks import Selectors, Source
 from news_assets.records.reading import ListedEntry, Listing, Page
 from news_assets.sources.html.by_selectors import parse
-from news_assets.sources.kinds import KINDS, adapter_of
-from news_assets_tests.desks.test_loader import GOOD, written
+from news_assets.sources.source_kinds import KINDS, adapter_of
+from news_assets_tests.desks.test_desk_files import GOOD, written
 from news_assets_tests.sources.page_builders import SELECTORS, html, page_of, source_of
 from news_assets_tests.support.inline_sandbox import InlineSandbox
 from news_assets_tests.support.scripted_fetcher import ScriptedFetcher
@@ -32,7 +32,10 @@ SAMPLE = html(
 
 
 def listing_of(body: str, **changes: str) -> Listing:
-    return parse(page_of(html(body), URL), replace(SOURCE, selectors=replace(SELECTORS, **changes)))
+    return parse(
+        page_of(html(body), URL),
+        replace(SOURCE, selectors=replace(SELECTORS, **changes)),
+    )
 
 
 def test_items_become_entries_in_the_agencys_zone_and_the_next_page_is_named() -> None:
@@ -53,27 +56,47 @@ def test_items_become_entries_in_the_agencys_zone_and_the_next_page_is_named() -
         ),
     )
     assert listing.next_urls == ("https://prefeitura.example/noticias?page=2",)
-    assert (listing.title, listing.language, listing.problems) == ("Notícias", "pt-BR", ())
+    assert (listing.title, listing.language, listing.problems) == (
+        "Notícias",
+        "pt-BR",
+        (),
+    )
 
 
 @pytest.mark.parametrize(
     ("selectors", "expected"),
     [
         (Selectors(item="li"), ("https://prefeitura.example/img/2", "Foto")),
-        (Selectors(item="li", link="h3 a"), ("https://prefeitura.example/noticias/2", "Ônibus noturno continua")),
-        (Selectors(item="li", title="h3"), ("https://prefeitura.example/noticias/2", "Ônibus noturno continua")),
-        (Selectors(item="li", title="p"), ("https://prefeitura.example/img/2", "A câmara votou.")),
-        (Selectors(item="h3 a"), ("https://prefeitura.example/noticias/2", "Ônibus noturno continua")),
+        (
+            Selectors(item="li", link="h3 a"),
+            ("https://prefeitura.example/noticias/2", "Ônibus noturno continua"),
+        ),
+        (
+            Selectors(item="li", title="h3"),
+            ("https://prefeitura.example/noticias/2", "Ônibus noturno continua"),
+        ),
+        (
+            Selectors(item="li", title="p"),
+            ("https://prefeitura.example/img/2", "A câmara votou."),
+        ),
+        (
+            Selectors(item="h3 a"),
+            ("https://prefeitura.example/noticias/2", "Ônibus noturno continua"),
+        ),
     ],
 )
-def test_what_is_left_out_follows_from_the_others(selectors: Selectors, expected: tuple[str, str]) -> None:
+def test_what_is_left_out_follows_from_the_others(
+    selectors: Selectors, expected: tuple[str, str]
+) -> None:
     first = parse(page_of(SAMPLE, URL), replace(SOURCE, selectors=selectors)).entries[0]
     assert (first.url, first.title) == expected
 
 
 def test_a_time_is_read_from_its_attribute() -> None:
     time = '<time class="date" datetime="2026-09-08T10:00:00Z">ontem</time>'
-    (entry,) = listing_of(f'<ul class=news><li><h3><a href="/1">a</a></h3>{time}</ul>').entries
+    (entry,) = listing_of(
+        f'<ul class=news><li><h3><a href="/1">a</a></h3>{time}</ul>'
+    ).entries
     assert entry.published_at == datetime(2026, 9, 8, 10, tzinfo=UTC)
 
 
@@ -90,7 +113,10 @@ def test_items_without_link_or_title_or_date_are_problems() -> None:
 
 def test_a_page_without_items_is_an_error_unless_the_page_says_so() -> None:
     nothing = "<p class=none>Nenhuma notícia.</p>"
-    with pytest.raises(ListingChangedError, match=r"no item matches `ul\.news > li`: an HTML page of no known kind"):
+    with pytest.raises(
+        ListingChangedError,
+        match=r"no item matches `ul\.news > li`: an HTML page of no known kind",
+    ):
         listing_of(nothing)
     with pytest.raises(ListingChangedError, match="no item matches"):
         listing_of("<p>x</p>", empty="p.none")
@@ -100,14 +126,22 @@ def test_a_page_without_items_is_an_error_unless_the_page_says_so() -> None:
 
 
 @pytest.mark.parametrize(
-    "href", ["https://other.example/?page=2", "javascript:next()", "/noticias", "#", "", "/noticias?utm_source=pager"]
+    "href",
+    [
+        "https://other.example/?page=2",
+        "javascript:next()",
+        "/noticias",
+        "#",
+        "",
+        "/noticias?utm_source=pager",
+    ],
 )
 def test_only_another_page_of_the_same_host_is_a_next_page(href: str) -> None:
     body = f'<ul class="news"><li><a href="/1">a</a></ul><div class=pager><a href="{href}">next</a></div>'
     assert listing_of(body, link="a").next_urls == ()
 
 
-# --- polls -----------------------------------------------------------------------------------------------------------
+# --- polls ----------------------------------------------------------------------------
 
 
 class Pages(ScriptedFetcher):
@@ -125,12 +159,16 @@ def outcome_of(body: str, source: Source = SOURCE) -> tuple[str, int, Sequence[s
     padded = html(f"{body}<!-- {'x' * 6000} -->")
     following = "<ul class=news><li><h3><a href=/9>Old</a></h3></ul>"
     fetcher = Pages({URL: padded, f"{URL}?page=2": html(following)})
-    (polled,) = poll_sources([source], {}, adapter_of, fetcher, InlineSandbox(), lambda: AT)
+    (polled,) = poll_sources(
+        [source], {}, adapter_of, fetcher, InlineSandbox(), lambda: AT
+    )
     listing = polled.listing or Listing(entries=())
     return polled.outcome, len(listing.entries), listing.problems
 
 
-def test_a_large_page_that_says_it_is_empty_is_a_quiet_day_and_a_changed_one_fails() -> None:
+def test_a_large_page_that_says_it_is_empty_is_a_quiet_day_and_a_changed_one_fails() -> (
+    None
+):
     source = replace(SOURCE, selectors=replace(SELECTORS, empty="p.none"))
     assert outcome_of("<p class=none>Nenhuma notícia</p>", source)[:2] == ("ok", 0)
     assert outcome_of("<p>Nova página</p>", source)[:2] == ("failed", 0)
@@ -143,13 +181,17 @@ def test_the_first_poll_reads_one_page() -> None:
     assert "stopped after 1 pages" in problems
 
 
-# --- the desk file ---------------------------------------------------------------------------------------------------
+# --- the desk file --------------------------------------------------------------------
 
-SELECTING = GOOD.replace("kind: feed\n", "kind: html_listing\n").replace("every_minutes: 15\n", "selectors:\n{}")
+SELECTING = GOOD.replace("kind: feed\n", "kind: html_listing\n").replace(
+    "every_minutes: 15\n", "selectors:\n{}"
+)
 
 
 def test_selectors_come_from_the_desk_file(tmp_path: Path) -> None:
-    text = SELECTING.replace("{}", '          item: "ul.news > li"\n          date: .date\n')
+    text = SELECTING.replace(
+        "{}", '          item: "ul.news > li"\n          date: .date\n'
+    )
     (desk,) = load_desks([written(tmp_path, text)], KINDS)
     assert desk.sources[0].selectors == Selectors(item="ul.news > li", date=".date")
 
@@ -182,7 +224,9 @@ def mistakes_of(tmp_path: Path, text: str) -> list[str]:
 
 @pytest.mark.parametrize("css", [":not(" * 70 + "a" + ")" * 70, "a" * 301])
 def test_a_selector_has_a_limited_length(tmp_path: Path, css: str) -> None:
-    (mistake,) = mistakes_of(tmp_path, SELECTING.replace("{}", f"          item: '{css}'\n"))
+    (mistake,) = mistakes_of(
+        tmp_path, SELECTING.replace("{}", f"          item: '{css}'\n")
+    )
     assert "longer than 300 characters" in mistake
 
 
@@ -201,5 +245,7 @@ def test_a_selector_has_a_limited_length(tmp_path: Path, css: str) -> None:
         ),
     ],
 )
-def test_selectors_belong_to_their_kind(tmp_path: Path, text: str, mistake: str) -> None:
+def test_selectors_belong_to_their_kind(
+    tmp_path: Path, text: str, mistake: str
+) -> None:
     assert mistakes_of(tmp_path, text) == [mistake]

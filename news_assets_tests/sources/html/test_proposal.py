@@ -11,8 +11,14 @@ from news_assets.sources.html.proposal import propose
 from news_assets_tests.sources.page_builders import html, page_of, source_of
 
 URL = "https://prefeitura.example/noticias"
-MENU = "".join(f'<li class="item"><a href="/menu/{n}">Secretaria de Assuntos {n}</a></li>' for n in range(20))
-FRAME = (f"<nav><ul>{MENU}</ul></nav>", "<footer><a href=/contato>Fale com a prefeitura agora</a></footer>")
+MENU = "".join(
+    f'<li class="item"><a href="/menu/{n}">Secretaria de Assuntos {n}</a></li>'
+    for n in range(20)
+)
+FRAME = (
+    f"<nav><ul>{MENU}</ul></nav>",
+    "<footer><a href=/contato>Fale com a prefeitura agora</a></footer>",
+)
 
 
 def card(number: int) -> str:
@@ -45,17 +51,33 @@ def proposed(body: str) -> tuple[Selectors | None, Listing]:
     return selectors, parse(page, source) if selectors else Listing(entries=())
 
 
-@pytest.mark.parametrize(("body", "stem"), [(CARDS, "/noticias/"), (ROWS, "/atos/"), (WRAPPED, "/n/")])
-def test_the_proposal_finds_each_headline_with_its_link_and_date(body: str, stem: str) -> None:
+@pytest.mark.parametrize(
+    ("body", "stem"), [(CARDS, "/noticias/"), (ROWS, "/atos/"), (WRAPPED, "/n/")]
+)
+def test_the_proposal_finds_each_headline_with_its_link_and_date(
+    body: str, stem: str
+) -> None:
     _, listing = proposed(body)
-    assert [entry.url for entry in listing.entries] == [f"https://prefeitura.example{stem}{n}" for n in range(5, 0, -1)]
-    assert [entry.published_at.day for entry in listing.entries if entry.published_at] == [5, 4, 3, 2, 1]
-    assert all(entry.title and entry.title.endswith(entry.url[-1]) for entry in listing.entries)
+    assert [entry.url for entry in listing.entries] == [
+        f"https://prefeitura.example{stem}{n}" for n in range(5, 0, -1)
+    ]
+    assert [
+        entry.published_at.day for entry in listing.entries if entry.published_at
+    ] == [5, 4, 3, 2, 1]
+    assert all(
+        entry.title and entry.title.endswith(entry.url[-1]) for entry in listing.entries
+    )
 
 
 def test_the_proposal_names_the_classes_that_items_share() -> None:
     selectors, listing = proposed(CARDS)
-    assert selectors == Selectors(item="article.card", title="h3 a", date="span.when", summary="p", next="a[rel~=next]")
+    assert selectors == Selectors(
+        item="article.card",
+        title="h3 a",
+        date="span.when",
+        summary="p",
+        next="a[rel~=next]",
+    )
     assert listing.next_urls == (f"{URL}?page=2",)
 
 

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from news_assets.records.reading import Listing
-from news_assets.sources.plone import search as plone_search
+from news_assets.sources.plone import search_api as plone_search
 from news_assets_tests.sources.page_builders import page_of, source_of
 
 SITE = "https://www.gov.br/anpd/pt-br/assuntos/noticias"
@@ -14,15 +14,27 @@ FIRST_URL = plone_search.first_url(SOURCE)
 
 
 def read(answer: Any, url: str = FIRST_URL) -> Listing:
-    return plone_search.parse(page_of(answer if isinstance(answer, str) else json.dumps(answer), url), SOURCE)
+    return plone_search.parse(
+        page_of(answer if isinstance(answer, str) else json.dumps(answer), url), SOURCE
+    )
 
 
 def item(name: str, **said: Any) -> dict[str, Any]:
-    return {"@id": f"{API}/2026/{name}", "@type": "News Item", "title": name.title(), **said}
+    return {
+        "@id": f"{API}/2026/{name}",
+        "@type": "News Item",
+        "title": name.title(),
+        **said,
+    }
 
 
 def answer_of(*items: Any, **batching: str) -> dict[str, Any]:
-    return {"@id": f"{API}/@search", "items": list(items), "items_total": 60, "batching": batching}
+    return {
+        "@id": f"{API}/@search",
+        "items": list(items),
+        "items_total": 60,
+        "batching": batching,
+    }
 
 
 def slate(*nodes: dict[str, Any]) -> dict[str, Any]:

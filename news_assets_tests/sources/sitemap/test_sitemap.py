@@ -115,7 +115,9 @@ def test_a_plain_sitemap_has_times_of_change_only() -> None:
                 image_url="https://example.org/i/1.jpg",
                 updated_at=datetime(2026, 11, 3, 3, tzinfo=UTC),
             ),
-            ListedEntry(entry_id="https://example.org/sobre", url="https://example.org/sobre"),
+            ListedEntry(
+                entry_id="https://example.org/sobre", url="https://example.org/sobre"
+            ),
         )
     )
 
@@ -167,29 +169,46 @@ def test_encoding_compression_and_prefixes_do_not_matter(body: bytes | str) -> N
 
 
 def test_an_index_is_ordered_by_news_then_date() -> None:
-    names = ("sitemap-news", "sitemap-2026-11", "sitemap-2026-10", "b", "old", "author-sitemap")
-    assert listing(INDEX) == Listing(entries=(), next_urls=tuple(f"https://example.org/{name}.xml" for name in names))
+    names = (
+        "sitemap-news",
+        "sitemap-2026-11",
+        "sitemap-2026-10",
+        "b",
+        "old",
+        "author-sitemap",
+    )
+    assert listing(INDEX) == Listing(
+        entries=(), next_urls=tuple(f"https://example.org/{name}.xml" for name in names)
+    )
 
 
 def test_a_past_day_selects_children_and_entries() -> None:
     url = sitemap.day_url(SOURCE, date(2026, 10, 20))
     assert url == "https://example.org/sitemap.xml#day=2026-10-20"
     names = ("sitemap-2026-10", "old", "sitemap-news", "author-sitemap")
-    assert listing(INDEX, url).next_urls == tuple(f"https://example.org/{name}.xml#day=2026-10-20" for name in names)
+    assert listing(INDEX, url).next_urls == tuple(
+        f"https://example.org/{name}.xml#day=2026-10-20" for name in names
+    )
     of_the_fourth = listing(NEWS, "https://example.org/n.xml#day=2026-11-04")
     assert [entry.title for entry in of_the_fourth.entries] == ["Chuva & sol"]
-    assert [entry.url[-2:] for entry in listing(PLAIN, "https://e.org/s.xml#day=2026-11-04").entries] == ["/2", "re"]
+    assert [
+        entry.url[-2:]
+        for entry in listing(PLAIN, "https://e.org/s.xml#day=2026-11-04").entries
+    ] == ["/2", "re"]
 
 
 def test_robots_txt_names_its_sitemaps() -> None:
     assert listing(ROBOTS, "https://example.org/robots.txt") == Listing(
-        entries=(), next_urls=("https://example.org/news.xml", "https://example.org/a.xml")
+        entries=(),
+        next_urls=("https://example.org/news.xml", "https://example.org/a.xml"),
     )
 
 
 def test_a_text_sitemap_has_one_address_a_line() -> None:
     addresses = [plain_entry(1), plain_entry(2)]
-    nada = ListedEntry(entry_id="https://example.org/nada", url="https://example.org/nada")
+    nada = ListedEntry(
+        entry_id="https://example.org/nada", url="https://example.org/nada"
+    )
     assert listing(TEXT) == Listing(entries=(*addresses, nada))
 
 
@@ -201,7 +220,10 @@ def test_a_feed_is_a_sitemap_too() -> None:
 def test_the_newest_entries_are_used_and_the_others_counted() -> None:
     found = listing(urlset(10_050))
     assert found.problems == ("10,000 of 10,050 entries are used: 50 skipped",)
-    assert (found.entries[0].url, found.entries[-1].url) == ("https://example.org/10049", "https://example.org/50")
+    assert (found.entries[0].url, found.entries[-1].url) == (
+        "https://example.org/10049",
+        "https://example.org/50",
+    )
     assert found.is_whole
 
 
@@ -210,11 +232,20 @@ def test_the_entries_closest_to_a_past_day_are_used() -> None:
     assert found.entries[-1].url == "https://example.org/3"
 
 
-@pytest.mark.parametrize("end", ["<url><loc>https://example.org/ot", "<url><loc>https://example.org/ot</loc>", "<ur"])
+@pytest.mark.parametrize(
+    "end",
+    [
+        "<url><loc>https://example.org/ot",
+        "<url><loc>https://example.org/ot</loc>",
+        "<ur",
+    ],
+)
 def test_a_truncated_sitemap_gives_its_whole_entries(end: str) -> None:
     body = f"<urlset {BASE}><url><loc>https://example.org/1</loc></url>{end}"
     problems = ("truncated document: 1 addresses read",)
-    assert listing(body) == Listing(entries=(plain_entry(1),), is_whole=False, problems=problems)
+    assert listing(body) == Listing(
+        entries=(plain_entry(1),), is_whole=False, problems=problems
+    )
 
 
 def test_a_truncated_gzip_is_not_whole() -> None:
@@ -224,24 +255,37 @@ def test_a_truncated_gzip_is_not_whole() -> None:
 
 def test_a_bare_ampersand_is_kept_in_the_address() -> None:
     body = "<urlset><url><loc>https://example.org/?b=1&c=2&amp;d=3</loc></url></urlset>"
-    assert [entry.url for entry in listing(body).entries] == ["https://example.org/?b=1&c=2&d=3"]
+    assert [entry.url for entry in listing(body).entries] == [
+        "https://example.org/?b=1&c=2&d=3"
+    ]
     in_cdata = "<urlset><url><loc><![CDATA[https://example.org/?b=1&c=2]]></loc></url></urlset>"
-    assert [entry.url for entry in listing(in_cdata).entries] == ["https://example.org/?b=1&c=2"]
+    assert [entry.url for entry in listing(in_cdata).entries] == [
+        "https://example.org/?b=1&c=2"
+    ]
 
 
 def test_an_error_of_form_loses_one_item_only() -> None:
-    body = (
-        "<urlset><url><loc>https://example.org/1</loc></url><url><loc>a<b</loc></url><url><loc>/2</loc></url></urlset>"
-    )
+    body = "<urlset><url><loc>https://example.org/1</loc></url><url><loc>a<b</loc></url><url><loc>/2</loc></url></urlset>"
     found = listing(body)
-    assert [entry.url for entry in found.entries] == ["https://example.org/1", "https://example.org/2"]
-    assert found.problems == ("not well-formed: not well-formed (invalid token): line 1, column 64: 2 addresses read",)
+    assert [entry.url for entry in found.entries] == [
+        "https://example.org/1",
+        "https://example.org/2",
+    ]
+    assert found.problems == (
+        "not well-formed: not well-formed (invalid token): line 1, column 64: 2 addresses read",
+    )
 
 
 def test_an_unusable_address_is_skipped_with_a_problem() -> None:
     locs = ("javascript:alert(1)", "ftp://example.org/1", "/" + "a" * 9000, "/1")
-    body = "<urlset>" + "".join(f"<url><loc>{loc}</loc></url>" for loc in locs) + "<url/></urlset>"
-    assert listing(body) == Listing(entries=(plain_entry(1),), problems=("4 addresses cannot be used: skipped",))
+    body = (
+        "<urlset>"
+        + "".join(f"<url><loc>{loc}</loc></url>" for loc in locs)
+        + "<url/></urlset>"
+    )
+    assert listing(body) == Listing(
+        entries=(plain_entry(1),), problems=("4 addresses cannot be used: skipped",)
+    )
 
 
 @pytest.mark.parametrize("body", ["<urlset/>", f"{HEAD}<urlset {BASE}>\n</urlset>"])
@@ -252,17 +296,28 @@ def test_a_sitemap_without_addresses_is_an_empty_listing(body: str) -> None:
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
-        ("<!DOCTYPE html><html><head><title>Início</title></head><body>x</body></html>", "an HTML page"),
-        ("<html><body><form><input type=password></form></body></html>", "a log-in page"),
+        (
+            "<!DOCTYPE html><html><head><title>Início</title></head><body>x</body></html>",
+            "an HTML page",
+        ),
+        (
+            "<html><body><form><input type=password></form></body></html>",
+            "a log-in page",
+        ),
         ("<kml><Document/></kml>", "XML with the root <kml>"),
-        ('{"version": "https://jsonfeed.org/version/1", "items": []}', "a JSON feed: use kind json_feed"),
+        (
+            '{"version": "https://jsonfeed.org/version/1", "items": []}',
+            "a JSON feed: use kind json_feed",
+        ),
         ("User-agent: *\nDisallow:", "robots.txt names no sitemap"),
         ("just words", "plain text"),
         ("%PDF-1.7", "a PDF"),
         (compressed(compressed(PLAIN.encode())), "compressed twice"),
     ],
 )
-def test_any_other_document_is_a_changed_listing_and_named(body: bytes | str, reason: str) -> None:
+def test_any_other_document_is_a_changed_listing_and_named(
+    body: bytes | str, reason: str
+) -> None:
     with pytest.raises(ListingChangedError) as caught:
         listing(body)
     assert str(caught.value).startswith(f"{SOURCE.url}: ")
@@ -276,11 +331,19 @@ def test_any_other_document_is_a_changed_listing_and_named(body: bytes | str, re
         (" \n", "an empty document"),
         (compressed(b""), "an empty document"),
         (b"\x1f\x8bnonsense", "gzip that cannot be read"),
-        (compressed(b" " * (sitemap.MAX_BYTES + 1)), "more than 52,428,800 bytes decompressed"),
-        ('<!DOCTYPE x [<!ENTITY a "b">]><urlset><url><loc>&a;</loc></url></urlset>', "XML that declares entities"),
+        (
+            compressed(b" " * (sitemap.MAX_BYTES + 1)),
+            "more than 52,428,800 bytes decompressed",
+        ),
+        (
+            '<!DOCTYPE x [<!ENTITY a "b">]><urlset><url><loc>&a;</loc></url></urlset>',
+            "XML that declares entities",
+        ),
     ],
 )
-def test_an_empty_broken_or_hostile_document_is_an_error(body: bytes | str, reason: str) -> None:
+def test_an_empty_broken_or_hostile_document_is_an_error(
+    body: bytes | str, reason: str
+) -> None:
     with pytest.raises(SourceError, match=reason):
         listing(body)
 
@@ -297,7 +360,9 @@ def test_an_empty_broken_or_hostile_document_is_an_error(body: bytes | str, reas
     ],
     ids=["open tags", "depth", "attributes", "mistakes", "robots", "members"],
 )
-def test_an_attack_on_the_parser_takes_linear_time(attack: Callable[[int], bytes | str]) -> None:
+def test_an_attack_on_the_parser_takes_linear_time(
+    attack: Callable[[int], bytes | str],
+) -> None:
     def read(document: bytes | str) -> None:
         with suppress(SourceError):
             listing(document)
@@ -306,14 +371,26 @@ def test_an_attack_on_the_parser_takes_linear_time(attack: Callable[[int], bytes
 
 
 @given(st.sampled_from(sorted(SAMPLES)), st.binary(max_size=200), st.integers(0, 2000))
-def test_any_bytes_give_a_listing_or_a_source_error(name: str, noise: bytes, at: int) -> None:
+def test_any_bytes_give_a_listing_or_a_source_error(
+    name: str, noise: bytes, at: int
+) -> None:
     body = SAMPLES[name].encode()
-    for document in (noise, body[:at] + noise + body[at:], body[:at], compressed(body)[:at] + noise):
+    for document in (
+        noise,
+        body[:at] + noise + body[at:],
+        body[:at],
+        compressed(body)[:at] + noise,
+    ):
         try:
             found = listing(document)
         except NewsAssetsError as error:
             assert SOURCE.url in str(error)  # noqa: PT017 - either outcome is right
         else:
             assert found == listing(document)
-            assert len({entry.entry_id for entry in found.entries}) == len(found.entries)
-            assert all(entry.url.startswith(("http://", "https://")) and entry.title != "" for entry in found.entries)
+            assert len({entry.entry_id for entry in found.entries}) == len(
+                found.entries
+            )
+            assert all(
+                entry.url.startswith(("http://", "https://")) and entry.title != ""
+                for entry in found.entries
+            )

@@ -19,7 +19,9 @@ NOW = datetime(2026, 11, 22, 4, 17, tzinfo=UTC)
 
 
 @pytest.mark.on_postgres_too
-def test_a_backup_has_the_last_commit_and_its_data_files(lake: Lake, tmp_path: Path) -> None:
+def test_a_backup_has_the_last_commit_and_its_data_files(
+    lake: Lake, tmp_path: Path
+) -> None:
     upsert(lake, [article(n) for n in range(MANY)])
     upsert(lake, [full(Failure)])
 
@@ -29,23 +31,38 @@ def test_a_backup_has_the_last_commit_and_its_data_files(lake: Lake, tmp_path: P
     assert made == read_backup(lake.address, made.file)
     assert made.commit == lake.snapshot()
     data = Path(lake.address.data)
-    assert made.files == {str(file.relative_to(data)): file.stat().st_size for file in data.rglob("*.parquet")}
+    assert made.files == {
+        str(file.relative_to(data)): file.stat().st_size
+        for file in data.rglob("*.parquet")
+    }
     assert made.data_bytes == sum(made.files.values())
-    assert [path.stat().st_mode & 0o777 for path in (made.file, made.file.parent)] == [0o600, 0o700]
+    assert [path.stat().st_mode & 0o777 for path in (made.file, made.file.parent)] == [
+        0o600,
+        0o700,
+    ]
     assert list(made.file.parent.iterdir()) == [made.file]
 
 
 @pytest.mark.slow  # backups beside writers
 def test_a_backup_is_consistent_while_writers_go_on(lake: Lake, tmp_path: Path) -> None:
-    """Every commit changes two tables together, so a backup with parts of two commits has different numbers."""
+    """Every commit changes two tables together, so a backup with parts of two commits
+    has different numbers.
+    """
     address, done = lake.address, threading.Event()
 
     def write() -> None:
         number = 0
         while not done.is_set():
             number += 1
-            rows = [full(SourceState, etag=str(number))], [full(Failure, reason=str(number))]
-            lake.transact(lambda transaction, rows=rows: [transaction.upsert(each) for each in rows])
+            rows = (
+                [full(SourceState, etag=str(number))],
+                [full(Failure, reason=str(number))],
+            )
+            lake.transact(
+                lambda transaction, rows=rows: [
+                    transaction.upsert(each) for each in rows
+                ]
+            )
 
     writer = threading.Thread(target=write)
     writer.start()
@@ -55,16 +72,22 @@ def test_a_backup_is_consistent_while_writers_go_on(lake: Lake, tmp_path: Path) 
             seen = lake.snapshot()
             while lake.snapshot() == seen:
                 time.sleep(0.01)
-            backups.append(back_up(address, tmp_path / "backups", NOW + timedelta(seconds=number)))
+            backups.append(
+                back_up(address, tmp_path / "backups", NOW + timedelta(seconds=number))
+            )
     finally:
         done.set()
         writer.join()
 
     assert backups[0].commit < backups[-1].commit
     for number, backup in enumerate(backups):
-        restore(address, plan_restore(address, backup.file), NOW + timedelta(hours=number))
+        restore(
+            address, plan_restore(address, backup.file), NOW + timedelta(hours=number)
+        )
         with Lake.open(address.catalog, address.data) as again:
-            assert [row.etag for row in again.read(SourceState)] == [row.reason for row in again.read(Failure)]
+            assert [row.etag for row in again.read(SourceState)] == [
+                row.reason for row in again.read(Failure)
+            ]
 
 
 def test_a_backup_with_data_has_links_to_the_files(lake: Lake, tmp_path: Path) -> None:
@@ -77,15 +100,22 @@ def test_a_backup_with_data_has_links_to_the_files(lake: Lake, tmp_path: Path) -
     assert copied.samefile(Path(lake.address.data) / path)
 
 
-def test_a_file_that_is_missing_fails_a_backup_with_data(lake: Lake, tmp_path: Path) -> None:
+def test_a_file_that_is_missing_fails_a_backup_with_data(
+    lake: Lake, tmp_path: Path
+) -> None:
     upsert(lake, [article(n) for n in range(MANY)])
     (file,) = Path(lake.address.data).rglob("*.parquet")
     file.unlink()
 
-    with pytest.raises(LakeError, match=rf"{file.name}: the backup could not be made: No such file"):
+    with pytest.raises(
+        LakeError, match=rf"{file.name}: the backup could not be made: No such file"
+    ):
         back_up(lake.address, tmp_path / "backups", NOW, with_data=True)
 
-    assert list((tmp_path / "backups").glob("*.*")) in ([], [tmp_path / "backups" / "backup-20261122T041700Z.data"])
+    assert list((tmp_path / "backups").glob("*.*")) in (
+        [],
+        [tmp_path / "backups" / "backup-20261122T041700Z.data"],
+    )
 
 
 def test_a_backup_is_not_made_inside_the_data_folder(lake: Lake) -> None:
@@ -93,9 +123,14 @@ def test_a_backup_is_not_made_inside_the_data_folder(lake: Lake) -> None:
         back_up(lake.address, Path(lake.address.data) / "backups", NOW)
 
 
-def test_old_daily_backups_are_deleted_and_others_kept(lake: Lake, tmp_path: Path) -> None:
+def test_old_daily_backups_are_deleted_and_others_kept(
+    lake: Lake, tmp_path: Path
+) -> None:
     folder = tmp_path / "backups"
-    days = [back_up(lake.address, folder, NOW - timedelta(days=n), is_daily=True).file for n in (0, 14, 15)]
+    days = [
+        back_up(lake.address, folder, NOW - timedelta(days=n), is_daily=True).file
+        for n in (0, 14, 15)
+    ]
     own = back_up(lake.address, folder, NOW - timedelta(days=99)).file
 
     assert delete_daily_backups(lake.address, folder, NOW - timedelta(days=14)) == 1
@@ -109,5 +144,7 @@ def test_a_file_that_is_no_backup_is_refused(tmp_path: Path) -> None:
 
     with pytest.raises(LakeError, match="there is no such backup"):
         read_backup(address, tmp_path / "missing.sqlite")
-    with pytest.raises(LakeError, match="not a backup of this kind of catalog, or damaged"):
+    with pytest.raises(
+        LakeError, match="not a backup of this kind of catalog, or damaged"
+    ):
         read_backup(address, tmp_path / "rubbish.sqlite")

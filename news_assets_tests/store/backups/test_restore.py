@@ -28,7 +28,9 @@ ROWS = [article(n) for n in range(MANY)]
 @pytest.fixture
 def address(catalogs: Catalogs, tmp_path: Path) -> Address:
     """A lake with rows in a file and inlined in the catalog."""
-    address = Address(*catalogs.copy(catalogs.empty, tmp_path), str(tmp_path / "backups"))
+    address = Address(
+        *catalogs.copy(catalogs.empty, tmp_path), str(tmp_path / "backups")
+    )
     with opened(address) as lake:
         upsert(lake, ROWS)
         upsert(lake, [full(Failure)])
@@ -51,12 +53,16 @@ def lose_catalog(address: Address) -> None:
         connection.cursor().execute("DROP SCHEMA public CASCADE; CREATE SCHEMA public")
 
 
-def restored(address: Address, backup: Backup, *, after: timedelta = timedelta(0)) -> Restored:
+def restored(
+    address: Address, backup: Backup, *, after: timedelta = timedelta(0)
+) -> Restored:
     return restore(address, plan_restore(address, backup.file), NOW + after)
 
 
 def assert_whole(address: Address) -> None:
-    """Check that all rows of the backup are there, and that the lake can be written and maintained."""
+    """Check that all rows of the backup are there, and that the lake can be written and
+    maintained.
+    """
     with opened(address) as lake:
         assert (lake.read(RawArticle), lake.read(Failure)) == (ROWS, [full(Failure)])
         upsert(lake, [article(MANY)])
@@ -65,7 +71,9 @@ def assert_whole(address: Address) -> None:
 
 
 @pytest.mark.on_postgres_too
-def test_a_lost_catalog_comes_back_and_later_files_are_listed_and_kept(address: Address) -> None:
+def test_a_lost_catalog_comes_back_and_later_files_are_listed_and_kept(
+    address: Address,
+) -> None:
     backup = backed_up(address)
     with opened(address) as lake:
         upsert(lake, [article(n) for n in range(MANY, 2 * MANY)])
@@ -86,20 +94,30 @@ def test_a_lost_catalog_comes_back_and_later_files_are_listed_and_kept(address: 
 
 
 @pytest.mark.slow  # several rounds of maintenance
-def test_a_backup_is_whole_as_long_as_maintenance_keeps_replaced_files(address: Address) -> None:
-    """Maintenance merges the files of the backup into others; a month later it expires their snapshots."""
+def test_a_backup_is_whole_as_long_as_maintenance_keeps_replaced_files(
+    address: Address,
+) -> None:
+    """Maintenance merges the files of the backup into others; a month later it expires
+    their snapshots.
+    """
     backup = backed_up(address)
     with opened(address) as lake:
         upsert(lake, [article(n) for n in range(MANY, 2 * MANY)])
-        maintain(lake, now=datetime.now(UTC) + timedelta(days=13), grace=timedelta(days=14))
+        maintain(
+            lake, now=datetime.now(UTC) + timedelta(days=13), grace=timedelta(days=14)
+        )
         assert plan_restore(address, backup.file).missing == ()
-        maintain(lake, now=datetime.now(UTC) + timedelta(days=15), grace=timedelta(days=14))
+        maintain(
+            lake, now=datetime.now(UTC) + timedelta(days=15), grace=timedelta(days=14)
+        )
 
     assert plan_restore(address, backup.file).missing == tuple(backup.files)
 
 
 @pytest.mark.slow  # makes and restores backups
-def test_a_lost_data_folder_is_named_file_by_file_and_comes_back_from_a_copy(address: Address, tmp_path: Path) -> None:
+def test_a_lost_data_folder_is_named_file_by_file_and_comes_back_from_a_copy(
+    address: Address, tmp_path: Path
+) -> None:
     backup = backed_up(address)
     Path(address.data).rename(tmp_path / "copy")
 
@@ -117,16 +135,26 @@ def test_catalog_and_data_come_back_from_a_backup_with_data_elsewhere(
     backup = backed_up(address, with_data=True)
     lose_catalog(address)
     shutil.rmtree(address.data)
-    elsewhere = Address(catalogs.new(tmp_path / "new")[0], str(tmp_path / "new" / "data"), address.backups)
+    elsewhere = Address(
+        catalogs.new(tmp_path / "new")[0],
+        str(tmp_path / "new" / "data"),
+        address.backups,
+    )
 
     done = restored(elsewhere, backup)
 
-    assert (done.plan.copied, done.plan.missing, done.orphans) == (tuple(backup.files), (), ())
+    assert (done.plan.copied, done.plan.missing, done.orphans) == (
+        tuple(backup.files),
+        (),
+        (),
+    )
     assert_whole(elsewhere)
 
 
 @pytest.mark.slow  # makes and restores backups
-def test_the_present_catalog_is_kept_and_its_later_commits_are_counted(address: Address) -> None:
+def test_the_present_catalog_is_kept_and_its_later_commits_are_counted(
+    address: Address,
+) -> None:
     backup = backed_up(address)
     with opened(address) as lake:
         upsert(lake, [full(Failure, stage="other")])
@@ -167,23 +195,35 @@ def test_conflicting_commits_are_found_after_a_restore(address: Address) -> None
 
 
 @pytest.mark.slow  # Postgres and its tools
-def test_other_tables_of_the_database_are_left_alone(postgres: Postgres, tmp_path: Path) -> None:
-    address = Address(postgres.url("shared"), str(tmp_path / "data"), str(tmp_path / "backups"))
+def test_other_tables_of_the_database_are_left_alone(
+    postgres: Postgres, tmp_path: Path
+) -> None:
+    address = Address(
+        postgres.url("shared"), str(tmp_path / "data"), str(tmp_path / "backups")
+    )
     with closing(psycopg2.connect(address.catalog)) as connection, connection:
-        connection.cursor().execute("CREATE TABLE runs (id INTEGER PRIMARY KEY); INSERT INTO runs VALUES (7)")
+        connection.cursor().execute(
+            "CREATE TABLE runs (id INTEGER PRIMARY KEY); INSERT INTO runs VALUES (7)"
+        )
     with opened(address) as lake:
         upsert(lake, ROWS)
         upsert(lake, [full(Failure)])
 
     restored(address, backed_up(address))
 
-    with closing(psycopg2.connect(address.catalog)) as connection, connection, connection.cursor() as cursor:
+    with (
+        closing(psycopg2.connect(address.catalog)) as connection,
+        connection,
+        connection.cursor() as cursor,
+    ):
         cursor.execute("SELECT id FROM public.runs")
         assert cursor.fetchall() == [(7,)]
     assert_whole(address)
 
 
-def test_a_restore_leaves_a_reader_its_snapshot_or_fails(address: Address, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_restore_leaves_a_reader_its_snapshot_or_fails(
+    address: Address, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("news_assets.store.backups.restore._WAIT_S", 0.2)
     backup = backed_up(address)
     with opened(address) as lake:
@@ -191,8 +231,12 @@ def test_a_restore_leaves_a_reader_its_snapshot_or_fails(address: Address, monke
         frames = lake.stream(RawArticle, batch_rows=1)
         count = len(next(frames))
 
-        if address.is_postgres:  # the tables of the catalog cannot be moved while they are read
-            with pytest.raises(LakeError, match="could not be restored; stop what reads it"):
+        if (
+            address.is_postgres
+        ):  # the tables of the catalog cannot be moved while they are read
+            with pytest.raises(
+                LakeError, match="could not be restored; stop what reads it"
+            ):
                 restored(address, backup)
         else:
             restored(address, backup)
@@ -202,7 +246,11 @@ def test_a_restore_leaves_a_reader_its_snapshot_or_fails(address: Address, monke
 
 @pytest.mark.slow  # makes and restores backups
 def test_a_damaged_catalog_is_moved_aside(tmp_path: Path) -> None:
-    address = Address(str(tmp_path / "catalog.sqlite"), str(tmp_path / "data"), str(tmp_path / "backups"))
+    address = Address(
+        str(tmp_path / "catalog.sqlite"),
+        str(tmp_path / "data"),
+        str(tmp_path / "backups"),
+    )
     with opened(address) as lake:
         upsert(lake, [*ROWS])
     with opened(address) as lake:
@@ -217,16 +265,23 @@ def test_a_damaged_catalog_is_moved_aside(tmp_path: Path) -> None:
     assert_whole(address)
 
 
-def test_a_backup_of_another_lake_is_refused(address: Address, catalogs: Catalogs, tmp_path: Path) -> None:
+def test_a_backup_of_another_lake_is_refused(
+    address: Address, catalogs: Catalogs, tmp_path: Path
+) -> None:
     backup = backed_up(address)
     other = Address(*catalogs.new(tmp_path / "other"))
     opened(other).close()
 
-    with pytest.raises(LakeError, match=r"a backup of the lake .*, but the files in .* belong to the lake"):
+    with pytest.raises(
+        LakeError,
+        match=r"a backup of the lake .*, but the files in .* belong to the lake",
+    ):
         plan_restore(other, backup.file)
 
 
-def test_a_restore_waits_for_no_writer_that_does_not_end(address: Address, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_restore_waits_for_no_writer_that_does_not_end(
+    address: Address, monkeypatch: pytest.MonkeyPatch
+) -> None:
     plan = plan_restore(address, backed_up(address).file)
     monkeypatch.setattr("news_assets.store.backups.restore._WAIT_S", 0.2)
 

@@ -11,14 +11,20 @@ from news_assets.store.lake import Lake
 from news_assets_tests.store.examples import full
 
 
-def test_a_catalog_that_this_process_reads_and_writes_is_copied_and_shrunk_without_losing_a_row(tmp_path: Path) -> None:
+def test_a_catalog_that_this_process_reads_and_writes_is_copied_and_shrunk_without_losing_a_row(
+    tmp_path: Path,
+) -> None:
     catalog = tmp_path / "catalog.sqlite"
     written, ended = threading.Semaphore(0), threading.Event()
 
     def write() -> None:
         with Lake.open(catalog, tmp_path / "data") as other:
             while not ended.is_set():
-                other.transact(lambda transaction: transaction.append([full(Poll, polled_at=datetime.now(UTC))]))
+                other.transact(
+                    lambda transaction: transaction.append(
+                        [full(Poll, polled_at=datetime.now(UTC))]
+                    )
+                )
                 written.release()
 
     with Lake.open(catalog, tmp_path / "data") as lake:
@@ -44,5 +50,7 @@ def test_a_catalog_that_this_process_reads_and_writes_is_copied_and_shrunk_witho
 def test_a_damaged_catalog_is_not_copied(tmp_path: Path) -> None:
     catalog = tmp_path / "catalog.sqlite"
     catalog.write_bytes(b"no database" * 100)
-    with pytest.raises(LakeError, match=r"SQLite cannot read or copy it.*not a database"):
+    with pytest.raises(
+        LakeError, match=r"SQLite cannot read or copy it.*not a database"
+    ):
         sqlite_catalog.copy(catalog, tmp_path / "copy.sqlite")

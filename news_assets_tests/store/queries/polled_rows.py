@@ -12,7 +12,9 @@ HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 
 
 def entry(agency: str, day: date, number: int = 0, **given: Any) -> FeedEntry:
-    published_at = datetime.combine(day, datetime.min.time(), UTC) + timedelta(hours=12, minutes=number)
+    published_at = datetime.combine(day, datetime.min.time(), UTC) + timedelta(
+        hours=12, minutes=number
+    )
     values = {
         "entry_id": f"{agency}-{day}-{number}",
         "source_id": f"govbr/{agency}/feed-1",
@@ -26,8 +28,15 @@ def entry(agency: str, day: date, number: int = 0, **given: Any) -> FeedEntry:
     return sparse(FeedEntry, **values | given)
 
 
-def poll(source_id: str, ago: timedelta, outcome: str, entry_count: int = 0, **given: Any) -> Poll:
-    values = {"desk": "govbr", "source_id": source_id, "polled_at": NOW - ago, "outcome": outcome}
+def poll(
+    source_id: str, ago: timedelta, outcome: str, entry_count: int = 0, **given: Any
+) -> Poll:
+    values = {
+        "desk": "govbr",
+        "source_id": source_id,
+        "polled_at": NOW - ago,
+        "outcome": outcome,
+    }
     return sparse(Poll, **values | {"entry_count": entry_count} | given)
 
 

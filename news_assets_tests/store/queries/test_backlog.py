@@ -10,7 +10,12 @@ from hypothesis import strategies as st
 from news_assets.pipeline.articles.fetch import due_entries
 from news_assets.pipeline.stage_state.retries import MAX_ATTEMPTS
 from news_assets.records.articles import RawArticle
-from news_assets.records.derived import ArticleEmbedding, EnrichedArticle, Failure, IndexedDocument
+from news_assets.records.derived import (
+    ArticleEmbedding,
+    EnrichedArticle,
+    Failure,
+    IndexedDocument,
+)
 from news_assets.records.desks import Desk
 from news_assets.records.polling import FeedEntry
 from news_assets.records.reading import Embedded
@@ -18,7 +23,14 @@ from news_assets.store.lake import Lake
 from news_assets.store.queries.backlog import COLUMNS, pending_entries, stale_rows
 from news_assets.store.transaction import Transaction
 from news_assets_tests.store.examples import full
-from news_assets_tests.support.small_desk import AGENCIES, DESK, NOW, TODAY, Newsroom, entry
+from news_assets_tests.support.small_desk import (
+    AGENCIES,
+    DESK,
+    NOW,
+    TODAY,
+    Newsroom,
+    entry,
+)
 
 STAGES = ("enriched_articles", "article_embeddings", "search_index")
 RECORDS = {
@@ -30,7 +42,9 @@ RECORDS = {
 Backlog = list[tuple[str, str, str]]
 
 
-def pending(room: Newsroom, desk: Desk = DESK, first_day: date | None = None) -> Backlog:
+def pending(
+    room: Newsroom, desk: Desk = DESK, first_day: date | None = None
+) -> Backlog:
     found = pending_entries(room.lake, desk, room.now, first_day)
     return list(found.select("article_id", "stage", "why").iter_rows())
 
@@ -51,15 +65,27 @@ def test_after_a_full_run_nothing_is_pending_or_stale(room: Newsroom) -> None:
 def test_a_row_of_the_backlog_has_its_place_reason_and_time(room: Newsroom) -> None:
     room.list(entry(4, "b", trace_id="t4"))
     found = pending_entries(room.lake, DESK, NOW)
-    assert tuple(found.columns) == COLUMNS == tuple(stale_rows(room.lake, DESK, NOW).columns)
-    assert found.rows() == [("b", TODAY, "b-4", "raw_articles", "missing", NOW, "one", "t4")]
+    assert (
+        tuple(found.columns)
+        == COLUMNS
+        == tuple(stale_rows(room.lake, DESK, NOW).columns)
+    )
+    assert found.rows() == [
+        ("b", TODAY, "b-4", "raw_articles", "missing", NOW, "one", "t4")
+    ]
 
 
 @pytest.mark.parametrize(
     ("stage", "expected"),
     [
-        ("enriched_articles", [("enriched_articles", "missing"), ("search_index", "outdated")]),
-        ("article_embeddings", [("article_embeddings", "missing"), ("search_index", "outdated")]),
+        (
+            "enriched_articles",
+            [("enriched_articles", "missing"), ("search_index", "outdated")],
+        ),
+        (
+            "article_embeddings",
+            [("article_embeddings", "missing"), ("search_index", "outdated")],
+        ),
         ("search_index", [("search_index", "missing")]),
     ],
 )
@@ -78,14 +104,29 @@ def test_a_deleted_article_is_pending_and_its_rows_are_orphaned(room: Newsroom) 
     assert pending(room) == [("b-3", "raw_articles", "missing")]
     assert stale(room) == sorted(("b-3", stage, "orphaned") for stage in STAGES)
     (found,) = stale_rows(room.lake, DESK, NOW).filter(stage="search_index").rows()
-    assert found == ("b", TODAY - timedelta(days=40), "b-3", "search_index", "orphaned", NOW, "gone", "t")
+    assert found == (
+        "b",
+        TODAY - timedelta(days=40),
+        "b-3",
+        "search_index",
+        "orphaned",
+        NOW,
+        "gone",
+        "t",
+    )
     room.run(*STAGES)
-    assert (stale(room), len(room.lake.read(IndexedDocument)), room.index.count()) == ([], 2, 2)
+    assert (stale(room), len(room.lake.read(IndexedDocument)), room.index.count()) == (
+        [],
+        2,
+        2,
+    )
     room.run()
     assert (pending(room), stale(room), room.index.count()) == ([], [], 3)
 
 
-def test_only_the_rows_of_a_changed_article_are_outdated_at_every_stage(room: Newsroom) -> None:
+def test_only_the_rows_of_a_changed_article_are_outdated_at_every_stage(
+    room: Newsroom,
+) -> None:
     room.list(replace(entry(1), entry_hash="two"))
     assert pending(room) == [("a-1", "raw_articles", "outdated")]
     room.pages.words = "Another text altogether. "
@@ -97,7 +138,9 @@ def test_only_the_rows_of_a_changed_article_are_outdated_at_every_stage(room: Ne
 
 
 def test_documents_of_a_renamed_agency_are_outdated(room: Newsroom) -> None:
-    renamed = replace(DESK, agencies=(AGENCIES[0], replace(AGENCIES[1], name="Outra\nCâmara")))
+    renamed = replace(
+        DESK, agencies=(AGENCIES[0], replace(AGENCIES[1], name="Outra\nCâmara"))
+    )
     assert stale(room, renamed) == [("b-3", "search_index", "outdated")]
 
 
@@ -109,7 +152,9 @@ def test_agencies_that_the_desk_no_longer_has_are_excluded(room: Newsroom) -> No
 
 
 def test_days_before_the_first_day_are_excluded(room: Newsroom) -> None:
-    room.lake.transact(lambda rows: rows.delete(EnrichedArticle, article_id=["a-1", "b-3"]))
+    room.lake.transact(
+        lambda rows: rows.delete(EnrichedArticle, article_id=["a-1", "b-3"])
+    )
     room.list(entry(4, "b", TODAY - timedelta(days=40)))
     recently = TODAY - timedelta(days=7)
     assert pending(room, first_day=recently) == []
@@ -117,11 +162,15 @@ def test_days_before_the_first_day_are_excluded(room: Newsroom) -> None:
 
 
 @pytest.mark.parametrize("days", [-50, -1, 3])
-def test_an_entry_moved_to_another_day_is_pending_and_then_its_rows_are_outdated(room: Newsroom, days: int) -> None:
+def test_an_entry_moved_to_another_day_is_pending_and_then_its_rows_are_outdated(
+    room: Newsroom, days: int
+) -> None:
     room.list(replace(entry(1), day=TODAY + timedelta(days=days), is_moved=True))
     recently = min(TODAY, TODAY + timedelta(days=days))
     for first_day in (None, recently, TODAY + timedelta(days=days)):
-        assert pending(room, first_day=first_day) == [("a-1", "raw_articles", "outdated")]
+        assert pending(room, first_day=first_day) == [
+            ("a-1", "raw_articles", "outdated")
+        ]
     room.run("raw_articles")
     assert pending(room) == []
     assert stale(room) == sorted(("a-1", stage, "outdated") for stage in STAGES)
@@ -130,7 +179,12 @@ def test_an_entry_moved_to_another_day_is_pending_and_then_its_rows_are_outdated
 
 
 def test_of_two_entries_with_one_article_the_first_counts(room: Newsroom) -> None:
-    second = replace(entry(1), source_id="d/a/other", entry_hash="other", first_seen_at=NOW + timedelta(hours=1))
+    second = replace(
+        entry(1),
+        source_id="d/a/other",
+        entry_hash="other",
+        first_seen_at=NOW + timedelta(hours=1),
+    )
     room.list(second)
     assert pending(room) == []
     room.list(replace(second, entry_hash="changed"))
@@ -141,8 +195,17 @@ def test_of_two_entries_with_one_article_the_first_counts(room: Newsroom) -> Non
     assert (pending(room), stale(room)) == ([], [])
 
 
-def test_an_entry_seen_before_the_one_an_article_was_made_from_replaces_it(room: Newsroom) -> None:
-    room.list(replace(entry(1), source_id="d/a/other", entry_hash="other", first_seen_at=NOW - timedelta(hours=1)))
+def test_an_entry_seen_before_the_one_an_article_was_made_from_replaces_it(
+    room: Newsroom,
+) -> None:
+    room.list(
+        replace(
+            entry(1),
+            source_id="d/a/other",
+            entry_hash="other",
+            first_seen_at=NOW - timedelta(hours=1),
+        )
+    )
     assert pending(room) == [("a-1", "raw_articles", "outdated")]
     room.run()
     assert pending(room) == []
@@ -162,10 +225,15 @@ def test_a_failed_fetch_is_pending_once_it_is_due(room: Newsroom) -> None:
     assert (pending(room), stale(room), room.lake.read(Failure)) == ([], [], [])
 
 
-def test_a_given_up_fetch_is_pending_only_after_the_entry_changes(room: Newsroom) -> None:
+def test_a_given_up_fetch_is_pending_only_after_the_entry_changes(
+    room: Newsroom,
+) -> None:
     room.pages.missing.add("https://example.org/4")
     room.list(entry(4))
-    while not room.lake.read(Failure) or room.lake.read(Failure)[0].next_try_at is not None:
+    while (
+        not room.lake.read(Failure)
+        or room.lake.read(Failure)[0].next_try_at is not None
+    ):
         room.run("raw_articles")
         room.now += timedelta(days=30)
     room.now += timedelta(days=3000)
@@ -175,13 +243,20 @@ def test_a_given_up_fetch_is_pending_only_after_the_entry_changes(room: Newsroom
 
 
 @pytest.mark.parametrize("stage", ["enriched_articles", "article_embeddings"])
-def test_a_failed_row_is_held_back_until_it_is_due_and_always_once_given_up(room: Newsroom, stage: str) -> None:
+def test_a_failed_row_is_held_back_until_it_is_due_and_always_once_given_up(
+    room: Newsroom, stage: str
+) -> None:
     worker = room.enricher if stage == "enriched_articles" else room.embedder
     worker.refused.add("line4")
     room.list(entry(4))
     room.run()
     (failure,) = room.lake.read(Failure)
-    assert (failure.stage, failure.article_id, failure.attempts, stale(room)) == (stage, "a-4", 1, [])
+    assert (failure.stage, failure.article_id, failure.attempts, stale(room)) == (
+        stage,
+        "a-4",
+        1,
+        [],
+    )
     last = replace(failure, attempts=MAX_ATTEMPTS - 1)
     room.lake.transact(lambda rows: rows.upsert([last]))
     assert failure.next_try_at is not None
@@ -205,7 +280,11 @@ def test_a_refused_document_waits_until_it_is_due(room: Newsroom) -> None:
     room.list(entry(4))
     room.run()
     (failure,) = room.lake.read(Failure)
-    assert (failure.stage, failure.article_id, stale(room)) == ("search_index", "a-4", [])
+    assert (failure.stage, failure.article_id, stale(room)) == (
+        "search_index",
+        "a-4",
+        [],
+    )
     assert failure.next_try_at is not None
     room.now = failure.next_try_at
     assert stale(room) == [("a-4", "search_index", "failed")]
@@ -226,20 +305,36 @@ def test_a_failed_row_without_a_failure_is_stale_at_once(room: Newsroom) -> None
 
 def test_a_failure_of_another_version_is_ignored(room: Newsroom) -> None:
     room.lake.transact(lambda rows: rows.delete(EnrichedArticle, article_id=["a-1"]))
-    (work,) = stale_rows(room.lake, DESK, NOW).filter(stage="enriched_articles").rows(named=True)
+    (work,) = (
+        stale_rows(room.lake, DESK, NOW)
+        .filter(stage="enriched_articles")
+        .rows(named=True)
+    )
     given_up = full(
-        Failure, stage="enriched_articles", article_id="a-1", desk="d", version=work["version"], next_try_at=None
+        Failure,
+        stage="enriched_articles",
+        article_id="a-1",
+        desk="d",
+        version=work["version"],
+        next_try_at=None,
     )
     room.lake.transact(lambda rows: rows.upsert([given_up]))
     assert stale(room) == [("a-1", "search_index", "outdated")]
     room.lake.transact(lambda rows: rows.upsert([replace(given_up, version="older")]))
-    assert stale(room) == [("a-1", "enriched_articles", "missing"), ("a-1", "search_index", "outdated")]
+    assert stale(room) == [
+        ("a-1", "enriched_articles", "missing"),
+        ("a-1", "search_index", "outdated"),
+    ]
 
 
-def test_rows_from_before_states_were_stored_are_current_after_one_run_of_the_index(room: Newsroom) -> None:
+def test_rows_from_before_states_were_stored_are_current_after_one_run_of_the_index(
+    room: Newsroom,
+) -> None:
     for table in ("raw_articles", "enriched_articles", "article_embeddings"):
         change(room, f"UPDATE {table} SET content_hash = NULL")
-    assert stale(room) == [(one, "search_index", "outdated") for one in ("a-1", "a-2", "b-3")]
+    assert stale(room) == [
+        (one, "search_index", "outdated") for one in ("a-1", "a-2", "b-3")
+    ]
     room.run("search_index")
     assert (pending(room), stale(room)) == ([], [])
     room.lake.transact(lambda rows: rows.delete(EnrichedArticle, article_id=["a-1"]))
@@ -250,10 +345,14 @@ def test_rows_from_before_states_were_stored_are_current_after_one_run_of_the_in
 def test_rows_of_other_desks_are_excluded(room: Newsroom) -> None:
     other = replace(DESK, key="other")
     room.list(replace(entry(9), desk="other", article_id="other-9"))
-    assert (pending(room), stale(room), pending(room, other)) == ([], [], [("other-9", "raw_articles", "missing")])
+    assert (pending(room), stale(room), pending(room, other)) == (
+        [],
+        [],
+        [("other-9", "raw_articles", "missing")],
+    )
 
 
-# --- the same rule in SQL and in Python: which entries are fetched ---------------------------------------------------
+# --- the same rule in SQL and in Python: which entries are fetched --------------------
 
 _HASH = st.sampled_from(["one", "two"])
 _NEWS = st.sampled_from(["", "old", "new"])
@@ -279,7 +378,9 @@ def _entries(draw: st.DrawFn) -> list[FeedEntry]:
 
 @st.composite
 def _articles(draw: st.DrawFn) -> list[RawArticle]:
-    """Return the stored rows of some of the articles, some of them failed and due at some time."""
+    """Return the stored rows of some of the articles, some of them failed and due at
+    some time.
+    """
     due = st.none() | _HOURS.map(lambda hours: NOW + timedelta(hours=hours))
     return [
         full(
@@ -291,7 +392,8 @@ def _articles(draw: st.DrawFn) -> list[RawArticle]:
             entry_hash=draw(_HASH),
             news_hash=draw(_NEWS),
             relisted=draw(st.sampled_from([0, 1, 2, 6, 1000])),
-            fetched_at=NOW - timedelta(hours=draw(st.sampled_from([0, 1, 2, 4, 24, 25]))),
+            fetched_at=NOW
+            - timedelta(hours=draw(st.sampled_from([0, 1, 2, 4, 24, 25]))),
             next_try_at=draw(due),
         )
         for number in draw(st.sets(st.integers(1, 3)))
@@ -313,4 +415,6 @@ def test_sql_and_python_agree_on_the_entries_to_fetch(
     lake.transact(store)
     due = due_entries(listed, {article.article_id: article for article in stored}, NOW)
     found = pending_entries(lake, DESK, NOW).select("article_id", "day", "version")
-    assert sorted(found.iter_rows()) == sorted((one.article_id, one.day, one.entry_hash) for one in due)
+    assert sorted(found.iter_rows()) == sorted(
+        (one.article_id, one.day, one.entry_hash) for one in due
+    )

@@ -15,13 +15,29 @@ def lost(room: Newsroom) -> list[tuple[str, str, str]]:
     return list(found.select("article_id", "stage", "why").iter_rows())
 
 
-def test_an_index_with_the_documents_of_the_lake_has_no_lost_documents(room: Newsroom) -> None:
+def test_an_index_with_the_documents_of_the_lake_has_no_lost_documents(
+    room: Newsroom,
+) -> None:
     assert lost(room) == []
 
 
-def test_a_run_of_the_index_fixes_documents_that_only_index_or_lake_has(room: Newsroom) -> None:
+def test_a_run_of_the_index_fixes_documents_that_only_index_or_lake_has(
+    room: Newsroom,
+) -> None:
     (extra,) = build_documents(
-        [full(RawArticle, article_id="a-9", desk="d", agency="a", day=TODAY, outcome="ok")], {}, {}, {}
+        [
+            full(
+                RawArticle,
+                article_id="a-9",
+                desk="d",
+                agency="a",
+                day=TODAY,
+                outcome="ok",
+            )
+        ],
+        {},
+        {},
+        {},
     )
     room.index.upsert([extra, replace(extra, article_id="a-2", document_hash="other")])
     room.index.delete(["b-3"])

@@ -3,24 +3,53 @@
 from datetime import UTC, date, datetime
 
 from news_assets.store.lake import Lake
-from news_assets.store.queries.poll_history import entry_days, entry_hours, entry_times, poll_history
-from news_assets_tests.store.queries.polled_rows import DAY, HOUR, NOW, entry, poll, store
+from news_assets.store.queries.poll_history import (
+    entry_days,
+    entry_hours,
+    entry_times,
+    poll_history,
+)
+from news_assets_tests.store.queries.polled_rows import (
+    DAY,
+    HOUR,
+    NOW,
+    entry,
+    poll,
+    store,
+)
 
 
-def test_entries_are_counted_by_day_and_article_back_from_each_agencys_last_day(lake: Lake) -> None:
+def test_entries_are_counted_by_day_and_article_back_from_each_agencys_last_day(
+    lake: Lake,
+) -> None:
     last, old = date(2026, 11, 19), date(2026, 3, 1)
     twice = entry("mec", last, 1, source_id="govbr/mec/feed-2")
     other_desk = entry("mec", last, 7, desk="g1", source_id="g1/mec/feed-1")
     store(lake, entry("mec", last), entry("mec", last, 1), twice, other_desk)
-    store(lake, entry("mec", last - 9 * DAY), entry("mec", last - 10 * DAY), entry("anp", old))
+    store(
+        lake,
+        entry("mec", last - 9 * DAY),
+        entry("mec", last - 10 * DAY),
+        entry("anp", old),
+    )
 
-    assert entry_days(lake, "govbr", 10).rows() == [("anp", old, 1), ("mec", last - 9 * DAY, 1), ("mec", last, 2)]
+    assert entry_days(lake, "govbr", 10).rows() == [
+        ("anp", old, 1),
+        ("mec", last - 9 * DAY, 1),
+        ("mec", last, 2),
+    ]
 
 
-def test_the_last_entry_has_its_time_of_publication_but_none_after_it_was_seen(lake: Lake) -> None:
+def test_the_last_entry_has_its_time_of_publication_but_none_after_it_was_seen(
+    lake: Lake,
+) -> None:
     day = date(2026, 11, 19)
     seen_at = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
-    store(lake, entry("mec", day, first_seen_at=seen_at), entry("mec", day - DAY, first_seen_at=seen_at - DAY))
+    store(
+        lake,
+        entry("mec", day, first_seen_at=seen_at),
+        entry("mec", day - DAY, first_seen_at=seen_at - DAY),
+    )
     store(lake, entry("anp", day, published_at=None, first_seen_at=seen_at))
     store(lake, entry("ibama", day, published_at=seen_at + DAY, first_seen_at=seen_at))
 
@@ -35,9 +64,18 @@ def test_hours_count_only_entries_that_were_recent_when_first_seen(lake: Lake) -
     day = date(2026, 11, 19)
     seen_at = datetime(2026, 11, 19, 18, 59, tzinfo=UTC)
     backlog = entry("mec", day - 5 * DAY, first_seen_at=seen_at)
-    store(lake, entry("mec", day, 1), entry("mec", day, 2), entry("mec", day - DAY, 3, first_seen_at=seen_at), backlog)
+    store(
+        lake,
+        entry("mec", day, 1),
+        entry("mec", day, 2),
+        entry("mec", day - DAY, 3, first_seen_at=seen_at),
+        backlog,
+    )
 
-    assert entry_hours(lake, "govbr", NOW - 30 * DAY).rows() == [("mec", 12, 2), ("mec", 18, 1)]
+    assert entry_hours(lake, "govbr", NOW - 30 * DAY).rows() == [
+        ("mec", 12, 2),
+        ("mec", 18, 1),
+    ]
     assert entry_hours(lake, "govbr", seen_at).rows() == [("mec", 18, 1)]
 
 
@@ -57,9 +95,13 @@ def test_polls_are_summed_up_for_each_source(lake: Lake) -> None:
         poll("never", HOUR, "blocked"),
         poll("elsewhere", HOUR, "ok", desk="g1"),
     )
-    found = [row[:1] + tuple(_hours_ago(cell) for cell in row[1:]) for row in poll_history(lake, "govbr", NOW).rows()]
+    found = [
+        row[:1] + tuple(_hours_ago(cell) for cell in row[1:])
+        for row in poll_history(lake, "govbr", NOW).rows()
+    ]
 
-    # source, first poll, first and last answer, entries, empty since, failed polls, failing since
+    # source, first poll, first and last answer, entries, empty since, failed polls,
+    # failing since
     assert found == [
         ("empty", "5 h", "5 h", "2 h", 0, "3 h", 0, None),
         ("failing", "6 h", "5 h", "4 h", 20, None, 2, "3 h"),

@@ -5,7 +5,11 @@ import pytest
 
 from news_assets.pipeline.freshness.report import DayCounts, DeskCounts, Headline
 from news_assets.records.articles import RawArticle
-from news_assets.records.derived import ArticleEmbedding, EnrichedArticle, IndexedDocument
+from news_assets.records.derived import (
+    ArticleEmbedding,
+    EnrichedArticle,
+    IndexedDocument,
+)
 from news_assets.records.model_calls import ModelCall
 from news_assets.records.polling import FeedEntry, Poll
 from news_assets.store.lake import Lake
@@ -16,24 +20,60 @@ DAY = date(2026, 11, 19)
 START = datetime(2026, 11, 19, tzinfo=UTC)
 
 
-def new_article(article_id: str, at: datetime, desk: str = "g1", agency: str = "rio", **article: Any) -> list[Any]:
-    """Return an entry and its article, first seen at this time and published a week before."""
-    place = {"desk": desk, "agency": agency, "day": at.date() - timedelta(days=7), "article_id": article_id}
+def new_article(
+    article_id: str, at: datetime, desk: str = "g1", agency: str = "rio", **article: Any
+) -> list[Any]:
+    """Return an entry and its article, first seen at this time and published a week
+    before.
+    """
+    place = {
+        "desk": desk,
+        "agency": agency,
+        "day": at.date() - timedelta(days=7),
+        "article_id": article_id,
+    }
     seen = {**place, "first_seen_at": at}
     return [
         sparse(FeedEntry, **seen, source_id=f"{agency}-feed", entry_id=article_id),
-        sparse(RawArticle, **seen, **{"outcome": "ok", "url": f"https://x.example/{article_id}", **article}),
+        sparse(
+            RawArticle,
+            **seen,
+            **{"outcome": "ok", "url": f"https://x.example/{article_id}", **article},
+        ),
     ]
 
 
-def derived(record: type[Any], article_id: str, at: datetime, outcome: str = "ok", **given: Any) -> Any:
+def derived(
+    record: type[Any], article_id: str, at: datetime, outcome: str = "ok", **given: Any
+) -> Any:
     day = at.date() - timedelta(days=7)
-    return sparse(record, article_id=article_id, desk="g1", agency="rio", day=day, outcome=outcome, **given)
-
-
-def poll(outcome: str, reason: str | None = None, at: datetime = START, new: int = 0, desk: str = "g1") -> Poll:
     return sparse(
-        Poll, desk=desk, agency="rio", source_id="rio-feed", polled_at=at, outcome=outcome, reason=reason, new_count=new
+        record,
+        article_id=article_id,
+        desk="g1",
+        agency="rio",
+        day=day,
+        outcome=outcome,
+        **given,
+    )
+
+
+def poll(
+    outcome: str,
+    reason: str | None = None,
+    at: datetime = START,
+    new: int = 0,
+    desk: str = "g1",
+) -> Poll:
+    return sparse(
+        Poll,
+        desk=desk,
+        agency="rio",
+        source_id="rio-feed",
+        polled_at=at,
+        outcome=outcome,
+        reason=reason,
+        new_count=new,
     )
 
 
@@ -47,14 +87,22 @@ def store(lake: Lake, *rows: Any) -> None:
 
 
 def test_a_day_has_the_model_calls_that_were_made_on_it(lake: Lake) -> None:
-    calls = {"desk": "g1", "day": DAY - timedelta(days=7), "model": "openai:gpt-5-mini", "via": "direct", "usd": 0.5}
+    calls = {
+        "desk": "g1",
+        "day": DAY - timedelta(days=7),
+        "model": "openai:gpt-5-mini",
+        "via": "direct",
+        "usd": 0.5,
+    }
     store(
         lake,
         sparse(ModelCall, call_id="1", called_at=START, **calls),
         sparse(ModelCall, call_id="2", called_at=START - timedelta(seconds=1), **calls),
         sparse(ModelCall, call_id="3", called_at=START, **calls | {"desk": "other"}),
     )
-    assert [(one.desk, one.calls, one.usd) for one in count_day(lake, DAY, ["g1"]).spending] == [("g1", 1, 0.5)]
+    assert [
+        (one.desk, one.calls, one.usd) for one in count_day(lake, DAY, ["g1"]).spending
+    ] == [("g1", 1, 0.5)]
 
 
 def test_a_day_is_counted_from_midnight_to_midnight_utc(lake: Lake) -> None:
@@ -63,7 +111,9 @@ def test_a_day_is_counted_from_midnight_to_midnight_utc(lake: Lake) -> None:
         lake,
         *new_article("before", START - timedelta(microseconds=1)),
         *new_article("first", START, title="First"),
-        *new_article("last", midnight - timedelta(microseconds=1), agency="sp", title="Last"),
+        *new_article(
+            "last", midnight - timedelta(microseconds=1), agency="sp", title="Last"
+        ),
         *new_article("after", midnight),
         *new_article("elsewhere", START, desk="other"),
     )
@@ -71,7 +121,11 @@ def test_a_day_is_counted_from_midnight_to_midnight_utc(lake: Lake) -> None:
         day=DAY,
         desks=(
             DeskCounts(
-                desk="g1", agencies=2, entries=2, articles=2, derived={"enriched": 0, "embedded": 0, "indexed": 0}
+                desk="g1",
+                agencies=2,
+                entries=2,
+                articles=2,
+                derived={"enriched": 0, "embedded": 0, "indexed": 0},
             ),
         ),
         hours=(("g1", 0, 1), ("g1", 23, 1)),
@@ -87,7 +141,12 @@ def test_a_day_is_counted_from_midnight_to_midnight_utc(lake: Lake) -> None:
                 theme=None,
             ),
             Headline(
-                desk="g1", agency="rio", first_seen_at=START, title="First", url="https://x.example/first", theme=None
+                desk="g1",
+                agency="rio",
+                first_seen_at=START,
+                title="First",
+                url="https://x.example/first",
+                theme=None,
             ),
         ),
     )
@@ -148,7 +207,10 @@ def test_polls_of_the_day_are_counted_by_outcome_and_reason(lake: Lake) -> None:
         ("g1", "ok", 2, 4, 0),
         ("g1", "unchanged", 1, 0, 0),
     )
-    assert counts.poll_reasons == (("rio-feed", "failed", "HTTP 503", 2), ("rio-feed", "blocked", "no reason given", 1))
+    assert counts.poll_reasons == (
+        ("rio-feed", "failed", "HTTP 503", 2),
+        ("rio-feed", "blocked", "no reason given", 1),
+    )
 
 
 @pytest.mark.parametrize("desks", [[], ["g1"]])

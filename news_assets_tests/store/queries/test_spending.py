@@ -1,4 +1,6 @@
-"""Bills are computed by hand here: prices per million tokens as the providers publish them, in decimals."""
+"""Bills are computed by hand here: prices per million tokens as the providers publish
+them, in decimals.
+"""
 
 import random
 from datetime import UTC, date, datetime, timedelta
@@ -8,13 +10,19 @@ from news_assets.pipeline.enrich.model.prices import price_usd
 from news_assets.records.model_calls import ModelCall, Spending, Spent, total_usd
 from news_assets.records.reading import AgencyDays
 from news_assets.store.lake import Lake
-from news_assets.store.queries.spending import spending_for, spending_on, spending_since, spent
+from news_assets.store.queries.spending import (
+    spending_for,
+    spending_on,
+    spending_since,
+    spent,
+)
 from news_assets_tests.store.examples import full, upsert
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 DAY = date(2026, 11, 20)
 
-# (model, in a batch): dollars per million tokens of uncached input, output and cached input
+# (model, in a batch): dollars per million tokens of uncached input, output and cached
+# input
 BILLS = {
     ("openai:gpt-5-mini", False): ("0.25", "2.00", "0.025"),
     ("openai:gpt-5-mini", True): ("0.125", "1.00", "0.0125"),
@@ -30,8 +38,20 @@ BILLS = {
 
 
 def call(n: int, **given: object) -> ModelCall:
-    usual = {"call_id": f"{n:032x}", "desk": "govbr", "agency": "mec", "day": DAY, "called_at": NOON, "via": "direct"}
-    return full(ModelCall, **usual | {"model": "openai:gpt-5-mini", "outcome": "ok", "reserved_usd": None} | given)
+    usual = {
+        "call_id": f"{n:032x}",
+        "desk": "govbr",
+        "agency": "mec",
+        "day": DAY,
+        "called_at": NOON,
+        "via": "direct",
+    }
+    return full(
+        ModelCall,
+        **usual
+        | {"model": "openai:gpt-5-mini", "outcome": "ok", "reserved_usd": None}
+        | given,
+    )
 
 
 def made_call(n: int, luck: random.Random) -> tuple[ModelCall, Decimal | None]:
@@ -42,7 +62,11 @@ def made_call(n: int, luck: random.Random) -> tuple[ModelCall, Decimal | None]:
     bill = None
     if prices is not None:
         of_input, of_output, of_cached = map(Decimal, prices)
-        bill = ((tokens_in - cached) * of_input + tokens_out * of_output + cached * of_cached) / 1_000_000
+        bill = (
+            (tokens_in - cached) * of_input
+            + tokens_out * of_output
+            + cached * of_cached
+        ) / 1_000_000
     row = call(
         n,
         model=model,
@@ -55,16 +79,22 @@ def made_call(n: int, luck: random.Random) -> tuple[ModelCall, Decimal | None]:
     return row, bill
 
 
-def test_the_ledger_of_a_thousand_calls_is_the_bill_to_the_last_digit(lake: Lake) -> None:
+def test_the_ledger_of_a_thousand_calls_is_the_bill_to_the_last_digit(
+    lake: Lake,
+) -> None:
     luck = random.Random(14)
     made = [made_call(n, luck) for n in range(1_000)]
     upsert(lake, [row for row, _ in made])
 
     sums = spending_for(lake, "govbr", DAY, DAY)
 
-    assert [row.usd for row, _ in made] == [None if bill is None else float(bill) for _, bill in made]
+    assert [row.usd for row, _ in made] == [
+        None if bill is None else float(bill) for _, bill in made
+    ]
     for one in sums:
-        bills = [bill for row, bill in made if (row.model, row.via) == (one.model, one.via)]
+        bills = [
+            bill for row, bill in made if (row.model, row.via) == (one.model, one.via)
+        ]
         known = [bill for bill in bills if bill is not None]
         assert one.usd == (float(sum(known)) if known else None)
         assert (one.calls, one.unpriced) == (len(bills), len(bills) - len(known))
@@ -79,7 +109,14 @@ def test_calls_are_summed_by_day_desk_model_and_way(lake: Lake) -> None:
     rows = [
         call(1, usd=0.1, **tokens),
         call(2, usd=0.2, **tokens | {"cached_tokens": None}, outcome="refused"),
-        call(3, usd=None, input_tokens=None, output_tokens=None, cached_tokens=None, outcome="failed"),
+        call(
+            3,
+            usd=None,
+            input_tokens=None,
+            output_tokens=None,
+            cached_tokens=None,
+            outcome="failed",
+        ),
         call(4, usd=0.05, **tokens, via="batch"),
         call(5, usd=1.0, **tokens, desk="g1"),
         call(6, usd=2.0, **tokens, called_at=NOON + timedelta(days=1)),
@@ -108,7 +145,9 @@ def test_calls_are_summed_by_day_desk_model_and_way(lake: Lake) -> None:
         ("govbr", "batch", 0.05),
         ("govbr", "direct", 0.3),
     ]
-    assert [(one.called_on.day, one.usd) for one in spending_for(lake, "govbr", DAY, DAY)] == [
+    assert [
+        (one.called_on.day, one.usd) for one in spending_for(lake, "govbr", DAY, DAY)
+    ] == [
         (20, 0.05),
         (20, 0.3),
         (21, 2.0),
@@ -116,7 +155,9 @@ def test_calls_are_summed_by_day_desk_model_and_way(lake: Lake) -> None:
     assert spending_for(lake, None, date(2026, 11, 21), None) == []
 
 
-def test_the_calls_of_a_run_are_those_for_its_agency_days_since_it_began(lake: Lake) -> None:
+def test_the_calls_of_a_run_are_those_for_its_agency_days_since_it_began(
+    lake: Lake,
+) -> None:
     rows = [
         call(1, usd=1.0, called_at=NOON - timedelta(seconds=1)),
         call(2, usd=0.5),
@@ -132,9 +173,15 @@ def test_the_calls_of_a_run_are_those_for_its_agency_days_since_it_began(lake: L
 def test_days_and_months_of_ceilings_are_those_of_utc(lake: Lake) -> None:
     midnight = datetime(2026, 11, 1, tzinfo=UTC)
     for n, (at, usd) in enumerate(
-        [(midnight, 0.5), (midnight - timedelta(microseconds=1), 8.0), (midnight + timedelta(days=1), 0.25)]
+        [
+            (midnight, 0.5),
+            (midnight - timedelta(microseconds=1), 8.0),
+            (midnight + timedelta(days=1), 0.25),
+        ]
     ):
         upsert(lake, [call(n, called_at=at, usd=usd)])
     upsert(lake, [call(9, called_at=midnight, usd=None)])
-    assert spent(lake, midnight + timedelta(days=1, hours=5)) == Spent(day=0.25, month=0.75)
+    assert spent(lake, midnight + timedelta(days=1, hours=5)) == Spent(
+        day=0.25, month=0.75
+    )
     assert spent(lake, midnight + timedelta(days=40)) == Spent()

@@ -14,10 +14,23 @@ from news_assets_tests.support.small_desk import NOW, TODAY, entry
 LATER = NOW + timedelta(milliseconds=500)
 
 
-def test_a_listed_entry_has_events_for_its_first_poll_and_its_last_listing(lake: Lake) -> None:
+def test_a_listed_entry_has_events_for_its_first_poll_and_its_last_listing(
+    lake: Lake,
+) -> None:
     listed = replace(entry(1), published_at=None, last_seen_at=LATER)
-    poll = sparse(Poll, source_id=listed.source_id, desk="d", agency="a", polled_at=NOW, elapsed_ms=7, new_count=2)
-    others = [replace(poll, polled_at=LATER, elapsed_ms=8), replace(poll, source_id="d/b/feed", elapsed_ms=9)]
+    poll = sparse(
+        Poll,
+        source_id=listed.source_id,
+        desk="d",
+        agency="a",
+        polled_at=NOW,
+        elapsed_ms=7,
+        new_count=2,
+    )
+    others = [
+        replace(poll, polled_at=LATER, elapsed_ms=8),
+        replace(poll, source_id="d/b/feed", elapsed_ms=9),
+    ]
     lake.transact(lambda rows: (rows.upsert([listed]), rows.append([poll, *others])))
     found = Event(
         at=NOW,
@@ -27,7 +40,10 @@ def test_a_listed_entry_has_events_for_its_first_poll_and_its_last_listing(lake:
         what="first listed by d/a/feed, without a date, polled in 7 ms, 2 new",
         trace_id="t",
     )
-    assert url_history(lake, listed.url) == [found, replace(found, at=LATER, what="last listed by d/a/feed")]
+    assert url_history(lake, listed.url) == [
+        found,
+        replace(found, at=LATER, what="last listed by d/a/feed"),
+    ]
 
 
 def test_an_entry_listed_once_has_one_event(lake: Lake) -> None:
@@ -39,12 +55,18 @@ def test_an_entry_listed_once_has_one_event(lake: Lake) -> None:
 
 
 @pytest.mark.parametrize("days", [0, 40])
-def test_rows_of_a_stage_are_found_also_on_the_day_before_the_article_moved(lake: Lake, days: int) -> None:
-    article = sparse(RawArticle, article_id="a-1", desk="d", agency="a", day=TODAY, outcome="ok")
+def test_rows_of_a_stage_are_found_also_on_the_day_before_the_article_moved(
+    lake: Lake, days: int
+) -> None:
+    article = sparse(
+        RawArticle, article_id="a-1", desk="d", agency="a", day=TODAY, outcome="ok"
+    )
     other = replace(article, article_id="a-2")
     lake.transact(lambda rows: rows.upsert([article, other]))
     enriched = [
-        sparse(EnrichedArticle, article_id=key, desk="d", agency="a", day=day, outcome="ok")
+        sparse(
+            EnrichedArticle, article_id=key, desk="d", agency="a", day=day, outcome="ok"
+        )
         for key, day in (("a-1", TODAY - timedelta(days=days)), ("a-2", TODAY))
     ]
     lake.transact(lambda rows: rows.upsert(enriched))

@@ -18,8 +18,9 @@ class Usage:
 class Asked:
     """One input for a model.
 
-    `text` is all text of the user, `instructions` that of the system. `tool` names the tool whose call is the
-    structured answer; without one the answer is text (of a JSON schema or as the prompt says).
+    `text` is all text of the user, `instructions` that of the system. `tool` names the
+    tool whose call is the structured answer; without one the answer is text (of a JSON
+    schema or as the prompt says).
     """
 
     model: str
@@ -30,9 +31,11 @@ class Asked:
 
 @dataclass(frozen=True)
 class Answer:
-    """What the model says: an object, or a raw string that need not be JSON. `usage` None: not stated.
+    """What the model says: an object, or a raw string that need not be JSON. `usage`
+    None: not stated.
 
-    `is_empty`: no choice, candidate or content at all. `is_refusal`: the provider's own form of a refusal.
+    `is_empty`: no choice, candidate or content at all. `is_refusal`: the provider's own
+    form of a refusal.
     """
 
     content: dict[str, Any] | str
@@ -44,7 +47,11 @@ class Answer:
     @property
     def raw(self) -> str:
         """The answer as text."""
-        return self.content if isinstance(self.content, str) else json.dumps(self.content, ensure_ascii=False)
+        return (
+            self.content
+            if isinstance(self.content, str)
+            else json.dumps(self.content, ensure_ascii=False)
+        )
 
 
 def text_of(content: Any) -> str:

@@ -12,7 +12,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Request:
-    """A request; `path` is the match of its route, `query` has the first value of each name."""
+    """A request; `path` is the match of its route, `query` has the first value of each
+    name.
+    """
 
     path: re.Match[str]
     query: Mapping[str, str]

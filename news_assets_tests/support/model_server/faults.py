@@ -19,7 +19,9 @@ class Fault(Enum):
     PAGE = auto()  # 200 with a page in HTML, as of a network that wants a log-in
     HANG = auto()  # no answer until the client leaves or the server stops
     CUT_JSON = auto()  # ended at the limit of tokens
-    WRONG_CODES = auto()  # values of keys that name themes or codes exist in no taxonomy
+    WRONG_CODES = (
+        auto()
+    )  # values of keys that name themes or codes exist in no taxonomy
     OTHER_LANGUAGE = auto()  # texts of the answer are German
     REFUSAL = auto()
     NO_USAGE = auto()
@@ -35,7 +37,9 @@ STATUS = {
 }
 
 
-def faulty_answer(content: dict[str, Any] | str, usage: Usage, fault: Fault | None) -> Answer:
+def faulty_answer(
+    content: dict[str, Any] | str, usage: Usage, fault: Fault | None
+) -> Answer:
     """Return the answer with the fault in it."""
     match fault:
         case Fault.CUT_JSON:
@@ -44,7 +48,10 @@ def faulty_answer(content: dict[str, Any] | str, usage: Usage, fault: Fault | No
         case Fault.WRONG_CODES:
             return Answer(_replaced(content, ("theme", "code"), "no-such-code"), usage)
         case Fault.OTHER_LANGUAGE:
-            return Answer(_replaced(content, ("summary", "point", "text", "sentence"), GERMAN), usage)
+            return Answer(
+                _replaced(content, ("summary", "point", "text", "sentence"), GERMAN),
+                usage,
+            )
         case Fault.REFUSAL:
             return Answer("I cannot help with this request.", usage, is_refusal=True)
         case Fault.NO_USAGE:
@@ -55,10 +62,17 @@ def faulty_answer(content: dict[str, Any] | str, usage: Usage, fault: Fault | No
             return Answer(content, usage)
 
 
-def _replaced(value: Any, names: tuple[str, ...], text: str, is_named: bool = False) -> Any:
-    """Return the value with each string replaced that stands under a key with one of these names in it."""
+def _replaced(
+    value: Any, names: tuple[str, ...], text: str, is_named: bool = False
+) -> Any:
+    """Return the value with each string replaced that stands under a key with one of
+    these names in it.
+    """
     if isinstance(value, dict):
-        return {k: _replaced(v, names, text, is_named or any(name in k for name in names)) for k, v in value.items()}
+        return {
+            k: _replaced(v, names, text, is_named or any(name in k for name in names))
+            for k, v in value.items()
+        }
     if isinstance(value, list):
         return [_replaced(each, names, text, is_named) for each in value]
     return text if is_named and isinstance(value, str) else value

@@ -17,10 +17,20 @@ def asked(_path: re.Match[str], body: dict[str, Any]) -> Asked:
 def response(asked: Asked, answer: Answer) -> dict[str, Any]:
     """Return the body of a 200."""
     usage = answer.usage
-    counts = {} if usage is None else {"prompt_eval_count": usage.input, "eval_count": usage.output}
+    counts = (
+        {}
+        if usage is None
+        else {"prompt_eval_count": usage.input, "eval_count": usage.output}
+    )
     message = {"role": "assistant", "content": "" if answer.is_empty else answer.raw}
     reason = "length" if answer.is_cut else "stop"
-    return {"model": asked.model, "message": message, "done": True, "done_reason": reason, **counts}
+    return {
+        "model": asked.model,
+        "message": message,
+        "done": True,
+        "done_reason": reason,
+        **counts,
+    }
 
 
 def error(status: int, message: str) -> dict[str, Any]:

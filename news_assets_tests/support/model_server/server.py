@@ -1,4 +1,6 @@
-"""The HTTP server: finds the dialect of a path, records the request, and sends the answer or the fault."""
+"""The HTTP server: finds the dialect of a path, records the request, and sends the
+answer or the fault.
+"""
 
 import json
 import re
@@ -13,14 +15,25 @@ from types import MappingProxyType
 from typing import Any, Protocol
 from urllib.parse import parse_qsl, urlsplit
 
-from news_assets_tests.support.model_server import anthropic, bedrock, gemini, ollama, openai_chat, openai_responses
+from news_assets_tests.support.model_server import (
+    anthropic,
+    bedrock,
+    gemini,
+    ollama,
+    openai_chat,
+    openai_responses,
+)
 from news_assets_tests.support.model_server.asked import Answer, Asked, Usage
 from news_assets_tests.support.model_server.batches.jobs import BatchFault, Job
 from news_assets_tests.support.model_server.exchange import Request
 from news_assets_tests.support.model_server.faults import STATUS, Fault, faulty_answer
 
 # Names of AWS's errors travel in a header.
-_AWS_ERRORS = {401: "UnrecognizedClientException", 429: "ThrottlingException", 500: "InternalServerException"}
+_AWS_ERRORS = {
+    401: "UnrecognizedClientException",
+    429: "ThrottlingException",
+    500: "InternalServerException",
+}
 _HANG_S = 60.0
 
 
@@ -34,7 +47,14 @@ class Dialect(Protocol):
     def error(self, status: int, message: str, /) -> dict[str, Any]: ...
 
 
-DIALECTS: tuple[Dialect, ...] = (openai_chat, openai_responses, anthropic, gemini, bedrock, ollama)
+DIALECTS: tuple[Dialect, ...] = (
+    openai_chat,
+    openai_responses,
+    anthropic,
+    gemini,
+    bedrock,
+    ollama,
+)
 
 
 @dataclass(frozen=True)
@@ -52,11 +72,12 @@ class Seen:
 class ModelServer:
     """A running server; set the fields at any time.
 
-    `answer` gives the model's answer to a user's text: an object or a raw string. `fault` gives the fault of a call
-    from its text and the number of calls with this text before it. `usage` gives the tokens that are claimed.
-    `clock` gives the time at which batches are made.
-    The next batches fail as `batch_faults` says, and end after they were polled `batch_polls` times.
-    `seen` lists the calls in order; `paid` counts those that a provider would bill, by the user's text.
+    `answer` gives the model's answer to a user's text: an object or a raw string.
+    `fault` gives the fault of a call from its text and the number of calls with this
+    text before it. `usage` gives the tokens that are claimed. `clock` gives the time at
+    which batches are made. The next batches fail as `batch_faults` says, and end after
+    they were polled `batch_polls` times. `seen` lists the calls in order; `paid` counts
+    those that a provider would bill, by the user's text.
     """
 
     url: str
@@ -82,7 +103,11 @@ class ModelServer:
     @property
     def environment(self) -> dict[str, str]:
         """The variables by which the providers' own clients find the server."""
-        amazon = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_DEFAULT_REGION": "us-east-1"}
+        amazon = {
+            "AWS_ACCESS_KEY_ID": "key",
+            "AWS_SECRET_ACCESS_KEY": "secret",
+            "AWS_DEFAULT_REGION": "us-east-1",
+        }
         return {
             "OPENAI_BASE_URL": f"{self.url}/v1",
             "OPENAI_API_KEY": "key",
@@ -107,14 +132,20 @@ class ModelServer:
     def paid(self) -> Counter[str]:
         """The calls that a model answered, by the user's text."""
         with self.lock:
-            return Counter(s.asked.text for s in self.seen if s.fault not in STATUS and s.fault is not Fault.HANG)
+            return Counter(
+                s.asked.text
+                for s in self.seen
+                if s.fault not in STATUS and s.fault is not Fault.HANG
+            )
 
     def fail_next(self, *faults: Fault) -> None:
         """Let the next calls fail so, one fault a call."""
         waiting = list(faults)
         self.fault = lambda _text, _earlier: waiting.pop(0) if waiting else None
 
-    def record(self, asked: Asked, path: str, body: dict[str, Any], is_batch: bool = False) -> Fault | None:
+    def record(
+        self, asked: Asked, path: str, body: dict[str, Any], is_batch: bool = False
+    ) -> Fault | None:
         """Record a call and return its fault."""
         with self.lock:
             fault = self.fault(asked.text, self.calls[asked.text])
@@ -124,7 +155,11 @@ class ModelServer:
     def answer_to(self, asked: Asked, fault: Fault | None) -> Answer:
         """Return what the model says."""
         content = self.answer(asked.text)
-        raw = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
+        raw = (
+            content
+            if isinstance(content, str)
+            else json.dumps(content, ensure_ascii=False)
+        )
         return faulty_answer(content, self.usage(asked, raw), fault)
 
 
@@ -133,7 +168,9 @@ def model_server() -> Iterator[ModelServer]:
     """Run a server on a free port of loopback."""
     http = _Server(("127.0.0.1", 0), _Handler)
     http.models = ModelServer(f"http://127.0.0.1:{http.server_port}")
-    thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+    thread = threading.Thread(
+        target=http.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True
+    )
     thread.start()
     try:
         yield http.models
@@ -178,22 +215,35 @@ class _Handler(BaseHTTPRequestHandler):
     def _route(self, body: bytes) -> None:
         """Reply with what the batch APIs say."""
         # They import ModelServer.
-        from news_assets_tests.support.model_server.batches import anthropic, bedrock, gemini, openai
+        from news_assets_tests.support.model_server.batches import (
+            anthropic,
+            bedrock,
+            gemini,
+            openai,
+        )
 
         path = urlsplit(self.path)
         query = dict(parse_qsl(path.query))
-        for method, pattern, reply in openai.ROUTES + anthropic.ROUTES + gemini.ROUTES + bedrock.ROUTES:
+        for method, pattern, reply in (
+            openai.ROUTES + anthropic.ROUTES + gemini.ROUTES + bedrock.ROUTES
+        ):
             if method == self.command and (match := pattern.fullmatch(path.path)):
                 with self.server.models.lock:
-                    answer = reply(self.server.models, Request(match, query, self.headers, body))
+                    answer = reply(
+                        self.server.models, Request(match, query, self.headers, body)
+                    )
                 self._send(answer.status, answer.content, answer.headers)
                 return
         self._send(404, {"message": f"no such path: {path.path}"})
 
-    def _call(self, dialect: Dialect, path: re.Match[str], body: dict[str, Any]) -> None:
+    def _call(
+        self, dialect: Dialect, path: re.Match[str], body: dict[str, Any]
+    ) -> None:
         models = self.server.models
         if body.get("stream"):
-            self._send(400, dialect.error(400, "streams are not simulated: set max_tokens"))
+            self._send(
+                400, dialect.error(400, "streams are not simulated: set max_tokens")
+            )
             return
         asked = dialect.asked(path, body)
         with models.lock:
@@ -213,10 +263,17 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(200, dialect.response(asked, models.answer_to(asked, fault)))
 
     def _send(
-        self, status: int, body: dict[str, Any] | bytes, headers: Mapping[str, str] = MappingProxyType({})
+        self,
+        status: int,
+        body: dict[str, Any] | bytes,
+        headers: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         content = body if isinstance(body, bytes) else json.dumps(body).encode()
-        named = {"Content-Type": "application/json", "Content-Length": str(len(content)), **headers}
+        named = {
+            "Content-Type": "application/json",
+            "Content-Length": str(len(content)),
+            **headers,
+        }
         if status == 429:
             named["Retry-After"] = f"{self.server.models.retry_after_s:g}"
         if status == 307:

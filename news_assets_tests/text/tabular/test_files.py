@@ -32,7 +32,12 @@ def test_a_csv_reads_as_what_was_written() -> None:
     text = io.StringIO(newline="")
     write_csv(text, list(ROW), [ROW])
     row = next(csv.DictReader(io.StringIO(text.getvalue(), newline="")))
-    assert (row["title"], row["score"], row["big"], row["day"]) == ("'=1+1", "-1.5", str(2**60), "2026-01-31")
+    assert (row["title"], row["score"], row["big"], row["day"]) == (
+        "'=1+1",
+        "-1.5",
+        str(2**60),
+        "2026-01-31",
+    )
 
 
 def test_a_workbook_has_numbers_days_and_times_and_no_formulas() -> None:
@@ -56,13 +61,22 @@ def test_a_workbook_has_numbers_days_and_times_and_no_formulas() -> None:
 
 def test_a_text_longer_than_a_cell_is_cut_with_a_note_and_counted() -> None:
     file = io.BytesIO()
-    assert write_xlsx(file, ["text"], [{"text": "x" * (CELL_CHARS + 1)}, {"text": "x" * CELL_CHARS}]) == 1
+    assert (
+        write_xlsx(
+            file,
+            ["text"],
+            [{"text": "x" * (CELL_CHARS + 1)}, {"text": "x" * CELL_CHARS}],
+        )
+        == 1
+    )
     [[_, [(_, cut)], [(_, whole)]]] = sheets_of(file)
     assert (len(cut), cut.endswith("[cut: a cell holds no more]")) == (CELL_CHARS, True)
     assert whole == "x" * CELL_CHARS
 
 
-def test_more_rows_than_a_sheet_holds_go_to_a_further_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_rows_than_a_sheet_holds_go_to_a_further_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(files, "SHEET_ROWS", 3)
     file = io.BytesIO()
     write_xlsx(file, ["n"], [{"n": n} for n in range(5)])

@@ -2,7 +2,10 @@
 
 from typing import Any
 
-from news_assets_tests.typesense_server.collections.collection import INCOMPATIBLE, Collection
+from news_assets_tests.typesense_server.collections.collection import (
+    INCOMPATIBLE,
+    Collection,
+)
 from news_assets_tests.typesense_server.collections.documents import checked
 from news_assets_tests.typesense_server.collections.schema import Field, field_of
 from news_assets_tests.typesense_server.errors import ApiError
@@ -19,19 +22,33 @@ def alter(collection: Collection, change: dict[str, Any]) -> dict[str, Any]:
     if not change:
         raise ApiError(400, "Alter payload is empty.")
     if not set(change) <= set(CHANGEABLE):
-        raise ApiError(400, "Only `fields`, `metadata` and `synonym_sets` can be updated at the moment.")
-    answer = {"fields": _alter_fields(collection, change["fields"])} if "fields" in change else {}
+        raise ApiError(
+            400,
+            "Only `fields`, `metadata` and `synonym_sets` can be updated at the moment.",
+        )
+    answer = (
+        {"fields": _alter_fields(collection, change["fields"])}
+        if "fields" in change
+        else {}
+    )
     if "metadata" in change:
         collection.extra["metadata"] = answer["metadata"] = change["metadata"]
     if "curation_sets" in change:
-        collection.extra["curation_sets"] = answer["curation_sets"] = change["curation_sets"]
+        collection.extra["curation_sets"] = answer["curation_sets"] = change[
+            "curation_sets"
+        ]
     return answer
 
 
 def _alter_fields(collection: Collection, given: Any) -> list[dict[str, Any]]:
-    if not isinstance(given, list) or not given or not all(isinstance(one, dict) for one in given):
+    if (
+        not isinstance(given, list)
+        or not given
+        or not all(isinstance(one, dict) for one in given)
+    ):
         raise ApiError(
-            400, "The `fields` value should be an array of objects containing the field `name` and other properties."
+            400,
+            "The `fields` value should be an array of objects containing the field `name` and other properties.",
         )
     removed, added, answer = [], [], []
     for properties in given:
@@ -49,14 +66,18 @@ def _alter_fields(collection: Collection, given: Any) -> list[dict[str, Any]]:
     return answer
 
 
-def _added(collection: Collection, properties: dict[str, Any], name: str, is_dropped: bool) -> Field:
+def _added(
+    collection: Collection, properties: dict[str, Any], name: str, is_dropped: bool
+) -> Field:
     if name in collection.fields and not is_dropped:
         raise ApiError(
             400,
             f"Field `{name}` is already part of the schema: To change this field, drop it first before adding it back "
             "to the schema.",
         )
-    if not properties.get("optional") and any(name not in document for document in collection.documents.values()):
+    if not properties.get("optional") and any(
+        name not in document for document in collection.documents.values()
+    ):
         raise ApiError(
             400,
             f"Field `{name}` has been declared in the schema, but is not found in the documents already present in "
@@ -72,7 +93,9 @@ def _check_documents(collection: Collection, field: Field) -> None:
         if field.name not in document:
             continue
         try:
-            checked({field.name: document[field.name]}, {field.name: field}, is_update=False)
+            checked(
+                {field.name: document[field.name]}, {field.name: field}, is_update=False
+            )
         except ApiError as error:
             if field.is_array:
                 raise ApiError(400, f"{INCOMPATIBLE}error: {error.message}") from None

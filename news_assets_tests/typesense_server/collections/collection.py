@@ -4,8 +4,16 @@ import time
 from collections.abc import Iterable
 from typing import Any
 
-from news_assets_tests.typesense_server.collections.documents import Document, check_id, checked
-from news_assets_tests.typesense_server.collections.indexes import TextIndex, VectorIndex, index_of
+from news_assets_tests.typesense_server.collections.documents import (
+    Document,
+    check_id,
+    checked,
+)
+from news_assets_tests.typesense_server.collections.indexes import (
+    TextIndex,
+    VectorIndex,
+    index_of,
+)
 from news_assets_tests.typesense_server.collections.schema import Field, fields_of
 from news_assets_tests.typesense_server.errors import ApiError
 
@@ -22,8 +30,13 @@ class Collection:
             raise ApiError(400, "Parameter `fields` is required.")
         self.name = str(given["name"])
         self.default_sorting_field = str(given.get("default_sorting_field", ""))
-        self.fields = {field.name: field for field in fields_of(given["fields"], self.default_sorting_field)}
-        self.extra: dict[str, Any] = {"metadata": given["metadata"]} if "metadata" in given else {}
+        self.fields = {
+            field.name: field
+            for field in fields_of(given["fields"], self.default_sorting_field)
+        }
+        self.extra: dict[str, Any] = (
+            {"metadata": given["metadata"]} if "metadata" in given else {}
+        )
         self.created_at = int(time.time())
         self.documents: dict[int, Document] = {}
         self.numbers: dict[str, int] = {}
@@ -69,8 +82,11 @@ class Collection:
             raise ApiError(404, f"Could not find a document with id: {document_id}")
         return self.documents[self.numbers[document_id]]
 
-    def write(self, action: str, document: Document, dirty_values: str = "") -> Document:
-        """Store a document by `create`, `upsert`, `update` or `emplace`; return the stored document.
+    def write(
+        self, action: str, document: Document, dirty_values: str = ""
+    ) -> Document:
+        """Store a document by `create`, `upsert`, `update` or `emplace`; return the
+        stored document.
 
         Raises:
             ApiError: 400, 404 or 409, as the server words it.
@@ -88,22 +104,45 @@ class Collection:
         return self._replace(number, document, action != "upsert", dirty_values)
 
     def _add(self, action: str, document: Document, dirty_values: str) -> Document:
-        number, self.next_number = self.next_number, self.next_number + 1  # a refused document uses up a number too
+        number, self.next_number = (
+            self.next_number,
+            self.next_number + 1,
+        )  # a refused document uses up a number too
         sorted_by = "" if action == "emplace" else self.default_sorting_field
-        stored = checked(document, self.fields, is_update=False, dirty_values=dirty_values, sorted_by=sorted_by)
+        stored = checked(
+            document,
+            self.fields,
+            is_update=False,
+            dirty_values=dirty_values,
+            sorted_by=sorted_by,
+        )
         stored.setdefault("id", str(number))
         self.numbers[stored["id"]] = number
         self._store(number, stored)
         return stored
 
-    def _replace(self, number: int, document: Document, is_update: bool, dirty_values: str) -> Document:
+    def _replace(
+        self, number: int, document: Document, is_update: bool, dirty_values: str
+    ) -> Document:
         sorted_by = "" if is_update else self.default_sorting_field
-        stored = checked(document, self.fields, is_update=is_update, dirty_values=dirty_values, sorted_by=sorted_by)
+        stored = checked(
+            document,
+            self.fields,
+            is_update=is_update,
+            dirty_values=dirty_values,
+            sorted_by=sorted_by,
+        )
         if is_update:
             merged = self.documents[number] | stored
-            stored = {name: value for name, value in merged.items() if value is not None or name not in self.fields}
+            stored = {
+                name: value
+                for name, value in merged.items()
+                if value is not None or name not in self.fields
+            }
         for index in self.indexes.values():
-            if isinstance(index, TextIndex):  # a vector that is dropped here stays searchable
+            if isinstance(
+                index, TextIndex
+            ):  # a vector that is dropped here stays searchable
                 index.remove(number)
         self._store(number, stored)
         return stored
@@ -115,7 +154,9 @@ class Collection:
                 index.add(number, document[name])
 
     def delete(self, numbers: Iterable[int]) -> int:
-        """Delete documents and return how many. A vector is deleted only with a document that still has it."""
+        """Delete documents and return how many. A vector is deleted only with a
+        document that still has it.
+        """
         removed = list(numbers)
         for number in removed:
             document = self.documents.pop(number)

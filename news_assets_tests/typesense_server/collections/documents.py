@@ -34,7 +34,8 @@ def document_of(text: str) -> Document:
     """Return the JSON object in this text.
 
     Raises:
-        ApiError: 400; the server's parser words an end of input as here, other faults differ in detail.
+        ApiError: 400; the server's parser words an end of input as here, other faults
+            differ in detail.
     """
     try:
         document = json.loads(text, parse_constant=_no_constant)
@@ -53,8 +54,12 @@ def _parse_error(text: str) -> str:
         if error.pos < len(text.rstrip()):
             return _NOT_JSON.format(error.pos + 1, "value - invalid literal")
     if _ENDS_IN_OBJECT.search(text):
-        return _NOT_JSON.format(column, "object key - unexpected end of input; expected string literal")
-    return _NOT_JSON.format(column, "value - unexpected end of input; expected '[', '{', or a literal")
+        return _NOT_JSON.format(
+            column, "object key - unexpected end of input; expected string literal"
+        )
+    return _NOT_JSON.format(
+        column, "value - unexpected end of input; expected '[', '{', or a literal"
+    )
 
 
 def check_id(document: Document) -> str | None:
@@ -73,38 +78,58 @@ def check_id(document: Document) -> str | None:
 
 
 def checked(
-    document: Document, fields: dict[str, Field], *, is_update: bool, dirty_values: str = "", sorted_by: str = ""
+    document: Document,
+    fields: dict[str, Field],
+    *,
+    is_update: bool,
+    dirty_values: str = "",
+    sorted_by: str = "",
 ) -> Document:
-    """Return the document with values of the schema's types; in an update, null stays null in optional fields.
+    """Return the document with values of the schema's types; in an update, null stays
+    null in optional fields.
 
-    Fields are looked at in the order of their names, as the server does. Values of unknown fields are kept as they
-    are. Without `dirty_values` a value of another type is refused.
+    Fields are looked at in the order of their names, as the server does. Values of
+    unknown fields are kept as they are. Without `dirty_values` a value of another type
+    is refused.
 
     Raises:
         ApiError: 400, for the first value that cannot be stored.
     """
     if sorted_by and sorted_by not in document and not is_update:
         raise ApiError(
-            400, f"Field `{sorted_by}` has been declared as a default sorting field, but is not found in the document."
+            400,
+            f"Field `{sorted_by}` has been declared as a default sorting field, but is not found in the document.",
         )
     result = dict(document)
     for name in sorted(fields):
         field = fields[name]
         if field.index and not (name not in result and (is_update or field.optional)):
-            _check_field(result, field, is_update, dirty_values if dirty_values in _DIRTY else "reject")
+            _check_field(
+                result,
+                field,
+                is_update,
+                dirty_values if dirty_values in _DIRTY else "reject",
+            )
     return result
 
 
-def _check_field(document: Document, field: Field, is_update: bool, dirty_values: str) -> None:
+def _check_field(
+    document: Document, field: Field, is_update: bool, dirty_values: str
+) -> None:
     name = field.name
     if name not in document:
-        raise ApiError(400, f"Field `{name}` has been declared in the schema, but is not found in the document.")
+        raise ApiError(
+            400,
+            f"Field `{name}` has been declared in the schema, but is not found in the document.",
+        )
     if document[name] is None and field.optional:
         if not is_update:
             del document[name]
         return
     try:
-        document[name] = _value(document[name], field, dirty_values.startswith("coerce"))
+        document[name] = _value(
+            document[name], field, dirty_values.startswith("coerce")
+        )
     except ApiError:
         if not (dirty_values.endswith("drop") and field.optional):
             raise
@@ -113,16 +138,28 @@ def _check_field(document: Document, field: Field, is_update: bool, dirty_values
 
 def _value(value: Any, field: Field, coerces: bool) -> Any:
     if field.num_dim and value is None:
-        raise ApiError(400, f"Field `{field.name}` must have {field.num_dim} dimensions.")
+        raise ApiError(
+            400, f"Field `{field.name}` must have {field.num_dim} dimensions."
+        )
     if not field.is_array:
-        return _single(value, field, coerces, f"must be {_ARTICLES.get(field.kind, 'a')} {field.kind}.")
+        return _single(
+            value,
+            field,
+            coerces,
+            f"must be {_ARTICLES.get(field.kind, 'a')} {field.kind}.",
+        )
     if not isinstance(value, list):
         raise ApiError(400, f"Field `{field.name}` must be an array.")
     if field.num_dim and len(value) != field.num_dim:
-        raise ApiError(400, f"Field `{field.name}` must have {field.num_dim} dimensions.")
+        raise ApiError(
+            400, f"Field `{field.name}` must have {field.num_dim} dimensions."
+        )
     if field.kind == "float" and all(type(number) in (float, int) for number in value):
         return value
-    return [_single(one, field, coerces, f"must be a array of {field.kind}.") for one in value]
+    return [
+        _single(one, field, coerces, f"must be a array of {field.kind}.")
+        for one in value
+    ]
 
 
 _ARTICLES = {"int32": "an", "int64": "an"}
@@ -159,7 +196,9 @@ def _coerced(value: Any, kind: str) -> Any:
 
 
 def shown(document: Document, include: str = "", exclude: str = "") -> Document:
-    """Return the included fields of a document; both lists are comma separated, `*` means all."""
+    """Return the included fields of a document; both lists are comma separated, `*`
+    means all.
+    """
     wanted, unwanted = names_of(include), names_of(exclude)
     if wanted and "*" not in wanted:
         document = {name: document[name] for name in wanted if name in document}

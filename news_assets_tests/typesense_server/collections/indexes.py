@@ -22,7 +22,9 @@ class TextIndex:
         self.analysis = field.analysis
         self.postings: defaultdict[str, set[int]] = defaultdict(set)
         self.elements: dict[int, list[list[str]]] = {}
-        self.near: dict[tuple[str, bool], dict[str, int]] = {}  # candidates by token, until the words change
+        self.near: dict[
+            tuple[str, bool], dict[str, int]
+        ] = {}  # candidates by token, until the words change
         self._sorted: list[str] | None = None
 
     def add(self, number: int, value: Any) -> None:
@@ -47,7 +49,9 @@ class TextIndex:
 
     def remove(self, number: int) -> None:
         """Remove a document."""
-        for token in {token for tokens in self.elements.pop(number, []) for token in tokens}:
+        for token in {
+            token for tokens in self.elements.pop(number, []) for token in tokens
+        }:
             self.postings[token].remove(number)
             if not self.postings[token]:
                 del self.postings[token]
@@ -77,7 +81,9 @@ class TextIndex:
 
 
 class VectorIndex:
-    """Vectors by document number. As in the server, a vector stays when an update removes it from its document."""
+    """Vectors by document number. As in the server, a vector stays when an update
+    removes it from its document.
+    """
 
     def __init__(self, field: Field) -> None:
         self.field = field
@@ -100,13 +106,18 @@ class VectorIndex:
         if self.field.vec_dist == "ip":
             return vector
         with np.errstate(invalid="ignore"):
-            return (vector / (np.linalg.norm(vector) + np.float32(1e-30))).astype(np.float32)
+            return (vector / (np.linalg.norm(vector) + np.float32(1e-30))).astype(
+                np.float32
+            )
 
-    def nearest(self, query: list[float], numbers: set[int] | None, count: int) -> list[tuple[int, float]]:
+    def nearest(
+        self, query: list[float], numbers: set[int] | None, count: int
+    ) -> list[tuple[int, float]]:
         """Return the nearest documents with distances, and ties by number.
 
         Args:
-            query: A vector of any length. It is cut or padded with zeros, as a hybrid search of the server reads
+            query: A vector of any length. It is cut or padded with zeros, as a hybrid
+                search of the server reads
                 beyond its end.
             numbers: Documents to search; None for all, with stale vectors.
             count: Maximum number of results.
@@ -117,7 +128,9 @@ class VectorIndex:
         fitted = np.zeros(self.field.num_dim, dtype=np.float32)
         fitted[: len(query)] = query[: self.field.num_dim]
         with np.errstate(invalid="ignore"):
-            distances = np.maximum(np.float32(1) - matrix @ self._unit(fitted), np.float32(0))
+            distances = np.maximum(
+                np.float32(1) - matrix @ self._unit(fitted), np.float32(0)
+            )
         order = np.argsort(distances, kind="stable")
         found = ((int(labels[at]), float(distances[at])) for at in order)
         return [pair for pair in found if numbers is None or pair[0] in numbers][:count]
@@ -126,7 +139,12 @@ class VectorIndex:
         if self._matrix is None:
             labels = np.array(sorted(self._vectors), dtype=np.int64)
             rows = [self._vectors[label] for label in labels]
-            self._matrix = labels, np.stack(rows) if rows else np.zeros((0, self.field.num_dim), dtype=np.float32)
+            self._matrix = (
+                labels,
+                np.stack(rows)
+                if rows
+                else np.zeros((0, self.field.num_dim), dtype=np.float32),
+            )
         return self._matrix
 
 

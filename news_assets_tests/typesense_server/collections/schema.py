@@ -8,16 +8,29 @@ from news_assets_tests.typesense_server.errors import ApiError
 
 NUMBERS = ("int32", "int64", "float")
 TYPES = frozenset(
-    [t + array for t in ("string", *NUMBERS, "bool", "geopoint") for array in ("", "[]")] + ["auto", "string*", "image"]
+    [
+        t + array
+        for t in ("string", *NUMBERS, "bool", "geopoint")
+        for array in ("", "[]")
+    ]
+    + ["auto", "string*", "image"]
 )
-FLAGS = ("facet", "optional", "index", "sort", "infix", "stem", "store", "range_index", "drop")
+FLAGS = (
+    "facet",
+    "optional",
+    "index",
+    "sort",
+    "infix",
+    "stem",
+    "store",
+    "range_index",
+    "drop",
+)
 NOT_NESTED = (
     "Type `object` or `object[]` can be used only when nested fields are enabled by setting` enable_nested_fields` to "
     "true."
 )
-MALFORMED_FIELDS = (
-    "The `fields` value should be an array of objects containing `name`, `type` and optionally, `facet` properties."
-)
+MALFORMED_FIELDS = "The `fields` value should be an array of objects containing `name`, `type` and optionally, `facet` properties."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +84,11 @@ class Field:
             )
         }  # fmt: skip
         if self.num_dim:
-            shown |= {"num_dim": self.num_dim, "vec_dist": self.vec_dist, "hnsw_params": self._hnsw()}
+            shown |= {
+                "num_dim": self.num_dim,
+                "vec_dist": self.vec_dist,
+                "hnsw_params": self._hnsw(),
+            }
         return shown
 
     def as_change(self) -> dict[str, Any]:
@@ -80,7 +97,11 @@ class Field:
             "async_reference": False, "embed": None, "nested": False, "nested_array": 0, "reference": "",
             "symbols_to_index": [], "token_separators": [],
         }  # fmt: skip
-        vector = {"num_dim": self.num_dim, "vec_dist": self.vec_dist, "hnsw_params": self._hnsw()}
+        vector = {
+            "num_dim": self.num_dim,
+            "vec_dist": self.vec_dist,
+            "hnsw_params": self._hnsw(),
+        }
         return self.as_json() | always | vector | {"range_index": self.range_index}
 
     def _hnsw(self) -> dict[str, int]:
@@ -121,14 +142,19 @@ def field_of(given: dict[str, Any]) -> Field:
 def _check_flags(name: str, given: dict[str, Any]) -> None:
     for flag in FLAGS:
         if not isinstance(given.get(flag, False), bool):
-            raise ApiError(400, f"The `{flag}` property of the field `{name}` should be a boolean.")
+            raise ApiError(
+                400, f"The `{flag}` property of the field `{name}` should be a boolean."
+            )
 
 
 def _check_type(name: str, kind: str) -> None:
     if kind.removesuffix("[]") == "object":
         raise ApiError(400, NOT_NESTED)
     if kind not in TYPES:
-        raise ApiError(400, f"Field `{name}` has an invalid data type `{kind}`, see docs for supported data types.")
+        raise ApiError(
+            400,
+            f"Field `{name}` has an invalid data type `{kind}`, see docs for supported data types.",
+        )
 
 
 def _num_dim(kind: str, given: dict[str, Any]) -> int:
@@ -136,7 +162,9 @@ def _num_dim(kind: str, given: dict[str, Any]) -> int:
     if not isinstance(num_dim, int) or num_dim < 0:
         raise ApiError(400, "Property `num_dim` must be a positive integer.")
     if num_dim and kind != "float[]":
-        raise ApiError(400, "Property `num_dim` is only allowed on a float array field.")
+        raise ApiError(
+            400, "Property `num_dim` is only allowed on a float array field."
+        )
     if given.get("vec_dist", "cosine") not in ("cosine", "ip"):
         raise ApiError(400, "Property `vec_dist` is invalid.")
     return num_dim
@@ -144,16 +172,26 @@ def _num_dim(kind: str, given: dict[str, Any]) -> int:
 
 def _hnsw_of(given: dict[str, Any]) -> dict[str, int]:
     params = given.get("hnsw_params", {})
-    return {"hnsw_m": params.get("M", 16), "hnsw_ef_construction": params.get("ef_construction", 200)}
+    return {
+        "hnsw_m": params.get("M", 16),
+        "hnsw_ef_construction": params.get("ef_construction", 200),
+    }
 
 
 def _check_language(field: Field) -> None:
     if field.locale and len(field.locale) != 2:
-        raise ApiError(400, f"The `locale` value of the field `{field.name}` is not valid.")
+        raise ApiError(
+            400, f"The `locale` value of the field `{field.name}` is not valid."
+        )
     if field.stem and not field.is_text:
-        raise ApiError(400, "The `stem` property is only allowed for string and string[] fields.")
+        raise ApiError(
+            400, "The `stem` property is only allowed for string and string[] fields."
+        )
     if field.stem and field.locale and field.locale not in STEMMERS:
-        raise ApiError(400, f"The `locale` value of the field `{field.name}` is not supported for stem.")
+        raise ApiError(
+            400,
+            f"The `locale` value of the field `{field.name}` is not supported for stem.",
+        )
 
 
 def fields_of(given: Any, default_sorting_field: str) -> list[Field]:
@@ -162,7 +200,11 @@ def fields_of(given: Any, default_sorting_field: str) -> list[Field]:
     Raises:
         ApiError: 400, for what the server refuses.
     """
-    if not isinstance(given, list) or not given or not all(isinstance(field, dict) for field in given):
+    if (
+        not isinstance(given, list)
+        or not given
+        or not all(isinstance(field, dict) for field in given)
+    ):
         raise ApiError(400, MALFORMED_FIELDS)
     fields = [field_of(field) for field in given if field.get("name") != "id"]
     if len({field.name for field in fields}) < len(fields):
@@ -176,8 +218,13 @@ def _check_default_sorting(fields: list[Field], name: str) -> None:
         return
     field = next((field for field in fields if field.name == name), None)
     if field is None:
-        raise ApiError(400, f"Default sorting field is defined as `{name}` but is not found in the schema.")
+        raise ApiError(
+            400,
+            f"Default sorting field is defined as `{name}` but is not found in the schema.",
+        )
     if field.optional:
-        raise ApiError(400, f"Default sorting field `{name}` cannot be an optional field.")
+        raise ApiError(
+            400, f"Default sorting field `{name}` cannot be an optional field."
+        )
     if field.type not in NUMBERS:
         raise ApiError(400, f"Default sorting field `{name}` is not a sortable type.")

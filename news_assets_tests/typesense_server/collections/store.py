@@ -19,7 +19,8 @@ class Store:
     curation_sets: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def collection(self, name: str) -> Collection:
-        """Return the collection with this name or alias; an alias of an alias is not resolved.
+        """Return the collection with this name or alias; an alias of an alias is not
+        resolved.
 
         Raises:
             ApiError: 404.
@@ -38,7 +39,9 @@ class Store:
         """
         collection = Collection(given)
         if collection.name in self.collections:
-            raise ApiError(409, f"A collection with name `{collection.name}` already exists.")
+            raise ApiError(
+                409, f"A collection with name `{collection.name}` already exists."
+            )
         self.collections[collection.name] = collection
         return collection
 
@@ -69,7 +72,9 @@ class Store:
         if "collection_name" not in given:
             raise ApiError(400, "Parameter `collection_name` is required.")
         if name in self.collections:
-            raise ApiError(500, f"Name `{name}` conflicts with an existing collection name.")
+            raise ApiError(
+                500, f"Name `{name}` conflicts with an existing collection name."
+            )
         self.aliases[name] = str(given["collection_name"])
         return self.alias(name)
 

@@ -1,7 +1,8 @@
 """Typesense's tokenizer and stemmer.
 
-Without a locale (or with `en`), punctuation inside words is dropped (`guarda-chuva` is one token) and accents folded;
-with any other locale, words end at punctuation and accents stay.
+Without a locale (or with `en`), punctuation inside words is dropped (`guarda-chuva` is
+one token) and accents folded; with any other locale, words end at punctuation and
+accents stay.
 """
 
 import re
@@ -41,14 +42,22 @@ class Analysis:
         return [token for token in map(_known(self).__getitem__, words) if token]
 
     def spans(self, text: str) -> list[tuple[str, int, int]]:
-        """Return the tokens with their spans in the text, without punctuation around them."""
+        """Return the tokens with their spans in the text, without punctuation around
+        them.
+        """
         pattern = _RAW_WORD if self.folds else _WORD
-        found = ((_known(self)[m.group()], m.start(), m.group()) for m in pattern.finditer(text))
+        found = (
+            (_known(self)[m.group()], m.start(), m.group())
+            for m in pattern.finditer(text)
+        )
         return [(token, *_inner(start, word)) for token, start, word in found if token]
 
 
 def _inner(start: int, word: str) -> tuple[int, int]:
-    kept = [at for at, letter in enumerate(word) if _folded(letter)] or [0, len(word) - 1]
+    kept = [at for at, letter in enumerate(word) if _folded(letter)] or [
+        0,
+        len(word) - 1,
+    ]
     return start + kept[0], start + kept[-1] + 1
 
 
@@ -73,7 +82,9 @@ def _known(analysis: Analysis) -> _Tokens:
 
 
 def fold(word: str) -> str:
-    """Return the word in lower case without punctuation and accents; letters without an ASCII form stay."""
+    """Return the word in lower case without punctuation and accents; letters without an
+    ASCII form stay.
+    """
     return "".join(_folded(letter) for letter in word)
 
 
@@ -82,8 +93,13 @@ def _folded(letter: str) -> str:
     if letter.isascii():
         return letter.lower() if letter.isalnum() else ""
     if unicodedata.combining(letter):
-        return letter  # combining accents are kept: a decomposed text matches decomposed queries only
-    plain = "".join(part for part in unicodedata.normalize("NFKD", letter) if not unicodedata.combining(part))
+        # combining accents are kept: a decomposed text matches decomposed queries only
+        return letter
+    plain = "".join(
+        part
+        for part in unicodedata.normalize("NFKD", letter)
+        if not unicodedata.combining(part)
+    )
     if plain.isascii():
         return "".join(part for part in plain.lower() if part.isalnum())
     return "" if unicodedata.category(letter).startswith("P") else letter.lower()

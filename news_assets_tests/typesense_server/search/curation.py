@@ -1,4 +1,6 @@
-"""Pinned and hidden hits: of a request, and of the curation sets that are attached to a collection."""
+"""Pinned and hidden hits: of a request, and of the curation sets that are attached to a
+collection.
+"""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -19,28 +21,47 @@ _DEFAULTS = {
 
 def set_of(name: str, given: Item) -> Item:
     """Return a curation set as the server stores it."""
-    return {"items": [_DEFAULTS | item for item in given.get("items", [])], "name": name}
+    return {
+        "items": [_DEFAULTS | item for item in given.get("items", [])],
+        "name": name,
+    }
 
 
 def curated(
-    collection: Collection, params: dict[str, str], sets: Mapping[str, Item], hits: list[Hit], allowed: set[int]
+    collection: Collection,
+    params: dict[str, str],
+    sets: Mapping[str, Item],
+    hits: list[Hit],
+    allowed: set[int],
 ) -> list[Hit]:
     """Return the hits with pinned ones at their positions and without hidden ones.
 
-    Pinned documents need not match the query, nor pass the filter unless `filter_curated_hits` is set.
+    Pinned documents need not match the query, nor pass the filter unless
+    `filter_curated_hits` is set.
     """
     items = list(_matching(collection, params, sets))
-    pinned = [(one["id"], one["position"], _is_filtered(params, item)) for item in items for one in item["includes"]]
+    pinned = [
+        (one["id"], one["position"], _is_filtered(params, item))
+        for item in items
+        for one in item["includes"]
+    ]
     for part in names_of(params.get("pinned_hits", "")):
         document_id, _, position = part.rpartition(":")
         pinned.append((document_id, int(position), _is_filtered(params, {})))
-    hidden = {one["id"] for item in items for one in item["excludes"]} | {*names_of(params.get("hidden_hits", ""))}
+    hidden = {one["id"] for item in items for one in item["excludes"]} | {
+        *names_of(params.get("hidden_hits", ""))
+    }
     numbers = {
         collection.numbers[document_id]: position
         for document_id, position, is_filtered in pinned
-        if document_id in collection.numbers and (not is_filtered or collection.numbers[document_id] in allowed)
+        if document_id in collection.numbers
+        and (not is_filtered or collection.numbers[document_id] in allowed)
     }
-    gone = {collection.numbers[document_id] for document_id in hidden if document_id in collection.numbers}
+    gone = {
+        collection.numbers[document_id]
+        for document_id in hidden
+        if document_id in collection.numbers
+    }
     shown = [hit for hit in hits if hit.number not in gone | numbers.keys()]
     for number, position in sorted(numbers.items(), key=lambda pair: pair[1]):
         if number not in gone:
@@ -49,10 +70,17 @@ def curated(
 
 
 def _is_filtered(params: dict[str, str], item: Item) -> bool:
-    return params.get("filter_curated_hits", str(item.get("filter_curated_hits", False))).lower() == "true"
+    return (
+        params.get(
+            "filter_curated_hits", str(item.get("filter_curated_hits", False))
+        ).lower()
+        == "true"
+    )
 
 
-def _matching(collection: Collection, params: dict[str, str], sets: Mapping[str, Item]) -> Iterator[Item]:
+def _matching(
+    collection: Collection, params: dict[str, str], sets: Mapping[str, Item]
+) -> Iterator[Item]:
     if params.get("enable_curations", "true") != "true":
         return
     tags = set(names_of(params.get("curation_tags", "")))
@@ -67,4 +95,8 @@ def _fits(rule: Item, query: str, tags: set[str]) -> bool:
         return False
     if "query" not in rule:
         return "tags" in rule
-    return rule["query"] == query if rule.get("match") == "exact" else rule["query"] in query
+    return (
+        rule["query"] == query
+        if rule.get("match") == "exact"
+        else rule["query"] in query
+    )

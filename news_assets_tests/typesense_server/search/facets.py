@@ -15,28 +15,45 @@ _RANGE = re.compile(r"([^,:\[\]]+?)\s*:\s*\[\s*(-?[\d.]+)\s*,\s*(-?[\d.]+)\s*\]"
 _FACET = re.compile(r"([^,()]+)(?:\(([^)]*)\))?")
 
 
-def facet_counts(collection: Collection, params: dict[str, str], numbers: Iterable[int]) -> list[dict[str, Any]]:
+def facet_counts(
+    collection: Collection, params: dict[str, str], numbers: Iterable[int]
+) -> list[dict[str, Any]]:
     """Return the counts of the requested facets.
 
     Raises:
         ApiError: 404 for what is no facet, 400 for a bad `facet_query`.
     """
-    asked = [(name.strip(), order or "") for name, order in _FACET.findall(params.get("facet_by", "")) if name.strip()]
+    asked = [
+        (name.strip(), order or "")
+        for name, order in _FACET.findall(params.get("facet_by", ""))
+        if name.strip()
+    ]
     if asked == [("*", "")]:
-        asked = [(field.name, "") for field in collection.fields.values() if field.facet]
+        asked = [
+            (field.name, "") for field in collection.fields.values() if field.facet
+        ]
     fields = [(_facet_field(collection, name), order) for name, order in asked]
-    wanted, text = _facet_query(params.get("facet_query", ""), [field.name for field, _ in fields])
+    wanted, text = _facet_query(
+        params.get("facet_query", ""), [field.name for field, _ in fields]
+    )
     most = int(params.get("max_facet_values", "10"))
     documents = [collection.documents[number] for number in numbers]
     is_sampled = int(params.get("facet_sample_percent", "100")) < 100
-    shown = [(field, order) for field, order in fields if not wanted or field.name == wanted]
-    return [_facet(field, order, documents, text, most) | {"sampled": is_sampled} for field, order in shown]
+    shown = [
+        (field, order) for field, order in fields if not wanted or field.name == wanted
+    ]
+    return [
+        _facet(field, order, documents, text, most) | {"sampled": is_sampled}
+        for field, order in shown
+    ]
 
 
 def _facet_field(collection: Collection, name: str) -> Field:
     field = collection.fields.get(name)
     if field is None or not field.facet:
-        raise ApiError(404, f"Could not find a facet field named `{name}` in the schema.")
+        raise ApiError(
+            404, f"Could not find a facet field named `{name}` in the schema."
+        )
     return field
 
 
@@ -47,42 +64,71 @@ def _facet_query(text: str, asked: list[str]) -> tuple[str, str]:
     if not colon:
         raise ApiError(400, "Facet query must be in the `facet_field: value` format.")
     if name not in asked:
-        raise ApiError(400, f"Facet query refers to a facet field `{name}` that is not part of `facet_by` parameter.")
+        raise ApiError(
+            400,
+            f"Facet query refers to a facet field `{name}` that is not part of `facet_by` parameter.",
+        )
     return name, start.strip()
 
 
-def _facet(field: Field, order: str, documents: list[dict[str, Any]], start: str, most: int) -> dict[str, Any]:
+def _facet(
+    field: Field, order: str, documents: list[dict[str, Any]], start: str, most: int
+) -> dict[str, Any]:
     values = [one for document in documents for one in _values(field, document)]
     counts = Counter(_text(value) for value in values)
     if order.count("["):
         return _in_ranges(field, order, values)
     matching = {text: _marked(field, text, start) for text in counts}
-    ranked = sorted((text for text, shown in matching.items() if shown is not None), reverse=True)
+    ranked = sorted(
+        (text for text, shown in matching.items() if shown is not None), reverse=True
+    )
     ranked.sort(key=lambda text: len(text.encode()))
     ranked.sort(key=lambda text: -counts[text])
     if "_alpha" in order:
         ranked.sort(reverse="desc" in order)
-    shown = [{"count": counts[text], "highlighted": matching[text], "value": text} for text in ranked[:most]]
-    return {"counts": shown, "field_name": field.name, "stats": _stats(field, values, len(shown))}
+    shown = [
+        {"count": counts[text], "highlighted": matching[text], "value": text}
+        for text in ranked[:most]
+    ]
+    return {
+        "counts": shown,
+        "field_name": field.name,
+        "stats": _stats(field, values, len(shown)),
+    }
 
 
 def _stats(field: Field, values: list[Any], total: int) -> dict[str, Any]:
     stats: dict[str, Any] = {"total_values": total}
     if field.kind in NUMBERS and values:
-        stats |= {"avg": sum(values) / len(values), "max": float(max(values)), "min": float(min(values))}
+        stats |= {
+            "avg": sum(values) / len(values),
+            "max": float(max(values)),
+            "min": float(min(values)),
+        }
         stats["sum"] = float(sum(values))
     return stats
 
 
 def _in_ranges(field: Field, text: str, values: list[Any]) -> dict[str, Any]:
-    """Return the counts of named ranges, `old:[0, 2010], new:[2010, 2100]`, whose ends are exclusive."""
+    """Return the counts of named ranges, `old:[0, 2010], new:[2010, 2100]`, whose ends
+    are exclusive.
+    """
     counts = {
         label.strip(): sum(float(low) <= value < float(high) for value in values)
         for label, low, high in _RANGE.findall(text)
     }
-    ranked = sorted((label for label, count in counts.items() if count), key=lambda label: -counts[label])
-    shown = [{"count": counts[label], "highlighted": "", "value": label} for label in ranked]
-    return {"counts": shown, "field_name": field.name, "stats": _stats(field, values, len(shown))}
+    ranked = sorted(
+        (label for label, count in counts.items() if count),
+        key=lambda label: -counts[label],
+    )
+    shown = [
+        {"count": counts[label], "highlighted": "", "value": label} for label in ranked
+    ]
+    return {
+        "counts": shown,
+        "field_name": field.name,
+        "stats": _stats(field, values, len(shown)),
+    }
 
 
 def _values(field: Field, document: dict[str, Any]) -> list[Any]:
@@ -99,7 +145,9 @@ def _text(value: Any) -> str:
 
 
 def _marked(field: Field, text: str, start: str) -> str | None:
-    """Return the value with the matches of `facet_query` highlighted, or None without a match."""
+    """Return the value with the matches of `facet_query` highlighted, or None without a
+    match.
+    """
     if not start:
         return text
     wanted = field.analysis.tokens(start)
@@ -116,7 +164,9 @@ def check_groups(collection: Collection, params: dict[str, str]) -> list[str]:
     Raises:
         ApiError: 400 or 404.
     """
-    names = [name.strip() for name in params.get("group_by", "").split(",") if name.strip()]
+    names = [
+        name.strip() for name in params.get("group_by", "").split(",") if name.strip()
+    ]
     for name in names:
         if name not in collection.fields:
             raise ApiError(404, f"Could not find a field named `{name}` in the schema.")
@@ -136,5 +186,7 @@ def groups(
         document = collection.documents[hit.number]
         key = [document[name] for name in names if document.get(name) is not None]
         is_alone = not joins_missing and len(key) < len(names)
-        found.setdefault(f"{key} {hit.number}" if is_alone else str(key), (key, []))[1].append(hit)
+        found.setdefault(f"{key} {hit.number}" if is_alone else str(key), (key, []))[
+            1
+        ].append(hit)
     return list(found.values())

@@ -15,7 +15,9 @@ TOO_MANY = (
     f"`filter_by` has too many operations. Maximum allowed: {MAX_OPERATIONS}. Use `--filter-by-max-ops` command line "
     "argument to customize this value."
 )
-_LEXEME = re.compile(r"\s*(&&|\|\||[()]|(?:`[^`]*`|\[(?:`[^`]*`|[^`\]])*\]|(?!&&|\|\|)[^()`\[])+)")
+_LEXEME = re.compile(
+    r"\s*(&&|\|\||[()]|(?:`[^`]*`|\[(?:`[^`]*`|[^`\]])*\]|(?!&&|\|\|)[^()`\[])+)"
+)
 _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
     "<=": operator.le, ">=": operator.ge, "!=": operator.ne, "<": operator.lt, ">": operator.gt,
 }  # fmt: skip
@@ -76,7 +78,9 @@ class _Reader:
 
     def _one(self, after: str) -> set[int]:
         if not self.rest or self.rest[-1] in ("&&", "||", ")"):
-            raise ApiError(400, f"{_UNPARSABLE}: unbalanced `{after or self.rest[-1]}` operands.")
+            raise ApiError(
+                400, f"{_UNPARSABLE}: unbalanced `{after or self.rest[-1]}` operands."
+            )
         if self._takes("("):
             found = self.either()
             self._takes(")")
@@ -99,17 +103,25 @@ def _clause(collection: Collection, text: str) -> set[int]:
         return _by_id(collection, value)
     field = collection.fields.get(name)
     if field is None or not field.index:
-        raise ApiError(400, f"Could not find a filter field named `{name}` in the schema.")
+        raise ApiError(
+            400, f"Could not find a filter field named `{name}` in the schema."
+        )
     if field.num_dim:
         raise ApiError(400, f"Cannot filter on vector field `{name}`.")
     if field.kind in NUMBERS:
         return _by_number(collection, field, value)
-    return _by_bool(collection, field, value) if field.kind == "bool" else _by_text(collection, field, value)
+    return (
+        _by_bool(collection, field, value)
+        if field.kind == "bool"
+        else _by_text(collection, field, value)
+    )
 
 
 def _by_id(collection: Collection, value: str) -> set[int]:
     mark, rest = _operator(value)
-    found = {collection.numbers[one] for one in _values(rest) if one in collection.numbers}
+    found = {
+        collection.numbers[one] for one in _values(rest) if one in collection.numbers
+    }
     return set(collection.documents) - found if mark.startswith("!") else found
 
 
@@ -130,22 +142,32 @@ def _by_text(collection: Collection, field: Field, value: str) -> set[int]:
     mark, rest = _operator(value)
     values = _values(rest)
     if any(not one for one in values):
-        raise ApiError(400, f"Error with filter field `{field.name}`: Filter value cannot be empty.")
-    matches = [_equal_to(index, one) if mark.endswith("=") else _holding(index, one) for one in values]
+        raise ApiError(
+            400,
+            f"Error with filter field `{field.name}`: Filter value cannot be empty.",
+        )
+    matches = [
+        _equal_to(index, one) if mark.endswith("=") else _holding(index, one)
+        for one in values
+    ]
     found: set[int] = set().union(*matches)
     return set(collection.documents) - found if mark.startswith("!") else found
 
 
 def _equal_to(index: TextIndex, value: str) -> set[int]:
     tokens = index.analysis.tokens(value)
-    return {number for number in index.holding(tokens) if tokens in index.elements[number]}
+    return {
+        number for number in index.holding(tokens) if tokens in index.elements[number]
+    }
 
 
 def _holding(index: TextIndex, value: str) -> set[int]:
     tokens = index.analysis.tokens(value)
     if not value.endswith("*") or not tokens:
         return index.holding(tokens)
-    starts: set[int] = set().union(*(index.postings[word] for word in index.starting_with(tokens[-1])))
+    starts: set[int] = set().union(
+        *(index.postings[word] for word in index.starting_with(tokens[-1]))
+    )
     return starts & index.holding(tokens[:-1]) if len(tokens) > 1 else starts
 
 
@@ -153,8 +175,14 @@ def _by_bool(collection: Collection, field: Field, value: str) -> set[int]:
     mark, rest = _operator(value)
     wanted = [one.lower() for one in _values(rest)]
     if not set(wanted) <= {"true", "false"}:
-        raise ApiError(400, f"Value of filter field `{field.name}` must be `true` or `false`.")
-    found = {number for number, one in _stored(collection, field) if any(one is (text == "true") for text in wanted)}
+        raise ApiError(
+            400, f"Value of filter field `{field.name}` must be `true` or `false`."
+        )
+    found = {
+        number
+        for number, one in _stored(collection, field)
+        if any(one is (text == "true") for text in wanted)
+    }
     return set(collection.documents) - found if mark.startswith("!") else found
 
 
@@ -162,12 +190,19 @@ def _stored(collection: Collection, field: Field) -> Iterator[tuple[int, Any]]:
     for number, document in collection.documents.items():
         value = document.get(field.name)
         if value is not None:
-            yield from ((number, _wrapped(field, one)) for one in (value if field.is_array else [value]))
+            yield from (
+                (number, _wrapped(field, one))
+                for one in (value if field.is_array else [value])
+            )
 
 
 def _wrapped(field: Field, value: Any) -> Any:
-    """Return the value as indexed: an int32 wraps around, although the document keeps the whole number."""
-    return (value + (1 << 31)) % (1 << 32) - (1 << 31) if field.kind == "int32" else value
+    """Return the value as indexed: an int32 wraps around, although the document keeps
+    the whole number.
+    """
+    return (
+        (value + (1 << 31)) % (1 << 32) - (1 << 31) if field.kind == "int32" else value
+    )
 
 
 def _by_number(collection: Collection, field: Field, value: str) -> set[int]:
@@ -175,9 +210,15 @@ def _by_number(collection: Collection, field: Field, value: str) -> set[int]:
         value = value[1:].strip()
     tests = [_number_test(field, one) for one in _values(value)]
     if value.startswith("!="):
-        equal = {number for number, one in _stored(collection, field) if not tests[0](one)}
+        equal = {
+            number for number, one in _stored(collection, field) if not tests[0](one)
+        }
         return set(collection.documents) - equal
-    return {number for number, one in _stored(collection, field) if any(test(one) for test in tests)}
+    return {
+        number
+        for number, one in _stored(collection, field)
+        if any(test(one) for test in tests)
+    }
 
 
 def _number_test(field: Field, text: str) -> Callable[[Any], bool]:
@@ -188,7 +229,10 @@ def _number_test(field: Field, text: str) -> Callable[[Any], bool]:
         low, high = (_number(field, part) for part in text.split("..", 1))
         return lambda value: low <= value <= high
     if not _is_number(text):
-        raise ApiError(400, f"Error with filter field `{field.name}`: Numerical field has an invalid comparator.")
+        raise ApiError(
+            400,
+            f"Error with filter field `{field.name}`: Numerical field has an invalid comparator.",
+        )
     wanted = _number(field, text)
     return lambda value: bool(value == wanted)
 
@@ -199,6 +243,8 @@ def _is_number(text: str) -> bool:
 
 def _number(field: Field, text: str) -> float:
     kind = "a float" if field.kind == "float" else f"an {field.kind}"
-    if not _is_number(text) or (field.kind != "float" and not re.fullmatch(r"\s*-?\d+\s*", text)):
+    if not _is_number(text) or (
+        field.kind != "float" and not re.fullmatch(r"\s*-?\d+\s*", text)
+    ):
         raise ApiError(400, f"Error with filter field `{field.name}`: Not {kind}.")
     return float(text) if field.kind == "float" else int(text)

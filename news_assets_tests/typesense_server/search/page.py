@@ -33,11 +33,15 @@ class Page:
         """
         size = int(params.get("limit", params.get("per_page", "10")))
         if size > MAX_PER_PAGE:
-            raise ApiError(422, f"Only upto {MAX_PER_PAGE} hits can be fetched per page.")
+            raise ApiError(
+                422, f"Only upto {MAX_PER_PAGE} hits can be fetched per page."
+            )
         number = int(params.get("page", "1")) or 1
         most = int(params.get("limit_hits", "0")) or 1 << 60
         if "offset" in params and "page" not in params:
-            return cls(int(params["offset"]), size, most, {"offset": int(params["offset"])})
+            return cls(
+                int(params["offset"]), size, most, {"offset": int(params["offset"])}
+            )
         return cls((number - 1) * size, size, most, {"page": number})
 
     @property
@@ -77,20 +81,32 @@ def answer(
     for name in names_of(params.get("exclude_fields", "")):
         head.pop(name, None)
     if not grouped_by:
-        return head | {"hits": [_hit(collection, params, hit) for hit in page.cut(hits)]}
+        return head | {
+            "hits": [_hit(collection, params, hit) for hit in page.cut(hits)]
+        }
     joins = params.get("group_missing_values", "true") == "true"
     found_groups = groups(collection, grouped_by, hits, joins)
     limit = int(params.get("group_limit", "3"))
     shown_groups = [
-        {"found": len(of_group), "group_key": key, "hits": [_hit(collection, params, hit) for hit in of_group[:limit]]}
+        {
+            "found": len(of_group),
+            "group_key": key,
+            "hits": [_hit(collection, params, hit) for hit in of_group[:limit]],
+        }
         for key, of_group in page.cut(found_groups)
     ]
-    return head | {"found": len(found_groups), "found_docs": found, "grouped_hits": shown_groups}
+    return head | {
+        "found": len(found_groups),
+        "found_docs": found,
+        "grouped_hits": shown_groups,
+    }
 
 
 def _hit(collection: Collection, params: dict[str, str], hit: Hit) -> dict[str, Any]:
     document = shown(
-        collection.documents[hit.number], params.get("include_fields", ""), params.get("exclude_fields", "")
+        collection.documents[hit.number],
+        params.get("include_fields", ""),
+        params.get("exclude_fields", ""),
     )
     by_field, listed = highlights(collection, document, hit.words, params)
     body: dict[str, Any] = {"document": document, "highlight": by_field}
@@ -99,9 +115,14 @@ def _hit(collection: Collection, params: dict[str, str], hit: Hit) -> dict[str, 
     if hit.is_curated:
         body["curated"] = True
     if hit.text_score is not None:
-        body |= {"text_match": hit.text_score, "text_match_info": _match_info(hit.text_score, hit.tokens_asked)}
+        body |= {
+            "text_match": hit.text_score,
+            "text_match_info": _match_info(hit.text_score, hit.tokens_asked),
+        }
     if hit.fusion is not None:
-        body["hybrid_search_info"] = {"rank_fusion_score": float(np.float32(hit.fusion))}
+        body["hybrid_search_info"] = {
+            "rank_fusion_score": float(np.float32(hit.fusion))
+        }
     if hit.distance is not None:
         body["vector_distance"] = hit.distance
     return body

@@ -19,7 +19,9 @@ class QueryField:
     num_typos: int = 2
 
     def accepts(self, cost: int) -> bool:
-        """Return whether a word of this cost (two for a typo, one for a prefix) matches in this field."""
+        """Return whether a word of this cost (two for a typo, one for a prefix) matches
+        in this field.
+        """
         return cost // 2 <= self.num_typos and (cost % 2 == 0 or self.is_prefix)
 
 
@@ -36,7 +38,9 @@ class Options:
 
     def joins(self, *, has_found: bool) -> bool:
         """Return whether joined and split words are tried."""
-        return self.split_join_tokens == "always" or (self.split_join_tokens != "off" and not has_found)
+        return self.split_join_tokens == "always" or (
+            self.split_join_tokens != "off" and not has_found
+        )
 
     def typos_of(self, token: str) -> int:
         """Return how many typos are accepted in a token."""
@@ -61,7 +65,9 @@ def parse(text: str, analysis: Analysis) -> ParsedQuery:
     for minus, phrase, word in _PART.findall(text):
         if phrase:
             tokens = tuple(analysis.tokens(phrase))
-            (query.excluded_phrases if minus else query.phrases).extend([tokens] if tokens else [])
+            (query.excluded_phrases if minus else query.phrases).extend(
+                [tokens] if tokens else []
+            )
         elif word.startswith("-") and len(word) > 1:
             query.excluded_tokens.extend(analysis.tokens(word[1:]))
         else:

@@ -25,7 +25,9 @@ NUMBERS = (
 )  # fmt: skip
 
 
-def search(collection: Collection, params: Params, curation_sets: Mapping[str, Any] = NO_SETS) -> dict[str, Any]:
+def search(
+    collection: Collection, params: Params, curation_sets: Mapping[str, Any] = NO_SETS
+) -> dict[str, Any]:
     """Return the response to a search.
 
     Raises:
@@ -45,7 +47,13 @@ def search(collection: Collection, params: Params, curation_sets: Mapping[str, A
     else:
         hits, found = _by_words(collection, params, fields, knn, allowed, page)
     matched = len(hits)
-    hits = curated(collection, params, curation_sets, sorting.ordered(collection, hits, sorts), allowed)
+    hits = curated(
+        collection,
+        params,
+        curation_sets,
+        sorting.ordered(collection, hits, sorts),
+        allowed,
+    )
     found += len(hits) - matched
     counts = facet_counts(collection, params, [hit.number for hit in hits])
     return answer(collection, params, page, hits, found, counts, grouped_by)
@@ -72,10 +80,18 @@ def _query_fields(collection: Collection, params: Params) -> list[QueryField]:
             "`infix: true` in the schema.",
         )
     prefixes = _per_field(params, "prefix", "true", names)
-    typos = [_whole(text, "num_typos") for text in _per_field(params, "num_typos", "2", names)]
+    typos = [
+        _whole(text, "num_typos")
+        for text in _per_field(params, "num_typos", "2", names)
+    ]
     weights = _weights(params, names)
     return [
-        QueryField(name=name, weight=weights[at], is_prefix=prefixes[at] == "true", num_typos=typos[at])
+        QueryField(
+            name=name,
+            weight=weights[at],
+            is_prefix=prefixes[at] == "true",
+            num_typos=typos[at],
+        )
         for at, name in enumerate(names)
     ]
 
@@ -101,9 +117,15 @@ def _per_field(params: Params, name: str, default: str, fields: list[str]) -> li
 
 def _weights(params: Params, names: list[str]) -> list[int]:
     """Return 15 for the highest weight, 14 for the next; equal weights stay equal."""
-    given = [_whole(weight, "query_by_weights") for weight in names_of(params.get("query_by_weights", ""))]
+    given = [
+        _whole(weight, "query_by_weights")
+        for weight in names_of(params.get("query_by_weights", ""))
+    ]
     if given and len(given) != len(names):
-        raise ApiError(400, "Number of weights in `query_by_weights` does not match number of `query_by` fields.")
+        raise ApiError(
+            400,
+            "Number of weights in `query_by_weights` does not match number of `query_by` fields.",
+        )
     if not given:
         given = list(range(len(names), 0, -1))
     steps = sorted(set(given), reverse=True)
@@ -116,7 +138,9 @@ def _whole(text: str, parameter: str) -> int:
     return int(text)
 
 
-def _vector_query(collection: Collection, params: Params) -> vector_query.VectorQuery | None:
+def _vector_query(
+    collection: Collection, params: Params
+) -> vector_query.VectorQuery | None:
     text = params.get("vector_query", "")
     knn = vector_query.parse(collection, text) if text else None
     if knn is None or knn.vector:
@@ -139,7 +163,9 @@ def _wildcard(
         if knn is not None and knn.k:
             page.size = min(page.size, knn.k)
         return [Hit(number) for number in allowed], len(allowed)
-    near, found = vector_query.nearest(collection, knn, _filtered(params, allowed), page.last)
+    near, found = vector_query.nearest(
+        collection, knn, _filtered(params, allowed), page.last
+    )
     return [Hit(number, distance=distance) for number, distance in near.items()], found
 
 
@@ -157,31 +183,57 @@ def _by_words(
 ) -> tuple[list[Hit], int]:
     query = parse(params.get("q", ""), collection.fields[fields[0].name].analysis)
     matches = Search(collection, fields, _options(params), allowed).run(query)
-    query_words = tuple((token, token) for token in query.tokens)  # highlighted even where dropped
+    query_words = tuple(
+        (token, token) for token in query.tokens
+    )  # highlighted even where dropped
     token_count = len(query.tokens) or 1
     hits = {
-        number: Hit(number, match.score, match.score, words=(*match.words, *query_words), tokens_asked=token_count)
+        number: Hit(
+            number,
+            match.score,
+            match.score,
+            words=(*match.words, *query_words),
+            tokens_asked=token_count,
+        )
         for number, match in matches.items()
     }
     if knn is None:
         return list(hits.values()), len(hits)
-    near, _ = vector_query.nearest(collection, knn, _filtered(params, allowed), page.last)
+    near, _ = vector_query.nearest(
+        collection, knn, _filtered(params, allowed), page.last
+    )
     if params.get("rerank_hybrid_matches") == "true":
-        every, _ = vector_query.nearest(collection, knn, set(hits) | set(near), len(collection.documents))
-        near = {number: distance for number, distance in every.items() if number in hits or number in near}
+        every, _ = vector_query.nearest(
+            collection, knn, set(hits) | set(near), len(collection.documents)
+        )
+        near = {
+            number: distance
+            for number, distance in every.items()
+            if number in hits or number in near
+        }
     fused = _fused(hits, near, knn.alpha, token_count)
     return fused, len(fused)
 
 
 def _options(params: Params) -> Options:
-    names = ("min_len_1typo", "min_len_2typo", "typo_tokens_threshold", "drop_tokens_threshold")
+    names = (
+        "min_len_1typo",
+        "min_len_2typo",
+        "typo_tokens_threshold",
+        "drop_tokens_threshold",
+    )
     modes = ("drop_tokens_mode", "split_join_tokens")
-    given: dict[str, Any] = {name: int(params[name]) for name in names if name in params}
+    given: dict[str, Any] = {
+        name: int(params[name]) for name in names if name in params
+    }
     return Options(**given | {name: params[name] for name in modes if name in params})
 
 
-def _fused(hits: dict[int, Hit], near: dict[int, float], alpha: float, tokens_asked: int) -> list[Hit]:
-    """Return the hits of both searches with the score (1 - alpha) / text rank + alpha / vector rank.
+def _fused(
+    hits: dict[int, Hit], near: dict[int, float], alpha: float, tokens_asked: int
+) -> list[Hit]:
+    """Return the hits of both searches with the score (1 - alpha) / text rank + alpha /
+    vector rank.
 
     Equal text scores have the same rank.
     """

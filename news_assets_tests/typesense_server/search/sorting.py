@@ -56,15 +56,20 @@ def _sort_of(collection: Collection, text: str) -> Sort:
         raise ApiError(400, "Parameter `sort_by` is malformed.")
     name, argument, order = match.groups()
     field = collection.fields.get(name)
-    if not name.startswith("_") and (field is None or not field.sort or field.type not in _SORTABLE):
-        raise ApiError(404, f"Could not find a field named `{name}` in the schema for sorting.")
+    if not name.startswith("_") and (
+        field is None or not field.sort or field.type not in _SORTABLE
+    ):
+        raise ApiError(
+            404, f"Could not find a field named `{name}` in the schema for sorting."
+        )
     if order.lower() not in ("asc", "desc"):
         raise ApiError(400, f"Order for field` {name}` should be either ASC or DESC.")
     return Sort(name, argument or "", order.lower() == "desc")
 
 
 def ordered(collection: Collection, hits: list[Hit], sorts: list[Sort]) -> list[Hit]:
-    """Return the hits in order, by default of rank and the collection's sorting field; ties newest first.
+    """Return the hits in order, by default of rank and the collection's sorting field;
+    ties newest first.
 
     A document without the value comes last, in either direction.
     """
@@ -74,7 +79,11 @@ def ordered(collection: Collection, hits: list[Hit], sorts: list[Sort]) -> list[
             sorts.append(Sort(collection.default_sorting_field, "", True))
     result = sorted(hits, key=lambda hit: hit.number, reverse=True)
     if len(sorts) < MAX_SORTS:
-        sorts = [*sorts, Sort("_text_match", "", True), Sort("_vector_distance", "", False)]
+        sorts = [
+            *sorts,
+            Sort("_text_match", "", True),
+            Sort("_vector_distance", "", False),
+        ]
     for sort in reversed(sorts):
         result = _by(collection, result, sort)
     return result
@@ -94,7 +103,9 @@ def _value_of(collection: Collection, sort: Sort) -> Callable[[Hit], Any]:
     if sort.name == "_text_match":
         return lambda hit: hit.rank
     if sort.name == "_vector_distance":
-        return lambda hit: hit.distance or 0.0  # a hit without a vector counts as nearest
+        return lambda hit: (
+            hit.distance or 0.0
+        )  # a hit without a vector counts as nearest
     if sort.name == "_eval":
         passes = passing(collection, sort.argument)
         return lambda hit: hit.number in passes
@@ -106,7 +117,9 @@ def _comparable(value: Any) -> Any:
 
 
 def _by_bucket(hits: list[Hit], buckets: int) -> list[Hit]:
-    """Return the hits in the given order within each of `count` buckets of equal size, best bucket first."""
+    """Return the hits in the given order within each of `count` buckets of equal size,
+    best bucket first.
+    """
     ranked = sorted(hits, key=lambda hit: hit.rank, reverse=True)
     size = -(-len(ranked) // max(buckets, 1)) or 1
     part_of = {hit.number: position // size for position, hit in enumerate(ranked)}

@@ -19,7 +19,13 @@ FIELDS = [
     {"name": "open", "type": "bool", "optional": True},
 ]
 DOCUMENTS: list[dict[str, Any]] = [
-    {"id": "a", "title": "Vacinação começa hoje", "text": "Postos de saúde abrem", "agency": "Saúde", "day": 1},
+    {
+        "id": "a",
+        "title": "Vacinação começa hoje",
+        "text": "Postos de saúde abrem",
+        "agency": "Saúde",
+        "day": 1,
+    },
     {
         "id": "b",
         "title": "Postos de saúde",
@@ -28,14 +34,30 @@ DOCUMENTS: list[dict[str, Any]] = [
         "day": 2,
         "tags": ["x y"],
     },
-    {"id": "c", "title": "Escolas abrem", "text": "Aulas nas escolas", "agency": "MEC, SEB", "day": 3, "score": 1.5},
-    {"id": "d", "title": "Escola nova", "text": "Aula de ciência", "agency": "MEC (RJ)", "day": 4, "open": True},
+    {
+        "id": "c",
+        "title": "Escolas abrem",
+        "text": "Aulas nas escolas",
+        "agency": "MEC, SEB",
+        "day": 3,
+        "score": 1.5,
+    },
+    {
+        "id": "d",
+        "title": "Escola nova",
+        "text": "Aula de ciência",
+        "agency": "MEC (RJ)",
+        "day": 4,
+        "open": True,
+    },
 ]
 
 
 @pytest.fixture(scope="module")
 def collection() -> Collection:
-    made = Collection({"name": "news", "fields": FIELDS, "default_sorting_field": "day"})
+    made = Collection(
+        {"name": "news", "fields": FIELDS, "default_sorting_field": "day"}
+    )
     for document in DOCUMENTS:
         made.write("create", document)
     return made
@@ -78,12 +100,26 @@ def found(collection: Collection, **params: str) -> list[str]:
     ],
 )
 def test_a_filter_matches(collection: Collection, text: str, ids: str) -> None:
-    assert sorted(collection.documents[number]["id"] for number in passing(collection, text)) == list(ids)
+    assert sorted(
+        collection.documents[number]["id"] for number in passing(collection, text)
+    ) == list(ids)
 
 
 @pytest.mark.parametrize(
     "text",
-    ["day", "day:", "day:x", "day:>", "nada:1", "(day:1", "day:1)", "day:1 &&", "|| day:1", "agency:=`x", "open:2"],
+    [
+        "day",
+        "day:",
+        "day:x",
+        "day:>",
+        "nada:1",
+        "(day:1",
+        "day:1)",
+        "day:1 &&",
+        "|| day:1",
+        "agency:=`x",
+        "open:2",
+    ],
 )
 def test_a_malformed_filter_is_rejected(collection: Collection, text: str) -> None:
     with pytest.raises(ApiError) as refused:
@@ -106,8 +142,22 @@ def test_a_malformed_filter_is_rejected(collection: Collection, text: str) -> No
         ({"q": "postos marcianos"}, "ba"),
         ({"q": "postos marcianos", "drop_tokens_threshold": "0"}, ""),
         ({"q": "marcianos postos", "drop_tokens_mode": "left_to_right"}, "ba"),
-        ({"q": "marcianos verdes postos", "drop_tokens_mode": "both_sides:3", "drop_tokens_threshold": "9"}, "ba"),
-        ({"q": "marcianos verdes postos", "drop_tokens_mode": "both_sides:2", "drop_tokens_threshold": "9"}, ""),
+        (
+            {
+                "q": "marcianos verdes postos",
+                "drop_tokens_mode": "both_sides:3",
+                "drop_tokens_threshold": "9",
+            },
+            "ba",
+        ),
+        (
+            {
+                "q": "marcianos verdes postos",
+                "drop_tokens_mode": "both_sides:2",
+                "drop_tokens_threshold": "9",
+            },
+            "",
+        ),
         ({"q": ""}, "dcba"),
         ({"sort_by": "day:asc"}, "abcd"),
         ({"sort_by": "score:desc,day:asc"}, "cabd"),
@@ -116,7 +166,9 @@ def test_a_malformed_filter_is_rejected(collection: Collection, text: str) -> No
         ({"per_page": "250", "page": "9"}, ""),
     ],
 )
-def test_a_search_returns_hits_in_order(collection: Collection, params: dict[str, str], ids: str) -> None:
+def test_a_search_returns_hits_in_order(
+    collection: Collection, params: dict[str, str], ids: str
+) -> None:
     assert found(collection, **params) == list(ids)
 
 
@@ -131,23 +183,39 @@ def test_a_search_returns_hits_in_order(collection: Collection, params: dict[str
         ("para sol", {"split_join_tokens": "off", "drop_tokens_threshold": "0"}, ""),
     ],
 )
-def test_words_are_joined_and_split_as_requested(asked: str, params: dict[str, str], ids: str) -> None:
+def test_words_are_joined_and_split_as_requested(
+    asked: str, params: dict[str, str], ids: str
+) -> None:
     made = Collection({"name": "x", "fields": [{"name": "title", "type": "string"}]})
-    for name, title in zip("abcd", ("guardachuva", "guarda chuva", "guarda sol", "parasol"), strict=True):
+    for name, title in zip(
+        "abcd", ("guardachuva", "guarda chuva", "guarda sol", "parasol"), strict=True
+    ):
         made.write("create", {"id": name, "title": title})
     answer = search(made, {"q": asked, "query_by": "title", **params})
     assert sorted(hit["document"]["id"] for hit in answer["hits"]) == list(ids)
 
 
 def test_facets_count_all_found_documents(collection: Collection) -> None:
-    counts = search(collection, {"q": "*", "facet_by": "agency", "filter_by": "day:<4"})["facet_counts"]
-    assert [(one["value"], one["count"]) for one in counts[0]["counts"]] == [("Saúde", 2), ("MEC, SEB", 1)]
+    counts = search(
+        collection, {"q": "*", "facet_by": "agency", "filter_by": "day:<4"}
+    )["facet_counts"]
+    assert [(one["value"], one["count"]) for one in counts[0]["counts"]] == [
+        ("Saúde", 2),
+        ("MEC, SEB", 1),
+    ]
 
 
 def test_groups_are_ordered_by_their_best_hit(collection: Collection) -> None:
     answer = search(collection, {"q": "*", "group_by": "agency", "group_limit": "1"})
-    groups = [(one["group_key"], one["found"], one["hits"][0]["document"]["id"]) for one in answer["grouped_hits"]]
-    assert groups == [(["MEC (RJ)"], 1, "d"), (["MEC, SEB"], 1, "c"), (["Saúde"], 2, "b")]
+    groups = [
+        (one["group_key"], one["found"], one["hits"][0]["document"]["id"])
+        for one in answer["grouped_hits"]
+    ]
+    assert groups == [
+        (["MEC (RJ)"], 1, "d"),
+        (["MEC, SEB"], 1, "c"),
+        (["Saúde"], 2, "b"),
+    ]
 
 
 def test_matches_are_highlighted_and_html_is_not_escaped() -> None:
@@ -163,4 +231,7 @@ def test_matches_are_highlighted_and_html_is_not_escaped() -> None:
 def test_more_than_250_hits_a_page_are_rejected(collection: Collection) -> None:
     with pytest.raises(ApiError) as refused:
         search(collection, {"q": "*", "per_page": "251"})
-    assert (refused.value.status, refused.value.message) == (422, "Only upto 250 hits can be fetched per page.")
+    assert (refused.value.status, refused.value.message) == (
+        422,
+        "Only upto 250 hits can be fetched per page.",
+    )

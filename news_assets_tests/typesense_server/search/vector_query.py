@@ -13,7 +13,9 @@ _MALFORMED = "Malformed vector query string"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VectorQuery:
-    """A vector query. `k` 0 means as many as the page needs; `vector` is empty if `document_id` is given."""
+    """A vector query. `k` 0 means as many as the page needs; `vector` is empty if
+    `document_id` is given.
+    """
 
     name: str
     vector: list[float]
@@ -37,24 +39,38 @@ def parse(collection: Collection, text: str) -> VectorQuery:
     if collection.vector_index(name) is None:
         raise ApiError(400, f"Field `{name}` does not have a vector query index.")
     given = (part.partition(":") for part in rest.split(","))
-    return _query(collection, name, _floats(numbers), {key.strip(): value.strip() for key, _, value in given})
+    return _query(
+        collection,
+        name,
+        _floats(numbers),
+        {key.strip(): value.strip() for key, _, value in given},
+    )
 
 
 def _floats(text: str) -> list[float]:
     try:
         return [float(number) for number in text.split(",") if number.strip()]
     except ValueError:
-        raise ApiError(400, f"{_MALFORMED}: one of the vector values is not a float.") from None
+        raise ApiError(
+            400, f"{_MALFORMED}: one of the vector values is not a float."
+        ) from None
 
 
-def _query(collection: Collection, name: str, vector: list[float], given: dict[str, str]) -> VectorQuery:
+def _query(
+    collection: Collection, name: str, vector: list[float], given: dict[str, str]
+) -> VectorQuery:
     try:
-        alpha, threshold = float(given.get("alpha", "0.3")), float(given.get("distance_threshold", NO_THRESHOLD))
+        alpha, threshold = (
+            float(given.get("alpha", "0.3")),
+            float(given.get("distance_threshold", NO_THRESHOLD)),
+        )
         k, cutoff = int(given.get("k", "0")), int(given.get("flat_search_cutoff", "0"))
     except ValueError:
         raise ApiError(400, f"{_MALFORMED}.") from None
     if not 0 <= alpha <= 1:
-        raise ApiError(400, f"{_MALFORMED}: `alpha` parameter must be a float between 0.0-1.0.")
+        raise ApiError(
+            400, f"{_MALFORMED}: `alpha` parameter must be a float between 0.0-1.0."
+        )
     document_id = given.get("id", "")
     return VectorQuery(
         name=name,
@@ -72,7 +88,10 @@ def _vector_of(collection: Collection, name: str, document_id: str) -> list[floa
         raise ApiError(400, "Document id referenced in vector query is not found.")
     vector = collection.one(document_id).get(name)
     if vector is None:
-        raise ApiError(400, "Document referenced in vector query does not contain a valid vector field.")
+        raise ApiError(
+            400,
+            "Document referenced in vector query does not contain a valid vector field.",
+        )
     return [float(number) for number in vector]
 
 
@@ -83,15 +102,20 @@ def check_length(collection: Collection, query: VectorQuery) -> None:
         ApiError: 400.
     """
     if len(query.vector) != collection.fields[query.name].num_dim:
-        raise ApiError(400, f"Query field `{query.name}` must have {collection.fields[query.name].num_dim} dimensions.")
+        raise ApiError(
+            400,
+            f"Query field `{query.name}` must have {collection.fields[query.name].num_dim} dimensions.",
+        )
 
 
 def nearest(
     collection: Collection, query: VectorQuery, allowed: set[int] | None, count: int
 ) -> tuple[dict[int, float], int]:
-    """Return the nearest documents with distances, and how many of the k results were used.
+    """Return the nearest documents with distances, and how many of the k results were
+    used.
 
-    Without a filter (`allowed` None) a vector whose document is gone takes a place and gives no document.
+    Without a filter (`allowed` None) a vector whose document is gone takes a place and
+    gives no document.
     """
     index = collection.vector_index(query.name)
     assert index is not None
@@ -99,6 +123,12 @@ def nearest(
     k = query.k or count
     if allowed is not None and len(allowed) < query.flat_search_cutoff:
         k = len(allowed)  # a flat search returns all of them, whatever k is
-    pairs = [pair for pair in index.nearest(query.vector, allowed, k + (own >= 0)) if pair[0] != own][:k]
+    pairs = [
+        pair
+        for pair in index.nearest(query.vector, allowed, k + (own >= 0))
+        if pair[0] != own
+    ][:k]
     near = [pair for pair in pairs if pair[1] <= query.distance_threshold]
-    return {number: distance for number, distance in near if number in collection.documents}, len(near)
+    return {
+        number: distance for number, distance in near if number in collection.documents
+    }, len(near)

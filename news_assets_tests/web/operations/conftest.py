@@ -8,11 +8,11 @@ from pathlib import Path
 import httpx
 import pytest
 
-from news_assets.clients.search.embedded.index import SqliteSearchIndex
+from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
 from news_assets.pipeline.alerts.spec import Alerts
 from news_assets.search import Index
 from news_assets.store.lake import Lake
-from news_assets.taxonomy.loader import load_taxonomy
+from news_assets.taxonomy.taxonomy_files import load_taxonomy
 from news_assets.web.archive import Archive
 from news_assets.web.operations.access import Access
 from news_assets_tests.support.lakes import copy_lake
@@ -32,7 +32,9 @@ class Site:
 
 @pytest.fixture(scope="session")
 def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a closed lake and index with `a-1`, `a-2` that cannot be enriched and `a-3` without a page."""
+    """The folder of a closed lake and index with `a-1`, `a-2` that cannot be enriched
+    and `a-3` without a page.
+    """
     folder = tmp_path_factory.mktemp("prepared")
     with _newsroom(folder) as room:
         room.enricher.refused.add("line2")
@@ -59,13 +61,20 @@ def guarded(prepared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 @pytest.fixture
 def client(operated: Site) -> Iterator[httpx.Client]:
     """A browser without a log-in."""
-    headers = {"Accept": "text/html", "Origin": operated.address, "Sec-Fetch-Site": "same-origin"}
+    headers = {
+        "Accept": "text/html",
+        "Origin": operated.address,
+        "Sec-Fetch-Site": "same-origin",
+    }
     with httpx.Client(base_url=operated.address, headers=headers) as browser:
         yield browser
 
 
 def log_in(client: httpx.Client, name: str = "Ana") -> httpx.Response:
-    return client.post("/operations/login", data={"name": name, "token": TOKEN, "to": "/operations/articles/a-2"})
+    return client.post(
+        "/operations/login",
+        data={"name": name, "token": TOKEN, "to": "/operations/articles/a-2"},
+    )
 
 
 @contextmanager
@@ -85,6 +94,8 @@ def _served_copy(prepared: Path, folder: Path) -> Iterator[Site]:
         rules = Alerts(channels=CHANNELS, queries=QUERIES)
         index = Index(room.index, lambda: room.embedder, lambda: None)
         archive = Archive(index, room.lake, [DESK], {DESK.key: load_taxonomy()}, rules)
-        access = Access(token=TOKEN, dagster_public_url=DAGSTER, delete_documents=deleted.extend)
+        access = Access(
+            token=TOKEN, dagster_public_url=DAGSTER, delete_documents=deleted.extend
+        )
         with served(archive, access=access) as address:
             yield Site(address, room.lake, deleted)

@@ -1,4 +1,6 @@
-"""Actions on the pages: only operators act, only from the pages of this server, and it is on record."""
+"""Actions on the pages: only operators act, only from the pages of this server, and it
+is on record.
+"""
 
 import base64
 import json
@@ -10,7 +12,12 @@ import pytest
 
 from news_assets.records.alerts import OperatorAction
 from news_assets.records.articles import RawArticle
-from news_assets.records.derived import EnrichedArticle, Failure, IndexedDocument, ThemeLabel
+from news_assets.records.derived import (
+    EnrichedArticle,
+    Failure,
+    IndexedDocument,
+    ThemeLabel,
+)
 from news_assets_tests.store.examples import upsert
 from news_assets_tests.web.operations.conftest import TOKEN, Site, log_in
 
@@ -23,7 +30,11 @@ BRING_BACK = "/operations/articles/a-1/bring-back"
 @pytest.fixture
 def reader(guarded: Site) -> Iterator[httpx.Client]:
     """A browser whose requests change nothing."""
-    headers = {"Accept": "text/html", "Origin": guarded.address, "Sec-Fetch-Site": "same-origin"}
+    headers = {
+        "Accept": "text/html",
+        "Origin": guarded.address,
+        "Sec-Fetch-Site": "same-origin",
+    }
     with httpx.Client(base_url=guarded.address, headers=headers) as browser:
         yield browser
 
@@ -32,15 +43,26 @@ def attempts(site: Site) -> dict[str, int]:
     return {one.article_id: one.attempts for one in site.lake.read(Failure)}
 
 
-def test_an_operator_logs_in_sees_what_a_retry_does_and_retries(operated: Site, client: httpx.Client) -> None:
+def test_an_operator_logs_in_sees_what_a_retry_does_and_retries(
+    operated: Site, client: httpx.Client
+) -> None:
     page = client.get("/operations/articles/a-2").text
-    assert "A retry runs enriched_articles, article_embeddings, search_index on the stored text" in page
+    assert (
+        "A retry runs enriched_articles, article_embeddings, search_index on the stored text"
+        in page
+    )
     assert "/operations/login?to=%2Foperations%2Farticles%2Fa-2" in page
-    assert "A retry fetches https://example.org/3 once more" in client.get("/operations/articles/a-3").text
+    assert (
+        "A retry fetches https://example.org/3 once more"
+        in client.get("/operations/articles/a-3").text
+    )
     assert "Retry now" not in page
 
     answer = log_in(client)
-    assert (answer.status_code, answer.headers["location"]) == (303, "/operations/articles/a-2")
+    assert (answer.status_code, answer.headers["location"]) == (
+        303,
+        "/operations/articles/a-2",
+    )
     cookie = answer.headers["set-cookie"]
     assert "HttpOnly" in cookie
     assert "SameSite=strict" in cookie
@@ -55,13 +77,17 @@ def test_an_operator_logs_in_sees_what_a_retry_does_and_retries(operated: Site, 
         "a-2",
         "enriched_articles",
     )
-    assert "Ana, retry: enriched_articles" in client.get("/operations/articles/a-2").text
+    assert (
+        "Ana, retry: enriched_articles" in client.get("/operations/articles/a-2").text
+    )
 
     client.post("/operations/logout")
     assert client.post(RETRY).status_code == 401
 
 
-def test_an_operator_accepts_or_changes_the_theme_of_an_article(operated: Site, client: httpx.Client) -> None:
+def test_an_operator_accepts_or_changes_the_theme_of_an_article(
+    operated: Site, client: httpx.Client
+) -> None:
     assert "The theme is right" not in client.get("/operations/articles/a-1").text
     assert client.post(LABEL, data={"code": "sport"}).status_code == 401
     log_in(client)
@@ -84,23 +110,36 @@ def test_an_operator_accepts_or_changes_the_theme_of_an_article(operated: Site, 
     [row] = operated.lake.read(EnrichedArticle, article_id=["a-1"])
     assert (row.theme_path, row.theme_reason) == ((), "labelled by Ana")
     assert "labelled by Ana" in client.get("/operations/articles/a-1").text
-    assert [one.action for one in operated.lake.read(OperatorAction)] == ["label", "label"]
+    assert [one.action for one in operated.lake.read(OperatorAction)] == [
+        "label",
+        "label",
+    ]
 
 
-def test_an_operator_withdraws_with_a_reason(operated: Site, client: httpx.Client) -> None:
+def test_an_operator_withdraws_with_a_reason(
+    operated: Site, client: httpx.Client
+) -> None:
     log_in(client)
     assert client.post(WITHDRAW, data={"reason": "  "}).status_code == 400
 
-    assert client.post(WITHDRAW, data={"reason": "ordered by\na court"}).status_code == 303
+    assert (
+        client.post(WITHDRAW, data={"reason": "ordered by\na court"}).status_code == 303
+    )
 
     article = operated.lake.read(RawArticle, article_id=["a-1"])[0]
-    assert (article.outcome, article.reason, article.text) == ("withdrawn", "ordered by a court", None)
+    assert (article.outcome, article.reason, article.text) == (
+        "withdrawn",
+        "ordered by a court",
+        None,
+    )
     assert operated.deleted == ["a-1"]
     assert operated.lake.read(IndexedDocument, article_id=["a-1"]) == []
     assert client.post(WITHDRAW, data={"reason": "again"}).status_code == 404
 
 
-def test_an_operator_brings_a_withdrawn_article_back(operated: Site, client: httpx.Client) -> None:
+def test_an_operator_brings_a_withdrawn_article_back(
+    operated: Site, client: httpx.Client
+) -> None:
     before = operated.lake.read(RawArticle, article_id=["a-1"])
     log_in(client)
     assert client.post(BRING_BACK).status_code == 404
@@ -111,11 +150,17 @@ def test_an_operator_brings_a_withdrawn_article_back(operated: Site, client: htt
 
     assert operated.lake.read(RawArticle, article_id=["a-1"]) == before
     [*_, action] = operated.lake.read(OperatorAction)
-    assert (action.operator, action.action, action.detail) == ("Ana", "bring back", "was withdrawn: a mistake")
+    assert (action.operator, action.action, action.detail) == (
+        "Ana",
+        "bring back",
+        "was withdrawn: a mistake",
+    )
     assert "Bring the article back" not in client.get("/operations/articles/a-1").text
 
 
-def test_what_the_lake_does_not_keep_any_more_cannot_be_brought_back(operated: Site, client: httpx.Client) -> None:
+def test_what_the_lake_does_not_keep_any_more_cannot_be_brought_back(
+    operated: Site, client: httpx.Client
+) -> None:
     log_in(client)
     client.post(WITHDRAW, data={"reason": "a mistake"})
     [withdrawn] = operated.lake.read(RawArticle, article_id=["a-1"])
@@ -123,7 +168,10 @@ def test_what_the_lake_does_not_keep_any_more_cannot_be_brought_back(operated: S
 
     answer = client.post(BRING_BACK)
 
-    assert (answer.status_code, "a-1 cannot be brought back" in answer.text) == (409, True)
+    assert (answer.status_code, "a-1 cannot be brought back" in answer.text) == (
+        409,
+        True,
+    )
     assert operated.lake.read(RawArticle, article_id=["a-1"])[0].outcome == "withdrawn"
 
 
@@ -145,7 +193,9 @@ def test_a_program_acts_with_the_bare_token(operated: Site) -> None:
         ({"Authorization": f"Bearer {TOKEN}", "Sec-Fetch-Site": "same-site"}, 403),
     ],
 )
-@pytest.mark.parametrize("path", [RETRY, WITHDRAW, BRING_BACK, QUERIES, f"{QUERIES}/delete", "/api/v1/polls"])
+@pytest.mark.parametrize(
+    "path", [RETRY, WITHDRAW, BRING_BACK, QUERIES, f"{QUERIES}/delete", "/api/v1/polls"]
+)
 def test_who_is_no_operator_or_comes_from_elsewhere_changes_nothing(
     guarded: Site, headers: dict[str, str], status: int, path: str
 ) -> None:
@@ -162,21 +212,30 @@ def test_a_wrong_token_begins_no_session(reader: httpx.Client) -> None:
     assert "This is not the token." in answer.text
 
 
-@pytest.mark.parametrize("to", ["https://evil.example/", "//evil.example", "/\\evil.example", "javascript:x"])
+@pytest.mark.parametrize(
+    "to", ["https://evil.example/", "//evil.example", "/\\evil.example", "javascript:x"]
+)
 def test_a_log_in_leads_to_a_page_of_this_server(reader: httpx.Client, to: str) -> None:
-    answer = reader.post("/operations/login", data={"name": "Ana", "token": TOKEN, "to": to})
+    answer = reader.post(
+        "/operations/login", data={"name": "Ana", "token": TOKEN, "to": to}
+    )
     assert answer.headers["location"] == "/operations/failures"
 
 
 def test_without_a_token_the_pages_are_read_only(site: str) -> None:
-    assert "NEWS_OPERATOR_TOKEN is not set" in httpx.get(f"{site}/operations/login").text
+    assert (
+        "NEWS_OPERATOR_TOKEN is not set" in httpx.get(f"{site}/operations/login").text
+    )
     answer = httpx.post(f"{site}{RETRY}", headers={"Authorization": "Bearer x"})
     assert (answer.status_code, "read-only" in answer.text) == (403, True)
 
 
 def test_a_form_of_a_page_that_sends_no_referrer_is_accepted(guarded: Site) -> None:
     headers = {"Origin": "null", "Sec-Fetch-Site": "same-origin"}
-    assert httpx.post(f"{guarded.address}/operations/logout", headers=headers).status_code == 303
+    assert (
+        httpx.post(f"{guarded.address}/operations/logout", headers=headers).status_code
+        == 303
+    )
 
 
 def test_a_body_that_is_too_long_is_refused(guarded: Site) -> None:
@@ -184,11 +243,16 @@ def test_a_body_that_is_too_long_is_refused(guarded: Site) -> None:
     assert answer.status_code == 413
 
 
-def test_a_log_out_ends_the_session_wherever_its_cookie_is(operated: Site, client: httpx.Client) -> None:
+def test_a_log_out_ends_the_session_wherever_its_cookie_is(
+    operated: Site, client: httpx.Client
+) -> None:
     log_in(client)
     cookie = dict(client.cookies)
     page = client.get("/operations/articles/a-2")
-    assert ("Retry now" in page.text, page.headers["cache-control"]) == (True, "private, no-store")
+    assert ("Retry now" in page.text, page.headers["cache-control"]) == (
+        True,
+        "private, no-store",
+    )
 
     client.post("/operations/logout")
 
@@ -196,8 +260,12 @@ def test_a_log_out_ends_the_session_wherever_its_cookie_is(operated: Site, clien
     assert "Retry now" not in client.get("/operations/articles/a-2").text
 
 
-@pytest.mark.parametrize("path", ["//evil.example/search", "/\\evil.example", "/metricsX", "/health/x"])
-def test_no_page_links_to_another_site(reader: httpx.Client, guarded: Site, path: str) -> None:
+@pytest.mark.parametrize(
+    "path", ["//evil.example/search", "/\\evil.example", "/metricsX", "/health/x"]
+)
+def test_no_page_links_to_another_site(
+    reader: httpx.Client, guarded: Site, path: str
+) -> None:
     answer = reader.get(httpx.URL(f"{guarded.address}{path}"))
     assert answer.status_code == 404
     assert 'href="//' not in answer.text
@@ -205,8 +273,13 @@ def test_no_page_links_to_another_site(reader: httpx.Client, guarded: Site, path
 
 
 @pytest.mark.parametrize("values", [[10**30], [2**63], ["0001-01-01", "a"], [1e400]])
-def test_an_absurd_cursor_is_the_client_s_error(reader: httpx.Client, values: list[object]) -> None:
+def test_an_absurd_cursor_is_the_client_s_error(
+    reader: httpx.Client, values: list[object]
+) -> None:
     cursor = base64.urlsafe_b64encode(json.dumps(values).encode()).decode()
     for path in ("/api/v1/search", "/api/v1/failures", "/api/v1/agencies"):
         answer = reader.get(path, params={"cursor": cursor})
-        assert (answer.status_code, "sqlite" in answer.text) == (400, False), (path, answer.text)
+        assert (answer.status_code, "sqlite" in answer.text) == (400, False), (
+            path,
+            answer.text,
+        )

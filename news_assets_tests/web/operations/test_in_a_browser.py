@@ -1,4 +1,6 @@
-"""The actions in a real browser, which decides itself what it says about the origin of a form."""
+"""The actions in a real browser, which decides itself what it says about the origin of
+a form.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,13 +21,17 @@ Axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe
 @pytest.fixture
 def chrome(chromium: Path) -> Iterator["playwright.Browser"]:
     with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=str(chromium), args=["--no-sandbox"])
+        browser = started.chromium.launch(
+            executable_path=str(chromium), args=["--no-sandbox"]
+        )
         yield browser
         browser.close()
 
 
 @pytest.mark.slow  # walks through pages in a browser
-def test_an_operator_without_scripts_logs_in_and_retries(chrome: "playwright.Browser", operated: Site) -> None:
+def test_an_operator_without_scripts_logs_in_and_retries(
+    chrome: "playwright.Browser", operated: Site
+) -> None:
     page = chrome.new_context(java_script_enabled=False).new_page()
     page.goto(f"{operated.address}/operations/failures")
     page.get_by_role("link", name="a-2").click()
@@ -66,12 +72,20 @@ def test_an_operator_without_scripts_saves_the_search_that_is_shown_and_deletes_
 
 
 @pytest.mark.slow  # looks at every page
-def test_the_pages_of_operators_violate_no_rule_of_wcag_2_2_aa(chrome: "playwright.Browser", guarded: Site) -> None:
+def test_the_pages_of_operators_violate_no_rule_of_wcag_2_2_aa(
+    chrome: "playwright.Browser", guarded: Site
+) -> None:
     page = chrome.new_page(color_scheme="dark", viewport=PHONE, bypass_csp=True)
     found = {}
-    for path in ("/operations/login", "/operations/articles/a-2", "/operations/queries?q=bus&agency=a"):
+    for path in (
+        "/operations/login",
+        "/operations/articles/a-2",
+        "/operations/queries?q=bus&agency=a",
+    ):
         page.goto(guarded.address + path)
-        found[path] = [rule["id"] for rule in Axe().run(page, options=RULES).response["violations"]]
+        found[path] = [
+            rule["id"] for rule in Axe().run(page, options=RULES).response["violations"]
+        ]
         if path == "/operations/login":
             page.get_by_label("Your name").fill("Ana")
             page.get_by_label("Operators' token").fill(TOKEN)

@@ -11,9 +11,9 @@ from typing import Any
 import httpx
 import pytest
 
-from news_assets.desks.loader import load_desks
+from news_assets.desks.desk_files import load_desks
 from news_assets.search import Index
-from news_assets.sources.kinds import KINDS
+from news_assets.sources.source_kinds import KINDS
 from news_assets.store.lake import Lake
 from news_assets.web.archive import Archive
 from news_assets.web.operations.access import Access
@@ -28,7 +28,10 @@ class Dagster:
 
     def __init__(self) -> None:
         self.jobs = ["sample_poll"]
-        self.launched: dict[str, Any] = {"__typename": "LaunchRunSuccess", "run": {"runId": "r-1"}}
+        self.launched: dict[str, Any] = {
+            "__typename": "LaunchRunSuccess",
+            "run": {"runId": "r-1"},
+        }
         self.requests: list[Any] = []
         self.address = ""
 
@@ -80,7 +83,7 @@ def there() -> Iterator[Dagster]:
 
 @pytest.fixture
 def url(tmp_path: Path, there: Dagster) -> Iterator[str]:
-    from news_assets.clients.search.embedded.index import SqliteSearchIndex
+    from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
 
     desks = load_desks(["sample"], KINDS)
     with (
@@ -88,14 +91,23 @@ def url(tmp_path: Path, there: Dagster) -> Iterator[str]:
         SqliteSearchIndex.open(tmp_path / "search.sqlite") as index,
     ):
         archive = Archive(Index(index, lambda: None, index.close), lake, desks, {})  # type: ignore[arg-type, return-value]
-        with served(archive, access=Access(token=TOKEN, dagster_url=f"{there.address}/")) as address:
+        with served(
+            archive, access=Access(token=TOKEN, dagster_url=f"{there.address}/")
+        ) as address:
             yield f"{address}/api/v1/polls"
 
 
-def test_a_poll_is_a_run_over_the_agencies_that_asks_their_sources_again(url: str, there: Dagster) -> None:
-    answer = httpx.post(url, headers=AUTHORIZED, json={"agencies": ["sample/prefeitura"]})
+def test_a_poll_is_a_run_over_the_agencies_that_asks_their_sources_again(
+    url: str, there: Dagster
+) -> None:
+    answer = httpx.post(
+        url, headers=AUTHORIZED, json={"agencies": ["sample/prefeitura"]}
+    )
 
-    assert (answer.status_code, answer.json()) == (202, {"run_id": "r-1", "url": f"{there.address}/runs/r-1"})
+    assert (answer.status_code, answer.json()) == (
+        202,
+        {"run_id": "r-1", "url": f"{there.address}/runs/r-1"},
+    )
     (asked,) = there.requests
     assert asked["selector"] == {
         "repositoryLocationName": "here",
@@ -105,13 +117,22 @@ def test_a_poll_is_a_run_over_the_agencies_that_asks_their_sources_again(url: st
     config = asked["runConfigData"]["ops"]["sample__feed_entries"]["config"]
     assert (config["ask_again"], len(config["sources"])) == (True, 1)
     tags = {one["key"]: one["value"] for one in asked["executionMetadata"]["tags"]}
-    assert tags["dagster/asset_partition_range_start"] == tags["dagster/asset_partition_range_end"] == "prefeitura"
+    assert (
+        tags["dagster/asset_partition_range_start"]
+        == tags["dagster/asset_partition_range_end"]
+        == "prefeitura"
+    )
     assert tags["news/requested_by"] == "API"
 
 
 def test_past_days_are_passed_on(url: str, there: Dagster) -> None:
     days = ["2026-01-06", "2026-01-05"]
-    assert httpx.post(url, headers=AUTHORIZED, json={"agencies": ["prefeitura"], "days": days}).status_code == 202
+    assert (
+        httpx.post(
+            url, headers=AUTHORIZED, json={"agencies": ["prefeitura"], "days": days}
+        ).status_code
+        == 202
+    )
     config = there.requests[0]["runConfigData"]["ops"]["sample__feed_entries"]["config"]
     assert (config["from_day"], config["to_day"]) == ("2026-01-05", "2026-01-06")
 
@@ -122,14 +143,28 @@ def test_past_days_are_passed_on(url: str, there: Dagster) -> None:
         ("{", "body: Invalid JSON"),
         ('{"agencies": []}', "agencies: List should have at least 1 item"),
         ('{"agencies": ["unknown"]}', "agencies: `unknown` is no active agency"),
-        ('{"agencies": ["prefeitura"], "day": "x"}', "day: Extra inputs are not permitted"),
-        ('{"agencies": ["prefeitura"], "days": ["x"]}', "days.0: Input should be a valid date"),
-        ('{"agencies": ["prefeitura"], "days": ["2026-01-01", "2026-01-03"]}', "days: there is a gap"),
+        (
+            '{"agencies": ["prefeitura"], "day": "x"}',
+            "day: Extra inputs are not permitted",
+        ),
+        (
+            '{"agencies": ["prefeitura"], "days": ["x"]}',
+            "days.0: Input should be a valid date",
+        ),
+        (
+            '{"agencies": ["prefeitura"], "days": ["2026-01-01", "2026-01-03"]}',
+            "days: there is a gap",
+        ),
     ],
 )
-def test_a_wrong_request_is_explained(url: str, there: Dagster, body: str, detail: str) -> None:
+def test_a_wrong_request_is_explained(
+    url: str, there: Dagster, body: str, detail: str
+) -> None:
     answer = httpx.post(url, headers=AUTHORIZED, content=body)
-    assert (answer.status_code, answer.headers["content-type"]) == (400, "application/problem+json")
+    assert (answer.status_code, answer.headers["content-type"]) == (
+        400,
+        "application/problem+json",
+    )
     assert answer.json()["detail"].startswith(detail)
     assert there.requests == []
 
@@ -137,12 +172,20 @@ def test_a_wrong_request_is_explained(url: str, there: Dagster, body: str, detai
 def test_what_dagster_refuses_is_told(url: str, there: Dagster) -> None:
     there.launched = {"__typename": "PythonError", "message": "no"}
     refused = httpx.post(url, headers=AUTHORIZED, json={"agencies": ["prefeitura"]})
-    assert (refused.status_code, refused.json()["detail"]) == (502, "Dagster refused the run: no")
+    assert (refused.status_code, refused.json()["detail"]) == (
+        502,
+        "Dagster refused the run: no",
+    )
     there.jobs = []
     unknown = httpx.post(url, headers=AUTHORIZED, json={"agencies": ["prefeitura"]})
     assert unknown.json()["detail"].startswith("Dagster has no job `sample_poll`")
 
 
 def test_without_the_setting_it_is_named(guarded: Site) -> None:
-    answer = httpx.post(f"{guarded.address}/api/v1/polls", headers=AUTHORIZED, json={"agencies": ["a"]})
-    assert (answer.status_code, "NEWS_DAGSTER_URL" in answer.json()["detail"]) == (503, True)
+    answer = httpx.post(
+        f"{guarded.address}/api/v1/polls", headers=AUTHORIZED, json={"agencies": ["a"]}
+    )
+    assert (answer.status_code, "NEWS_DAGSTER_URL" in answer.json()["detail"]) == (
+        503,
+        True,
+    )

@@ -1,4 +1,6 @@
-"""Saved queries made on a page: only by operators, with what is wrong named, and listed beside those of the file."""
+"""Saved queries made on a page: only by operators, with what is wrong named, and listed
+beside those of the file.
+"""
 
 import httpx
 import pytest
@@ -9,10 +11,18 @@ from news_assets_tests.store.examples import full, upsert
 from news_assets_tests.web.operations.conftest import Site, log_in
 
 PATH = "/operations/queries"
-FORM = {"name": "Winter", "query": "winter -snow", "agency": "a", "when": "daily", "to": ["desk", "chat"]}
+FORM = {
+    "name": "Winter",
+    "query": "winter -snow",
+    "agency": "a",
+    "when": "daily",
+    "to": ["desk", "chat"],
+}
 
 
-def test_a_search_is_saved_listed_and_deleted_and_both_are_on_record(operated: Site, client: httpx.Client) -> None:
+def test_a_search_is_saved_listed_and_deleted_and_both_are_on_record(
+    operated: Site, client: httpx.Client
+) -> None:
     log_in(client)
     page = client.get("/search?q=winter&agency=a&from=2026-01-01").text
     assert 'href="/operations/queries?q=winter&amp;agency=a"' in page
@@ -23,7 +33,10 @@ def test_a_search_is_saved_listed_and_deleted_and_both_are_on_record(operated: S
     assert client.post(PATH, data=FORM).headers["location"] == PATH
 
     [row] = operated.lake.read(StoredQuery)
-    assert (row.saved_by, query_of(row).model_dump(exclude_defaults=True)) == ("Ana", {**FORM, "to": ("desk", "chat")})
+    assert (row.saved_by, query_of(row).model_dump(exclude_defaults=True)) == (
+        "Ana",
+        {**FORM, "to": ("desk", "chat")},
+    )
     assert "Winter" in client.get(PATH).text
     listed = client.get("/queries").text
     assert "from the file" in listed
@@ -33,8 +46,14 @@ def test_a_search_is_saved_listed_and_deleted_and_both_are_on_record(operated: S
     assert client.post(f"{PATH}/delete", data={"name": "Winter"}).status_code == 303
     assert operated.lake.read(StoredQuery) == []
     assert client.post(f"{PATH}/delete", data={"name": "Winter"}).status_code == 404
-    actions = [(one.operator, one.action, one.article_id, one.detail) for one in operated.lake.read(OperatorAction)]
-    assert actions == [("Ana", "save query", "", "Winter"), ("Ana", "delete query", "", "Winter")]
+    actions = [
+        (one.operator, one.action, one.article_id, one.detail)
+        for one in operated.lake.read(OperatorAction)
+    ]
+    assert actions == [
+        ("Ana", "save query", "", "Winter"),
+        ("Ana", "delete query", "", "Winter"),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -42,7 +61,10 @@ def test_a_search_is_saved_listed_and_deleted_and_both_are_on_record(operated: S
     [
         ({"name": "a/b"}, "cannot be a name"),
         ({"name": " "}, "name is missing"),
-        ({"name": "Buses and trams"}, "the file of NEWS_QUERIES has a query `Buses and trams` too"),
+        (
+            {"name": "Buses and trams"},
+            "the file of NEWS_QUERIES has a query `Buses and trams` too",
+        ),
         ({"to": []}, "choose a channel"),
         ({"to": ["desk", "fax"]}, "goes to `fax`, which the file"),
         ({"when": "soon"}, "when: "),
@@ -72,12 +94,20 @@ def test_a_name_is_taken_once(operated: Site, client: httpx.Client) -> None:
 def test_a_query_whose_channel_the_file_has_no_more_is_listed_with_the_fix(
     operated: Site, client: httpx.Client
 ) -> None:
-    upsert(operated.lake, [full(StoredQuery, name="Old", query_json='{"name": "Old", "to": ["fax"]}')])
+    upsert(
+        operated.lake,
+        [full(StoredQuery, name="Old", query_json='{"name": "Old", "to": ["fax"]}')],
+    )
     for path in (PATH, "/queries"):
-        assert "the query `Old` goes to `fax`, which the file of NEWS_QUERIES does not have" in client.get(path).text
+        assert (
+            "the query `Old` goes to `fax`, which the file of NEWS_QUERIES does not have"
+            in client.get(path).text
+        )
 
 
-def test_a_reader_sees_no_form_and_is_led_back_after_the_log_in(client: httpx.Client) -> None:
+def test_a_reader_sees_no_form_and_is_led_back_after_the_log_in(
+    client: httpx.Client,
+) -> None:
     page = client.get(f"{PATH}?q=winter").text
     assert 'action="/operations/queries"' not in page
     assert "/operations/login?to=%2Foperations%2Fqueries%3Fq%3Dwinter" in page

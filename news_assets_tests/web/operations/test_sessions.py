@@ -16,7 +16,15 @@ TOKEN = "a token of operators"
 
 def request_with(cookie: str) -> Request:
     headers = [(b"cookie", f"{COOKIE}={cookie}".encode())]
-    return Request({"type": "http", "scheme": "http", "method": "GET", "path": "/", "headers": headers})
+    return Request(
+        {
+            "type": "http",
+            "scheme": "http",
+            "method": "GET",
+            "path": "/",
+            "headers": headers,
+        }
+    )
 
 
 def cookie_of(name: str) -> str:
@@ -33,9 +41,12 @@ def made_at(epoch_s: int) -> Callable[[str], str]:
             return epoch_s
 
     return lambda name: str(
-        URLSafeTimedSerializer(TOKEN, COOKIE, signer=AtThatTime, signer_kwargs={"digest_method": hashlib.sha256}).dumps(
-            name
-        )
+        URLSafeTimedSerializer(
+            TOKEN,
+            COOKIE,
+            signer=AtThatTime,
+            signer_kwargs={"digest_method": hashlib.sha256},
+        ).dumps(name)
     )
 
 
@@ -46,8 +57,14 @@ def test_the_cookie_of_a_log_in_tells_the_operator(name: str) -> None:
 
 def test_a_cookie_ends_after_its_time() -> None:
     now = int(time.time())
-    assert Sessions(TOKEN).operator(request_with(made_at(now - SESSION_S + 60)("Ana"))) == "Ana"
-    assert Sessions(TOKEN).operator(request_with(made_at(now - SESSION_S - 60)("Ana"))) is None
+    assert (
+        Sessions(TOKEN).operator(request_with(made_at(now - SESSION_S + 60)("Ana")))
+        == "Ana"
+    )
+    assert (
+        Sessions(TOKEN).operator(request_with(made_at(now - SESSION_S - 60)("Ana")))
+        is None
+    )
 
 
 def test_another_token_ends_all_log_ins() -> None:
@@ -60,5 +77,12 @@ def test_a_cookie_that_was_changed_is_of_no_use() -> None:
     cookie = cookie_of("Ana")
     name, _, rest = cookie.partition(".")
     other_name, _, _ = cookie_of("Eva").partition(".")
-    for changed in ("", "x", cookie[:-2], rest, f"{other_name}.{rest}", f"{name}.{rest[::-1]}"):
+    for changed in (
+        "",
+        "x",
+        cookie[:-2],
+        rest,
+        f"{other_name}.{rest}",
+        f"{name}.{rest[::-1]}",
+    ):
         assert Sessions(TOKEN).operator(request_with(changed)) is None, changed

@@ -1,4 +1,6 @@
-"""Bedrock's model invocation jobs, whose requests and results are objects of S3; a client token makes a job once.
+"""Bedrock's model invocation jobs, whose requests and results are objects of S3.
+
+A client token makes a job once.
 
 https://docs.aws.amazon.com/bedrock/latest/userguide/batch-inference.html
 """
@@ -7,6 +9,7 @@ import io
 import json
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from news_assets.clients.llm.batches.api import Result, Sent, lines_of
@@ -28,7 +31,8 @@ _SENT = "before-send.bedrock-runtime.Converse"
 
 
 class BedrockBatches:
-    """Jobs that read and write below `folder`, s3://bucket/prefix, in the role of this ARN.
+    """Jobs that read and write below `folder`, s3://bucket/prefix, in the role of this
+    ARN.
 
     Bedrock takes 100 records at least and 50,000 at most.
     """
@@ -39,7 +43,8 @@ class BedrockBatches:
     def __init__(self, folder: str | None, role: str | None) -> None:
         if not (folder and role):
             raise SettingsError(
-                "batches on Bedrock need NEWS_BEDROCK_BATCH_FOLDER (s3://bucket/prefix) and NEWS_BEDROCK_BATCH_ROLE "
+                "batches on Bedrock need NEWS_BEDROCK_BATCH_FOLDER (s3://bucket/prefix) "
+                "and NEWS_BEDROCK_BATCH_ROLE "
                 "(the ARN of a role that may read and write there)"
             )
         self._folder, self._role = folder.rstrip("/"), role
@@ -49,7 +54,9 @@ class BedrockBatches:
         from botocore.awsrequest import AWSResponse  # type: ignore[import-untyped]  # has no types
 
         def reply(request: Any, **_: Any) -> AWSResponse:
-            offline.body = request.body.encode() if isinstance(request.body, str) else request.body
+            offline.body = (
+                request.body.encode() if isinstance(request.body, str) else request.body
+            )
             status, content = offline.reply
             return AWSResponse(request.url, status, {}, _Raw(content))
 
@@ -62,10 +69,14 @@ class BedrockBatches:
         model.client.close()
 
     async def make(self, model: Any, requests: Sequence[Sent], key: str) -> str:
-        """Upload the requests and make the job; made again with this key, it is the same job."""
+        """Upload the requests and make the job; made again with this key, it is the
+        same job.
+        """
         content = b"".join(map(_line, requests))
         bucket, prefix = self._place(key)
-        _client("s3").put_object(Bucket=bucket, Key=f"{prefix}/requests.jsonl", Body=content)
+        _client("s3").put_object(
+            Bucket=bucket, Key=f"{prefix}/requests.jsonl", Body=content
+        )
         place = f"s3://{bucket}/{prefix}"
         job = _client("bedrock").create_model_invocation_job(
             jobName=_job_name(key),
@@ -82,25 +93,41 @@ class BedrockBatches:
         bucket, _, prefix = self._folder.removeprefix("s3://").partition("/")
         return bucket, f"{prefix}/{key}".lstrip("/")
 
-    async def find(self, model: Any, key: str, since: datetime, count: int) -> str | None:
+    async def find(
+        self, model: Any, key: str, since: datetime, count: int
+    ) -> str | None:
         """Return the job of this name."""
-        jobs = _client("bedrock").list_model_invocation_jobs(nameContains=_job_name(key))["invocationJobSummaries"]
+        jobs = _client("bedrock").list_model_invocation_jobs(
+            nameContains=_job_name(key)
+        )["invocationJobSummaries"]
         return str(jobs[0]["jobArn"]) if jobs else None
 
     async def state(self, model: Any, batch_id: str) -> BatchState:
         """Return the state."""
-        return _STATES.get(_client("bedrock").get_model_invocation_job(jobIdentifier=batch_id)["status"], "running")
+        return _STATES.get(
+            _client("bedrock").get_model_invocation_job(jobIdentifier=batch_id)[
+                "status"
+            ],
+            "running",
+        )
 
     async def results(self, model: Any, batch_id: str) -> list[Result]:
         """Return the lines of all objects of results that the job wrote."""
         s3 = _client("s3")
         job = _client("bedrock").get_model_invocation_job(jobIdentifier=batch_id)
-        place = job["outputDataConfig"]["s3OutputDataConfig"]["s3Uri"].removeprefix("s3://")
+        place = job["outputDataConfig"]["s3OutputDataConfig"]["s3Uri"].removeprefix(
+            "s3://"
+        )
         bucket, _, prefix = place.partition("/")
-        pages = s3.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix)
-        keys = [found["Key"] for page in pages for found in page.get("Contents", ())]
-        bodies = [s3.get_object(Bucket=bucket, Key=key)["Body"].read() for key in keys if key.endswith(".jsonl.out")]
-        return [result for body in bodies for result in _results(body.decode())]
+        pages = s3.get_paginator("list_objects_v2").paginate(
+            Bucket=bucket, Prefix=prefix
+        )
+        results: list[Result] = []
+        for found in chain.from_iterable(page.get("Contents", ()) for page in pages):
+            if found["Key"].endswith(".jsonl.out"):
+                body = s3.get_object(Bucket=bucket, Key=found["Key"])["Body"].read()
+                results += _results(body.decode())
+        return results
 
 
 def _job_name(key: str) -> str:
@@ -123,7 +150,9 @@ def _line(request: Sent) -> bytes:
 def _results(text: str) -> Iterator[Result]:
     for line in map(json.loads, lines_of(text)):
         if "modelOutput" in line:
-            yield Result(line["recordId"], 200, json.dumps(line["modelOutput"]).encode())
+            yield Result(
+                line["recordId"], 200, json.dumps(line["modelOutput"]).encode()
+            )
         else:
             message = {"message": (line.get("error") or {}).get("errorMessage", "")}
             yield Result(line["recordId"], 500, json.dumps(message).encode())

@@ -25,7 +25,8 @@ _STATES: dict[str, BatchState] = {
 }
 
 
-_ERRORS = {3: 400, 4: 504, 7: 403, 8: 429, 14: 503}  # status of HTTP for a google.rpc.Code
+# status of HTTP for a google.rpc.Code
+_ERRORS = {3: 400, 4: 504, 7: 403, 8: 429, 14: 503}
 
 
 class GeminiBatches:
@@ -39,7 +40,9 @@ class GeminiBatches:
         from pydantic_ai.models.google import GoogleModel
         from pydantic_ai.providers.google import GoogleProvider
 
-        return GoogleModel(model.model_name, provider=GoogleProvider(http_client=offline.http_client()))
+        return GoogleModel(
+            model.model_name, provider=GoogleProvider(http_client=offline.http_client())
+        )
 
     async def close(self, model: Any) -> None:
         """Close the connections of a model."""
@@ -50,13 +53,22 @@ class GeminiBatches:
         client = model.client.aio
         content = b"".join(map(_line, requests))
         file = await client.files.upload(
-            file=io.BytesIO(content), config={"mime_type": "application/jsonl", "display_name": key}
+            file=io.BytesIO(content),
+            config={"mime_type": "application/jsonl", "display_name": key},
         )
         once = {"retry_options": {"attempts": 1}}
         config = {"display_name": key, "http_options": once}
-        return str((await client.batches.create(model=model.model_name, src=file.name, config=config)).name)
+        return str(
+            (
+                await client.batches.create(
+                    model=model.model_name, src=file.name, config=config
+                )
+            ).name
+        )
 
-    async def find(self, model: Any, key: str, since: datetime, count: int) -> str | None:
+    async def find(
+        self, model: Any, key: str, since: datetime, count: int
+    ) -> str | None:
         """Return the newest batch of this name."""
         async for job in await model.client.aio.batches.list(config={"page_size": 100}):
             if job.display_name == key:
@@ -88,4 +100,8 @@ def _results(text: str) -> Iterator[Result]:
             yield Result(line["key"], 200, json.dumps(line["response"]).encode())
         else:
             error = line.get("error") or {}
-            yield Result(line["key"], _ERRORS.get(error.get("code", 0), 500), json.dumps({"error": error}).encode())
+            yield Result(
+                line["key"],
+                _ERRORS.get(error.get("code", 0), 500),
+                json.dumps({"error": error}).encode(),
+            )

@@ -1,6 +1,9 @@
-"""Stands for the network of a model: shows the body that a direct call sends, and gives it the result of a batch.
+"""Stands for the network of a model.
 
-So a batch sends and reads what a direct call does, whatever pydantic-ai makes of a request and of a response.
+Shows the body that a direct call sends, and gives it the result of a batch.
+
+So a batch sends and reads what a direct call does, whatever pydantic-ai makes of a
+request and of a response.
 """
 
 from typing import Any
@@ -9,7 +12,10 @@ _REFUSED = (400, b"{}")
 
 
 class Offline:
-    """The network of one model: keeps the `body` of the last request, and replies with `reply`, (status, body)."""
+    """The network of one model.
+
+    Keeps the `body` of the last request, and replies with `reply`, (status, body).
+    """
 
     def __init__(self) -> None:
         self.body = b""
@@ -22,7 +28,9 @@ class Offline:
         def reply(request: Any) -> Any:
             self.body = request.content
             status, content = self.reply
-            return httpx2.Response(status, content=content, headers={"Content-Type": "application/json"})
+            return httpx2.Response(
+                status, content=content, headers={"Content-Type": "application/json"}
+            )
 
         return httpx2.AsyncClient(transport=httpx2.MockTransport(reply), timeout=60)
 

@@ -22,22 +22,31 @@ _APIS: Mapping[str, Callable[[], BatchApi]] = {
 }
 
 
-def has_batches(name: str, bedrock_folder: str | None = None, bedrock_role: str | None = None) -> bool:
+def has_batches(
+    name: str, bedrock_folder: str | None = None, bedrock_role: str | None = None
+) -> bool:
     """Whether the provider of PROVIDER:MODEL has batches, and what they need is set.
 
-    A server of OPENAI_BASE_URL is taken to have none: most that speak OpenAI's completions do not.
+    A server of OPENAI_BASE_URL is taken to have none: most that speak OpenAI's
+    completions do not.
     """
     provider = name.partition(":")[0]
     if provider == "bedrock":
         return bool(bedrock_folder and bedrock_role)
-    return provider in _APIS and not (provider == "openai" and variable_of("OPENAI_BASE_URL"))
+    return provider in _APIS and not (
+        provider == "openai" and variable_of("OPENAI_BASE_URL")
+    )
 
 
-def open_batches(name: str, bedrock_folder: str | None = None, bedrock_role: str | None = None) -> ProviderBatches:
+def open_batches(
+    name: str, bedrock_folder: str | None = None, bedrock_role: str | None = None
+) -> ProviderBatches:
     """Return the batches of PROVIDER:MODEL; nothing is sent.
 
     Raises:
-        SettingsError: The provider has no batches, its library is not installed, or its key is not set.
+        SettingsError: The provider has no batches, its library is not installed, or its
+            key is not
+            set.
     """
     provider = name.partition(":")[0]
     apis: dict[str, Callable[[], BatchApi]] = {
@@ -45,6 +54,10 @@ def open_batches(name: str, bedrock_folder: str | None = None, bedrock_role: str
         "bedrock": partial(BedrockBatches, bedrock_folder, bedrock_role),
     }
     if provider not in apis:
-        raise SettingsError(f"{name}: no batches of this provider; there are {', '.join(sorted(apis))}")
+        raise SettingsError(
+            f"{name}: no batches of this provider; there are {', '.join(sorted(apis))}"
+        )
     check_model(name)
-    return ProviderBatches(name, lambda: open_model(name, TIMEOUT_S, 1), apis[provider]())
+    return ProviderBatches(
+        name, lambda: open_model(name, TIMEOUT_S, 1), apis[provider]()
+    )

@@ -1,4 +1,7 @@
-"""Batches of one model: requests in, answers out, by the module of its provider. Implements `ports.BatchedModel`."""
+"""Batches of one model: requests in, answers out, by the module of its provider.
+
+Implements `ports.BatchedModel`.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
@@ -8,7 +11,12 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from news_assets.clients.llm.batches.api import BatchApi, Result, Sent
 from news_assets.clients.llm.batches.offline import Offline
-from news_assets.clients.llm.messages import answer_of, call_settings, failed_call, message_of
+from news_assets.clients.llm.messages import (
+    answer_of,
+    call_settings,
+    failed_call,
+    message_of,
+)
 from news_assets.errors import BatchError, ModelCallError, without_credentials
 from news_assets.ports.enrichment import BatchState, ModelAnswer, ModelRequest
 
@@ -17,10 +25,12 @@ if TYPE_CHECKING:
     from pydantic_ai.models import Model
 
 T = TypeVar("T")
-_HASH_CHARS: Final = 40  # with a key of 16 characters below the 64 that Anthropic allows in an id
+# with a key of 16 characters below the 64 that Anthropic allows in an id
+_HASH_CHARS: Final = 40
 _MAY_PASS: Final = (408, 409, 425, 429)
 _MAX_REASON_CHARS: Final = 200
-# In place of the request of a result: what was sent makes no difference to how a response is read.
+# In place of the request of a result: what was sent makes no difference to how a
+# response is read.
 _ANY_REQUEST: Final = ModelRequest(
     input_hash="",
     article_id="",
@@ -31,16 +41,26 @@ _ANY_REQUEST: Final = ModelRequest(
     prompt_version="",
     instructions="any",
     text="any",
-    schema={"type": "object", "properties": {}, "required": [], "additionalProperties": False},
+    schema={
+        "type": "object",
+        "properties": {},
+        "required": [],
+        "additionalProperties": False,
+    },
     max_sentences=1,
     max_tokens=1,
 )
 
 
 class ProviderBatches:
-    """The batches of one model; `name` is PROVIDER:MODEL, `open_model` opens it for one operation."""
+    """The batches of one model.
 
-    def __init__(self, name: str, open_model: "Callable[[], Model]", api: BatchApi) -> None:
+    `name` is PROVIDER:MODEL, `open_model` opens it for one operation.
+    """
+
+    def __init__(
+        self, name: str, open_model: "Callable[[], Model]", api: BatchApi
+    ) -> None:
         self.name = name
         self.min_requests, self.max_requests = api.min_requests, api.max_requests
         self._open_model, self._api = open_model, api
@@ -49,19 +69,25 @@ class ProviderBatches:
         """Make a batch under this key (16 hexadecimal digits) and return its id.
 
         Raises:
-            BatchError: It was not made; or, if transient, it is not known whether it was: look with `find`.
+            BatchError: It was not made; or, if transient, it is not known whether it
+                was: look with
+                `find`.
         """
 
         async def make(model: "Model") -> str:
             offline = Offline()
             encoder = self._api.offline(self._open_model(), offline)
-            sent = [Sent(custom_id(key, r.input_hash), await _body(encoder, offline, r)) for r in requests]
+            sent = [
+                Sent(custom_id(key, r.input_hash), await _body(encoder, offline, r))
+                for r in requests
+            ]
             return await self._api.make(model, sent, key)
 
         return self._run(make)
 
     def find(self, key: str, since: datetime, count: int) -> str | None:
-        """Return the id of the batch of `count` requests that was made under this key after `since`, if there is one.
+        """Return the id of the batch that was made under this key after `since`, if it
+        was.
 
         Raises:
             BatchError: It cannot be known now.
@@ -79,14 +105,17 @@ class ProviderBatches:
     def collect(
         self, batch_id: str, key: str, input_hashes: Collection[str]
     ) -> Iterator[tuple[str, ModelAnswer | ModelCallError]]:
-        """Yield the input hashes of requests that were run, of these, with their answers, in no order.
+        """Yield the input hashes of those of these requests that were run, with their
+        answers.
 
         Of several results of one request the first counts.
 
         Raises:
             BatchError: The results could not be read.
         """
-        waiting = {custom_id(key, input_hash): input_hash for input_hash in input_hashes}
+        waiting = {
+            custom_id(key, input_hash): input_hash for input_hash in input_hashes
+        }
         results = self._run(lambda model: self._api.results(model, batch_id))
         offline = Offline()
         with asyncio.Runner() as runner:
@@ -106,7 +135,9 @@ class ProviderBatches:
                 raise
             status = _status(error)
             is_transient = status is None or status >= 500 or status in _MAY_PASS
-            raise BatchError(f"{self.name}: {_line(error)}", is_transient=is_transient) from error
+            raise BatchError(
+                f"{self.name}: {_line(error)}", is_transient=is_transient
+            ) from error
 
     async def _entered(self, operation: "Callable[[Model], Awaitable[T]]") -> T:
         async with self._open_model() as model:
@@ -131,7 +162,9 @@ async def _body(model: "Model", offline: Offline, request: ModelRequest) -> byte
     return offline.body
 
 
-async def _answer(model: "Model", offline: Offline, result: Result) -> ModelAnswer | ModelCallError:
+async def _answer(
+    model: "Model", offline: Offline, result: Result
+) -> ModelAnswer | ModelCallError:
     """Return what a direct call would have received."""
     from pydantic_ai.exceptions import AgentRunError
 
@@ -148,18 +181,32 @@ async def _called(model: "Model", request: ModelRequest) -> "ModelResponse":
 
     messages, parameters = message_of(request, model)
     settings = call_settings(request, model)
-    return await model_request(model, messages, model_settings=settings, model_request_parameters=parameters)
+    return await model_request(
+        model, messages, model_settings=settings, model_request_parameters=parameters
+    )
 
 
 def _is_of_library(error: Exception) -> bool:
-    return type(error).__module__.partition(".")[0] in ("anthropic", "botocore", "google", "httpx2", "openai")
+    return type(error).__module__.partition(".")[0] in (
+        "anthropic",
+        "botocore",
+        "google",
+        "httpx2",
+        "openai",
+    )
 
 
 def _status(error: Any) -> int | None:
     """Return the HTTP status of a provider's error, None without a reply."""
     reply = getattr(error, "response", None)
-    in_reply = reply.get("ResponseMetadata", {}).get("HTTPStatusCode") if isinstance(reply, dict) else None
-    found = in_reply or getattr(error, "status_code", None) or getattr(error, "code", None)
+    in_reply = (
+        reply.get("ResponseMetadata", {}).get("HTTPStatusCode")
+        if isinstance(reply, dict)
+        else None
+    )
+    found = (
+        in_reply or getattr(error, "status_code", None) or getattr(error, "code", None)
+    )
     return found if isinstance(found, int) else None
 
 

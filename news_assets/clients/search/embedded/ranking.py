@@ -1,7 +1,7 @@
 """Keyword ranking by BM25F, and its fusion with the vector ranking by weighted scores.
 
-Documents with every word of the query match. If they are fewer than `ENOUGH_MATCHES`, documents with some of the words
-match as well.
+Documents with every word of the query match. If they are fewer than `ENOUGH_MATCHES`,
+documents with some of the words match as well.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -11,21 +11,32 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from news_assets.clients.search.embedded.duplicates import Bools
-from news_assets.clients.search.embedded.postings import ListedPostings, Postings, Uint8s, union
+from news_assets.clients.search.embedded.duplicate_groups import Bools
+from news_assets.clients.search.embedded.postings import (
+    ListedPostings,
+    Postings,
+    Uint8s,
+    union,
+)
 from news_assets.clients.search.embedded.terms import Int64s
 from news_assets.ports.search import SearchSort
 
 K1 = 1.5
 B = 0.6
-MIN_SHARE = 0.1  # of the sum of the words' idf, which a document with some of them needs; .3 lowered recall@100
-# Hybrid scores are convex combinations (Bruch, Gai, Ingber 2023: An Analysis of Fusion Functions for Hybrid Retrieval).
-# MRR@10 with multilingual-e5-small on known items (pt), Quati (pt), Cranfield (en) and SIB-200 (pt, documents en):
+# of the sum of the words' idf, which a document with some of them needs; .3 lowered
+# recall@100
+MIN_SHARE = 0.1
+# Hybrid scores are convex combinations (Bruch, Gai, Ingber 2023: An Analysis of Fusion
+# Functions for Hybrid Retrieval).
+# MRR@10 with multilingual-e5-small on known items (pt), Quati (pt), Cranfield (en) and
+# SIB-200 (pt, documents en):
 #     words .867 .885 .563 .695     reciprocal rank fusion .885 .938 .562 .896
 #     vectors .874 .969 .550 .987   scores .901 .969 .568 .990
-VECTOR_SHARE = 0.7  # .65 to .75 are as good on these sets; .5 and less lose to vectors across languages
+# .65 to .75 are as good on these sets; .5 and less lose to vectors across languages
+VECTOR_SHARE = 0.7
 SPAN_RANK = 100  # the cosine at this rank counts nothing
-MIN_SPAN = 0.05  # of cosines, for few documents of one cosine; on these sets it is .02 to .13
+# of cosines, for few documents of one cosine; on these sets it is .02 to .13
+MIN_SPAN = 0.05
 
 Float32s = npt.NDArray[np.float32]
 Float64s = npt.NDArray[np.float64]
@@ -41,27 +52,37 @@ class Ranked:
 
 @dataclass(frozen=True, slots=True)
 class QueryWord:
-    """One word of a query: the documents that have one of its terms, and its inverse document frequency."""
+    """One word of a query: the documents that have one of its terms, and its inverse
+    document frequency.
+    """
 
     postings: Postings
     idf: float
     terms: frozenset[int] = frozenset()
 
 
-def query_word(terms: Collection[int], look_up: Callable[[int], Postings], count: int, size: int) -> QueryWord:
-    """Return the word of these terms in an index of `count` documents with numbers below `size`."""
-    forms = [postings for postings in map(look_up, terms) if postings.count]
-    postings = union(forms, size)
+def query_word(
+    terms: Collection[int], look_up: Callable[[int], Postings], count: int, size: int
+) -> QueryWord:
+    """Return the word of these terms in an index of `count` documents with numbers
+    below `size`.
+    """
+    found = [look_up(term) for term in terms]
+    postings = union([one for one in found if one.count], size)
     df = min(postings.count, count)
-    return QueryWord(postings, float(np.log(1 + (count - df + 0.5) / (df + 0.5))), frozenset(terms))
+    idf = float(np.log(1 + (count - df + 0.5) / (df + 0.5)))
+    return QueryWord(postings, idf, frozenset(terms))
 
 
 @dataclass(frozen=True, slots=True)
 class LengthFactor:
-    """BM25's K of every document: the weight at which a term scores half of its maximum."""
+    """BM25's K of every document: the weight at which a term scores half of its
+    maximum.
+    """
 
     lengths: npt.NDArray[np.uint16]
-    by_length: Float32s  # of every possible length, because each write changes the average
+    # of every possible length, because each write changes the average
+    by_length: Float32s
 
     def at(self, ns: Int64s) -> Float32s:
         """Return K of these documents."""
@@ -74,7 +95,9 @@ def length_factor(lengths: npt.NDArray[np.uint16], average: float) -> LengthFact
     return LengthFactor(lengths, by_length.astype(np.float32))
 
 
-def with_every_word(words: Sequence[QueryWord], mask: Bools, factor: LengthFactor) -> Ranked:
+def with_every_word(
+    words: Sequence[QueryWord], mask: Bools, factor: LengthFactor
+) -> Ranked:
     """Return the documents that pass the mask and have every word."""
     by_rarity = sorted(words, key=lambda word: word.postings.count)
     ns = _candidates(by_rarity, mask)
@@ -83,7 +106,8 @@ def with_every_word(words: Sequence[QueryWord], mask: Bools, factor: LengthFacto
         found = word.postings.weights_at(ns, len(mask))
         has_it = np.flatnonzero(found)
         if len(has_it) < len(ns):  # a boolean mask would take ten times as long
-            ns, found, weights = ns.take(has_it), found.take(has_it), [kept.take(has_it) for kept in weights]
+            ns, found = ns.take(has_it), found.take(has_it)
+            weights = [kept.take(has_it) for kept in weights]
         weights.append(found)
     k = factor.at(ns)
     scores = np.zeros(len(ns))
@@ -93,15 +117,21 @@ def with_every_word(words: Sequence[QueryWord], mask: Bools, factor: LengthFacto
 
 
 def _candidates(by_rarity: Sequence[QueryWord], mask: Bools) -> Int64s:
-    """Return documents that pass the mask, among them all with every word: the smaller of two supersets."""
+    """Return documents that pass the mask, among them all with every word: the smaller
+    of two supersets.
+    """
     rarest = by_rarity[0].postings
     if np.count_nonzero(mask) < rarest.count:
         return np.flatnonzero(mask)
     return rarest.ns_within(mask)
 
 
-def with_some_words(words: Sequence[QueryWord], mask: Bools, factor: LengthFactor) -> Ranked:
-    """Return the documents that pass the mask and whose words have `MIN_SHARE` of the query's idf."""
+def with_some_words(
+    words: Sequence[QueryWord], mask: Bools, factor: LengthFactor
+) -> Ranked:
+    """Return the documents that pass the mask and whose words have `MIN_SHARE` of the
+    query's idf.
+    """
     least = MIN_SHARE * sum(word.idf for word in words)
     ns = _with_one_word(_informative(words, least), mask)
     k = factor.at(ns)
@@ -115,10 +145,14 @@ def with_some_words(words: Sequence[QueryWord], mask: Bools, factor: LengthFacto
 
 
 def _informative(words: Sequence[QueryWord], least: float) -> list[QueryWord]:
-    """Return the words of which a document needs one: without the commonest, which together have less than `least`."""
+    """Return the words of which a document needs one: without the commonest, which
+    together have less than `least`.
+    """
     by_idf = sorted(words, key=lambda word: word.idf)
-    carried = np.cumsum([word.idf for word in by_idf])
-    return by_idf[int(np.searchsorted(carried, least * (1 - 1e-9))) :]  # float sums depend on their order
+    sums = np.cumsum([word.idf for word in by_idf])
+    # A little less, because float sums depend on their order.
+    first = int(np.searchsorted(sums, least * (1 - 1e-9)))
+    return by_idf[first:]
 
 
 def _with_one_word(informative: Sequence[QueryWord], mask: Bools) -> Int64s:
@@ -139,8 +173,15 @@ def _bm25(idf: float, weights: Uint8s, k: Float32s) -> Float32s:
     return np.float32(idf * (K1 + 1)) * found / (found + k)
 
 
-def best(ranked: Ranked, published: npt.NDArray[np.int64], limit: int, sort: SearchSort = "relevance") -> Ranked:
-    """Return the best documents in order; of equal scores, or by date, the newest first, then the highest number."""
+def best(
+    ranked: Ranked,
+    published: npt.NDArray[np.int64],
+    limit: int,
+    sort: SearchSort = "relevance",
+) -> Ranked:
+    """Return the best documents in order; of equal scores, or by date, the newest
+    first, then the highest number.
+    """
     by = ranked.scores if sort == "relevance" else np.zeros(len(ranked.ns))
     at = np.arange(len(ranked.ns))
     if len(at) > limit:
@@ -154,7 +195,9 @@ def best(ranked: Ranked, published: npt.NDArray[np.int64], limit: int, sort: Sea
 
 
 def _highest(values: npt.NDArray[Any], at: Int64s, limit: int) -> tuple[Int64s, Int64s]:
-    """Return the positions of the values above the `limit`-th highest, and of those equal to it."""
+    """Return the positions of the values above the `limit`-th highest, and of those
+    equal to it.
+    """
     if len(at) <= limit:
         return at, at[:0]
     nth = np.partition(values, len(values) - limit)[len(values) - limit]
@@ -162,16 +205,20 @@ def _highest(values: npt.NDArray[Any], at: Int64s, limit: int) -> tuple[Int64s, 
 
 
 def fused(by_words: Ranked, near: Ranked, vector_share: float = VECTOR_SHARE) -> Ranked:
-    """Return one ranking of both, from the shares that a document has of the highest score of each; all best first.
+    """Return one ranking of both, from the shares that a document has of the highest
+    score of each; all best first.
 
-    `near` is not empty. `vector_share`: weight of its scores; those of the words have the rest.
+    `near` is not empty. `vector_share`: weight of its scores; those of the words have
+    the rest.
     """
-    lowest = min(near.scores[:SPAN_RANK][-1], near.scores[0] - MIN_SPAN)
-    shares = vector_share * np.clip((near.scores - lowest) / (near.scores[0] - lowest), 0, 1)
-    scores = dict(zip(near.ns.tolist(), shares.tolist(), strict=True))
+    best_cosine = near.scores[0]
+    lowest = min(near.scores[:SPAN_RANK][-1], best_cosine - MIN_SPAN)
+    shares = np.clip((near.scores - lowest) / (best_cosine - lowest), 0, 1)
+    of_vectors = vector_share * shares
+    scores = dict(zip(near.ns.tolist(), of_vectors.tolist(), strict=True))
     highest = by_words.scores.max(initial=0) or 1.0  # without words every score is 0
     of_words = (1 - vector_share) * by_words.scores / highest
     for n, share in zip(by_words.ns.tolist(), of_words.tolist(), strict=True):
         scores[n] = scores.get(n, 0.0) + share
-    ranked = sorted(scores.items(), key=lambda pair: -pair[1])
-    return Ranked(np.array([n for n, _ in ranked], np.int64), np.array([score for _, score in ranked]))
+    ns = sorted(scores, key=lambda n: -scores[n])
+    return Ranked(np.array(ns, np.int64), np.array([scores[n] for n in ns]))

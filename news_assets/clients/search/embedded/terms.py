@@ -1,7 +1,9 @@
-"""Terms: the numbered stems that documents are found by, how much each field weighs, and spelling corrections.
+"""Terms: the numbered stems that documents are found by, how much each field weighs,
+and spelling corrections.
 
-Corrections are made by looking up every spelling one edit away from a word (about 500 for nine letters, 1 ms). A table
-of delete-1 keys would give the same, but would be eight times the size of the vocabulary and slow every write.
+Corrections are made by looking up every spelling one edit away from a word (about 500
+for nine letters, 1 ms). A table of delete-1 keys would give the same, but would be
+eight times the size of the vocabulary and slow every write.
 """
 
 import json
@@ -10,17 +12,20 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
-from itertools import repeat
 
 import numpy as np
 import numpy.typing as npt
 
-from news_assets.clients.search.documents import MAX_TEXT_WORDS, MAX_WORD_CHARS, secondary_text
+from news_assets.clients.search.stored_documents import (
+    MAX_TEXT_WORDS,
+    MAX_WORD_CHARS,
+    secondary_text,
+)
 from news_assets.ports.search import SearchDocument
 from news_assets.text.words import TextWords, fold, stem, words_of_texts
 
-# A word of the title counts as three of the text (BM25F). Summary, section, tags and keywords count like text: weighing
-# them more did not improve known-item search.
+# A word of the title counts as three of the text (BM25F). Summary, section, tags and
+# keywords count like text: weighing them more did not improve known-item search.
 TITLE_WEIGHT = 3
 FIELDS = 3  # title, text, the rest
 MIN_TYPO_CHARS, MAX_TYPO_CHARS = 4, 24  # shorter words have too many neighbours
@@ -39,7 +44,9 @@ Int64s = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class DocumentTerms:
-    """A document's distinct terms, packed (`PACKED_TERM`, sorted by term), and its length in words."""
+    """A document's distinct terms, packed (`PACKED_TERM`, sorted by term), and its
+    length in words.
+    """
 
     packed: bytes
     length: int
@@ -47,7 +54,9 @@ class DocumentTerms:
 
 @dataclass(frozen=True, slots=True)
 class BatchTerms:
-    """The terms of several documents, in their order, and the distinct words of each language."""
+    """The terms of several documents, in their order, and the distinct words of each
+    language.
+    """
 
     documents: list[DocumentTerms]
     words: dict[str | None, set[str]]
@@ -56,7 +65,8 @@ class BatchTerms:
 def batch_terms(documents: Sequence[SearchDocument]) -> BatchTerms:
     """Return the terms of documents, each stemmed in its own language.
 
-    Agency and theme are filters, not terms: "educação" should not find everything the Ministry of Education publishes.
+    Agency and theme are filters, not terms: "educação" should not find everything the
+    Ministry of Education publishes.
     """
     of_language: dict[str | None, list[int]] = {}
     for position, document in enumerate(documents):
@@ -66,36 +76,61 @@ def batch_terms(documents: Sequence[SearchDocument]) -> BatchTerms:
     for language, every in of_language.items():
         for start in range(0, len(every), _BATCH_DOCUMENTS):
             positions = every[start : start + _BATCH_DOCUMENTS]
-            found = [documents[position] for position in positions]
-            words = words_of_texts([text for one in found for text in (one.title, one.text, secondary_text(one))])
+            texts: list[str] = []
+            for position in positions:
+                one = documents[position]
+                texts += (one.title, one.text, secondary_text(one))
+            words = words_of_texts(texts)
             distinct = [word[:MAX_WORD_CHARS] for word in words.distinct]
             known[language].update(distinct)
-            keys = np.fromiter(map(term_of, distinct, repeat(language)), np.int64, len(distinct))
+            keys = np.array([term_of(word, language) for word in distinct], np.int64)
             terms.update(zip(positions, _document_terms(words, keys), strict=True))
     return BatchTerms([terms[position] for position in range(len(documents))], known)
 
 
 def _document_terms(words: TextWords, keys: Int64s) -> Iterator[DocumentTerms]:
-    """Yield the terms of each document; `words` has `FIELDS` texts of each, `keys` the terms of the distinct words."""
+    """Yield the terms of each document; `words` has `FIELDS` texts of each, `keys` the
+    terms of the distinct words.
+    """
     terms, rank_of = np.unique(keys, return_inverse=True)
     counts = np.minimum(words.counts, MAX_TEXT_WORDS)
-    fields = np.repeat(np.arange(len(counts)), counts)
-    is_kept = _word_indexes(words.counts) < MAX_TEXT_WORDS
-    documents, is_title = fields // FIELDS, fields % FIELDS == 0
-    # One number per word (document, term, is in the title), so that one sort groups a document's equal terms.
-    occurrences = ((documents * len(terms) + rank_of[words.codes[is_kept]]) << 1) + is_title
-    occurrences.sort()
+    occurrences = _occurrences(words, counts, rank_of, len(terms))
     starts = np.flatnonzero(np.diff(occurrences >> 1, prepend=-1))
-    weights = np.add.reduceat(1 + (TITLE_WEIGHT - 1) * (occurrences & 1), starts) if len(starts) else starts
+    weights = starts
+    if len(starts):
+        each = 1 + (TITLE_WEIGHT - 1) * (occurrences & 1)
+        weights = np.add.reduceat(each, starts)
     of_document, rank = np.divmod(occurrences[starts] >> 1, max(len(terms), 1))
     packed = np.empty(len(starts), PACKED_TERM)
     packed["term"], packed["weight"] = terms[rank], np.minimum(weights, 255)
-    ends = np.searchsorted(of_document, np.arange(len(counts) // FIELDS), side="right") * PACKED_TERM.itemsize
+    numbers = np.arange(len(counts) // FIELDS)
+    ends = np.searchsorted(of_document, numbers, side="right") * PACKED_TERM.itemsize
     lengths = np.minimum(counts.reshape(-1, FIELDS) @ (TITLE_WEIGHT, 1, 1), 0xFFFF)
     data, start = packed.tobytes(), 0
     for end, length in zip(ends.tolist(), lengths.tolist(), strict=True):
         yield DocumentTerms(data[start:end], length)
         start = end
+
+
+def _occurrences(
+    words: TextWords, counts: Int64s, rank_of: Int64s, term_count: int
+) -> Int64s:
+    """Return one number per word, ascending: document, term, and whether it is in the
+    title. One sort groups a document's equal terms.
+
+    Args:
+        words: `FIELDS` texts of each document.
+        counts: How many words of each text count.
+        rank_of: The number of the term of each distinct word.
+        term_count: The number of terms.
+    """
+    fields = np.repeat(np.arange(len(counts)), counts)
+    documents, is_title = fields // FIELDS, fields % FIELDS == 0
+    is_kept = _word_indexes(words.counts) < MAX_TEXT_WORDS
+    ranks = rank_of[words.codes[is_kept]]
+    occurrences: Int64s = ((documents * term_count + ranks) << 1) + is_title
+    occurrences.sort()
+    return occurrences
 
 
 def _word_indexes(counts: Int64s) -> Int64s:
@@ -110,40 +145,63 @@ def term_of(word: str, language: str | None) -> int:
 
 
 def key_of(text: str) -> int:
-    """Return a 63-bit number for a string, the same in every process; never 0, which means none."""
+    """Return a 63-bit number for a string, the same in every process; never 0, which
+    means none.
+    """
     digest = blake2b(text.encode("utf-8", "replace"), digest_size=8).digest()
     return (int.from_bytes(digest, "little") >> 1) or 1
 
 
 def query_terms(word: str, languages: Iterable[str]) -> tuple[int, ...]:
-    """Return the terms that a word of a query may have: one per language of the index, and the folded word."""
-    return tuple(dict.fromkeys([*(term_of(word, language) for language in languages), term_of(word, None)]))
+    """Return the terms that a word of a query may have: one per language of the index,
+    and the folded word.
+    """
+    terms = [term_of(word, language) for language in languages]
+    return tuple(dict.fromkeys([*terms, term_of(word, None)]))
 
 
-# --- corrections -----------------------------------------------------------------------------------------------------
+# --- corrections ----------------------------------------------------------------------
 
 
 def correctable_forms(word: str, language: str | None) -> tuple[str, ...]:
-    """Return what a typo may be corrected to for this word: the folded word and its stem."""
+    """Return what a typo may be corrected to for this word: the folded word and its
+    stem.
+    """
     is_correctable = 3 <= len(word) <= MAX_TYPO_CHARS and word.isalpha()
     return (fold(word), stem(word, language)) if is_correctable else ()
 
 
 def one_edit_away(word: str) -> set[str]:
-    """Return every spelling one insertion, deletion, change or swap away from a folded word; none for a short word."""
+    """Return every spelling one insertion, deletion, change or swap away from a folded
+    word; none for a short word.
+    """
     if not MIN_TYPO_CHARS <= len(word) <= MAX_TYPO_CHARS or not word.isalpha():
         return set()
-    letters = next((letters for letters, first, last in _ALPHABETS if first <= word[0] <= last), "")
-    parts = [(word[:i], word[i:]) for i in range(len(word) + 1)]
-    deleted = {left + right[1:] for left, right in parts if right}
-    swapped = {left + right[1] + right[0] + right[2:] for left, right in parts if len(right) > 1}
-    changed = {left + letter + right[1:] for left, right in parts if right for letter in letters}
-    added = {left + letter + right for left, right in parts for letter in letters}
-    return (deleted | swapped | changed | added) - {word}
+    letters = _letters_of(word[0])
+    found: set[str] = set()
+    for i in range(len(word) + 1):
+        left, right = word[:i], word[i:]
+        found.update(left + letter + right for letter in letters)  # insertions
+        if right:
+            found.add(left + right[1:])  # a deletion
+            found.update(left + letter + right[1:] for letter in letters)  # changes
+        if len(right) > 1:
+            found.add(left + right[1] + right[0] + right[2:])  # a swap
+    return found - {word}
+
+
+def _letters_of(letter: str) -> str:
+    """Return the alphabet of a letter."""
+    for letters, first, last in _ALPHABETS:
+        if first <= letter <= last:
+            return letters
+    return ""
 
 
 def corrections(connection: sqlite3.Connection, word: str) -> list[str]:
-    """Return the words of the index that are one edit away from this folded word, in alphabetical order."""
+    """Return the words of the index that are one edit away from this folded word, in
+    alphabetical order.
+    """
     edits = one_edit_away(word)
     if not edits:
         return []

@@ -1,4 +1,6 @@
-"""Reads the first pages of an agenda or packet that is a PDF, and the items that its bookmarks name."""
+"""Reads the first pages of an agenda or packet that is a PDF, and the items that its
+bookmarks name.
+"""
 
 import logging
 import re
@@ -14,7 +16,9 @@ from news_assets.text.limits import clean_text
 if TYPE_CHECKING:
     from pypdfium2 import PdfDocument
 
-AGENDA_PAGES: Final = 12  # at the start of a document, where items and notes are looked for
+AGENDA_PAGES: Final = (
+    12  # at the start of a document, where items and notes are looked for
+)
 _MAX_BOOKMARKS = 2000
 _HYPHEN: Final = "\ufffe"  # PDFium's sign for a hyphen at the end of a line
 _FRONT = re.compile(
@@ -25,7 +29,9 @@ _FRONT = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Front:
-    """The lines of the first pages, the items that bookmarks name, and how many pages there are."""
+    """The lines of the first pages, the items that bookmarks name, and how many pages
+    there are.
+    """
 
     lines: Sequence[str]
     bookmarked: Sequence[AgendaItem]
@@ -40,7 +46,9 @@ def read_front(body: bytes) -> Front:
     """
     from pypdfium2 import PdfDocument, PdfiumError
 
-    logging.getLogger("pypdfium2").setLevel(logging.CRITICAL)  # of bookmarks that lead to each other
+    logging.getLogger("pypdfium2").setLevel(
+        logging.CRITICAL
+    )  # of bookmarks that lead to each other
     try:
         pdf = PdfDocument(body)
         marked = _bookmarked(pdf)
@@ -52,9 +60,11 @@ def read_front(body: bytes) -> Front:
 
 
 def _lines(pdf: "PdfDocument", page: int) -> list[str]:
-    """Return the lines of a page, and an empty one, because titles do not go on over pages.
+    """Return the lines of a page, and an empty one, because titles do not go on over
+    pages.
 
-    PDFium joins lines at a hyphen. That of an agenda is mostly one of the word, or of an address.
+    PDFium joins lines at a hyphen. That of an agenda is mostly one of the word, or of
+    an address.
     """
     written = str(pdf[page].get_textpage().get_text_range()).replace(_HYPHEN, "-\n")
     text = clean_text(written)
@@ -78,13 +88,17 @@ def _bookmarked(pdf: "PdfDocument") -> list[tuple[AgendaItem, int]]:
     for place, (level, title, page) in enumerate(found):
         numbered = split_line(title)
         number, name = numbered or ("", title)
-        headings = {above: heading for above, heading in headings.items() if above < level}
+        headings = {
+            above: heading for above, heading in headings.items() if above < level
+        }
         section = headings[max(headings)] if headings else ""
         headings[level] = name
         is_heading = place + 1 < len(found) and found[place + 1][0] > level
         if not number or is_heading or _FRONT.match(name):
             continue
-        item = AgendaItem(sequence=len(items) + 1, number=number, title=name, section=section)
+        item = AgendaItem(
+            sequence=len(items) + 1, number=number, title=name, section=section
+        )
         items.append((item, page))
     return items if len(items) >= MIN_ITEMS else []
 

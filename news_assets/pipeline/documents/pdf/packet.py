@@ -1,7 +1,8 @@
 """Cuts an agenda packet, one PDF with everything, into the pages of each agenda item.
 
-Where an item begins is stated by bookmarks, by links from the agenda at the start of the packet, or by page numbers in
-that agenda. The first of these that agrees with the agenda's titles is taken.
+Where an item begins is stated by bookmarks, by links from the agenda at the start of
+the packet, or by page numbers in that agenda. The first of these that agrees with the
+agenda's titles is taken.
 """
 
 import logging
@@ -18,23 +19,33 @@ from news_assets.text.fingerprint import normal_words
 if TYPE_CHECKING:
     from pypdfium2 import PdfDocument
 
-Place = tuple[str, int]  # what is said of an item, and the number of the page where it begins
+Place = tuple[
+    str, int
+]  # what is said of an item, and the number of the page where it begins
 
-MIN_SHARE: Final = 0.8  # of the words of the shorter of two titles, which the longer one has too
+MIN_SHARE: Final = (
+    0.8  # of the words of the shorter of two titles, which the longer one has too
+)
 MIN_WORDS: Final = 3  # of the shorter one, unless both are the same
 MIN_FOUND: Final = 0.5  # of the agenda's titles; fewer are chance
-AGENDA_PAGES: Final = 40  # at the start of a packet, where links and page numbers are looked for
+AGENDA_PAGES: Final = (
+    40  # at the start of a packet, where links and page numbers are looked for
+)
 _MAX_PLACES = 5000  # bookmarks, links or numbers of one packet
 _MAX_TITLE_LINES = 4
-_MAX_OFFSET = 12  # pages before the one that is numbered 1: covers and tables of contents
+_MAX_OFFSET = (
+    12  # pages before the one that is numbered 1: covers and tables of contents
+)
 _PAGE_NUMBER = re.compile(
-    r"(?:\b(?:pages?|pgs?|p)\b\.?|[.…_]{2})\s*(\d{1,4})(?:\s?[-–]\s?\d{1,4})?\W{0,3}$", re.IGNORECASE
+    r"(?:\b(?:pages?|pgs?|p)\b\.?|[.…_]{2})\s*(\d{1,4})(?:\s?[-–]\s?\d{1,4})?\W{0,3}$",
+    re.IGNORECASE,
 )
 _END_CHARS = 40  # of a line, where a page number is looked for
 
 
 def cut_packet(body: bytes, titles: Sequence[str]) -> tuple[PacketPart, ...]:
-    """Return the pages of each agenda item that was found, in the order of the agenda; none where nothing agrees.
+    """Return the pages of each agenda item that was found, in the order of the agenda;
+    none where nothing agrees.
 
     Args:
         body: The packet, a PDF.
@@ -45,7 +56,9 @@ def cut_packet(body: bytes, titles: Sequence[str]) -> tuple[PacketPart, ...]:
     """
     from pypdfium2 import PdfDocument, PdfiumError
 
-    logging.getLogger("pypdfium2").setLevel(logging.CRITICAL)  # of bookmarks that lead to each other
+    logging.getLogger("pypdfium2").setLevel(
+        logging.CRITICAL
+    )  # of bookmarks that lead to each other
     try:
         pdf = PdfDocument(body)
         count = len(pdf)
@@ -64,7 +77,8 @@ def cut_packet(body: bytes, titles: Sequence[str]) -> tuple[PacketPart, ...]:
 
 
 def agreeing(titles: Sequence[str], places: Sequence[Place]) -> dict[int, int]:
-    """Return the first page of each title, by its place in the agenda; empty where too few are found.
+    """Return the first page of each title, by its place in the agenda; empty where too
+    few are found.
 
     Items begin in the order of the agenda, several perhaps on one page.
     """
@@ -73,7 +87,10 @@ def agreeing(titles: Sequence[str], places: Sequence[Place]) -> dict[int, int]:
     last = 1
     for number, title in enumerate(titles):
         words = frozenset(normal_words(title))
-        page = next((page for said, page in worded if page >= last and _is_same(words, said)), None)
+        page = next(
+            (page for said, page in worded if page >= last and _is_same(words, said)),
+            None,
+        )
         if page is not None:
             found[number] = last = page
     is_enough = len(found) >= max(min(2, len(titles)), MIN_FOUND * len(titles))
@@ -82,16 +99,27 @@ def agreeing(titles: Sequence[str], places: Sequence[Place]) -> dict[int, int]:
 
 def _is_same(words: frozenset[str], said: frozenset[str]) -> bool:
     shorter = min(len(words), len(said))
-    return bool(shorter) and (words == said or (shorter >= MIN_WORDS and len(words & said) >= MIN_SHARE * shorter))
+    return bool(shorter) and (
+        words == said
+        or (shorter >= MIN_WORDS and len(words & said) >= MIN_SHARE * shorter)
+    )
 
 
 def parts_of(found: dict[int, int], count: int) -> tuple[PacketPart, ...]:
-    """Return the pages of items from the first page of each: up to the page before the next item's."""
-    ends = [*(max(page, following - 1) for page, following in pairwise(found.values())), count]
-    return tuple(PacketPart(number, page, end) for (number, page), end in zip(found.items(), ends, strict=True))
+    """Return the pages of items from the first page of each: up to the page before the
+    next item's.
+    """
+    ends = [
+        *(max(page, following - 1) for page, following in pairwise(found.values())),
+        count,
+    ]
+    return tuple(
+        PacketPart(number, page, end)
+        for (number, page), end in zip(found.items(), ends, strict=True)
+    )
 
 
-# --- what states where an item begins --------------------------------------------------------------------------------
+# --- what states where an item begins -------------------------------------------------
 
 
 def _bookmarks(pdf: "PdfDocument") -> Iterator[Place]:
@@ -111,26 +139,45 @@ def _links(pdf: "PdfDocument") -> Iterator[Place]:
         text_page = page.get_textpage()
         position, link = c_int(0), raw.FPDF_LINK()
         while raw.FPDFLink_Enumerate(page, byref(position), byref(link)):
-            target = raw.FPDFLink_GetDest(pdf, link) or raw.FPDFAction_GetDest(pdf, raw.FPDFLink_GetAction(link))
+            target = raw.FPDFLink_GetDest(pdf, link) or raw.FPDFAction_GetDest(
+                pdf, raw.FPDFLink_GetAction(link)
+            )
             to = raw.FPDFDest_GetDestPageIndex(pdf, target) if target else -1
             rectangle = raw.FS_RECTF()
             if to > index and raw.FPDFLink_GetAnnotRect(link, byref(rectangle)):
-                edges = (rectangle.left, rectangle.bottom, rectangle.right, rectangle.top)
+                edges = (
+                    rectangle.left,
+                    rectangle.bottom,
+                    rectangle.right,
+                    rectangle.top,
+                )
                 yield text_page.get_text_bounded(*edges), to + 1
 
 
 def _references(pdf: "PdfDocument", titles: Sequence[str]) -> Iterator[Place]:
-    """Yield the lines of the agenda that end in a page number, with the page that has this number.
+    """Yield the lines of the agenda that end in a page number, with the page that has
+    this number.
 
-    Covers may not be numbered: the offset is the one with which the most titles are on the page that is stated.
+    Covers may not be numbered: the offset is the one with which the most titles are on
+    the page that is stated.
     """
     count = len(pdf)
-    stated = [one for index in range(min(count, AGENDA_PAGES)) for one in _numbered(_text(pdf, index), index)]
+    stated = [
+        one
+        for index in range(min(count, AGENDA_PAGES))
+        for one in _numbered(_text(pdf, index), index)
+    ]
     numbers = agreeing(titles, [(said, number) for said, number, _ in stated])
     if not numbers:
         return
-    pages = {number: frozenset(normal_words(_text(pdf, number - 1))) for number in _reached(numbers, count)}
-    offset = max(range(_MAX_OFFSET + 1), key=lambda one: (_hits(titles, numbers, pages, one), -one))
+    pages = {
+        number: frozenset(normal_words(_text(pdf, number - 1)))
+        for number in _reached(numbers, count)
+    }
+    offset = max(
+        range(_MAX_OFFSET + 1),
+        key=lambda one: (_hits(titles, numbers, pages, one), -one),
+    )
     if _hits(titles, numbers, pages, offset) < MIN_FOUND * len(numbers):
         return
     for said, number, index in stated:
@@ -143,20 +190,45 @@ def _text(pdf: "PdfDocument", index: int) -> str:
 
 
 def _numbered(text: str, index: int) -> Iterator[tuple[str, int, int]]:
-    """Yield each line of an agenda page that ends in a page number, with the lines above that may belong to it."""
+    """Yield each line of an agenda page that ends in a page number, with the lines
+    above that may belong to it.
+    """
     lines = text.splitlines()
     begin = 0
     for end, line in enumerate(lines, start=1):
         if match := _PAGE_NUMBER.search(line[-_END_CHARS:]):
-            yield " ".join(lines[max(begin, end - _MAX_TITLE_LINES) : end])[: -len(match[0])], int(match[1]), index
+            yield (
+                " ".join(lines[max(begin, end - _MAX_TITLE_LINES) : end])[
+                    : -len(match[0])
+                ],
+                int(match[1]),
+                index,
+            )
             begin = end
 
 
 def _reached(numbers: dict[int, int], count: int) -> set[int]:
-    return {page + one for page in numbers.values() for one in range(_MAX_OFFSET + 1) if 0 < page + one <= count}
+    return {
+        page + one
+        for page in numbers.values()
+        for one in range(_MAX_OFFSET + 1)
+        if 0 < page + one <= count
+    }
 
 
-def _hits(titles: Sequence[str], numbers: dict[int, int], pages: dict[int, frozenset[str]], offset: int) -> int:
+def _hits(
+    titles: Sequence[str],
+    numbers: dict[int, int],
+    pages: dict[int, frozenset[str]],
+    offset: int,
+) -> int:
     """Return how many titles are on the page with their number, this many pages later."""
-    words = ((frozenset(normal_words(titles[item])), pages.get(page + offset)) for item, page in numbers.items())
-    return sum(1 for title, on_page in words if title and on_page and len(title & on_page) >= MIN_SHARE * len(title))
+    words = (
+        (frozenset(normal_words(titles[item])), pages.get(page + offset))
+        for item, page in numbers.items()
+    )
+    return sum(
+        1
+        for title, on_page in words
+        if title and on_page and len(title & on_page) >= MIN_SHARE * len(title)
+    )

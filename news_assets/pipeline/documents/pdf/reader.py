@@ -1,4 +1,6 @@
-"""Reads the text of PDFs by page with PDFium, and with pypdf where PDFium cannot open them."""
+"""Reads the text of PDFs by page with PDFium, and with pypdf where PDFium cannot open
+them.
+"""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -31,7 +33,9 @@ def read_pdf(body: bytes) -> ReadDocument:
         pdf = PdfDocument(body)
     except PdfiumError as error:
         if "password" in str(error).lower():
-            return ReadDocument(kind="pdf", outcome="skipped", reason="needs a password")
+            return ReadDocument(
+                kind="pdf", outcome="skipped", reason="needs a password"
+            )
         return read_by_pypdf(body, str(error))
     try:
         if (count := len(pdf)) > MAX_PAGES:
@@ -57,37 +61,64 @@ def _page(pdf: "pypdfium2.PdfDocument", index: int) -> tuple[str, bool]:
             text_page.close()
         if len(text) >= SCANNED_CHARS:
             return text, False
-        images = page.get_objects(filter=(raw.FPDF_PAGEOBJ_IMAGE,), max_depth=_MAX_IMAGE_DEPTH)
+        images = page.get_objects(
+            filter=(raw.FPDF_PAGEOBJ_IMAGE,), max_depth=_MAX_IMAGE_DEPTH
+        )
         return text, next(iter(images), None) is not None
     finally:
         page.close()
 
 
 def _text(page: "pypdfium2.PdfPage", text_page: "pypdfium2.PdfTextPage") -> str:
-    """Return the text of a page with its tables as Markdown, and marks around what is struck out."""
+    """Return the text of a page with its tables as Markdown, and marks around what is
+    struck out.
+    """
     struck = struck_spans(page, text_page)
     parts, begin = [], 0
     for found in tables_on(page, text_page):
         cells = (
-            (lines_of("\n".join(marked_text(text_page, span, struck) for span in cell)) for cell in row)
+            (
+                lines_of(
+                    "\n".join(marked_text(text_page, span, struck) for span in cell)
+                )
+                for cell in row
+            )
             for row in found.rows
         )
-        parts += [marked_text(text_page, (begin, found.span[0]), struck), table([*row] for row in cells)]
+        parts += [
+            marked_text(text_page, (begin, found.span[0]), struck),
+            table([*row] for row in cells),
+        ]
         begin = found.span[1]
-    return "\n\n".join([*parts, marked_text(text_page, (begin, text_page.count_chars()), struck)])
+    return "\n\n".join(
+        [*parts, marked_text(text_page, (begin, text_page.count_chars()), struck)]
+    )
 
 
 def read_by_pypdf(body: bytes, why: str) -> ReadDocument:
-    """Return the text of a PDF that PDFium did not read, for the reason `why`. Raises ReadingError."""
+    """Return the text of a PDF that PDFium did not read, for the reason `why`. Raises
+    ReadingError.
+    """
     from io import BytesIO
 
     import pypdf
     from pypdf import filters
     from pypdf.errors import PyPdfError
 
-    logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it repeats parts of broken files
-    filters.JBIG2DEC_BINARY = None  # a program that pypdf would start on the images of the file
-    errors = (PyPdfError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+    logging.getLogger("pypdf").setLevel(
+        logging.CRITICAL
+    )  # it repeats parts of broken files
+    filters.JBIG2DEC_BINARY = (
+        None  # a program that pypdf would start on the images of the file
+    )
+    errors = (
+        PyPdfError,
+        AttributeError,
+        LookupError,
+        RecursionError,
+        TypeError,
+        ValueError,
+    )
     try:
         reader = pypdf.PdfReader(BytesIO(body))
         if (count := len(reader.pages)) > MAX_PAGES:
@@ -97,7 +128,9 @@ def read_by_pypdf(body: bytes, why: str) -> ReadDocument:
         raise ReadingError(f"broken PDF: {why.rstrip('.')}; {error}") from error
     if count == 0:
         raise ReadingError(f"broken PDF: {why.rstrip('.')}")
-    return _document(title, count, lambda index: _pypdf_page(reader.pages[index]), errors)
+    return _document(
+        title, count, lambda index: _pypdf_page(reader.pages[index]), errors
+    )
 
 
 def _pypdf_page(page: Any) -> tuple[str, bool]:
@@ -111,9 +144,14 @@ def _has_image(page: Any) -> bool:
 
 
 def _document(
-    title: str | None, count: int, page: Callable[[int], tuple[str, bool]], errors: tuple[type[Exception], ...]
+    title: str | None,
+    count: int,
+    page: Callable[[int], tuple[str, bool]],
+    errors: tuple[type[Exception], ...],
 ) -> ReadDocument:
-    """Return the document of these pages; a broken page and what exceeds MAX_TEXT_CHARS is left out and stated."""
+    """Return the document of these pages; a broken page and what exceeds MAX_TEXT_CHARS
+    is left out and stated.
+    """
     texts, scanned, broken, chars = [], [], [], 0
     for index in range(count):
         try:
@@ -131,7 +169,8 @@ def _document(
     return ReadDocument(
         kind="pdf",
         outcome="ok" if any(texts) else "failed" if len(broken) == count else "skipped",
-        reason="; ".join(notes) or (None if any(texts) else "no text and no image on its pages"),
+        reason="; ".join(notes)
+        or (None if any(texts) else "no text and no image on its pages"),
         title=title,
         pages=count,
         texts=tuple(texts),
@@ -139,7 +178,9 @@ def _document(
     )
 
 
-def _notes(count: int, read: int, scanned: list[int], broken: list[int]) -> Iterator[str]:
+def _notes(
+    count: int, read: int, scanned: list[int], broken: list[int]
+) -> Iterator[str]:
     if read < count:
         yield f"cut after page {read} of {count}, at {MAX_TEXT_CHARS:,} characters"
     if scanned:
@@ -152,7 +193,9 @@ def pages_of(numbers: list[int] | tuple[int, ...], count: int) -> str:
     """Return "page 2", "pages 1, 2, 5 and 7 more", or "all 12 pages"."""
     if len(numbers) == count > 1:
         return f"all {count} pages"
-    shown = ", ".join(map(str, numbers[:10])) + (f" and {len(numbers) - 10} more" if len(numbers) > 10 else "")
+    shown = ", ".join(map(str, numbers[:10])) + (
+        f" and {len(numbers) - 10} more" if len(numbers) > 10 else ""
+    )
     return f"page{'s' * (len(numbers) > 1)} {shown}"
 
 

@@ -1,4 +1,6 @@
-"""Reads the straight lines that are drawn on a page of a PDF: rules of tables, underlines, edges of boxes."""
+"""Reads the straight lines that are drawn on a page of a PDF: rules of tables,
+underlines, edges of boxes.
+"""
 
 from collections.abc import Iterable, Iterator
 from ctypes import c_float
@@ -11,15 +13,22 @@ if TYPE_CHECKING:
 
 Box = tuple[float, float, float, float]  # left, bottom, right, top
 
-NEAR_PT = 3.0  # lines so close to each other are one: the two edges of a thin rectangle, or a corner that is not closed
+# lines so close to each other are one: the two edges of a thin rectangle, or a corner
+# that is not closed
+NEAR_PT = 3.0
 _MAX_WIDTH_PT, _MIN_LENGTH_PT = 2.5, 4.0
 _RECTANGLE_POINTS = (4, 5)  # the fifth is the first one again
 _MAX_DEPTH = 2  # the page, and a form on it
-_MAX_PATHS, _MAX_EDGES = 3000, 12_000  # of a page; maps and plans have more, and no tables
+_MAX_PATHS, _MAX_EDGES = (
+    3000,
+    12_000,
+)  # of a page; maps and plans have more, and no tables
 
 
 class Rule(NamedTuple):
-    """A line parallel to an edge of the page: its height or distance from the left, and both ends, in points."""
+    """A line parallel to an edge of the page: its height or distance from the left, and
+    both ends, in points.
+    """
 
     at: float
     start: float
@@ -27,7 +36,8 @@ class Rule(NamedTuple):
 
 
 def rules_on(page: "PdfPage") -> tuple[list[Rule], list[Rule]]:
-    """Return the horizontal and the vertical lines of a page as it is shown, those of one line joined.
+    """Return the horizontal and the vertical lines of a page as it is shown, those of
+    one line joined.
 
     Raises PdfiumError.
     """
@@ -46,7 +56,9 @@ def rules_on(page: "PdfPage") -> tuple[list[Rule], list[Rule]]:
 
 
 def turned(box: Box, degrees: int) -> Box:
-    """Return a box of a page where it is shown if the page is turned clockwise, around the origin."""
+    """Return a box of a page where it is shown if the page is turned clockwise, around
+    the origin.
+    """
     left, bottom, right, top = box
     match degrees:
         case 90:
@@ -59,23 +71,31 @@ def turned(box: Box, degrees: int) -> Box:
 
 
 def _edges(paths: Iterable["PdfObject"]) -> Iterator[Box]:
-    """Yield the sides of rectangles, also of thin ones that are lines, and the segments of other paths."""
+    """Yield the sides of rectangles, also of thin ones that are lines, and the segments
+    of other paths.
+    """
     for path in paths:
         yield from _sides(path) if _is_rectangle(path) else _segments(path)
 
 
 def _is_rectangle(path: "PdfObject") -> bool:
-    """Whether a path is one closed polygon of four corners: nearly all of these are rectangles."""
+    """Whether a path is one closed polygon of four corners: nearly all of these are
+    rectangles.
+    """
     from pypdfium2 import raw
 
     count = raw.FPDFPath_CountSegments(path)
     is_four = count in _RECTANGLE_POINTS
-    return is_four and bool(raw.FPDFPathSegment_GetClose(raw.FPDFPath_GetPathSegment(path, count - 1)))
+    return is_four and bool(
+        raw.FPDFPathSegment_GetClose(raw.FPDFPath_GetPathSegment(path, count - 1))
+    )
 
 
 def _sides(path: "PdfObject") -> Iterator[Box]:
     box = path.get_bounds()
-    left, bottom, right, top = path.container.get_matrix().on_rect(*box) if path.container else box
+    left, bottom, right, top = (
+        path.container.get_matrix().on_rect(*box) if path.container else box
+    )
     yield from ((left, y, right, y) for y in (bottom, top))
     yield from ((x, bottom, x, top) for x in (left, right))
 
@@ -103,7 +123,12 @@ def _segments(path: "PdfObject") -> Iterator[Box]:
 
 
 def _box(one: tuple[float, float], other: tuple[float, float]) -> Box:
-    return min(one[0], other[0]), min(one[1], other[1]), max(one[0], other[0]), max(one[1], other[1])
+    return (
+        min(one[0], other[0]),
+        min(one[1], other[1]),
+        max(one[0], other[0]),
+        max(one[1], other[1]),
+    )
 
 
 def _joined(rules: Iterable[Rule]) -> list[Rule]:

@@ -1,4 +1,6 @@
-"""Marks text that is struck out in a PDF, which tells it by a line that is drawn through the letters."""
+"""Marks text that is struck out in a PDF, which tells it by a line that is drawn
+through the letters.
+"""
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
@@ -13,9 +15,16 @@ Span = tuple[int, int]  # from a character to before another
 
 _MAX_PATHS = 1000  # of a page; maps and plans have more, and no struck-out text
 _MAX_HEIGHT_PT, _MIN_WIDTH_PT = 2.5, 4.0  # of a line
-_MIDDLE = (0.2, 0.8)  # of a letter's height, where a line strikes it out; an underline is lower
+_MIDDLE = (
+    0.2,
+    0.8,
+)  # of a letter's height, where a line strikes it out; an underline is lower
 _MIN_STRUCK = 0.6  # of the letters under a line
-_STEPS_PT = (1.0, 3.0, 6.0)  # from the ends of a line, where its first and last letters are looked for
+_STEPS_PT = (
+    1.0,
+    3.0,
+    6.0,
+)  # from the ends of a line, where its first and last letters are looked for
 _MAX_CHARS = 400  # under one line
 
 
@@ -30,12 +39,17 @@ def struck_spans(page: "PdfPage", text_page: "PdfTextPage") -> list[Span]:
 
 
 def marked_text(text_page: "PdfTextPage", span: Span, struck: Iterable[Span]) -> str:
-    """Return the text of some characters of a page, with marks around what is struck out. Raises PdfiumError."""
+    """Return the text of some characters of a page, with marks around what is struck
+    out. Raises PdfiumError.
+    """
     parts, begin = [], span[0]
     for start, end in struck:
         start, end = max(start, span[0]), min(end, span[1])
         if start < end:
-            parts += [_text(text_page, begin, start), _struck(_text(text_page, start, end))]
+            parts += [
+                _text(text_page, begin, start),
+                _struck(_text(text_page, start, end)),
+            ]
             begin = end
     return "".join([*parts, _text(text_page, begin, span[1])])
 
@@ -47,7 +61,11 @@ def _text(text_page: "PdfTextPage", start: int, end: int) -> str:
 def _struck(text: str) -> str:
     core = text.strip()
     start = len(text) - len(text.lstrip())
-    return f"{text[:start]}{STRUCK}{core}{STRUCK}{text[start + len(core) :]}" if core else text
+    return (
+        f"{text[:start]}{STRUCK}{core}{STRUCK}{text[start + len(core) :]}"
+        if core
+        else text
+    )
 
 
 def _merged(spans: list[Span]) -> list[Span]:
@@ -70,19 +88,27 @@ def _spans(page: "PdfPage", text_page: "PdfTextPage") -> Iterator[Span]:
             yield struck[0], struck[-1] + 1
 
 
-def _lines_through(page: "PdfPage", text_page: "PdfTextPage") -> Iterator[tuple[float, float, float]]:
-    """Yield left end, height and right end of the lines on a page that go through text; most lines are of tables."""
+def _lines_through(
+    page: "PdfPage", text_page: "PdfTextPage"
+) -> Iterator[tuple[float, float, float]]:
+    """Yield left end, height and right end of the lines on a page that go through text;
+    most lines are of tables.
+    """
     from pypdfium2 import raw
 
     texts = [text_page.get_rect(index) for index in range(text_page.count_rects())]
     at_height: dict[float, list[tuple[float, float]]] = {}
-    for path in islice(page.get_objects(filter=(raw.FPDF_PAGEOBJ_PATH,), max_depth=2), _MAX_PATHS):
+    for path in islice(
+        page.get_objects(filter=(raw.FPDF_PAGEOBJ_PATH,), max_depth=2), _MAX_PATHS
+    ):
         left, bottom, right, top = path.get_bounds()
         if top - bottom > _MAX_HEIGHT_PT or right - left < _MIN_WIDTH_PT:
             continue
         y = round((bottom + top) / 2, 1)
         if y not in at_height:
-            at_height[y] = [(start, end) for start, low, end, high in texts if low < y < high]
+            at_height[y] = [
+                (start, end) for start, low, end, high in texts if low < y < high
+            ]
         if any(start < right and left < end for start, end in at_height[y]):
             yield left, y, right
 
@@ -93,12 +119,17 @@ def _char_near(text_page: "PdfTextPage", places: list[float], y: float) -> int |
     return next((index for index in found if index is not None), None)
 
 
-def _struck_letters(text_page: "PdfTextPage", indexes: range, left: float, right: float, y: float) -> list[int]:
+def _struck_letters(
+    text_page: "PdfTextPage", indexes: range, left: float, right: float, y: float
+) -> list[int]:
     """Return the letters under a line if it goes through the middle of most of them."""
     letters, heights = [], []
     for index in indexes:
         start, bottom, end, top = text_page.get_charbox(index)
-        if left <= (start + end) / 2 <= right and text_page.get_text_range(index, 1).isalnum():
+        if (
+            left <= (start + end) / 2 <= right
+            and text_page.get_text_range(index, 1).isalnum()
+        ):
             letters.append(index)
             heights.append((y - bottom) / (top - bottom) if top > bottom else 0.0)
     struck = sum(1 for height in heights if _MIDDLE[0] <= height <= _MIDDLE[1])

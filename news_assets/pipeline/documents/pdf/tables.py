@@ -1,4 +1,6 @@
-"""Finds the ruled tables of a page of a PDF: lines that cross, and the characters between them."""
+"""Finds the ruled tables of a page of a PDF: lines that cross, and the characters
+between them.
+"""
 
 from bisect import bisect_right
 from collections import Counter
@@ -7,7 +9,14 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
-from news_assets.pipeline.documents.pdf.rules import NEAR_PT, Box, Rule, clustered, rules_on, turned
+from news_assets.pipeline.documents.pdf.rules import (
+    NEAR_PT,
+    Box,
+    Rule,
+    clustered,
+    rules_on,
+    turned,
+)
 
 if TYPE_CHECKING:
     from pypdfium2 import PdfPage, PdfTextPage
@@ -19,23 +28,29 @@ _MAX_RULES: Final = 300  # in each direction; maps and plans have more
 _MAX_CELL_CHARS: Final = 600  # longer cells are parts of a page's layout
 _MIN_CELLS: Final = 4
 _MIN_FILLED: Final = 0.4  # of the cells
-_MIN_GAP_PT: Final = 1.0  # between the last character of a cell and the first of the next one
+_MIN_GAP_PT: Final = (
+    1.0  # between the last character of a cell and the first of the next one
+)
 _SPACES: Final = frozenset(map(ord, " \t\r\n\u00a0")) | {0}
 
 
 @dataclass(frozen=True, slots=True)
 class PdfTable:
-    """A table: the characters that it takes in the text of its page, and those of each cell, row by row."""
+    """A table: the characters that it takes in the text of its page, and those of each
+    cell, row by row.
+    """
 
     span: Span
     rows: tuple[tuple[tuple[Span, ...], ...], ...]
 
 
 def tables_on(page: "PdfPage", text_page: "PdfTextPage") -> list[PdfTable]:
-    """Return the tables of a page in the order of its text; none of a page whose drawing is broken.
+    """Return the tables of a page in the order of its text; none of a page whose
+    drawing is broken.
 
-    A table has two rows and two columns with text or more, and no text of others between that of its cells: the text of
-    a page with tables has the same words in the same order, but for those in different cells.
+    A table has two rows and two columns with text or more, and no text of others
+    between that of its cells: the text of a page with tables has the same words in the
+    same order, but for those in different cells.
     """
     from pypdfium2 import PdfiumError
 
@@ -48,7 +63,9 @@ def tables_on(page: "PdfPage", text_page: "PdfTextPage") -> list[PdfTable]:
     except PdfiumError:
         return []
     found = (_table(grid, boxes) for grid in grids)
-    return _apart(sorted((table for table in found if table), key=lambda table: table.span))
+    return _apart(
+        sorted((table for table in found if table), key=lambda table: table.span)
+    )
 
 
 def _apart(tables: Sequence[PdfTable]) -> list[PdfTable]:
@@ -60,10 +77,12 @@ def _apart(tables: Sequence[PdfTable]) -> list[PdfTable]:
     return kept
 
 
-# --- grids -----------------------------------------------------------------------------------------------------------
+# --- grids ----------------------------------------------------------------------------
 
 
-def _crossing(level: list[Rule], upright: list[Rule]) -> Iterator[tuple[list[Rule], list[Rule]]]:
+def _crossing(
+    level: list[Rule], upright: list[Rule]
+) -> Iterator[tuple[list[Rule], list[Rule]]]:
     """Yield the lines that are connected by crossings, horizontal and vertical."""
     left = set(range(len(upright)))
     waiting = set(range(len(level)))
@@ -71,9 +90,15 @@ def _crossing(level: list[Rule], upright: list[Rule]) -> Iterator[tuple[list[Rul
         rows, columns, new = set[int](), set[int](), {waiting.pop()}
         while new:
             rows |= new
-            crossed = {c for c in left - columns if any(_cross(level[r], upright[c]) for r in new)}
+            crossed = {
+                c
+                for c in left - columns
+                if any(_cross(level[r], upright[c]) for r in new)
+            }
             columns |= crossed
-            new = {r for r in waiting if any(_cross(level[r], upright[c]) for c in crossed)}
+            new = {
+                r for r in waiting if any(_cross(level[r], upright[c]) for c in crossed)
+            }
             waiting -= new
         left -= columns
         yield [level[r] for r in rows], [upright[c] for c in columns]
@@ -88,7 +113,9 @@ def _cross(level: Rule, upright: Rule) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Grid:
-    """Places of the lines from the left and downwards, and the cell that each field between them belongs to."""
+    """Places of the lines from the left and downwards, and the cell that each field
+    between them belongs to.
+    """
 
     lefts: list[float]
     tops: list[float]
@@ -96,15 +123,22 @@ class _Grid:
 
     def cell_at(self, x: float, y: float) -> Place | None:
         """Return the cell at a point."""
-        return self.cells.get((bisect_right(self.tops, -y) - 1, bisect_right(self.lefts, x) - 1))
+        return self.cells.get(
+            (bisect_right(self.tops, -y) - 1, bisect_right(self.lefts, x) - 1)
+        )
 
 
 def _grid(level: list[Rule], upright: list[Rule]) -> _Grid | None:
-    """Return the grid of lines that cross; None if it has fewer than two rows, two columns or four cells."""
+    """Return the grid of lines that cross; None if it has fewer than two rows, two
+    columns or four cells.
+    """
     above, left_of = clustered(level)[::-1], clustered(upright)
     if len(above) < 3 or len(left_of) < 3:
         return None
-    tops, lefts = [-_place(rules) for rules in above], [_place(rules) for rules in left_of]
+    tops, lefts = (
+        [-_place(rules) for rules in above],
+        [_place(rules) for rules in left_of],
+    )
     cells: dict[Place, Place] = {}
     for row, (top, bottom) in enumerate(pairwise(tops)):
         for column, (left, right) in enumerate(pairwise(lefts)):
@@ -125,21 +159,32 @@ def _is_drawn(rules: list[Rule], at: float) -> bool:
     return any(rule.start - NEAR_PT <= at <= rule.end + NEAR_PT for rule in rules)
 
 
-# --- characters ------------------------------------------------------------------------------------------------------
+# --- characters -----------------------------------------------------------------------
 
 
 def _boxes(text_page: "PdfTextPage", degrees: int) -> list[tuple[int, Box]]:
-    """Return index and box, as shown, of each character of a page but spaces and ends of lines. Raises PdfiumError."""
+    """Return index and box, as shown, of each character of a page but spaces and ends
+    of lines. Raises PdfiumError.
+    """
     from pypdfium2 import raw
 
     indexes = range(text_page.count_chars())
-    seen = (index for index in indexes if raw.FPDFText_GetUnicode(text_page, index) not in _SPACES)
+    seen = (
+        index
+        for index in indexes
+        if raw.FPDFText_GetUnicode(text_page, index) not in _SPACES
+    )
     return [(index, turned(text_page.get_charbox(index), degrees)) for index in seen]
 
 
 def _table(grid: _Grid, boxes: Sequence[tuple[int, Box]]) -> PdfTable | None:
-    """Return the table of a grid if it is one: its text is in one piece, and fills rows and columns."""
-    places = [grid.cell_at((left + right) / 2, (bottom + top) / 2) for _, (left, bottom, right, top) in boxes]
+    """Return the table of a grid if it is one: its text is in one piece, and fills rows
+    and columns.
+    """
+    places = [
+        grid.cell_at((left + right) / 2, (bottom + top) / 2)
+        for _, (left, bottom, right, top) in boxes
+    ]
     inside = [number for number, place in enumerate(places) if place]
     if not inside or inside[-1] - inside[0] + 1 != len(inside):
         return None
@@ -151,7 +196,11 @@ def _table(grid: _Grid, boxes: Sequence[tuple[int, Box]]) -> PdfTable | None:
         spans = cells.setdefault(place, [])
         if before is not None and place == before[0]:
             spans[-1] = spans[-1][0], index + 1
-        elif before is not None and index == before[1] + 1 and _is_one_word(before[2], box):
+        elif (
+            before is not None
+            and index == before[1] + 1
+            and _is_one_word(before[2], box)
+        ):
             return None
         else:
             spans.append((index, index + 1))
@@ -161,19 +210,38 @@ def _table(grid: _Grid, boxes: Sequence[tuple[int, Box]]) -> PdfTable | None:
 
 
 def _is_one_word(one: Box, following: Box) -> bool:
-    """Whether two characters in different cells stand so close that a word runs over the line between them."""
+    """Whether two characters in different cells stand so close that a word runs over
+    the line between them.
+    """
     left, bottom, _, top = following
     return bottom < one[3] and one[1] < top and one[0] <= left < one[2] + _MIN_GAP_PT
 
 
 def _rows(cells: dict[Place, list[Span]]) -> tuple[tuple[tuple[Span, ...], ...], ...]:
-    rows, columns = sorted({row for row, _ in cells}), sorted({column for _, column in cells})
-    return tuple(tuple(tuple(cells.get((row, column), ())) for column in columns) for row in rows)
+    rows, columns = (
+        sorted({row for row, _ in cells}),
+        sorted({column for _, column in cells}),
+    )
+    return tuple(
+        tuple(tuple(cells.get((row, column), ())) for column in columns) for row in rows
+    )
 
 
 def _is_table(cells: dict[Place, list[Span]]) -> bool:
-    """Whether cells with text are those of a table, not boxes of a form or of a page's layout."""
-    rows, columns = Counter(row for row, _ in cells), Counter(column for _, column in cells)
-    has_shape = all(sum(1 for count in counts.values() if count > 1) > 1 for counts in (rows, columns))
+    """Whether cells with text are those of a table, not boxes of a form or of a page's
+    layout.
+    """
+    rows, columns = (
+        Counter(row for row, _ in cells),
+        Counter(column for _, column in cells),
+    )
+    has_shape = all(
+        sum(1 for count in counts.values() if count > 1) > 1
+        for counts in (rows, columns)
+    )
     longest = max(sum(end - start for start, end in spans) for spans in cells.values())
-    return has_shape and len(cells) >= _MIN_FILLED * len(rows) * len(columns) and longest <= _MAX_CELL_CHARS
+    return (
+        has_shape
+        and len(cells) >= _MIN_FILLED * len(rows) * len(columns)
+        and longest <= _MAX_CELL_CHARS
+    )

@@ -12,8 +12,9 @@ BACKFILL_SHARE = 0.8  # of the day's ceiling; the rest is left to live news
 class Budget:
     """The ceilings of one run, and what its own calls cost.
 
-    What all runs spent is read from the ledger, in the transaction that reserves the next calls: reservations are rows
-    of the ledger too, so all processes together keep the ceilings.
+    What all runs spent is read from the ledger, in the transaction that reserves the
+    next calls: reservations are rows of the ledger too, so all processes together keep
+    the ceilings.
     """
 
     def __init__(
@@ -26,14 +27,23 @@ class Budget:
         self._ceilings = ceilings or Ceilings()
         self._read_spent = read_spent
         self.is_backfill = is_backfill
-        self._of_run: dict[str, float] = {}  # by call id: what was reserved, then the price
+        # by call id: what was reserved, then the price
+        self._of_run: dict[str, float] = {}
 
     def spent(self, reader: Reader, now: datetime) -> Spent:
-        """Return what all runs spent, reservations included; nothing where no ceiling needs it."""
+        """Return what all runs spent, reservations included; nothing where no ceiling
+        needs it.
+        """
         has_shared = self._ceilings.day or self._ceilings.month
-        return self._read_spent(reader, now) if has_shared and self._read_spent else Spent()
+        return (
+            self._read_spent(reader, now)
+            if has_shared and self._read_spent
+            else Spent()
+        )
 
-    def refusal(self, model: str, most_usd: float | None, reserved_usd: float, spent: Spent) -> str:
+    def refusal(
+        self, model: str, most_usd: float | None, reserved_usd: float, spent: Spent
+    ) -> str:
         """Return why a call that can cost `most_usd` may not be sent; empty if it may.
 
         `reserved_usd` was reserved since `spent` was read.
@@ -43,7 +53,8 @@ class Budget:
         if most_usd is None:
             return (
                 f"the price of {model} is not known, so no ceiling can be kept: "
-                "set NEWS_MAX_USD_PER_RUN, _DAY and _MONTH to 0, or choose a model whose price is known"
+                "set NEWS_MAX_USD_PER_RUN, _DAY and _MONTH to 0, "
+                "or choose a model whose price is known"
             )
         for setting, ceiling, used in self._limits(spent):
             if used + reserved_usd + most_usd > ceiling:
@@ -51,7 +62,9 @@ class Budget:
         return ""
 
     def record(self, prices: Mapping[str, float | None]) -> None:
-        """Take over what calls of this run cost, or what was reserved for them, by call id."""
+        """Take over what calls of this run cost, or what was reserved for them, by call
+        id.
+        """
         self._of_run |= {call_id: usd or 0.0 for call_id, usd in prices.items()}
 
     def _limits(self, spent: Spent) -> Iterator[tuple[str, float, float]]:
@@ -66,6 +79,11 @@ class Budget:
 
     def _reason(self, setting: str, ceiling: float, used: float) -> str:
         of_day = self.is_backfill and setting == "NEWS_MAX_USD_PER_DAY"
-        share = f", of which a backfill may spend {BACKFILL_SHARE:.0%}" if of_day else ""
+        share = (
+            f", of which a backfill may spend {BACKFILL_SHARE:.0%}" if of_day else ""
+        )
         whole = ceiling / BACKFILL_SHARE if of_day else ceiling
-        return f"{setting} is reached: {used:.4f} USD are spent or reserved, and the ceiling is {whole:g} USD{share}"
+        return (
+            f"{setting} is reached: {used:.4f} USD are spent or reserved, "
+            f"and the ceiling is {whole:g} USD{share}"
+        )

@@ -1,6 +1,7 @@
 """How fully a language model summarises an agenda item, by what the item decides. Pure.
 
-Title and type say what is decided; the section, the sums and the length of the text count where these say nothing.
+Title and type say what is decided; the section, the sums and the length of the text
+count where these say nothing.
 """
 
 import re
@@ -13,14 +14,31 @@ from news_assets.records.desks import DepthRules
 
 Depth = Literal["brief", "usual", "full"]
 
-MAX_SUM_CHARS: Final = 6_000  # the sum that an item decides on stands at the beginning; later ones are of other things
-_SUM = re.compile(r"\$ ?(\d[\d,]{0,15}(?:\.\d{1,2})?)(?: ?(thousand|million|billion|k|m|b)\b)?", re.IGNORECASE)
-_TIMES: Final = {"": 1, "k": 1e3, "thousand": 1e3, "m": 1e6, "million": 1e6, "b": 1e9, "billion": 1e9}
+MAX_SUM_CHARS: Final = (
+    # the sum that an item decides on stands at the beginning; later ones are of other
+    # things
+    6_000
+)
+_SUM = re.compile(
+    r"\$ ?(\d[\d,]{0,15}(?:\.\d{1,2})?)(?: ?(thousand|million|billion|k|m|b)\b)?",
+    re.IGNORECASE,
+)
+_TIMES: Final = {
+    "": 1,
+    "k": 1e3,
+    "thousand": 1e3,
+    "m": 1e6,
+    "million": 1e6,
+    "b": 1e9,
+    "billion": 1e9,
+}
 
 
 def depth_of(item: RawArticle, rules: DepthRules) -> tuple[Depth, str]:
     """Return the depth of the summary of an agenda item, and why."""
-    title, matter_type, section, text = (value or "" for value in (item.title, item.category, item.section, item.text))
+    title, matter_type, section, text = (
+        value or "" for value in (item.title, item.category, item.section, item.text)
+    )
     full, brief = any_phrase(rules.full), any_phrase(rules.brief)
     looked_for: tuple[tuple[Depth, re.Pattern[str], str, str], ...] = (
         ("full", full, "title", title),

@@ -24,15 +24,22 @@ from news_assets.ports.lake import Lake, Rows
 from news_assets.records.model_calls import ModelCall
 from news_assets.records.reading import Enrichment
 
-GROUP_S: Final = 0.3  # answers of so long are stored together: to store one takes 60 ms of CPU, to store 30 takes 80
-CLAIM_MARGIN_S: Final = 120.0  # beyond the time that a call may take: until its answer is stored, also on a busy lake
+# Answers of so long are stored together: to store one takes 60 ms of CPU, to store 30
+# takes 80.
+GROUP_S: Final = 0.3
+# Beyond the time that a call may take: until its answer is stored, also on a busy lake.
+CLAIM_MARGIN_S: Final = 120.0
 BUSY_S: Final = 1.0  # until an input that another run has claimed is looked up again
 MAX_WAIT_S: Final = 120.0  # a model that rests for longer is unavailable to the run
 MAX_REST: Final = timedelta(days=1)
-GIVEN_UP: Final = timedelta(minutes=5)  # rest of a model after failures in a row, or whose key or account is refused
-_TRIES: Final = {"retry": 4, "rest": 5, "unanswered": 2, "too_long": 2}  # requests for one input in one run
+# Rest of a model after failures in a row, or whose key or account is refused.
+GIVEN_UP: Final = timedelta(minutes=5)
+# Requests for one input in one run.
+_TRIES: Final = {"retry": 4, "rest": 5, "unanswered": 2, "too_long": 2}
 
-Reading = Callable[[Sequence[tuple[Question, ModelAnswer]]], list[Enrichment | EnrichError]]
+Reading = Callable[
+    [Sequence[tuple[Question, ModelAnswer]]], list[Enrichment | EnrichError]
+]
 Storing = Callable[[Rows, Mapping[str, Enrichment]], None]
 
 
@@ -40,8 +47,8 @@ Storing = Callable[[Rows, Mapping[str, Enrichment]], None]
 class ModelResults:
     """What became of the inputs of a round, by input hash.
 
-    `reasons` say why others have no result; those in `closed` are not sent again. `unavailable` says why the model
-    gives no more answers in this run.
+    `reasons` say why others have no result; those in `closed` are not sent again.
+    `unavailable` says why the model gives no more answers in this run.
     """
 
     results: dict[str, Enrichment] = field(default_factory=dict)
@@ -56,9 +63,11 @@ class ModelResults:
 
 @dataclass(slots=True)
 class _Try:
-    """An input that is to be sent, how often it was sent, and when it may be sent again.
+    """An input that is to be sent, how often it was sent, and when it may be sent
+    again.
 
-    `number` is that of its last request among those of the run. `is_raised`: its answer may be longer than usual.
+    `number` is that of its last request among those of the run. `is_raised`: its answer
+    may be longer than usual.
     """
 
     question: Question
@@ -73,8 +82,12 @@ class _Try:
         return self.question.request
 
     def fit(self, window_tokens: int | None) -> None:
-        """Cut the article so that the request fits into the context window, where that is known and helps."""
-        self.question = self.question._replace(request=fitted(self.request, window_tokens))
+        """Cut the article so that the request fits into the context window, where that
+        helps.
+        """
+        self.question = self.question._replace(
+            request=fitted(self.request, window_tokens)
+        )
 
 
 class _Arrived(NamedTuple):
@@ -94,11 +107,18 @@ class DirectRequests:
         ledger: That of the run.
         read: Reads and checks answers.
         store: Stores what is made of results, in the transaction of their calls.
-        max_failures: Inputs in a row without an answer after which the model is given up.
+        max_failures: Inputs in a row without an answer after which the model is given
+            up.
     """
 
     def __init__(
-        self, lake: Lake, model: LanguageModel, ledger: Ledger, read: Reading, store: Storing, max_failures: int
+        self,
+        lake: Lake,
+        model: LanguageModel,
+        ledger: Ledger,
+        read: Reading,
+        store: Storing,
+        max_failures: int,
     ) -> None:
         self._lake, self._model, self._ledger = lake, model, ledger
         self._read, self._store, self._max_failures = read, store, max_failures
@@ -107,46 +127,50 @@ class DirectRequests:
         self._results = ModelResults()
         self._sent = 0
         self._failures = 0  # inputs in a row
-        self._failing_since = 0  # number of the last request when the first of them failed
+        # number of the last request when the first of them failed
+        self._failing_since = 0
         self._idle_s = 0.0
 
     def answer(self, questions: Mapping[str, Question]) -> ModelResults:
-        """Send these inputs, by input hash, and return what became of them; all of it is stored.
+        """Send these inputs, by input hash, and return what became of them; all of it
+        is stored.
 
-        Inputs that failed before are sent last, and those that another run has sent are waited for.
+        Inputs that failed before are sent last, and those that another run has sent are
+        waited for.
         """
+        name = self._model.name
         with self._lake.latest() as reader:
             past = histories(reader, questions.keys())
-            window = state_of(reader, self._model.name).window_tokens or context_window(self._model.name)
-        problems = {key: past[key].problems if key in past else 0 for key in questions}
-        for key in sorted(questions, key=problems.__getitem__):
+            window = state_of(reader, name).window_tokens or context_window(name)
+        for key in sorted(questions, key=lambda key: past.get(key, History()).problems):
             self._waiting.append(_Try(questions[key]))
             self._waiting[-1].fit(window)
         try:
-            while self._is_open():
+            while self._flights or self._may_send():
                 self._send()
                 if self._flights:
                     self._receive()
-                elif self._waiting and not self._results.unavailable:
+                elif self._may_send():
                     self._pause()
         finally:
             for call in self._flights:
                 call.cancel()
         return self._results
 
-    def _is_open(self) -> bool:
-        return bool(self._flights) or bool(self._waiting and not self._results.unavailable)
+    def _may_send(self) -> bool:
+        return bool(self._waiting) and not self._results.unavailable
 
-    # --- sending ------------------------------------------------------------------------------------------------------
+    # --- sending ----------------------------------------------------------------------
 
     def _send(self) -> None:
         """Claim and send as many of the inputs that are due as the model takes now."""
-        due = self._due() if not self._results.unavailable else []
-        due = due[: self._model.slots()] if due else due
+        due = self._due()
         if not due:
             return
         valid_s = self._model.timeout_s + CLAIM_MARGIN_S
-        claims = self._ledger.claim(self._model.name, [one.request for one in due], valid_s)
+        claims = self._ledger.claim(
+            self._model.name, [one.request for one in due], valid_s
+        )
         now = self._ledger.clock()
         if claims.rests_until:
             self._rest(claims.rests_until, now, claims.refusal)
@@ -156,18 +180,32 @@ class DirectRequests:
             key = one.request.input_hash
             if key in claims.calls:
                 self._begin(one, claims.calls[key])
-            elif key in claims.busy and claims.busy[key] <= now + timedelta(seconds=valid_s):
-                one.due_at = now + timedelta(seconds=BUSY_S)
-                self._results.reasons[key] = "another run has requested it"
             elif key in claims.busy:
-                self._waiting.remove(one)
-                self._results.reasons[key] = f"it is in a batch that was sent to {self._model.name}"
+                self._defer(
+                    one, claims.busy[key] > now + timedelta(seconds=valid_s), now
+                )
         if not self._flights:  # else what they reserve more than they cost becomes free
             self._results.unavailable = claims.refusal
 
     def _due(self) -> list[_Try]:
+        """Return as many of the inputs that may be sent now as the model takes."""
+        if self._results.unavailable:
+            return []
         now = self._ledger.clock()
-        return [one for one in self._waiting if one.due_at is None or one.due_at <= now]
+        due = [one for one in self._waiting if one.due_at is None or one.due_at <= now]
+        return due[: self._model.slots()] if due else []
+
+    def _defer(self, one: _Try, is_in_batch: bool, now: datetime) -> None:
+        """Look an input that another run has sent up later; leave one of a batch alone."""
+        key = one.request.input_hash
+        if is_in_batch:
+            self._waiting.remove(one)
+            self._results.reasons[key] = (
+                f"it is in a batch that was sent to {self._model.name}"
+            )
+        else:
+            one.due_at = now + timedelta(seconds=BUSY_S)
+            self._results.reasons[key] = "another run has requested it"
 
     def _begin(self, one: _Try, call: ModelCall) -> None:
         self._waiting.remove(one)
@@ -179,10 +217,14 @@ class DirectRequests:
         """Take over what another run received for some of these inputs."""
         if not settled:
             return
-        self._waiting = deque(one for one in self._waiting if one.request.input_hash not in settled)
+        self._waiting = deque(
+            one for one in self._waiting if one.request.input_hash not in settled
+        )
         answered = {key for key, history in settled.items() if history.is_answered}
         results = cached_results(self._lake, answered)
-        self._results.reasons |= {key: history.reason for key, history in settled.items()}
+        self._results.reasons |= {
+            key: history.reason for key, history in settled.items()
+        }
         self._results.closed |= settled.keys() - answered
         self._keep(results)
         self._lake.transact(lambda rows: self._store(rows, results))
@@ -195,13 +237,18 @@ class DirectRequests:
     def _rest(self, until: datetime, now: datetime, reason: str) -> None:
         """Send nothing before `until`; the run ends where that is long."""
         if until > now + timedelta(seconds=MAX_WAIT_S):
-            self._results.unavailable = f"{self._model.name} rests until {until:%H:%M:%S} (UTC): {reason}"
+            self._results.unavailable = (
+                f"{self._model.name} rests until {until:%H:%M:%S} (UTC): {reason}"
+            )
             return
         for one in self._waiting:
             one.due_at = max(one.due_at or until, until)
 
     def _pause(self) -> None:
-        """Wait until the next input may be sent; give the others up after a claim's time without any progress."""
+        """Wait until the next input may be sent.
+
+        Give the others up after a claim's time without any progress.
+        """
         now = self._ledger.clock()
         next_at = min((one.due_at or now for one in self._waiting), default=now)
         seconds = max(0.1, (next_at - now).total_seconds())
@@ -214,7 +261,7 @@ class DirectRequests:
             if one.due_at and one.due_at <= next_at:
                 one.due_at = None
 
-    # --- receiving ----------------------------------------------------------------------------------------------------
+    # --- receiving --------------------------------------------------------------------
 
     def _receive(self) -> None:
         """Wait for answers, and take those that arrive together."""
@@ -222,21 +269,38 @@ class DirectRequests:
             return
         calls = wait(list(self._flights), GROUP_S).done
         self._idle_s = 0.0
-        self._take([_Arrived(*self._flights.pop(call), _received(call)) for call in calls])
+        self._take(
+            [_Arrived(*self._flights.pop(call), _received(call)) for call in calls]
+        )
 
     def _next_send_s(self) -> float | None:
-        """Return the seconds until the next input may be sent; None where none waits for a time."""
+        """Return the seconds until the next input may be sent; None where none waits
+        for a time.
+        """
         now = self._ledger.clock()
-        delays = [(one.due_at - now).total_seconds() for one in self._waiting if one.due_at]
-        return max(0.1, min(delays)) if delays and not self._results.unavailable else None
+        delays = [
+            (one.due_at - now).total_seconds() for one in self._waiting if one.due_at
+        ]
+        return (
+            max(0.1, min(delays)) if delays and not self._results.unavailable else None
+        )
 
     def _take(self, arrived: Sequence[_Arrived]) -> None:
         """Read, check and store what was received."""
         read = self._checked(arrived)
-        ended = [Ended(one.call, one.received, found) for one, found in zip(arrived, read, strict=True)]
-        results = {one.call.input_hash: one.read for one in ended if isinstance(one.read, Enrichment)}
+        ended = [
+            Ended(one.call, one.received, found)
+            for one, found in zip(arrived, read, strict=True)
+        ]
+        results = {
+            one.call.input_hash: one.read
+            for one in ended
+            if isinstance(one.read, Enrichment)
+        }
         self._keep(results)
-        past = histories(self._lake, {one.call.input_hash for one in ended} - results.keys())
+        past = histories(
+            self._lake, {one.call.input_hash for one in ended} - results.keys()
+        )
         for one, end in zip(arrived, ended, strict=True):
             self._after(one.tried, end, past)
 
@@ -249,9 +313,16 @@ class DirectRequests:
 
     def _checked(self, arrived: Sequence[_Arrived]) -> list[Enrichment | EnrichError]:
         """Return what each answer says, or why it gives no result."""
-        answers = [(one.tried.question, one.received) for one in arrived if isinstance(one.received, ModelAnswer)]
-        read = iter(self._read(answers) if answers else [])
-        return [one.received if isinstance(one.received, ModelCallError) else next(read) for one in arrived]
+        answers = [
+            (one.tried.question, one.received)
+            for one in arrived
+            if isinstance(one.received, ModelAnswer)
+        ]
+        read = iter(self._read(answers))
+        return [
+            one.received if isinstance(one.received, ModelCallError) else next(read)
+            for one in arrived
+        ]
 
     def _after(self, tried: _Try, ended: Ended, past: Mapping[str, History]) -> None:
         """Put an input without a result last in line again, or note why it has none.
@@ -274,25 +345,46 @@ class DirectRequests:
                 self._results.closed.add(key)
 
     def _next_try(
-        self, tried: _Try, received: ModelAnswer | ModelCallError, read: Enrichment | EnrichError
+        self,
+        tried: _Try,
+        received: ModelAnswer | ModelCallError,
+        read: Enrichment | EnrichError,
     ) -> _Try | None:
-        """Return what is sent next for an input without a result; None if nothing is in this run."""
+        """Return what is sent next for an input without a result.
+
+        It is None if nothing is sent again in this run.
+        """
         question = tried.question
         if isinstance(received, ModelAnswer):
-            if received.stop != "cut" or isinstance(read, Enrichment) or tried.is_raised:
+            if (
+                received.stop != "cut"
+                or isinstance(read, Enrichment)
+                or tried.is_raised
+            ):
                 return None
-            raised = replace(question.request, max_tokens=2 * question.request.max_tokens)
-            return replace(tried, question=question._replace(request=raised), is_raised=True)
+            raised = replace(
+                question.request, max_tokens=2 * question.request.max_tokens
+            )
+            return replace(
+                tried, question=question._replace(request=raised), is_raised=True
+            )
         if tried.count >= _TRIES.get(received.kind, 1):
             return None
         if received.kind == "too_long":
             shorter = shortened(question.request, received.window_tokens)
-            return replace(tried, question=question._replace(request=shorter)) if shorter else None
+            return (
+                replace(tried, question=question._replace(request=shorter))
+                if shorter
+                else None
+            )
         wait_s = _wait_s(tried, received)
         return replace(tried, due_at=self._ledger.clock() + timedelta(seconds=wait_s))
 
-    def _count_failure(self, tried: _Try, error: ModelCallError, *, is_last: bool) -> None:
-        """Give the model up where every request would fail, or after too many inputs in a row.
+    def _count_failure(
+        self, tried: _Try, error: ModelCallError, *, is_last: bool
+    ) -> None:
+        """Give the model up where every request would fail, or after too many inputs in
+        a row.
 
         Requests that were in flight at the first failure count as one with it.
         """
@@ -303,8 +395,9 @@ class DirectRequests:
             self._failures = 0
             return
         if error.kind == "rest" and _wait_s(tried, error) > MAX_WAIT_S:
+            wait_s = _wait_s(tried, error)
             self._results.unavailable = (
-                f"{self._model.name} wants no request for {_wait_s(tried, error):.0f} s: {error}"
+                f"{self._model.name} wants no request for {wait_s:.0f} s: {error}"
             )
             return
         if not is_last and (tried.count > 1 or error.kind == "rest"):
@@ -315,7 +408,8 @@ class DirectRequests:
             self._failures += 1
         if self._failures >= self._max_failures:
             self._results.unavailable = (
-                f"{self._model.name} was given up after {self._failures} failures in a row, the last one: {error}"
+                f"{self._model.name} was given up after {self._failures} failures in a row, "
+                f"the last one: {error}"
             )
 
     def _store_state(self, rows: Rows, received: ModelAnswer | ModelCallError) -> None:
@@ -335,7 +429,9 @@ class DirectRequests:
 
 
 def _is_closed(history: History | None, received: ModelAnswer | ModelCallError) -> bool:
-    """Whether an input is closed by this response, and the earlier ones that are stored."""
+    """Whether an input is closed by this response, and the earlier ones that are
+    stored.
+    """
     kind = received.kind if isinstance(received, ModelCallError) else received.stop
     if kind == "declined":
         return True
@@ -353,7 +449,11 @@ def _received(call: Future[ModelAnswer]) -> ModelAnswer | ModelCallError:
     error = call.exception()
     if error is None:
         return call.result()
-    return error if isinstance(error, ModelCallError) else ModelCallError(repr(error), "unanswered")
+    return (
+        error
+        if isinstance(error, ModelCallError)
+        else ModelCallError(repr(error), "unanswered")
+    )
 
 
 def _wait_s(tried: _Try, error: ModelCallError) -> float:

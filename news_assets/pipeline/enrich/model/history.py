@@ -10,16 +10,31 @@ from typing import Any, Final
 from news_assets.ports.lake import Reader
 from news_assets.records.model_calls import BATCH, ModelCall
 
-MAX_REFUSED: Final = 2  # answers to one input that failed a check, each of which was paid
-MAX_REJECTED: Final = 2  # responses in which the provider refused the request for one input
-MAX_UNANSWERED: Final = 6  # requests for one input that were perhaps billed and have no answer
+# answers to one input that failed a check, each of which was paid
+MAX_REFUSED: Final = 2
+# responses in which the provider refused the request for one input
+MAX_REJECTED: Final = 2
+# requests for one input that were perhaps billed and have no answer
+MAX_UNANSWERED: Final = 6
 
-_COLUMNS = ("input_hash", "called_at", "outcome", "reason", "claimed_until", "claimed_by", "reserved_usd", "via")
+_COLUMNS = (
+    "input_hash",
+    "called_at",
+    "outcome",
+    "reason",
+    "claimed_until",
+    "claimed_by",
+    "reserved_usd",
+    "via",
+)
 
 
 @dataclass(slots=True)
 class History:
-    """The earlier requests for one input. `batched_at`: when it was last in a batch, if nothing was sent after."""
+    """The earlier requests for one input.
+
+    `batched_at`: when it was last in a batch, if nothing was sent after.
+    """
 
     is_answered: bool = False
     claimed_until: datetime | None = None
@@ -51,7 +66,9 @@ class History:
         outcome = call["outcome"]
         self.batched_at = call["called_at"] if call["via"] == BATCH else None
         if outcome == "sent":
-            is_given_up = call["claimed_by"] is not None and _has_ended(call["claimed_by"])
+            is_given_up = call["claimed_by"] is not None and _has_ended(
+                call["claimed_by"]
+            )
             self.claimed_until = None if is_given_up else call["claimed_until"]
             self.failed += 1
             return
@@ -86,7 +103,9 @@ def this_process() -> str:
 
 
 def _has_ended(owner: str) -> bool:
-    """Whether a process is known to have ended: one of this machine that does not run any more."""
+    """Whether a process is known to have ended: one of this machine that does not run
+    any more.
+    """
     host, _, number = owner.rpartition("/")
     if host != socket.gethostname() or not number.isdecimal():
         return False

@@ -1,7 +1,8 @@
 """The ledger of requests: each is a row before it is sent.
 
-One row claims its input, so that no other run sends it, and reserves the most that the call can cost, so that all runs
-together keep the ceilings. The answer replaces it. A claim of a run that was killed ends by itself.
+One row claims its input, so that no other run sends it, and reserves the most that the
+call can cost, so that all runs together keep the ceilings. The answer replaces it. A
+claim of a run that was killed ends by itself.
 """
 
 from collections.abc import Callable, Sequence
@@ -36,7 +37,8 @@ class Claims:
         busy: Until when another run may wait for an answer, by input hash.
         settled: The history of those that are answered or closed by now, by input hash.
         refusal: Why no more may be sent; empty if all may.
-        rests_until: The model rests until then, for the reason `refusal`; nothing may be sent.
+        rests_until: The model rests until then, for the reason `refusal`; nothing may
+            be sent.
     """
 
     calls: dict[str, ModelCall] = field(default_factory=dict)
@@ -47,7 +49,11 @@ class Claims:
 
 
 class Ended(NamedTuple):
-    """A call that has ended: its row as it was claimed, what was received, and what was read of an answer."""
+    """A call that has ended.
+
+    `call` is its row as it was claimed, `received` what came, `read` what an answer
+    says.
+    """
 
     call: ModelCall
     received: ModelAnswer | ModelCallError
@@ -81,14 +87,18 @@ class Ledger:
             state = state_of(rows, model)
             if state.rests_until and state.rests_until > now:
                 return Claims(refusal=state.reason or "", rests_until=state.rests_until)
-            claims = self._claims(rows, model, requests, now, now + timedelta(seconds=valid_s), is_batch)
+            claims = self._claims(
+                rows, model, requests, now, now + timedelta(seconds=valid_s), is_batch
+            )
             if claims.calls:
                 rows.append(list(claims.calls.values()))
             then(rows, claims)
             return claims
 
         claims = self._lake.transact(store)
-        self._budget.record({call.call_id: call.reserved_usd for call in claims.calls.values()})
+        self._budget.record(
+            {call.call_id: call.reserved_usd for call in claims.calls.values()}
+        )
         return claims
 
     def _claims(
@@ -118,15 +128,26 @@ class Ledger:
             claims.calls[key] = _claimed(model, request, now, until, most, is_batch)
         return claims
 
-    def settle(self, ended: Sequence[Ended], then: Callable[[Rows], None] = lambda rows: None) -> None:
-        """Store what became of calls, their results and what `then` stores, in one transaction.
+    def settle(
+        self, ended: Sequence[Ended], then: Callable[[Rows], None] = lambda rows: None
+    ) -> None:
+        """Store what became of calls, their results and what `then` stores, in one
+        transaction.
 
-        An answer that failed a check, and a call without an answer, have a row of their call only.
+        An answer that failed a check, and a call without an answer, have a row of their
+        call only.
         """
         now = self.clock()
         calls = [ended_call(one) for one in ended]
         caches = [
-            cache_of(one.call.input_hash, one.read, ENRICHER, one.call.model, now)
+            cache_of(
+                one.call.input_hash,
+                one.read,
+                ENRICHER,
+                one.call.model,
+                one.call.article_id,
+                now,
+            )
             for one in ended
             if isinstance(one.read, Enrichment)
         ]
@@ -145,13 +166,21 @@ class Ledger:
 def state_of(reader: Reader, model: str) -> ModelState:
     """Return what all runs know of a model."""
     found = reader.read(ModelState, model=[model])
-    return found[0] if found else ModelState(model=model, rests_until=None, reason=None, window_tokens=None)
+    if found:
+        return found[0]
+    return ModelState(model=model, rests_until=None, reason=None, window_tokens=None)
 
 
 def rest_model(
-    rows: Rows, model: str, until: datetime | None = None, reason: str = "", window_tokens: int | None = None
+    rows: Rows,
+    model: str,
+    until: datetime | None = None,
+    reason: str = "",
+    window_tokens: int | None = None,
 ) -> None:
-    """Store that no run sends requests to a model before `until`, and its context window, where these are known."""
+    """Store that a model rests until `until`, and its context window, where these are
+    known.
+    """
     state = state_of(rows, model)
     if until and (state.rests_until is None or until > state.rests_until):
         state = replace(state, rests_until=until, reason=reason)
@@ -166,10 +195,16 @@ def counted_usd(call: ModelCall) -> float | None:
 
 
 def _claimed(
-    model: str, request: ModelRequest, now: datetime, until: datetime, most: float | None, is_batch: bool
+    model: str,
+    request: ModelRequest,
+    now: datetime,
+    until: datetime,
+    most: float | None,
+    is_batch: bool,
 ) -> ModelCall:
     return ModelCall(
-        call_id=f"{round(now.timestamp() * 1000):012x}{uuid4().hex[12:]}",  # ordered by time: upserts read few files
+        # Ordered by time: upserts read few files.
+        call_id=f"{round(now.timestamp() * 1000):012x}{uuid4().hex[12:]}",
         input_hash=request.input_hash,
         kind=request.kind,
         desk=request.desk,
@@ -199,7 +234,8 @@ def _claimed(
 def ended_call(ended: Ended) -> ModelCall:
     """Return the row of a call that has ended.
 
-    A status of 4xx or 5xx costs nothing. A call that was perhaps billed keeps its estimate and its reservation.
+    A status of 4xx or 5xx costs nothing. A call that was perhaps billed keeps its
+    estimate and its reservation.
     """
     call, received, read = ended
     call = replace(call, claimed_until=None, claimed_by=None)

@@ -1,6 +1,8 @@
-"""What a backfill would request of language models: the plan of the enrichment, counted and priced.
+"""What a backfill would request of language models: the plan of the enrichment, counted
+and priced.
 
-Nothing is sent and nothing is stored. The local enricher reads the texts that it has not read before.
+Nothing is sent and nothing is stored. The local enricher reads the texts that it has
+not read before.
 """
 
 from collections import Counter
@@ -12,7 +14,16 @@ from news_assets.pipeline.enrich.model.enricher import ModelEnricher
 from news_assets.pipeline.enrich.model.estimates import expected_tokens
 from news_assets.pipeline.enrich.model.prices import price_usd
 from news_assets.pipeline.enrich.model.themes import is_descended
-from news_assets.pipeline.enrich.plan import COPY, CURRENT, FAILED, SURE, Chain, Plan, counts_of, plan_batch
+from news_assets.pipeline.enrich.plan import (
+    COPY,
+    CURRENT,
+    FAILED,
+    SURE,
+    Chain,
+    Plan,
+    counts_of,
+    plan_batch,
+)
 from news_assets.pipeline.enrich.rows import cached_results
 from news_assets.ports.enrichment import ModelRequest
 from news_assets.ports.lake import Lake
@@ -26,7 +37,10 @@ ModelCalls = list[tuple[str, ModelRequest]]  # model and request
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """Calls that would be made, and what they are estimated to take. `usd` is None if the price is not known."""
+    """Calls that would be made, and what they are estimated to take.
+
+    `usd` is None if the price is not known.
+    """
 
     calls: int = 0
     input_tokens: int = 0
@@ -36,10 +50,11 @@ class Sent:
 
 @dataclass(slots=True)
 class Found:
-    """The articles with a text of some agency-days, each counted once, and the calls that would be made.
+    """The articles with a text, each counted once, and the calls that would be made.
 
-    `new` have no row of their present state: any run sends them. `again` have one, of another model, prompt or
-    taxonomy, and are sent with `re_enrich` only. `not_sent` counts by reason.
+    `new` have no row of their present state: any run sends them. `again` have one, of
+    another model, prompt or taxonomy, and are sent with `re_enrich` only. `not_sent`
+    counts by reason.
     """
 
     articles: int = 0
@@ -53,12 +68,19 @@ class Found:
 
 
 class Preview:
-    """Counts, a batch of agency-days after the other, what a run over them would send, also with `re_enrich`.
+    """Counts what a run over agency-days would send, a batch after the other.
 
-    Of a chain the first model is counted: it is requested for everything, and the others for what it leaves.
+    Of a chain the first model is counted: it is requested for everything, and the
+    others for what it leaves.
     """
 
-    def __init__(self, lake: Lake, desk: Desk, enricher: ModelEnricher, clock: Callable[[], datetime]) -> None:
+    def __init__(
+        self,
+        lake: Lake,
+        desk: Desk,
+        enricher: ModelEnricher,
+        clock: Callable[[], datetime],
+    ) -> None:
         self.found = Found()
         self._lake, self._desk, self._clock = lake, desk, clock
         self._chain = Chain.of(enricher, desk)
@@ -66,7 +88,9 @@ class Preview:
 
     def add(self, keys: AgencyDays) -> None:
         """Count these agency-days."""
-        plan = plan_batch(self._lake, self._desk, keys, self._chain, self._clock(), re_enrich=True)
+        plan = plan_batch(
+            self._lake, self._desk, keys, self._chain, self._clock(), re_enrich=True
+        )
         counts, found = counts_of(plan), self.found
         found.articles += len(plan.articles)
         found.copies += counts.pop(COPY, 0)
@@ -75,7 +99,9 @@ class Preview:
         counts.pop(CURRENT, 0)
         found.not_sent += counts
         requests = list(self._requests(plan))
-        known = cached_results(self._lake, {request.input_hash for _, _, request in requests})
+        known = cached_results(
+            self._lake, {request.input_hash for _, _, request in requests}
+        )
         for article, model, request in requests:
             key = request.input_hash
             if key in known:
@@ -92,16 +118,16 @@ class Preview:
         if models is None:
             return
         prompts = models.prompts_of(plan.requested, rules.depth)
-        for model in models.models[:1]:
-            for article in plan.requested:
-                if is_descended(models.taxonomy):
-                    yield article, model.name, models.theme_request(article, model.name, rules)
-                prompt = prompts[article.article_id]
-                yield article, model.name, models.request(article, model.name, prompt, None, rules)
-        entity_model = models.entity_model(rules)
-        for article in plan.readable if entity_model else ():
-            assert entity_model
-            yield article, entity_model.name, models.entities_request(article, entity_model.name, rules)
+        for article in plan.requested:
+            name = models.models[0].name
+            if is_descended(models.taxonomy):
+                yield article, name, models.theme_request(article, name, rules)
+            prompt = prompts[article.article_id]
+            yield article, name, models.request(article, name, prompt, None, rules)
+        if entity_model := models.entity_model(rules):
+            name = entity_model.name
+            for article in plan.readable:
+                yield article, name, models.entities_request(article, name, rules)
 
 
 def estimated(
@@ -111,14 +137,20 @@ def estimated(
     *,
     is_batch: Callable[[str], bool],
 ) -> Sent:
-    """Return what these calls are estimated to take, and to cost; `is_batch` of a model's calls.
+    """Return what these calls are estimated to take, and to cost; `is_batch` of a
+    model's calls.
 
-    `known` has what earlier calls of the same model, kind and prompt took; without any, characters are counted.
+    `known` has what earlier calls of the same model, kind and prompt took; without any,
+    characters are counted.
     """
     prices, inputs, outputs = [], 0, 0
     for model, request in calls:
-        sent, answered, cached = expected_tokens(request, known.get((model, request.kind)))
-        prices.append(price_usd(model, sent, answered, cached, at, is_batch=is_batch(model)))
+        sent, answered, cached = expected_tokens(
+            request, known.get((model, request.kind))
+        )
+        prices.append(
+            price_usd(model, sent, answered, cached, at, is_batch=is_batch(model))
+        )
         inputs, outputs = inputs + sent, outputs + answered
     usd = None if None in prices else total_usd(prices) or 0.0
     return Sent(len(calls), inputs, outputs, usd)

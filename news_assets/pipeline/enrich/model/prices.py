@@ -1,7 +1,9 @@
-"""Price of a call of a language model, from the prices that the package genai-prices carries.
+"""Price of a call of a language model, from the prices that the package genai-prices
+carries.
 
-Nothing is fetched: a price is as old as the installed package. A price that is not known is None and never 0; the only
-price of 0 is that of a model that runs on the user's own machine.
+Nothing is fetched: a price is as old as the installed package. A price that is not
+known is None and never 0; the only price of 0 is that of a model that runs on the
+user's own machine.
 """
 
 from datetime import datetime
@@ -13,10 +15,13 @@ from news_assets.ports.enrichment import ModelAnswer
 if TYPE_CHECKING:
     from genai_prices.types import PriceCalculation
 
-_LOCAL = frozenset({"ollama"})  # runs on the user's own machine: its calls have no price
-_HOSTED_SUFFIXES = ("-cloud", ":cloud")  # models that Ollama passes on to its own servers; they are not free
+# runs on the user's own machine: its calls have no price
+_LOCAL = frozenset({"ollama"})
+# Models that Ollama passes on to its own servers; they are not free.
+_HOSTED_SUFFIXES = ("-cloud", ":cloud")
 
-# Names of providers as pydantic-ai writes them, with the ids of genai-prices where these differ.
+# Names of providers as pydantic-ai writes them, with the ids of genai-prices where
+# these differ.
 _PROVIDER_IDS = {
     "bedrock": "aws",
     "google-cloud": "google",
@@ -26,8 +31,9 @@ _PROVIDER_IDS = {
     "openai-responses": "openai",
 }
 
-# Providers that document half the price for batches of every model. It applies where genai-prices does not state a
-# model's batch price: to all of Bedrock, and elsewhere to old models and to calls before 2026-10-14.
+# Providers that document half the price for batches of every model. It applies where
+# genai-prices does not state a model's batch price: to all of Bedrock, and elsewhere to
+# old models and to calls before 2026-10-14.
 _HALF_IN_BATCHES = frozenset({"anthropic", "aws", "google", "openai"})
 _BATCH = {"processing": "batch"}
 
@@ -45,28 +51,45 @@ def price_usd(
     """Return what a call costs in US dollars; None if the price is not known.
 
     Args:
-        model: Provider and model as NEWS_ENRICHER names them, for example `openai:gpt-5-mini`.
-        input_tokens: Tokens of the request, with those that were read from the provider's cache or stored in it.
+        model: Provider and model as NEWS_ENRICHER names them, for example
+            `openai:gpt-5-mini`.
+        input_tokens: Tokens of the request, with those that were read from the
+            provider's cache or
+            stored in it.
         output_tokens: Tokens of the answer, with those that were spent on reasoning.
         cached_tokens: How many of the input tokens were read from the provider's cache.
         at: When the call was made; prices change.
-        is_batch: Whether it was part of a batch, which most providers bill at half the price.
-        cache_write_tokens: How many of the input tokens the provider stored in its cache; some bill these at more.
+        is_batch: Whether it was part of a batch, which most providers bill at half the
+            price.
+        cache_write_tokens: How many of the input tokens the provider stored in its
+            cache; some bill
+            these at more.
     """
     provider, _, name = model.partition(":")
     if provider in _LOCAL:
         return None if name.endswith(_HOSTED_SUFFIXES) else 0.0
     tokens = (input_tokens, output_tokens, cached_tokens, cache_write_tokens)
-    found = _calculate(_PROVIDER_IDS.get(provider, provider), name, tokens, at, is_batch=is_batch)
+    found = _calculate(
+        _PROVIDER_IDS.get(provider, provider), name, tokens, at, is_batch=is_batch
+    )
     if found is None or not _prices_tokens(found):
         return None
     if not is_batch or _has_batch_price(found, at):
         return float(found.total_price)
-    return float(found.total_price / Decimal(2)) if found.provider.id in _HALF_IN_BATCHES else None
+    return (
+        float(found.total_price / Decimal(2))
+        if found.provider.id in _HALF_IN_BATCHES
+        else None
+    )
 
 
-def answer_usd(model: str, answer: ModelAnswer, at: datetime, *, is_batch: bool = False) -> float | None:
-    """Return what an answer costs; None if the price is not known, or the provider did not state the tokens."""
+def answer_usd(
+    model: str, answer: ModelAnswer, at: datetime, *, is_batch: bool = False
+) -> float | None:
+    """Return what an answer costs.
+
+    None if the price is not known, or the provider did not state the tokens.
+    """
     if answer.input_tokens is None or answer.output_tokens is None:
         return None
     tokens = answer.input_tokens, answer.output_tokens, answer.cached_tokens or 0
@@ -80,14 +103,18 @@ def context_window(model: str) -> int | None:
 
     provider, _, name = model.partition(":")
     try:
-        _, found = get_snapshot().find_provider_model(name, None, _PROVIDER_IDS.get(provider, provider), None)
+        _, found = get_snapshot().find_provider_model(
+            name, None, _PROVIDER_IDS.get(provider, provider), None
+        )
     except LookupError:
         return None
     return found.context_window
 
 
 def price_text(usd: float | None) -> str:
-    """Return a price for people: small ones with more digits, and an unknown one as such."""
+    """Return a price for people: small ones with more digits, and an unknown one as
+    such.
+    """
     if usd is None:
         return "unknown"
     if usd == 0:
@@ -98,7 +125,12 @@ def price_text(usd: float | None) -> str:
 
 
 def _calculate(
-    provider_id: str, name: str, tokens: tuple[int, int, int, int], at: datetime, *, is_batch: bool
+    provider_id: str,
+    name: str,
+    tokens: tuple[int, int, int, int],
+    at: datetime,
+    *,
+    is_batch: bool,
 ) -> "PriceCalculation | None":
     from genai_prices import Usage, calc_price
 
@@ -116,19 +148,30 @@ def _calculate(
             genai_request_timestamp=at,
             price_context=_BATCH if is_batch else None,
         )
-    except (LookupError, ValueError):  # an unknown provider or model; counts that contradict each other
+    except (
+        LookupError,
+        ValueError,
+    ):  # an unknown model; counts that contradict each other
         return None
 
 
 def _prices_tokens(found: "PriceCalculation") -> bool:
-    """Return whether the price of text in both directions is stated; without it the sum of the others would be 0."""
-    return found.model_price.input_mtok is not None and found.model_price.output_mtok is not None
+    """Return whether the price of text in both directions is stated.
+
+    Without it the sum of the others would be 0.
+    """
+    return (
+        found.model_price.input_mtok is not None
+        and found.model_price.output_mtok is not None
+    )
 
 
 def _has_batch_price(found: "PriceCalculation", at: datetime) -> bool:
-    # A model that another provider offers has no batch price of its own there, and is not in that provider's list.
+    # A model that another provider offers has no batch price of its own there, and is
+    # not in that provider's list.
     is_own = any(found.model is model for model in found.provider.models)
     return is_own and any(
-        variant.when == _BATCH and (variant.constraint is None or variant.constraint.active(at))
+        variant.when == _BATCH
+        and (variant.constraint is None or variant.constraint.active(at))
         for variant in found.model.price_variants or ()
     )

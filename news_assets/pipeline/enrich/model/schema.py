@@ -1,7 +1,8 @@
 """The JSON schemas of the answers, built from the fields that a prompt asks for.
 
-They keep to what all providers take: objects without further properties, every property required, enums, no lengths
-(OpenAI's strict mode and Bedrock refuse some of these); `checks.py` checks the lengths.
+They keep to what all providers take: objects without further properties, every property
+required, enums, no lengths (OpenAI's strict mode and Bedrock refuse some of these);
+`checks.py` checks the lengths.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,7 +21,16 @@ ARTICLE_TYPES: Final = (
     "feature",
     "other",
 )
-ENTITY_KINDS: Final = ("person", "organisation", "place", "event", "policy", "law", "work", "product")
+ENTITY_KINDS: Final = (
+    "person",
+    "organisation",
+    "place",
+    "event",
+    "policy",
+    "law",
+    "work",
+    "product",
+)
 
 Schema = dict[str, Any]
 
@@ -57,7 +67,12 @@ FIELDS: Final[Mapping[str, Mapping[str, Schema]]] = MappingProxyType(
             "summary": _QUOTED,
             "key_points": _QUOTED,
             "keywords": _list(_TEXT),
-            "sentiment": _object({"label": {"type": "string", "enum": list(SENTIMENTS)}, "score": _NUMBER}),
+            "sentiment": _object(
+                {
+                    "label": {"type": "string", "enum": list(SENTIMENTS)},
+                    "score": _NUMBER,
+                }
+            ),
             "article_type": {"type": "string", "enum": list(ARTICLE_TYPES)},
         },
         "theme": {"theme": {"type": ["string", "null"]}},
@@ -69,9 +84,15 @@ REQUIRED: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
 )
 
 
-def answer_schema(kind: str, answers: Sequence[str], theme_codes: Sequence[str] = ()) -> Schema:
-    """Return the schema of an answer with these fields; a theme is one of these codes, or null."""
+def answer_schema(
+    kind: str, answers: Sequence[str], theme_codes: Sequence[str] = ()
+) -> Schema:
+    """Return the schema of an answer with these fields; a theme is one of these codes,
+    or null.
+    """
     fields = {name: FIELDS[kind][name] for name in answers}
     if "theme" in fields:
-        fields["theme"] = {"anyOf": [{"type": "string", "enum": list(theme_codes)}, {"type": "null"}]}
+        fields["theme"] = {
+            "anyOf": [{"type": "string", "enum": list(theme_codes)}, {"type": "null"}]
+        }
     return _object(fields)

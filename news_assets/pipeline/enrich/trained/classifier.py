@@ -1,7 +1,10 @@
-"""Probabilities of themes: a linear model over stems, an embedding and the evidence for the taxonomy's themes.
+"""Probabilities of themes.
 
-Each of the parts has length 1: stems weighted by frequency and rarity, the embedding less the mean embedding, the
-evidence for themes of level 1, and the roots of the evidence for all themes.
+A linear model over stems, an embedding and the evidence for the taxonomy's themes.
+
+Each of the parts has length 1: stems weighted by frequency and rarity, the embedding
+less the mean embedding, the evidence for themes of level 1, and the roots of the
+evidence for all themes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,7 +26,9 @@ NO_THEME = ""  # the code of articles that no theme fits
 
 @dataclass(frozen=True)
 class Space:
-    """The features: columns of stems with their rarity, then those of the embedding, then those of the themes."""
+    """The features: columns of stems with their rarity, of the embedding, and of the
+    themes.
+    """
 
     stems: tuple[str, ...]
     rarity: "Floats"
@@ -39,7 +44,11 @@ class Space:
         """Return columns and values of the stems that the space knows."""
         import numpy as np
 
-        known = [(self._columns[stem], count) for stem, count in stems.items() if stem in self._columns]
+        known = [
+            (self._columns[stem], count)
+            for stem, count in stems.items()
+            if stem in self._columns
+        ]
         columns = np.array([column for column, _ in known], np.int64)
         counts = np.array([count for _, count in known], np.float32)
         return columns, unit((1 + np.log(counts)) * self.rarity[columns])
@@ -48,17 +57,25 @@ class Space:
         """Return the values of the other columns."""
         import numpy as np
 
-        evidence = np.array([max(found.evidence[code], 0.0) for code in self.themes], np.float32)
-        of_roots = np.array([max(found.evidence[code], 0.0) for code in self.roots], np.float32)
+        evidence = np.array(
+            [max(found.evidence[code], 0.0) for code in self.themes], np.float32
+        )
+        of_roots = np.array(
+            [max(found.evidence[code], 0.0) for code in self.roots], np.float32
+        )
         embedding = np.array(vector, np.float32) - self.center
-        return np.concatenate([unit(embedding), unit(np.sqrt(evidence)), unit(of_roots)])
+        return np.concatenate(
+            [unit(embedding), unit(np.sqrt(evidence)), unit(of_roots)]
+        )
 
 
 @dataclass(frozen=True)
 class ThemeClassifier:
-    """A trained model. `weights` has a row for each feature and a column for each of `codes`.
+    """A trained model. `weights` has a row for each feature and a column for each of
+    `codes`.
 
-    `untrained_weight` is that of the scores that themes have without labels. One of the codes may be NO_THEME.
+    `untrained_weight` is that of the scores that themes have without labels. One of the
+    codes may be NO_THEME.
     """
 
     space: Space
@@ -73,16 +90,29 @@ class ThemeClassifier:
     def probabilities(
         self, found: ThemeInput, vector: Sequence[float], untrained: Mapping[str, float]
     ) -> dict[str, float]:
-        """Return the probability of each code that the classifier knows, from `untrained` scores too."""
+        """Return the probability of each code that the classifier knows."""
         columns, values = self.space.words(found.stems)
         rest = self.space.rest(found, vector)
-        scores = values @ self.weights[columns] + rest @ self.weights[len(self.space.stems) :] + self.bias
+        scores = (
+            values @ self.weights[columns]
+            + rest @ self.weights[len(self.space.stems) :]
+            + self.bias
+        )
         scores = scores + self.untrained_weight * centred(untrained, self.codes)
-        return dict(zip(self.codes, softmax(scores[None], self.sharpness)[0].tolist(), strict=True))
+        return dict(
+            zip(
+                self.codes,
+                softmax(scores[None], self.sharpness)[0].tolist(),
+                strict=True,
+            )
+        )
 
 
 def centred(untrained: Mapping[str, float], codes: Sequence[str]) -> "Floats":
-    """Return the untrained scores in the order of the codes, less their mean; 0 for a code without one."""
+    """Return the untrained scores in the order of the codes, less their mean.
+
+    0 for a code without one.
+    """
     import numpy as np
 
     mean = sum(untrained.values()) / max(len(untrained), 1)

@@ -13,7 +13,7 @@ from news_assets.pipeline.enrich.trained.training import Example
 from news_assets.ports.lake import Reader
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import ArticleEmbedding, EnrichedArticle, ThemeLabel
-from news_assets.taxonomy.loader import Taxonomy
+from news_assets.taxonomy.taxonomy_files import Taxonomy
 
 READ_TOGETHER = 500  # articles, whose texts and vectors are in memory at once
 
@@ -22,7 +22,8 @@ ThemeInputOf = Callable[[str, str, str | None], ThemeInput]
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """Codes of level 1 by article id, NO_THEME among them, and the model of the articles' vectors.
+    """Codes of level 1 by article id, NO_THEME among them, and the model of the
+    articles' vectors.
 
     `by_person` is the number of labels that persons gave.
     """
@@ -33,20 +34,30 @@ class Labels:
 
 
 def labels_of(lake: Reader, desk: str, taxonomy: Taxonomy) -> Labels:
-    """Return the labels of a desk: those of language models, replaced by those of persons.
+    """Return the labels of a desk: those of language models, replaced by those of
+    persons.
 
-    Articles without a vector, copies that took their original's theme, and codes that the taxonomy has no longer are
-    left out. That no theme fits is learnt from persons only.
+    Articles without a vector, copies that took their original's theme, and codes that
+    the taxonomy has no longer are left out. That no theme fits is learnt from persons
+    only.
 
     Raises:
         NewsAssetsError: The desk has no vectors.
     """
-    models = dict(lake.frame(ArticleEmbedding, None, ("article_id", "model"), desk=[desk], outcome=["ok"]).iter_rows())
+    models = dict(
+        lake.frame(
+            ArticleEmbedding, None, ("article_id", "model"), desk=[desk], outcome=["ok"]
+        ).iter_rows()
+    )
     if not models:
-        raise NewsAssetsError(f"desk {desk} has no embeddings to train on; run `article_embeddings` first")
+        raise NewsAssetsError(
+            f"desk {desk} has no embeddings to train on; run `article_embeddings` first"
+        )
     [(model, _)] = Counter(models.values()).most_common(1)
     given = labels_in_force(lake.read(ThemeLabel, desk=[desk]))
-    codes = _codes_of_models(lake, desk) | {key: label.code or NO_THEME for key, label in given.items()}
+    codes = _codes_of_models(lake, desk) | {
+        key: label.code or NO_THEME for key, label in given.items()
+    }
     usable: dict[str, str] = {}
     for article_id, code in sorted(codes.items()):
         if models.get(article_id) != model:
@@ -59,7 +70,9 @@ def labels_of(lake: Reader, desk: str, taxonomy: Taxonomy) -> Labels:
 
 
 def _codes_of_models(lake: Reader, desk: str) -> dict[str, str | None]:
-    """Return the themes that language models gave, by article id, without those of copies."""
+    """Return the themes that language models gave, by article id, without those of
+    copies.
+    """
     columns = ("article_id", "enricher", "theme_code", "reused_from")
     enriched = lake.frame(EnrichedArticle, None, columns, desk=[desk], outcome=["ok"])
     return {
@@ -69,7 +82,12 @@ def _codes_of_models(lake: Reader, desk: str) -> dict[str, str | None]:
     }
 
 
-def examples_of(lake: Reader, labels: Labels, theme_input: ThemeInputOf, vectors: ThemeVectors | None) -> list[Example]:
+def examples_of(
+    lake: Reader,
+    labels: Labels,
+    theme_input: ThemeInputOf,
+    vectors: ThemeVectors | None,
+) -> list[Example]:
     """Return an example for each label whose article has a text and a vector.
 
     Without `vectors` the themes have no untrained scores.
@@ -83,11 +101,18 @@ def examples_of(lake: Reader, labels: Labels, theme_input: ThemeInputOf, vectors
 
 
 def _examples(
-    lake: Reader, ids: Sequence[str], labels: Labels, theme_input: ThemeInputOf, vectors: ThemeVectors | None
+    lake: Reader,
+    ids: Sequence[str],
+    labels: Labels,
+    theme_input: ThemeInputOf,
+    vectors: ThemeVectors | None,
 ) -> Iterator[Example]:
     embeddings = lake.read(ArticleEmbedding, article_id=ids, outcome=["ok"])
     embedded = {row.article_id: row.vector for row in embeddings}
-    languages = {row.article_id: row.language for row in lake.read(EnrichedArticle, article_id=ids)}
+    languages = {
+        row.article_id: row.language
+        for row in lake.read(EnrichedArticle, article_id=ids)
+    }
     for article in lake.read(RawArticle, article_id=ids, outcome=["ok"]):
         article_id, language = article.article_id, languages.get(article.article_id)
         found = theme_input(article.title or "", article.text or "", language)
@@ -96,4 +121,6 @@ def _examples(
         untrained: dict[str, float] = {}
         if vectors is not None:
             untrained = vectors.scores(found.evidence, embedded[article_id])
-        yield Example(article_id, found, embedded[article_id], labels.codes[article_id], untrained)
+        yield Example(
+            article_id, found, embedded[article_id], labels.codes[article_id], untrained
+        )

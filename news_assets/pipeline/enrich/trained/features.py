@@ -14,17 +14,23 @@ TITLE_REPEATS = 3
 
 @dataclass(frozen=True, slots=True)
 class ThemeInput:
-    """Counts of stems, evidence by theme code, and the text to embed, empty for an article without words."""
+    """Counts of stems, evidence by theme code, and the text to embed, empty without
+    words.
+    """
 
     stems: Mapping[str, int]
     evidence: Mapping[str, float]
     text: str
 
 
-def theme_input(table: ThemeTable, title: str, text: str, language: str | None) -> ThemeInput:
+def theme_input(
+    table: ThemeTable, title: str, text: str, language: str | None
+) -> ThemeInput:
     """Return the input of one article; its title counts TITLE_REPEATS times."""
     plain = prose(text)
     stop = stopwords(language)
     found = [*words(title) * TITLE_REPEATS, *words(plain[:MAX_CHARS])]
     stems = Counter(stem(word, language) for word in found if word not in stop)
-    return ThemeInput(dict(stems), table.evidence(title, plain), embedding_text(title, text, None))
+    return ThemeInput(
+        dict(stems), table.evidence(title, plain), embedding_text(title, text, None)
+    )

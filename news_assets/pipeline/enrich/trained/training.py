@@ -10,9 +10,14 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from news_assets.errors import NewsAssetsError
-from news_assets.pipeline.enrich.trained.classifier import Space, ThemeClassifier, centred, softmax
+from news_assets.pipeline.enrich.trained.classifier import (
+    Space,
+    ThemeClassifier,
+    centred,
+    softmax,
+)
 from news_assets.pipeline.enrich.trained.features import ThemeInput
-from news_assets.taxonomy.loader import Taxonomy
+from news_assets.taxonomy.taxonomy_files import Taxonomy
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,7 +38,11 @@ MIN_LABELS_OF_THEME = 5  # one for each part of the cross-validation
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One labelled article: its input, its embedding, its theme of level 1, and the scores of themes without labels."""
+    """One labelled article.
+
+    Its input, its embedding, its theme of level 1, and the scores of themes without
+    labels.
+    """
 
     article_id: str
     found: ThemeInput
@@ -44,9 +53,11 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """Cross-validated results in the order of the examples: the best code and its probability.
+    """Cross-validated results in the order of the examples: the best code and its
+    probability.
 
-    `untrained_accuracy` is the share of right themes on the same examples without their labels.
+    `untrained_accuracy` is the share of right themes on the same examples without their
+    labels.
     """
 
     codes: list[str]
@@ -54,17 +65,25 @@ class Validation:
     accuracy: float
     untrained_accuracy: float
 
-    def sure(self, examples: Sequence[Example], wanted_error_rate: float) -> tuple[float, float]:
-        """Return the share of sure themes (`is_sure`), which are the calls saved, and the share of these wrong."""
+    def sure(
+        self, examples: Sequence[Example], wanted_error_rate: float
+    ) -> tuple[float, float]:
+        """Return the share of sure themes (`is_sure`), the calls saved, and of these
+        the wrong.
+        """
         kept = [
             code == example.code
-            for code, score, example in zip(self.codes, self.scores, examples, strict=True)
+            for code, score, example in zip(
+                self.codes, self.scores, examples, strict=True
+            )
             if score >= 1 - wanted_error_rate
         ]
         return len(kept) / len(examples), 1 - sum(kept) / len(kept) if kept else 0.0
 
 
-def train(examples: Sequence[Example], taxonomy: Taxonomy, embedding_model: str) -> tuple[ThemeClassifier, Validation]:
+def train(
+    examples: Sequence[Example], taxonomy: Taxonomy, embedding_model: str
+) -> tuple[ThemeClassifier, Validation]:
     """Train on all examples; return the classifier and its cross-validation.
 
     A theme of level 1 without an example can still be found by its untrained score.
@@ -79,15 +98,15 @@ def train(examples: Sequence[Example], taxonomy: Taxonomy, embedding_model: str)
     trained = _held_out_scores(examples, taxonomy, codes)
     untrained = np.stack([centred(example.untrained, codes) for example in examples])
     truth = np.array([codes.index(example.code) for example in examples])
-    weight = max(UNTRAINED_WEIGHTS, key=lambda one: _likelihood(trained + np.float32(one) * untrained, truth))
-    scores = trained + np.float32(weight) * untrained
-    sharpness = _sharpness(scores, truth)
-    best = scores.argmax(axis=1)
+    mixed = {one: trained + np.float32(one) * untrained for one in UNTRAINED_WEIGHTS}
+    weight = max(mixed, key=lambda one: _likelihood(mixed[one], truth))
+    sharpness = _sharpness(mixed[weight], truth)
+    best = mixed[weight].argmax(axis=1)
     validation = Validation(
-        [codes[column] for column in best],
-        softmax(scores, sharpness).max(axis=1).tolist(),
-        float((best == truth).mean()),
-        float((untrained.argmax(axis=1) == truth).mean()),
+        codes=[codes[column] for column in best],
+        scores=softmax(mixed[weight], sharpness).max(axis=1).tolist(),
+        accuracy=float((best == truth).mean()),
+        untrained_accuracy=float((untrained.argmax(axis=1) == truth).mean()),
     )
     space = _space(examples, taxonomy)
     weights, bias = _fit(examples, space, codes)
@@ -95,15 +114,19 @@ def train(examples: Sequence[Example], taxonomy: Taxonomy, embedding_model: str)
     return ThemeClassifier(space, codes, weights, bias, sharpness, *made_of), validation
 
 
-def _held_out_scores(examples: Sequence[Example], taxonomy: Taxonomy, codes: Sequence[str]) -> "Scores":
-    """Return the scores of each example by a classifier of the other folds, a row for each."""
+def _held_out_scores(
+    examples: Sequence[Example], taxonomy: Taxonomy, codes: Sequence[str]
+) -> "Scores":
+    """Return the scores of each example by a classifier of the other folds, a row for
+    each.
+    """
     import numpy as np
 
     folds = np.array(folds_of(examples))
     scores = np.empty((len(examples), len(codes)), np.float32)
     for fold in range(FOLDS):
-        rest = [example for example, at in zip(examples, folds, strict=True) if at != fold]
-        held_out = [example for example, at in zip(examples, folds, strict=True) if at == fold]
+        rest = [examples[place] for place in np.flatnonzero(folds != fold)]
+        held_out = [examples[place] for place in np.flatnonzero(folds == fold)]
         space = _space(rest, taxonomy)
         weights, bias = _fit(rest, space, codes)
         scores[folds == fold] = _matrix(held_out, space) @ weights + bias
@@ -112,7 +135,10 @@ def _held_out_scores(examples: Sequence[Example], taxonomy: Taxonomy, codes: Seq
 
 def data_hash(examples: Sequence[Example]) -> str:
     """Return the SHA-256 of what a classifier is trained on."""
-    content = sorted((one.article_id, one.code, sorted(one.found.stems.items()), one.found.text) for one in examples)
+    content = sorted(
+        (one.article_id, one.code, sorted(one.found.stems.items()), one.found.text)
+        for one in examples
+    )
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
 
@@ -121,18 +147,21 @@ def _check(examples: Sequence[Example]) -> None:
     if len(examples) < MIN_EXAMPLES or themes < 2:
         raise NewsAssetsError(
             f"{len(examples)} labelled articles with {themes} themes are too few to train on; "
-            f"label at least {MIN_EXAMPLES} with two themes (`news-assets label`), or enrich them with a language model"
+            f"label at least {MIN_EXAMPLES} with two themes (`news-assets label`), "
+            "or enrich them with a language model"
         )
 
 
 def folds_of(examples: Sequence[Example]) -> list[int]:
-    """Return the fold of each example: each theme evenly over all folds, the same at every call."""
-    order = sorted(
-        range(len(examples)),
-        key=lambda place: (examples[place].code, hashlib.sha256(examples[place].article_id.encode()).digest()),
-    )
+    """Return the fold of each example: each theme evenly over all folds, the same at
+    every call.
+    """
+    keys: list[tuple[str, bytes, int]] = []
+    for place, example in enumerate(examples):
+        digest = hashlib.sha256(example.article_id.encode()).digest()
+        keys.append((example.code, digest, place))
     folds = [0] * len(examples)
-    for rank, place in enumerate(order):
+    for rank, (_, _, place) in enumerate(sorted(keys)):
         folds[place] = rank % FOLDS
     return folds
 
@@ -141,10 +170,22 @@ def _space(examples: Sequence[Example], taxonomy: Taxonomy) -> Space:
     import numpy as np
 
     articles = Counter(chain.from_iterable(example.found.stems for example in examples))
-    stems = tuple(sorted(stem for stem, count in articles.items() if count >= MIN_ARTICLES_OF_STEM))
-    rarity = [1 + math.log((1 + len(examples)) / (1 + articles[stem])) for stem in stems]
+    stems = tuple(
+        sorted(
+            stem for stem, count in articles.items() if count >= MIN_ARTICLES_OF_STEM
+        )
+    )
+    rarity = [
+        1 + math.log((1 + len(examples)) / (1 + articles[stem])) for stem in stems
+    ]
     center = np.array([example.vector for example in examples], np.float32).mean(axis=0)
-    return Space(stems, np.array(rarity, np.float32), center, tuple(taxonomy.themes), taxonomy.roots)
+    return Space(
+        stems,
+        np.array(rarity, np.float32),
+        center,
+        tuple(taxonomy.themes),
+        taxonomy.roots,
+    )
 
 
 def _matrix(examples: Sequence[Example], space: Space) -> Any:
@@ -157,20 +198,33 @@ def _matrix(examples: Sequence[Example], space: Space) -> Any:
     indices = np.concatenate([columns for columns, _ in rows])
     values = np.concatenate([values for _, values in rows])
     stems = csr_matrix((values, indices, starts), shape=(len(rows), len(space.stems)))
-    rest = csr_matrix(np.array([space.rest(example.found, example.vector) for example in examples]))
+    rest = csr_matrix(
+        np.array([space.rest(example.found, example.vector) for example in examples])
+    )
     return hstack([stems, rest]).tocsr()
 
 
-def _fit(examples: Sequence[Example], space: Space, codes: Sequence[str]) -> "tuple[Scores, Scores]":
-    """Return the weights (a column for each code) and biases; UNKNOWN_SCORE for codes without an example."""
+def _fit(
+    examples: Sequence[Example], space: Space, codes: Sequence[str]
+) -> "tuple[Scores, Scores]":
+    """Return the weights (a column for each code) and biases.
+
+    UNKNOWN_SCORE for codes without an example.
+    """
     import numpy as np
     from sklearn.svm import LinearSVC  # type: ignore[import-untyped]
 
     model = LinearSVC(C=PENALTY, class_weight="balanced", random_state=0)
     model.fit(_matrix(examples, space), [one.code for one in examples])
-    found, found_bias = model.coef_.T.astype(np.float32), model.intercept_.astype(np.float32)
+    found, found_bias = (
+        model.coef_.T.astype(np.float32),
+        model.intercept_.astype(np.float32),
+    )
     if found.shape[1] == 1:  # of two themes only the second has weights
-        found, found_bias = np.hstack([-found, found]), np.concatenate([-found_bias, found_bias])
+        found, found_bias = (
+            np.hstack([-found, found]),
+            np.concatenate([-found_bias, found_bias]),
+        )
     columns = [codes.index(code) for code in model.classes_]
     weights = np.zeros((found.shape[0], len(codes)), np.float32)
     bias = np.full(len(codes), UNKNOWN_SCORE, np.float32)
@@ -179,16 +233,21 @@ def _fit(examples: Sequence[Example], space: Space, codes: Sequence[str]) -> "tu
 
 
 def _sharpness(scores: "Scores", truth: "Places") -> float:
-    """Return the factor that makes the held-out themes most likely, or less where sure themes would be wrong too often.
+    """Return the factor that makes the held-out themes most likely, or a safer, lower
+    one.
 
-    At each of CHECKED_ERROR_RATES the promise must hold with a standard error more of wrong themes than there are:
-    on other texts than those that it was fitted to, some more are wrong.
+    At each of CHECKED_ERROR_RATES the promise must hold with a standard error more of
+    wrong themes than there are: on other texts than those that it was fitted to, some
+    more are wrong.
     """
     likely = _most_likely(scores, truth)
     is_right = scores.argmax(axis=1) == truth
     for sharpness in [likely * 0.9**step for step in range(30)]:
         probabilities = softmax(scores, sharpness).max(axis=1)
-        if all(_is_kept(is_right[probabilities >= 1 - rate], rate) for rate in CHECKED_ERROR_RATES):
+        if all(
+            _is_kept(is_right[probabilities >= 1 - rate], rate)
+            for rate in CHECKED_ERROR_RATES
+        ):
             return float(sharpness)
     return float(likely * 0.9**30)
 
@@ -201,7 +260,12 @@ def _is_kept(is_right: "Places", wanted_error_rate: float) -> bool:
 def _most_likely(scores: "Scores", truth: "Places") -> float:
     import numpy as np
 
-    return float(max(np.geomspace(0.3, 30, 60), key=lambda one: _log_likelihood(scores, truth, one)))
+    return float(
+        max(
+            np.geomspace(0.3, 30, 60),
+            key=lambda one: _log_likelihood(scores, truth, one),
+        )
+    )
 
 
 def _likelihood(scores: "Scores", truth: "Places") -> float:
@@ -212,4 +276,6 @@ def _likelihood(scores: "Scores", truth: "Places") -> float:
 def _log_likelihood(scores: "Scores", truth: "Places", sharpness: float) -> float:
     import numpy as np
 
-    return float(np.log(softmax(scores, sharpness)[np.arange(len(truth)), truth] + 1e-12).sum())
+    return float(
+        np.log(softmax(scores, sharpness)[np.arange(len(truth)), truth] + 1e-12).sum()
+    )

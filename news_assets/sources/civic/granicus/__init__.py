@@ -1,1 +1,3 @@
-"""Granicus: what ViewPublisher lists (`publisher.py`), and the agendas that AgendaViewer shows (`agenda.py`)."""
+"""Granicus: what ViewPublisher lists (`publisher.py`), and the agendas that
+AgendaViewer shows (`agenda.py`).
+"""

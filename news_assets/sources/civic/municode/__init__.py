@@ -1,1 +1,3 @@
-"""Municode Meetings (CivicPlus): the JSON of a client's site (`api.py`) and the pages it publishes (`pages.py`)."""
+"""Municode Meetings (CivicPlus): the JSON of a client's site (`api.py`) and the pages
+it publishes (`pages.py`).
+"""

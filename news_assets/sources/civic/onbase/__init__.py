@@ -1,1 +1,3 @@
-"""OnBase Agenda Online (Hyland): its listings (`listing.py`), and agendas with their items (`agenda.py`)."""
+"""OnBase Agenda Online (Hyland): its listings (`listing.py`), and agendas with their
+items (`agenda.py`).
+"""

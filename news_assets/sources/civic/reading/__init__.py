@@ -1,1 +1,3 @@
-"""What all vendors share: local times, status, values of pages, roles of links, ids, change signals."""
+"""What all vendors share: local times, status, values of pages, roles of links, ids,
+change signals.
+"""

@@ -1,8 +1,8 @@
 """The one place where ids of meetings and items are made.
 
-An id consists of who publishes (the agency's key, or the host), the vendor and the vendor's id, so that title and time
-do not change it. A meeting without a vendor's id gets one from what is first listed of it, and keeps that
-(`pipeline/civic/identity.py`).
+An id consists of who publishes (the agency's key, or the host), the vendor and the
+vendor's id, so that title and time do not change it. A meeting without a vendor's id
+gets one from what is first listed of it, and keeps that (`pipeline/civic/identity.py`).
 """
 
 import hashlib
@@ -10,7 +10,7 @@ import re
 from urllib.parse import urlsplit
 
 from news_assets.records.meetings import AgendaItem, Meeting
-from news_assets.sources.civic.reading.pages import parameter
+from news_assets.sources.civic.reading.page_values import parameter
 from news_assets.text.urls import host_of
 
 _PLAIN = re.compile(r"[A-Za-z0-9._-]{1,60}")
@@ -19,12 +19,18 @@ _FILE_NAME = re.compile(r"/([A-Za-z0-9_-]{1,40})\.[A-Za-z]{2,5}\Z")
 
 
 def owner_of(url: str) -> str:
-    """Return the client of an address, where no agency is known: its host, or its name on a host that many share."""
+    """Return the client of an address, where no agency is known: its host, or its name
+    on a host that many share.
+    """
     path = urlsplit(url).path
     if (database := path.lower().partition("/board.nsf"))[1]:
         return f"{host_of(url)}{database[0]}".lower()
     _, _, client = path.partition("/v1/")
-    shared = client.split("/")[0] if host_of(url).startswith("webapi.") else parameter(url, "cid", "cc")
+    shared = (
+        client.split("/")[0]
+        if host_of(url).startswith("webapi.")
+        else parameter(url, "cid", "cc")
+    )
     return (shared or host_of(url)).lower()
 
 
@@ -39,7 +45,8 @@ def id_of_key(owner: str, kind: str, key: str) -> str:
 
 
 def listed_key(meeting: Meeting) -> str:
-    """Return what tells a meeting from others in one answer: the vendor's id, else name and hash of what it lists.
+    """Return what distinguishes a meeting from others in one answer: the vendor's id, else name
+    and hash of what it lists.
 
     It is empty for a meeting with neither id, title nor day.
     """
@@ -51,7 +58,9 @@ def listed_key(meeting: Meeting) -> str:
     href = meeting.links[0].href if meeting.links else ""
     found = digest(name, str(meeting.starts_at), href)
     match = _FILE_NAME.search(href[:2000])
-    return f"{match[1]}-{found}" if match else found
+    if match:
+        return f"{match[1]}-{found}"
+    return found
 
 
 def item_id(of_meeting: str, item: AgendaItem) -> str:
@@ -62,9 +71,13 @@ def item_id(of_meeting: str, item: AgendaItem) -> str:
 
 
 def _part(vendor_id: str) -> str:
-    return vendor_id if _PLAIN.fullmatch(vendor_id) else digest(vendor_id)
+    if _PLAIN.fullmatch(vendor_id):
+        return vendor_id
+    return digest(vendor_id)
 
 
 def digest(*parts: str) -> str:
     """Return a short hash, for what a vendor gives no id."""
-    return hashlib.sha256("\n".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:_HASH_CHARS]
+    return hashlib.sha256(
+        "\n".join(parts).encode("utf-8", "surrogatepass")
+    ).hexdigest()[:_HASH_CHARS]

@@ -1,8 +1,9 @@
 """Dates and hours as vendors write them: local, month first, often without an hour.
 
-Unlike `text/dates.py`, which reads times of publication into UTC, this keeps the local wall clock and knows whether an
-hour was stated. A `Z` or offset is not read: of vendors that write one, the hour is local all the same (CivicClerk),
-or they state true UTC in a field of its own, which `utc_time` reads.
+Unlike `text/dates.py`, which reads times of publication into UTC, this keeps the local
+wall clock and knows whether an hour was stated. A `Z` or offset is not read: of vendors
+that write one, the hour is local all the same (CivicClerk), or they state true UTC in a
+field of its own, which `utc_time` reads.
 """
 
 import re
@@ -17,7 +18,21 @@ MAX_CHARS = 300  # longer is prose, in which an hour need not be the meeting's
 _MONTHS = {
     name: number
     for number, name in enumerate(
-        ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"), start=1
+        (
+            "jan",
+            "feb",
+            "mar",
+            "apr",
+            "may",
+            "jun",
+            "jul",
+            "aug",
+            "sep",
+            "oct",
+            "nov",
+            "dec",
+        ),
+        start=1,
     )
 }
 _MONTH = r"(?P<name>jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}\.?"
@@ -36,12 +51,25 @@ _RANGE = re.compile(
     r"(?P<end>\d{1,2})(?::\d\d)?" + _HALF,
     re.IGNORECASE,
 )
-_TWELVE = re.compile(r"(?<![\d:/.-])(?P<hour>\d{1,2})(?:[:.](?P<minute>\d\d))?(?::\d\d)?" + _HALF, re.IGNORECASE)
-_TWENTY_FOUR = re.compile(r"(?<![\d:/.-])(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::\d\d)?(?![\d:])")
-_HOURS = re.compile(r"(?<![\d:/.-])(?P<hour>[01]\d|2[0-3])(?P<minute>[0-5]\d)\s?(?:hours|hrs?)\b", re.IGNORECASE)
+_TWELVE = re.compile(
+    r"(?<![\d:/.-])(?P<hour>\d{1,2})(?:[:.](?P<minute>\d\d))?(?::\d\d)?" + _HALF,
+    re.IGNORECASE,
+)
+_TWENTY_FOUR = re.compile(
+    r"(?<![\d:/.-])(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::\d\d)?(?![\d:])"
+)
+_HOURS = re.compile(
+    r"(?<![\d:/.-])(?P<hour>[01]\d|2[0-3])(?P<minute>[0-5]\d)\s?(?:hours|hrs?)\b",
+    re.IGNORECASE,
+)
 _NOON = re.compile(r"\bnoon\b", re.IGNORECASE)
-# An hour after such words is that of another meeting: "immediately following the 5:00 PM session".
-_RELATIVE = re.compile(r"\b(?:follow(?:s|ing)|after|immediately|upon|conclusion|adjournment of)\b", re.IGNORECASE)
+# An hour after such words is that of another meeting: "immediately following the 5:00
+# PM session".
+_RELATIVE = re.compile(
+    r"\b(?:follow(?:s|ing)|after|immediately|upon|conclusion|adjournment of)\b",
+    re.IGNORECASE,
+)
+_WALL_CLOCK = re.compile(r"[T ](\d\d):(\d\d)")
 _UTC = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)")
 
 
@@ -65,49 +93,83 @@ class Moment:
 
 
 def day_of_text(text: str | None) -> date | None:
-    """Return the first date in a text: 2026-02-19, 2/19/2026, 2/19/26, "Feb 19, 2026", "19 February 2026"."""
-    words = _short(text)
-    found = [match for pattern in _DATES if (match := pattern.search(words))]
-    for match in sorted(found, key=lambda match: match.start()):
-        parts = match.groupdict()
-        year = int(parts["year"]) + (0 if len(parts["year"]) == 4 else 2000)
-        month = _MONTHS[parts["name"].lower()] if parts.get("name") else int(parts["month"])
-        try:
-            day = date(year, month, int(parts["day"]))
-        except ValueError:
-            continue
-        if FIRST_YEAR <= day.year < LAST_YEAR:
+    """Return the first date in a text: 2026-02-19, 2/19/2026, 2/19/26, "Feb 19, 2026",
+    "19 February 2026".
+    """
+    for match in sorted(_dates_in(_short(text)), key=re.Match.start):
+        day = _day_of_match(match)
+        if day is not None:
             return day
     return None
 
 
-def clock_of_text(text: str | None) -> time | None:
-    """Return the hour that a text states: "1:00 PM", "13:00", "1830 hours", "4:30 - 6:00 pm", "noon"; None without one.
+def _dates_in(words: str) -> list[re.Match[str]]:
+    """Return the first match of each way to write a date."""
+    matches = [pattern.search(words) for pattern in _DATES]
+    return [match for match in matches if match is not None]
 
-    An hour that belongs to another meeting is not taken: "immediately following the 5:00 PM session".
+
+def _day_of_match(match: re.Match[str]) -> date | None:
+    """Return the date; None for one that does not exist or is out of range."""
+    parts = match.groupdict()
+    year = int(parts["year"])
+    if len(parts["year"]) == 2:
+        year += 2000
+    month = _MONTHS[parts["name"].lower()] if parts.get("name") else int(parts["month"])
+    try:
+        day = date(year, month, int(parts["day"]))
+    except ValueError:
+        return None
+    if not FIRST_YEAR <= day.year < LAST_YEAR:
+        return None
+    return day
+
+
+def clock_of_text(text: str | None) -> time | None:
+    """Return the hour that a text states: "1:00 PM", "13:00", "1830 hours", "4:30 -
+    6:00 pm", "noon"; None without one.
+
+    An hour that belongs to another meeting is not taken: "immediately following the
+    5:00 PM session".
     """
     words = _short(text)
-    if (span := _RANGE.search(words)) is not None:
-        start, end = int(span["hour"]), int(span["end"])
-        is_same_half = start % 12 <= end % 12
-        half = span["half"] if is_same_half else ("a" if span["half"] in "pP" else "p")
-        return None if _is_relative(words, span.start()) else _time(start, span["minute"], half)
+    span = _RANGE.search(words)
+    if span is not None:
+        return _start_of_range(span)
     match = _TWELVE.search(words) or _TWENTY_FOUR.search(words) or _HOURS.search(words)
     if match is not None:
-        half = match.groupdict().get("half")
-        return None if _is_relative(words, match.start()) else _time(int(match["hour"]), match["minute"], half)
-    return time(12) if _NOON.search(words) and not _RELATIVE.search(words) else None
+        if _is_relative(match):
+            return None
+        return _time(int(match["hour"]), match["minute"], match.groupdict().get("half"))
+    if _NOON.search(words) and not _RELATIVE.search(words):
+        return time(12)
+    return None
 
 
-def _is_relative(words: str, end: int) -> bool:
-    return _RELATIVE.search(words, 0, end) is not None
+def _start_of_range(span: re.Match[str]) -> time | None:
+    """Return the first hour of "4:30 - 6:00 pm", whose half of the day is that of the
+    end unless the hours go down.
+    """
+    if _is_relative(span):
+        return None
+    start, end = int(span["hour"]), int(span["end"])
+    half = span["half"]
+    if start % 12 > end % 12:
+        half = "a" if half in "pP" else "p"
+    return _time(start, span["minute"], half)
+
+
+def _is_relative(match: re.Match[str]) -> bool:
+    return _RELATIVE.search(match.string, 0, match.start()) is not None
 
 
 def _time(hour: int, minute: str | None, half: str | None) -> time | None:
     if half:
         if not 1 <= hour <= 12:
             return None
-        hour = hour % 12 + (12 if half in "pP" else 0)
+        hour %= 12
+        if half in "pP":
+            hour += 12
     try:
         return time(hour, int(minute or 0))
     except ValueError:
@@ -115,29 +177,49 @@ def _time(hour: int, minute: str | None, half: str | None) -> time | None:
 
 
 def moment_of_text(text: str | None) -> Moment | None:
-    """Return the day and hour of one text, such as "Sep 6, 2022 6:30 PM"; None without a date.
+    """Return the day and hour of one text, such as "Sep 6, 2022 6:30 PM"; None without
+    a date.
 
-    The hour is looked for behind the date, then before it, so that neither `2022-09-06` nor a hidden number is taken
-    for one.
+    The hour is looked for after the date, then before it, so that neither `2022-09-06`
+    nor a hidden number is taken for one.
     """
     words = _short(text)
     day = day_of_text(words)
     if day is None:
         return None
-    match = min((match for pattern in _DATES if (match := pattern.search(words))), key=lambda match: match.start())
-    return Moment(day, clock_of_text(words[match.end() :].lstrip("T")) or clock_of_text(words[: match.start()]))
+    date_match = min(_dates_in(words), key=re.Match.start)
+    clock = clock_of_text(words[date_match.end() :].lstrip("T"))
+    if clock is None:
+        clock = clock_of_text(words[: date_match.start()])
+    return Moment(day, clock)
+
+
+def moment_of_texts(day_text: str | None, clock_text: str | None) -> Moment | None:
+    """Return the moment of a day and an hour stated apart; None without a day."""
+    day = day_of_text(day_text)
+    if day is None:
+        return None
+    return Moment(day, clock_of_text(clock_text))
 
 
 def wall_clock(text: str | None) -> Moment | None:
-    """Return an ISO 8601 time as a local one, whatever zone it claims: `2025-12-08T09:30:00Z` is half past nine."""
+    """Return an ISO 8601 time as a local one, whatever zone it claims:
+    `2025-12-08T09:30:00Z` is half past nine.
+    """
     words = _short(text)
     day = day_of_text(words)
-    match = re.search(r"[T ](\d\d):(\d\d)", words)
-    return Moment(day, _time(int(match[1]), match[2], None) if match else None) if day else None
+    if day is None:
+        return None
+    match = _WALL_CLOCK.search(words)
+    if match is None:
+        return Moment(day)
+    return Moment(day, _time(int(match[1]), match[2], None))
 
 
 def utc_time(text: str | None) -> datetime | None:
-    """Return a time that is UTC by its field's name, with fractions of any length and no Z; None if it is not one."""
+    """Return a time that is UTC by its field's name, with fractions of any length and
+    no Z; None if it is not one.
+    """
     match = _UTC.match(_short(text))
     if match is None:
         return None

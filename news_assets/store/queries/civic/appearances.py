@@ -1,4 +1,6 @@
-"""The appearances of a matter in several meetings, for searches: the next meeting first, the others beneath it."""
+"""The appearances of a matter in several meetings, for searches: the next meeting
+first, the others beneath it.
+"""
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -15,7 +17,8 @@ from news_assets.store.transaction import Snapshot
 _MAX_NUMBER_CHARS: Final = 40
 _SIGNS = re.compile(r"[\W_]+")
 
-# Items that have only a title in common are one matter to readers where their texts are equal.
+# Items that have only a title in common are one matter to readers where their texts are
+# equal.
 _APPEARANCES = """
     WITH hits AS (
         SELECT article_id AS hit, desk, agency, matter FROM agenda_items
@@ -28,7 +31,8 @@ _APPEARANCES = """
         SELECT article_id, url, desk, agency, text_hash FROM raw_articles
         WHERE outcome = 'ok' AND article_id IN (SELECT article_id FROM found)
     )
-    SELECT f.hit, f.article_id, f.meeting_id, f.matter, f.title, t.url, t.desk, t.agency, m.day, m.body, m.status
+    SELECT f.hit, f.article_id, f.meeting_id, f.matter, f.title, t.url, t.desk, t.agency, m.day,
+        m.body, m.status
     FROM found f JOIN texts t USING (article_id) JOIN texts h ON h.article_id = f.hit
         JOIN meetings m USING (meeting_id)
     WHERE NOT starts_with(f.matter, 'title:') OR t.text_hash = h.text_hash
@@ -36,7 +40,8 @@ _APPEARANCES = """
 """
 _EQUAL = """
     WITH found AS (
-        SELECT DISTINCT i.article_id FROM agenda_items h JOIN agenda_items i USING (desk, agency, matter)
+        SELECT DISTINCT i.article_id FROM agenda_items h
+            JOIN agenda_items i USING (desk, agency, matter)
         WHERE h.matter <> '' AND list_contains($ids, h.article_id) AND i.article_id IS NOT NULL
     ), texts AS (
         SELECT article_id, text_hash FROM raw_articles
@@ -69,26 +74,38 @@ class ItemAppearance:
     status: Annotated[str, "status of the meeting"]
 
 
-Groups = Mapping[str, Sequence[ItemAppearance]]  # by article_id of a hit, itself included, the newest first
+Groups = Mapping[
+    str, Sequence[ItemAppearance]
+]  # by article_id of a hit, itself included, the newest first
 
 
 def appearances_of(lake: Lake | Snapshot, article_ids: Sequence[str]) -> Groups:
-    """Return the appearances of the matter of each agenda item that has several, itself included, the newest first."""
+    """Return the appearances of the matter of each agenda item that has several, itself
+    included, the newest first.
+    """
     found: dict[str, list[ItemAppearance]] = {}
     if article_ids:
-        for row in lake.query(_APPEARANCES, {"ids": list(article_ids)}).iter_rows(named=True):
+        for row in lake.query(_APPEARANCES, {"ids": list(article_ids)}).iter_rows(
+            named=True
+        ):
             found.setdefault(row.pop("hit"), []).append(ItemAppearance(**row))
     return {hit: group for hit, group in found.items() if len(group) > 1}
 
 
 def items_like(lake: Lake | Snapshot, article_ids: Collection[str]) -> set[str]:
-    """Return the articles of the agenda items that have the text of one of these: a search gives one of equal texts."""
+    """Return the articles of the agenda items that have the text of one of these: a
+    search gives one of equal texts.
+    """
     found = lake.query(_EQUAL, {"ids": list(article_ids)}) if article_ids else None
     return set() if found is None else set(found["article_id"])
 
 
-def appearance_copies(lake: Lake | Snapshot, article_ids: Sequence[str]) -> dict[str, tuple[Copy, ...]]:
-    """Return the other appearances of the matter of each agenda item that has several, the newest first."""
+def appearance_copies(
+    lake: Lake | Snapshot, article_ids: Sequence[str]
+) -> dict[str, tuple[Copy, ...]]:
+    """Return the other appearances of the matter of each agenda item that has several,
+    the newest first.
+    """
     return {
         hit: tuple(_copy(one) for one in group if one.article_id != hit and one.day)
         for hit, group in appearances_of(lake, article_ids).items()
@@ -109,10 +126,14 @@ def _copy(one: ItemAppearance) -> Copy:
     )
 
 
-def next_first(hits: Iterable[SearchHit], groups: Groups, filters: Filters, today: date) -> list[SearchHit]:
-    """Return the hits with each matter once, as the appearance in the next meeting, or in the last one.
+def next_first(
+    hits: Iterable[SearchHit], groups: Groups, filters: Filters, today: date
+) -> list[SearchHit]:
+    """Return the hits with each matter once, as the appearance in the next meeting, or
+    in the last one.
 
-    It is one that passes the filters, and keeps the place, score and snippet of the matter's first hit.
+    It is one that passes the filters, and keeps the place, score and snippet of the
+    matter's first hit.
     """
     shown = set[str]()
     arranged: list[SearchHit] = []
@@ -127,25 +148,40 @@ def next_first(hits: Iterable[SearchHit], groups: Groups, filters: Filters, toda
 
 
 def _passes(one: ItemAppearance, filters: Filters) -> bool:
-    if filters.body not in (None, one.body) or filters.meeting_status not in (None, one.status):
+    if filters.body not in (None, one.body) or filters.meeting_status not in (
+        None,
+        one.status,
+    ):
         return False
     day = one.day or date.max
     return (filters.from_day or date.min) <= day <= (filters.to_day or date.max)
 
 
 def _next(group: Sequence[ItemAppearance], today: date) -> ItemAppearance:
-    coming = [one for one in group if one.day and one.day >= today and one.status not in ("cancelled", "passed")]
+    coming = [
+        one
+        for one in group
+        if one.day and one.day >= today and one.status not in ("cancelled", "passed")
+    ]
     return coming[-1] if coming else group[0]
 
 
 def _as_hit(hit: SearchHit, one: ItemAppearance) -> SearchHit:
     if one.article_id == hit.article_id:
         return hit
-    return replace(hit, article_id=one.article_id, title=one.title, url=one.url, day=one.day or hit.day)
+    return replace(
+        hit,
+        article_id=one.article_id,
+        title=one.title,
+        url=one.url,
+        day=one.day or hit.day,
+    )
 
 
 def written_number(lake: Lake | Snapshot, text: str, filters: Filters) -> str | None:
-    """Return the public number of a stored matter if a text is that number, whatever its spaces, signs and case."""
+    """Return the public number of a stored matter if a text is that number, whatever
+    its spaces, signs and case.
+    """
     number = _SIGNS.sub("", text).lower()
     if len(text) > _MAX_NUMBER_CHARS or not any(char.isdigit() for char in number):
         return None

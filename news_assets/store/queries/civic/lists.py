@@ -11,13 +11,17 @@ from news_assets.store.lake import Lake
 from news_assets.store.queries.civic.meetings import OF_BODY
 from news_assets.store.transaction import Snapshot
 
-Position = tuple[int, int, str]  # days from the one that the list begins at, begin in seconds since 1970, meeting_id
+Position = tuple[
+    int, int, str
+]  # days from the one that the list begins at, begin in seconds since 1970, meeting_id
 
-_BEHIND = 1_000_000  # days: past meetings come after all to come, and those without a day last
+# days: past meetings come after all to come, and those without a day last
+_BEHIND = 1_000_000
 _NEAREST = f"""
     WITH about AS (
         SELECT meeting_id FROM agenda_items
-        WHERE ($topic IS NULL OR list_contains(topics, $topic)) AND coalesce(filter_reason, '') <> '{REMOVED}'
+        WHERE ($topic IS NULL OR list_contains(topics, $topic))
+            AND coalesce(filter_reason, '') <> '{REMOVED}'
             AND ($article_ids IS NULL OR list_contains($article_ids, article_id))
     )
     SELECT meeting_id, distance, begin FROM (
@@ -30,10 +34,13 @@ _NEAREST = f"""
         WHERE ($desk IS NULL OR desk = $desk) AND ($agency IS NULL OR agency = $agency)
             AND ($status IS NULL OR status = $status)
             AND ($body IS NULL OR {OF_BODY})
-            AND (($topic IS NULL AND $article_ids IS NULL) OR meeting_id IN (SELECT meeting_id FROM about))
-            AND ($from_day IS NULL OR day >= $from_day::DATE) AND ($to_day IS NULL OR day <= $to_day::DATE)
+            AND (($topic IS NULL AND $article_ids IS NULL) OR 
+                meeting_id IN (SELECT meeting_id FROM about))
+            AND ($from_day IS NULL OR day >= $from_day::DATE)
+            AND ($to_day IS NULL OR day <= $to_day::DATE)
     )
-    WHERE $distance IS NULL OR (distance, begin, meeting_id) > ($distance::BIGINT, $begin::BIGINT, $meeting_id)
+    WHERE $distance IS NULL
+        OR (distance, begin, meeting_id) > ($distance::BIGINT, $begin::BIGINT, $meeting_id)
     ORDER BY distance, begin, meeting_id LIMIT $limit
 """
 _PLACE = """
@@ -51,7 +58,9 @@ class AgendaPlace:
     meeting_id: MeetingId
     desk: Annotated[str, "key of the desk"]
     agency: Annotated[str, "key of the agency"]
-    matter: Annotated[str, "key of the matter within the agency; empty for an item without one"]
+    matter: Annotated[
+        str, "key of the matter within the agency; empty for an item without one"
+    ]
     title: Annotated[str, "title of the meeting in the listing"]
     body: Annotated[str, "council, board or committee that meets"]
     day: MeetingDay
@@ -73,11 +82,12 @@ def nearest_meetings(
     after: Position | None = None,
     limit: int,
 ) -> list[tuple[Position, StoredMeeting]]:
-    """Return meetings with their positions: those of `first_day` and later, then earlier ones, the nearest day first.
+    """Return meetings with their positions: those of `first_day` and later, then
+    earlier ones, the nearest day first.
 
-    `body` is a part of the body's name or the title, in any case. `topic` is that of an item on the agenda, and
-    `article_ids` are the articles of items of which one is on it; with both, of the same item. With `after` only
-    those that come after it.
+    `body` is a part of the body's name or the title, in any case. `topic` is that of an
+    item on the agenda, and `article_ids` are the articles of items of which one is on
+    it; with both, of the same item. With `after` only those that come after it.
     """
     distance, begin, meeting_id = after or (None, None, None)
     given: dict[str, Any] = {
@@ -90,11 +100,24 @@ def nearest_meetings(
         "topic": topic,
         "article_ids": None if article_ids is None else list(article_ids),
     }
-    given |= {"first_day": first_day, "distance": distance, "begin": begin, "meeting_id": meeting_id, "limit": limit}
+    given |= {
+        "first_day": first_day,
+        "distance": distance,
+        "begin": begin,
+        "meeting_id": meeting_id,
+        "limit": limit,
+    }
     with lake.latest() as snapshot:
         found = snapshot.query(_NEAREST, given)
-        rows = {row.meeting_id: row for row in snapshot.read(StoredMeeting, meeting_id=found["meeting_id"].to_list())}
-    return [((far, at, key), rows[key]) for key, far, at in found.iter_rows() if key in rows]
+        rows = {
+            row.meeting_id: row
+            for row in snapshot.read(
+                StoredMeeting, meeting_id=found["meeting_id"].to_list()
+            )
+        }
+    return [
+        ((far, at, key), rows[key]) for key, far, at in found.iter_rows() if key in rows
+    ]
 
 
 def place_of_article(lake: Snapshot, article_id: str) -> AgendaPlace | None:

@@ -1,7 +1,8 @@
 """The contract of every search backend in `SEARCH_BACKENDS`.
 
-A real Typesense server is tested if NEWS_TEST_TYPESENSE_URL (`typesense://host:port`) and NEWS_TEST_TYPESENSE_API_KEY
-name one; each test uses an alias of its own there and drops what it created.
+A real Typesense server is tested if NEWS_TEST_TYPESENSE_URL (`typesense://host:port`)
+and NEWS_TEST_TYPESENSE_API_KEY name one; each test uses an alias of its own there and
+drops what it created.
 """
 
 import os
@@ -13,10 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from news_assets.clients.search.embedded.index import SqliteSearchIndex
-from news_assets.clients.search.typesense.collection import collections
-from news_assets.clients.search.typesense.index import TypesenseSearchIndex
-from news_assets.clients.search.typesense.rebuild import drop, is_of_alias
+from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
+from news_assets.clients.search.typesense.collection import (
+    collections,
+    drop,
+    is_of_alias,
+)
+from news_assets.clients.search.typesense.typesense_index import TypesenseSearchIndex
 from news_assets.ports.search import SearchIndex
 from news_assets_tests.support.fakes import FakeSearchIndex
 from news_assets_tests.typesense_server import running
@@ -35,8 +39,12 @@ def on_test_server() -> Iterator[SearchIndex]:
 @contextmanager
 def on_real_server() -> Iterator[SearchIndex]:
     alias = f"contract_{uuid.uuid4().hex}"
-    address = re.sub(r"^http", "typesense+http", str(REAL_SERVER)).replace("typesense+http:", "typesense:")
-    with TypesenseSearchIndex.open(f"{address}/{alias}", os.environ["NEWS_TEST_TYPESENSE_API_KEY"]) as index:
+    address = re.sub(r"^http", "typesense+http", str(REAL_SERVER)).replace(
+        "typesense+http:", "typesense:"
+    )
+    with TypesenseSearchIndex.open(
+        f"{address}/{alias}", os.environ["NEWS_TEST_TYPESENSE_API_KEY"]
+    ) as index:
         yield index
         for name in collections(index.connection):
             if is_of_alias(name, alias):
@@ -46,7 +54,9 @@ def on_real_server() -> Iterator[SearchIndex]:
 
 SEARCH_BACKENDS: dict[str, Callable[[Path], AbstractContextManager[SearchIndex]]] = {
     "fake": lambda _: nullcontext(FakeSearchIndex()),
-    "embedded": lambda folder: closing(SqliteSearchIndex.open(folder / "search.sqlite")),
+    "embedded": lambda folder: closing(
+        SqliteSearchIndex.open(folder / "search.sqlite")
+    ),
     "typesense": lambda _: on_test_server(),
 } | ({"real": lambda _: on_real_server()} if REAL_SERVER else {})
 

@@ -3,10 +3,17 @@
 from dataclasses import replace
 from datetime import date
 
-from news_assets.ports.search import SearchAnswer, SearchDocument, SearchIndex, SearchQuery
+from news_assets.ports.search import (
+    SearchAnswer,
+    SearchDocument,
+    SearchIndex,
+    SearchQuery,
+)
 
 
-def document(number: int, title: str = "", text: str = "texto", **changes: object) -> SearchDocument:
+def document(
+    number: int, title: str = "", text: str = "texto", **changes: object
+) -> SearchDocument:
     valid = SearchDocument(
         article_id=f"mec-{number}",
         desk="govbr",

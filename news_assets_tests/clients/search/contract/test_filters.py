@@ -9,11 +9,45 @@ from news_assets.ports.search import FACETS, SearchIndex, SearchQuery
 from news_assets_tests.clients.search.contract.examples import document, ids
 
 FILTERED = [
-    document(1, "vacina", sentiment="positive", entities=("Vila Serena", "Ana Lima", "Ana Lima")),
-    document(2, "vacina", desk="world", agency="bbc", language="en", theme_path=("02",), day=date(2026, 2, 3)),
-    document(3, "vacina", agency="ms", theme_path=("01", "01.02"), theme_code="01.02", day=date(2025, 12, 31)),
-    document(4, "vacina", agency="ms", body="City Council", matter="24-0123", meeting_status="confirmed"),
-    document(5, "vacina", agency="ms", matter="240123", meeting_status="cancelled", entities=("Ana Lima",)),
+    document(
+        1,
+        "vacina",
+        sentiment="positive",
+        entities=("Vila Serena", "Ana Lima", "Ana Lima"),
+    ),
+    document(
+        2,
+        "vacina",
+        desk="world",
+        agency="bbc",
+        language="en",
+        theme_path=("02",),
+        day=date(2026, 2, 3),
+    ),
+    document(
+        3,
+        "vacina",
+        agency="ms",
+        theme_path=("01", "01.02"),
+        theme_code="01.02",
+        day=date(2025, 12, 31),
+    ),
+    document(
+        4,
+        "vacina",
+        agency="ms",
+        body="City Council",
+        matter="24-0123",
+        meeting_status="confirmed",
+    ),
+    document(
+        5,
+        "vacina",
+        agency="ms",
+        matter="240123",
+        meeting_status="cancelled",
+        entities=("Ana Lima",),
+    ),
 ]
 
 
@@ -46,7 +80,9 @@ def test_filters_apply_in_every_mode(
     index: SearchIndex, mode: str, filters: dict[str, object], expected: set[str]
 ) -> None:
     index.upsert([replace(one, vector=(1.0, 0.0)) for one in FILTERED])
-    answer = index.search(SearchQuery(text="vacina", mode=mode, vector=(1.0, 0.1), **filters))  # type: ignore[arg-type]
+    answer = index.search(
+        SearchQuery(text="vacina", mode=mode, vector=(1.0, 0.1), **filters)
+    )  # type: ignore[arg-type]
     assert (set(ids(answer)), answer.found) == (expected, len(expected))
 
 
@@ -64,13 +100,21 @@ def test_facets_count_every_match_of_all_pages(index: SearchIndex) -> None:
         "matter": {"24-0123": 1, "240123": 1},
         "meeting_status": {"cancelled": 1, "confirmed": 1},
         "month": {"2026-02": 1, "2026-01": 3, "2025-12": 1},
-        "day": {"2026-02-03": 1, "2026-01-06": 1, "2026-01-05": 1, "2026-01-02": 1, "2025-12-31": 1},
+        "day": {
+            "2026-02-03": 1,
+            "2026-01-06": 1,
+            "2026-01-05": 1,
+            "2026-01-02": 1,
+            "2025-12-31": 1,
+        },
     }
     assert tuple(facets) == FACETS
 
 
 def test_facets_follow_changed_and_deleted_documents(index: SearchIndex) -> None:
-    index.upsert([document(n, "vacina", entities=(f"Nome {n}", "Ana")) for n in (1, 2, 3)])
+    index.upsert(
+        [document(n, "vacina", entities=(f"Nome {n}", "Ana")) for n in (1, 2, 3)]
+    )
     index.upsert([document(2, "vacina", entities=("Rita",), document_hash="changed")])
     index.delete(["mec-3"])
     facets = index.search(SearchQuery(text="vacina", mode="keyword")).facets

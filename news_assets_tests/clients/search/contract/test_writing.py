@@ -1,4 +1,6 @@
-"""Writing: documents are stored once, changed, deleted and listed; a refused one has a reason."""
+"""Writing: documents are stored once, changed, deleted and listed; a refused one has a
+reason.
+"""
 
 from datetime import date
 
@@ -13,38 +15,79 @@ from news_assets_tests.support.search_backends import hashes
 
 def test_an_empty_index_returns_no_hits(index: SearchIndex) -> None:
     answer = index.search(SearchQuery(text="educação", vector=(1.0, 0.0)))
-    assert (answer.hits, answer.found, answer.facets) == ((), 0, {name: {} for name in FACETS})
+    assert (answer.hits, answer.found, answer.facets) == (
+        (),
+        0,
+        {name: {} for name in FACETS},
+    )
 
 
 def test_a_document_stored_twice_is_one_document(index: SearchIndex) -> None:
     one = document(1, "Eleições")
-    assert (index.upsert([one]), index.upsert([one]), index.upsert([one, one])) == ({}, {}, {})
-    assert (index.count(), hashes(index, "govbr"), hashes(index, "other")) == (1, {"mec-1": "hash-1"}, {})
+    assert (index.upsert([one]), index.upsert([one]), index.upsert([one, one])) == (
+        {},
+        {},
+        {},
+    )
+    assert (index.count(), hashes(index, "govbr"), hashes(index, "other")) == (
+        1,
+        {"mec-1": "hash-1"},
+        {},
+    )
 
 
-def test_a_document_with_the_stored_hash_is_not_written_again(index: SearchIndex) -> None:
+def test_a_document_with_the_stored_hash_is_not_written_again(
+    index: SearchIndex,
+) -> None:
     index.upsert([document(1, "vacinas")])
     index.upsert([document(1, "estradas")])
     assert (found(index, "vacinas"), found(index, "estradas")) == (["mec-1"], [])
-    index.upsert([document(1, "estradas", document_hash="a"), document(1, "pontes", document_hash="b")])
-    assert (found(index, "pontes"), hashes(index, "govbr")) == (["mec-1"], {"mec-1": "b"})
+    index.upsert(
+        [
+            document(1, "estradas", document_hash="a"),
+            document(1, "pontes", document_hash="b"),
+        ]
+    )
+    assert (found(index, "pontes"), hashes(index, "govbr")) == (
+        ["mec-1"],
+        {"mec-1": "b"},
+    )
 
 
 def test_a_changed_document_is_found_by_its_new_words_only(index: SearchIndex) -> None:
     index.upsert([document(1, "vacinas")])
     index.upsert([document(1, "estradas", document_hash="other")])
-    assert (found(index, "vacinas"), found(index, "estradas"), index.count()) == ([], ["mec-1"], 1)
+    assert (found(index, "vacinas"), found(index, "estradas"), index.count()) == (
+        [],
+        ["mec-1"],
+        1,
+    )
 
 
-def test_a_deleted_document_is_not_found_and_unknown_ids_are_ignored(index: SearchIndex) -> None:
+def test_a_deleted_document_is_not_found_and_unknown_ids_are_ignored(
+    index: SearchIndex,
+) -> None:
     index.upsert([document(1, "vacinas"), document(2, "vacinas")])
     index.delete(["mec-1", "unknown"])
     index.delete(["mec-1"])
-    assert (found(index, "vacinas"), index.count(), hashes(index, "govbr")) == (["mec-2"], 1, {"mec-2": "hash-2"})
+    assert (found(index, "vacinas"), index.count(), hashes(index, "govbr")) == (
+        ["mec-2"],
+        1,
+        {"mec-2": "hash-2"},
+    )
 
 
-def test_stored_documents_are_selected_by_desk_agency_and_day(index: SearchIndex) -> None:
-    index.upsert([document(1, "a"), document(2, "b"), document(30, "c"), document(4, "d", agency="mj")])
+def test_stored_documents_are_selected_by_desk_agency_and_day(
+    index: SearchIndex,
+) -> None:
+    index.upsert(
+        [
+            document(1, "a"),
+            document(2, "b"),
+            document(30, "c"),
+            document(4, "d", agency="mj"),
+        ]
+    )
     index.upsert([document(5, "e", desk="other")])
     columns = ["article_id", "agency", "day", "document_hash"]
     assert sorted(index.stored("govbr").select(columns).iter_rows()) == [
@@ -59,12 +102,20 @@ def test_stored_documents_are_selected_by_desk_agency_and_day(index: SearchIndex
         assert found.columns == columns
         return sorted(found["article_id"])
 
-    assert stored(("mec", date(2026, 1, 3)), ("mj", date(2026, 1, 2))) == ["mec-2", "mec-30"]
-    assert stored(("mec", date(2026, 1, 2)), ("mj", date(2026, 1, 5))) == ["mec-1", "mec-4"]
+    assert stored(("mec", date(2026, 1, 3)), ("mj", date(2026, 1, 2))) == [
+        "mec-2",
+        "mec-30",
+    ]
+    assert stored(("mec", date(2026, 1, 2)), ("mj", date(2026, 1, 5))) == [
+        "mec-1",
+        "mec-4",
+    ]
     assert stored() == stored(("unknown", date(2026, 1, 3))) == []
 
 
-def test_a_vector_of_other_dimensions_is_an_error_that_names_both(index: SearchIndex) -> None:
+def test_a_vector_of_other_dimensions_is_an_error_that_names_both(
+    index: SearchIndex,
+) -> None:
     index.upsert([document(1, vector=(1.0, 0.0, 0.0))])
     with pytest.raises(IndexingError, match=r"2 dimensions.* 3"):
         index.search(SearchQuery(text="", mode="vector", vector=(1.0, 0.0)))
@@ -76,10 +127,14 @@ def test_the_first_model_name_is_kept(index: SearchIndex) -> None:
         index.name_model(name)
     index.upsert([document(1, vector=(1.0, 0.0))])
     assert (index.vector_model(), index.vector_dim()) == ("one", 2)
-    assert index.search(SearchQuery(text="", mode="keyword")).facets["language"] == {"pt-BR": 1}
+    assert index.search(SearchQuery(text="", mode="keyword")).facets["language"] == {
+        "pt-BR": 1
+    }
 
 
-def test_a_refused_document_has_a_reason_and_the_others_are_stored(index: SearchIndex) -> None:
+def test_a_refused_document_has_a_reason_and_the_others_are_stored(
+    index: SearchIndex,
+) -> None:
     index.upsert([document(1, vector=(1.0, 0.0, 0.0))])
     refused = index.upsert(
         [

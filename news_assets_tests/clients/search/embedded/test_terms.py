@@ -1,4 +1,6 @@
-"""Terms of a batch equal those of counting the words of each document; typos are corrected."""
+"""Terms of a batch equal those of counting the words of each document; typos are
+corrected.
+"""
 
 from collections import Counter
 
@@ -7,12 +9,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from news_assets.clients.search.embedded.terms import PACKED_TERM, TITLE_WEIGHT, batch_terms, one_edit_away, term_of
+from news_assets.clients.search.embedded.terms import (
+    PACKED_TERM,
+    TITLE_WEIGHT,
+    batch_terms,
+    one_edit_away,
+    term_of,
+)
 from news_assets.ports.search import SearchDocument
 from news_assets.text.words import words
 from news_assets_tests.clients.search.contract.examples import document
 
-TEXTS = st.text("aBç Ã-'1“–…Σ漢\ud800\u0301", max_size=12) | st.sampled_from(["vacina vacinas", "x " * 300, "w" * 70])
+TEXTS = st.text("aBç Ã-'1“–…Σ漢\ud800\u0301", max_size=12) | st.sampled_from(
+    ["vacina vacinas", "x " * 300, "w" * 70]
+)
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 DOCUMENTS = st.lists(
     st.builds(
@@ -30,30 +40,39 @@ DOCUMENTS = st.lists(
 
 def counted(document: SearchDocument) -> tuple[dict[int, int], int]:
     title = words(document.title)
-    body = words(document.text) + words("\n".join((document.summary or "", *document.tags)))
+    body = words(document.text) + words(
+        "\n".join((document.summary or "", *document.tags))
+    )
     found = Counter[int]()
     for word in title * TITLE_WEIGHT + body:
         found[term_of(word[:64], document.language)] += 1
-    return {term: min(count, 255) for term, count in found.items()}, TITLE_WEIGHT * len(title) + len(body)
+    return {term: min(count, 255) for term, count in found.items()}, TITLE_WEIGHT * len(
+        title
+    ) + len(body)
 
 
 @settings(max_examples=60, deadline=None)
 @given(DOCUMENTS)
 def test_batch_terms_equal_counted_words(documents: list[SearchDocument]) -> None:
     found = [
-        (dict(np.frombuffer(one.packed, PACKED_TERM).tolist()), one.length) for one in batch_terms(documents).documents
+        (dict(np.frombuffer(one.packed, PACKED_TERM).tolist()), one.length)
+        for one in batch_terms(documents).documents
     ]
     assert found == [counted(one) for one in documents]
 
 
 def test_terms_of_a_document_are_sorted_and_distinct() -> None:
-    (one,) = batch_terms([document(1, "vacina escola", "vacinas hospital vacina")]).documents
+    (one,) = batch_terms(
+        [document(1, "vacina escola", "vacinas hospital vacina")]
+    ).documents
     terms = np.frombuffer(one.packed, PACKED_TERM)["term"]
     assert np.all(np.diff(terms) > 0)
 
 
 def test_a_long_text_is_indexed_by_its_first_20_000_words_and_its_tags() -> None:
-    (one,) = batch_terms([document(1, "", "a " * 20_000 + "late", tags=("tag",), language=None)]).documents
+    (one,) = batch_terms(
+        [document(1, "", "a " * 20_000 + "late", tags=("tag",), language=None)]
+    ).documents
     found = set(np.frombuffer(one.packed, PACKED_TERM)["term"].tolist())
     assert (found, one.length) == ({term_of("a", None), term_of("tag", None)}, 20_001)
 

@@ -1,11 +1,13 @@
-"""Writes go to the collection that the alias names, through restarts of the server and moves of the alias."""
+"""Writes go to the collection that the alias names, through restarts of the server and
+moves of the alias.
+"""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
 
 import pytest
 
-from news_assets.clients.search.typesense.index import TypesenseSearchIndex
+from news_assets.clients.search.typesense.typesense_index import TypesenseSearchIndex
 from news_assets.ports.search import SearchDocument
 from news_assets_tests.clients.search.typesense.samples import VECTOR, document, opened
 from news_assets_tests.support.search_backends import hashes
@@ -19,7 +21,11 @@ def test_a_restart_undoes_no_write_and_no_deletion() -> None:
         index.upsert([document(3, "Outro", document_hash="new")])
         before = hashes(index, "govbr")
         server.restart()
-        assert (hashes(index, "govbr"), len(before), before["mec-3"]) == (before, 6, "new")
+        assert (hashes(index, "govbr"), len(before), before["mec-3"]) == (
+            before,
+            6,
+            "new",
+        )
 
 
 def swapped(index: TypesenseSearchIndex, *documents: SearchDocument) -> None:

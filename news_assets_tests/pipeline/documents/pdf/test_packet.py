@@ -10,7 +10,13 @@ TITLES = (
     "Ordinance on the night buses, second reading",
     "Appeal of the planning decision for Harbour Square",
 )
-REPORTS = ("Report\n" + TITLES[0], "Map", "Report\n" + TITLES[1], "Report\n" + TITLES[2], "Annex")
+REPORTS = (
+    "Report\n" + TITLES[0],
+    "Map",
+    "Report\n" + TITLES[1],
+    "Report\n" + TITLES[2],
+    "Annex",
+)
 PARTS = (PacketPart(0, 2, 3), PacketPart(1, 4, 4), PacketPart(2, 5, 6))
 
 
@@ -27,8 +33,12 @@ def with_bookmarks(*places: tuple[str, int]) -> bytes:
     root = made.add("")
     for number, (title, page) in enumerate(places, start=root + 1):
         following = f"/Next {number + 1} 0 R" if number < root + len(places) else ""
-        made.add(f"<</Title({title})/Parent {root} 0 R/Dest[{pages[page - 1]} 0 R/Fit]{following}>>")
-    made.objects[root - 1] = f"<</First {root + 1} 0 R/Last {root + len(places)} 0 R/Count {len(places)}>>".encode()
+        made.add(
+            f"<</Title({title})/Parent {root} 0 R/Dest[{pages[page - 1]} 0 R/Fit]{following}>>"
+        )
+    made.objects[root - 1] = (
+        f"<</First {root + 1} 0 R/Last {root + len(places)} 0 R/Count {len(places)}>>".encode()
+    )
     made.objects[0] = f"<</Type/Catalog/Pages 2 0 R/Outlines {root} 0 R>>".encode()
     return made.bytes()
 
@@ -40,7 +50,11 @@ def with_links(*places: tuple[str, int]) -> bytes:
     for line, (_, page) in enumerate(places):
         top = 791 - 14 * line
         entries = f"/Rect[55 {top - 14} 540 {top}]"
-        links.append(made.add(f"<</Type/Annot/Subtype/Link{entries}/Dest[{pages[page - 1]} 0 R/Fit]>>"))
+        links.append(
+            made.add(
+                f"<</Type/Annot/Subtype/Link{entries}/Dest[{pages[page - 1]} 0 R/Fit]>>"
+            )
+        )
     annotations = "/Annots[" + " ".join(f"{link} 0 R" for link in links) + "]"
     first = pages[0] - 1
     made.objects[first] = made.objects[first][:-2] + annotations.encode() + b">>"
@@ -48,17 +62,27 @@ def with_links(*places: tuple[str, int]) -> bytes:
 
 
 @pytest.mark.parametrize("make", [with_bookmarks, with_links])
-def test_a_packet_is_cut_where_bookmarks_or_links_agree_with_the_titles(make: object) -> None:
+def test_a_packet_is_cut_where_bookmarks_or_links_agree_with_the_titles(
+    make: object,
+) -> None:
     assert callable(make)
     places = [("1. " + TITLES[0], 2), ("2. " + TITLES[1], 4), ("3. " + TITLES[2], 5)]
     assert cut_packet(make(*places), TITLES) == PARTS
-    assert cut_packet(make(*places[:2]), TITLES) == (PacketPart(0, 2, 3), PacketPart(1, 4, 6))
+    assert cut_packet(make(*places[:2]), TITLES) == (
+        PacketPart(0, 2, 3),
+        PacketPart(1, 4, 6),
+    )
 
 
 def test_bookmarks_that_do_not_agree_with_the_titles_are_ignored() -> None:
-    assert cut_packet(with_bookmarks(("Agenda", 1), ("Scan 4", 2), ("Scan 5", 5)), TITLES) == ()
+    assert (
+        cut_packet(with_bookmarks(("Agenda", 1), ("Scan 4", 2), ("Scan 5", 5)), TITLES)
+        == ()
+    )
     assert cut_packet(with_bookmarks((TITLES[0], 2), ("Scan 5", 5)), TITLES) == ()
-    assert cut_packet(with_bookmarks((TITLES[2], 2), (TITLES[0], 4)), TITLES) == ()  # in the wrong order
+    assert (
+        cut_packet(with_bookmarks((TITLES[2], 2), (TITLES[0], 4)), TITLES) == ()
+    )  # in the wrong order
 
 
 def test_a_packet_is_cut_by_the_page_numbers_of_its_agenda() -> None:
@@ -68,7 +92,9 @@ def test_a_packet_is_cut_by_the_page_numbers_of_its_agenda() -> None:
 
 def test_pages_before_the_first_number_are_counted() -> None:
     agenda = f"1. {TITLES[0]} .... 1\n2. {TITLES[1]} .... 3\n3. {TITLES[2]} .... 4"
-    moved = tuple(PacketPart(one.item, one.first_page + 1, one.last_page + 1) for one in PARTS)
+    moved = tuple(
+        PacketPart(one.item, one.first_page + 1, one.last_page + 1) for one in PARTS
+    )
     assert cut_packet(pdf_of("Cover", agenda, *REPORTS), TITLES) == moved
 
 

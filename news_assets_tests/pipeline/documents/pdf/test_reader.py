@@ -5,7 +5,14 @@ from news_assets.pipeline.documents.pdf import reader as pdf_module
 from news_assets.pipeline.documents.pdf.reader import pages_of, read_by_pypdf
 from news_assets.pipeline.documents.read import read_document
 from news_assets.records.documents import MAX_PAGES, ReadDocument
-from news_assets_tests.support.pdfs import GREY, broken_xref, huge_page, many_pages, pdf_of, scan_of
+from news_assets_tests.support.pdfs import (
+    GREY,
+    broken_xref,
+    huge_page,
+    many_pages,
+    pdf_of,
+    scan_of,
+)
 
 ENCRYPTED = (
     "/Encrypt<</Filter/Standard/V 1/R 2/Length 40/P -44"
@@ -15,9 +22,15 @@ ENCRYPTED = (
 
 
 def test_a_pdf_is_read_by_page_with_its_title() -> None:
-    found = read_document(pdf_of("Agenda\nCall to order", "Votação — ata", title="City Council"))
+    found = read_document(
+        pdf_of("Agenda\nCall to order", "Votação — ata", title="City Council")
+    )
     assert found == ReadDocument(
-        kind="pdf", outcome="ok", title="City Council", pages=2, texts=("Agenda\nCall to order", "Votação — ata")
+        kind="pdf",
+        outcome="ok",
+        title="City Council",
+        pages=2,
+        texts=("Agenda\nCall to order", "Votação — ata"),
     )
     assert found.text == "Agenda\nCall to order\n\nVotação — ata"
 
@@ -35,38 +48,66 @@ def test_sentences_and_words_broken_at_the_end_of_a_line_are_joined() -> None:
 
 
 def test_a_pdf_with_wrong_offsets_is_read() -> None:
-    assert read_document(broken_xref()).text == "The council will meet on Tuesday at nine."
+    assert (
+        read_document(broken_xref()).text == "The council will meet on Tuesday at nine."
+    )
 
 
 @pytest.mark.parametrize(
     ("body", "outcome", "pages", "reason"),
     [
         (b"%PDF-1.7\n" + b"\0" * 2000, "failed", None, "broken PDF: "),
-        (many_pages(MAX_PAGES + 1), "skipped", 1001, "1,001 pages; documents of more than 1,000 are not read"),
+        (
+            many_pages(MAX_PAGES + 1),
+            "skipped",
+            1001,
+            "1,001 pages; documents of more than 1,000 are not read",
+        ),
         (pdf_of(""), "skipped", 1, "no text and no image on its pages"),
         (scan_of((128, 80, GREY)), "skipped", 1, "scanned: page 1"),
     ],
 )
-def test_a_pdf_without_a_text_has_a_reason(body: bytes, outcome: str, pages: int | None, reason: str) -> None:
+def test_a_pdf_without_a_text_has_a_reason(
+    body: bytes, outcome: str, pages: int | None, reason: str
+) -> None:
     found = read_document(body)
-    assert (found.kind, found.outcome, found.pages, found.text) == ("pdf", outcome, pages, "")
+    assert (found.kind, found.outcome, found.pages, found.text) == (
+        "pdf",
+        outcome,
+        pages,
+        "",
+    )
     assert str(found.reason).startswith(reason)
 
 
 def test_a_pdf_that_needs_a_password_is_skipped() -> None:
     body = pdf_of("Secret").replace(b"/Root 1 0 R", b"/Root 1 0 R" + ENCRYPTED.encode())
-    assert (read_document(body).outcome, read_document(body).reason) == ("skipped", "needs a password")
+    assert (read_document(body).outcome, read_document(body).reason) == (
+        "skipped",
+        "needs a password",
+    )
 
 
 def test_a_document_of_which_half_the_pages_are_images_is_scanned() -> None:
     image = (128, 80, GREY)
-    scanned, text = read_document(scan_of(image, image)), read_document(pdf_of("Agenda"))
-    assert (scanned.is_scanned, scanned.scanned_pages, text.is_scanned) == (True, (1, 2), False)
-    assert not ReadDocument(kind="pdf", outcome="ok", pages=3, scanned_pages=(2,)).is_scanned
+    scanned, text = (
+        read_document(scan_of(image, image)),
+        read_document(pdf_of("Agenda")),
+    )
+    assert (scanned.is_scanned, scanned.scanned_pages, text.is_scanned) == (
+        True,
+        (1, 2),
+        False,
+    )
+    assert not ReadDocument(
+        kind="pdf", outcome="ok", pages=3, scanned_pages=(2,)
+    ).is_scanned
 
 
 def test_a_pdf_that_pdfium_cannot_open_is_read_by_pypdf() -> None:
-    assert read_by_pypdf(pdf_of("Agenda of the council"), "").texts == ("Agenda of the council",)
+    assert read_by_pypdf(pdf_of("Agenda of the council"), "").texts == (
+        "Agenda of the council",
+    )
     found = read_by_pypdf(scan_of((128, 80, GREY)), "")
     assert (found.scanned_pages, found.outcome) == ((1,), "skipped")
 

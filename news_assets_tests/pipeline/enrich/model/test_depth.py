@@ -12,7 +12,7 @@ from news_assets.ports.enrichment import ModelRequest
 from news_assets.records.desks import DepthRules
 from news_assets.records.model_calls import ModelCall
 from news_assets.store.lake import Lake
-from news_assets.taxonomy.loader import CIVIC_TOPICS, load_taxonomy, taxonomy_of
+from news_assets.taxonomy.taxonomy_files import CIVIC_TOPICS, load_taxonomy, taxonomy_of
 from news_assets_tests.store.examples import upsert
 from news_assets_tests.support.model_enrichment import (
     NOW,
@@ -36,11 +36,46 @@ SENTENCES = re.split(r"(?<=[.!?])\s+", " ".join(ITEM.split()))
 @pytest.mark.parametrize(
     ("title", "matter_type", "section", "text", "depth", "why"),
     [
-        ("Ordinance on short-term rental licenses", "", "", "", "full", "its title has “ordinance”"),
-        ("Amend Title 17", "Ordinance", "Consent calendar", "", "full", "its type has “ordinance”"),
-        ("Rezoning of 12 Oak Street", "Resolution", "", "", "full", "its title has “rezoning”"),
-        ("Tavern license for 12 Oak Street", "", "Public hearings", "", "brief", "its title has “license”"),
-        ("Appeal of Acme Inc.", "", "Public Hearings", "", "full", "its section has “public hearings”"),
+        (
+            "Ordinance on short-term rental licenses",
+            "",
+            "",
+            "",
+            "full",
+            "its title has “ordinance”",
+        ),
+        (
+            "Amend Title 17",
+            "Ordinance",
+            "Consent calendar",
+            "",
+            "full",
+            "its type has “ordinance”",
+        ),
+        (
+            "Rezoning of 12 Oak Street",
+            "Resolution",
+            "",
+            "",
+            "full",
+            "its title has “rezoning”",
+        ),
+        (
+            "Tavern license for 12 Oak Street",
+            "",
+            "Public hearings",
+            "",
+            "brief",
+            "its title has “license”",
+        ),
+        (
+            "Appeal of Acme Inc.",
+            "",
+            "Public Hearings",
+            "",
+            "full",
+            "its section has “public hearings”",
+        ),
         (
             "Receive and file the report",
             "Report",
@@ -49,10 +84,38 @@ SENTENCES = re.split(r"(?<=[.!?])\s+", " ".join(ITEM.split()))
             "brief",
             "its title has “receive and file”",
         ),
-        ("Bus contract", "", "", "It costs $1.25 million a year, then $90,000.", "full", "it names $1,250,000"),
-        ("Bus contract", "", "", "It costs $249,999.99.", "usual", "neither its words, its sums"),
-        ("Bus contract", "", "", "x" * 6_000 + " $4 million", "usual", "neither its words, its sums"),
-        ("Bus contract", "", "", "word " * 8_000, "full", "its text has 40,000 characters"),
+        (
+            "Bus contract",
+            "",
+            "",
+            "It costs $1.25 million a year, then $90,000.",
+            "full",
+            "it names $1,250,000",
+        ),
+        (
+            "Bus contract",
+            "",
+            "",
+            "It costs $249,999.99.",
+            "usual",
+            "neither its words, its sums",
+        ),
+        (
+            "Bus contract",
+            "",
+            "",
+            "x" * 6_000 + " $4 million",
+            "usual",
+            "neither its words, its sums",
+        ),
+        (
+            "Bus contract",
+            "",
+            "",
+            "word " * 8_000,
+            "full",
+            "its text has 40,000 characters",
+        ),
         ("Ordinances", "", "", "", "full", "its title has “ordinances”"),
         ("Subordinance", "", "", "", "usual", "neither its words"),
     ],
@@ -68,17 +131,25 @@ def test_title_type_section_sums_and_length_decide(
 def test_a_desk_file_states_other_phrases_and_sums() -> None:
     rules = DepthRules(brief=("market",), full=(), dollars=10, chars=1_000)
     given = [("Ordinance", ""), ("Market day", ""), ("Bus contract", "It costs $10.")]
-    depths = [depth_of(made(1, text, title=title, category=None, section=None), rules)[0] for title, text in given]
+    depths = [
+        depth_of(made(1, text, title=title, category=None, section=None), rules)[0]
+        for title, text in given
+    ]
     assert depths == ["usual", "brief", "full"]
 
 
 def by_schema(request: ModelRequest) -> dict[str, Any]:
-    """Answer as a model should: every sentence of the text as the summary, up to what is asked for."""
+    """Answer as a model should: every sentence of the text as the summary, up to what
+    is asked for.
+    """
     wanted = request.schema["properties"]
     given = honest(request.text) | {
         "theme": None,
         "keywords": ["council"],
-        "summary": [{"sentence": one, "quote": one} for one in SENTENCES[: request.max_sentences]],
+        "summary": [
+            {"sentence": one, "quote": one}
+            for one in SENTENCES[: request.max_sentences]
+        ],
     }
     return {name: given[name] for name in wanted}
 
@@ -92,16 +163,38 @@ class AnsweringModel(ScriptedModel):
 
 
 def items() -> list[Any]:
-    """Return a routine item, a usual one, an ordinance, and an article of news with the same words."""
+    """Return a routine item, a usual one, an ordinance, and an article of news with the
+    same words.
+    """
     return [
-        made(1, ITEM, title="Street closure for the market", meeting_id="m", language="en"),
-        made(2, ITEM + " Second.", title="Contract for the market", meeting_id="m", language="en"),
-        made(3, ITEM + " Third.", title="Ordinance on the market", meeting_id="m", language="en"),
+        made(
+            1,
+            ITEM,
+            title="Street closure for the market",
+            meeting_id="m",
+            language="en",
+        ),
+        made(
+            2,
+            ITEM + " Second.",
+            title="Contract for the market",
+            meeting_id="m",
+            language="en",
+        ),
+        made(
+            3,
+            ITEM + " Third.",
+            title="Ordinance on the market",
+            meeting_id="m",
+            language="en",
+        ),
         made(4, ITEM + " Fourth.", title="Ordinance on the market", language="en"),
     ]
 
 
-def test_routine_items_have_one_sentence_and_consequential_ones_up_to_six(lake: Lake) -> None:
+def test_routine_items_have_one_sentence_and_consequential_ones_up_to_six(
+    lake: Lake,
+) -> None:
     upsert(lake, items())
     model = AnsweringModel()
 
@@ -110,25 +203,41 @@ def test_routine_items_have_one_sentence_and_consequential_ones_up_to_six(lake: 
     found = rows(lake)
     lengths = {key[-1]: len(row.summary_spans) for key, row in found.items()}
     assert lengths == {"1": 1, "2": 2, "3": 6, "4": 2}
-    versions = {key[-1]: row.prompt_version.rpartition("-")[0] for key, row in found.items()}
+    versions = {
+        key[-1]: row.prompt_version.rpartition("-")[0] for key, row in found.items()
+    }
     assert versions == {"1": "brief-1", "2": "1", "3": "full-1", "4": "1"}
     assert found["mec-00001"].key_points == ()
     calls = lake.read(ModelCall)
-    assert {call.prompt_version for call in calls} == {row.prompt_version for row in found.values()}
+    assert {call.prompt_version for call in calls} == {
+        row.prompt_version for row in found.values()
+    }
     enrich(lake, enricher(model), re_enrich=True)
     assert len(model.sent) == 4  # the others come from the cache
 
 
 def by_title(text: str) -> dict[str, Any]:
     """Answer as a model should to the prompt that an item of this title has."""
-    most = 1 if "Title: Street closure" in text else 6 if "Title: Ordinance" in text and "Third." in text else 2
+    most = (
+        1
+        if "Title: Street closure" in text
+        else 6
+        if "Title: Ordinance" in text and "Third." in text
+        else 2
+    )
     summary = [{"sentence": one, "quote": one} for one in SENTENCES[:most]]
     given = honest(text) | {"theme": None, "keywords": ["council"], "summary": summary}
-    return {name: given[name] for name in ("theme", "summary", "keywords")} if most == 1 else given
+    return (
+        {name: given[name] for name in ("theme", "summary", "keywords")}
+        if most == 1
+        else given
+    )
 
 
 @pytest.mark.parametrize("via", ["direct", "batch"])
-def test_a_provider_is_sent_the_prompt_of_each_depth(via: str, lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_provider_is_sent_the_prompt_of_each_depth(
+    via: str, lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
     upsert(lake, items())
     of, later = desk(via=via), NOW + 2 * SENT_WITHIN
     with model_server() as server:
@@ -143,7 +252,12 @@ def test_a_provider_is_sent_the_prompt_of_each_depth(via: str, lake: Lake, monke
         model.close()
 
     found = rows(lake)
-    assert {key[-1]: len(row.summary_spans) for key, row in found.items()} == {"1": 1, "2": 2, "3": 6, "4": 2}
+    assert {key[-1]: len(row.summary_spans) for key, row in found.items()} == {
+        "1": 1,
+        "2": 2,
+        "3": 6,
+        "4": 2,
+    }
     versions = {call.article_id: call.prompt_version for call in lake.read(ModelCall)}
     assert versions == {key: row.prompt_version for key, row in found.items()}
     assert [seen.is_batch for seen in server.seen] == [via == "batch"] * 4
@@ -158,7 +272,10 @@ def test_rules_of_depth_do_not_change_the_inputs_of_news(lake: Lake) -> None:
     everything_full = DepthRules(brief=(), full=("market",))
     enrich(lake, enricher(second), of=desk(depth=everything_full), re_enrich=True)
 
-    assert sorted(request.article_id[-1] for request in second.sent) == ["1", "2"]  # items of another depth than before
+    assert sorted(request.article_id[-1] for request in second.sent) == [
+        "1",
+        "2",
+    ]  # items of another depth than before
 
 
 def test_a_desk_asks_for_the_themes_of_its_own_taxonomy(lake: Lake) -> None:
@@ -168,15 +285,22 @@ def test_a_desk_asks_for_the_themes_of_its_own_taxonomy(lake: Lake) -> None:
 
     enrich(lake, enricher(model, taxonomy_of=lambda of: taxonomy_of(of, None)), of=city)
 
-    codes = {tuple(one.schema["properties"]["theme"]["anyOf"][0]["enum"]) for one in model.sent}
+    codes = {
+        tuple(one.schema["properties"]["theme"]["anyOf"][0]["enum"])
+        for one in model.sent
+    }
     assert codes == {tuple(load_taxonomy(CIVIC_TOPICS).themes)}
-    assert {row.taxonomy_version for row in rows(lake).values()} == {load_taxonomy(CIVIC_TOPICS).version}
+    assert {row.taxonomy_version for row in rows(lake).values()} == {
+        load_taxonomy(CIVIC_TOPICS).version
+    }
 
 
 def test_more_sentences_than_requested_are_left_out(lake: Lake) -> None:
     upsert(lake, items()[:1])
     quoted = [{"sentence": one, "quote": one} for one in SENTENCES[:2]]
-    model = ScriptedModel(lambda _text: {"theme": None, "summary": quoted, "keywords": []})
+    model = ScriptedModel(
+        lambda _text: {"theme": None, "summary": quoted, "keywords": []}
+    )
 
     enrich(lake, enricher(model))
 

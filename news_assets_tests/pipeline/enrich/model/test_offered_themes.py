@@ -1,4 +1,6 @@
-"""The themes that a model may choose from: the whole taxonomy, or a branch that a first call chooses."""
+"""The themes that a model may choose from: the whole taxonomy, or a branch that a first
+call chooses.
+"""
 
 import json
 from pathlib import Path
@@ -14,7 +16,7 @@ from news_assets.pipeline.enrich.model.themes import (
 from news_assets.ports.enrichment import ModelAnswer, ModelRequest
 from news_assets.records.model_calls import ModelCall
 from news_assets.store.lake import Lake
-from news_assets.taxonomy.loader import load_taxonomy
+from news_assets.taxonomy.taxonomy_files import load_taxonomy
 from news_assets_tests.store.examples import upsert
 from news_assets_tests.support.model_enrichment import (
     ScriptedModel,
@@ -48,14 +50,18 @@ class Choosing(ScriptedModel):
 
 
 def test_every_theme_of_a_tree_of_588_is_offered_for_each_article(shared: Path) -> None:
-    tree = load_taxonomy(shared / "corpus/themes_govbr/common/themes_tree_enriched_full.yaml")
+    tree = load_taxonomy(
+        shared / "corpus/themes_govbr/common/themes_tree_enriched_full.yaml"
+    )
     offered = themes_below(tree, None)
     assert [theme.code for theme in offered] == list(tree.themes)
     assert not is_descended(tree)
     assert len(list_text(offered)) <= MAX_LIST_CHARS
 
 
-def test_instructions_are_the_same_for_all_articles_and_the_article_comes_after_them(lake: Lake) -> None:
+def test_instructions_are_the_same_for_all_articles_and_the_article_comes_after_them(
+    lake: Lake,
+) -> None:
     upsert(lake, [made(1), made(2)])
     model = ScriptedModel()
     enrich(lake, enricher(model))
@@ -78,5 +84,9 @@ def test_a_list_of_a_large_tree_keeps_its_limit() -> None:
     tree = large_tree()
     assert is_descended(tree)
     assert {theme.level for theme in upper_themes(tree)} == {1, 2}
-    for themes in (upper_themes(tree), themes_below(tree, "03"), themes_below(tree, "03.04")):
+    for themes in (
+        upper_themes(tree),
+        themes_below(tree, "03"),
+        themes_below(tree, "03.04"),
+    ):
         assert 0 < len(list_text(themes)) <= MAX_LIST_CHARS

@@ -16,11 +16,18 @@ from news_assets.records.desks import Desk, EnrichRules
 from news_assets.records.model_calls import ModelCall, Tokens
 from news_assets.records.reading import AgencyDays
 from news_assets.store.lake import Lake
-from news_assets.taxonomy.loader import load_taxonomy
+from news_assets.taxonomy.taxonomy_files import load_taxonomy
 from news_assets_tests.support.fakes import FakeSearchIndex
 from news_assets_tests.support.inline_sandbox import InlineSandbox
 from news_assets_tests.support.model_enrichment import ScriptedModel
-from news_assets_tests.support.small_desk import DESK, NOW, TODAY, Newsroom, Words, entry
+from news_assets_tests.support.small_desk import (
+    DESK,
+    NOW,
+    TODAY,
+    Newsroom,
+    Words,
+    entry,
+)
 
 KEYS = AgencyDays("d", frozenset({("a", TODAY)}))
 
@@ -59,25 +66,36 @@ def previewed(lake: Lake, made_by: ModelEnricher, desk: Desk = DESK) -> Found:
 
 @pytest.fixture
 def room(lake: Lake) -> Newsroom:
-    """Five articles without rows of enrichment; `a-4` is a copy of `a-1`, and `a-5` is too odd for the local one."""
+    """Five articles without rows of enrichment; `a-4` is a copy of `a-1`, and `a-5` is
+    too odd for the local one.
+    """
     room = Newsroom(lake, FakeSearchIndex(), enricher=Words(refused={"line5"}))
     room.list(*(entry(n) for n in range(1, 6)))
     room.run("raw_articles")
     first, copy = lake.read(RawArticle, article_id=["a-1", "a-4"])
-    twin = replace(copy, text=first.text, duplicate_of="a-1", duplicate_reason="same_text")
+    twin = replace(
+        copy, text=first.text, duplicate_of="a-1", duplicate_reason="same_text"
+    )
     lake.transact(lambda rows: rows.upsert([twin]))
     return room
 
 
-def test_an_article_that_the_filters_leave_out_is_no_call_and_says_why(room: Newsroom) -> None:
+def test_an_article_that_the_filters_leave_out_is_no_call_and_says_why(
+    room: Newsroom,
+) -> None:
     [second] = room.lake.read(RawArticle, article_id=["a-2"])
     made_by = enricher(NoJson("openai:gpt-5-mini"))
     calls = len(previewed(room.lake, made_by).new)
 
-    room.lake.transact(lambda rows: rows.upsert([replace(second, filter_reason="ceremonial")]))
+    room.lake.transact(
+        lambda rows: rows.upsert([replace(second, filter_reason="ceremonial")])
+    )
 
     found = previewed(room.lake, made_by)
-    assert (len(found.new), found.not_sent["left out by the filters of the desk"]) == (calls - 1, 1)
+    assert (len(found.new), found.not_sent["left out by the filters of the desk"]) == (
+        calls - 1,
+        1,
+    )
 
 
 def test_the_calls_that_are_counted_are_those_that_are_made(room: Newsroom) -> None:
@@ -89,20 +107,34 @@ def test_the_calls_that_are_counted_are_those_that_are_made(room: Newsroom) -> N
     enrich_batch(stage, room.lake, DESK, KEYS, lambda: NOW, enricher=enricher(model))
 
     assert [request for _, request in counted.new] == model.sent
-    assert {request.article_id for request in model.sent} == {"a-1", "a-2", "a-3", "a-5"}
+    assert {request.article_id for request in model.sent} == {
+        "a-1",
+        "a-2",
+        "a-3",
+        "a-5",
+    }
     assert (counted.articles, counted.copies, counted.again) == (5, 1, [])
     assert room.lake.snapshot() > before
 
 
 def test_a_preview_writes_nothing(room: Newsroom) -> None:
     before = room.lake.snapshot()
-    previewed(room.lake, enricher(NoJson("openai:gpt-5-mini"), entities="openai:gpt-5-nano"))
+    previewed(
+        room.lake, enricher(NoJson("openai:gpt-5-mini"), entities="openai:gpt-5-nano")
+    )
     assert room.lake.snapshot() == before
-    assert room.lake.read(ModelCall) == room.lake.read(CachedEnrichment) == room.lake.read(EnrichedArticle) == []
+    assert (
+        room.lake.read(ModelCall)
+        == room.lake.read(CachedEnrichment)
+        == room.lake.read(EnrichedArticle)
+        == []
+    )
 
 
 @pytest.mark.slow  # several runs with a model server
-def test_articles_with_a_result_are_counted_apart_because_only_re_enrich_sends_them(room: Newsroom) -> None:
+def test_articles_with_a_result_are_counted_apart_because_only_re_enrich_sends_them(
+    room: Newsroom,
+) -> None:
     room.run_stage("enriched_articles", KEYS)  # by the local enricher
 
     found = previewed(room.lake, enricher(NoJson("openai:gpt-5-mini")))
@@ -113,7 +145,15 @@ def test_articles_with_a_result_are_counted_apart_because_only_re_enrich_sends_t
     stage = stage_named("enriched_articles")
     enrich_batch(stage, room.lake, DESK, KEYS, lambda: NOW, enricher=enricher(model))
     assert [request.article_id for request in model.sent] == ["a-5"]
-    enrich_batch(stage, room.lake, DESK, KEYS, lambda: NOW, enricher=enricher(model), re_enrich=True)
+    enrich_batch(
+        stage,
+        room.lake,
+        DESK,
+        KEYS,
+        lambda: NOW,
+        enricher=enricher(model),
+        re_enrich=True,
+    )
     assert {request.article_id for request in model.sent[1:]} >= {"a-1", "a-2", "a-3"}
 
 
@@ -125,7 +165,9 @@ def test_what_is_not_sent_is_counted_by_its_reason(room: Newsroom) -> None:
 
 
 def test_entities_are_calls_of_their_own_model(room: Newsroom) -> None:
-    found = previewed(room.lake, enricher(NoJson("openai:gpt-5-mini"), entities="openai:gpt-5-nano"))
+    found = previewed(
+        room.lake, enricher(NoJson("openai:gpt-5-mini"), entities="openai:gpt-5-nano")
+    )
     assert sorted((model, request.kind) for model, request in found.new) == [
         *[("openai:gpt-5-mini", "enrich")] * 4,
         *[("openai:gpt-5-nano", "entities")] * 4,
@@ -133,23 +175,38 @@ def test_entities_are_calls_of_their_own_model(room: Newsroom) -> None:
 
 
 def test_only_the_first_of_a_chain_is_counted(room: Newsroom) -> None:
-    found = previewed(room.lake, enricher(NoJson("openai:gpt-5-mini"), NoJson("anthropic:claude-haiku-4-5")))
+    found = previewed(
+        room.lake,
+        enricher(NoJson("openai:gpt-5-mini"), NoJson("anthropic:claude-haiku-4-5")),
+    )
     assert {model for model, _ in found.new} == {"openai:gpt-5-mini"}
 
 
 def test_the_price_is_that_of_the_mean_tokens_of_earlier_calls(room: Newsroom) -> None:
     calls = previewed(room.lake, enricher(NoJson("openai:gpt-5-mini"))).new[:1] * 4
     known = {
-        ("openai:gpt-5-mini", "enrich"): Tokens(chars_per_token=calls[0][1].chars / 1_000, output=100, cached_share=0.4)
+        ("openai:gpt-5-mini", "enrich"): Tokens(
+            chars_per_token=calls[0][1].chars / 1_000, output=100, cached_share=0.4
+        )
     }
     usd = (600 * 0.25 + 400 * 0.025 + 100 * 2) / 1e6
 
-    direct, batch = (estimated(calls, known, NOW, is_batch=lambda _model, on=on: on) for on in (False, True))
+    direct, batch = (
+        estimated(calls, known, NOW, is_batch=lambda _model, on=on: on)
+        for on in (False, True)
+    )
 
     assert direct == Sent(4, 4_000, 400, pytest.approx(4 * usd))
     assert batch == Sent(4, 4_000, 400, pytest.approx(2 * usd))
     assert (
-        estimated([("openai:mine", request) for _, request in calls], {}, NOW, is_batch=lambda _model: False).usd
+        estimated(
+            [("openai:mine", request) for _, request in calls],
+            {},
+            NOW,
+            is_batch=lambda _model: False,
+        ).usd
         is None
     )
-    assert estimated(calls, {}, NOW, is_batch=lambda _model: False).input_tokens == 4 * round(calls[0][1].chars / 4)
+    assert estimated(
+        calls, {}, NOW, is_batch=lambda _model: False
+    ).input_tokens == 4 * round(calls[0][1].chars / 4)

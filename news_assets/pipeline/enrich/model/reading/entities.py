@@ -1,10 +1,12 @@
-"""The names in an article: which kinds a model says they are, and where we find them in the text.
+"""The names in an article: which kinds a model says they are, and where we find them in
+the text.
 
-The model gives names, other forms, kinds and salience; counts and offsets are found here. A name that the text does not
-have is left out.
+The model gives names, other forms, kinds and salience; counts and offsets are found
+here. A name that the text does not have is left out.
 """
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from news_assets.pipeline.enrich.model.reading.evidence import SearchedText
@@ -17,11 +19,13 @@ MAX_NAME_CHARS = 120
 MAX_SPANS = 50  # of one entity
 
 
-def found_entities(raw: str, schema: dict[str, Any], text: str) -> tuple[tuple[str, ...], str]:
+def found_entities(
+    raw: str, schema: dict[str, Any], text: str
+) -> tuple[tuple[str, ...], str]:
     """Return the names, most salient first, and all that is known of them as JSON.
 
-    The JSON is a list of objects with `name`, `kind`, `count`, `salience`, `forms` and `spans`, pairs of offsets in
-    characters of the text, the end not included.
+    The JSON is a list of objects with `name`, `kind`, `count`, `salience`, `forms` and
+    `spans`, pairs of offsets in characters of the text, the end not included.
 
     Raises:
         EnrichError: The answer has another schema.
@@ -35,28 +39,42 @@ def located(given: list[dict[str, Any]], text: str) -> tuple[tuple[str, ...], st
     found: dict[str, dict[str, Any]] = {}
     for entity in given[: 2 * MAX_ENTITIES]:
         name = " ".join(entity["name"].split())
-        forms = [form for form in (name, *entity["forms"][:MAX_FORMS]) if len(form) <= MAX_NAME_CHARS]
-        spans = _spans(searched, forms)
-        if name.casefold() in found or not spans or not searched.occurrences(name, 1):
-            continue
-        others = [form for form in dict.fromkeys(forms) if form != name]
-        found[name.casefold()] = {
-            "name": name,
-            "kind": entity["kind"],
-            "count": len(spans),
-            "salience": max(0.0, min(1.0, float(entity["salience"]))),
-            "forms": [form for form in others if searched.occurrences(form, 1)],
-            "spans": spans,
-        }
-    ranked = sorted(found.values(), key=lambda entity: -entity["salience"])[:MAX_ENTITIES]
-    return tuple(entity["name"] for entity in ranked), json.dumps(ranked, ensure_ascii=False)
+        if searched.occurrences(name, 1):
+            found.setdefault(name.casefold(), _located(name, entity, searched))
+    usable = [entity for entity in found.values() if entity["spans"]]
+    ranked = sorted(usable, key=lambda entity: -entity["salience"])[:MAX_ENTITIES]
+    return tuple(entity["name"] for entity in ranked), json.dumps(
+        ranked, ensure_ascii=False
+    )
+
+
+def _located(
+    name: str, entity: Mapping[str, Any], searched: SearchedText
+) -> dict[str, Any]:
+    given = dict.fromkeys((name, *entity["forms"][:MAX_FORMS]))
+    forms = [form for form in given if len(form) <= MAX_NAME_CHARS]
+    spans = _spans(searched, forms)
+    return {
+        "name": name,
+        "kind": entity["kind"],
+        "count": len(spans),
+        "salience": max(0.0, min(1.0, float(entity["salience"]))),
+        "forms": [
+            form for form in forms if form != name and searched.occurrences(form, 1)
+        ],
+        "spans": spans,
+    }
 
 
 def _spans(searched: SearchedText, forms: list[str]) -> list[tuple[int, int]]:
-    """Return where any of the forms stands, in order; of overlapping places the longest."""
+    """Return where any of the forms stands, in order; of overlapping places the
+    longest.
+    """
     places: set[tuple[int, int]] = set()
     for form in forms:
-        places |= {(span.start, span.end) for span in searched.occurrences(form, MAX_SPANS)}
+        places |= {
+            (span.start, span.end) for span in searched.occurrences(form, MAX_SPANS)
+        }
     kept: list[tuple[int, int]] = []
     for start, end in sorted(places, key=lambda place: (place[0], -place[1])):
         if not kept or start >= kept[-1][1]:

@@ -1,8 +1,9 @@
 """Find the passages of a text that a model quotes.
 
-A quote is compared by its words: case, punctuation, quotation marks, dashes, line breaks and Markdown do not count. One
-that is not found so is searched for with a few letters more, less or otherwise, but with the same numbers. What is
-found is stored as a span of the text, so it is verbatim, whatever the model wrote.
+A quote is compared by its words: case, punctuation, quotation marks, dashes, line
+breaks and Markdown do not count. One that is not found so is searched for with a few
+letters more, less or otherwise, but with the same numbers. What is found is stored as a
+span of the text, so it is verbatim, whatever the model wrote.
 """
 
 import re
@@ -11,13 +12,15 @@ from bisect import bisect_right
 from itertools import accumulate
 from typing import NamedTuple
 
-# The share of letters that agree. Measured on 2,000 sentences of news texts: with two words in a hundred misspelt or
-# left out, 97 % are found from 90 on, and of sentences of other articles none.
+# The share of letters that agree. Measured on 2,000 sentences of news texts: with two
+# words in a hundred misspelt or left out, 97 % are found from 90 on, and of sentences
+# of other articles none.
 MIN_LIKENESS = 90.0
 MIN_QUOTE_WORDS = 3
 MAX_QUOTE_CHARS = 600
 
-_TOKEN = re.compile(r"\]\([^)\s]{0,2000}\)|(\w+)")  # the target of a Markdown link is no part of the text
+# A word; the target of a Markdown link is no part of the text.
+_TOKEN = re.compile(r"\]\([^)\s]{0,2000}\)|(\w+)")
 
 
 class Span(NamedTuple):
@@ -41,11 +44,15 @@ _MAX_SENTENCE_CHARS = 600
 
 
 def sentences_around(text: str, span: Span) -> str:
-    """Return the part of a text from the beginning of the sentence in which a span begins to the end of its last."""
+    """Return the whole sentences of a text in which a span begins and ends, and those
+    between.
+    """
     first = max(0, span.start - _MAX_SENTENCE_CHARS)
     before = [found.end() for found in _END.finditer(text, first, span.start)]
     start = before[-1] if before else first
-    after = _END.search(text, max(span.start, span.end - 1), span.end + _MAX_SENTENCE_CHARS)
+    after = _END.search(
+        text, max(span.start, span.end - 1), span.end + _MAX_SENTENCE_CHARS
+    )
     return text[start : after.end() if after else span.end + _MAX_SENTENCE_CHARS]
 
 
@@ -57,11 +64,19 @@ class SearchedText:
         words = [_folded(text[start:end]) for start, end in matches]
         self._spans = matches
         self._joined = f" {' '.join(words)} "
-        self._starts = [1, *accumulate((len(word) + 1 for word in words), initial=1)][1:-1]  # of each word in `_joined`
+        starts = accumulate((len(word) + 1 for word in words), initial=1)
+        self._starts = list(starts)[:-1]  # of each word in `_joined`
 
     def find(self, quote: str) -> Span | None:
-        """Return where the quote is; None if nowhere, or if it is too short or too long to support a sentence."""
-        words = [_folded(match[1]) for match in _TOKEN.finditer(quote[: MAX_QUOTE_CHARS + 1]) if match[1]]
+        """Return where the quote is.
+
+        None if nowhere, or if it is too short or too long to support a sentence.
+        """
+        words = [
+            _folded(match[1])
+            for match in _TOKEN.finditer(quote[: MAX_QUOTE_CHARS + 1])
+            if match[1]
+        ]
         if len(words) < MIN_QUOTE_WORDS or len(quote) > MAX_QUOTE_CHARS:
             return None
         wanted = f" {' '.join(words)} "
@@ -71,8 +86,14 @@ class SearchedText:
         return self._find_like(wanted.strip(), words)
 
     def occurrences(self, name: str, limit: int) -> list[Span]:
-        """Return the first places where a name of one word or more stands as whole words."""
-        words = [_folded(match[1]) for match in _TOKEN.finditer(name[:MAX_QUOTE_CHARS]) if match[1]]
+        """Return the first places where a name of one word or more stands as whole
+        words.
+        """
+        words = [
+            _folded(match[1])
+            for match in _TOKEN.finditer(name[:MAX_QUOTE_CHARS])
+            if match[1]
+        ]
         wanted = f" {' '.join(words)} "
         spans: list[Span] = []
         at = self._joined.find(wanted) if words else -1
@@ -86,21 +107,34 @@ class SearchedText:
 
         if len(wanted) > len(self._joined):
             return None
-        found = fuzz.partial_ratio_alignment(wanted, self._joined, score_cutoff=MIN_LIKENESS)
+        found = fuzz.partial_ratio_alignment(
+            wanted, self._joined, score_cutoff=MIN_LIKENESS
+        )
         if found is None:
             return None
-        first, last = self._word_at(found.dest_start), self._word_at(max(found.dest_start, found.dest_end - 1))
+        first, last = (
+            self._word_at(found.dest_start),
+            self._word_at(max(found.dest_start, found.dest_end - 1)),
+        )
         span = Span(self._spans[first][0], self._spans[last][1])
-        in_span = self._joined[self._starts[first] :][: self._starts[last] + 40 - self._starts[first]].split()
+        in_span = self._joined[self._starts[first] :][
+            : self._starts[last] + 40 - self._starts[first]
+        ].split()
         numbers = [word for word in words if word[0].isdigit()]
         return span if all(number in in_span for number in numbers) else None
 
     def _span(self, start: int, end: int) -> Span:
-        return Span(self._spans[self._word_at(start)][0], self._spans[self._word_at(end - 1)][1])
+        return Span(
+            self._spans[self._word_at(start)][0], self._spans[self._word_at(end - 1)][1]
+        )
 
     def _word_at(self, place: int) -> int:
         return max(0, bisect_right(self._starts, place) - 1)
 
 
 def _folded(word: str) -> str:
-    return word.lower() if word.isascii() else unicodedata.normalize("NFKC", word).casefold()
+    return (
+        word.lower()
+        if word.isascii()
+        else unicodedata.normalize("NFKC", word).casefold()
+    )

@@ -1,7 +1,8 @@
-"""From the raw text of an answer to an object that has the schema, wherever that is possible.
+"""From the raw text of an answer to an object that has the schema, wherever that is
+possible.
 
-What surrounds the JSON, unknown fields and values of another form are dropped or mended; only the fields in `essential`
-make an answer unusable.
+What surrounds the JSON, unknown fields and values of another form are dropped or
+mended; only the fields in `essential` make an answer unusable.
 """
 
 import json
@@ -23,14 +24,20 @@ _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _DROPPED: Final = object()  # in place of a value that cannot be mended
 
 
-def parsed(raw: str, schema: Mapping[str, Any], essential: Collection[str]) -> dict[str, Any]:
-    """Return an answer as an object with all fields of the schema; None for one that is missing or of no use.
+def parsed(
+    raw: str, schema: Mapping[str, Any], essential: Collection[str]
+) -> dict[str, Any]:
+    """Return an answer as an object with all fields of the schema.
+
+    A field that is missing or of no use is None.
 
     Raises:
         EnrichError: There is no such object, or an essential field is of no use.
     """
     if len(raw) > MAX_RAW_CHARS:
-        raise EnrichError(f"the answer has {len(raw):,} characters, more than {MAX_RAW_CHARS:,}")
+        raise EnrichError(
+            f"the answer has {len(raw):,} characters, more than {MAX_RAW_CHARS:,}"
+        )
     if not raw.strip():
         raise EnrichError("the answer is empty")
     found = _object_in(raw, schema["properties"].keys())
@@ -40,22 +47,32 @@ def parsed(raw: str, schema: Mapping[str, Any], essential: Collection[str]) -> d
     for name, form in schema["properties"].items():
         value = mended(found[name], form) if name in found else _DROPPED
         if value is _DROPPED and name in essential:
-            problem = f"lacks `{name}`" if name not in found else f"has no usable `{name}`: {shown(repr(found[name]))}"
-            raise EnrichError(f"schema: the answer {problem}")
+            raise EnrichError(f"schema: the answer {_flaw(found, name)}")
         answer[name] = None if value is _DROPPED else value
     return answer
 
 
+def _flaw(found: Mapping[str, Any], name: str) -> str:
+    if name not in found:
+        return f"lacks `{name}`"
+    return f"has no usable `{name}`: {shown(repr(found[name]))}"
+
+
 def shown(text: str) -> str:
     """Return the beginning of an outside text on one line."""
-    line = " ".join("".join(c if c.isprintable() else " " for c in text[: 2 * MAX_SHOWN_CHARS]).split())
+    printable = "".join(
+        c if c.isprintable() else " " for c in text[: 2 * MAX_SHOWN_CHARS]
+    )
+    line = " ".join(printable.split())
     return line if len(line) <= MAX_SHOWN_CHARS else f"{line[:MAX_SHOWN_CHARS]}…"
 
 
 def _object_in(raw: str, names: Collection[str]) -> dict[str, Any] | None:
     """Return the first JSON object of a text that has most of these fields."""
     text = _THOUGHTS.sub("", _SURROGATES.sub("", raw))
-    decoder = json.JSONDecoder(object_pairs_hook=_first_of_each, parse_constant=lambda _: None)
+    decoder = json.JSONDecoder(
+        object_pairs_hook=_first_of_each, parse_constant=lambda _: None
+    )
     best: dict[str, Any] | None = None
     start = text.find("{")
     for _ in range(_MAX_STARTS):
@@ -65,7 +82,9 @@ def _object_in(raw: str, names: Collection[str]) -> dict[str, Any] | None:
             value, end = decoder.raw_decode(text, start)
         except (ValueError, RecursionError):
             value, end = None, start + 1
-        if isinstance(value, dict) and _shared(value, names) > _shared(best or {}, names):
+        if isinstance(value, dict) and _shared(value, names) > _shared(
+            best or {}, names
+        ):
             best = value
         start = text.find("{", end)
     return best
@@ -100,7 +119,8 @@ def _text(value: object, schema: Mapping[str, Any]) -> Any:
     if codes is None or text in codes:
         return text
     folded = {code.casefold(): code for code in codes}
-    first = text.split(maxsplit=1)[0].rstrip(".:,-") if text.split() else ""  # "01.02 Education"
+    # "01.02 Education"
+    first = text.split(maxsplit=1)[0].rstrip(".:,-") if text.split() else ""
     return folded.get(text.strip().casefold()) or folded.get(first.casefold(), _DROPPED)
 
 
@@ -127,7 +147,11 @@ def _object(value: object, schema: Mapping[str, Any]) -> Any:
         value = {"sentence": value, "quote": value}
     if not isinstance(value, dict):
         return _DROPPED
-    found = {name: mended(value[name], form) for name, form in properties.items() if name in value}
+    found = {
+        name: mended(value[name], form)
+        for name, form in properties.items()
+        if name in value
+    }
     missing = [name for name in properties if found.get(name, _DROPPED) is _DROPPED]
     if [name for name in missing if name not in _OPTIONAL]:
         return _DROPPED
@@ -135,4 +159,9 @@ def _object(value: object, schema: Mapping[str, Any]) -> Any:
 
 
 _OPTIONAL: Final[Mapping[str, Any]] = {"forms": [], "salience": 0.5, "score": None}
-_MENDERS: Final = {"string": _text, "number": _number, "array": _list, "object": _object}
+_MENDERS: Final = {
+    "string": _text,
+    "number": _number,
+    "array": _list,
+    "object": _object,
+}

@@ -1,8 +1,13 @@
-"""Sentences against the passages that they quote: what is refused, and what is only marked."""
+"""Sentences against the passages that they quote: what is refused, and what is only
+marked.
+"""
 
 import pytest
 
-from news_assets.pipeline.enrich.model.reading.contradictions import Comparison, compared
+from news_assets.pipeline.enrich.model.reading.contradictions import (
+    Comparison,
+    compared,
+)
 
 PASSAGE = "Segundo Vaccari, os pagamentos a 126 alunos da UFPR começam em março, com aprovação do Congresso."
 ARTICLE = f"{PASSAGE} Eles foram anunciados na terça-feira em Curitiba e custam R$ 1,2 milhão."
@@ -14,12 +19,20 @@ ARTICLE = f"{PASSAGE} Eles foram anunciados na terça-feira em Curitiba e custam
         ("Os pagamentos não começam em março.", "a negation: comecam"),
         ("Os pagamentos a 1260 alunos começam em março.", "the number 1260"),
         ("Os pagamentos começam em abril.", "the date abril"),
-        ("Os pagamentos começam em março, disse Guilherme Wanderley.", "the name Guilherme"),
+        (
+            "Os pagamentos começam em março, disse Guilherme Wanderley.",
+            "the name Guilherme",
+        ),
         ("Os pagamentos custam R$ 12 milhões.", "the number 12 milhoes"),
-        ("Os pagamentos começam em março, com rejeição do Congresso.", "rejeicao, against its evidence"),
+        (
+            "Os pagamentos começam em março, com rejeição do Congresso.",
+            "rejeicao, against its evidence",
+        ),
     ],
 )
-def test_what_the_article_cannot_mean_is_refused(sentence: str, contradiction: str) -> None:
+def test_what_the_article_cannot_mean_is_refused(
+    sentence: str, contradiction: str
+) -> None:
     assert compared(sentence, PASSAGE, ARTICLE).contradiction == contradiction
 
 
@@ -39,4 +52,7 @@ def test_what_rephrasing_can_explain_is_only_marked(sentence: str, doubt: str) -
 
 
 def test_a_passage_as_it_stands_is_neither() -> None:
-    assert compared(PASSAGE, f"{PASSAGE} O projeto não custa mais.", ARTICLE) == Comparison()
+    assert (
+        compared(PASSAGE, f"{PASSAGE} O projeto não custa mais.", ARTICLE)
+        == Comparison()
+    )

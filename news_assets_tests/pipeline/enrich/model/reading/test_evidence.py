@@ -15,8 +15,14 @@ TEXT = (
     [
         ("o ministério da saúde disse", "O **Ministério da Saúde** disse"),
         ("“disse, na sexta–feira (20)”", "disse, na\n\nsexta-feira (20"),
-        ("que a campanha não vacinou", "que [a campanha](https://x.example/a-b) não vacinou"),
-        ("O Ministério da Saúde disse na sexta-feria 20 que a campanha", TEXT[: TEXT.index("](")]),
+        (
+            "que a campanha não vacinou",
+            "que [a campanha](https://x.example/a-b) não vacinou",
+        ),
+        (
+            "O Ministério da Saúde disse na sexta-feria 20 que a campanha",
+            TEXT[: TEXT.index("](")],
+        ),
     ],
 )
 def test_a_quote_is_found_as_the_text_writes_it(quote: str, found: str) -> None:
@@ -43,10 +49,17 @@ def test_what_the_text_does_not_say_is_not_found(quote: str) -> None:
 @given(st.text(max_size=80), st.text(max_size=40))
 def test_a_span_is_a_part_of_the_text_whatever_is_quoted(text: str, quote: str) -> None:
     span = SearchedText(text).find(quote)
-    assert span is None or (0 <= span.start < span.end <= len(text) and text[span.start : span.end])
+    assert span is None or (
+        0 <= span.start < span.end <= len(text) and text[span.start : span.end]
+    )
 
 
-@given(st.lists(st.sampled_from(["a", "bc", "déf", "ghi", "12", "jkl"]), min_size=3, max_size=30), st.data())
+@given(
+    st.lists(
+        st.sampled_from(["a", "bc", "déf", "ghi", "12", "jkl"]), min_size=3, max_size=30
+    ),
+    st.data(),
+)
 def test_a_part_of_a_text_is_found_in_it(parts: list[str], data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(parts) - 3))
     quote = parts[start : start + data.draw(st.integers(3, len(parts)))]
