@@ -23,23 +23,24 @@ from typing import Any, NamedTuple
 import trafilatura
 
 from news_assets.pipeline.page.extract import extract
+from news_assets.pipeline.page.refusals import MIN_TEXT_CHARS
 from news_assets.records.reading import ExtractedArticle, Page
 from news_assets.text.dates import parse_date
 from news_assets.text.html import plain_text
 
 CORPUS = Path(__file__).parents[2] / "../shared/corpus"
 FLOORS = {
-    "article_wcxb": 0.940,
-    "article_aeb": 0.963,
+    "article_wcxb": 0.944,
+    "article_aeb": 0.968,
     "article_fundus": 0.975,
-    "article_naeb": 0.938,
-    "article_trafilatura": 0.940,
+    "article_naeb": 0.948,
+    "article_trafilatura": 0.950,
     "article_pt": 0.990,
-    "article_mercury": 0.924,
-    "article_readability": 0.930,
+    "article_mercury": 0.930,
+    "article_readability": 0.936,
 }
 INDEX_FLOOR, MAX_REFUSED_SHARE = (
-    55,
+    60,
     0.005,
 )  # refused index pages of WCXB; refused articles of all sets
 TITLE_FLOOR, DAY_FLOOR = 270, 222  # of WCXB
@@ -93,15 +94,19 @@ def readability_cases() -> list[Case]:
 
 
 def articles(name: str) -> list[Case]:
-    """Return the cases of one set that are articles."""
-    return [
-        case
-        for case in (
-            readability_cases() if name == "article_readability" else cases(name)
-        )
-        if case[0].get("kind") != "not_article"
-        and case[0].get("page_type", "article") == "article"
-    ]
+    """Return the cases of one set that are articles, and not shorter than a text that is stored."""
+    known = readability_cases() if name == "article_readability" else cases(name)
+    return [case for case in known if _is_article(case[0])]
+
+
+def _is_article(truth: dict[str, Any]) -> bool:
+    text = expected_text(truth)
+    if text and len(text) < MIN_TEXT_CHARS:
+        return False
+    return (
+        truth.get("kind") != "not_article"
+        and truth.get("page_type", "article") == "article"
+    )
 
 
 def page(truth: dict[str, Any], body: bytes) -> Page:

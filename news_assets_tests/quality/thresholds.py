@@ -33,14 +33,14 @@ GRID: dict[str, tuple[float, ...]] = {
     "byline_chars": (250, 150, 400),
 }
 FLOORS = {
-    "article_wcxb": 0.939,
-    "article_aeb": 0.963,
+    "article_wcxb": 0.944,
+    "article_aeb": 0.968,
     "article_fundus": 0.975,
-    "article_naeb": 0.938,
-    "article_trafilatura": 0.940,
+    "article_naeb": 0.948,
+    "article_trafilatura": 0.950,
     "article_pt": 0.990,
-    "article_mercury": 0.924,
-    "article_readability": 0.930,
+    "article_mercury": 0.930,
+    "article_readability": 0.936,
 }
 
 

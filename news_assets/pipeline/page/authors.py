@@ -15,6 +15,7 @@ from news_assets.text.html import plain_text
 _MAX_AUTHORS, _MAX_AUTHOR_CHARS = 12, 80
 _MAX_BYLINES = 30  # elements that are named as bylines
 _MAX_PARTS = 8  # texts of one byline; a description of the author follows the name
+_MAX_BYLINE_CHARS = 200
 _NAME_WORDS = range(2, 6)
 
 _STATED = ("author", "article:author", "parsely-author", "sailthru.author", "byl", "dc.creator", "dcterms.creator",
@@ -39,7 +40,7 @@ _BETWEEN_NAMES = re.compile(
 
 _BYLINES = ("a", "address", "div", "h3", "h4", "li", "p", "span", "strong")
 _BYLINE = re.compile(
-    r"author|byline|autor(?![a-z]*iz)|auteur|redactor|journalist|writer|posted-by",
+    r"author|byline|autor(?!iz)|auteur|redactor|journalist|writer|posted-by",
     re.IGNORECASE,
 )
 _OTHERS = re.compile(
@@ -103,7 +104,9 @@ def _marks(element: HtmlElement) -> str:
 def _names_in(byline: HtmlElement) -> tuple[str, ...]:
     """Return the names in the first text of a byline that has any."""
     for text in islice(filter(str.strip, _TEXTS(byline)), _MAX_PARTS):
-        names = tuple(name for name in _names([text]) if _is_person(name))
+        names = tuple(
+            name for name in _names([text[:_MAX_BYLINE_CHARS]]) if _is_person(name)
+        )
         if names:
             return names
     return ()

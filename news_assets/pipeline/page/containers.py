@@ -6,6 +6,7 @@ trafilatura reads the first container of an article only.
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 from lxml.etree import XPath, _Element
 from lxml.html import HtmlElement
@@ -16,7 +17,7 @@ _NAMED = re.compile(
 )
 _MIN_PARAGRAPHS = 3  # of some length, in each container; teasers have one or two
 _PARAGRAPH_CHARS = 80
-_MAX_CONTAINERS = 20
+_MAX_CONTAINERS, _MAX_KINDS = 20, 10  # of one tag and class; tags and classes
 _HEADING_BEFORE = XPath("preceding::*[self::h1 or self::h2][1]")
 
 
@@ -40,8 +41,9 @@ def _alike(tree: HtmlElement) -> Iterator[list[HtmlElement]]:
     for element in tree.iter("div", "section"):
         name = element.get("class") or ""
         if _NAMED.search(name) and _has_paragraphs(element):
-            groups.setdefault((element.tag, name), []).append(element)
-    yield from (group for group in groups.values() if 1 < len(group) <= _MAX_CONTAINERS)
+            groups.setdefault((str(element.tag), name), []).append(element)
+    several = (group for group in groups.values() if 1 < len(group) <= _MAX_CONTAINERS)
+    yield from islice(several, _MAX_KINDS)
 
 
 def _has_paragraphs(element: HtmlElement) -> bool:

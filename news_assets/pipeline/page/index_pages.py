@@ -102,6 +102,9 @@ _LISTING_SEGMENT = re.compile(
     r"|label|search|busca|sections?|tags?|temas?|topics?|assuntos?)/?(?:/[^/]+/?){0,2}$",
     re.IGNORECASE,
 )
+_SLUG_AT_END = re.compile(
+    r"/[^/]*[^\W\d_]{3}[^/]*/?$"
+)  # /2026/09/11/name/; an archive of a day ends in digits
 _EXTENSION = re.compile(r"\.\w{2,5}$")
 _BETWEEN_WORDS = re.compile(r"[-_+]|%20")
 
@@ -126,15 +129,18 @@ def page_facts(
     """Count what tells an index page from an article.
 
     None for a page with few links, and for one that JSON-LD or microdata call an
-    article, or that og:type calls one and that has a date, unless its address is that
-    of a listing.
+    article. Unless its address is that of a listing, also for one that og:type calls an
+    article and that has a date, or with words after a day in its address.
     """
-    is_dated = metadata.published_origin in _STATED or day_in_address(url) is not None
     links = [link.get("href") or "" for link in tree.iter("a")]
-    has_listing_address = (
-        is_home(url) or _LISTING_SEGMENT.search(urlsplit(url).path) is not None
+    path = urlsplit(url).path
+    has_listing_address = is_home(url) or _LISTING_SEGMENT.search(path) is not None
+    has_dated_address = day_in_address(url) is not None
+    has_dated_slug = has_dated_address and _SLUG_AT_END.search(path) is not None
+    is_stated = metadata.is_stated_article and (
+        has_dated_address or metadata.published_origin in _STATED
     )
-    is_article = metadata.is_stated_article and is_dated and not has_listing_address
+    is_article = (has_dated_slug or is_stated) and not has_listing_address
     if metadata.article_type or is_article or len(links) < _MIN_LINKS:
         return None
     short_texts = [text.strip() for text in _SHORT_TEXTS(tree)]
@@ -142,7 +148,7 @@ def page_facts(
         is_listed=is_listed,
         has_no_date=metadata.published_origin in (None, "guess"),
         title_words=len(words(metadata.title or "")),
-        slug_words=max(map(_words_in, urlsplit(url).path.split("/"))),
+        slug_words=max(map(_words_in, path.split("/"))),
         has_listing_address=has_listing_address,
         controls=sum(_CONTROL.fullmatch(text) is not None for text in short_texts),
         prices=sum(_PRICE.fullmatch(text) is not None for text in short_texts),

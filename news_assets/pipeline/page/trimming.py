@@ -23,6 +23,7 @@ _POINTER_CHARS = 220
 _PROMPT_CHARS = 440
 _MAX_TRAILING_PROMPTS = 12
 _TEASER_CHARS = 100  # of a paragraph; shorter ones that break off are speech
+_END_CHARS = 10  # dots with brackets, quotes or arrows after them
 _MIN_TEASERS, _TEASER_SHARE = 3, 0.7  # of the blocks from the first teaser on
 _STATED_BODY_WORDS = 120  # an articleBody with fewer words is a teaser and is ignored
 _IN_BODY = 0.5  # share of a block's word pairs that occur in the stated body
@@ -168,7 +169,7 @@ def _without_teasers(blocks: list[Block]) -> list[Block]:
 
 def _is_teaser(block: Block) -> bool:
     is_long = block.kind == "paragraph" and len(block.markdown) >= _TEASER_CHARS
-    return is_long and _BROKEN_OFF.search(block.markdown) is not None
+    return is_long and _BROKEN_OFF.search(block.markdown[-_END_CHARS:]) is not None
 
 
 def _without_pointers(blocks: list[Block]) -> list[Block]:

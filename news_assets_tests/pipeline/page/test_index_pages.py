@@ -100,6 +100,11 @@ def test_an_article_with_some_signs_of_an_index_page_is_kept(
     assert read(path, title, main, head).outcome == "ok"
 
 
+def test_words_after_a_day_in_the_address_make_an_article() -> None:
+    assert read("/2026/03/02/obras/", "Obras", cards(20)).outcome == "ok"
+    assert read("/2026/03/02/", "Obras", cards(20)).outcome == "skipped"
+
+
 def test_a_short_notice_on_a_page_with_few_links_is_kept() -> None:
     assert extract(page(html(BODY), final_url=f"{SITE}/nota"), ZONE).outcome == "ok"
 

@@ -1,0 +1,169 @@
+"""Names of the site on a page: the usual wrong title.
+
+They are known from what the page states as such, and from links to the home page;
+`<title>` is the site's name too where no other form of the title has a word in common
+with it.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from urllib.parse import unquote, urlsplit
+
+from lxml.html import HtmlElement
+
+from news_assets.pipeline.page.stated import MetaTags, Node, contents, texts_of
+from news_assets.pipeline.page.title_words import (
+    MAX_CHARS,
+    MIN_WORDS,
+    SEPARATOR,
+    SEPARATORS,
+    SLUG_BREAK,
+    agree,
+    long_words,
+    place_of,
+    words_in,
+)
+from news_assets.text.html import plain_text
+
+_MAX_HOME_LINKS = 20
+_MAX_SITE_WORDS = 10
+_MIN_PLACE_CHARS = 8  # of a text that is part of a site's name
+_NAMED = 0.6  # of the long words of a site's name in the address of a page: it is the page's title
+_HOME_LINK = re.compile(r"\s*(?:(?:https?:)?//[^/?#\s]+/?|/)\s*", re.IGNORECASE)
+_TITLE = (
+    "og:title",
+    "twitter:title",
+    "dc.title",
+    "parsely-title",
+    "sailthru.title",
+    "title",
+)
+SITE = ("og:site_name", "application-name")
+
+
+@dataclass(frozen=True)
+class TitledPage:
+    """The parts of one page that may hold its title; `listed` is the title that its
+    source lists it with.
+    """
+
+    tree: HtmlElement
+    article: Node
+    meta: MetaTags
+    url: str
+    listed: str | None = None
+
+    @cached_property
+    def head(self) -> str:
+        """The text of `<title>`."""
+        return next((" ".join(tag.itertext()) for tag in self.tree.iter("title")), "")
+
+    @cached_property
+    def stated(self) -> list[str]:
+        """What is stated for machines as the title, best first."""
+        return [*texts_of(self.article.get("headline")), *contents(self.meta, *_TITLE)]
+
+    @cached_property
+    def sites(self) -> frozenset[str]:
+        """The names of the site: stated ones, the texts of links to a home page, and a
+        `<title>` unlike all others.
+        """
+        path = long_words(SLUG_BREAK.sub(" ", unquote(urlsplit(self.url).path)))
+        names = [*contents(self.meta, *SITE), *_home_texts(self.tree)]
+        found = {
+            place_of(name)
+            for name in names
+            if not agree(long_words(name), path, _NAMED)
+        }
+        found = {place for place in found if len(place) >= _MIN_PLACE_CHARS}
+        stated = [text for text in self.stated if not _is_in(text, found)]
+        known = path.union(*map(long_words, stated))
+        for part in SEPARATOR.split(plain_text(self.head)[:MAX_CHARS]):
+            own = long_words(part)
+            if stated and own and not own & known:
+                found.add(place_of(part))
+        return frozenset(found)
+
+    def is_site(self, text: str) -> bool:
+        """Whether a text is the site's name or a part of it, also beside the name of a
+        section.
+        """
+        parts = SEPARATOR.split(plain_text(text)[:MAX_CHARS])
+        others = [part for part in parts if not _is_in(part, self.sites)]
+        return _is_in(text, self.sites) or (
+            len(others) < len(parts) and len(" ".join(others).split()) < MIN_WORDS
+        )
+
+
+def _home_texts(tree: HtmlElement) -> Iterator[str]:
+    """Yield the texts of links to a home page, and of their images."""
+    homes = (
+        link for link in tree.iter("a") if _HOME_LINK.fullmatch(link.get("href") or "")
+    )
+    for link in islice(homes, _MAX_HOME_LINKS):
+        yield link.get("title") or ""
+        yield " ".join(islice(link.itertext(), 20))
+        yield from (image.get("alt") or "" for image in link.iter("img"))
+
+
+def _is_in(text: str, sites: Collection[str]) -> bool:
+    place = place_of(text)
+    return len(place) >= _MIN_PLACE_CHARS and any(place in site for site in sites)
+
+
+# --- names at the end of a title --------------------------------------------------------------------------------------
+
+
+def without_site(title: str, meta: MetaTags) -> str:
+    """Cut the site's name off the end: the known one, else the last of several parts."""
+    text = plain_text(title)
+    parts = SEPARATOR.split(text)
+    sites = {plain_text(name).lower() for name in contents(meta, *SITE)}
+    if len(parts) < 2 or (sites and parts[-1].lower() not in sites):
+        return text
+    return (
+        text[: text.rindex(parts[-1])].rstrip(SEPARATORS)
+        if len(parts[0].split()) > 2
+        else text
+    )
+
+
+def without_places(titles: list[str], places: Collection[str]) -> list[str]:
+    """Return the titles without names of the site and its sections at the end, if words
+    are left, then as they were.
+    """
+    return list(
+        dict.fromkeys((*(_without_place(title, places) for title in titles), *titles))
+    )
+
+
+def _without_place(title: str, places: Collection[str]) -> str:
+    *others, last = SEPARATOR.split(title)
+    shorter = title[: title.rindex(last)].rstrip(SEPARATORS)
+    if not others or place_of(last) not in places or len(words_in(shorter)) < MIN_WORDS:
+        return title
+    return _without_place(shorter, places)
+
+
+def places_of(
+    url: str, sites: Iterable[str], sections: Iterable[str]
+) -> frozenset[str]:
+    """Return the names of the site, also without their last words, and of its sections,
+    also those in the address.
+    """
+    parts = urlsplit(url)
+    names = [name.split()[:_MAX_SITE_WORDS] for name in sites]
+    shorter = (" ".join(name[:n]) for name in names for n in range(2, len(name)))
+    given = (
+        *(parts.hostname or "").split("."),
+        *parts.path.split("/")[:-1],
+        *map(" ".join, names),
+        *shorter,
+        *sections,
+    )
+    return frozenset(
+        place for name in given if (place := place_of(name)) and not place.isdecimal()
+    )
