@@ -8,7 +8,7 @@ from operator import itemgetter
 from news_assets.commands.jsonlines import write_line
 from news_assets.commands.lake import check_names, open_lake
 from news_assets.desks.loader import load_desks
-from news_assets.pipeline.freshness.source_status import LEGEND, source_facts
+from news_assets.pipeline.freshness.source_health import LEGEND, source_facts
 from news_assets.records.desks import Desk
 from news_assets.settings import Settings
 from news_assets.sources.kinds import ALL_KINDS

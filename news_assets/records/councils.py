@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Annotated
 
+from news_assets.records.content import Agency_, Desk_
 from news_assets.records.meetings import ItemId, MeetingDay, MeetingId
-from news_assets.records.row_fields import Agency_, Desk_
 
 PersonKey = Annotated[
     str, "key of the person within the agency: the name in lower case, with hyphens"
@@ -77,3 +77,56 @@ class StoredVote:
     name: Annotated[str, "name of the member, in the vendor's words"]
     person_id: PersonId
     value: Annotated[str, "vote, in the vendor's words"]
+
+
+# --- bodies, persons and offices as a vendor lists them; an empty text means unknown --
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Body:
+    """A body in a vendor's list."""
+
+    vendor_id: str
+    name: str
+    kind: str = ""
+    is_active: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Person:
+    """A person in a vendor's list."""
+
+    vendor_id: str
+    name: str
+    email: str = ""
+    phone: str = ""
+    website: str = ""
+    is_active: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Office:
+    """An office in a vendor's list."""
+
+    vendor_id: str
+    name: str
+    person_id: str
+    body: str
+    title: str = ""
+    first_day: date | None = None
+    last_day: date | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Roster:
+    """The bodies, persons and offices of one or several answers."""
+
+    bodies: tuple[Body, ...] = ()
+    persons: tuple[Person, ...] = ()
+    offices: tuple[Office, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.bodies or self.persons or self.offices)
+
+
+NO_ROSTER = Roster()

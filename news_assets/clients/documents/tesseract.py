@@ -8,7 +8,7 @@ from functools import cache
 from typing import Final
 
 from news_assets.errors import ReadingError
-from news_assets.pipeline.documents.images import DPI
+from news_assets.pipeline.documents.pdf.pdf_text import DPI
 from news_assets.settings import child_environment
 
 MEMORY_MB: Final = (

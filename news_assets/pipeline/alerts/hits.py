@@ -2,15 +2,136 @@
 with the saved queries once.
 """
 
+import re
 from collections.abc import Callable, Collection, Iterator, Sequence
-from datetime import UTC, datetime, timedelta
+from dataclasses import dataclass
+from datetime import UTC, datetime, time, timedelta
+from functools import cached_property
 
-from news_assets.pipeline.alerts.matching import Matchable, Matcher
-from news_assets.pipeline.alerts.spec import SavedQuery
+from news_assets.pipeline.alerts.query_file import SavedQuery
 from news_assets.ports.lake import Lake, Reader, Rows
 from news_assets.records.alerts import Follower, QueryHit
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import Change, EnrichedArticle
+from news_assets.text.search_query import parse_query, phrase_pattern
+from news_assets.text.words import fold, stem, words
+
+# --- which saved queries an article matches -------------------------------------------
+
+# the longest articles have half of that; agenda packets are matched by their beginning
+MAX_TEXT_CHARS = 200_000
+
+
+@dataclass(frozen=True)
+class Matchable:
+    """What queries are compared with: an article, enriched or not."""
+
+    article: RawArticle
+    enriched: EnrichedArticle | None
+
+    @cached_property
+    def language(self) -> str:
+        """The language of the text; empty if it is not known."""
+        return (self.enriched and self.enriched.language) or self.article.language or ""
+
+    @cached_property
+    def text(self) -> str:
+        """Title, subtitle, summary and text."""
+        summary = self.enriched.summary if self.enriched else None
+        parts = (self.article.title, self.article.subtitle, summary, self.article.text)
+        return "\n".join(part for part in parts if part)[:MAX_TEXT_CHARS]
+
+    @cached_property
+    def stems(self) -> frozenset[str]:
+        """The stems of all its words, in the language of the text."""
+        return frozenset(stem(word, self.language) for word in set(words(self.text)))
+
+    @cached_property
+    def folded(self) -> str:
+        """The text in lower case without accents, in which phrases are looked for."""
+        return fold(self.text.lower())
+
+
+class Matcher:
+    """Saved queries, prepared for many articles."""
+
+    def __init__(self, queries: Sequence[SavedQuery]) -> None:
+        self._queries = [_Prepared(query) for query in queries]
+
+    def matches(self, found: Matchable, now: datetime) -> Iterator[SavedQuery]:
+        """Yield the queries that match an article and are to tell it, in the order of
+        the file.
+        """
+        for prepared in self._queries:
+            if is_told(prepared.query, found.article, now) and prepared.is_match(found):
+                yield prepared.query
+
+
+def is_told(query: SavedQuery, article: RawArticle, now: datetime) -> bool:
+    """Whether a query tells an article of this age; without a time of publication its
+    day counts to its end.
+    """
+    published = article.published_at or datetime.combine(article.day, time.max, UTC)
+    return query.backfill or now - published <= timedelta(hours=query.max_age_hours)
+
+
+class _Prepared:
+    """A query with its words, stemmed in each language when that is first seen."""
+
+    def __init__(self, query: SavedQuery) -> None:
+        self.query = query
+        self._stems: dict[
+            str, tuple[frozenset[str], frozenset[str], list[re.Pattern[str]]]
+        ] = {}
+
+    def is_match(self, found: Matchable) -> bool:
+        if not self._passes_filters(found):
+            return False
+        if not self.query.query.strip():
+            return True
+        needed, excluded, phrases = self._in_language(found.language)
+        if not needed <= found.stems or not excluded.isdisjoint(found.stems):
+            return False
+        return all(phrase.search(found.folded) for phrase in phrases)
+
+    def _passes_filters(self, found: Matchable) -> bool:
+        query, article, enriched = self.query, found.article, found.enriched
+        return (
+            query.desk in (None, article.desk)
+            and query.agency in (None, article.agency)
+            and query.body in (None, article.body)
+            and query.matter in (None, article.matter)
+            and query.meeting_status in (None, article.meeting_status)
+            and (
+                query.theme is None
+                or (enriched is not None and query.theme in enriched.theme_path)
+            )
+            and (
+                query.entity is None
+                or (enriched is not None and query.entity in enriched.entities)
+            )
+            and (
+                query.sentiment is None
+                or (enriched is not None and query.sentiment == enriched.sentiment)
+            )
+            and (
+                query.language is None
+                or f"{found.language}-".lower().startswith(f"{query.language}-".lower())
+            )
+        )
+
+    def _in_language(
+        self, language: str
+    ) -> tuple[frozenset[str], frozenset[str], list[re.Pattern[str]]]:
+        if language not in self._stems:
+            parsed = parse_query(self.query.query, (language,))
+            needed, excluded = (
+                frozenset(stem(word, language) for word in some)
+                for some in (parsed.words, parsed.excluded)
+            )
+            self._stems[language] = needed, excluded, phrase_pattern(parsed.phrases)
+        return self._stems[language]
+
 
 FOLLOWER = "alerts"
 

@@ -23,9 +23,9 @@ from news_assets.pipeline.civic.document_rows import (
     rows_of_page,
     same_file,
 )
+from news_assets.pipeline.civic.document_takedown import withdrawn_documents
 from news_assets.pipeline.civic.pace import COMPARED
-from news_assets.pipeline.civic.withdrawal import withdrawn_documents
-from news_assets.pipeline.documents.skipping import skip_by_name
+from news_assets.pipeline.documents.document_kinds import skip_by_name
 from news_assets.pipeline.stage_state.declaration import Stage, of_articles
 from news_assets.pipeline.stage_state.failures import (
     drop_failures,

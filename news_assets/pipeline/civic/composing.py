@@ -4,7 +4,7 @@ documents; nothing is fetched.
 The text has only what the matter has in each of its meetings, so that a matter is
 enriched once: number, section, day and votes are columns, and stay out of it. A
 document that several items of a meeting have is in the text of each; of a long one only
-what is about the item (`excerpts.py`).
+what is about the item.
 """
 
 from collections import Counter
@@ -16,9 +16,8 @@ from typing import Final
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.articles.reading import ArticleText
 from news_assets.pipeline.articles.rows import composed_row, revision_of
-from news_assets.pipeline.civic.excerpts import excerpt_about
-from news_assets.pipeline.civic.items import is_minutes, is_whole_agenda
-from news_assets.pipeline.civic.storing import facts_json
+from news_assets.pipeline.civic.item_rows import is_minutes, is_whole_agenda
+from news_assets.pipeline.civic.meeting_rows import facts_json
 from news_assets.pipeline.stage_state.declaration import Stage
 from news_assets.pipeline.stage_state.failures import record_article_outcomes
 from news_assets.pipeline.stage_state.versions import content_hash
@@ -32,6 +31,7 @@ from news_assets.records.polling import FeedEntry
 from news_assets.records.reading import WITHDRAWN
 from news_assets.sources.civic.reading.decisions import ItemName, decisions_of
 from news_assets.sources.civic.reading.participation import participation_of
+from news_assets.text.fingerprint import normal_words
 from news_assets.text.limits import clean_text, most
 
 BATCH_ARTICLES: Final = 50  # stored in one transaction
@@ -320,3 +320,53 @@ def _row(one: _Composed, previous: RawArticle | None, now: datetime) -> RawArtic
         reason=one.unread or row.reason,
     )
     return replace(row, content_hash=content_hash(row))
+
+
+# --- what a shared document says about one item ---------------------------------------
+
+MAX_SHARED_CHARS: Final = 6_000  # of a shared document in the text of one item
+_BEGIN_CHARS: Final = 500  # says what the document is
+_MIN_WORD_CHARS: Final = 4
+_OMITTED: Final = "[…]"
+
+
+def excerpt_about(text: str, title: str, matter_file: str | None) -> str:
+    """Return a text, or of a long one its begin and the paragraphs with most words of a
+    title or a file number.
+    """
+    if len(text) <= MAX_SHARED_CHARS:
+        return text
+    paragraphs = [
+        part.strip() for part in text.replace("\r", "").split("\n\n") if part.strip()
+    ]
+    wanted = {
+        word
+        for word in normal_words(f"{title} {matter_file or ''}")
+        if len(word) >= _MIN_WORD_CHARS
+    }
+    kept = _best(paragraphs, wanted)
+    parts: list[str] = []
+    for number, paragraph in enumerate(paragraphs):
+        if number in kept:
+            parts.append(paragraph[:MAX_SHARED_CHARS])
+        elif parts and parts[-1] != _OMITTED:
+            parts.append(_OMITTED)
+    return "\n\n".join(parts)[:MAX_SHARED_CHARS]
+
+
+def _best(paragraphs: Sequence[str], wanted: set[str]) -> set[int]:
+    """Return the numbers of the paragraphs of the begin, and of those with most of
+    these words, that have room.
+    """
+    words = [len(wanted & set(normal_words(paragraph))) for paragraph in paragraphs]
+    kept, room = set[int](), MAX_SHARED_CHARS
+    for number, paragraph in enumerate(paragraphs):
+        if MAX_SHARED_CHARS - room >= _BEGIN_CHARS:
+            break
+        kept.add(number)
+        room -= len(paragraph)
+    for number in sorted(range(len(paragraphs)), key=lambda number: -words[number]):
+        if words[number] and number not in kept and len(paragraphs[number]) <= room:
+            kept.add(number)
+            room -= len(paragraphs[number])
+    return kept

@@ -19,14 +19,14 @@ from news_assets.errors import (
     NewsAssetsError,
     SourceError,
 )
-from news_assets.pipeline.civic.chain import SUSPECT
 from news_assets.pipeline.civic.filters import filtered
 from news_assets.pipeline.civic.identity import known_rows
-from news_assets.pipeline.civic.needs import AgendaState, Needs
-from news_assets.pipeline.documents.agenda import read_agenda
+from news_assets.pipeline.civic.pace import SUSPECT, AgendaState, Needs
+from news_assets.pipeline.documents.agenda_files import read_agenda
 from news_assets.pipeline.poll.listings import Polled
 from news_assets.pipeline.stage_state.retries import outcome_of
 from news_assets.ports.reading import Sandbox
+from news_assets.records.councils import Roster
 from news_assets.records.desks import ItemFilters, Source
 from news_assets.records.meetings import (
     AgendaItem,
@@ -39,7 +39,6 @@ from news_assets.records.meetings import (
     StoredMeeting,
 )
 from news_assets.records.reading import Listing, Outcome, Page
-from news_assets.records.rosters import Roster
 from news_assets.sources.civic.reading.ids import item_id, listed_key
 from news_assets.sources.civic.reading.merging import merged, merged_by_key
 from news_assets.sources.civic.reading.signal import (

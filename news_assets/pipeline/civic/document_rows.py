@@ -13,7 +13,7 @@ from typing import Final
 from urllib.parse import urldefrag
 
 from news_assets.errors import NewsAssetsError
-from news_assets.pipeline.civic.items import PACKET_PART
+from news_assets.pipeline.civic.item_rows import PACKET_PART
 from news_assets.pipeline.documents.pdf.packet import cut_packet
 from news_assets.pipeline.stage_state.declaration import sha256
 from news_assets.ports.lake import Lake

@@ -5,10 +5,11 @@ matter has the newest. An equal text is enriched once, because results are cache
 their input.
 """
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import Final
+from typing import Final, Literal
 
 from news_assets.pipeline.stage_state.declaration import sha256
 from news_assets.ports.lake import Reader, Rows
@@ -138,3 +139,58 @@ def _matter_row(one: _Appearances) -> Matter:
             "",
         ),
     )
+
+
+# --- the step of a matter's way that an appearance is ---------------------------------
+
+Step = Literal["introduced", "referred", "heard", "voted", "scheduled", "cancelled"]
+
+# The first that fits: "referred to committee; motion carried" is no vote on the matter
+# itself.
+_BY_WORDS: Final[tuple[tuple[Step, re.Pattern[str]], ...]] = (
+    (
+        "referred",
+        re.compile(
+            r"\b(?:re-?)?referr(?:ed|al)\b|\bassigned\b|\bsent to\b", re.IGNORECASE
+        ),
+    ),
+    (
+        "introduced",
+        re.compile(r"\bintroduc|\bfirst reading\b|\b1st reading\b", re.IGNORECASE),
+    ),
+    (
+        "heard",
+        re.compile(
+            r"\b(?:heard|held|continued|tabled|deferred|postponed|discussed|laid over|received and"
+            r" filed)\b",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        "voted",
+        re.compile(
+            r"\b(?:adopt|approv|pass|enact|fail|den(?:y|ied)|defeat|reject|carried|award|confirm|vote)",
+            re.IGNORECASE,
+        ),
+    ),
+)
+_HEARING: Final = re.compile(r"\bhearing", re.IGNORECASE)
+
+
+def step_of(item: StoredItem, meeting_status: str, *, is_first: bool) -> Step:
+    """Return the step that an appearance is; one without a stated decision is a first
+    or a further reading.
+    """
+    if meeting_status == "cancelled":
+        return "cancelled"
+    if meeting_status != "passed" and not item.action and not item.decision:
+        return "scheduled"
+    decided = f"{item.action} {item.decision}"
+    for step, words in _BY_WORDS:
+        if words.search(decided):
+            return step
+    if item.result or item.votes_json != "[]":
+        return "voted"
+    if _HEARING.search(f"{item.section} {item.title}"):
+        return "heard"
+    return "introduced" if is_first else "heard"

@@ -7,8 +7,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from news_assets.errors import ReadingError
-from news_assets.pipeline.documents.archive import open_archive
-from news_assets.pipeline.documents.markdown import ADDED, STRUCK, Mark, marked, table
+from news_assets.pipeline.documents.markdown_parts import (
+    ADDED,
+    STRUCK,
+    Mark,
+    marked,
+    table,
+)
+from news_assets.pipeline.documents.zip_archive import open_archive
 from news_assets.records.documents import ReadDocument
 from news_assets.text.limits import clean_text
 

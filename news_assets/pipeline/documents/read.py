@@ -5,13 +5,12 @@ from dataclasses import replace
 from typing import Final
 
 from news_assets.errors import ReadingError
+from news_assets.pipeline.documents.document_kinds import kind_of, name_of, skip_by_text
 from news_assets.pipeline.documents.docx import read_docx
-from news_assets.pipeline.documents.kinds import kind_of, name_of
+from news_assets.pipeline.documents.markup_readers import read_html, read_rtf, read_text
 from news_assets.pipeline.documents.odt import read_odt
-from news_assets.pipeline.documents.pdf.reader import MAX_TEXT_CHARS, read_pdf
-from news_assets.pipeline.documents.plain import read_html, read_rtf, read_text
+from news_assets.pipeline.documents.pdf.pdf_text import MAX_TEXT_CHARS, read_pdf
 from news_assets.pipeline.documents.pptx import read_pptx
-from news_assets.pipeline.documents.skipping import skip_by_text
 from news_assets.records.documents import DocumentKind, ReadDocument
 from news_assets.text.limits import line
 

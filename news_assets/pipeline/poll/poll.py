@@ -8,11 +8,11 @@ from math import inf
 
 from news_assets.errors import SourceError
 from news_assets.pipeline.batches import store_apart
-from news_assets.pipeline.civic.chain import waiting_sources
 from news_assets.pipeline.civic.council_poll import KnownVersions
-from news_assets.pipeline.civic.pace import FUTURE_DAYS, PAST_DAYS
-from news_assets.pipeline.civic.polling import poll_councils
-from news_assets.pipeline.poll.entries import Filing
+from news_assets.pipeline.civic.pace import FUTURE_DAYS, PAST_DAYS, waiting_sources
+from news_assets.pipeline.civic.request_loop import poll_councils
+from news_assets.pipeline.poll.due_runs import most_overdue_first
+from news_assets.pipeline.poll.entry_rows import Filing
 from news_assets.pipeline.poll.listings import (
     AdapterOf,
     Clock,
@@ -22,8 +22,7 @@ from news_assets.pipeline.poll.listings import (
 )
 from news_assets.pipeline.poll.microbatch import micro_batches
 from news_assets.pipeline.poll.paging import KnownHashes
-from news_assets.pipeline.poll.runs import most_overdue_first
-from news_assets.pipeline.poll.storing import skipped_poll, store_polls
+from news_assets.pipeline.poll.poll_rows import skipped_poll, store_polls
 from news_assets.pipeline.schedule import due_sources, recently_polled
 from news_assets.ports.lake import Lake
 from news_assets.ports.reading import Fetcher, Sandbox

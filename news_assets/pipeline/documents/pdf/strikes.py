@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from news_assets.pipeline.documents.markdown import STRUCK
+from news_assets.pipeline.documents.markdown_parts import STRUCK
 
 if TYPE_CHECKING:
     from pypdfium2 import PdfPage, PdfTextPage

@@ -1,0 +1,154 @@
+"""Stores how members voted, and the bodies, members and offices of an agency, in the
+transaction of a poll.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import TypeVar
+
+from news_assets.ports.lake import Rows
+from news_assets.records.councils import (
+    Roster,
+    StoredBody,
+    StoredMember,
+    StoredOffice,
+    StoredVote,
+)
+from news_assets.records.desks import Source
+from news_assets.records.meetings import StoredItem
+from news_assets.text.fingerprint import normal_words
+from news_assets.text.limits import line
+
+Listed = TypeVar("Listed", StoredBody, StoredMember, StoredOffice)
+
+
+def person_key(name: str) -> str:
+    """Return the key of a person within an agency: the name in lower case without
+    accents, with hyphens.
+    """
+    return "-".join(normal_words(name))
+
+
+# --- votes ----------------------------------------------------------------------------
+
+
+def store_votes(
+    rows: Rows, items: Sequence[StoredItem], before: Mapping[str, StoredItem]
+) -> None:
+    """Store the votes on those of these items whose votes or day changed; `before` are
+    the stored items by id.
+    """
+    changed = [
+        item for item in items if _votes_of(item) != _votes_of(before.get(item.item_id))
+    ]
+    known = [item.item_id for item in changed if item.item_id in before]
+    if known:
+        rows.delete(StoredVote, item_id=known)
+    if votes := [vote for item in changed for vote in _votes_of(item)]:
+        rows.upsert(votes)
+
+
+def _votes_of(item: StoredItem | None) -> list[StoredVote]:
+    if item is None or item.votes_json == "[]":
+        return []
+    return list(_votes(item))
+
+
+def _votes(item: StoredItem) -> Iterator[StoredVote]:
+    for vote in json.loads(item.votes_json):
+        if person := person_key(vote["person"]):
+            yield StoredVote(
+                item_id=item.item_id,
+                meeting_id=item.meeting_id,
+                desk=item.desk,
+                agency=item.agency,
+                day=item.day,
+                person=person,
+                name=line(vote["person"], "name") or "",
+                person_id=vote.get("person_id", ""),
+                value=line(vote["value"], "name") or "",
+            )
+
+
+# --- bodies, members and offices ------------------------------------------------------
+
+
+def store_roster(rows: Rows, source: Source, roster: Roster, now: datetime) -> None:
+    """Store the bodies, members and offices that a poll listed and that are new or
+    changed; none are deleted.
+    """
+    owner = {"desk": source.desk, "agency": source.agency}
+    bodies = [
+        StoredBody(
+            **owner,
+            name=one.name,
+            kind=one.kind,
+            is_active=one.is_active,
+            body_id=one.vendor_id,
+            listed_at=now,
+        )
+        for one in roster.bodies
+    ]
+    members = [
+        StoredMember(
+            **owner,
+            person=person_key(one.name),
+            name=one.name,
+            person_id=one.vendor_id,
+            email=one.email,
+            phone=one.phone,
+            website=one.website,
+            is_active=one.is_active,
+            listed_at=now,
+        )
+        for one in roster.persons
+        if person_key(one.name)
+    ]
+    offices = [
+        StoredOffice(
+            **owner,
+            office_id=one.vendor_id,
+            person=person_key(one.name),
+            name=one.name,
+            person_id=one.person_id,
+            body=one.body,
+            title=one.title,
+            first_day=one.first_day,
+            last_day=one.last_day,
+            listed_at=now,
+        )
+        for one in roster.offices
+        if one.vendor_id and person_key(one.name)
+    ]
+    if members:
+        _store(rows, StoredMember, members, "person")
+    if bodies:
+        _store(rows, StoredBody, bodies, "name")
+    if offices:
+        _store(rows, StoredOffice, offices, "office_id")
+
+
+def _store(
+    rows: Rows, record: type[Listed], listed: Iterable[Listed], key: str
+) -> None:
+    """Store the rows that say something new. Of several with one key, such as
+    namesakes, the active one counts.
+    """
+    found: dict[str, Listed] = {}
+    for row in sorted(listed, key=lambda row: getattr(row, "is_active", True)):
+        found[getattr(row, key)] = row
+    first = next(iter(found.values()))
+    stored = {
+        getattr(row, key): row
+        for row in rows.read(record, desk=[first.desk], agency=[first.agency])
+    }
+    if new := [
+        row for name, row in found.items() if not _is_same(row, stored.get(name))
+    ]:
+        rows.upsert(new)
+
+
+def _is_same(row: Listed, stored: Listed | None) -> bool:
+    return stored is not None and replace(stored, listed_at=row.listed_at) == row

@@ -1,0 +1,354 @@
+"""Makes the rows of agenda items from a poll's answer. Their ids never change with a
+title.
+"""
+
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
+from typing import Final
+
+from news_assets.pipeline.civic.filters import filtered
+from news_assets.pipeline.civic.matters import matter_key, refresh_matters_of
+from news_assets.pipeline.civic.topics import topics_of_item
+from news_assets.pipeline.stage_state.declaration import sha256
+from news_assets.ports.lake import Rows
+from news_assets.records.derived import EnrichedArticle
+from news_assets.records.desks import ItemFilters, Source
+from news_assets.records.meetings import (
+    AgendaItem,
+    Attachment,
+    MeetingAnswer,
+    Outcome,
+    StoredItem,
+    StoredMeeting,
+    Vote,
+)
+from news_assets.sources.civic.reading.ids import item_id
+from news_assets.text.limits import line
+
+REMOVED: Final = "no longer on the agenda"
+PACKET_PART: Final = "item="  # fragment of a packet's address: the pages of one item
+# in place of an item's vendor id: the agenda or packet of a meeting whose items are not
+# known
+WHOLE: Final = "agenda"
+MINUTES: Final = "minutes"  # in place of an item's vendor id: the minutes of a meeting
+
+
+@dataclass(frozen=True, slots=True)
+class CivicPoll:
+    """What a poll of a civic source found."""
+
+    source: Source
+    answer: MeetingAnswer
+    now: datetime
+    trace_id: str
+
+
+def item_rows(
+    poll: CivicPoll,
+    meeting: StoredMeeting,
+    key: str | None,
+    before: Sequence[StoredItem],
+) -> list[StoredItem]:
+    """Return the rows of the items of a meeting, listed with this key; None if it is
+    not listed.
+
+    They stay, on its day, where its items were not read, and where an answer has none
+    of those that are known: an agenda is revised item by item.
+    """
+    same_day = [replace(item, day=meeting.day) for item in before]
+    if key is None or key not in poll.answer.read_agendas:
+        return same_day
+    listed = poll.answer.meetings[key]
+    known = {item.item_id: item for item in before}
+    if not listed.items:
+        kept = _without_items(
+            poll, meeting, [item for item in same_day if not is_minutes(item)]
+        )
+        return [*kept, *_minutes_rows(poll, meeting, len(kept), known)]
+    has_attachments = any(item.attachments for item in listed.items)
+    in_packet = None if has_attachments else meeting.packet_url
+    keys = item_keys(meeting.meeting_id, listed.items, before)
+    rows = [
+        _item_row(poll, meeting, item, key, in_packet, known.get(key))
+        for item, key in zip(listed.items, keys, strict=True)
+    ]
+    gone = [
+        item for item in same_day if item.item_id not in keys and not is_minutes(item)
+    ]
+    return [
+        *rows,
+        *map(_removed, gone),
+        *_minutes_rows(poll, meeting, len(rows), known),
+    ]
+
+
+def _without_items(
+    poll: CivicPoll, meeting: StoredMeeting, before: Sequence[StoredItem]
+) -> list[StoredItem]:
+    """Return the known items of a meeting, or without any the row that stands for its
+    agenda.
+    """
+    if any(not is_whole_agenda(item) for item in before):
+        return list(before)
+    known = before[0] if before else None
+    rows = [
+        _item_row(
+            poll, meeting, agenda, item_id(meeting.meeting_id, agenda), None, known
+        )
+        for agenda in _whole_agenda(meeting)
+    ]
+    return rows or [_removed(item) for item in before]
+
+
+def item_keys(
+    of_meeting: str, items: Sequence[AgendaItem], before: Sequence[StoredItem]
+) -> list[str]:
+    """Return the id of each item. One without a vendor's id keeps that of the same
+    file, title or number.
+
+    A new one gets its id from its title, so that another item that is inserted before
+    it changes nothing.
+    """
+    named = {item_id(of_meeting, item) for item in items if item.vendor_id}
+    open_rows = {row.item_id: row for row in before if row.item_id not in named}
+    found: dict[int, str] = {}
+    for trait in (_file_of, _title_of, _number_of):
+        for place, item in enumerate(items):
+            if item.vendor_id or place in found:
+                continue
+            value = trait(item)
+            same = [
+                key for key, row in open_rows.items() if value and trait(row) == value
+            ]
+            if len(same) == 1 or (same and trait is _title_of):
+                found[place] = same[0]
+                del open_rows[same[0]]
+    known = named | set(found.values()) | {row.item_id for row in before}
+    keys: dict[str, None] = {}
+    for place, item in enumerate(items):
+        key = found.get(place) or item_id(of_meeting, item)
+        is_new = place not in found and not item.vendor_id
+        keys[_free_key(key, keys, known if is_new else ())] = None
+    return list(keys)
+
+
+def _free_key(key: str, listed: Collection[str], known: Collection[str]) -> str:
+    """Return a key that no other item has: a matter may be twice on an agenda."""
+    free, number = key, 2
+    while free in listed or free in known:
+        free, number = f"{key}-{number}", number + 1
+    return free
+
+
+def _file_of(item: AgendaItem | StoredItem) -> str:
+    return item.matter_file or ""
+
+
+def _title_of(item: AgendaItem | StoredItem) -> str:
+    return " ".join(item.title.lower().split())
+
+
+def _number_of(item: AgendaItem | StoredItem) -> str:
+    return item.number
+
+
+def _whole_agenda(meeting: StoredMeeting) -> tuple[AgendaItem, ...]:
+    """Return one item that stands for the agenda of a meeting without items."""
+    url = meeting.packet_url or meeting.agenda_url
+    if url is None or meeting.status == "cancelled":
+        return ()
+    attachment = Attachment(
+        name="Agenda packet" if meeting.packet_url else "Agenda", url=url
+    )
+    title = meeting.title or meeting.body
+    return (
+        AgendaItem(sequence=0, title=title, vendor_id=WHOLE, attachments=(attachment,)),
+    )
+
+
+def _minutes_rows(
+    poll: CivicPoll,
+    meeting: StoredMeeting,
+    item_count: int,
+    known: Mapping[str, StoredItem],
+) -> list[StoredItem]:
+    """Return the row that stands for the minutes of a meeting, after those of its
+    agenda, if there are minutes.
+    """
+    if meeting.minutes_url is None or meeting.status == "cancelled":
+        return []
+    title = f"Minutes: {meeting.title or meeting.body}"
+    attachment = Attachment(name="Minutes", url=meeting.minutes_url)
+    item = AgendaItem(
+        sequence=item_count + 1,
+        title=title,
+        vendor_id=MINUTES,
+        attachments=(attachment,),
+    )
+    key = item_id(meeting.meeting_id, item)
+    return [_item_row(poll, meeting, item, key, None, known.get(key))]
+
+
+def _removed(item: StoredItem) -> StoredItem:
+    if item.filter_tier == "dropped":
+        return item
+    return replace(item, filter_tier="not_enriched", filter_reason=REMOVED)
+
+
+def _item_row(
+    poll: CivicPoll,
+    meeting: StoredMeeting,
+    item: AgendaItem,
+    key: str,
+    packet_url: str | None,
+    before: StoredItem | None,
+) -> StoredItem:
+    why = _filtered(item, poll.answer.filters)
+    item = _with_former_details(item, before)
+    attachments = item.attachments
+    if packet_url is not None and why is None:
+        part = f"{packet_url}#{PACKET_PART}{key.rpartition('/')[2]}"
+        attachments = (Attachment(name="Agenda packet", url=part),)
+    keeps_votes = (
+        before is not None and bool(before.votes_version) and not item.has_votes
+    )
+    names = tuple(line(one.name, "name") or "" for one in attachments)
+    urls = tuple(one.url for one in attachments)
+    return StoredItem(
+        item_id=key,
+        meeting_id=meeting.meeting_id,
+        desk=poll.source.desk,
+        agency=poll.source.agency,
+        day=meeting.day,
+        sequence=item.sequence,
+        number=item.number,
+        title=line(item.title, "title") or "",
+        section=line(item.section, "name") or "",
+        matter="" if item.vendor_id == MINUTES else matter_key(item),
+        matter_file=item.matter_file,
+        matter_id=item.matter_id,
+        matter_type=item.matter_type,
+        sponsors=before.sponsors if before and keeps_votes else item.sponsors,
+        votes_json=(
+            before.votes_json
+            if before and keeps_votes
+            else json.dumps([asdict(one) for one in item.votes])
+        ),
+        votes_version=(
+            before.votes_version
+            if before and keeps_votes
+            else item.version * item.has_votes
+        ),
+        action=item.outcome.action,
+        result=item.outcome.result,
+        tally=item.outcome.tally,
+        mover=item.outcome.mover,
+        seconder=item.outcome.seconder,
+        decision=before.decision if before else "",
+        matter_status=item.matter_status,
+        attachment_names=names,
+        attachment_urls=urls,
+        document_ids=tuple(map(document_id, urls, names)),
+        topics=_topics(item, why, before),
+        filter_tier=why[0] if why else None,
+        filter_reason=why[1] if why else None,
+        article_id=before.article_id if before else None,
+        first_seen_at=before.first_seen_at if before else poll.now,
+        last_seen_at=poll.now,
+    )
+
+
+def _with_former_details(item: AgendaItem, before: StoredItem | None) -> AgendaItem:
+    """Return an item whose own pages were not all read this time with what they stated
+    before.
+    """
+    if not item.details_urls or before is None:
+        return item
+    pairs = zip(before.attachment_names, before.attachment_urls, strict=True)
+    former = tuple(Attachment(name=name, url=url) for name, url in pairs)
+    return replace(
+        item,
+        matter_file=item.matter_file or before.matter_file,
+        matter_id=item.matter_id or before.matter_id,
+        matter_type=item.matter_type or before.matter_type,
+        sponsors=item.sponsors or before.sponsors,
+        attachments=tuple(dict.fromkeys((*item.attachments, *former))),
+        votes=item.votes
+        or tuple(Vote(**vote) for vote in json.loads(before.votes_json)),
+        outcome=item.outcome.completed(_outcome_of(before)),
+    )
+
+
+def _outcome_of(item: StoredItem) -> Outcome:
+    return Outcome(
+        action=item.action,
+        result=item.result,
+        tally=item.tally,
+        mover=item.mover,
+        seconder=item.seconder,
+    )
+
+
+def _topics(
+    item: AgendaItem, why: tuple[str, str] | None, before: StoredItem | None
+) -> tuple[str, ...]:
+    """Return the topics by the title; those by the summary of an item with the same
+    title stay.
+    """
+    if (why and why[0] == "dropped") or item.vendor_id in (WHOLE, MINUTES):
+        return ()
+    title = line(item.title, "title") or ""
+    return (
+        before.topics
+        if before and before.topics and before.title == title
+        else topics_of_item(title)
+    )
+
+
+def _filtered(item: AgendaItem, filters: ItemFilters) -> tuple[str, str] | None:
+    if item.vendor_id in (WHOLE, MINUTES):
+        return None
+    if not item.title.strip():
+        return "dropped", "without a title"
+    why = filtered(item.title, filters)
+    return (why.tier, why.reason) if why else None
+
+
+def document_id(url: str, name: str) -> str:
+    """Return the id of an attachment."""
+    return sha256(f"{url}\n{name}")
+
+
+def is_whole_agenda(item: StoredItem) -> bool:
+    """Whether an item stands for the agenda of a meeting whose items are not known."""
+    return item.item_id.endswith(f"/{WHOLE}")
+
+
+def is_minutes(item: StoredItem) -> bool:
+    """Whether an item stands for the minutes of a meeting."""
+    return item.item_id.endswith(f"/{MINUTES}")
+
+
+# --- after enrichment: topics of items, and summaries of matters ----------------------
+
+
+def refresh_items_of(rows: Rows, enriched: Iterable[EnrichedArticle]) -> None:
+    """Store the topics of the items of these articles, by title and summary, and make
+    their matters again.
+    """
+    summaries = {row.article_id: row.summary for row in enriched if row.summary}
+    items = rows.read(StoredItem, article_id=summaries) if summaries else []
+    now = [
+        replace(
+            item,
+            topics=topics_of_item(item.title, summaries[item.article_id or ""] or ""),
+        )
+        for item in items
+        if not is_whole_agenda(item) and not is_minutes(item)
+    ]
+    before = {item.item_id: item for item in items}
+    if changed := [item for item in now if item != before[item.item_id]]:
+        rows.upsert(changed)
+    refresh_matters_of(rows, enriched)
