@@ -3,14 +3,13 @@ transaction of a poll.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TypeVar
 
 from news_assets.ports.lake import Rows
 from news_assets.records.councils import (
-    Roster,
     StoredBody,
     StoredMember,
     StoredOffice,
@@ -18,6 +17,7 @@ from news_assets.records.councils import (
 )
 from news_assets.records.desks import Source
 from news_assets.records.meetings import StoredItem
+from news_assets.records.rosters import Roster
 from news_assets.text.fingerprint import normal_words
 from news_assets.text.limits import line
 
@@ -40,26 +40,29 @@ def store_votes(
     """Store the votes on those of these items whose votes or day changed; `before` are
     the stored items by id.
     """
-    changed = [
-        item for item in items if _votes_of(item) != _votes_of(before.get(item.item_id))
-    ]
-    known = [item.item_id for item in changed if item.item_id in before]
+    known: list[str] = []
+    votes: list[StoredVote] = []
+    for item in items:
+        stored = before.get(item.item_id)
+        of_item = _votes_of(item)
+        if stored is None:
+            votes += of_item
+        elif of_item != _votes_of(stored):
+            known.append(item.item_id)
+            votes += of_item
     if known:
         rows.delete(StoredVote, item_id=known)
-    if votes := [vote for item in changed for vote in _votes_of(item)]:
-        rows.upsert(votes)
+    rows.upsert(votes)
 
 
-def _votes_of(item: StoredItem | None) -> list[StoredVote]:
-    if item is None or item.votes_json == "[]":
-        return []
-    return list(_votes(item))
-
-
-def _votes(item: StoredItem) -> Iterator[StoredVote]:
+def _votes_of(item: StoredItem) -> list[StoredVote]:
+    votes: list[StoredVote] = []
     for vote in json.loads(item.votes_json):
-        if person := person_key(vote["person"]):
-            yield StoredVote(
+        person = person_key(vote["person"])
+        if not person:
+            continue
+        votes.append(
+            StoredVote(
                 item_id=item.item_id,
                 meeting_id=item.meeting_id,
                 desk=item.desk,
@@ -70,6 +73,8 @@ def _votes(item: StoredItem) -> Iterator[StoredVote]:
                 person_id=vote.get("person_id", ""),
                 value=line(vote["value"], "name") or "",
             )
+        )
+    return votes
 
 
 # --- bodies, members and offices ------------------------------------------------------
@@ -104,7 +109,6 @@ def store_roster(rows: Rows, source: Source, roster: Roster, now: datetime) -> N
             listed_at=now,
         )
         for one in roster.persons
-        if person_key(one.name)
     ]
     offices = [
         StoredOffice(
@@ -120,35 +124,28 @@ def store_roster(rows: Rows, source: Source, roster: Roster, now: datetime) -> N
             listed_at=now,
         )
         for one in roster.offices
-        if one.vendor_id and person_key(one.name)
+        if one.vendor_id
     ]
-    if members:
-        _store(rows, StoredMember, members, "person")
-    if bodies:
-        _store(rows, StoredBody, bodies, "name")
-    if offices:
-        _store(rows, StoredOffice, offices, "office_id")
+    _store(rows, StoredMember, [one for one in members if one.person], "person")
+    _store(rows, StoredBody, bodies, "name")
+    _store(rows, StoredOffice, [one for one in offices if one.person], "office_id")
 
 
 def _store(
-    rows: Rows, record: type[Listed], listed: Iterable[Listed], key: str
+    rows: Rows, record: type[Listed], listed: Sequence[Listed], key: str
 ) -> None:
     """Store the rows that say something new. Of several with one key, such as
     namesakes, the active one counts.
     """
+    if not listed:
+        return
     found: dict[str, Listed] = {}
     for row in sorted(listed, key=lambda row: getattr(row, "is_active", True)):
         found[getattr(row, key)] = row
-    first = next(iter(found.values()))
-    stored = {
-        getattr(row, key): row
-        for row in rows.read(record, desk=[first.desk], agency=[first.agency])
-    }
-    if new := [
-        row for name, row in found.items() if not _is_same(row, stored.get(name))
-    ]:
-        rows.upsert(new)
-
-
-def _is_same(row: Listed, stored: Listed | None) -> bool:
-    return stored is not None and replace(stored, listed_at=row.listed_at) == row
+    of_agency = rows.read(record, desk=[listed[0].desk], agency=[listed[0].agency])
+    for stored in of_agency:
+        name = getattr(stored, key)
+        row = found.get(name, stored)
+        if replace(stored, listed_at=row.listed_at) == row:
+            found.pop(name, None)  # listed as it is stored
+    rows.upsert(list(found.values()))

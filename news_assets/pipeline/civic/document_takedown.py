@@ -8,6 +8,7 @@ The row of a withdrawn document stays, so that it is not read again.
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 
 from news_assets.pipeline.civic.item_rows import is_minutes, is_whole_agenda
 from news_assets.pipeline.civic.matters import refresh_matters_of
@@ -24,24 +25,20 @@ def withdraw_documents(rows: Rows, articles: Sequence[RawArticle], reason: str) 
     """Remove the texts of the documents that only withdrawn articles have; these
     articles are withdrawn already.
     """
-    items = rows.read(
-        StoredItem, article_id=[article.article_id for article in articles]
-    )
+    ids = [article.article_id for article in articles]
+    items = rows.read(StoredItem, article_id=ids)
     if not items:
         return
-    documents = rows.read(StoredDocument, document_id=_only_withdrawn(rows, items))
-    if documents:
-        rows.upsert([_withdrawn(document, reason) for document in documents])
-    if meetings := _meetings_of_agendas(rows, items):
-        rows.upsert(
-            [
-                replace(
-                    row,
-                    participation_json=facts_json("agenda", (), row.participation_json),
-                )
-                for row in meetings
-            ]
-        )
+    documents: list[StoredDocument] = []
+    for row in rows.read(StoredDocument, document_id=_only_withdrawn(rows, items)):
+        bare = without_content(row)
+        documents.append(replace(bare, outcome=WITHDRAWN, reason=reason))
+    rows.upsert(documents)
+    meetings: list[StoredMeeting] = []
+    for meeting in _meetings_of_agendas(rows, items):
+        others = facts_json("agenda", (), meeting.participation_json)
+        meetings.append(replace(meeting, participation_json=others))
+    rows.upsert(meetings)
     _store_decisions(rows, items, {})
     refresh_matters_of(rows, articles)
 
@@ -52,34 +49,23 @@ def bring_documents_back(
     """Store the withdrawn documents of these articles as they are in `former`, the
     reads of the commit before.
     """
-    items = rows.read(
-        StoredItem, article_id=[article.article_id for article in articles]
-    )
+    ids = [article.article_id for article in articles]
+    items = rows.read(StoredItem, article_id=ids)
     if not items:
         return
-    withdrawn = rows.frame(
-        StoredDocument,
-        None,
-        ("document_id",),
-        document_id=_ids(items),
-        outcome=[WITHDRAWN],
-    )
-    if documents := former.read(
-        StoredDocument, document_id=withdrawn["document_id"].to_list()
-    ):
-        rows.upsert(documents)
-    said = {
-        row.meeting_id: row.participation_json
-        for row in _meetings_of_agendas(former, items)
-    }
-    if meetings := [
-        row for row in _meetings_of_agendas(rows, items) if row.meeting_id in said
-    ]:
-        rows.upsert([_with_facts_of(row, said[row.meeting_id]) for row in meetings])
+    withdrawn = withdrawn_documents(rows, _ids(items))
+    rows.upsert(former.read(StoredDocument, document_id=withdrawn))
+    stated: dict[str, str] = {}
+    for row in _meetings_of_agendas(former, items):
+        stated[row.meeting_id] = row.participation_json
+    meetings: list[StoredMeeting] = []
+    for row in _meetings_of_agendas(rows, items):
+        if row.meeting_id in stated:
+            meetings.append(_with_facts_of(row, stated[row.meeting_id]))
+    rows.upsert(meetings)
     former_items = former.read(StoredItem, meeting_id=_meetings_of_minutes(items))
-    _store_decisions(
-        rows, items, {item.item_id: item.decision for item in former_items}
-    )
+    decisions = {item.item_id: item.decision for item in former_items}
+    _store_decisions(rows, items, decisions)
     refresh_matters_of(rows, articles)
 
 
@@ -99,12 +85,9 @@ def _only_withdrawn(rows: Reader, items: Iterable[StoredItem]) -> set[str]:
     """Return the documents of these items that no item of another article has."""
     wanted, agencies = _ids(items), {item.agency for item in items}
     columns = ("article_id", "document_ids")
-    listed = (
-        rows.frame(StoredItem, None, columns, agency=agencies)
-        .explode("document_ids")
-        .drop_nulls()
-    )
-    users = listed.filter(listed["document_ids"].is_in(list(wanted)))
+    listed = rows.frame(StoredItem, None, columns, agency=agencies)
+    users = listed.explode("document_ids").drop_nulls()
+    users = users.filter(users["document_ids"].is_in(list(wanted)))
     withdrawn = rows.frame(
         RawArticle,
         None,
@@ -112,23 +95,20 @@ def _only_withdrawn(rows: Reader, items: Iterable[StoredItem]) -> set[str]:
         article_id=users["article_id"],
         outcome=[WITHDRAWN],
     )
-    return wanted - set(
-        users.join(withdrawn, on="article_id", how="anti")["document_ids"]
-    )
+    others = users.join(withdrawn, on="article_id", how="anti")
+    return wanted - set(others["document_ids"])
 
 
 def _ids(items: Iterable[StoredItem]) -> set[str]:
-    return {key for item in items for key in item.document_ids}
+    return set(chain.from_iterable(item.document_ids for item in items))
 
 
 def _meetings_of_agendas(
     rows: Reader, items: Iterable[StoredItem]
 ) -> list[StoredMeeting]:
     """Return the meetings of which one of these items is the whole agenda."""
-    return rows.read(
-        StoredMeeting,
-        meeting_id={item.meeting_id for item in items if is_whole_agenda(item)},
-    )
+    ids = {item.meeting_id for item in items if is_whole_agenda(item)}
+    return rows.read(StoredMeeting, meeting_id=ids)
 
 
 def _meetings_of_minutes(items: Iterable[StoredItem]) -> set[str]:
@@ -155,12 +135,7 @@ def _with_facts_of(row: StoredMeeting, former_json: str) -> StoredMeeting:
     """Return a meeting with the facts about taking part that its agenda stated
     formerly.
     """
-    kept = [
-        fact for fact in json.loads(row.participation_json) if fact["text"] != "agenda"
-    ]
-    former = [fact for fact in json.loads(former_json) if fact["text"] == "agenda"]
-    return replace(row, participation_json=json.dumps([*former, *kept]))
-
-
-def _withdrawn(document: StoredDocument, reason: str) -> StoredDocument:
-    return replace(without_content(document), outcome=WITHDRAWN, reason=reason)
+    facts = [fact for fact in json.loads(former_json) if fact["text"] == "agenda"]
+    current = json.loads(row.participation_json)
+    facts += [fact for fact in current if fact["text"] != "agenda"]
+    return replace(row, participation_json=json.dumps(facts))

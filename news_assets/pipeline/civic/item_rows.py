@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from news_assets.pipeline.civic.filters import filtered
+from news_assets.pipeline.civic.filters import Filtered, filtered
 from news_assets.pipeline.civic.matters import matter_key, refresh_matters_of
 from news_assets.pipeline.civic.topics import topics_of_item
 from news_assets.pipeline.stage_state.declaration import sha256
@@ -60,28 +60,22 @@ def item_rows(
     same_day = [replace(item, day=meeting.day) for item in before]
     if key is None or key not in poll.answer.read_agendas:
         return same_day
-    listed = poll.answer.meetings[key]
+    of_agenda = [item for item in same_day if not is_minutes(item)]
     known = {item.item_id: item for item in before}
-    if not listed.items:
-        kept = _without_items(
-            poll, meeting, [item for item in same_day if not is_minutes(item)]
+    listed = poll.answer.meetings[key].items
+    if not listed:
+        rows = _without_items(poll, meeting, of_agenda)
+        return rows + _minutes_rows(poll, meeting, len(rows), known)
+    has_attachments = any(item.attachments for item in listed)
+    packet_url = None if has_attachments else meeting.packet_url
+    keys = item_keys(meeting.meeting_id, listed, before)
+    rows = []
+    for item, own_id in zip(listed, keys, strict=True):
+        rows.append(
+            _item_row(poll, meeting, item, own_id, packet_url, known.get(own_id))
         )
-        return [*kept, *_minutes_rows(poll, meeting, len(kept), known)]
-    has_attachments = any(item.attachments for item in listed.items)
-    in_packet = None if has_attachments else meeting.packet_url
-    keys = item_keys(meeting.meeting_id, listed.items, before)
-    rows = [
-        _item_row(poll, meeting, item, key, in_packet, known.get(key))
-        for item, key in zip(listed.items, keys, strict=True)
-    ]
-    gone = [
-        item for item in same_day if item.item_id not in keys and not is_minutes(item)
-    ]
-    return [
-        *rows,
-        *map(_removed, gone),
-        *_minutes_rows(poll, meeting, len(rows), known),
-    ]
+    removed = [_removed(item) for item in of_agenda if item.item_id not in keys]
+    return rows + removed + _minutes_rows(poll, meeting, len(listed), known)
 
 
 def _without_items(
@@ -92,14 +86,12 @@ def _without_items(
     """
     if any(not is_whole_agenda(item) for item in before):
         return list(before)
+    agenda = _whole_agenda(meeting)
+    if agenda is None:
+        return [_removed(item) for item in before]
     known = before[0] if before else None
-    rows = [
-        _item_row(
-            poll, meeting, agenda, item_id(meeting.meeting_id, agenda), None, known
-        )
-        for agenda in _whole_agenda(meeting)
-    ]
-    return rows or [_removed(item) for item in before]
+    own_id = item_id(meeting.meeting_id, agenda)
+    return [_item_row(poll, meeting, agenda, own_id, None, known)]
 
 
 def item_keys(
@@ -112,26 +104,36 @@ def item_keys(
     it changes nothing.
     """
     named = {item_id(of_meeting, item) for item in items if item.vendor_id}
-    open_rows = {row.item_id: row for row in before if row.item_id not in named}
-    found: dict[int, str] = {}
-    for trait in (_file_of, _title_of, _number_of):
-        for place, item in enumerate(items):
-            if item.vendor_id or place in found:
-                continue
-            value = trait(item)
-            same = [
-                key for key, row in open_rows.items() if value and trait(row) == value
-            ]
-            if len(same) == 1 or (same and trait is _title_of):
-                found[place] = same[0]
-                del open_rows[same[0]]
+    found = _kept_keys(items, [row for row in before if row.item_id not in named])
     known = named | set(found.values()) | {row.item_id for row in before}
     keys: dict[str, None] = {}
     for place, item in enumerate(items):
-        key = found.get(place) or item_id(of_meeting, item)
-        is_new = place not in found and not item.vendor_id
-        keys[_free_key(key, keys, known if is_new else ())] = None
+        if place in found:
+            key = _free_key(found[place], keys, ())
+        elif item.vendor_id:
+            key = _free_key(item_id(of_meeting, item), keys, ())
+        else:
+            key = _free_key(item_id(of_meeting, item), keys, known)
+        keys[key] = None
     return list(keys)
+
+
+def _kept_keys(
+    items: Sequence[AgendaItem], before: Sequence[StoredItem]
+) -> dict[int, str]:
+    """Return the ids that items without a vendor's id keep, by their place."""
+    unused = {row.item_id: row for row in before}
+    found: dict[int, str] = {}
+    for trait in (_file_of, _title_of, _number_of):
+        for place, item in enumerate(items):
+            value = trait(item)
+            if item.vendor_id or place in found or not value:
+                continue
+            same = [key for key, row in unused.items() if trait(row) == value]
+            if len(same) == 1 or (same and trait is _title_of):
+                found[place] = same[0]
+                del unused[same[0]]
+    return found
 
 
 def _free_key(key: str, listed: Collection[str], known: Collection[str]) -> str:
@@ -154,17 +156,23 @@ def _number_of(item: AgendaItem | StoredItem) -> str:
     return item.number
 
 
-def _whole_agenda(meeting: StoredMeeting) -> tuple[AgendaItem, ...]:
-    """Return one item that stands for the agenda of a meeting without items."""
-    url = meeting.packet_url or meeting.agenda_url
-    if url is None or meeting.status == "cancelled":
-        return ()
-    attachment = Attachment(
-        name="Agenda packet" if meeting.packet_url else "Agenda", url=url
-    )
-    title = meeting.title or meeting.body
-    return (
-        AgendaItem(sequence=0, title=title, vendor_id=WHOLE, attachments=(attachment,)),
+def _whole_agenda(meeting: StoredMeeting) -> AgendaItem | None:
+    """Return an item that stands for the agenda of a meeting without items; None
+    without an agenda.
+    """
+    if meeting.status == "cancelled":
+        return None
+    if meeting.packet_url:
+        attachment = Attachment(name="Agenda packet", url=meeting.packet_url)
+    elif meeting.agenda_url is not None:
+        attachment = Attachment(name="Agenda", url=meeting.agenda_url)
+    else:
+        return None
+    return AgendaItem(
+        sequence=0,
+        title=meeting.title or meeting.body,
+        vendor_id=WHOLE,
+        attachments=(attachment,),
     )
 
 
@@ -211,12 +219,9 @@ def _item_row(
     if packet_url is not None and why is None:
         part = f"{packet_url}#{PACKET_PART}{key.rpartition('/')[2]}"
         attachments = (Attachment(name="Agenda packet", url=part),)
-    keeps_votes = (
-        before is not None and bool(before.votes_version) and not item.has_votes
-    )
     names = tuple(line(one.name, "name") or "" for one in attachments)
     urls = tuple(one.url for one in attachments)
-    return StoredItem(
+    row = StoredItem(
         item_id=key,
         meeting_id=meeting.meeting_id,
         desk=poll.source.desk,
@@ -230,33 +235,40 @@ def _item_row(
         matter_file=item.matter_file,
         matter_id=item.matter_id,
         matter_type=item.matter_type,
-        sponsors=before.sponsors if before and keeps_votes else item.sponsors,
-        votes_json=(
-            before.votes_json
-            if before and keeps_votes
-            else json.dumps([asdict(one) for one in item.votes])
-        ),
-        votes_version=(
-            before.votes_version
-            if before and keeps_votes
-            else item.version * item.has_votes
-        ),
+        sponsors=item.sponsors,
+        votes_json=json.dumps([asdict(one) for one in item.votes]),
+        votes_version=item.version if item.has_votes else "",
         action=item.outcome.action,
         result=item.outcome.result,
         tally=item.outcome.tally,
         mover=item.outcome.mover,
         seconder=item.outcome.seconder,
-        decision=before.decision if before else "",
         matter_status=item.matter_status,
         attachment_names=names,
         attachment_urls=urls,
         document_ids=tuple(map(document_id, urls, names)),
         topics=_topics(item, why, before),
-        filter_tier=why[0] if why else None,
-        filter_reason=why[1] if why else None,
-        article_id=before.article_id if before else None,
-        first_seen_at=before.first_seen_at if before else poll.now,
+        filter_tier=why.tier if why else None,
+        filter_reason=why.reason if why else None,
+        article_id=None,
+        first_seen_at=poll.now,
         last_seen_at=poll.now,
+    )
+    if before is None:
+        return row
+    row = replace(
+        row,
+        decision=before.decision,
+        article_id=before.article_id,
+        first_seen_at=before.first_seen_at,
+    )
+    if item.has_votes or not before.votes_version:
+        return row
+    return replace(
+        row,
+        sponsors=before.sponsors,
+        votes_json=before.votes_json,
+        votes_version=before.votes_version,
     )
 
 
@@ -266,17 +278,19 @@ def _with_former_details(item: AgendaItem, before: StoredItem | None) -> AgendaI
     """
     if not item.details_urls or before is None:
         return item
+    attachments = dict.fromkeys(item.attachments)
     pairs = zip(before.attachment_names, before.attachment_urls, strict=True)
-    former = tuple(Attachment(name=name, url=url) for name, url in pairs)
+    for name, url in pairs:
+        attachments[Attachment(name=name, url=url)] = None
+    votes = tuple(Vote(**vote) for vote in json.loads(before.votes_json))
     return replace(
         item,
         matter_file=item.matter_file or before.matter_file,
         matter_id=item.matter_id or before.matter_id,
         matter_type=item.matter_type or before.matter_type,
         sponsors=item.sponsors or before.sponsors,
-        attachments=tuple(dict.fromkeys((*item.attachments, *former))),
-        votes=item.votes
-        or tuple(Vote(**vote) for vote in json.loads(before.votes_json)),
+        attachments=tuple(attachments),
+        votes=item.votes or votes,
         outcome=item.outcome.completed(_outcome_of(before)),
     )
 
@@ -292,28 +306,27 @@ def _outcome_of(item: StoredItem) -> Outcome:
 
 
 def _topics(
-    item: AgendaItem, why: tuple[str, str] | None, before: StoredItem | None
+    item: AgendaItem, why: Filtered | None, before: StoredItem | None
 ) -> tuple[str, ...]:
     """Return the topics by the title; those by the summary of an item with the same
     title stay.
     """
-    if (why and why[0] == "dropped") or item.vendor_id in (WHOLE, MINUTES):
+    if item.vendor_id in (WHOLE, MINUTES):
+        return ()
+    if why is not None and why.tier == "dropped":
         return ()
     title = line(item.title, "title") or ""
-    return (
-        before.topics
-        if before and before.topics and before.title == title
-        else topics_of_item(title)
-    )
+    if before is not None and before.topics and before.title == title:
+        return before.topics
+    return topics_of_item(title)
 
 
-def _filtered(item: AgendaItem, filters: ItemFilters) -> tuple[str, str] | None:
+def _filtered(item: AgendaItem, filters: ItemFilters) -> Filtered | None:
     if item.vendor_id in (WHOLE, MINUTES):
         return None
     if not item.title.strip():
-        return "dropped", "without a title"
-    why = filtered(item.title, filters)
-    return (why.tier, why.reason) if why else None
+        return Filtered("dropped", "without a title")
+    return filtered(item.title, filters)
 
 
 def document_id(url: str, name: str) -> str:
@@ -339,16 +352,12 @@ def refresh_items_of(rows: Rows, enriched: Iterable[EnrichedArticle]) -> None:
     their matters again.
     """
     summaries = {row.article_id: row.summary for row in enriched if row.summary}
-    items = rows.read(StoredItem, article_id=summaries) if summaries else []
-    now = [
-        replace(
-            item,
-            topics=topics_of_item(item.title, summaries[item.article_id or ""] or ""),
-        )
-        for item in items
-        if not is_whole_agenda(item) and not is_minutes(item)
-    ]
-    before = {item.item_id: item for item in items}
-    if changed := [item for item in now if item != before[item.item_id]]:
-        rows.upsert(changed)
+    changed: list[StoredItem] = []
+    for item in rows.read(StoredItem, article_id=summaries):
+        if is_whole_agenda(item) or is_minutes(item):
+            continue
+        topics = topics_of_item(item.title, summaries[item.article_id or ""] or "")
+        if topics != item.topics:
+            changed.append(replace(item, topics=topics))
+    rows.upsert(changed)
     refresh_matters_of(rows, enriched)

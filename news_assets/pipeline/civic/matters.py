@@ -52,27 +52,23 @@ def _appearances(
 ) -> list[_Appearances]:
     """Return the appearances of each of these matters that has any."""
     items: dict[str, list[StoredItem]] = {}
+    articles = set[str]()
     for item in reader.read(StoredItem, desk=[desk], agency=[agency], matter=keys):
         items.setdefault(item.matter, []).append(item)
-    ids = {
-        item.article_id
-        for of_matter in items.values()
-        for item in of_matter
-        if item.article_id
-    }
+        if item.article_id:
+            articles.add(item.article_id)
     found = reader.frame(
         RawArticle,
         None,
         ("article_id", "filter_reason"),
-        article_id=ids,
+        article_id=articles,
         outcome=["ok"],
     )
     shown = {article_id for article_id, reason in found.iter_rows() if not reason}
-    enriched = {
-        row.article_id: row
-        for row in reader.read(EnrichedArticle, article_id=shown, outcome=["ok"])
-        if row.summary
-    }
+    enriched: dict[str, EnrichedArticle] = {}
+    for row in reader.read(EnrichedArticle, article_id=shown, outcome=["ok"]):
+        if row.summary:
+            enriched[row.article_id] = row
     return [_of_matter(of_matter, enriched) for of_matter in items.values()]
 
 
@@ -80,10 +76,10 @@ def _of_matter(
     items: Iterable[StoredItem], enriched: Mapping[str, EnrichedArticle]
 ) -> _Appearances:
     ordered = sorted(items, key=lambda item: (item.day or date.max, item.item_id))
-    summarised = [
-        row for item in ordered if (row := enriched.get(item.article_id or ""))
-    ]
-    return _Appearances(ordered, summarised[-1] if summarised else None)
+    newest = None
+    for item in ordered:
+        newest = enriched.get(item.article_id or "", newest)
+    return _Appearances(ordered, newest)
 
 
 def refresh_matters(rows: Rows, desk: str, agency: str, keys: Collection[str]) -> None:
@@ -118,6 +114,8 @@ def refresh_matters_of(
 def _matter_row(one: _Appearances) -> Matter:
     last = one.items[-1]
     days = [item.day for item in one.items if item.day]
+    documents = "\n".join(sorted(last.document_ids))
+    statuses = [item.matter_status for item in one.items if item.matter_status]
     return Matter(
         desk=last.desk,
         agency=last.agency,
@@ -129,15 +127,10 @@ def _matter_row(one: _Appearances) -> Matter:
         article_ids=tuple(item.article_id for item in one.items if item.article_id),
         first_day=days[0] if days else None,
         last_day=days[-1] if days else None,
-        attachment_hash=sha256("\n".join(sorted(last.document_ids)))
-        if last.document_ids
-        else "",
+        attachment_hash=sha256(documents) if documents else "",
         summary=one.summarised.summary if one.summarised else None,
         summary_of=one.summarised.article_id if one.summarised else None,
-        status=next(
-            (item.matter_status for item in reversed(one.items) if item.matter_status),
-            "",
-        ),
+        status=statuses[-1] if statuses else "",
     )
 
 

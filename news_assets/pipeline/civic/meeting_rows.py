@@ -61,110 +61,109 @@ def store_answer(
     `rows`; return what changed.
     """
     poll = CivicPoll(source, answer, now, trace_id)
-    known = _known(rows, poll)
-    listed: dict[str, str] = {}
-    for key in answer.meetings:
-        row = known.get(key)
-        listed[
-            row.meeting_id if row else id_of_key(source.agency, source.kind, key)
-        ] = key
-    stored = {row.meeting_id: row for row in known.values()}
-    vanished = (
-        []
-        if answer.whole_days is None
-        else _vanished(rows, poll, answer.whole_days, listed)
-    )
-    meetings = [
-        _meeting_row(poll, own_id, key, stored.get(own_id))
-        for own_id, key in listed.items()
-    ]
-    meetings += vanished
-    stored |= {row.meeting_id: row for row in vanished}
+    listed, stored = _listed_and_stored(rows, poll)
+    meetings: dict[str, StoredMeeting] = {}
+    for own_id, key in listed.items():
+        meetings[own_id] = _meeting_row(poll, own_id, key, stored.get(own_id))
+    for row in _vanished(rows, poll, listed):
+        meetings[row.meeting_id] = row
     items_before: dict[str, list[StoredItem]] = defaultdict(list)
-    for item in rows.read(StoredItem, meeting_id={row.meeting_id for row in meetings}):
+    before: dict[str, StoredItem] = {}
+    for item in rows.read(StoredItem, meeting_id=meetings):
         items_before[item.meeting_id].append(item)
+        before[item.item_id] = item
     items: list[StoredItem] = []
-    for meeting in meetings:
-        items += item_rows(
-            poll,
-            meeting,
-            listed.get(meeting.meeting_id),
-            items_before[meeting.meeting_id],
-        )
-    before = {
-        item.item_id: item
-        for of_meeting in items_before.values()
-        for item in of_meeting
-    }
-    changes = _entry_changes(
-        rows, poll, items, {meeting.meeting_id: meeting for meeting in meetings}
-    )
-    by_id = {entry.entry_id: entry.article_id for entry in changes.rows}
-    items = [
-        replace(item, article_id=item.article_id or by_id.get(item.item_id))
-        for item in items
-    ]
+    for own_id, meeting in meetings.items():
+        items += item_rows(poll, meeting, listed.get(own_id), items_before[own_id])
+    changes = _entry_changes(rows, poll, items, meetings)
+    items = _with_articles(items, changes)
     new_meetings = [
-        row
-        for row in meetings
-        if _is_news(row, None if row in vanished else stored.get(row.meeting_id))
+        row for row in meetings.values() if _is_news(row, stored.get(row.meeting_id))
     ]
     new_items = [row for row in items if _is_news(row, before.get(row.item_id))]
-    for written in (new_meetings, new_items):
-        if written:
-            rows.upsert(written)
+    rows.upsert(new_meetings)
+    rows.upsert(new_items)
     store_votes(rows, new_items, before)
     store_roster(rows, source, answer.roster, now)
-    changed = [
-        item for item in new_items if not _is_only_seen(item, before.get(item.item_id))
-    ]
-    now_and_before = {
-        one.matter
-        for item in changed
-        for one in (item, before.get(item.item_id))
-        if one
-    }
-    refresh_matters(rows, source.desk, source.agency, now_and_before - {""})
+    matters = _changed_matters(new_items, before)
+    refresh_matters(rows, source.desk, source.agency, matters)
     return changes
+
+
+def _listed_and_stored(
+    rows: Rows, poll: CivicPoll
+) -> tuple[dict[str, str], dict[str, StoredMeeting]]:
+    """Return the keys of the listed meetings, and their rows so far, both by
+    meeting_id.
+    """
+    known = _known(rows, poll)
+    listed: dict[str, str] = {}
+    for key in poll.answer.meetings:
+        row = known.get(key)
+        new_id = id_of_key(poll.source.agency, poll.source.kind, key)
+        listed[row.meeting_id if row else new_id] = key
+    return listed, {row.meeting_id: row for row in known.values()}
+
+
+def _with_articles(
+    items: Iterable[StoredItem], changes: EntryChanges
+) -> list[StoredItem]:
+    """Return the items with the ids of the articles that their new entries have."""
+    articles = {entry.entry_id: entry.article_id for entry in changes.rows}
+    found: list[StoredItem] = []
+    for item in items:
+        article_id = item.article_id or articles.get(item.item_id)
+        found.append(replace(item, article_id=article_id))
+    return found
+
+
+def _changed_matters(
+    items: Iterable[StoredItem], before: Mapping[str, StoredItem]
+) -> set[str]:
+    """Return the matters that changed items have now or had before."""
+    matters = set[str]()
+    for item in items:
+        known = before.get(item.item_id)
+        if known is None:
+            matters.add(item.matter)
+        elif not _is_only_seen(item, known):
+            matters |= {item.matter, known.matter}
+    return matters - {""}
 
 
 def _known(rows: Rows, poll: CivicPoll) -> dict[str, StoredMeeting]:
     """Return the stored rows of the listed meetings, by the key of the listing."""
     source, meetings = poll.source, poll.answer.meetings
+    today = day_of(poll.now, source.timezone)
     ids = [id_of_key(source.agency, source.kind, key) for key in meetings]
-    own = [meeting.vendor_id for meeting in meetings.values() if meeting.vendor_id]
     found = rows.read(StoredMeeting, meeting_id=ids)
     if len(found) == len(ids):
-        return known_rows(source, meetings, found, day_of(poll.now, source.timezone))
-    if own:
-        found += rows.read(StoredMeeting, source_id=[source.source_id], vendor_id=own)
-    days = [
-        meeting.starts_at.date() for meeting in meetings.values() if meeting.starts_at
-    ]
-    if poll.answer.whole_days:
-        days += poll.answer.whole_days
+        return known_rows(source, meetings, found, today)
+    own = [meeting.vendor_id for meeting in meetings.values() if meeting.vendor_id]
+    found += rows.read(StoredMeeting, source_id=[source.source_id], vendor_id=own)
+    starts = [one.starts_at for one in meetings.values() if one.starts_at]
+    days = [*(poll.answer.whole_days or ()), *(at.date() for at in starts)]
     if days:
-        span = [
-            min(days) + timedelta(after)
-            for after in range((max(days) - min(days)).days + 1)
-        ]
         found += rows.read(
             StoredMeeting,
             desk=[source.desk],
             agency=[source.agency],
-            day=span[:_MAX_DAYS],
+            day=_days_between(min(days), max(days))[:_MAX_DAYS],
         )
-    return known_rows(source, meetings, found, day_of(poll.now, source.timezone))
+    return known_rows(source, meetings, found, today)
 
 
-def _is_only_seen(row: Row, before: Row | None) -> bool:
+def _days_between(first: date, last: date) -> list[date]:
+    return [first + timedelta(days=after) for after in range((last - first).days + 1)]
+
+
+def _is_only_seen(row: Row, before: Row) -> bool:
     """Whether a row differs from that before by the times of the poll only."""
-    if before is None:
-        return False
     seen = replace(row, last_seen_at=before.last_seen_at)
-    if isinstance(seen, StoredMeeting) and isinstance(before, StoredMeeting):
-        was_read = seen.items_asked_at is not None and before.items_asked_at is not None
-        seen = replace(seen, items_asked_at=before.items_asked_at) if was_read else seen
+    if not isinstance(seen, StoredMeeting) or not isinstance(before, StoredMeeting):
+        return seen == before
+    if seen.items_asked_at is not None and before.items_asked_at is not None:
+        seen = replace(seen, items_asked_at=before.items_asked_at)
     return seen == before
 
 
@@ -183,15 +182,8 @@ def _meeting_row(
 ) -> StoredMeeting:
     """Return the row of the meeting that is listed with this key."""
     meeting = poll.answer.meetings[key]
-    found = poll.answer.listed_hashes.get(key) or fingerprint(meeting)
-    was_read = key in poll.answer.read_agendas
-    asked_at = (
-        before.items_asked_at
-        if before is not None and before.listed_hash == found
-        else None
-    )
-    if was_read:
-        asked_at = None if key in poll.answer.undetailed else poll.now
+    listed_hash = poll.answer.listed_hashes.get(key) or fingerprint(meeting)
+    links = [{"title": link.title, "href": link.href} for link in meeting.links]
     row = StoredMeeting(
         meeting_id=own_id,
         desk=poll.source.desk,
@@ -202,8 +194,8 @@ def _meeting_row(
         agenda_id=meeting.agenda_id,
         body=line(meeting.body, "name") or "",
         title=line(meeting.title, "title") or "",
-        starts_at=meeting.starts_at.astimezone(UTC) if meeting.starts_at else None,
-        ends_at=meeting.ends_at.astimezone(UTC) if meeting.ends_at else None,
+        starts_at=_utc(meeting.starts_at),
+        ends_at=_utc(meeting.ends_at),
         is_all_day=meeting.all_day,
         status=meeting.status,
         location_name=meeting.location.name,
@@ -213,20 +205,37 @@ def _meeting_row(
         packet_url=meeting.packet_url,
         minutes_url=meeting.minutes_url,
         video_url=meeting.video_url,
-        links_json=json.dumps(
-            [{"title": link.title, "href": link.href} for link in meeting.links]
-        ),
+        links_json=json.dumps(links),
         comment=meeting.comment,
         agenda_notes=_notes(meeting, before),
         participation_json=_facts(meeting, before),
-        listed_hash=found,
-        items_asked_at=asked_at,
+        listed_hash=listed_hash,
+        items_asked_at=_items_requested_at(poll, key, listed_hash, before),
         first_seen_at=before.first_seen_at if before else poll.now,
         last_seen_at=poll.now,
     )
     if before is None:
         return row
-    return _timed(row if was_read else _completed(row, before), before)
+    if key not in poll.answer.read_agendas:
+        row = _completed(row, before)
+    return _timed(row, before)
+
+
+def _utc(at: datetime | None) -> datetime | None:
+    return None if at is None else at.astimezone(UTC)
+
+
+def _items_requested_at(
+    poll: CivicPoll, key: str, listed_hash: str, before: StoredMeeting | None
+) -> datetime | None:
+    """Return when the items were requested last; None if the next poll requests them
+    again.
+    """
+    if key in poll.answer.read_agendas:
+        return None if key in poll.answer.undetailed else poll.now
+    if before is None or before.listed_hash != listed_hash:
+        return None
+    return before.items_asked_at
 
 
 def _notes(meeting: Meeting, before: StoredMeeting | None) -> str:
@@ -243,14 +252,11 @@ def _has_agenda_facts(meeting: Meeting) -> bool:
 
 
 def _facts(meeting: Meeting, before: StoredMeeting | None) -> str:
-    said = facts_json(
-        "comment", meeting.participation, before.participation_json if before else "[]"
-    )
-    return (
-        facts_json("agenda", meeting.participation, said)
-        if _has_agenda_facts(meeting)
-        else said
-    )
+    known = "[]" if before is None else before.participation_json
+    stated = facts_json("comment", meeting.participation, known)
+    if not _has_agenda_facts(meeting):
+        return stated
+    return facts_json("agenda", meeting.participation, stated)
 
 
 def _timed(row: StoredMeeting, before: StoredMeeting) -> StoredMeeting:
@@ -271,11 +277,12 @@ def _completed(row: StoredMeeting, before: StoredMeeting) -> StoredMeeting:
     kept = {name: getattr(row, name) or getattr(before, name) for name in _ADDED}
     if len(json.loads(row.links_json)) < len(json.loads(before.links_json)):
         kept["links_json"] = before.links_json
-    is_cancelled_by_page = (
-        before.status == "cancelled" and before.status_reason != VANISHED
-    )
-    if is_cancelled_by_page and row.listed_hash == before.listed_hash:
-        kept["status"] = "cancelled"  # the listing has no word of it
+    if (
+        before.status == "cancelled"
+        and before.status_reason != VANISHED
+        and row.listed_hash == before.listed_hash
+    ):
+        kept["status"] = "cancelled"  # stated by its page: the listing does not say it
     return replace(row, **kept)
 
 
@@ -285,51 +292,46 @@ def facts_json(text: str, facts: Iterable[ParticipationFact], before: str) -> st
 
     `before` is the JSON so far.
     """
-    facts = [fact for fact in facts if fact.text == text]
-    found = [
-        {
-            "kind": fact.kind,
-            "value": fact.value,
-            "purpose": fact.purpose,
-            "text": text,
-            "span": f"{fact.start}-{fact.end}",
-        }
-        for fact in facts
-    ]
-    return json.dumps(
-        [*found, *(fact for fact in json.loads(before) if fact["text"] != text)]
-    )
+    found: list[dict[str, str]] = []
+    for fact in facts:
+        if fact.text != text:
+            continue
+        found.append(
+            {
+                "kind": fact.kind,
+                "value": fact.value,
+                "purpose": fact.purpose,
+                "text": text,
+                "span": f"{fact.start}-{fact.end}",
+            }
+        )
+    others = [fact for fact in json.loads(before) if fact["text"] != text]
+    return json.dumps(found + others)
 
 
 def _vanished(
-    rows: Rows,
-    poll: CivicPoll,
-    whole_days: tuple[date, date],
-    listed: Mapping[str, str],
+    rows: Rows, poll: CivicPoll, listed: Mapping[str, str]
 ) -> list[StoredMeeting]:
-    """Return the future meetings of these days that the answer lacks, with one more
-    missing poll, or cancelled.
+    """Return the future meetings that the answer lacks on the days that it lists
+    entirely, with one more missing poll, or cancelled.
     """
-    first, last = whole_days
-    days = [first + timedelta(days=ago) for ago in range((last - first).days + 1)]
+    if poll.answer.whole_days is None:
+        return []
+    days = _days_between(*poll.answer.whole_days)
+    found: list[StoredMeeting] = []
     known = rows.read(StoredMeeting, source_id=[poll.source.source_id], day=days)
-    return [
-        _missing(row)
-        for row in known
-        if row.meeting_id not in listed
-        and row.status != "cancelled"
-        and row.starts_at
-        and row.starts_at > poll.now
-    ]
+    for row in known:
+        is_coming = row.starts_at is not None and row.starts_at > poll.now
+        if is_coming and row.meeting_id not in listed and row.status != "cancelled":
+            found.append(_missing(row))
+    return found
 
 
 def _missing(row: StoredMeeting) -> StoredMeeting:
-    missing_polls = row.missing_polls + 1
-    if missing_polls < MISSING_POLLS:
-        return replace(row, missing_polls=missing_polls)
-    return replace(
-        row, missing_polls=missing_polls, status="cancelled", status_reason=VANISHED
-    )
+    row = replace(row, missing_polls=row.missing_polls + 1)
+    if row.missing_polls < MISSING_POLLS:
+        return row
+    return replace(row, status="cancelled", status_reason=VANISHED)
 
 
 # --- entries --------------------------------------------------------------------------
@@ -344,42 +346,40 @@ def _entry_changes(
     """Store and return the entries of the items that are articles; those without a day
     follow once it is known.
     """
-    kept = {
-        item.item_id: item
-        for item in items
-        if item.day and (item.filter_tier != "dropped" or item.article_id)
-    }
-    source = poll.source.source_id
-    known = (
-        {
-            row.entry_id: row
-            for row in rows.read(FeedEntry, source_id=[source], entry_id=kept)
-        }
-        if kept
-        else {}
+    kept = [item for item in items if item.day and _is_article(item)]
+    stored = rows.read(
+        FeedEntry,
+        source_id=[poll.source.source_id],
+        entry_id=[item.item_id for item in kept],
     )
-    made = [
-        _entry(poll, item, meetings[item.meeting_id], known.get(item.item_id))
-        for item in kept.values()
-    ]
-    new = [row for row in made if row.entry_id not in known]
-    updated = [
-        row
-        for row in made
-        if (before := known.get(row.entry_id))
-        and (before.entry_hash, before.day) != (row.entry_hash, row.day)
-    ]
-    if new or updated:
-        rows.upsert([*new, *updated])
+    known = {row.entry_id: row for row in stored}
+    new: list[FeedEntry] = []
+    updated: list[FeedEntry] = []
+    for item in kept:
+        before = known.get(item.item_id)
+        row = _entry(poll, item, meetings[item.meeting_id], before)
+        if before is None:
+            new.append(row)
+        elif (before.entry_hash, before.day) != (row.entry_hash, row.day):
+            updated.append(row)
+    rows.upsert(new + updated)
     return EntryChanges((*new, *updated), len(new), len(updated))
+
+
+def _is_article(item: StoredItem) -> bool:
+    return item.filter_tier != "dropped" or item.article_id is not None
 
 
 def _entry(
     poll: CivicPoll, item: StoredItem, meeting: StoredMeeting, known: FeedEntry | None
 ) -> FeedEntry:
     assert item.day is not None
-    url = f"{meeting.url or meeting.agenda_url or poll.source.url}#{item.item_id.rpartition('/')[2]}"
-    url_hash = known.url_hash if known else sha256(item.item_id)
+    page = meeting.url or meeting.agenda_url or poll.source.url
+    if known is not None:
+        url_hash, article = known.url_hash, known.article_id
+    else:
+        url_hash = sha256(item.item_id)
+        article = article_id(item.agency, item.day, item.title, url_hash)
     state = item_hash(item, meeting)
     return FeedEntry(
         entry_id=item.item_id,
@@ -387,12 +387,8 @@ def _entry(
         desk=item.desk,
         agency=item.agency,
         day=item.day,
-        article_id=(
-            known.article_id
-            if known
-            else article_id(item.agency, item.day, item.title, url_hash)
-        ),
-        url=url,
+        article_id=article,
+        url=f"{page}#{item.item_id.rpartition('/')[2]}",
         url_hash=url_hash,
         title=item.title,
         summary=None,
@@ -420,15 +416,10 @@ def _posted_at(
     """
     if known is not None and known.published_at not in (None, meeting.starts_at):
         return known.published_at or item.first_seen_at
-    listed = [
-        one
-        for one in poll.answer.meetings.values()
-        if one.vendor_id == meeting.vendor_id
-    ]
-    stated = next(
-        (one.posted_at for one in listed if one.posted_at), item.first_seen_at
-    )
-    return min(stated, item.first_seen_at)
+    for one in poll.answer.meetings.values():
+        if one.vendor_id == meeting.vendor_id and one.posted_at:
+            return min(one.posted_at, item.first_seen_at)
+    return item.first_seen_at
 
 
 def item_hash(item: StoredItem, meeting: StoredMeeting) -> str:
@@ -451,8 +442,5 @@ def item_hash(item: StoredItem, meeting: StoredMeeting) -> str:
         meeting.url,
         meeting.video_url,
     )
-    return sha256(
-        json.dumps(
-            (of_item, item.document_ids, item.filter_reason, of_meeting), default=str
-        )
-    )
+    stated = of_item, item.document_ids, item.filter_reason, of_meeting
+    return sha256(json.dumps(stated, default=str))

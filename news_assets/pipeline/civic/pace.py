@@ -79,12 +79,10 @@ def is_pass_due(source: Source, last_pass_at: datetime | None, now: datetime) ->
     if last_pass_at is None:
         return True
     local = now.astimezone(zone_info(source.timezone))
-    share = (
-        int.from_bytes(hashlib.sha256(source.source_id.encode()).digest()[:4]) / 2**32
-    )
-    due_at = datetime.combine(local.date(), _PASS_AT, local.tzinfo) + timedelta(
-        seconds=share * _PASS_SPREAD_S
-    )
+    digest = hashlib.sha256(source.source_id.encode()).digest()
+    share = int.from_bytes(digest[:4]) / 2**32
+    due_at = datetime.combine(local.date(), _PASS_AT, local.tzinfo)
+    due_at += timedelta(seconds=share * _PASS_SPREAD_S)
     if due_at > local:
         due_at -= timedelta(days=1)
     return last_pass_at < due_at
@@ -102,6 +100,16 @@ class AgendaState(NamedTuple):
     meeting: Meeting
     row: StoredMeeting | None
     listed_hash: str
+
+    @property
+    def items_requested_at(self) -> datetime | None:
+        """When its items were requested last; None for a new meeting."""
+        return None if self.row is None else self.row.items_asked_at
+
+    @property
+    def is_listed_otherwise(self) -> bool:
+        """Whether the listing differs from that of the poll before."""
+        return self.row is not None and self.row.listed_hash != self.listed_hash
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,45 +133,36 @@ class Needs:
         """Whether a meeting is new or listed otherwise than before, or its items are
         old.
         """
-        asked_at = one.row.items_asked_at if one.row else None
-        if asked_at is None or _is_listed_otherwise(one):
+        requested_at = one.items_requested_at
+        if requested_at is None or one.is_listed_otherwise or self.is_forced:
             return True
-        return self.is_forced or (self.is_pass and self.now - asked_at >= ITEMS_EVERY)
+        return self.is_pass and self.now - requested_at >= ITEMS_EVERY
 
     def document(self, one: AgendaState) -> bool:
         """Whether the document of an agenda may say more than is known. It may be
         replaced at its address.
         """
-        if (
-            one.row is None
-            or one.row.items_asked_at is None
-            or _is_listed_otherwise(one)
-        ):
+        if one.items_requested_at is None or one.is_listed_otherwise or self.is_forced:
             return True
         starts_at = one.meeting.starts_at
-        is_near = starts_at is not None and self.is_soon(starts_at)
-        return self.is_forced or (self.is_pass and is_near)
+        return self.is_pass and starts_at is not None and self.is_soon(starts_at)
 
     def is_soon(self, starts_at: datetime) -> bool:
         """Whether a meeting is in the next days."""
         return timedelta(0) <= starts_at - self.now <= SOON
 
-    def turn(self, one: AgendaState) -> tuple[datetime, timedelta]:
+    def order(self, one: AgendaState) -> tuple[datetime, timedelta]:
         """Return where a meeting stands in the order: the nearest day first.
 
         In a forced pass those are first whose items are the oldest, so that the next
         one goes on.
         """
-        asked_at = one.row.items_asked_at if one.row and self.is_forced else None
-        return asked_at or _NEVER, self.distance(one.meeting)
+        requested_at = one.items_requested_at if self.is_forced else None
+        return requested_at or _NEVER, self.distance(one.meeting)
 
     def distance(self, meeting: Meeting) -> timedelta:
         """Return how far away a meeting is in time."""
         return abs(meeting.starts_at - self.now) if meeting.starts_at else timedelta.max
-
-
-def _is_listed_otherwise(one: AgendaState) -> bool:
-    return one.row is not None and one.row.listed_hash != one.listed_hash
 
 
 # --- sources that wait while an earlier one answers well ------------------------------

@@ -9,6 +9,7 @@ answer is decided in `council_poll.py`.
 
 import time
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from math import inf
 
@@ -20,7 +21,7 @@ from news_assets.pipeline.civic.council_poll import (
     Purpose,
 )
 from news_assets.pipeline.civic.pace import Needs, is_pass_due, pass_days
-from news_assets.pipeline.poll.listings import Polled
+from news_assets.pipeline.poll.listings import Polled, remaining_s
 from news_assets.pipeline.poll.paging import SOURCE_S
 from news_assets.ports.reading import Fetcher, PageRequest, Sandbox
 from news_assets.records.desks import ItemFilters, Source
@@ -37,112 +38,114 @@ _ROSTER_WEEKDAY = (
 MAX_REQUESTS = 200  # of one poll: an answer may name pages without end
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CouncilRun:
+    """What the polls of a run have in common.
+
+    Attributes:
+        states: Of the sources, by source_id.
+        stored: Meetings by agency: their items are requested again if they changed, or
+            are near or old.
+        known_items: The stored items of a meeting.
+        known_versions: Which versions of items have their votes and sponsors.
+        filters: Of agenda items, by their title.
+        past: First and last day: sources that can list past days are polled for these.
+        full_pass: No change signal is requested, but the items of every listed meeting.
+    """
+
+    states: Mapping[str, SourceState]
+    stored: Mapping[str, Sequence[StoredMeeting]]
+    known_items: KnownItems
+    known_versions: KnownVersions
+    filters: ItemFilters
+    past: Days | None = None
+    full_pass: bool = False
+
+
 def poll_councils(
     sources: Iterable[Source],
-    states: Mapping[str, SourceState],
-    stored: Mapping[str, Sequence[StoredMeeting]],
-    known_items: KnownItems,
-    known_versions: KnownVersions,
-    filters: ItemFilters,
+    run: CouncilRun,
     fetcher: Fetcher,
     sandbox: Sandbox,
     clock: Callable[[], datetime],
     begin_within_s: float = inf,
-    past: Days | None = None,
-    *,
-    full_pass: bool = False,
 ) -> Generator[Polled, None, None]:
     """Yield the poll of each source once its answers are there; an error of one source
     does not affect the others.
 
-    `stored` are meetings by agency: their items are requested again if they changed, or
-    are near or old. `known_versions` tells which versions of items have their votes and
-    sponsors.
-
-    With `full_pass` no change signal is requested, but the items of every listed
-    meeting are. After `begin_within_s` seconds no request begins: sources without any
-    request are left out of the result, and the next poll requests what is missing. With
-    `past` the sources that can list past days are polled for these.
+    Args:
+        sources: The civic sources to poll.
+        run: What their polls have in common.
+        fetcher: Sends the requests.
+        sandbox: Reads the answers.
+        clock: The time of a poll.
+        begin_within_s: Seconds after which no request begins: sources without any
+            request are missing in the result, and the next poll requests the rest.
     """
     ends_at = time.monotonic() + begin_within_s
     now = clock()
     waiting: dict[PageRequest, Purpose] = {}
     for source in sources:
-        poll, since = _begun(
-            source,
-            states.get(source.source_id),
-            stored.get(source.agency, ()),
-            known_items,
-            known_versions,
-            filters,
-            now,
-            past,
-            full_pass=full_pass,
-        )
-        if past is None or poll.vendor.days is not None:
+        if run.past is None or vendor_of(source.kind).days is not None:
+            poll, since = _begun(source, run, now)
             _send(poll, poll.first(since), waiting)
     while waiting:
         following: dict[PageRequest, Purpose] = {}
-        left_s = None if begin_within_s == inf else max(0.0, ends_at - time.monotonic())
-        for request, answer in fetcher.fetch_all(tuple(waiting), left_s):
+        for request, answer in fetcher.fetch_all(tuple(waiting), remaining_s(ends_at)):
             purpose = waiting.pop(request)
-            _send(purpose.poll, purpose.poll.take(purpose, answer, sandbox), following)
-            if _is_over(purpose.poll, following):
-                yield purpose.poll.polled(clock())
-        for purpose in waiting.values():  # no time was left for them
-            purpose.poll.waiting -= 1
-            purpose.poll.defer(purpose)
-            if not purpose.poll.waiting and purpose.poll.page is not None:
-                yield purpose.poll.polled(clock())
+            poll = purpose.poll
+            _send(poll, poll.take(purpose, answer, sandbox), following)
+            if _is_over(poll, following):
+                yield poll.polled(clock())
+        for purpose in waiting.values():  # no time remained for them
+            poll = purpose.poll
+            poll.waiting -= 1
+            poll.defer(purpose)
+            if not poll.waiting and poll.page is not None:
+                yield poll.polled(clock())
         waiting = following
 
 
 def _begun(
-    source: Source,
-    state: SourceState | None,
-    stored: Sequence[StoredMeeting],
-    known_items: KnownItems,
-    known_versions: KnownVersions,
-    filters: ItemFilters,
-    now: datetime,
-    past: Days | None,
-    *,
-    full_pass: bool,
+    source: Source, run: CouncilRun, now: datetime
 ) -> tuple[CouncilPoll, datetime | None]:
     """Return the poll of a source, and the time since which the signal is requested;
     None for a pass.
     """
-    is_known = (
-        state is not None and state.url == source.url and state.passed_at is not None
-    )
-    passed_at = state.passed_at if state and is_known else None
-    is_pass = full_pass or is_pass_due(source, passed_at, now)
-    since = state.last_polled_at if past is None and state and not is_pass else None
-    vendor = vendor_of(source.kind)
+    is_of_past = run.past is not None
+    state = run.states.get(source.source_id)
+    known = state
+    if state is None or state.url != source.url or state.passed_at is None:
+        known = None
+    passed_at = known.passed_at if known else None
+    is_pass = run.full_pass or is_pass_due(source, passed_at, now)
     today = day_of(now, source.timezone)
+    signals: dict[str, str] = {}
+    for one in known.signals if known else ():
+        day, _, found = one.partition("=")
+        signals[day] = found
+    is_roster_day = known is None or today.weekday() == _ROSTER_WEEKDAY
     poll = CouncilPoll(
         source=source,
-        vendor=vendor,
+        vendor=vendor_of(source.kind),
         reading=Reading(timezone=source.timezone, now=now, selectors=source.selectors),
-        stored=stored,
-        known_items=known_items,
-        known_versions=known_versions,
-        is_roster_due=past is None
-        and (full_pass or not is_known or today.weekday() == _ROSTER_WEEKDAY),
-        filters=filters,
-        days=past or pass_days(today),
+        stored=run.stored.get(source.agency, ()),
+        known_items=run.known_items,
+        known_versions=run.known_versions,
+        is_roster_due=not is_of_past and (run.full_pass or is_roster_day),
+        filters=run.filters,
+        days=run.past or pass_days(today),
         needs=Needs(
             now=now,
-            is_pass=past is None and is_pass,
-            is_forced=past is None and full_pass,
+            is_pass=is_pass and not is_of_past,
+            is_forced=run.full_pass and not is_of_past,
         ),
-        is_of_past=past is not None,
-        known_signals=dict(
-            one.partition("=")[::2]
-            for one in (state.signals if state and is_known else ())
-        ),
+        is_of_past=is_of_past,
+        known_signals=signals,
     )
-    return poll, since
+    if state is None or is_of_past or is_pass:
+        return poll, None
+    return poll, state.last_polled_at
 
 
 def _send(

@@ -43,10 +43,8 @@ def most_overdue_first(
 
     def intervals_late(source: Source) -> float:
         state = states.get(source.source_id)
-        return (
-            inf
-            if state is None
-            else (now - state.next_poll_at).total_seconds() / max(state.interval_s, 1.0)
-        )
+        if state is None:
+            return inf
+        return (now - state.next_poll_at).total_seconds() / max(state.interval_s, 1.0)
 
     return sorted(due, key=intervals_late, reverse=True)

@@ -115,20 +115,26 @@ def entry_changes(
 ) -> EntryChanges:
     """Return what a listing changes among the known rows; no changes without a listing.
 
-    `known` are the rows of this source, and the rows of the agency's other sources with
-    a listed `url_hash`. Article, day and `url_hash` are fixed when an entry is first
-    stored; a URL that the agency already has gives its article and day. The day moves
-    once, with every row of the article, if the source corrects the date by more than a
-    day. Entries at another agency's addresses are filed under the day when they are
-    first seen.
+    Article, day and `url_hash` are fixed when an entry is first stored; a URL that the
+    agency already has gives its article and day. The day moves once, with every row of
+    the article, if the source corrects the date by more than a day. Entries at another
+    agency's addresses are filed under the day when they are first seen.
+
+    Args:
+        source: The source of the listing.
+        listing: What it listed.
+        known: The rows of this source, and those of the agency's other sources with a
+            listed `url_hash`.
+        now: The time of the answer.
+        trace_id: Id of the run, of new rows.
+        filing: How new entries are stored.
     """
     if listing is None:
         return EntryChanges()
-    stored = {
-        (row.source_id, row.entry_id): row
-        for row in known
-        if row.agency == source.agency
-    }
+    stored: dict[tuple[str, str], FeedEntry] = {}
+    for row in known:
+        if row.agency == source.agency:
+            stored[row.source_id, row.entry_id] = row
     by_url = {row.url_hash: row for row in stored.values()}
     keeps_updated_at = not _is_build_time(listing)
     rows: dict[tuple[str, str], FeedEntry] = {}
@@ -138,25 +144,24 @@ def entry_changes(
         is_own = filing.is_own(source, entry.url)
         key = source.source_id, entry_id
         known_row = stored.get(key)
-        if known_row is None and new_count == filing.max_new:
-            deferred_count += 1
-        elif known_row is None:
-            row = _new_row(
-                source, entry_id, entry, by_url, now, trace_id, is_own=is_own
-            )
-            rows[key] = row = replace(
-                row, precedence_at=filing.precedence.get(source.agency)
-            )
-            by_url.setdefault(row.url_hash, row)
-            new_count += 1
-        else:
-            rows[key] = row = _updated_row(
-                rows.get(key, known_row), source, entry, now, is_own=is_own
-            )
+        if known_row is not None:
+            before = rows.get(key, known_row)
+            row = _updated_row(before, source, entry, now, is_own=is_own)
+            rows[key] = row
             updated_count += row.entry_hash != known_row.entry_hash
             if row.is_moved and not known_row.is_moved:
                 by_url[row.url_hash] = row
                 rows |= _moved_rows(row, {**stored, **rows})
+        elif new_count == filing.max_new:
+            deferred_count += 1
+        else:
+            row = _new_row(
+                source, entry_id, entry, by_url, now, trace_id, is_own=is_own
+            )
+            row = replace(row, precedence_at=filing.precedence.get(source.agency))
+            rows[key] = row
+            by_url.setdefault(row.url_hash, row)
+            new_count += 1
     return EntryChanges(tuple(rows.values()), new_count, updated_count, deferred_count)
 
 
@@ -196,16 +201,9 @@ def _is_build_time(listing: Listing) -> bool:
 
 
 def _cleaned(entry: ListedEntry, keeps_updated_at: bool) -> ListedEntry:
-    published_at = (
-        entry.published_at
-        if entry.published_at and entry.published_at >= FIRST_DATE
-        else None
-    )
-    return replace(
-        entry,
-        published_at=published_at,
-        updated_at=entry.updated_at if keeps_updated_at else None,
-    )
+    if entry.published_at and entry.published_at < FIRST_DATE:
+        entry = replace(entry, published_at=None)
+    return entry if keeps_updated_at else replace(entry, updated_at=None)
 
 
 def _new_row(
@@ -220,19 +218,19 @@ def _new_row(
 ) -> FeedEntry:
     hashed_url = url_hash(entry.url)
     known = by_url.get(hashed_url)
-    stated_at = entry.published_at if is_own else None
-    day = known.day if known else _filing_day(stated_at, source, now, entry.day)
+    if known is not None:
+        day, of_article = known.day, known.article_id
+    else:
+        stated_at = entry.published_at if is_own else None
+        day = _filing_day(stated_at, source, now, entry.day)
+        of_article = article_id(source.agency, day, entry.title, hashed_url)
     return FeedEntry(
         entry_id=entry_id,
         source_id=source.source_id,
         desk=source.desk,
         agency=source.agency,
         day=day,
-        article_id=(
-            known.article_id
-            if known
-            else article_id(source.agency, day, entry.title, hashed_url)
-        ),
+        article_id=of_article,
         url=entry.url,
         url_hash=hashed_url,
         title=entry.title,
@@ -244,7 +242,7 @@ def _new_row(
         published_at=entry.published_at,
         updated_at=entry.updated_at,
         is_future_dated=_is_future(entry.published_at, now),
-        is_moved=known.is_moved if known else False,
+        is_moved=known is not None and known.is_moved,
         entry_hash=entry_hash(entry),
         news_hash=news_hash(entry),
         first_seen_at=now,

@@ -29,7 +29,7 @@ from news_assets.ports.reading import Fetcher, PageRequest, Sandbox
 from news_assets.records.desks import Source
 from news_assets.records.meetings import MeetingAnswer
 from news_assets.records.polling import SourceState
-from news_assets.records.reading import Listing, Outcome, Page, Validators
+from news_assets.records.reading import ListedEntry, Listing, Outcome, Page, Validators
 from news_assets.sources.adapter import Adapter, Parse
 from news_assets.text.dates import day_in_address
 
@@ -65,13 +65,9 @@ class Polled:
     @property
     def reason(self) -> str | None:
         """Return the error's message if there is an error, else the note."""
-        return (
-            self.error.reason
-            if isinstance(self.error, FetchError)
-            else str(self.error)
-            if self.error
-            else self.note
-        )
+        if isinstance(self.error, FetchError):
+            return self.error.reason
+        return str(self.error) if self.error else self.note
 
 
 def poll_sources(
@@ -116,9 +112,11 @@ def _pagination(
     known: KnownHashes,
     first_day: date | None,
 ) -> Pagination:
-    left = state.left_urls if state is not None and state.url == source.url else ()
+    deferred = state.left_urls if state is not None and state.url == source.url else ()
     most = MAX_FIRST_PAGES if state is None else MAX_PAGES
-    return Pagination(source, known, first_day, most, max_s=SOURCE_S, left=left)
+    return Pagination(
+        source, known, first_day, most, max_s=SOURCE_S, carried_over=deferred
+    )
 
 
 def poll_past_days(
@@ -207,8 +205,7 @@ def _fetch_listings(
     requests = dict(listings)
     while requests:
         following: dict[PageRequest, Pagination] = {}
-        left_s = None if begin_within_s == inf else max(0.0, ends_at - time.monotonic())
-        for request, answer in fetcher.fetch_all(tuple(requests), left_s):
+        for request, answer in fetcher.fetch_all(tuple(requests), remaining_s(ends_at)):
             pagination = requests.pop(request)
             at = answer.fetched_at if isinstance(answer, Page) else clock()
             if pagination in begun:
@@ -219,17 +216,25 @@ def _fetch_listings(
             url = None if polled.listing is None else pagination.next_url()
             if url is None:
                 yield _complete(polled, pagination)
-            else:
-                begun[pagination] = polled
-                access, max_s = pagination.source.access, pagination.left_s
-                following[
-                    PageRequest(url, str(len(following)), max_s=max_s, access=access)
-                ] = pagination
-        for request, pagination in requests.items():
+                continue
+            begun[pagination] = polled
+            next_page = PageRequest(
+                url,
+                str(len(following)),
+                max_s=pagination.remaining_s,
+                access=pagination.source.access,
+            )
+            following[next_page] = pagination
+        for request, pagination in requests.items():  # no time remained for them
             if pagination in begun:
-                pagination.leave(request.url)
+                pagination.defer(request.url)
                 yield _complete(begun[pagination], pagination)
         requests = following
+
+
+def remaining_s(ends_at: float) -> float | None:
+    """Return the seconds until a time of the monotonic clock; None without an end."""
+    return None if ends_at == inf else max(0.0, ends_at - time.monotonic())
 
 
 def _complete(polled: Polled, pagination: Pagination) -> Polled:
@@ -318,14 +323,15 @@ def _of_stated_days(parse: Parse) -> Parse:
 
     def parse_dated(page: Page, source: Source) -> Listing:
         listing = parse(page, source)
-        entries = (
-            replace(entry, day=day_in_address(entry.url)) for entry in listing.entries
-        )
-        dated = tuple(entry for entry in entries if entry.published_at or entry.day)
+        dated: list[ListedEntry] = []
+        for entry in listing.entries:
+            day = day_in_address(entry.url)
+            if entry.published_at or day:
+                dated.append(replace(entry, day=day))
         if listing.entries and not dated:
             raise SourceError(
                 f"none of {len(listing.entries)} entries has a date or a day in its URL"
             )
-        return replace(listing, entries=dated)
+        return replace(listing, entries=tuple(dated))
 
     return parse_dated

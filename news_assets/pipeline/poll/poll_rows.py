@@ -1,7 +1,7 @@
 """Store polls: next states of the sources, entries, and one row per poll."""
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -52,38 +52,53 @@ def store_polls(
     Everything gets the time of the poll's answer: the batch may be stored a minute
     later, on another day.
     """
-    sources = {polled.source.source_id for polled in batch}
-    states = {
-        state.source_id: state for state in rows.read(SourceState, source_id=sources)
-    }
     changed = _store_entries(rows, batch, trace_id, filing)
-    recent = _recent_counts(rows, [polled for polled in batch if not polled.is_of_past])
-    learning = {
-        one.source
-        for one in batch
-        if not one.is_of_past and one.error is None and is_adaptive(one.source)
-    }
-    rates = (
-        rates_of(rows, learning, max(one.polled_at for one in batch))
-        if learning
-        else {}
-    )
-    next_states, polls = [], []
+    current = [one for one in zip(batch, changed, strict=True) if not one[0].is_of_past]
+    rows.upsert(_next_states(rows, current))
+    polls: list[Poll] = []
     for polled, changes in zip(batch, changed, strict=True):
-        source_id, now = polled.source.source_id, polled.polled_at
-        if not polled.is_of_past:
-            state = states.get(source_id)
-            habit = recent[source_id], rates.get(source_id)
-            following = next_state(polled.source, state, polled, changes, now, *habit)
-            next_states.append(
-                _after_answer(following, polled.answer, now)
-                if polled.answer
-                else following
-            )
-        polls.append(poll_row(polled, changes, now))
-    rows.upsert(next_states)
+        polls.append(poll_row(polled, changes, polled.polled_at))
     rows.append(polls)
     return polls
+
+
+def _next_states(
+    rows: Rows, batch: Sequence[tuple[Polled, EntryChanges]]
+) -> list[SourceState]:
+    """Return the states of the sources after these polls of the present, whose entries
+    are stored.
+    """
+    polls = [polled for polled, _ in batch]
+    sources = {polled.source.source_id for polled in polls}
+    states = {one.source_id: one for one in rows.read(SourceState, source_id=sources)}
+    recent = _recent_counts(rows, polls)
+    rates = _rates(rows, polls)
+    following: list[SourceState] = []
+    for polled, changes in batch:
+        source_id, now = polled.source.source_id, polled.polled_at
+        state = next_state(
+            polled.source,
+            states.get(source_id),
+            polled,
+            changes,
+            now,
+            recent[source_id],
+            rates.get(source_id),
+        )
+        if polled.answer is not None:
+            state = _after_answer(state, polled.answer, now)
+        following.append(state)
+    return following
+
+
+def _rates(rows: Rows, polls: Sequence[Polled]) -> Mapping[str, PublishingRates]:
+    """Return the rates of the sources whose interval is learnt, by source_id."""
+    learning = {
+        one.source for one in polls if one.error is None and is_adaptive(one.source)
+    }
+    if not learning:
+        return {}
+    return rates_of(rows, learning, max(one.polled_at for one in polls))
 
 
 def _after_answer(
@@ -92,11 +107,11 @@ def _after_answer(
     """Return the state of a civic source with what its change signal listed and the
     time of the last pass.
     """
-    return replace(
-        state,
-        signals=state.signals if answer.signals is None else answer.signals,
-        passed_at=now if answer.is_pass else state.passed_at,
-    )
+    if answer.signals is not None:
+        state = replace(state, signals=answer.signals)
+    if answer.is_pass:
+        state = replace(state, passed_at=now)
+    return state
 
 
 # --- states ---------------------------------------------------------------------------
@@ -115,19 +130,25 @@ def next_state(
     stores the poll's entries.
 
     After an error it keeps the validators and the hash of the last document whose
-    entries were stored. `recent_count`, the entries of the last CIVIC_WEEKS, is used
-    for civic sources only, and `rates` for those whose interval is learnt; without them
-    the interval stays.
+    entries were stored.
+
+    Args:
+        source: The source.
+        state: Its state so far; None before its first poll.
+        polled: The poll.
+        changes: What it changed among the entries.
+        now: The time of the answer.
+        recent_count: Entries of the last CIVIC_WEEKS, for the pace `civic`.
+        rates: For sources whose interval is learnt; without them it stays.
     """
     if state is not None and state.url != source.url:
         state = None
     if polled.error is not None or polled.page is None:
         return _failed_state(source, state, polled, now)
-    interval_s = (
-        first_interval(source)
-        if state is None
-        else _interval(source, state, changes, now, recent_count, rates)
-    )
+    if state is None:
+        interval_s = first_interval(source)
+    else:
+        interval_s = _interval(source, state, changes, now, recent_count, rates)
     return _answered_state(source, state, polled.page, polled, changes, now, interval_s)
 
 
@@ -135,10 +156,10 @@ def _failed_state(
     source: Source, state: SourceState | None, polled: Polled, now: datetime
 ) -> SourceState:
     error, before = polled.error, state or _new_state(source, now)
-    points = before.failure_points + (
-        error.weight if isinstance(error, FetchError) else _PARSE_WEIGHT
-    )
-    retry_after_s = error.retry_after_s if isinstance(error, FetchError) else None
+    points, retry_after_s = before.failure_points + _PARSE_WEIGHT, None
+    if isinstance(error, FetchError):
+        points = before.failure_points + error.weight
+        retry_after_s = error.retry_after_s
     if isinstance(error, ClosedSourceError):
         retry_after_s = MAX_PAUSE_S
     return replace(
@@ -164,7 +185,10 @@ def _answered_state(
     interval_s: float,
 ) -> SourceState:
     before = state or _new_state(source, now)
-    ttl_s = polled.listing.ttl_s if polled.listing is not None else before.ttl_s
+    ttl_s, left_urls, is_whole = before.ttl_s, before.left_urls, True
+    if polled.listing is not None:
+        ttl_s, left_urls = polled.listing.ttl_s, polled.listing.next_urls
+        is_whole = polled.listing.is_whole
     due_at = next_poll_at(
         source,
         interval_s,
@@ -173,20 +197,14 @@ def _answered_state(
         max_age_s=page.max_age_s,
         ttl_s=ttl_s,
     )
-    left_urls = before.left_urls if polled.listing is None else polled.listing.next_urls
     if changes.deferred_count or left_urls:
         due_at = now + timedelta(seconds=MIN_INTERVAL_S)
-    is_whole = not changes.deferred_count and (
-        polled.listing is None or polled.listing.is_whole
-    )
-    stored_hash = before.document_hash if page.is_unchanged else document_hash(page)
-    return replace(
+    after = replace(
         before,
-        etag=page.validators.etag if is_whole else None,
-        last_modified=page.validators.last_modified if is_whole else None,
-        document_hash=stored_hash if is_whole else None,
+        etag=None,
+        last_modified=None,
+        document_hash=None,
         last_polled_at=now,
-        last_new_at=now if changes.new_count else before.last_new_at,
         next_poll_at=due_at,
         interval_s=interval_s,
         failure_points=0.0,
@@ -195,6 +213,18 @@ def _answered_state(
         ttl_s=ttl_s,
         elapsed_ms=polled.elapsed_ms,
         left_urls=left_urls,
+    )
+    if changes.new_count:
+        after = replace(after, last_new_at=now)
+    if changes.deferred_count or not is_whole:
+        return after  # without validators, so that the rest is listed again
+    return replace(
+        after,
+        etag=page.validators.etag,
+        last_modified=page.validators.last_modified,
+        document_hash=before.document_hash
+        if page.is_unchanged
+        else document_hash(page),
     )
 
 
@@ -211,13 +241,13 @@ def _interval(
     if source.pace == "civic":
         return civic_interval(recent_count)
     if source.pace == "signals":
-        is_changed = bool(changes.new_count or changes.updated_count)
+        is_changed = changes.new_count + changes.updated_count > 0
         return signal_interval(
             state.interval_s, source.timezone, now, is_changed=is_changed
         )
-    return (
-        learnt_interval(source, rates, now) if rates is not None else state.interval_s
-    )
+    if rates is None:
+        return state.interval_s
+    return learnt_interval(source, rates, now)
 
 
 def _new_state(source: Source, now: datetime) -> SourceState:
@@ -245,7 +275,7 @@ def _new_state(source: Source, now: datetime) -> SourceState:
 
 def poll_row(polled: Polled, changes: EntryChanges, now: datetime) -> Poll:
     """Return the row of a poll."""
-    page, source = polled.page, polled.source
+    source = polled.source
     return Poll(
         source_id=source.source_id,
         desk=source.desk,
@@ -253,33 +283,34 @@ def poll_row(polled: Polled, changes: EntryChanges, now: datetime) -> Poll:
         polled_at=now,
         outcome=polled.outcome,
         reason=polled.reason,
-        status=(
-            page.status
-            if page
-            else polled.error.status
-            if isinstance(polled.error, FetchError)
-            else None
-        ),
-        entry_count=(
-            len(polled.answer.meetings if polled.answer else polled.listing.entries)
-            if polled.listing
-            else 0
-        ),
+        status=_status(polled),
+        entry_count=_entry_count(polled),
         new_count=changes.new_count,
         updated_count=changes.updated_count,
-        body_bytes=len(page.body) if page else 0,
+        body_bytes=len(polled.page.body) if polled.page else 0,
         elapsed_ms=polled.elapsed_ms,
     )
 
 
+def _status(polled: Polled) -> int | None:
+    if polled.page is not None:
+        return polled.page.status
+    return polled.error.status if isinstance(polled.error, FetchError) else None
+
+
+def _entry_count(polled: Polled) -> int:
+    """Return the number of entries listed, or of meetings."""
+    if polled.listing is None:
+        return 0
+    if polled.answer is not None:
+        return len(polled.answer.meetings)
+    return len(polled.listing.entries)
+
+
 def skipped_poll(source: Source, reason: str, now: datetime) -> Poll:
     """Return the row of a source that was not polled. It is not stored."""
-    return replace(
-        poll_row(
-            Polled(source=source, polled_at=now, outcome="skipped"), EntryChanges(), now
-        ),
-        reason=reason,
-    )
+    polled = Polled(source=source, polled_at=now, outcome="skipped", note=reason)
+    return poll_row(polled, EntryChanges(), now)
 
 
 # --- entries --------------------------------------------------------------------------
@@ -292,24 +323,18 @@ def _store_entries(
     before it in the batch.
     """
     known: dict[str, dict[tuple[str, str], FeedEntry]] = defaultdict(dict)
-    for row in _known_entries(
-        rows, [polled for polled in batch if polled.listing is not None]
-    ):
+    for row in _known_entries(rows, batch):
         known[row.agency][row.source_id, row.entry_id] = row
-    changed = []
+    changed: list[EntryChanges] = []
     written: dict[tuple[str, str], FeedEntry] = {}
     for polled in batch:
-        of_agency = known[polled.source.agency]
+        source, now = polled.source, polled.polled_at
         if polled.answer is not None:
-            changed.append(
-                store_answer(
-                    rows, polled.source, polled.answer, polled.polled_at, trace_id
-                )
-            )
+            changed.append(store_answer(rows, source, polled.answer, now, trace_id))
             continue
-        now, stored = polled.polled_at, of_agency.values()
+        of_agency = known[source.agency]
         changes = entry_changes(
-            polled.source, polled.listing, stored, now, trace_id, filing
+            source, polled.listing, of_agency.values(), now, trace_id, filing
         )
         by_key = {(row.source_id, row.entry_id): row for row in changes.rows}
         of_agency |= by_key
@@ -317,34 +342,31 @@ def _store_entries(
         changed.append(changes)
     if written:
         withdrawn = withdrawn_among(rows, {row.article_id for row in written.values()})
-        rows.upsert(
-            [
-                without_content(row) if row.article_id in withdrawn else row
-                for row in written.values()
-            ]
-        )
+        for key, row in written.items():
+            if row.article_id in withdrawn:
+                written[key] = without_content(row)
+        rows.upsert(list(written.values()))
     return changed
 
 
-def _known_entries(rows: Rows, listed: Sequence[Polled]) -> list[FeedEntry]:
+def _known_entries(rows: Rows, batch: Sequence[Polled]) -> list[FeedEntry]:
     """Return the stored rows that match listed entries: of these sources by id, of
     their agencies by URL hash.
     """
-    entries = [
-        keyed_entries(polled.listing) for polled in listed if polled.listing is not None
-    ]
-    ids = {entry_id for keyed in entries for entry_id in keyed}
-    hashes = {url_hash(entry.url) for keyed in entries for entry in keyed.values()}
-    sources = [polled.source for polled in listed]
-    desks, agencies = (
-        {source.desk for source in sources},
-        {source.agency for source in sources},
-    )
-    own = rows.read(
-        FeedEntry, source_id={source.source_id for source in sources}, entry_id=ids
-    )
-    shared = rows.read(FeedEntry, desk=desks, agency=agencies, url_hash=hashes)
-    return [*own, *shared]
+    ids, hashes = set[str](), set[str]()
+    listed: list[Source] = []
+    for polled in batch:
+        if polled.listing is None:
+            continue
+        listed.append(polled.source)
+        for entry_id, entry in keyed_entries(polled.listing).items():
+            ids.add(entry_id)
+            hashes.add(url_hash(entry.url))
+    sources = {source.source_id for source in listed}
+    desks = {source.desk for source in listed}
+    agencies = {source.agency for source in listed}
+    own = rows.read(FeedEntry, source_id=sources, entry_id=ids)
+    return own + rows.read(FeedEntry, desk=desks, agency=agencies, url_hash=hashes)
 
 
 def _recent_counts(rows: Rows, batch: Sequence[Polled]) -> Counter[str]:
@@ -354,20 +376,13 @@ def _recent_counts(rows: Rows, batch: Sequence[Polled]) -> Counter[str]:
     They are counted by their day: a first poll, or a poll of past days, stores entries
     of many days at once.
     """
-    civic = [
-        one
-        for one in batch
-        if one.source.pace == "civic" and one.source.every_minutes is None
-    ]
+    civic: dict[str, datetime] = {}
+    for one in batch:
+        if one.source.pace == "civic" and one.source.every_minutes is None:
+            civic[one.source.source_id] = one.polled_at
     if not civic:
         return Counter()
-    sources, now = (
-        {one.source.source_id for one in civic},
-        max(one.polled_at for one in civic),
-    )
+    now = max(civic.values())
     days = {(now - timedelta(days=ago)).date() for ago in range(7 * CIVIC_WEEKS)}
-    return Counter(
-        rows.frame(FeedEntry, None, ("source_id",), source_id=sources, day=days)[
-            "source_id"
-        ]
-    )
+    found = rows.frame(FeedEntry, None, ("source_id",), source_id=civic, day=days)
+    return Counter(found["source_id"])

@@ -8,7 +8,6 @@ it.
 import re
 from collections.abc import Iterable, Sequence
 
-from news_assets.records.councils import Body, Office, Person, Roster
 from news_assets.records.meetings import (
     AgendaItem,
     ItemVotes,
@@ -17,6 +16,7 @@ from news_assets.records.meetings import (
     Vote,
 )
 from news_assets.records.reading import Page
+from news_assets.records.rosters import Body, Office, Person, Roster
 from news_assets.sources.civic.reading.moments import day_of_text
 from news_assets.sources.civic.reading.pages import Object, text_at
 
