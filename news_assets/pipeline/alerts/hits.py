@@ -32,7 +32,8 @@ class Matchable:
     @cached_property
     def language(self) -> str:
         """The language of the text; empty if it is not known."""
-        return (self.enriched and self.enriched.language) or self.article.language or ""
+        stated = self.enriched.language if self.enriched else None
+        return stated or self.article.language or ""
 
     @cached_property
     def text(self) -> str:
@@ -95,29 +96,20 @@ class _Prepared:
         return all(phrase.search(found.folded) for phrase in phrases)
 
     def _passes_filters(self, found: Matchable) -> bool:
-        query, article, enriched = self.query, found.article, found.enriched
+        query, enriched = self.query, found.enriched
+        for name in ("desk", "agency", "body", "matter", "meeting_status"):
+            if getattr(query, name) not in (None, getattr(found.article, name)):
+                return False
+        if query.language is not None:
+            wanted = f"{query.language}-".lower()
+            if not f"{found.language}-".lower().startswith(wanted):
+                return False
+        if enriched is None:
+            return query.theme is query.entity is query.sentiment is None
         return (
-            query.desk in (None, article.desk)
-            and query.agency in (None, article.agency)
-            and query.body in (None, article.body)
-            and query.matter in (None, article.matter)
-            and query.meeting_status in (None, article.meeting_status)
-            and (
-                query.theme is None
-                or (enriched is not None and query.theme in enriched.theme_path)
-            )
-            and (
-                query.entity is None
-                or (enriched is not None and query.entity in enriched.entities)
-            )
-            and (
-                query.sentiment is None
-                or (enriched is not None and query.sentiment == enriched.sentiment)
-            )
-            and (
-                query.language is None
-                or f"{found.language}-".lower().startswith(f"{query.language}-".lower())
-            )
+            query.theme in (None, *enriched.theme_path)
+            and query.entity in (None, *enriched.entities)
+            and query.sentiment in (None, enriched.sentiment)
         )
 
     def _in_language(
@@ -125,10 +117,8 @@ class _Prepared:
     ) -> tuple[frozenset[str], frozenset[str], list[re.Pattern[str]]]:
         if language not in self._stems:
             parsed = parse_query(self.query.query, (language,))
-            needed, excluded = (
-                frozenset(stem(word, language) for word in some)
-                for some in (parsed.words, parsed.excluded)
-            )
+            needed = frozenset(stem(word, language) for word in parsed.words)
+            excluded = frozenset(stem(word, language) for word in parsed.excluded)
             self._stems[language] = needed, excluded, phrase_pattern(parsed.phrases)
         return self._stems[language]
 
@@ -171,16 +161,15 @@ def _store(
     now: datetime,
 ) -> int:
     rows.upsert([Follower(name=FOLLOWER, cursor=cursor)])
-    hits = list(find_hits(rows, matcher, article_ids, now)) if article_ids else []
-    if hits:
-        rows.upsert(hits)
+    hits = find_hits(rows, matcher, article_ids, now)
+    rows.upsert(hits)
     return len(hits)
 
 
 def find_hits(
     rows: Reader, matcher: Matcher, article_ids: Collection[str], now: datetime
-) -> Iterator[QueryHit]:
-    """Yield a hit for each query and article that it has not found before.
+) -> list[QueryHit]:
+    """Return a hit for each query and article that it has not found before.
 
     A copy is no hit of a query that has found its original: the same text is told once.
     """
@@ -190,30 +179,29 @@ def find_hits(
         for row in rows.read(EnrichedArticle, article_id=article_ids, outcome=["ok"])
     }
     originals = {article.duplicate_of for article in articles if article.duplicate_of}
-    told = {
-        (hit.query, hit.article_id)
-        for hit in rows.read(QueryHit, article_id={*article_ids, *originals})
-    }
-    for article in sorted(
-        articles, key=lambda one: (one.duplicate_of is not None, one.article_id)
-    ):
-        for query in matcher.matches(
-            Matchable(article, enriched.get(article.article_id)), now
-        ):
-            if not told & {
-                (query.name, article.article_id),
-                (query.name, article.duplicate_of or article.article_id),
-            }:
-                told.add((query.name, article.article_id))
-                yield QueryHit(
-                    query=query.name,
-                    article_id=article.article_id,
-                    desk=article.desk,
-                    agency=article.agency,
-                    day=article.day,
-                    found_at=now,
-                    due_at=due_at(query, now),
-                )
+    stored = rows.read(QueryHit, article_id={*article_ids, *originals})
+    known = {(hit.query, hit.article_id) for hit in stored}
+    # originals first, so that their copies are none
+    articles.sort(key=lambda one: (one.duplicate_of is not None, one.article_id))
+    hits: list[QueryHit] = []
+    for article in articles:
+        key = article.article_id
+        for query in matcher.matches(Matchable(article, enriched.get(key)), now):
+            of_original = query.name, article.duplicate_of or key
+            if (query.name, key) in known or of_original in known:
+                continue
+            known.add((query.name, key))
+            hit = QueryHit(
+                query=query.name,
+                article_id=key,
+                desk=article.desk,
+                agency=article.agency,
+                day=article.day,
+                found_at=now,
+                due_at=due_at(query, now),
+            )
+            hits.append(hit)
+    return hits
 
 
 def due_at(query: SavedQuery, now: datetime) -> datetime:

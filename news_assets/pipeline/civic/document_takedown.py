@@ -58,11 +58,9 @@ def bring_documents_back(
     stated: dict[str, str] = {}
     for row in _meetings_of_agendas(former, items):
         stated[row.meeting_id] = row.participation_json
-    meetings: list[StoredMeeting] = []
-    for row in _meetings_of_agendas(rows, items):
-        if row.meeting_id in stated:
-            meetings.append(_with_facts_of(row, stated[row.meeting_id]))
-    rows.upsert(meetings)
+    meetings = _meetings_of_agendas(rows, items)
+    known = [row for row in meetings if row.meeting_id in stated]
+    rows.upsert([_with_facts_of(row, stated[row.meeting_id]) for row in known])
     former_items = former.read(StoredItem, meeting_id=_meetings_of_minutes(items))
     decisions = {item.item_id: item.decision for item in former_items}
     _store_decisions(rows, items, decisions)

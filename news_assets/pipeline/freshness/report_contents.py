@@ -5,7 +5,8 @@ state: a report made again later covers the same entries, of which more have pas
 later stages.
 """
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 
@@ -149,59 +150,69 @@ def build_report(
     now: datetime,
 ) -> Report:
     """Return the report; `gaps` are findings by desk and title, as of `now`."""
-    by_desk = {desk.key: DeskCounts(desk=desk.key) for desk in desks} | {
-        row.desk: row for row in counts.desks
-    }
-    found = [
-        (f"{desk}: {name}", findings)
-        for desk, named in gaps.items()
-        for name, findings in named.items()
-    ]
+    by_desk = {desk.key: DeskCounts(desk=desk.key) for desk in desks}
+    by_desk |= {row.desk: row for row in counts.desks}
+    found: list[Section] = []
+    in_order: list[str] = []
+    for desk, named in gaps.items():
+        for title, findings in named.items():
+            name = f"{desk}: {title}"
+            if findings.rows:
+                found.append(_gap(name, findings))
+            else:
+                checked = findings.unknown or f"{findings.checked:,} checked"
+                in_order.append(f"{name} ({checked})")
+    ends_at = datetime.combine(counts.day, time(), UTC) + timedelta(days=1)
     return Report(
         day=counts.day,
         made_at=now,
-        is_over=now >= datetime.combine(counts.day, time(), UTC) + timedelta(days=1),
-        figures=_figures(
-            counts, sum(agency.is_active for desk in desks for agency in desk.agencies)
-        ),
+        is_over=now >= ends_at,
+        figures=_figures(counts, _active_agencies(desks)),
         stages={key: row.stages for key, row in by_desk.items()},
         hours={key: _by_hour(counts, key) for key in by_desk},
         history=_history(counts),
         themes=shown_themes(counts.themes),
         tables=_tables(counts, by_desk),
         newest=counts.newest,
-        gaps=tuple(_gap(name, findings) for name, findings in found if findings.rows),
-        in_order=tuple(
-            f"{name} ({findings.unknown or f'{findings.checked:,} checked'})"
-            for name, findings in found
-            if not findings.rows
-        ),
+        gaps=tuple(found),
+        in_order=tuple(in_order),
     )
+
+
+def _active_agencies(desks: Iterable[Desk]) -> int:
+    count = 0
+    for desk in desks:
+        count += sum(agency.is_active for agency in desk.agencies)
+    return count
 
 
 def _figures(counts: DayCounts, agencies: int) -> tuple[tuple[str, int, str], ...]:
-    failed = sum(
-        n for _, outcome, n in counts.outcomes if outcome in ("failed", "blocked")
-    )
-    polls = sum(row[2] for row in counts.polls)
-    bad_polls = sum(row[2] for row in counts.polls if row[1] not in ("ok", "unchanged"))
-    articles, last = sum(row.articles for row in counts.desks), stages.STAGES[-1]
-    indexed = sum(row.derived.get(last.done, 0) for row in counts.desks)
-    waiting, copies = (
-        sum(row.waiting for row in counts.desks),
-        sum(row.copies for row in counts.desks),
-    )
-    publishing = sum(row.agencies for row in counts.desks)
+    last = stages.STAGES[-1].done
+    sums = Counter[str]()
+    for row in counts.desks:
+        sums["entries"] += row.entries
+        sums["articles"] += row.articles
+        sums["copies"] += row.copies
+        sums["publishing"] += row.agencies
+        sums["waiting"] += row.waiting
+        sums["indexed"] += row.derived.get(last, 0)
+    for _, outcome, count in counts.outcomes:
+        if outcome in ("failed", "blocked"):
+            sums["failed"] += count
+    for row in counts.polls:
+        outcome, count = row[1], row[2]
+        sums["polls"] += count
+        if outcome not in ("ok", "unchanged"):
+            sums["bad polls"] += count
+    publishing = f"from {sums['publishing']:,} of {agencies:,} agencies"
+    unindexed = sums["articles"] - sums["indexed"]
+    waiting = f"failed or blocked; {sums['waiting']:,} more are waiting"
     return (
-        (
-            "entries",
-            sum(row.entries for row in counts.desks),
-            f"from {publishing:,} of {agencies:,} agencies",
-        ),
-        ("articles", articles, f"{copies:,} of them copies"),
-        ("in the index", indexed, f"{articles - indexed:,} articles are not"),
-        ("not fetched", failed, f"failed or blocked; {waiting:,} more are waiting"),
-        ("polls", polls, f"{bad_polls:,} failed"),
+        ("entries", sums["entries"], publishing),
+        ("articles", sums["articles"], f"{sums['copies']:,} of them copies"),
+        ("in the index", sums["indexed"], f"{unindexed:,} articles are not"),
+        ("not fetched", sums["failed"], waiting),
+        ("polls", sums["polls"], f"{sums['bad polls']:,} failed"),
         *_model_figures(counts.spending),
     )
 
@@ -209,19 +220,15 @@ def _figures(counts: DayCounts, agencies: int) -> tuple[tuple[str, int, str], ..
 def _model_figures(spending: Sequence[Spending]) -> tuple[tuple[str, int, str], ...]:
     if not spending:
         return ()
-    unpriced, usd = (
-        sum(one.unpriced for one in spending),
-        total_usd(one.usd for one in spending),
-    )
-    known = "" if usd is None else f"{price_text(usd)} USD"
-    unknown = f"{unpriced:,} of unknown price" if unpriced else ""
-    return (
-        (
-            "model calls",
-            sum(one.calls for one in spending),
-            "; ".join(filter(None, (known, unknown))),
-        ),
-    )
+    calls = sum(one.calls for one in spending)
+    unpriced = sum(one.unpriced for one in spending)
+    usd = total_usd(one.usd for one in spending)
+    prices: list[str] = []
+    if usd is not None:
+        prices.append(f"{price_text(usd)} USD")
+    if unpriced:
+        prices.append(f"{unpriced:,} of unknown price")
+    return (("model calls", calls, "; ".join(prices)),)
 
 
 def _by_hour(counts: DayCounts, desk: str) -> tuple[int, ...]:
@@ -232,11 +239,11 @@ def _by_hour(counts: DayCounts, desk: str) -> tuple[int, ...]:
 def _history(counts: DayCounts) -> dict[str, tuple[int, ...]]:
     days = [counts.day - timedelta(days=n) for n in reversed(range(HISTORY_DAYS))]
     found = {(day, outcome): n for day, outcome, n in counts.history}
-    names = [
-        *OUTCOMES,
-        *sorted({outcome for _, outcome, _ in counts.history} - set(OUTCOMES)),
-    ]
-    return {name: tuple(found.get((day, name), 0) for day in days) for name in names}
+    others = {outcome for _, outcome, _ in counts.history} - set(OUTCOMES)
+    history: dict[str, tuple[int, ...]] = {}
+    for name in (*OUTCOMES, *sorted(others)):
+        history[name] = tuple(found.get((day, name), 0) for day in days)
+    return history
 
 
 def shown_themes(
@@ -257,28 +264,24 @@ def _tables(
     counts: DayCounts, by_desk: Mapping[str, DeskCounts]
 ) -> tuple[Section, ...]:
     found = {(desk, outcome): n for desk, outcome, n in counts.outcomes}
-    return (
+    stage_rows: list[tuple[object, ...]] = []
+    outcome_rows: list[tuple[object, ...]] = []
+    for key, row in by_desk.items():
+        outcomes = [found.get((key, outcome), 0) for outcome in OUTCOMES]
+        stage_rows.append((key, row.agencies, *row.stages, row.copies))
+        outcome_rows.append((key, *outcomes, row.waiting))
+    tables = (
         Section(
             title="Stages by desk",
             note="Articles have a text; the columns to their right count the same articles.",
             header=("desk", "agencies", *stage_columns(), "copies"),
-            rows=tuple(
-                (key, row.agencies, *row.stages, row.copies)
-                for key, row in by_desk.items()
-            ),
+            rows=tuple(stage_rows),
         ),
         Section(
             title="Outcome of fetching, by desk",
             note="Waiting: listed and not fetched yet.",
             header=("desk", *OUTCOMES, "waiting"),
-            rows=tuple(
-                (
-                    key,
-                    *(found.get((key, outcome), 0) for outcome in OUTCOMES),
-                    row.waiting,
-                )
-                for key, row in by_desk.items()
-            ),
+            rows=tuple(outcome_rows),
         ),
         Section(
             title="Why there is no article",
@@ -297,12 +300,19 @@ def _tables(
             rows=counts.poll_reasons,
             note="Most polls first.",
         ),
-        *([model_section(counts.spending)] if counts.spending else []),
     )
+    if not counts.spending:
+        return tables
+    return (*tables, model_section(counts.spending))
 
 
 def model_section(spending: Sequence[Spending]) -> Section:
     """Return the table of calls of language models."""
+    rows: list[tuple[object, ...]] = []
+    for one in spending:
+        calls = one.desk, one.model, one.via, one.calls, one.refused, one.failed
+        tokens = one.input_tokens, one.cached_tokens, one.output_tokens
+        rows.append((*calls, *tokens, price_text(one.usd), one.unpriced))
     return Section(
         title="Language models",
         note=(
@@ -313,19 +323,7 @@ def model_section(spending: Sequence[Spending]) -> Section:
             *("desk", "model", "way", "calls", "refused", "failed"),
             *("tokens in", "of them cached", "tokens out", "USD", "unpriced"),
         ),
-        rows=tuple(
-            (
-                *(one.desk, one.model, one.via, one.calls, one.refused, one.failed),
-                *(
-                    one.input_tokens,
-                    one.cached_tokens,
-                    one.output_tokens,
-                    price_text(one.usd),
-                    one.unpriced,
-                ),
-            )
-            for one in spending
-        ),
+        rows=tuple(rows),
     )
 
 

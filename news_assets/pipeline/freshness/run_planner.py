@@ -14,6 +14,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
+from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
 from news_assets.pipeline.stage_state.failures import failure_of_work
@@ -172,12 +173,8 @@ class PlannedRun:
         """Return a hash of the attempt and the states, which is equal for two plans of
         the same run.
         """
-        return _digest(
-            [
-                self.attempt,
-                *sorted((*one.key, one.stage, one.state) for one in self.work),
-            ]
-        )
+        states = sorted((*one.key, one.stage, one.state) for one in self.work)
+        return _digest([self.attempt, *states])
 
     def priority(self, today: date) -> int:
         """Return Dagster's priority: near days first, later attempts after first ones;
@@ -205,9 +202,9 @@ class Retries:
 
 def retries_of(desk: Desk) -> Retries:
     """Return the retries of a desk: of a civic one few and far between."""
-    return (
-        Retries(CIVIC_MAX_ATTEMPTS, CIVIC_FIRST_PAUSE_S) if desk.is_civic else Retries()
-    )
+    if desk.is_civic:
+        return Retries(CIVIC_MAX_ATTEMPTS, CIVIC_FIRST_PAUSE_S)
+    return Retries()
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,18 +232,16 @@ def backlog_days(backlog: "pl.DataFrame", stages: Sequence[str]) -> list[Backlog
     `stages` are in their order.
     """
     rows: dict[AgencyDay, list[tuple[str, str, str]]] = {}
-    for row in backlog.select(
-        "agency", "day", "stage", "article_id", "version"
-    ).iter_rows():
-        rows.setdefault(AgencyDay(row[0], row[1]), []).append(row[2:])
-    return [
-        BacklogDay(
-            key,
-            min((row[0] for row in found), key=stages.index),
-            _digest(sorted(found)),
-        )
-        for key, found in rows.items()
-    ]
+    columns = ("agency", "day", "stage", "article_id", "version")
+    for agency, day, *work in backlog.select(columns).iter_rows():
+        stage, article_id, version = work
+        of_day = rows.setdefault(AgencyDay(agency, day), [])
+        of_day.append((stage, article_id, version))
+    days: list[BacklogDay] = []
+    for key, found in rows.items():
+        first = min((stage for stage, _, _ in found), key=stages.index)
+        days.append(BacklogDay(key, first, _digest(sorted(found))))
+    return days
 
 
 def plan_runs(
@@ -274,44 +269,42 @@ def plan_runs(
         first_day: Start of the scanned window; attempts of earlier days are kept.
         retries: Those of the desk.
     """
-    idle = [one for one in backlog if not any(run.covers(one) for run in active)]
-    given_up = [one for one in idle if _attempts(one, attempts) >= retries.max_attempts]
-    due = [
-        one
-        for one in idle
-        if _attempts(one, attempts) < retries.max_attempts
-        and _is_due(one, attempts, now_s)
-    ]
-    runs = _runs(due, attempts, agencies, stages, today)[
-        : max(0, MAX_ACTIVE_RUNS - len(active))
-    ]
-    planned = {
-        one.key: Attempt(
-            run.attempt,
-            now_s + retries.first_pause_s * 2.0 ** (run.attempt - 1),
-            one.state,
-        )
-        for run in runs
-        for one in run.work
-    }
+    due: list[BacklogDay] = []
+    given_up: list[BacklogDay] = []
+    for one in backlog:
+        if any(run.covers(one) for run in active):
+            continue
+        count = _attempts(one, attempts)
+        if count >= retries.max_attempts:
+            given_up.append(one)
+        elif count == 0 or attempts[one.key].next_at <= now_s:
+            due.append(one)
+    room = max(0, MAX_ACTIVE_RUNS - len(active))
+    runs = _runs(due, attempts, agencies, stages, today)[:room]
     waiting = {one.key for one in backlog} - {one.key for one in given_up}
     kept = {
         key: attempt
         for key, attempt in attempts.items()
         if key in waiting or key.day < first_day
     }
-    return Plan(tuple(runs), tuple(given_up), kept | planned)
+    return Plan(tuple(runs), tuple(given_up), kept | _planned(runs, now_s, retries))
+
+
+def _planned(
+    runs: Iterable[PlannedRun], now_s: float, retries: Retries
+) -> dict[AgencyDay, Attempt]:
+    """Return the attempts that these runs are."""
+    planned: dict[AgencyDay, Attempt] = {}
+    for run in runs:
+        pause_s = retries.first_pause_s * 2.0 ** (run.attempt - 1)
+        for one in run.work:
+            planned[one.key] = Attempt(run.attempt, now_s + pause_s, one.state)
+    return planned
 
 
 def _attempts(one: BacklogDay, attempts: Mapping[AgencyDay, Attempt]) -> int:
     last = attempts.get(one.key)
     return last.number if last and last.state == one.state else 0
-
-
-def _is_due(
-    one: BacklogDay, attempts: Mapping[AgencyDay, Attempt], now_s: float
-) -> bool:
-    return _attempts(one, attempts) == 0 or attempts[one.key].next_at <= now_s
 
 
 def _runs(
@@ -325,26 +318,28 @@ def _runs(
     groups: dict[tuple[str, int, int], dict[AgencyDay, BacklogDay]] = {}
     for one in due:
         age = sum((today - one.key.day).days > limit for limit in _AGES)
-        groups.setdefault((one.stage, age, _attempts(one, attempts) + 1), {})[
-            one.key
-        ] = one
-    runs = [
-        PlannedRun(
-            tuple(stages[stages.index(stage) :]),
-            AgencyDay(agencies[rectangle.first], rectangle.first_day),
-            AgencyDay(agencies[rectangle.last], rectangle.last_day),
-            attempt,
-            _take(rectangle, days, agencies),
-        )
-        for (stage, _, attempt), days in groups.items()
-        for rectangle in rectangles(
-            days, agencies, _max_partitions(attempt), RUN_COST if attempt == 1 else 0
-        )
-    ]
-    return sorted(
-        (run for run in runs if run.work),
-        key=lambda run: (-run.priority(today), -run.last.day.toordinal(), run.first),
+        group = one.stage, age, _attempts(one, attempts) + 1
+        groups.setdefault(group, {})[one.key] = one
+    runs: list[PlannedRun] = []
+    for (stage, _, attempt), days in groups.items():
+        run_cost = RUN_COST if attempt == 1 else 0
+        covering = rectangles(days, agencies, _max_partitions(attempt), run_cost)
+        for rectangle in covering:
+            work = _take(rectangle, days, agencies)
+            if not work:
+                continue
+            run = PlannedRun(
+                tuple(stages[stages.index(stage) :]),
+                AgencyDay(agencies[rectangle.first], rectangle.first_day),
+                AgencyDay(agencies[rectangle.last], rectangle.last_day),
+                attempt,
+                work,
+            )
+            runs.append(run)
+    runs.sort(
+        key=lambda run: (-run.priority(today), -run.last.day.toordinal(), run.first)
     )
+    return runs
 
 
 def _max_partitions(attempt: int) -> int:
@@ -352,21 +347,21 @@ def _max_partitions(attempt: int) -> int:
 
 
 def _take(
-    rectangle: Rectangle, left: dict[AgencyDay, BacklogDay], agencies: Sequence[str]
+    rectangle: Rectangle,
+    remaining: dict[AgencyDay, BacklogDay],
+    agencies: Sequence[str],
 ) -> tuple[BacklogDay, ...]:
-    """Remove the agency-days of a rectangle from `left` and return them: overlapping
-    rectangles share none.
+    """Remove the agency-days of a rectangle from `remaining` and return them:
+    overlapping rectangles share none.
     """
-    days = [
-        rectangle.first_day + timedelta(n)
-        for n in range((rectangle.last_day - rectangle.first_day).days + 1)
-    ]
-    inside = (
-        AgencyDay(agency, day)
-        for agency in agencies[rectangle.first : rectangle.last + 1]
-        for day in days
-    )
-    return tuple(left.pop(key) for key in inside if key in left)
+    count = (rectangle.last_day - rectangle.first_day).days + 1
+    days = [rectangle.first_day + timedelta(n) for n in range(count)]
+    inside: list[BacklogDay] = []
+    for key in product(agencies[rectangle.first : rectangle.last + 1], days):
+        one = remaining.pop(AgencyDay(*key), None)
+        if one is not None:
+            inside.append(one)
+    return tuple(inside)
 
 
 def given_up_failures(
@@ -380,22 +375,15 @@ def given_up_failures(
     agency-days.
     """
     keys = {one.key for one in given_up}
-    return [
-        replace(
-            failure_of_work(
-                row,
-                row["stage"],
-                desk,
-                f"still {row['why']} after {retries.max_attempts} runs; see the runs of this"
-                " agency-day",
-                now,
-            ),
-            attempts=retries.max_attempts,
-            first_failed_at=row["since"],
-        )
-        for row in backlog.iter_rows(named=True)
-        if AgencyDay(row["agency"], row["day"]) in keys
-    ]
+    count = retries.max_attempts
+    failures: list[Failure] = []
+    for row in backlog.iter_rows(named=True):
+        if AgencyDay(row["agency"], row["day"]) not in keys:
+            continue
+        why = f"still {row['why']} after {count} runs; see the runs of this agency-day"
+        failure = failure_of_work(row, row["stage"], desk, why, now)
+        failures.append(replace(failure, attempts=count, first_failed_at=row["since"]))
+    return failures
 
 
 def attempts_to_json(attempts: Mapping[AgencyDay, Attempt]) -> list[list[object]]:
@@ -408,12 +396,11 @@ def attempts_to_json(attempts: Mapping[AgencyDay, Attempt]) -> list[list[object]
 
 def attempts_from_json(rows: Iterable[Sequence[object]]) -> dict[AgencyDay, Attempt]:
     """Return the attempts that `attempts_to_json` was given."""
-    return {
-        AgencyDay(str(agency), date.fromisoformat(str(day))): Attempt(
-            int(str(number)), float(str(next_at)), str(state)
-        )
-        for agency, day, number, next_at, state in rows
-    }
+    attempts: dict[AgencyDay, Attempt] = {}
+    for agency, day, number, next_at, state in rows:
+        key = AgencyDay(str(agency), date.fromisoformat(str(day)))
+        attempts[key] = Attempt(int(str(number)), float(str(next_at)), str(state))
+    return attempts
 
 
 def _digest(value: object) -> str:

@@ -46,28 +46,27 @@ def drifted_articles(
     first; writes nothing.
     """
     articles = lake.read(RawArticle, article_id=sample_ids(lake, desk.key))
-    replayed = [
-        one
-        for batch in replay_articles(lake, desk, articles, sandbox, readers)
-        for one in batch
-    ]
-    compared = [one for one in replayed if one.change not in ("no_page", "no_entry")]
-    rows = tuple(
-        (
-            one.article.article_id,
-            one.article.agency,
-            one.article.day,
-            one.change,
-            f"{one.kept_ratio:.0%}",
-            one.article.text_chars,
-            one.found_chars,
-            one.reason,
+    compared: list[Replayed] = []
+    for batch in replay_articles(lake, desk, articles, sandbox, readers):
+        compared += [one for one in batch if one.change not in ("no_page", "no_entry")]
+    rows: list[tuple[object, ...]] = []
+    for one in worst_of(compared):
+        article = one.article
+        kept = f"{one.kept_ratio:.0%}"
+        rows.append(
+            (
+                article.article_id,
+                article.agency,
+                article.day,
+                one.change,
+                kept,
+                article.text_chars,
+                one.found_chars,
+                one.reason,
+            )
         )
-        for one in worst_of(compared)
-    )
-    return Findings(
-        len(compared), _HEADER, rows, accepted=int(MAX_DRIFT_RATIO * len(compared))
-    )
+    accepted = int(MAX_DRIFT_RATIO * len(compared))
+    return Findings(len(compared), _HEADER, tuple(rows), accepted=accepted)
 
 
 def sample_ids(lake: Reader, desk: str) -> list[str]:
@@ -77,23 +76,18 @@ def sample_ids(lake: Reader, desk: str) -> list[str]:
     Articles whose last request failed are left out: their text may be from an earlier
     page than the newest one.
     """
-    days = (
-        lake.frame(RawArticle, None, ("day",), desk=[desk])["day"]
-        .unique()
-        .sort()[-SAMPLE_DAYS:]
-    )
-    columns = ("article_id", "text_chars", "attempts")
+    days = lake.frame(RawArticle, None, ("day",), desk=[desk])["day"].unique().sort()
     frame = lake.frame(
-        RawArticle, None, columns, desk=[desk], day=days.to_list(), outcome=["ok"]
+        RawArticle,
+        None,
+        ("article_id", "text_chars", "attempts"),
+        desk=[desk],
+        day=days[-SAMPLE_DAYS:].to_list(),
+        outcome=["ok"],
     )
-    ids = [
-        article_id
-        for article_id, chars, attempts in frame.iter_rows()
-        if chars and not attempts
-    ]
-    return sorted(
-        ids, key=lambda article_id: hashlib.sha256(article_id.encode()).digest()
-    )[:SAMPLE_PAGES]
+    ids = [key for key, chars, attempts in frame.iter_rows() if chars and not attempts]
+    ids.sort(key=lambda article_id: hashlib.sha256(article_id.encode()).digest())
+    return ids[:SAMPLE_PAGES]
 
 
 # --- counts of changes, and the worst differences -------------------------------------

@@ -59,22 +59,22 @@ def archive_groups(
     """
     of_agency = {} if agency is None else {"agency": [agency]}
     frame = lake.frame(RawArticle, None, ("day", "agency"), desk=[desk], **of_agency)
+    counted = frame.group_by("day", "agency").len().sort("day", "agency")
+    first, last = first or date.min, last or date.max
     groups: list[Group] = []
     pairs: set[tuple[str, date]] = set()
     count = 0
-    for day, key, articles in (
-        frame.group_by("day", "agency").len().sort("day", "agency").iter_rows()
-    ):
-        if (first and day < first) or (last and day > last):
+    for day, key, articles in counted.iter_rows():
+        if not first <= day <= last:
             continue
         if pairs and count + articles > GROUP_ARTICLES:
             groups.append(Group(AgencyDays(desk, frozenset(pairs)), count))
             pairs, count = set(), 0
         pairs.add((key, day))
         count += articles
-    return (
-        [*groups, Group(AgencyDays(desk, frozenset(pairs)), count)] if pairs else groups
-    )
+    if pairs:
+        groups.append(Group(AgencyDays(desk, frozenset(pairs)), count))
+    return groups
 
 
 def replay_articles(
@@ -127,16 +127,14 @@ def _batches(
 def _read_pages(
     lake: Reader, batch: Sequence[RawArticle], newest: Mapping[str, NewestPage]
 ) -> dict[str, StoredPage]:
-    hashes = {
-        one.article_id: newest[one.article_id].page_hash
-        for one in batch
-        if one.article_id in newest
-    }
-    pages = (
-        lake.read(StoredPage, article_id=hashes, page_hash=set(hashes.values()))
-        if hashes
-        else []
-    )
+    hashes: dict[str, str] = {}
+    for article in batch:
+        page = newest.get(article.article_id)
+        if page is not None:
+            hashes[article.article_id] = page.page_hash
+    if not hashes:
+        return {}
+    pages = lake.read(StoredPage, article_id=hashes, page_hash=set(hashes.values()))
     return {
         page.article_id: page
         for page in pages
@@ -153,24 +151,24 @@ def _calls(
     calls: _Calls = {}
     others: dict[str, Replayed] = {}
     for article in batch:
-        entry, page = (
-            entries.get((article.source_id, article.entry_id)),
-            pages.get(article.article_id),
-        )
+        key = article.article_id
+        entry = entries.get((article.source_id, article.entry_id))
+        page = pages.get(key)
         if article.text_origin == "feed" and not is_of_last_request(article, page):
-            page = (
-                None  # the feed's text was stored because the page could not be fetched
-            )
-        if entry is None or (entry.entry_hash, entry.day) != (
-            article.entry_hash,
-            article.day,
-        ):
-            others[article.article_id] = Replayed(article, "no_entry")
+            # the feed's text was stored because the page could not be fetched
+            page = None
+        if entry is None or not _is_of_entry(article, entry):
+            others[key] = Replayed(article, "no_entry")
         elif page is None and article.text_origin != "feed":
-            others[article.article_id] = Replayed(article, "no_page")
+            others[key] = Replayed(article, "no_page")
         else:
-            calls[article.article_id] = article, entry, page
+            calls[key] = article, entry, page
     return calls, others
+
+
+def _is_of_entry(article: RawArticle, entry: FeedEntry) -> bool:
+    """Whether an article was made from an entry as it is now."""
+    return (entry.entry_hash, entry.day) == (article.entry_hash, article.day)
 
 
 def _replayed(
@@ -178,52 +176,35 @@ def _replayed(
 ) -> dict[str, Replayed]:
     agencies = {agency.key: agency for agency in desk.agencies}
     owners = Owners.of(desk)
+    arguments: list[tuple[object, ...]] = []
+    for article, entry, page in calls.values():
+        # of an agency that is in the lake only, the desk's
+        usual: tuple[str, str, PageRule | None] = desk.timezone, desk.language, None
+        agency = agencies.get(article.agency)
+        if agency is not None:
+            rule = rule_on(agency.page_rules, article.day)
+            usual = agency.timezone, agency.language, rule
+        document = _document(page, sandbox, usual[1], readers)
+        call = (article, entry, page, owners, *usual, readers, document)
+        arguments.append((*call, desk.caps.text_chars))
+    results = sandbox.run(replay_article, arguments)
+    replayed: dict[str, Replayed] = {}
+    for (key, call), result in zip(calls.items(), results, strict=True):
+        if isinstance(result, NewsAssetsError):
+            result = Replayed(call[0], "unreadable", reason=str(result))
+        replayed[key] = result
+    return replayed
 
-    def usual(article: RawArticle) -> tuple[str, str, PageRule | None]:
-        if agency := agencies.get(article.agency):
-            return (
-                agency.timezone,
-                agency.language,
-                rule_on(agency.page_rules, article.day),
-            )
-        return (
-            desk.timezone,
-            desk.language,
-            None,
-        )  # of an agency that is in the lake only
 
-    def document(stored: StoredPage | None, language: str) -> ReadDocument | None:
-        if stored is None or stored.content_type.startswith(HTML):
-            return None
-        try:
-            return with_document(page_of(stored), sandbox, language, readers).document
-        except (EOFError, OSError, zlib.error):
-            return None  # a damaged page: unreadable in the sandbox too
-
-    def arguments(
-        article: RawArticle, entry: FeedEntry, page: StoredPage | None
-    ) -> tuple[object, ...]:
-        of_agency = usual(article)
-        read = document(page, of_agency[1])
-        return (
-            article,
-            entry,
-            page,
-            owners,
-            *of_agency,
-            readers,
-            read,
-            desk.caps.text_chars,
-        )
-
-    results = sandbox.run(replay_article, [arguments(*call) for call in calls.values()])
-    return {
-        article_id: (
-            Replayed(article, "unreadable", reason=str(result))
-            if isinstance(result, NewsAssetsError)
-            else result
-        )
-        for (article_id, (article, _, _)), result in zip(
-            calls.items(), results, strict=True
-        )
-    }
+def _document(
+    stored: StoredPage | None,
+    sandbox: Sandbox,
+    language: str,
+    readers: Mapping[str, PageReader],
+) -> ReadDocument | None:
+    if stored is None or stored.content_type.startswith(HTML):
+        return None
+    try:
+        return with_document(page_of(stored), sandbox, language, readers).document
+    except (EOFError, OSError, zlib.error):
+        return None  # a damaged page: unreadable in the sandbox too

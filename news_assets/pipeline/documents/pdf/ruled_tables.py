@@ -200,14 +200,16 @@ def tables_on(page: "PdfPage", text_page: "PdfTextPage") -> list[PdfTable]:
         level, upright = rules_on(page)
         if max(len(level), len(upright)) > _MAX_RULES:
             return []
-        grids = [grid for rules in _crossing(level, upright) if (grid := _grid(*rules))]
-        boxes = _boxes(text_page, page.get_rotation()) if grids else []
+        grids = [_grid(*rules) for rules in _crossing(level, upright)]
+        boxes = _boxes(text_page, page.get_rotation()) if any(grids) else []
     except PdfiumError:
         return []
-    found = (_table(grid, boxes) for grid in grids)
-    return _apart(
-        sorted((table for table in found if table), key=lambda table: table.span)
-    )
+    found: list[PdfTable] = []
+    for grid in grids:
+        table = None if grid is None else _table(grid, boxes)
+        if table is not None:
+            found.append(table)
+    return _apart(sorted(found, key=lambda table: table.span))
 
 
 def _apart(tables: Sequence[PdfTable]) -> list[PdfTable]:
@@ -224,26 +226,35 @@ def _apart(tables: Sequence[PdfTable]) -> list[PdfTable]:
 
 def _crossing(
     level: list[Rule], upright: list[Rule]
-) -> Iterator[tuple[list[Rule], list[Rule]]]:
-    """Yield the lines that are connected by crossings, horizontal and vertical."""
-    left = set(range(len(upright)))
-    waiting = set(range(len(level)))
-    while waiting:
-        rows, columns, new = set[int](), set[int](), {waiting.pop()}
+) -> list[tuple[list[Rule], list[Rule]]]:
+    """Return the lines that are connected by crossings, horizontal and vertical."""
+    groups: list[tuple[list[Rule], list[Rule]]] = []
+    free_levels, free_uprights = list(level), list(upright)
+    while free_levels:
+        levels, uprights = [], []
+        new = [free_levels.pop()]
         while new:
-            rows |= new
-            crossed = {
-                c
-                for c in left - columns
-                if any(_cross(level[r], upright[c]) for r in new)
-            }
-            columns |= crossed
-            new = {
-                r for r in waiting if any(_cross(level[r], upright[c]) for c in crossed)
-            }
-            waiting -= new
-        left -= columns
-        yield [level[r] for r in rows], [upright[c] for c in columns]
+            levels += new
+            crossed = [one for one in free_uprights if _crosses_any(new, one)]
+            uprights += crossed
+            free_uprights = _without(free_uprights, crossed)
+            new = [one for one in free_levels if _is_crossed_by_any(one, crossed)]
+            free_levels = _without(free_levels, new)
+        groups.append((levels, uprights))
+    return groups
+
+
+def _crosses_any(level: Iterable[Rule], upright: Rule) -> bool:
+    return any(_cross(one, upright) for one in level)
+
+
+def _is_crossed_by_any(level: Rule, upright: Iterable[Rule]) -> bool:
+    return any(_cross(level, one) for one in upright)
+
+
+def _without(rules: Iterable[Rule], gone: Iterable[Rule]) -> list[Rule]:
+    ids = set(map(id, gone))
+    return [rule for rule in rules if id(rule) not in ids]
 
 
 def _cross(level: Rule, upright: Rule) -> bool:
@@ -277,10 +288,8 @@ def _grid(level: list[Rule], upright: list[Rule]) -> _Grid | None:
     above, left_of = clustered(level)[::-1], clustered(upright)
     if len(above) < 3 or len(left_of) < 3:
         return None
-    tops, lefts = (
-        [-_place(rules) for rules in above],
-        [_place(rules) for rules in left_of],
-    )
+    tops = [-_place(rules) for rules in above]
+    lefts = [_place(rules) for rules in left_of]
     cells: dict[Place, Place] = {}
     for row, (top, bottom) in enumerate(pairwise(tops)):
         for column, (left, right) in enumerate(pairwise(lefts)):
@@ -290,7 +299,9 @@ def _grid(level: list[Rule], upright: list[Rule]) -> _Grid | None:
                 cells[row, column] = cells[row - 1, column]
             else:
                 cells[row, column] = row, column
-    return _Grid(lefts, tops, cells) if len(set(cells.values())) >= _MIN_CELLS else None
+    if len(set(cells.values())) < _MIN_CELLS:
+        return None
+    return _Grid(lefts, tops, cells)
 
 
 def _place(rules: list[Rule]) -> float:
@@ -306,49 +317,67 @@ def _is_drawn(rules: list[Rule], at: float) -> bool:
 
 def _boxes(text_page: "PdfTextPage", degrees: int) -> list[tuple[int, Box]]:
     """Return index and box, as shown, of each character of a page but spaces and ends
-    of lines. Raises PdfiumError.
+    of lines.
+
+    Raises:
+        PdfiumError: The page is broken.
     """
     from pypdfium2 import raw
 
-    indexes = range(text_page.count_chars())
-    seen = (
-        index
-        for index in indexes
-        if raw.FPDFText_GetUnicode(text_page, index) not in _SPACES
-    )
-    return [(index, turned(text_page.get_charbox(index), degrees)) for index in seen]
+    boxes: list[tuple[int, Box]] = []
+    for index in range(text_page.count_chars()):
+        if raw.FPDFText_GetUnicode(text_page, index) in _SPACES:
+            continue
+        box = turned(text_page.get_charbox(index), degrees)
+        boxes.append((index, box))
+    return boxes
+
+
+class _Character(NamedTuple):
+    """A character in a cell of a grid, by its index in the text of its page."""
+
+    place: Place
+    index: int
+    box: Box
 
 
 def _table(grid: _Grid, boxes: Sequence[tuple[int, Box]]) -> PdfTable | None:
     """Return the table of a grid if it is one: its text is in one piece, and fills rows
     and columns.
     """
-    places = [
-        grid.cell_at((left + right) / 2, (bottom + top) / 2)
-        for _, (left, bottom, right, top) in boxes
-    ]
-    inside = [number for number, place in enumerate(places) if place]
-    if not inside or inside[-1] - inside[0] + 1 != len(inside):
-        return None
+    inside = _inside(grid, boxes)
     cells: dict[Place, list[Span]] = {}
-    before: tuple[Place, int, Box] | None = None
-    for number in inside:
-        place, (index, box) = places[number], boxes[number]
-        assert place is not None
-        spans = cells.setdefault(place, [])
-        if before is not None and place == before[0]:
-            spans[-1] = spans[-1][0], index + 1
-        elif (
-            before is not None
-            and index == before[1] + 1
-            and _is_one_word(before[2], box)
-        ):
+    before: _Character | None = None
+    for one in inside:
+        spans = cells.setdefault(one.place, [])
+        if before is None:
+            spans.append((one.index, one.index + 1))
+        elif one.place == before.place:
+            spans[-1] = spans[-1][0], one.index + 1
+        elif one.index == before.index + 1 and _is_one_word(before.box, one.box):
             return None
         else:
-            spans.append((index, index + 1))
-        before = place, index, box
-    span = boxes[inside[0]][0], boxes[inside[-1]][0] + 1
-    return PdfTable(span, _rows(cells)) if _is_table(cells) else None
+            spans.append((one.index, one.index + 1))
+        before = one
+    if not _is_table(cells):
+        return None
+    return PdfTable((inside[0].index, inside[-1].index + 1), _rows(cells))
+
+
+def _inside(grid: _Grid, boxes: Sequence[tuple[int, Box]]) -> list[_Character]:
+    """Return the characters in the cells of a grid; none where others are between them."""
+    inside: list[_Character] = []
+    last = 0
+    for number, (index, box) in enumerate(boxes):
+        left, bottom, right, top = box
+        place = grid.cell_at((left + right) / 2, (bottom + top) / 2)
+        if place is None:
+            continue
+        if inside and number != last + 1:
+            return []
+        last = number
+        inside.append(_Character(place, index, box))
+    return inside
 
 
 def _is_one_word(one: Box, following: Box) -> bool:
@@ -356,34 +385,37 @@ def _is_one_word(one: Box, following: Box) -> bool:
     the line between them.
     """
     left, bottom, _, top = following
-    return bottom < one[3] and one[1] < top and one[0] <= left < one[2] + _MIN_GAP_PT
+    is_same_line = bottom < one[3] and one[1] < top
+    return is_same_line and one[0] <= left < one[2] + _MIN_GAP_PT
 
 
 def _rows(cells: dict[Place, list[Span]]) -> tuple[tuple[tuple[Span, ...], ...], ...]:
-    rows, columns = (
-        sorted({row for row, _ in cells}),
-        sorted({column for _, column in cells}),
-    )
+    rows = sorted({row for row, _ in cells})
+    columns = sorted({column for _, column in cells})
     return tuple(
-        tuple(tuple(cells.get((row, column), ())) for column in columns) for row in rows
+        tuple(_spans(cells, row, column) for column in columns) for row in rows
     )
+
+
+def _spans(cells: dict[Place, list[Span]], row: int, column: int) -> tuple[Span, ...]:
+    return tuple(cells.get((row, column), ()))
 
 
 def _is_table(cells: dict[Place, list[Span]]) -> bool:
     """Whether cells with text are those of a table, not boxes of a form or of a page's
     layout.
     """
-    rows, columns = (
-        Counter(row for row, _ in cells),
-        Counter(column for _, column in cells),
-    )
-    has_shape = all(
-        sum(1 for count in counts.values() if count > 1) > 1
-        for counts in (rows, columns)
-    )
-    longest = max(sum(end - start for start, end in spans) for spans in cells.values())
-    return (
-        has_shape
-        and len(cells) >= _MIN_FILLED * len(rows) * len(columns)
-        and longest <= _MAX_CELL_CHARS
-    )
+    rows, columns = Counter[int](), Counter[int]()
+    for (row, column), spans in cells.items():
+        rows[row] += 1
+        columns[column] += 1
+        if sum(end - start for start, end in spans) > _MAX_CELL_CHARS:
+            return False
+    if not _have_two_filled(rows) or not _have_two_filled(columns):
+        return False
+    return len(cells) >= _MIN_FILLED * len(rows) * len(columns)
+
+
+def _have_two_filled(counts: Counter[int]) -> bool:
+    """Whether two rows, or two columns, have text in more than one cell."""
+    return sum(count > 1 for count in counts.values()) > 1
