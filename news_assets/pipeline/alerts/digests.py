@@ -14,9 +14,8 @@ from news_assets.records.alerts import OPERATORS, Condition, Message, QueryHit
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import EnrichedArticle
 
-MAX_ARTICLES = (
-    10  # of a message: with cut titles it stays below Telegram's 4,096 characters
-)
+# of a message: with cut titles it stays below Telegram's 4,096 characters
+MAX_ARTICLES = 10
 _MAX_TITLE_CHARS = 120
 _MAX_URL_CHARS = 250  # longer addresses are left out of the text; the payload has them
 

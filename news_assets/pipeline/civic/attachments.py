@@ -43,9 +43,8 @@ from news_assets.records.polling import FeedEntry, SourceState
 from news_assets.records.reading import WITHDRAWN, AgencyDays, Page, Validators
 from news_assets.text.dates import day_of
 
-BATCH_DOCUMENTS: Final = (
-    10  # stored in one transaction; a killed run reads at most these again
-)
+# stored in one transaction; a killed run reads at most these again
+BATCH_DOCUMENTS: Final = 10
 _READ: Final = (
     "ok",
     "skipped",

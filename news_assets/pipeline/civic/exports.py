@@ -28,11 +28,11 @@ Zones = Mapping[tuple[str, str], str]  # by desk and agency
 
 def zones_of(desks: Iterable[Desk]) -> Zones:
     """Return the time zones of the agencies of desks, by desk and agency."""
-    return {
-        (desk.key, agency.key): agency.timezone
-        for desk in desks
-        for agency in desk.agencies
-    }
+    zones: dict[tuple[str, str], str] = {}
+    for desk in desks:
+        for agency in desk.agencies:
+            zones[desk.key, agency.key] = agency.timezone
+    return zones
 
 
 def calendar_of(meetings: Sequence[StoredMeeting], items: Items, zones: Zones) -> bytes:

@@ -19,9 +19,8 @@ from news_assets.records.meetings import AgendaItem, Matter, StoredItem
 from news_assets.sources.civic.reading.matter_numbers import canonical_file
 from news_assets.text.fingerprint import normal_words
 
-MIN_TITLE_CHARS: Final = (
-    30  # shorter titles, such as "Budget update", are those of several matters
-)
+# shorter titles, such as "Budget update", are those of several matters
+MIN_TITLE_CHARS: Final = 30
 _BY_TITLE: Final = "title:"
 
 

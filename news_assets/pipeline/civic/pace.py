@@ -22,9 +22,8 @@ from news_assets.text.zones import zone_info
 
 SIGNAL_FLOOR_S = 600.0
 SIGNAL_CEILING_S = 3600.0
-WORKING_CEILING_S = (
-    900.0  # on working days: half of the changes are then seen within 10 minutes
-)
+# on working days: half of the changes are then seen within 10 minutes
+WORKING_CEILING_S = 900.0
 _SIGNAL_STEP_S = 300.0  # longer after each answer without a change
 _WORKING_DAYS, _WORKING_HOURS = (
     range(5),

@@ -32,9 +32,8 @@ from news_assets.sources.civic.vendor import Reading
 from news_assets.text.dates import day_of
 from news_assets.text.urls import host_of
 
-_ROSTER_WEEKDAY = (
-    6  # Sunday: bodies and members are listed by the pass of one night a week
-)
+# Sunday: bodies and members are listed by the pass of one night a week
+_ROSTER_WEEKDAY = 6
 MAX_REQUESTS = 200  # of one poll: an answer may name pages without end
 
 

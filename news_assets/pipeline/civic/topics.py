@@ -55,7 +55,9 @@ def topics_of_meeting(items: Sequence[Sequence[str]]) -> tuple[tuple[str, int], 
     """Return the topics of a meeting's items with the number of items, the most
     frequent first, `other` last.
     """
-    counts = Counter(code for topics in items for code in dict.fromkeys(topics))
+    counts = Counter[str]()
+    for topics in items:
+        counts.update(set(topics))
     return tuple(
         sorted(counts.items(), key=lambda one: (one[0] == OTHER, -one[1], one[0]))
     )

@@ -83,16 +83,16 @@ def contents_of(
     change counts as a date.
     """
     entries = listing.entries
-    times = [
-        time for entry in entries if (time := entry.published_at or entry.updated_at)
-    ]
+    times: list[datetime] = []
+    for entry in entries:
+        time = entry.published_at or entry.updated_at
+        if time and time <= now + _MAX_AHEAD:
+            times.append(time)
     stated = language_tag(listing.language) or stated_language
     return Contents(
         entries=entries,
         title=listing.title,
-        newest_at=max(
-            (time for time in times if time <= now + _MAX_AHEAD), default=None
-        ),
+        newest_at=max(times, default=None),
         dated_ratio=_share(
             entries, lambda entry: entry.published_at or entry.updated_at
         ),
@@ -114,11 +114,10 @@ def _has_full_text(entry: ListedEntry) -> bool:
 
 
 def _words_of(entries: Iterable[ListedEntry]) -> str:
-    return "\n".join(
-        filter(
-            None, (part for entry in entries for part in (entry.title, entry.summary))
-        )
-    )
+    parts: list[str] = []
+    for entry in entries:
+        parts += filter(None, (entry.title, entry.summary))
+    return "\n".join(parts)
 
 
 def evaluated(candidate: Candidate, criteria: Criteria) -> Candidate:

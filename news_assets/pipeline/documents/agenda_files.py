@@ -8,7 +8,8 @@ import logging
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from news_assets.errors import ReadingError
 from news_assets.pipeline.documents.agenda_lines import (
@@ -57,19 +58,18 @@ def _agenda(
     lines: Sequence[str], bookmarked: Sequence[AgendaItem], *, least: int
 ) -> Meeting:
     numbered = numbered_lines(lines, least)
-    within = {place for line in numbered for place in range(line.first, line.last + 1)}
-    notes = paragraphs_of(
-        [line for place, line in enumerate(lines) if place not in within]
-    )
+    within = set[int]()
+    for line in numbered:
+        within.update(range(line.first, line.last + 1))
+    others = [line for place, line in enumerate(lines) if place not in within]
     items = bookmarked or items_of(numbered)
-    return with_matter_numbers(agenda_of(items, notes))
+    return with_matter_numbers(agenda_of(items, paragraphs_of(others)))
 
 
 # --- the first pages of a PDF, and items named by bookmarks ---------------------------
 
-AGENDA_PAGES: Final = (
-    12  # at the start of a document, where items and notes are looked for
-)
+# at the start of a document, where items and notes are looked for
+AGENDA_PAGES: Final = 12
 _MAX_BOOKMARKS = 2000
 _HYPHEN: Final = "\ufffe"  # PDFium's sign for a hyphen at the end of a line
 _FRONT = re.compile(
@@ -97,14 +97,14 @@ def read_front(body: bytes) -> Front:
     """
     from pypdfium2 import PdfDocument, PdfiumError
 
-    logging.getLogger("pypdfium2").setLevel(
-        logging.CRITICAL
-    )  # of bookmarks that lead to each other
+    # of bookmarks that lead to each other
+    logging.getLogger("pypdfium2").setLevel(logging.CRITICAL)
+    lines: list[str] = []
     try:
         pdf = PdfDocument(body)
         marked = _bookmarked(pdf)
-        pages = min(len(pdf), AGENDA_PAGES, _first_page(marked))
-        lines = [line for page in range(pages) for line in _lines(pdf, page)]
+        for page in range(min(len(pdf), AGENDA_PAGES, _first_page(marked))):
+            lines += _lines(pdf, page)
     except PdfiumError as error:
         raise ReadingError(f"broken PDF: {error}") from error
     return Front(lines, [item for item, _ in marked], len(pdf))
@@ -127,31 +127,42 @@ def _bookmarked(pdf: "PdfDocument") -> list[tuple[AgendaItem, int]]:
 
     None for bookmarks of another kind.
     """
-    found: list[tuple[int, str, int]] = []
-    for bookmark in pdf.get_toc():
-        target = bookmark.get_dest()
-        index = target.get_index() if target else None
-        title = clean_text(bookmark.get_title() or "").strip()
-        if index is not None and title and len(found) < _MAX_BOOKMARKS:
-            found.append((bookmark.level, title, index + 1))
+    found = _bookmarks(pdf)
     items: list[tuple[AgendaItem, int]] = []
-    headings: dict[int, str] = {}
-    for place, (level, title, page) in enumerate(found):
-        numbered = split_line(title)
-        number, name = numbered or ("", title)
-        headings = {
-            above: heading for above, heading in headings.items() if above < level
-        }
-        section = headings[max(headings)] if headings else ""
-        headings[level] = name
-        is_heading = place + 1 < len(found) and found[place + 1][0] > level
+    headings: list[tuple[int, str]] = []  # level and title of those above
+    for one, following in zip_longest(found, found[1:]):
+        number, name = split_line(one.title) or ("", one.title)
+        while headings and headings[-1][0] >= one.level:
+            headings.pop()
+        section = headings[-1][1] if headings else ""
+        headings.append((one.level, name))
+        is_heading = following is not None and following.level > one.level
         if not number or is_heading or _FRONT.match(name):
             continue
         item = AgendaItem(
             sequence=len(items) + 1, number=number, title=name, section=section
         )
-        items.append((item, page))
+        items.append((item, one.page))
     return items if len(items) >= MIN_ITEMS else []
+
+
+class _Bookmark(NamedTuple):
+    """A bookmark with a title: its level from 0, and the page that it leads to."""
+
+    level: int
+    title: str
+    page: int
+
+
+def _bookmarks(pdf: "PdfDocument") -> list[_Bookmark]:
+    found: list[_Bookmark] = []
+    for bookmark in pdf.get_toc():
+        target = bookmark.get_dest()
+        index = target.get_index() if target else None
+        title = clean_text(bookmark.get_title() or "").strip()
+        if index is not None and title and len(found) < _MAX_BOOKMARKS:
+            found.append(_Bookmark(bookmark.level, title, index + 1))
+    return found
 
 
 def _first_page(marked: Sequence[tuple[AgendaItem, int]]) -> int:

@@ -6,7 +6,7 @@ A line with a number that the numbers below it begin with is a heading: 2 above 
 """
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from itertools import pairwise, product
 from typing import Final, NamedTuple
 
@@ -84,21 +84,20 @@ def _is_below(parts: Parts, above: Parts) -> bool:
 def numbered_lines(lines: Sequence[str], least: int = MIN_ITEMS) -> list[NumberedLine]:
     """Return the numbered lines of an agenda with the lines that they are continued on.
 
-    None if there are fewer than `least`. Numbers without a mark behind them count from
+    None if there are fewer than `least`. Numbers without a mark after them count from
     MIN_ITEMS on only.
     """
     matches: list[tuple[int, re.Match[str]]] = []
+    marked: list[tuple[int, re.Match[str]]] = []
     for place, line in enumerate(lines):
         match = _LINE.match(line)
-        if match and _is_title(match["title"]):
-            matches.append((place, match))
-    marked = [
-        one
-        for one in matches
-        if one[1]["mark"] or len(_written_parts(one[1]["number"])) > 1
-    ]
+        if match is None or not _is_title(match["title"]):
+            continue
+        matches.append((place, match))
+        if match["mark"] or len(_written_parts(match["number"])) > 1:
+            marked.append((place, match))
     for candidates, enough in ((marked, least), (matches, MIN_ITEMS)):
-        chosen = list(_in_order(candidates))
+        chosen = _in_order(candidates)
         if len(chosen) >= enough:
             return _continued(chosen, lines)
     return []
@@ -111,8 +110,8 @@ def _is_title(text: str) -> bool:
 Chosen = tuple[int, re.Match[str], Parts]
 
 
-def _in_order(candidates: Sequence[tuple[int, re.Match[str]]]) -> Iterator[Chosen]:
-    """Yield the lines whose number follows the one before it of the same style, or
+def _in_order(candidates: Sequence[tuple[int, re.Match[str]]]) -> list[Chosen]:
+    """Return the lines whose number follows the one before it of the same style, or
     begins a list.
 
     A letter may be a Roman number: of its readings the one counts that goes on with a
@@ -120,19 +119,22 @@ def _in_order(candidates: Sequence[tuple[int, re.Match[str]]]) -> Iterator[Chose
     """
     last: dict[Style, Parts] = {}
     seen: dict[Style, set[Parts]] = {}
+    chosen: list[Chosen] = []
     for place, match in candidates:
-        readings = _readings(match["number"])
-        going_on = [
-            one
-            for one in readings
-            if _goes_on(last.get(one[0]), one[1], seen.get(one[0], ()))
-        ]
-        beginning = [one for one in readings if _begins(last.get(one[0]), one[1])]
-        for style, parts in (*going_on, *beginning)[:1]:
-            is_new_list = (style, parts) not in going_on
-            seen[style] = {parts} if is_new_list else seen[style] | {parts}
-            last[style] = parts
-            yield place, match, parts
+        going_on: list[tuple[Style, Parts]] = []
+        beginning: list[tuple[Style, Parts]] = []
+        for style, parts in _readings(match["number"]):
+            if _goes_on(last.get(style), parts, seen.get(style, ())):
+                going_on.append((style, parts))
+            elif _begins(last.get(style), parts):
+                beginning.append((style, parts))
+        if not going_on and not beginning:
+            continue
+        style, parts = (going_on or beginning)[0]
+        seen[style] = {parts} if not going_on else seen[style] | {parts}
+        last[style] = parts
+        chosen.append((place, match, parts))
+    return chosen
 
 
 def _goes_on(last: Parts | None, parts: Parts, seen: Collection[Parts]) -> bool:
@@ -153,12 +155,12 @@ def _readings(number: str) -> list[tuple[Style, Parts]]:
     """Return what a number may be: 4.A is (4, 1); C is the third letter, and a hundred
     in Roman.
     """
-    written = _written_parts(number)
-    values = [_values(part) for part in written]
-    return [
-        (chosen[0][0], tuple(value for _, value in chosen))
-        for chosen in product(*values)
-    ]
+    values = [_values(part) for part in _written_parts(number)]
+    readings: list[tuple[Style, Parts]] = []
+    for chosen in product(*values):
+        parts = tuple(value for _, value in chosen)
+        readings.append((chosen[0][0], parts))
+    return readings
 
 
 def _written_parts(number: str) -> list[str]:
@@ -218,10 +220,11 @@ def _full_length(lines: Sequence[str]) -> float:
     """Return from how many characters on a line is full; addresses may be longer than
     the page is wide.
     """
-    return _WRAPPED * max(
-        (min(len(line), _WIDTH) if "://" in line else len(line) for line in lines),
-        default=0,
-    )
+    longest = 0
+    for line in lines:
+        length = min(len(line), _WIDTH) if "://" in line else len(line)
+        longest = max(longest, length)
+    return _WRAPPED * longest
 
 
 def _goes_on_in(line: str, following: str, full: float) -> bool:

@@ -86,8 +86,10 @@ _SEPARATORS = re.compile(r"[\W_]+")
 _NAME_CHARS = 300
 _COMMENTS = re.compile(
     r"""\b(?:
-      (?:public|written|e|electronic|citizens?|community|email|emailed)\x20?comments?\b(?!\x20(?:period|on|card|form)\b)
-    | (?:comment|support|opposition|protest)\x20letters | letters?\x20of\x20(?:support|opposition|protest)
+      (?:public|written|e|electronic|citizens?|community|email|emailed)
+        \x20?comments?\b(?!\x20(?:period|on|card|form)\b)
+    | (?:comment|support|opposition|protest)\x20letters
+    | letters?\x20of\x20(?:support|opposition|protest)
     | comments?\x20(?:letters?|received|submitted|packet|compilation) | public\x20correspondence
     )\b""",
     re.IGNORECASE | re.VERBOSE,
@@ -100,7 +102,8 @@ _BOILERPLATE = re.compile(
     | speaker\x20(?:card|slip|form|request\x20form) | public\x20comment\x20(?:card|form|instructions)
     | parking\x20(?:map|information|instructions) | land\x20acknowledge?ment
     | (?:ada|accessibility)\x20(?:notice|statement) | rules\x20of\x20decorum
-    | parcel\x20(?:table|list|numbers) | (?:form\x20)?w\x20?9(?:\x20form)? | ceqa\x20(?:forms?|checklist|exemption)
+    | parcel\x20(?:table|list|numbers) | (?:form\x20)?w\x20?9(?:\x20form)?
+    | ceqa\x20(?:forms?|checklist|exemption)
     | notice\x20of\x20exemption | master\x20(?:services?\x20|purchas(?:e|ing)\x20)?agreement
     )\b""",
     re.IGNORECASE | re.VERBOSE,

@@ -4,7 +4,7 @@ lines that belong together.
 
 import re
 from collections.abc import Iterable, Sequence
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Final, Literal
 
 Mark = Literal["", "~~", "++"]  # plain, struck out, added
@@ -47,15 +47,20 @@ def table(rows: Iterable[Sequence[str]]) -> str:
     """Return a table; with a single column or row it is layout, and each cell is a
     paragraph.
     """
-    filled = [[" ".join(cell.split()) for cell in row] for row in rows]
-    filled = [row for row in filled if any(row)]
+    filled: list[list[str]] = []
+    for row in rows:
+        cells = [" ".join(cell.split()) for cell in row]
+        if any(cells):
+            filled.append(cells)
     width = max(map(len, filled), default=0)
     if width < 2 or len(filled) < 2:
-        return "\n\n".join(cell for row in filled for cell in row if cell)
-    first, *others = ([*row, *[""] * (width - len(row))] for row in filled)
-    return "\n".join(
-        [_table_line(first), f"|{' --- |' * width}", *map(_table_line, others)]
-    )
+        return "\n\n".join(filter(None, chain.from_iterable(filled)))
+    lines: list[str] = []
+    for row in filled:
+        missing = [""] * (width - len(row))
+        lines.append(_table_line([*row, *missing]))
+    lines.insert(1, f"|{' --- |' * width}")
+    return "\n".join(lines)
 
 
 def _table_line(cells: Iterable[str]) -> str:
@@ -69,7 +74,8 @@ def lines_of(text: str) -> str:
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     text = _HYPHEN.sub("-", _BROKEN_WORD.sub("", text))
     found: list[str] = []
-    for line in (" ".join(line.split()) for line in text.split("\n")):
+    for written in text.split("\n"):
+        line = " ".join(written.split())
         if found and _goes_on(found[-1], line):
             found[-1] = f"{found[-1]} {line}"
         elif line or (found and found[-1]):
@@ -81,6 +87,6 @@ def _goes_on(before: str, line: str) -> bool:
     """Whether a line is in the middle of the sentence that the one before began."""
     if len(before) < _FULL_LINE_CHARS or before.endswith(_SENTENCE_ENDS):
         return False
-    return line[:1].islower() or (
-        _FIGURE.match(line) is not None and _LISTED.match(line) is None
-    )
+    if line[:1].islower():
+        return True
+    return _FIGURE.match(line) is not None and _LISTED.match(line) is None

@@ -120,11 +120,9 @@ PRIORITY = 150  # of today; one less for each day from today
 PRIORITY_STEP = 20  # lower at each attempt: 150, 130, 110
 RUN_COST = 120  # starting a run takes as long as this many current partitions
 
-_AGES = (
-    1,
-    7,
-    31,
-)  # days: agency-days of different ages are not joined, so that recent ones do not wait for old ones
+# days: agency-days of different ages are not joined, so that recent ones do not
+# wait for old ones
+_AGES = (1, 7, 31)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ Sources of inactive agencies, and sources removed from the desk file, are left o
 `schedule.py` decides when a source is polled again; `silence.py` finds silent agencies.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import astuple, dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -72,17 +72,12 @@ class _Finding:
     what: str
     since: datetime | None
     reason: str | None
-    failed_count: int
-    state: SourceState | None
+    failed_count: int = 0
+    state: SourceState | None = None
 
     @property
     def row(self) -> tuple[object, ...]:
-        points, next_at = (
-            (self.state.failure_points, self.state.next_poll_at)
-            if self.state
-            else (0.0, None)
-        )
-        source = self.source
+        source, state = self.source, self.state
         return (
             source.source_id,
             source.agency,
@@ -90,8 +85,8 @@ class _Finding:
             self.since,
             self.reason,
             self.failed_count,
-            points,
-            next_at,
+            state.failure_points if state else 0.0,
+            state.next_poll_at if state else None,
         )
 
 
@@ -118,49 +113,45 @@ def find_failing_sources(
     """
     waiting = waiting_sources(desk.sources, states)
     polled = [source for source in desk.sources if source.source_id not in waiting]
-    found = [
-        finding
-        for source in polled
-        for finding in _findings(
-            source, states.get(source.source_id), polls.get(source.source_id), now
-        )
-    ]
-    found.sort(
-        key=lambda finding: (_ORDER.index(finding.what), finding.source.source_id)
-    )
-    return Findings(len(polled), _HEADER, tuple(finding.row for finding in found))
+    found: list[_Finding] = []
+    for source in polled:
+        state = states.get(source.source_id)
+        if state is None:
+            never = _Finding(source, "never polled", None, "no poll is recorded")
+            found.append(never)
+            continue
+        finding = _finding(source, state, polls.get(source.source_id), now)
+        if finding is not None:
+            found.append(finding)
+        if _is_overdue(state, now):
+            since, reason = state.next_poll_at, "due but not polled"
+            found.append(_Finding(source, "overdue", since, reason, state=state))
+    found.sort(key=lambda one: (_ORDER.index(one.what), one.source.source_id))
+    return Findings(len(polled), _HEADER, tuple(one.row for one in found))
 
 
-def _findings(
-    source: Source, state: SourceState | None, polls: PollHistory | None, now: datetime
-) -> Iterator[_Finding]:
-    if state is None:
-        yield _Finding(source, "never polled", None, "no poll is recorded", 0, None)
-        return
+def _finding(
+    source: Source, state: SourceState, polls: PollHistory | None, now: datetime
+) -> _Finding | None:
+    """Return what is wrong with the last answers of a source; None if nothing is."""
     if state.last_outcome not in ANSWERS:
-        if _is_lasting(state, polls, now):
-            yield _failure(source, state, polls)
-    elif (
-        polls is not None
-        and (since := _empty_since(state, polls)) is not None
-        and now - since >= EMPTY_AFTER
-    ):
-        yield _Finding(
-            source, "lists nothing", since, "the listing has no entries", 0, state
+        return (
+            _failure(source, state, polls) if _is_lasting(state, polls, now) else None
         )
-    elif (state.last_reason or "").startswith(SUSPECT):
-        yield _Finding(
-            source,
-            "lists too few",
-            state.last_polled_at,
-            state.last_reason or "",
-            0,
-            state,
-        )
-    if now - state.next_poll_at > max(_OVERDUE, _OVERDUE_INTERVALS * _interval(state)):
-        yield _Finding(
-            source, "overdue", state.next_poll_at, "due but not polled", 0, state
-        )
+    since = None if polls is None else _empty_since(state, polls)
+    if since is not None and now - since >= EMPTY_AFTER:
+        reason = "the listing has no entries"
+        return _Finding(source, "lists nothing", since, reason, state=state)
+    reason = state.last_reason or ""
+    if reason.startswith(SUSPECT):
+        since = state.last_polled_at
+        return _Finding(source, "lists too few", since, reason, state=state)
+    return None
+
+
+def _is_overdue(state: SourceState, now: datetime) -> bool:
+    late = now - state.next_poll_at
+    return late > max(_OVERDUE, _OVERDUE_INTERVALS * _interval(state))
 
 
 def _failure(source: Source, state: SourceState, polls: PollHistory | None) -> _Finding:
@@ -191,11 +182,12 @@ def _empty_since(state: SourceState, polls: PollHistory) -> datetime | None:
     """Return since when the listing has no entries; None if it has some, or had some
     before these polls.
     """
-    if (
-        polls.entry_count is None
-    ):  # only unchanged documents: as when it last listed something
-        return polls.first_answer_at if state.last_new_at is None else None
-    return polls.empty_since if polls.entry_count == 0 else None
+    if polls.entry_count is not None:
+        return polls.empty_since if polls.entry_count == 0 else None
+    if state.last_new_at is not None:
+        return None
+    # only unchanged documents: as when it last listed something
+    return polls.first_answer_at
 
 
 def _interval(state: SourceState) -> timedelta:
@@ -238,34 +230,31 @@ def source_facts(row: Mapping[str, Any], now: datetime) -> SourceFacts:
     """Return the displayed status of a row of
     `store.queries.source_status.source_rows`.
     """
-    due_at, ratio, last_new_at = (
-        row["next_poll_at"],
-        row["new_ratio"],
-        row["last_new_at"],
-    )
+    every = silent = new = last_new = due = None
+    if row["interval_s"]:
+        every = duration(timedelta(seconds=row["interval_s"]))
+    due_at = row["next_poll_at"]
+    if due_at is not None:
+        due = f"in {duration(due_at - now)}" if due_at > now else "due"
+    if row["new_ratio"] is not None:
+        new = f"{row['new_ratio']:.0%}"
+    if row["last_new_at"] is not None:
+        last_new = f"{row['last_new_at']:%Y-%m-%d %H:%M} UTC"
+    if row["silent_for"]:
+        silent = f"{row['silent_for']}; usually {row['habit']}"
     return SourceFacts(
         source_id=row["source_id"],
         polls="".join(map(_symbol, row["polls"])) or None,
-        every=duration(timedelta(seconds=row["interval_s"]))
-        if row["interval_s"]
-        else None,
-        next=None
-        if due_at is None
-        else f"in {duration(due_at - now)}"
-        if due_at > now
-        else "due",
-        new=None if ratio is None else f"{ratio:.0%}",
-        last_new=None if last_new_at is None else f"{last_new_at:%Y-%m-%d %H:%M} UTC",
-        silent=f"{row['silent_for']}; usually {row['habit']}"
-        if row["silent_for"]
-        else None,
+        every=every,
+        next=due,
+        new=new,
+        last_new=last_new,
+        silent=silent,
         reason=row["last_reason"],
     )
 
 
 def _symbol(poll: Mapping[str, Any]) -> str:
-    return (
-        "+"
-        if poll["outcome"] == "ok" and poll["new_count"]
-        else _SYMBOLS.get(poll["outcome"], "?")
-    )
+    if poll["outcome"] == "ok" and poll["new_count"]:
+        return "+"
+    return _SYMBOLS.get(poll["outcome"], "?")

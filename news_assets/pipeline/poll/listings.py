@@ -131,19 +131,28 @@ def poll_past_days(
     """Yield what the sources that can list past days have of these days.
 
     A listing without a URL per day is read from today back to `first`, and its later
-    days are listed too. An entry whose day is told neither by a date nor by its URL is
-    left out: it would be filed under today.
+    days are listed too. An entry without a date and without a day in its URL is
+    skipped: it would be filed under today.
+
+    Args:
+        sources: The sources; those that cannot list past days are skipped.
+        first: The first day.
+        last: The last day.
+        adapter_of: The adapter of a source.
+        fetcher: Sends the requests.
+        sandbox: Reads the answers.
+        clock: The time, for answers that failed.
     """
-    listings = {
-        PageRequest(
-            url, source.source_id, obeys_robots=False, access=source.access
-        ): Pagination(source, nothing_known, first, MAX_PAST_PAGES)
-        for source in sources
-        for url in _day_urls(source, first, last, adapter_of)
-    }
-    polls = _fetch_listings(
-        listings, {}, _of_stated_days(_parser(adapter_of, sandbox)), fetcher, clock
-    )
+    listings: dict[PageRequest, Pagination] = {}
+    for source in sources:
+        for url in _day_urls(source, first, last, adapter_of):
+            request = PageRequest(
+                url, source.source_id, obeys_robots=False, access=source.access
+            )
+            pagination = Pagination(source, nothing_known, first, MAX_PAST_PAGES)
+            listings[request] = pagination
+    parse = _of_stated_days(_parser(adapter_of, sandbox))
+    polls = _fetch_listings(listings, {}, parse, fetcher, clock)
     return (replace(polled, is_of_past=True) for polled in polls)
 
 

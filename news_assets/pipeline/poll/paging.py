@@ -16,9 +16,8 @@ KnownHashes = Callable[
     [Source, Sequence[str]], Collection[str]
 ]  # which of these URL hashes a source has stored
 
-STOP_AFTER_KNOWN = (
-    3  # known URLs in a row: one or two may be articles pinned to the top
-)
+# known URLs in a row: one or two may be articles pinned to the top
+STOP_AFTER_KNOWN = 3
 MAX_PAGES = 20  # some 600 entries; older ones can be polled by day
 # of a source that is new: polling 160 agencies on one host takes minutes, not an hour
 MAX_FIRST_PAGES = 1

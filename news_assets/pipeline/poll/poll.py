@@ -30,9 +30,8 @@ from news_assets.records.desks import Desk, Source
 from news_assets.records.meetings import StoredItem, StoredMeeting
 from news_assets.records.polling import FeedEntry, Poll, SourceState
 
-RUN_S = (
-    120.0  # after so long a run begins no further poll: the next run begins with those
-)
+# after so long a run begins no further poll: the next run begins with those
+RUN_S = 120.0
 _BUSY = "another run polls it now; with `ask_again: true` it is polled all the same"
 _NOT_BEGUN = "not begun in the time of a run; it stays due"
 
@@ -245,7 +244,8 @@ def _known_versions(lake: Lake, desk: Desk) -> KnownVersions:
 
 def _recent(now: datetime, polled_at: datetime, cooldown: timedelta) -> str:
     ago_s, again_at = (now - polled_at).total_seconds(), polled_at + cooldown
-    return f"polled {ago_s:.0f} s ago; again from {again_at:%H:%M:%S} UTC, or with `ask_again: true`"
+    again = f"again from {again_at:%H:%M:%S} UTC, or with `ask_again: true`"
+    return f"polled {ago_s:.0f} s ago; {again}"
 
 
 def _store(

@@ -29,9 +29,8 @@ WEEK_HOURS = 168
 
 _PRIOR_DAYS = 1.0  # a new source counts as observed for a day, with one entry
 _PRIOR_ENTRIES = 2.0  # added to the entries of an hour of the day and of a weekday
-_PRIOR_HOUR_ENTRIES = (
-    4.0  # added to the entries of an hour of the week: of few sources any hour has many
-)
+# added to the entries of an hour of the week: of few sources any hour has many
+_PRIOR_HOUR_ENTRIES = 4.0
 # a tenth of the entries: old ones pinned to a listing do not tell how far back it is
 # complete
 _OLDEST = 10

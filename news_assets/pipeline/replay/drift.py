@@ -111,9 +111,10 @@ class Summary:
 
     def add(self, batch: Sequence[Replayed]) -> None:
         """Add a batch. The texts of the worst articles only are held."""
-        self.counts.update(one.change for one in batch)
-        self.columns.update(column for one in batch for column in one.columns)
-        self.new_rows += sum(one.row is not None for one in batch)
+        for one in batch:
+            self.counts[one.change] += 1
+            self.columns.update(one.columns)
+            self.new_rows += one.row is not None
         self.worst = worst_of([*self.worst, *batch], WORST)
 
 
@@ -133,27 +134,22 @@ def diff_of(before: str, after: str) -> list[str]:
     """Return a unified diff of two texts by sentence, cut; it works on outside text, so
     in the sandbox.
     """
+    old, new = _lines(before), _lines(after)
     diff = list(
-        difflib.unified_diff(
-            _lines(before), _lines(after), "stored", "extracted now", n=1, lineterm=""
-        )
+        difflib.unified_diff(old, new, "stored", "extracted now", n=1, lineterm="")
     )
-    cut = [
-        line if len(line) <= _DIFF_CHARS else f"{line[: _DIFF_CHARS - 1]}…"
-        for line in diff[:_DIFF_LINES]
-    ]
-    return (
-        cut
-        if len(diff) <= _DIFF_LINES
-        else [*cut, f"… {len(diff) - _DIFF_LINES} more lines"]
-    )
+    cut: list[str] = []
+    for line in diff[:_DIFF_LINES]:
+        is_long = len(line) > _DIFF_CHARS
+        cut.append(f"{line[: _DIFF_CHARS - 1]}…" if is_long else line)
+    if len(diff) > _DIFF_LINES:
+        cut.append(f"… {len(diff) - _DIFF_LINES} more lines")
+    return cut
 
 
 def _lines(text: str) -> list[str]:
-    lines = [
-        sentence
-        for line in text.splitlines()
-        if line.strip()
-        for sentence in sentences(line)
-    ]
+    lines: list[str] = []
+    for line in text.splitlines():
+        if line.strip():
+            lines += sentences(line)
     return lines[:_DIFF_SENTENCES]

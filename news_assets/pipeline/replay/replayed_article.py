@@ -195,12 +195,10 @@ def _as_stored(row: RawArticle) -> RawArticle:
     """Return the row as the lake will give it back, so that comparing again finds no
     difference.
     """
-    return replace(
-        row,
-        **{
-            field.name: _stored_value(getattr(row, field.name)) for field in fields(row)
-        },
-    )
+    values: dict[str, Any] = {}
+    for field in fields(row):
+        values[field.name] = _stored_value(getattr(row, field.name))
+    return replace(row, **values)
 
 
 def _stored_value(value: Any) -> Any:
@@ -210,28 +208,26 @@ def _stored_value(value: Any) -> Any:
 
 
 def _compared(article: RawArticle, row: RawArticle) -> Replayed:
-    changed = [
-        field.name
-        for field in fields(row)
-        if getattr(row, field.name) != getattr(article, field.name)
-    ]
+    names = [field.name for field in fields(row)]
+    changed = [name for name in names if getattr(row, name) != getattr(article, name)]
     if not changed:
         return Replayed(article, "unchanged")
-    has_other_text = "text" in changed
-    change: Change = (
-        "metadata" if not has_other_text else "text" if article.text else "gained"
-    )
+    if "text" not in changed:
+        return Replayed(
+            article,
+            "metadata",
+            row,
+            columns=tuple(changed),
+            found_chars=row.text_chars,
+            kept_ratio=1.0,
+        )
     return Replayed(
         article,
-        change,
+        "text" if article.text else "gained",
         row,
-        columns=tuple(
-            name for name in changed if not (has_other_text and name in _TEXT_COLUMNS)
-        ),
+        columns=tuple(name for name in changed if name not in _TEXT_COLUMNS),
         found_chars=row.text_chars,
-        kept_ratio=kept_ratio(article.text or "", row.text or "")
-        if has_other_text
-        else 1.0,
+        kept_ratio=kept_ratio(article.text or "", row.text or ""),
     )
 
 

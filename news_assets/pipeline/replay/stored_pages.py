@@ -26,9 +26,8 @@ from news_assets.records.documents import ReadDocument
 from news_assets.records.polling import FeedEntry, StoredPage
 from news_assets.records.reading import AgencyDays
 
-GROUP_ARTICLES = (
-    500  # read at once: each read of whole rows decompresses the texts of their months
-)
+# read at once: each read of whole rows decompresses the texts of their months
+GROUP_ARTICLES = 500
 BATCH_PAGES = 50  # replayed in one call of the sandbox, and stored in one transaction
 BATCH_BYTES = 64 << 20  # of these pages, decompressed; they are held compressed
 

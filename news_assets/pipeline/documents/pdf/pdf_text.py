@@ -10,7 +10,7 @@ from news_assets.errors import ReadingError
 from news_assets.pipeline.documents.markdown_parts import lines_of, table
 from news_assets.pipeline.documents.pdf.ruled_tables import tables_on
 from news_assets.pipeline.documents.pdf.strikes import marked_text, struck_spans
-from news_assets.records.documents import MAX_PAGES, ReadDocument
+from news_assets.records.documents import MAX_PAGES, DocumentOutcome, ReadDocument
 from news_assets.text.limits import clean_text
 
 if TYPE_CHECKING:
@@ -75,25 +75,22 @@ def _text(page: "pypdfium2.PdfPage", text_page: "pypdfium2.PdfTextPage") -> str:
     struck out.
     """
     struck = struck_spans(page, text_page)
-    parts, begin = [], 0
+    parts: list[str] = []
+    begin = 0
     for found in tables_on(page, text_page):
-        cells = (
-            (
-                lines_of(
-                    "\n".join(marked_text(text_page, span, struck) for span in cell)
-                )
-                for cell in row
-            )
-            for row in found.rows
-        )
-        parts += [
-            marked_text(text_page, (begin, found.span[0]), struck),
-            table([*row] for row in cells),
-        ]
+        rows: list[list[str]] = []
+        for row in found.rows:
+            cells: list[str] = []
+            for spans in row:
+                written = [marked_text(text_page, span, struck) for span in spans]
+                cells.append(lines_of("\n".join(written)))
+            rows.append(cells)
+        parts.append(marked_text(text_page, (begin, found.span[0]), struck))
+        parts.append(table(rows))
         begin = found.span[1]
-    return "\n\n".join(
-        [*parts, marked_text(text_page, (begin, text_page.count_chars()), struck)]
-    )
+    rest = begin, text_page.count_chars()
+    parts.append(marked_text(text_page, rest, struck))
+    return "\n\n".join(parts)
 
 
 def read_by_pypdf(body: bytes, why: str) -> ReadDocument:
@@ -153,7 +150,10 @@ def _document(
     """Return the document of these pages; a broken page and what exceeds MAX_TEXT_CHARS
     is left out and stated.
     """
-    texts, scanned, broken, chars = [], [], [], 0
+    texts: list[str] = []
+    scanned: list[int] = []
+    broken: list[int] = []
+    chars = 0
     for index in range(count):
         try:
             text, is_scan = page(index)
@@ -166,12 +166,15 @@ def _document(
         texts.append(clean_text(text))
         if is_scan:
             scanned.append(index + 1)
-    notes = list(_notes(count, len(texts), scanned, broken))
+    reason = "; ".join(_notes(count, len(texts), scanned, broken))
+    outcome: DocumentOutcome = "ok"
+    if not any(texts):
+        outcome = "failed" if len(broken) == count else "skipped"
+        reason = reason or "no text and no image on its pages"
     return ReadDocument(
         kind="pdf",
-        outcome="ok" if any(texts) else "failed" if len(broken) == count else "skipped",
-        reason="; ".join(notes)
-        or (None if any(texts) else "no text and no image on its pages"),
+        outcome=outcome,
+        reason=reason or None,
         title=title,
         pages=count,
         texts=tuple(texts),
@@ -194,10 +197,12 @@ def pages_of(numbers: list[int] | tuple[int, ...], count: int) -> str:
     """Return "page 2", "pages 1, 2, 5 and 7 more", or "all 12 pages"."""
     if len(numbers) == count > 1:
         return f"all {count} pages"
-    shown = ", ".join(map(str, numbers[:10])) + (
-        f" and {len(numbers) - 10} more" if len(numbers) > 10 else ""
-    )
-    return f"page{'s' * (len(numbers) > 1)} {shown}"
+    if len(numbers) == 1:
+        return f"page {numbers[0]}"
+    shown = ", ".join(map(str, numbers[:10]))
+    if len(numbers) > 10:
+        return f"pages {shown} and {len(numbers) - 10} more"
+    return f"pages {shown}"
 
 
 def _too_long(count: int) -> ReadDocument:

@@ -170,9 +170,8 @@ _MAX_RULES: Final = 300  # in each direction; maps and plans have more
 _MAX_CELL_CHARS: Final = 600  # longer cells are parts of a page's layout
 _MIN_CELLS: Final = 4
 _MIN_FILLED: Final = 0.4  # of the cells
-_MIN_GAP_PT: Final = (
-    1.0  # between the last character of a cell and the first of the next one
-)
+# between the last character of a cell and the first of the next one
+_MIN_GAP_PT: Final = 1.0
 _SPACES: Final = frozenset(map(ord, " \t\r\n\u00a0")) | {0}
 
 
