@@ -17,7 +17,7 @@ from news_assets.records.derived import EnrichedArticle
 # of a message: with cut titles it stays below Telegram's 4,096 characters
 MAX_ARTICLES = 10
 _MAX_TITLE_CHARS = 120
-_MAX_URL_CHARS = 250  # longer addresses are left out of the text; the payload has them
+_MAX_URL_CHARS = 250  # longer addresses are not in the text; the payload has them
 
 
 def tell_hits(rows: Rows, alerts: Alerts, now: datetime) -> list[Message]:

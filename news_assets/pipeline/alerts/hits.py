@@ -60,7 +60,7 @@ class Matcher:
         self._queries = [_Prepared(query) for query in queries]
 
     def matches(self, found: Matchable, now: datetime) -> Iterator[SavedQuery]:
-        """Yield the queries that match an article and are to tell it, in the order of
+        """Yield the queries that match an article and report it, in the order of
         the file.
         """
         for prepared in self._queries:
@@ -69,7 +69,7 @@ class Matcher:
 
 
 def is_told(query: SavedQuery, article: RawArticle, now: datetime) -> bool:
-    """Whether a query tells an article of this age; without a time of publication its
+    """Whether a query reports an article of this age; without a time of publication its
     day counts to its end.
     """
     published = article.published_at or datetime.combine(article.day, time.max, UTC)
@@ -171,7 +171,7 @@ def find_hits(
 ) -> list[QueryHit]:
     """Return a hit for each query and article that it has not found before.
 
-    A copy is no hit of a query that has found its original: the same text is told once.
+    A copy is no hit of a query that has found its original: the same text is reported once.
     """
     articles = rows.read(RawArticle, article_id=article_ids, outcome=["ok"])
     enriched = {
@@ -205,7 +205,7 @@ def find_hits(
 
 
 def due_at(query: SavedQuery, now: datetime) -> datetime:
-    """Return when a hit is told: at once, at the next full hour, or at the next
+    """Return when a hit is reported: at once, at the next full hour, or at the next
     midnight (UTC).
     """
     hour = now.astimezone(UTC).replace(minute=0, second=0, microsecond=0)

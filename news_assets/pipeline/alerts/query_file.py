@@ -128,11 +128,11 @@ Channel = Annotated[Webhook | Mail | Telegram | Slack, Field(discriminator="kind
 
 
 class SavedQuery(_Spec):
-    """A query with filters, and who is told about new articles that match it.
+    """A query with filters, and who gets messages about new articles that match it.
 
     `query` has the syntax of searches, but every word must occur; an empty one matches
     everything that passes the filters. Articles published more than `max_age_hours` ago
-    are not told, unless `backfill` asks for them.
+    give no message, except with `backfill`.
     """
 
     name: Name
@@ -153,7 +153,7 @@ class SavedQuery(_Spec):
 
 
 class Operators(_Spec):
-    """Who is told when a state changes, and from which limits on.
+    """Who gets a message when a state changes, and from which limits on.
 
     Nothing is looked at during the `quiet` hours, so that afterwards only what lasts is
     told.
@@ -186,7 +186,7 @@ class Operators(_Spec):
 
 
 class Alerts(_Spec):
-    """A whole file: channels by name, saved queries, and what operators are told."""
+    """A whole file: channels by name, saved queries, and what operators get."""
 
     channels: dict[Name, Channel] = Field(default_factory=dict)
     queries: tuple[SavedQuery, ...] = Field((), max_length=5000)

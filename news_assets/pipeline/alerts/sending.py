@@ -98,7 +98,7 @@ def _retry_at(attempts: int, error: NotifyError, now: datetime) -> datetime | No
 def send_again(
     rows: Rows, message_ids: Collection[str] | None, now: datetime
 ) -> list[Message]:
-    """Make these given up messages due, or all of them, with all attempts left; return
+    """Make these given up messages due, or all of them, with all attempts again; return
     them.
     """
     found = rows.read(Message, sent_at=[None], next_try_at=[None])

@@ -234,8 +234,8 @@ def _names_business(title: str, match: re.Match[str]) -> bool:
     """Whether a title has words beside a procedural phrase that are not of the
     procedure.
     """
-    behind = _PERFORMED.sub(" ", _BRACKETS.sub(" ", title[match.end() :]))
-    words = _WORD.findall(f"{title[: match.start()]} {behind}".lower())
+    after = _PERFORMED.sub(" ", _BRACKETS.sub(" ", title[match.end() :]))
+    words = _WORD.findall(f"{title[: match.start()]} {after}".lower())
     return any(len(word) > 1 and word not in _BESIDE for word in words)
 
 

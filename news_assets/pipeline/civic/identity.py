@@ -1,7 +1,7 @@
 """Which stored meeting a listed one is; pure.
 
 A meeting keeps the id that it was first stored with, whatever its title, day and agenda
-become, and whichever source of its agency lists it. Where ids do not tell, a meeting
+become, and whichever source of its agency lists it. Where ids do not decide, a meeting
 and a row belong together if a rule below gives both the same key, and gives it to no
 other: the rules are tried in their order.
 """

@@ -205,7 +205,7 @@ def read_docx(body: bytes) -> ReadDocument:
 
 def numbered_paragraphs(body: bytes) -> list[str]:
     """Return the paragraphs and table rows of a Word document with their numbers, an
-    empty line behind each.
+    empty line after each.
 
     Raises ReadingError and the errors of python-docx and lxml.
     """

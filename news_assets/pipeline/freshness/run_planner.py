@@ -1,6 +1,6 @@
 """Plans runs for the agency-days in the backlog. Pure.
 
-An agency-day is planned at once when its state is new. If a run ended and left the same
+An agency-day is planned at once when its state is new. If a run ended in the same
 state, it is planned again after pauses that double, in smaller and smaller ranges, so
 that one bad page does not hold up its neighbours. After the last of its `Retries` it is
 given up. Agency-days of active runs are not planned.

@@ -1,6 +1,6 @@
 """Finds sources that fail, list nothing or are not polled. Pure.
 
-Sources of inactive agencies, and sources removed from the desk file, are left out.
+Sources of inactive agencies, and sources removed from the desk file, are omitted.
 `schedule.py` decides when a source is polled again; `silence.py` finds silent agencies.
 """
 
@@ -99,7 +99,7 @@ def find_failing_sources(
     """Return the findings about the sources of a desk, the worst kind first; states and
     polls are by source_id.
 
-    Civic sources that stand in for others are left out while these answer.
+    Civic sources that stand in for others are omitted while these answer.
 
     - `gone`, `blocked` (access denied) and `fails`: the last poll failed. A single soft
       failure is no finding: the

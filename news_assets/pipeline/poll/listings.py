@@ -88,7 +88,7 @@ def poll_sources(
     time. Next pages are fetched until entries are known (`known`) or older than
     `first_day`, or until the requests have taken SOURCE_S; of a source without a state,
     MAX_FIRST_PAGES only. After `begin_within_s` seconds no request begins: sources of
-    which nothing was requested are left out, and next pages are left for the next poll.
+    which nothing was requested are missing, and the next poll reads the next pages.
     """
     listings = {
         PageRequest(

@@ -73,7 +73,7 @@ def sample_ids(lake: Reader, desk: str) -> list[str]:
     """Return the ids of the sample: of the newest days, chosen by a hash, so that every
     run compares the same.
 
-    Articles whose last request failed are left out: their text may be from an earlier
+    Articles whose last request failed are omitted: their text may be from an earlier
     page than the newest one.
     """
     days = lake.frame(RawArticle, None, ("day",), desk=[desk])["day"].unique().sort()

@@ -148,7 +148,7 @@ def _document(
     errors: tuple[type[Exception], ...],
 ) -> ReadDocument:
     """Return the document of these pages; a broken page and what exceeds MAX_TEXT_CHARS
-    is left out and stated.
+    is omitted, and stated as reason.
     """
     texts: list[str] = []
     scanned: list[int] = []
