@@ -194,20 +194,19 @@ class Alerts(_Spec):
 
     @model_validator(mode="after")
     def _names(self) -> Self:
-        names = [query.name for query in self.queries]
-        if twice := [name for name, count in Counter(names).items() if count > 1]:
-            raise ValueError(f"two queries have the name `{twice[0]}`; rename one")
-        of_operators = (
-            (to, "operators") for to in (self.operators.to if self.operators else ())
-        )
-        for channel, user in (
-            *((to, query.name) for query in self.queries for to in query.to),
-            *of_operators,
-        ):
-            if channel not in self.channels:
-                raise ValueError(
-                    f"`{user}` names a channel `{channel}` that is not among channels; add it there"
-                )
+        names = Counter(query.name for query in self.queries)
+        for name, count in names.items():
+            if count > 1:
+                raise ValueError(f"two queries have the name `{name}`; rename one")
+        users = [(query.name, query.to) for query in self.queries]
+        if self.operators:
+            users.append(("operators", self.operators.to))
+        for user, channels in users:
+            for channel in channels:
+                if channel not in self.channels:
+                    raise ValueError(
+                        f"`{user}` names a channel `{channel}` that is not among channels; add it there"
+                    )
         return self
 
 

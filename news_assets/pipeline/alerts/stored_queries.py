@@ -47,17 +47,15 @@ def with_stored(rules: Alerts, rows: Reader) -> tuple[Alerts, dict[str, str]]:
     A stored query goes to those of its channels that the file has; without any, it is
     not followed.
     """
-    stored = [query_of(row) for row in rows.read(StoredQuery)]
-    problems = {
-        query.name: problem for query in stored if (problem := problem_of(query, rules))
-    }
-    names = {query.name for query in rules.queries}
-    reachable = (
-        query.model_copy(
-            update={"to": tuple(to for to in query.to if to in rules.channels)}
-        )
-        for query in stored
-        if query.name not in names
-    )
-    queries = (*rules.queries, *(query for query in reachable if query.to))
-    return rules.model_copy(update={"queries": queries}), problems
+    problems: dict[str, str] = {}
+    queries = list(rules.queries)
+    names = {query.name for query in queries}
+    for row in rows.read(StoredQuery):
+        query = query_of(row)
+        problem = problem_of(query, rules)
+        if problem:
+            problems[query.name] = problem
+        channels = tuple(to for to in query.to if to in rules.channels)
+        if channels and query.name not in names:
+            queries.append(query.model_copy(update={"to": channels}))
+    return rules.model_copy(update={"queries": tuple(queries)}), problems

@@ -129,28 +129,40 @@ def _due(
     )
     articles = entries.keys() - set(withdrawn["article_id"])
     wanted = [item for item in items if item.article_id in articles]
-    ids = set(chain.from_iterable(item.document_ids for item in wanted))
-    stored: dict[str, StoredDocument] = {}
-    if ids:
-        for row in lake.read(StoredDocument, document_id=ids):
-            stored[row.document_id] = row
+    stored = _stored(lake, wanted)
     held_back = _held_back(work, entries, now)
     checks = _Checks.of(work, now)
     due: dict[str, Attachment] = {}
     for item in wanted:
         entry = entries[item.article_id or ""]
         check_from = None if refetch else checks.since(entry)
-        files = zip(
-            item.document_ids, item.attachment_urls, item.attachment_names, strict=True
-        )
-        for key, url, name in files:
-            before = stored.get(key)
-            one = Attachment(key, url, name, item, entry, before)
-            if _is_due(before, refetch=refetch, waits=item.article_id in held_back):
-                due.setdefault(key, one)
-            elif check_from and before and _is_to_check(before, check_from):
-                due.setdefault(key, replace(one, by_head=True))
+        waits = item.article_id in held_back
+        for one in _attachments_of(item, entry, stored):
+            if _is_due(one.before, refetch=refetch, waits=waits):
+                due.setdefault(one.document_id, one)
+            elif check_from and one.before and _is_to_check(one.before, check_from):
+                due.setdefault(one.document_id, replace(one, by_head=True))
     return list(due.values())
+
+
+def _stored(lake: Lake, items: Iterable[StoredItem]) -> dict[str, StoredDocument]:
+    """Return the documents of these items that have a row, by document_id."""
+    ids = set(chain.from_iterable(item.document_ids for item in items))
+    if not ids:
+        return {}
+    return {row.document_id: row for row in lake.read(StoredDocument, document_id=ids)}
+
+
+def _attachments_of(
+    item: StoredItem, entry: FeedEntry, stored: Mapping[str, StoredDocument]
+) -> list[Attachment]:
+    files = zip(
+        item.document_ids, item.attachment_urls, item.attachment_names, strict=True
+    )
+    return [
+        Attachment(key, url, name, item, entry, stored.get(key))
+        for key, url, name in files
+    ]
 
 
 def _is_due(before: StoredDocument | None, *, refetch: bool, waits: bool) -> bool:

@@ -18,7 +18,7 @@ from news_assets.pipeline.documents.pdf.packet import cut_packet
 from news_assets.pipeline.stage_state.declaration import sha256
 from news_assets.ports.lake import Lake
 from news_assets.ports.reading import Sandbox
-from news_assets.records.documents import ReadDocument, StoredDocument
+from news_assets.records.documents import PacketPart, ReadDocument, StoredDocument
 from news_assets.records.meetings import StoredItem
 from news_assets.records.polling import FeedEntry
 from news_assets.records.reading import Page
@@ -148,18 +148,23 @@ def _parts(
         uncut = ReadDocument(kind=read.kind, outcome="failed", reason=str(cut))
         return [document_row(one, uncut, page, page.fetched_at) for one in found]
     pages = {agenda[part.item].item_id: part for part in cut}
-    missing = ReadDocument(kind=read.kind, outcome="skipped", reason=NOT_IN_PACKET)
     rows: list[StoredDocument] = []
     for one in found:
-        part = pages.get(one.item.item_id)
-        if part is None:
-            text, state = missing, one.document_id
-        else:
-            text = _pages_of(read, part.first_page, part.last_page)
-            state = f"{part.first_page} {part.last_page}"
+        text, state = _part(read, one, pages.get(one.item.item_id))
         hashed = sha256(f"{content} {state}")
         rows.append(document_row(one, text, page, page.fetched_at, hashed))
     return rows
+
+
+def _part(
+    read: ReadDocument, one: Attachment, part: PacketPart | None
+) -> tuple[ReadDocument, str]:
+    """Return the pages of an item, and what tells them apart within the packet."""
+    if part is None:
+        missing = ReadDocument(kind=read.kind, outcome="skipped", reason=NOT_IN_PACKET)
+        return missing, one.document_id
+    pages = _pages_of(read, part.first_page, part.last_page)
+    return pages, f"{part.first_page} {part.last_page}"
 
 
 def _pages_of(read: ReadDocument, first: int, last: int) -> ReadDocument:

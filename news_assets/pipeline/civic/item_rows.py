@@ -215,12 +215,12 @@ def _item_row(
 ) -> StoredItem:
     why = _filtered(item, poll.answer.filters)
     item = _with_former_details(item, before)
-    attachments = item.attachments
     if packet_url is not None and why is None:
         part = f"{packet_url}#{PACKET_PART}{key.rpartition('/')[2]}"
-        attachments = (Attachment(name="Agenda packet", url=part),)
-    names = tuple(line(one.name, "name") or "" for one in attachments)
-    urls = tuple(one.url for one in attachments)
+        pages = Attachment(name="Agenda packet", url=part)
+        item = replace(item, attachments=(pages,))
+    names = tuple(line(one.name, "name") or "" for one in item.attachments)
+    urls = tuple(one.url for one in item.attachments)
     row = StoredItem(
         item_id=key,
         meeting_id=meeting.meeting_id,
@@ -254,15 +254,20 @@ def _item_row(
         first_seen_at=poll.now,
         last_seen_at=poll.now,
     )
-    if before is None:
-        return row
+    return row if before is None else _with_former(row, before, item.has_votes)
+
+
+def _with_former(row: StoredItem, before: StoredItem, has_votes: bool) -> StoredItem:
+    """Return a row with what stays of the one before: its votes too, if this poll has
+    none.
+    """
     row = replace(
         row,
         decision=before.decision,
         article_id=before.article_id,
         first_seen_at=before.first_seen_at,
     )
-    if item.has_votes or not before.votes_version:
+    if has_votes or not before.votes_version:
         return row
     return replace(
         row,

@@ -119,10 +119,6 @@ def _begun(
     passed_at = known.passed_at if known else None
     is_pass = run.full_pass or is_pass_due(source, passed_at, now)
     today = day_of(now, source.timezone)
-    signals: dict[str, str] = {}
-    for one in known.signals if known else ():
-        day, _, found = one.partition("=")
-        signals[day] = found
     is_roster_day = known is None or today.weekday() == _ROSTER_WEEKDAY
     poll = CouncilPoll(
         source=source,
@@ -140,11 +136,20 @@ def _begun(
             is_forced=run.full_pass and not is_of_past,
         ),
         is_of_past=is_of_past,
-        known_signals=signals,
+        known_signals=_signals_of(known),
     )
     if state is None or is_of_past or is_pass:
         return poll, None
     return poll, state.last_polled_at
+
+
+def _signals_of(state: SourceState | None) -> dict[str, str]:
+    """Return the fingerprints of the last change signal by day."""
+    signals: dict[str, str] = {}
+    for one in state.signals if state else ():
+        day, _, found = one.partition("=")
+        signals[day] = found
+    return signals
 
 
 def _send(

@@ -169,18 +169,19 @@ def _notes(
     candidate: Candidate, contents: Contents, criteria: Criteria
 ) -> tuple[str, ...]:
     stated, found, old = contents.stated_language, contents.language, candidate.replaces
-    is_mistaken = stated and found and _primary(stated) != _primary(found)
-    notes = {
+    notes = list(candidate.notes)
+    if contents.entries and not contents.dated_ratio:
         # Not a refusal: classic Plone lists no times, but its article pages state them.
-        "no entry has a date: freshness unknown": contents.entries
-        and not contents.dated_ratio,
-        "language unknown": contents.entries and criteria.language and not found,
-        f"declares language {stated}": is_mistaken,
-        f"replaces kind {old.kind} in desk {old.desk}, agency {old.agency}"
-        if old
-        else "": old,
-    }
-    return (*candidate.notes, *(note for note, holds in notes.items() if holds))
+        notes.append("no entry has a date: freshness unknown")
+    if contents.entries and criteria.language and not found:
+        notes.append("language unknown")
+    if stated and found and _primary(stated) != _primary(found):
+        notes.append(f"declares language {stated}")
+    if old:
+        notes.append(
+            f"replaces kind {old.kind} in desk {old.desk}, agency {old.agency}"
+        )
+    return tuple(notes)
 
 
 def _primary(tag: str) -> str:
@@ -200,18 +201,12 @@ def ranked(candidates: Iterable[Candidate]) -> list[Candidate]:
     """
     kept: list[Candidate] = []
     for candidate in sorted(candidates, key=_sort_key):
-        same = next(
-            (
-                number
-                for number, better in enumerate(kept)
-                if _lists_the_same(better, candidate)
-            ),
-            None,
-        )
-        if same is None:
-            kept.append(candidate)
+        for number, better in enumerate(kept):
+            if _lists_the_same(better, candidate):
+                kept[number] = _merged(better, candidate)
+                break
         else:
-            kept[same] = _merged(kept[same], candidate)
+            kept.append(candidate)
     return sorted(kept, key=_sort_key)
 
 

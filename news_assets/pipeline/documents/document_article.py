@@ -54,11 +54,9 @@ def document_article(
 
 
 def _reason(found: ReadDocument) -> str | None:
-    return (
-        f"{found.kind}: {found.reason}"
-        if found.reason and found.kind != "unknown"
-        else found.reason
-    )
+    if found.reason and found.kind != "unknown":
+        return f"{found.kind}: {found.reason}"
+    return found.reason
 
 
 def _stated_title(found: ReadDocument) -> str | None:

@@ -55,10 +55,10 @@ def name_of(body: bytes) -> str:
     """Return in words what a document of unknown kind is."""
     if not body.strip():
         return "an empty file"
-    return next(
-        (name for start, name in _OTHERS if body.startswith(start)),
-        "of no kind that is read",
-    )
+    for start, name in _OTHERS:
+        if body.startswith(start):
+            return name
+    return "of no kind that is read"
 
 
 def _kind_of_archive(body: bytes) -> DocumentKind:
@@ -70,14 +70,14 @@ def _kind_of_archive(body: bytes) -> DocumentKind:
     except ReadingError:
         return "unknown"
     names = set(archive.namelist())
-    if kind := next((kind for name, kind in _MEMBERS if name in names), None):
-        return kind
-    is_stated = (
-        "mimetype" in names and archive.getinfo("mimetype").file_size < _MIMETYPE_BYTES
-    )
-    return (
-        "odt" if is_stated and archive.read("mimetype").startswith(_ODT) else "unknown"
-    )
+    for name, kind in _MEMBERS:
+        if name in names:
+            return kind
+    if "mimetype" not in names:
+        return "unknown"
+    if archive.getinfo("mimetype").file_size >= _MIMETYPE_BYTES:
+        return "unknown"
+    return "odt" if archive.read("mimetype").startswith(_ODT) else "unknown"
 
 
 # --- documents that are not worth reading ---------------------------------------------

@@ -274,9 +274,9 @@ def _paragraph(paragraph: "_Element", beginnings: dict[str, str]) -> str:
     if not text:
         return ""
     style = paragraph.find(f"{_W}pPr/{_W}pStyle")
-    beginning = (
-        beginnings.get(style.get(f"{_W}val") or "", "") if style is not None else ""
-    )
+    beginning = ""
+    if style is not None:
+        beginning = beginnings.get(style.get(f"{_W}val") or "", "")
     if beginning.startswith("#"):
         return beginning + " ".join(text.split())
     is_item = beginning or paragraph.find(f"{_W}pPr/{_W}numPr") is not None
@@ -294,10 +294,8 @@ def _pieces(element: "_Element", mark: Mark) -> Iterator[tuple[str, Mark]]:
             yield from _pieces(child, STRUCK)
         elif child.tag not in (_REPEATED, f"{_W}pPr", f"{_W}rPr"):
             yield from _pieces(child, _MARKS.get(str(child.tag), mark))
-            yield (
-                ("\n" if child.tag == f"{_W}p" else ""),
-                mark,
-            )  # a paragraph of a text box or a cell
+            if child.tag == f"{_W}p":  # of a text box or a cell
+                yield "\n", mark
 
 
 def _is_struck(run: "_Element") -> bool:

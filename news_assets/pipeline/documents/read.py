@@ -49,11 +49,12 @@ def _bounded(found: ReadDocument) -> ReadDocument:
     """Return the document with at most MAX_TEXT_CHARS; PDFs are cut by their reader,
     before they are long.
     """
-    texts, left = [], MAX_TEXT_CHARS
+    texts: list[str] = []
+    remaining = MAX_TEXT_CHARS
     for text in found.texts:
-        texts.append(text[:left])
-        left -= len(texts[-1])
-    if left:
+        texts.append(text[:remaining])
+        remaining -= len(texts[-1])
+    if remaining:
         return found
     return replace(
         found, texts=tuple(texts), reason=f"cut at {MAX_TEXT_CHARS:,} characters"
@@ -64,10 +65,9 @@ def _judged(found: ReadDocument) -> ReadDocument:
     """Return the document, without its text where this is not worth keeping, or none."""
     if found.outcome != "ok":
         return found
-    if reason := skip_by_text(found.texts):
+    reason = skip_by_text(found.texts)
+    if reason:
         return replace(found, outcome="skipped", reason=reason, texts=())
-    return (
-        found
-        if found.text.strip()
-        else replace(found, outcome="skipped", reason=found.reason or "no text")
-    )
+    if found.text.strip():
+        return found
+    return replace(found, outcome="skipped", reason=found.reason or "no text")

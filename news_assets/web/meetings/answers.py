@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any
 
-from news_assets.records.councils import StoredMember, StoredOffice
+from news_assets.records.councils import PersonKey, StoredMember, StoredOffice
 from news_assets.records.meetings import (
     ItemId,
     Link,
@@ -16,7 +16,6 @@ from news_assets.records.meetings import (
     MeetingId,
     Vote,
 )
-from news_assets.records.rosters import PersonKey
 from news_assets.store.queries.civic.people import VoteOfPerson
 
 

@@ -333,10 +333,10 @@ def _boxes(text_page: "PdfTextPage", degrees: int) -> list[tuple[int, Box]]:
 
 
 class _Character(NamedTuple):
-    """A character in a cell of a grid, by its index in the text of its page."""
+    """A character in a cell of a grid, by its offset in the text of its page."""
 
     place: Place
-    index: int
+    offset: int
     box: Box
 
 
@@ -350,17 +350,17 @@ def _table(grid: _Grid, boxes: Sequence[tuple[int, Box]]) -> PdfTable | None:
     for one in inside:
         spans = cells.setdefault(one.place, [])
         if before is None:
-            spans.append((one.index, one.index + 1))
+            spans.append((one.offset, one.offset + 1))
         elif one.place == before.place:
-            spans[-1] = spans[-1][0], one.index + 1
-        elif one.index == before.index + 1 and _is_one_word(before.box, one.box):
+            spans[-1] = spans[-1][0], one.offset + 1
+        elif one.offset == before.offset + 1 and _is_one_word(before.box, one.box):
             return None
         else:
-            spans.append((one.index, one.index + 1))
+            spans.append((one.offset, one.offset + 1))
         before = one
     if not _is_table(cells):
         return None
-    return PdfTable((inside[0].index, inside[-1].index + 1), _rows(cells))
+    return PdfTable((inside[0].offset, inside[-1].offset + 1), _rows(cells))
 
 
 def _inside(grid: _Grid, boxes: Sequence[tuple[int, Box]]) -> list[_Character]:
