@@ -160,7 +160,7 @@ def messages_to(
 
 # --- operators' messages: one when a state becomes bad, one when it is over -----------
 
-MAX_LINES = 20  # of a message; the subject has the number of all
+_MAX_LINES = 20  # of a message; the subject has the number of all
 
 
 def tell_conditions(
@@ -217,9 +217,9 @@ def _text(begun: Sequence[Condition], ended: Sequence[Condition]) -> str:
     lines += [
         f"over: {row.name} (since {row.since:%Y-%m-%d %H:%M} UTC)" for row in ended
     ]
-    shown = [one[:170] for one in lines[:MAX_LINES]]
-    if len(lines) > MAX_LINES:
+    shown = [one[:170] for one in lines[:_MAX_LINES]]
+    if len(lines) > _MAX_LINES:
         shown.append(
-            f"and {len(lines) - MAX_LINES} more; see `news-assets alerts list`"
+            f"and {len(lines) - _MAX_LINES} more; see `news-assets alerts list`"
         )
     return "\n".join(shown)

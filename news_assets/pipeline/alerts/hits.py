@@ -64,11 +64,13 @@ class Matcher:
         the file.
         """
         for prepared in self._queries:
-            if is_told(prepared.query, found.article, now) and prepared.is_match(found):
+            if _is_told(prepared.query, found.article, now) and prepared.is_match(
+                found
+            ):
                 yield prepared.query
 
 
-def is_told(query: SavedQuery, article: RawArticle, now: datetime) -> bool:
+def _is_told(query: SavedQuery, article: RawArticle, now: datetime) -> bool:
     """Whether a query reports an article of this age; without a time of publication its
     day counts to its end.
     """
@@ -125,13 +127,13 @@ class _Prepared:
 
 FOLLOWER = "alerts"
 
-ReadChanges = Callable[
+_ReadChanges = Callable[
     [str], tuple[Sequence[Change], str]
 ]  # the changes after a cursor, and the cursor after them
 
 
 def follow(
-    lake: Lake, matcher: Matcher, read_changes: ReadChanges, newest: str, now: datetime
+    lake: Lake, matcher: Matcher, read_changes: _ReadChanges, newest: str, now: datetime
 ) -> int:
     """Store the hits of all changes since the last call and return how many are new.
 
@@ -161,12 +163,12 @@ def _store(
     now: datetime,
 ) -> int:
     rows.upsert([Follower(name=FOLLOWER, cursor=cursor)])
-    hits = find_hits(rows, matcher, article_ids, now)
+    hits = _find_hits(rows, matcher, article_ids, now)
     rows.upsert(hits)
     return len(hits)
 
 
-def find_hits(
+def _find_hits(
     rows: Reader, matcher: Matcher, article_ids: Collection[str], now: datetime
 ) -> list[QueryHit]:
     """Return a hit for each query and article that it has not found before.

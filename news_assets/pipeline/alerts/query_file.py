@@ -76,9 +76,9 @@ def _mail_address(value: str) -> str:
 
 
 Name = Annotated[str, AfterValidator(_name)]
-Variable = Annotated[str, AfterValidator(_variable)]
+_Variable = Annotated[str, AfterValidator(_variable)]
 Key = Annotated[str, Field(max_length=200)]
-WebAddress = Annotated[str, AfterValidator(_web_address)]
+_WebAddress = Annotated[str, AfterValidator(_web_address)]
 Names = Annotated[tuple[Name, ...], Field(min_length=1, max_length=20)]
 
 
@@ -90,8 +90,8 @@ class Webhook(_Spec):
     """A receiver of JSON, signed with the secret in an environment variable."""
 
     kind: Literal["webhook"]
-    url: WebAddress
-    secret_env: Variable
+    url: _WebAddress
+    secret_env: _Variable
 
 
 class Mail(_Spec):
@@ -112,7 +112,7 @@ class Telegram(_Spec):
     kind: Literal["telegram"]
     chat: str = Field(pattern=r"^(-?\d{1,20}|@\w{1,64})$")
     token_env: Annotated[str, AfterValidator(_token_variable)]
-    api: WebAddress = "https://api.telegram.org"
+    api: _WebAddress = "https://api.telegram.org"
 
 
 class Slack(_Spec):
@@ -121,7 +121,7 @@ class Slack(_Spec):
     """
 
     kind: Literal["slack"]
-    url_env: Variable
+    url_env: _Variable
 
 
 Channel = Annotated[Webhook | Mail | Telegram | Slack, Field(discriminator="kind")]

@@ -44,7 +44,7 @@ from news_assets.records.reading import WITHDRAWN, AgencyDays, Page, Validators
 from news_assets.text.dates import day_of
 
 # stored in one transaction; a killed run reads at most these again
-BATCH_DOCUMENTS: Final = 10
+_BATCH_DOCUMENTS: Final = 10
 _READ: Final = (
     "ok",
     "skipped",
@@ -102,7 +102,7 @@ def read_attachments(
     due = _due(work, items, entries, refetch=refetch)
     written = 0
     reading = _read_all(work, due, items)
-    while read := list(islice(reading, BATCH_DOCUMENTS)):
+    while read := list(islice(reading, _BATCH_DOCUMENTS)):
         found = list(chain.from_iterable(read))
         lake.transact(lambda rows: _store(rows, stage, found, due, clock()))  # noqa: B023 - runs at once
         written += len(found)

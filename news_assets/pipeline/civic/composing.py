@@ -35,7 +35,7 @@ from news_assets.text.fingerprint import normal_words
 from news_assets.text.limits import clean_text, most
 
 BATCH_ARTICLES: Final = 50  # stored in one transaction
-DOCUMENTS_STAGE: Final = "documents"
+_DOCUMENTS_STAGE: Final = "documents"
 _MAX_REASON_CHARS = 500
 
 
@@ -100,7 +100,7 @@ class _Ready(NamedTuple):
     def text(self, shared: Collection[tuple[str, str]]) -> str:
         """Return the text of the item."""
         read = [self.documents[one] for one in self.wanted if one in self.documents]
-        return item_text(self.item, read, shared)
+        return _item_text(self.item, read, shared)
 
 
 def _composed(
@@ -147,7 +147,7 @@ def _ready(
         for row in lake.read(StoredDocument, document_id=ids):
             documents[row.document_id] = row
     articles = [entry.article_id for entry in entries]
-    failures = lake.read(Failure, stage=[DOCUMENTS_STAGE], article_id=articles)
+    failures = lake.read(Failure, stage=[_DOCUMENTS_STAGE], article_id=articles)
     given_up = {row.article_id for row in failures}
     ready: list[_Ready] = []
     for entry in entries:
@@ -214,7 +214,7 @@ def _shared_documents(items: Iterable[StoredItem]) -> set[tuple[str, str]]:
     return {key for key, count in users.items() if count > 1}
 
 
-def item_text(
+def _item_text(
     item: StoredItem,
     documents: Iterable[StoredDocument],
     shared: Collection[tuple[str, str]],

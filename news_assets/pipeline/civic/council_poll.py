@@ -54,11 +54,11 @@ from news_assets.sources.platforms import file_of
 from news_assets.text.dates import day_of
 
 # of one poll, nearest days first; the next poll requests the others
-MAX_ITEM_REQUESTS = 60
+_MAX_ITEM_REQUESTS = 60
 _MIN_SUSPECT = 3  # missing meetings; fewer are a body's own changes
 _NO_PAGE: Final = (404, 410)
 
-MAX_VOTE_REQUESTS = 100  # of one poll, nearest days first
+_MAX_VOTE_REQUESTS = 100  # of one poll, nearest days first
 Step = Literal["signal", "listing", "items", "details", "document", "votes", "roster"]
 KnownVersions = Callable[
     [str, Collection[str]], Collection[str]
@@ -89,7 +89,7 @@ class Purpose(NamedTuple):
     item: str = ""
 
 
-Purposes = list[tuple[Request, Purpose]]  # requests, and what each is for
+_Purposes = list[tuple[Request, Purpose]]  # requests, and what each is for
 
 
 @dataclass(slots=True, eq=False)
@@ -137,7 +137,7 @@ class CouncilPoll:
 
     # --- requests ---------------------------------------------------------------------
 
-    def first(self, since: datetime | None) -> Purposes:
+    def first(self, since: datetime | None) -> _Purposes:
         """Return the requests that the poll begins with: the signal since a time, or
         those of its days.
         """
@@ -150,14 +150,14 @@ class CouncilPoll:
                 requests.append((request, Purpose(self, "roster")))
         return requests
 
-    def _of_days(self) -> Purposes:
+    def _of_days(self) -> _Purposes:
         if self.vendor.days is not None:
             found = self.vendor.days(self.source.url, *self.days)
         else:
             found = self.vendor.upcoming(self.source.url, self._today)
         return [(request, Purpose(self, "listing")) for request in found]
 
-    def of_items(self) -> Purposes:
+    def of_items(self) -> _Purposes:
         """Return the requests for the items of the listed meetings that need them,
         once.
         """
@@ -181,18 +181,18 @@ class CouncilPoll:
             return []
         return self._of_agendas(states)
 
-    def _of_agendas(self, states: Iterable[AgendaState]) -> Purposes:
+    def _of_agendas(self, states: Iterable[AgendaState]) -> _Purposes:
         """Return the requests for the items of meetings, of the nearest days first."""
         assert self.vendor.items is not None
         wanted = sorted(filter(self.needs.items, states), key=self.needs.order)
-        deferred_count = len(wanted) - MAX_ITEM_REQUESTS
+        deferred_count = len(wanted) - _MAX_ITEM_REQUESTS
         if deferred_count > 0:
             self.has_deferred_items = True
             self.problems.append(
                 f"items of {deferred_count} meetings are left for the next poll"
             )
-        requests: Purposes = []
-        for state in wanted[:MAX_ITEM_REQUESTS]:
+        requests: _Purposes = []
+        for state in wanted[:_MAX_ITEM_REQUESTS]:
             key = listed_key(state.meeting)
             if not self.needs.is_changed(state):
                 self.rechecked.add(key)
@@ -202,7 +202,7 @@ class CouncilPoll:
             requests += [(one, Purpose(self, "items", key)) for one in of_meeting]
         return requests
 
-    def of_documents(self) -> Purposes:
+    def of_documents(self) -> _Purposes:
         """Return the requests for agendas that are documents, where items, notes or the
         hour are missing, once.
         """
@@ -211,14 +211,14 @@ class CouncilPoll:
         self.has_requested_documents = True
         sent = {request.url for request in self.sent}
         wanted = self.changed - self.unread_agendas
-        requests: Purposes = []
+        requests: _Purposes = []
         for key, meeting in self._merged(self._listed()).items():
             url = _document_of(meeting)
             if key in wanted and url and url not in sent:
                 requests.append((Request(url=url), Purpose(self, "document", key)))
         return requests
 
-    def of_votes(self) -> Purposes:
+    def of_votes(self) -> _Purposes:
         """Return the requests for votes and sponsors of the items that need them, once;
         each address once.
         """
@@ -230,7 +230,7 @@ class CouncilPoll:
         deferred = set[str]()
         for key, item in self._without_votes():
             requests = self.vendor.votes(self.source.url, item)
-            if len({*versions, *requests}) > MAX_VOTE_REQUESTS:
+            if len({*versions, *requests}) > _MAX_VOTE_REQUESTS:
                 deferred.add(key)
                 continue
             self.requested_versions.add(item.version)
@@ -242,7 +242,7 @@ class CouncilPoll:
             self.problems.append(
                 f"votes of {len(deferred)} meetings are left for the next poll"
             )
-        found: Purposes = []
+        found: _Purposes = []
         for request, of_items in versions.items():
             purpose = Purpose(self, "votes", keys[request], tuple(of_items))
             found.append((request, purpose))
@@ -272,7 +272,7 @@ class CouncilPoll:
             return row.listed_hash
         return fingerprint(meeting)
 
-    def _of_details(self, key: str, items: Iterable[AgendaItem]) -> Purposes:
+    def _of_details(self, key: str, items: Iterable[AgendaItem]) -> _Purposes:
         """Return the requests for the own pages of items, except of dropped ones.
 
         Where only the agenda is looked at again, items with the same title are known.
@@ -282,7 +282,7 @@ class CouncilPoll:
         if row is not None and key in self.rechecked:
             known = self.known_items(row.meeting_id)
             titles = {item.item_id: item.title for item in known}
-        wanted: Purposes = []
+        wanted: _Purposes = []
         for item in items:
             if (
                 row is not None
@@ -303,7 +303,7 @@ class CouncilPoll:
 
     def take(
         self, purpose: Purpose, answer: Page | FetchError, sandbox: Sandbox
-    ) -> Purposes:
+    ) -> _Purposes:
         """Add an answer; return the requests that continue it."""
         self.waiting -= 1
         self.elapsed_ms += answer.elapsed_ms
@@ -335,7 +335,7 @@ class CouncilPoll:
         purpose: Purpose,
         answer: Page | FetchError,
         listing: MeetingListing | NewsAssetsError,
-    ) -> Purposes:
+    ) -> _Purposes:
         """Add votes, sponsors or a part of the roster; what failed is requested again
         when its meeting's items are.
         """
@@ -378,7 +378,7 @@ class CouncilPoll:
             )
         )
 
-    def _after_items(self, purpose: Purpose, listing: MeetingListing) -> Purposes:
+    def _after_items(self, purpose: Purpose, listing: MeetingListing) -> _Purposes:
         """Add what completes a meeting; return the requests for the own pages of its
         items.
         """
@@ -426,7 +426,7 @@ class CouncilPoll:
 
     def _fail(
         self, purpose: Purpose, error: NewsAssetsError, outcome: Outcome
-    ) -> Purposes:
+    ) -> _Purposes:
         """Note a failed answer: nothing is inferred from it.
 
         Without the signal all days are requested. The next poll requests missing items
@@ -449,7 +449,7 @@ class CouncilPoll:
             self.unread_agendas.add(purpose.meeting)
         return []
 
-    def _after_signal(self, listing: MeetingListing) -> Purposes:
+    def _after_signal(self, listing: MeetingListing) -> _Purposes:
         """Return the requests for the days that changed."""
         found = fingerprints(listing)
         lists_changes_only = self.vendor.lists_changes_only

@@ -23,7 +23,7 @@ from news_assets.records.meetings import StoredItem
 from news_assets.records.polling import FeedEntry
 from news_assets.records.reading import Page
 
-NOT_IN_PACKET: Final = "not found in the packet"
+_NOT_IN_PACKET: Final = "not found in the packet"
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +161,7 @@ def _part(
 ) -> tuple[ReadDocument, str]:
     """Return the pages of an item, and what tells them apart within the packet."""
     if part is None:
-        missing = ReadDocument(kind=read.kind, outcome="skipped", reason=NOT_IN_PACKET)
+        missing = ReadDocument(kind=read.kind, outcome="skipped", reason=_NOT_IN_PACKET)
         return missing, one.document_id
     pages = _pages_of(read, part.first_page, part.last_page)
     return pages, f"{part.first_page} {part.last_page}"

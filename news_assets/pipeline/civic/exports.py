@@ -15,7 +15,7 @@ from news_assets.records.desks import Desk
 from news_assets.records.meetings import StoredItem, StoredMeeting
 from news_assets.text.zones import zone_info
 
-MAX_LISTED: Final = 60  # agenda items in the description of a calendar event
+_MAX_LISTED: Final = 60  # agenda items in the description of a calendar event
 _PRODUCT = "-//news_assets//meetings//EN"
 _NAMESPACE = uuid.uuid5(uuid.NAMESPACE_URL, "news_assets/meetings")
 _CALENDAR_STATUS = {"cancelled": "CANCELLED", "tentative": "TENTATIVE"}
@@ -100,9 +100,9 @@ def _description(meeting: StoredMeeting, items: Sequence[StoredItem]) -> str:
     lines += [f"{name.capitalize()}: {url}" for name, url in _documents(meeting)]
     lines.append(meeting.comment)
     kept = [item for item in items if item.filter_tier != "dropped"]
-    lines += [f"{item.number} {item.title}".strip() for item in kept[:MAX_LISTED]]
-    if len(kept) > MAX_LISTED:
-        lines.append(f"and {len(kept) - MAX_LISTED} more")
+    lines += [f"{item.number} {item.title}".strip() for item in kept[:_MAX_LISTED]]
+    if len(kept) > _MAX_LISTED:
+        lines.append(f"and {len(kept) - _MAX_LISTED} more")
     return "\n".join(filter(None, lines))
 
 

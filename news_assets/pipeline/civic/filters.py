@@ -203,14 +203,14 @@ _BUSINESS = re.compile(
 )
 _WORD = re.compile(r"[^\W\d_][^\W_]*")
 
-Tier = Literal["dropped", "not_enriched"]
+_Tier = Literal["dropped", "not_enriched"]
 
 
 @dataclass(frozen=True, slots=True)
 class Filtered:
     """Why an item is filtered: its tier, and the reason that is stored."""
 
-    tier: Tier
+    tier: _Tier
     reason: str
 
 

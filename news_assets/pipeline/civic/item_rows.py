@@ -31,7 +31,7 @@ REMOVED: Final = "no longer on the agenda"
 PACKET_PART: Final = "item="  # fragment of a packet's address: the pages of one item
 # in place of an item's vendor id: the agenda or packet of a meeting whose items are not
 # known
-WHOLE: Final = "agenda"
+_WHOLE: Final = "agenda"
 MINUTES: Final = "minutes"  # in place of an item's vendor id: the minutes of a meeting
 
 
@@ -171,7 +171,7 @@ def _whole_agenda(meeting: StoredMeeting) -> AgendaItem | None:
     return AgendaItem(
         sequence=0,
         title=meeting.title or meeting.body,
-        vendor_id=WHOLE,
+        vendor_id=_WHOLE,
         attachments=(attachment,),
     )
 
@@ -316,7 +316,7 @@ def _topics(
     """Return the topics by the title; those by the summary of an item with the same
     title stay.
     """
-    if item.vendor_id in (WHOLE, MINUTES):
+    if item.vendor_id in (_WHOLE, MINUTES):
         return ()
     if why is not None and why.tier == "dropped":
         return ()
@@ -327,7 +327,7 @@ def _topics(
 
 
 def _filtered(item: AgendaItem, filters: ItemFilters) -> Filtered | None:
-    if item.vendor_id in (WHOLE, MINUTES):
+    if item.vendor_id in (_WHOLE, MINUTES):
         return None
     if not item.title.strip():
         return Filtered("dropped", "without a title")
@@ -341,7 +341,7 @@ def document_id(url: str, name: str) -> str:
 
 def is_whole_agenda(item: StoredItem) -> bool:
     """Whether an item stands for the agenda of a meeting whose items are not known."""
-    return item.item_id.endswith(f"/{WHOLE}")
+    return item.item_id.endswith(f"/{_WHOLE}")
 
 
 def is_minutes(item: StoredItem) -> bool:

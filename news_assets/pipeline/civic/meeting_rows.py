@@ -35,8 +35,8 @@ from news_assets.text.fingerprint import article_id
 from news_assets.text.limits import line
 
 # so many successive good answers without a future meeting mean that it is cancelled
-MISSING_POLLS: Final = 2
-VANISHED: Final = "missing from two successive answers"
+_MISSING_POLLS: Final = 2
+_VANISHED: Final = "missing from two successive answers"
 _SEEN_EVERY = timedelta(hours=20)
 _ADDED: Final = (
     *(
@@ -279,7 +279,7 @@ def _completed(row: StoredMeeting, before: StoredMeeting) -> StoredMeeting:
         kept["links_json"] = before.links_json
     if (
         before.status == "cancelled"
-        and before.status_reason != VANISHED
+        and before.status_reason != _VANISHED
         and row.listed_hash == before.listed_hash
     ):
         kept["status"] = "cancelled"  # stated by its page: the listing does not say it
@@ -329,9 +329,9 @@ def _vanished(
 
 def _missing(row: StoredMeeting) -> StoredMeeting:
     row = replace(row, missing_polls=row.missing_polls + 1)
-    if row.missing_polls < MISSING_POLLS:
+    if row.missing_polls < _MISSING_POLLS:
         return row
-    return replace(row, status="cancelled", status_reason=VANISHED)
+    return replace(row, status="cancelled", status_reason=_VANISHED)
 
 
 # --- entries --------------------------------------------------------------------------
@@ -380,7 +380,7 @@ def _entry(
     else:
         url_hash = sha256(item.item_id)
         article = article_id(item.agency, item.day, item.title, url_hash)
-    state = item_hash(item, meeting)
+    state = _item_hash(item, meeting)
     return FeedEntry(
         entry_id=item.item_id,
         source_id=poll.source.source_id,
@@ -422,7 +422,7 @@ def _posted_at(
     return item.first_seen_at
 
 
-def item_hash(item: StoredItem, meeting: StoredMeeting) -> str:
+def _item_hash(item: StoredItem, meeting: StoredMeeting) -> str:
     """Return the SHA-256 of what an item's article is composed from, but for the text
     of its documents.
     """

@@ -31,7 +31,7 @@ _WORKING_DAYS, _WORKING_HOURS = (
 )  # local, when offices of cities publish
 
 PAST_DAYS, FUTURE_DAYS = 7, 90
-SOON = timedelta(days=7)  # items of meetings so near are requested with each signal
+_SOON = timedelta(days=7)  # items of meetings so near are requested with each signal
 COMPARED = timedelta(
     days=14
 )  # documents of meetings so near are compared each night; few have an agenda earlier
@@ -89,7 +89,7 @@ def is_pass_due(source: Source, last_pass_at: datetime | None, now: datetime) ->
 
 # --- which agendas a poll requests ----------------------------------------------------
 
-ITEMS_EVERY: Final = timedelta(hours=12)  # a pass requests items again that are older
+_ITEMS_EVERY: Final = timedelta(hours=12)  # a pass requests items again that are older
 _NEVER: Final = datetime.min.replace(tzinfo=UTC)
 
 
@@ -135,7 +135,7 @@ class Needs:
         requested_at = one.items_requested_at
         if requested_at is None or one.is_listed_otherwise or self.is_forced:
             return True
-        return self.is_pass and self.now - requested_at >= ITEMS_EVERY
+        return self.is_pass and self.now - requested_at >= _ITEMS_EVERY
 
     def document(self, one: AgendaState) -> bool:
         """Whether the document of an agenda may say more than is known. It may be
@@ -148,7 +148,7 @@ class Needs:
 
     def is_soon(self, starts_at: datetime) -> bool:
         """Whether a meeting is in the next days."""
-        return timedelta(0) <= starts_at - self.now <= SOON
+        return timedelta(0) <= starts_at - self.now <= _SOON
 
     def order(self, one: AgendaState) -> tuple[datetime, timedelta]:
         """Return where a meeting stands in the order: the nearest day first.
@@ -166,7 +166,7 @@ class Needs:
 
 # --- sources that wait while an earlier one answers well ------------------------------
 
-STALE: Final = "stale"  # how the note on an answer without recent meetings begins
+_STALE: Final = "stale"  # how the note on an answer without recent meetings begins
 SUSPECT: Final = "suspect"  # how the note on one that lacks most known meetings begins
 _ANSWERS: Final = ("ok", "unchanged")
 
@@ -193,5 +193,5 @@ def waiting_sources(
 def _answers_well(source: Source, state: SourceState | None) -> bool:
     if state is None or state.url != source.url:
         return True
-    is_doubtful = (state.last_reason or "").startswith((STALE, SUSPECT))
+    is_doubtful = (state.last_reason or "").startswith((_STALE, SUSPECT))
     return state.last_outcome in _ANSWERS and not is_doubtful

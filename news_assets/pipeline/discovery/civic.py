@@ -18,7 +18,7 @@ from news_assets.sources.civic.kinds import vendor_of
 from news_assets.sources.civic.vendor import Reading, read
 from news_assets.text.dates import day_of
 
-KEY_NOTE: Final = "give the agency the key of its city, such as paloaltoCA"
+_KEY_NOTE: Final = "give the agency the key of its city, such as paloaltoCA"
 _TOKEN_NOTE: Final = "name the variable of its token with `token_env` if you have one"
 
 
@@ -52,7 +52,7 @@ def civic_candidate(
     return replace(
         candidate,
         contents=_contents(listing, at),
-        notes=(_meetings_note(listing, criteria), KEY_NOTE),
+        notes=(_meetings_note(listing, criteria), _KEY_NOTE),
     )
 
 

@@ -45,7 +45,7 @@ from news_assets.sources.entries import unique
 from news_assets.sources.platforms import found_instead
 
 MAX_LINKED: Final = 10  # a page of feeds by subject may link hundreds
-MAX_SITEMAPS: Final = 3
+_MAX_SITEMAPS: Final = 3
 _NOT_FOUND: Final = (404, 410)
 
 
@@ -228,7 +228,7 @@ class _Evaluation:
         urls = (
             ()
             if isinstance(listing, NewsAssetsError)
-            else listing.next_urls[:MAX_SITEMAPS]
+            else listing.next_urls[:_MAX_SITEMAPS]
         )
         return tuple(
             CandidateUrl(url=url, kind="sitemap", found_by="robots.txt") for url in urls

@@ -48,7 +48,7 @@ def read_agenda(body: bytes, url: str) -> Meeting | None:
         return _agenda(numbered_paragraphs(body), (), least=1)
     if kind != "pdf":
         return None
-    front = read_front(body)
+    front = _read_front(body)
     least = 1 if front.pages <= _SHORT_PAGES else MIN_ITEMS
     agenda = _agenda(front.lines, front.bookmarked, least=least)
     return replace(agenda, packet_url=url) if front.bookmarked else agenda
@@ -79,7 +79,7 @@ _FRONT = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Front:
+class _Front:
     """The lines of the first pages, the items that bookmarks name, and how many pages
     there are.
     """
@@ -89,7 +89,7 @@ class Front:
     pages: int
 
 
-def read_front(body: bytes) -> Front:
+def _read_front(body: bytes) -> _Front:
     """Return what stands before the documents of the items.
 
     Raises:
@@ -107,7 +107,7 @@ def read_front(body: bytes) -> Front:
             lines += _lines(pdf, page)
     except PdfiumError as error:
         raise ReadingError(f"broken PDF: {error}") from error
-    return Front(lines, [item for item, _ in marked], len(pdf))
+    return _Front(lines, [item for item, _ in marked], len(pdf))
 
 
 def _lines(pdf: "PdfDocument", page: int) -> list[str]:

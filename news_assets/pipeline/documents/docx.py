@@ -50,7 +50,7 @@ class _Level:
 
 
 @dataclass(slots=True)
-class ListNumbers:
+class _ListNumbers:
     """Counts the paragraphs of lists in their order."""
 
     levels: dict[tuple[str, int], _Level]
@@ -58,7 +58,7 @@ class ListNumbers:
     counts: dict[str, dict[int, int]] = field(default_factory=lambda: defaultdict(dict))
 
     @classmethod
-    def of(cls, document: "Document") -> "ListNumbers":
+    def of(cls, document: "Document") -> "_ListNumbers":
         """Return the counters of a document; one without lists numbers nothing."""
         styles: dict[str, tuple[str, int]] = {}
         for style in document.styles.element.style_lst:
@@ -213,14 +213,14 @@ def numbered_paragraphs(body: bytes) -> list[str]:
 
     open_archive(body).close()
     document = docx.Document(BytesIO(body))
-    counters = ListNumbers.of(document)
+    counters = _ListNumbers.of(document)
     lines: list[str] = []
     for text in _lines(document.element.body, counters):
         lines += [" ".join(text.split()), ""]
     return lines
 
 
-def _lines(parent: "_Element", numbers: ListNumbers) -> Iterator[str]:
+def _lines(parent: "_Element", numbers: _ListNumbers) -> Iterator[str]:
     for child in parent:
         if child.tag == f"{_W}p":
             yield f"{numbers.next_of(child)} {_plain(child)}".strip()
@@ -232,7 +232,7 @@ def _lines(parent: "_Element", numbers: ListNumbers) -> Iterator[str]:
             yield from _lines(child, numbers)
 
 
-def _cell(cell: "_Element", numbers: ListNumbers) -> str:
+def _cell(cell: "_Element", numbers: _ListNumbers) -> str:
     return " ".join(_lines(cell, numbers)).strip()
 
 

@@ -8,7 +8,7 @@ from news_assets.records.documents import ReadDocument
 from news_assets.text.charset import decode
 from news_assets.text.limits import clean_text
 
-MAX_MARKUP_CHARS: Final = 2_000_000
+_MAX_MARKUP_CHARS: Final = 2_000_000
 _PICTURE = re.compile(r"[0-9a-fA-F\r\n]{2000,}+")  # in RTF, as hexadecimal digits
 _BLANK_LINES = re.compile(r"\n[ \t]*+\n(?:[ \t]*+\n)++")
 _MARKS: Final = {"del": STRUCK, "s": STRUCK, "strike": STRUCK, "ins": ADDED}
@@ -22,7 +22,7 @@ def read_html(body: bytes) -> ReadDocument:
 
     from news_assets.pipeline.page.fragment import markdown_of_fragment
 
-    markup = decode(body)[:MAX_MARKUP_CHARS].encode()
+    markup = decode(body)[:_MAX_MARKUP_CHARS].encode()
     try:
         tree = html.document_fromstring(
             markup, parser=html.HTMLParser(encoding="utf-8")

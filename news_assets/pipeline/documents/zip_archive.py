@@ -5,8 +5,8 @@ from zipfile import BadZipFile, ZipFile
 
 from news_assets.errors import ReadingError
 
-MAX_MEMBERS = 20_000  # a presentation with a thousand slides has some 5,000
-MAX_UNPACKED_BYTES = 150 << 20  # with pictures, which are read too
+_MAX_MEMBERS = 20_000  # a presentation with a thousand slides has some 5,000
+_MAX_UNPACKED_BYTES = 150 << 20  # with pictures, which are read too
 MAX_XML_BYTES = 24 << 20  # of one part; its tree takes some ten times as much memory
 
 
@@ -35,14 +35,14 @@ def open_archive(body: bytes) -> ZipFile:
     """
     archive = open_zip(body)
     members = archive.infolist()
-    if len(members) > MAX_MEMBERS:
+    if len(members) > _MAX_MEMBERS:
         raise ReadingError(
-            f"holds {len(members):,} files; more than {MAX_MEMBERS:,} are not unpacked"
+            f"holds {len(members):,} files; more than {_MAX_MEMBERS:,} are not unpacked"
         )
     unpacked = sum(member.file_size for member in members)
-    if unpacked > MAX_UNPACKED_BYTES:
+    if unpacked > _MAX_UNPACKED_BYTES:
         raise ReadingError(
-            f"unpacks to {unpacked >> 20:,} MB; more than {MAX_UNPACKED_BYTES >> 20} are not"
+            f"unpacks to {unpacked >> 20:,} MB; more than {_MAX_UNPACKED_BYTES >> 20} are not"
             " unpacked"
         )
     for member in members:

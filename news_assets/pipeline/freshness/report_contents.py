@@ -25,7 +25,7 @@ OUTCOMES = (
     "blocked",
     "failed",
 )  # of articles, best first
-SHOWN_FINDINGS = 10
+_SHOWN_FINDINGS = 10
 _SHOWN_THEMES = 15
 NO_THEME = "no theme"
 OTHER_THEMES = "other themes"
@@ -199,8 +199,7 @@ def _figures(counts: DayCounts, agencies: int) -> tuple[tuple[str, int, str], ..
     for _, outcome, count in counts.outcomes:
         if outcome in ("failed", "blocked"):
             sums["failed"] += count
-    for row in counts.polls:
-        outcome, count = row[1], row[2]
+    for _, outcome, count, _, _ in counts.polls:
         sums["polls"] += count
         if outcome not in ("ok", "unchanged"):
             sums["bad polls"] += count
@@ -328,11 +327,11 @@ def model_section(spending: Sequence[Spending]) -> Section:
 
 
 def _gap(name: str, findings: Findings) -> Section:
-    more = len(findings.rows) - SHOWN_FINDINGS
+    more = len(findings.rows) - _SHOWN_FINDINGS
     left_out = f"; {more:,} more are not shown" if more > 0 else ""
     return Section(
         title=name,
         header=findings.header,
-        rows=findings.rows[:SHOWN_FINDINGS],
+        rows=findings.rows[:_SHOWN_FINDINGS],
         note=f"{len(findings.rows):,} found among {findings.checked:,} checked{left_out}",
     )

@@ -14,8 +14,8 @@ from news_assets.records.model_calls import ModelCall
 if TYPE_CHECKING:
     import polars as pl
 
-ACCEPTED_UNSUPPORTED = 0.1  # of a model's answers
-UNSUPPORTED = "evidence:"  # how the reason of a refused answer begins
+_ACCEPTED_UNSUPPORTED = 0.1  # of a model's answers
+_UNSUPPORTED = "evidence:"  # how the reason of a refused answer begins
 
 _UNIT_TOLERANCE = 1e-3  # float32 sums of 384 to 1,024 squares stay within 1e-5
 
@@ -117,7 +117,7 @@ def unsupported_answers(lake: Reader, desk: str) -> Findings:
         desk=[desk],
         outcome=["refused"],
     )
-    found = calls.filter(pl.col("reason").str.starts_with(UNSUPPORTED)).rows()
+    found = calls.filter(pl.col("reason").str.starts_with(_UNSUPPORTED)).rows()
     checked = rows.height + len(found)
     for article_id, model, total, empty in counted.iter_rows():
         if empty:
@@ -126,7 +126,7 @@ def unsupported_answers(lake: Reader, desk: str) -> Findings:
         checked,
         ("article_id", "model", "what is unsupported"),
         tuple(found),
-        accepted=int(checked * ACCEPTED_UNSUPPORTED),
+        accepted=int(checked * _ACCEPTED_UNSUPPORTED),
     )
 
 

@@ -116,9 +116,9 @@ CIVIC_FIRST_PAUSE_S, CIVIC_MAX_ATTEMPTS = (
 )  # days of meetings are read again every night in any case
 MAX_PARTITIONS = 500  # of one run: some minutes of work where everything is new
 MAX_ACTIVE_RUNS = 40  # of a desk, queued or in progress; newer days are planned first
-PRIORITY = 150  # of today; one less for each day from today
-PRIORITY_STEP = 20  # lower at each attempt: 150, 130, 110
-RUN_COST = 120  # starting a run takes as long as this many current partitions
+_PRIORITY = 150  # of today; one less for each day from today
+_PRIORITY_STEP = 20  # lower at each attempt: 150, 130, 110
+_RUN_COST = 120  # starting a run takes as long as this many current partitions
 
 # days: agency-days of different ages are not joined, so that recent ones do not
 # wait for old ones
@@ -178,14 +178,14 @@ class PlannedRun:
         """Return Dagster's priority: near days first, later attempts after first ones;
         0 as checks for today's.
         """
-        return priority_of(self.last.day, today, self.attempt) - PRIORITY
+        return priority_of(self.last.day, today, self.attempt) - _PRIORITY
 
 
 def priority_of(day: date, today: date, attempt: int = 1) -> int:
     """Return the priority of a day's work: 150 for today, one less for each day before
     or after, 20 less a retry.
     """
-    return max(0, PRIORITY - abs((day - today).days)) - PRIORITY_STEP * (attempt - 1)
+    return max(0, _PRIORITY - abs((day - today).days)) - _PRIORITY_STEP * (attempt - 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,7 +320,7 @@ def _runs(
         groups.setdefault(group, {})[one.key] = one
     runs: list[PlannedRun] = []
     for (stage, _, attempt), days in groups.items():
-        run_cost = RUN_COST if attempt == 1 else 0
+        run_cost = _RUN_COST if attempt == 1 else 0
         covering = rectangles(days, agencies, _max_partitions(attempt), run_cost)
         for rectangle in covering:
             work = _take(rectangle, days, agencies)

@@ -60,7 +60,7 @@ _WEEKDAYS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Silence:
+class _Silence:
     """Consecutive days without an entry, from `first` to `last` (ordinals), and the
     entries missed in them.
     """
@@ -203,20 +203,20 @@ def _excess(one: _Observed, desk: _Desk) -> _Excess | None:
     return _Excess(missed, missed / within) if missed >= within else None
 
 
-def silences(habit: Habit, expected: Floats) -> list[Silence]:
+def silences(habit: Habit, expected: Floats) -> list[_Silence]:
     """Return the past silences; `expected` are the entries expected on each day."""
     busy = np.flatnonzero(habit.counts)
     passed = np.concatenate(([0.0], np.cumsum(expected)))
     starts, ends = busy[:-1] + 1, busy[1:]
     missed = passed[ends] - passed[starts]
     return [
-        Silence(habit.first + int(start), habit.first + int(end) - 1, float(one))
+        _Silence(habit.first + int(start), habit.first + int(end) - 1, float(one))
         for start, end, one in zip(starts, ends, missed, strict=True)
         if end > start
     ]
 
 
-def _usual_silence(past: Sequence[Silence], today: int) -> float:
+def _usual_silence(past: Sequence[_Silence], today: int) -> float:
     """Return the missed entries that earlier silences explain.
 
     These are the second longest silence of the last half year, because a single one is

@@ -20,11 +20,11 @@ from news_assets.text.dates import day_of
 from news_assets.text.fingerprint import article_id
 from news_assets.text.urls import canonical_url, url_hash
 
-FUTURE_SLACK = timedelta(
+_FUTURE_SLACK = timedelta(
     hours=1
 )  # clocks are off and time zones are misstated; up to this counts as now
-MOVE_AFTER = timedelta(days=1)
-FIRST_DATE = datetime(
+_MOVE_AFTER = timedelta(days=1)
+_FIRST_DATE = datetime(
     1990, 1, 1, tzinfo=UTC
 )  # before the first news site; 1970 and 1904 are epochs of clocks
 _BUILD_TIME_ENTRIES = 3
@@ -201,7 +201,7 @@ def _is_build_time(listing: Listing) -> bool:
 
 
 def _cleaned(entry: ListedEntry, keeps_updated_at: bool) -> ListedEntry:
-    if entry.published_at and entry.published_at < FIRST_DATE:
+    if entry.published_at and entry.published_at < _FIRST_DATE:
         entry = replace(entry, published_at=None)
     return entry if keeps_updated_at else replace(entry, updated_at=None)
 
@@ -284,7 +284,7 @@ def _corrected_day(
     """Return the day that a row moves to, None if it stays."""
     if row.is_moved or published_at is None or _is_future(published_at, now):
         return None
-    if abs(published_at - (row.published_at or row.first_seen_at)) <= MOVE_AFTER:
+    if abs(published_at - (row.published_at or row.first_seen_at)) <= _MOVE_AFTER:
         return None
     day = _filing_day(published_at, source, now)
     return day if day != row.day else None
@@ -321,4 +321,4 @@ def _filing_day(
 
 
 def _is_future(published_at: datetime | None, now: datetime) -> bool:
-    return published_at is not None and published_at > now + FUTURE_SLACK
+    return published_at is not None and published_at > now + _FUTURE_SLACK

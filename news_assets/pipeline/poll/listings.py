@@ -37,7 +37,7 @@ AdapterOf = Callable[[Source], Adapter]
 Clock = Callable[[], datetime]
 
 # a feed without items is 1-2 kB; a larger document without entries is not a listing
-MAX_EMPTY_BYTES = 5_000
+_MAX_EMPTY_BYTES = 5_000
 _TRUST_S = (
     3 * 86_400.0
 )  # after so long without new entries no validators are sent: some servers never change an ETag
@@ -304,7 +304,7 @@ def _check_listing(page: Page, listing: Listing) -> None:
         return
     if not page.body.strip():
         raise SourceError("the document is empty")
-    if len(page.body) > MAX_EMPTY_BYTES:
+    if len(page.body) > _MAX_EMPTY_BYTES:
         raise ListingChangedError(
             f"no entry in {len(page.body):,} bytes of {page.content_type or 'unknown type'}: "
             "probably a changed page, a log-in page or a bot wall"

@@ -17,7 +17,7 @@ KnownHashes = Callable[
 ]  # which of these URL hashes a source has stored
 
 # known URLs in a row: one or two may be articles pinned to the top
-STOP_AFTER_KNOWN = 3
+_STOP_AFTER_KNOWN = 3
 MAX_PAGES = 20  # some 600 entries; older ones can be polled by day
 # of a source that is new: polling 160 agencies on one host takes minutes, not an hour
 MAX_FIRST_PAGES = 1
@@ -39,7 +39,7 @@ class Pagination:
     """The pages of one listing, newest entries first: those read, and the URLs of those
     still to fetch.
 
-    It ends at a page with STOP_AFTER_KNOWN known entries in a row, at a page with only
+    It ends at a page with _STOP_AFTER_KNOWN known entries in a row, at a page with only
     entries before `first_day`, at `max_pages` pages with entries, or where no page
     follows.
 
@@ -65,7 +65,7 @@ class Pagination:
         self._deferred: tuple[str, ...] = ()
         self._known, self._first_day, self._max_pages = known, first_day, max_pages
         self._new_count, self._known_in_a_row = 0, 0
-        self._stop_after = STOP_AFTER_KNOWN
+        self._stop_after = _STOP_AFTER_KNOWN
         self._listings: list[Listing] = []
         self._queue: deque[str] = deque()
         self._seen: set[str] = set()
@@ -136,7 +136,7 @@ class Pagination:
             # Pages that were deferred begin with entries that were read by now: new
             # ones have moved them down.
             self._known_in_a_row = 0
-            self._stop_after = STOP_AFTER_KNOWN + self._new_count
+            self._stop_after = _STOP_AFTER_KNOWN + self._new_count
         if not self._queue:
             return None
         if self._has_enough_pages():

@@ -24,8 +24,8 @@ from news_assets.text.zones import zone_info
 if TYPE_CHECKING:
     import polars
 
-LEARNT_WEEKS = 8
-WEEK_HOURS = 168
+_LEARNT_WEEKS = 8
+_WEEK_HOURS = 168
 
 _PRIOR_DAYS = 1.0  # a new source counts as observed for a day, with one entry
 _PRIOR_ENTRIES = 2.0  # added to the entries of an hour of the day and of a weekday
@@ -66,7 +66,7 @@ class PublishingRates:
         hour = local.weekday() * 24 + local.hour
         yield 1 - (local.minute * 60 + local.second) / 3600, float(self.per_hour[hour])
         while True:
-            hour = (hour + 1) % WEEK_HOURS
+            hour = (hour + 1) % _WEEK_HOURS
             yield 1.0, float(self.per_hour[hour])
 
 
@@ -74,10 +74,10 @@ def rates_of(
     reader: Reader, sources: Iterable[Source], now: datetime
 ) -> dict[str, PublishingRates]:
     """Return the rates of each source by source_id, learnt from its entries of the last
-    LEARNT_WEEKS.
+    _LEARNT_WEEKS.
     """
     zones = {source.source_id: source.timezone for source in sources}
-    ages = range(-1, 7 * LEARNT_WEEKS + 1)
+    ages = range(-1, 7 * _LEARNT_WEEKS + 1)
     frame = reader.frame(
         FeedEntry,
         None,
@@ -118,7 +118,7 @@ def learn_rates(
     local = _visible_at(published_s, first_seen_s, offset_s) + offset_s
     now_hour = int((now.timestamp() + offset_s) // 3600) + _MONDAY
     hours = np.sort((local // 3600).astype(np.int64)) + _MONDAY
-    hours = hours[(hours > now_hour - LEARNT_WEEKS * WEEK_HOURS) & (hours < now_hour)]
+    hours = hours[(hours > now_hour - _LEARNT_WEEKS * _WEEK_HOURS) & (hours < now_hour)]
     start = len(hours) // _OLDEST
     first = int(hours[start]) if len(hours) else now_hour
     observed = _by_week_hour(hours[start + 1 :])
@@ -128,7 +128,7 @@ def learn_rates(
 
 def _by_week_hour(hours: "npt.NDArray[np.int64]") -> Floats:
     """Return how many of these hours are each hour of the week."""
-    return np.bincount(hours % WEEK_HOURS, minlength=WEEK_HOURS).astype(float)
+    return np.bincount(hours % _WEEK_HOURS, minlength=_WEEK_HOURS).astype(float)
 
 
 def _visible_at(published_s: Floats, first_seen_s: Floats, offset_s: float) -> Floats:

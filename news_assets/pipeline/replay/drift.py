@@ -22,7 +22,7 @@ SAMPLE_PAGES = 50  # read in about a second
 SAMPLE_DAYS = 30
 # Extraction is deterministic, so without a change of code or library no text differs.
 # One page of the sample may run into the time limit on a busy machine.
-MAX_DRIFT_RATIO = 0.02
+_MAX_DRIFT_RATIO = 0.02
 
 _HEADER = (
     "article_id",
@@ -50,7 +50,7 @@ def drifted_articles(
     for batch in replay_articles(lake, desk, articles, sandbox, readers):
         compared += [one for one in batch if one.change not in ("no_page", "no_entry")]
     rows: list[tuple[object, ...]] = []
-    for one in worst_of(compared):
+    for one in _worst_of(compared):
         article = one.article
         kept = f"{one.kept_ratio:.0%}"
         rows.append(
@@ -65,7 +65,7 @@ def drifted_articles(
                 one.reason,
             )
         )
-    accepted = int(MAX_DRIFT_RATIO * len(compared))
+    accepted = int(_MAX_DRIFT_RATIO * len(compared))
     return Findings(len(compared), _HEADER, tuple(rows), accepted=accepted)
 
 
@@ -115,10 +115,10 @@ class Summary:
             self.counts[one.change] += 1
             self.columns.update(one.columns)
             self.new_rows += one.row is not None
-        self.worst = worst_of([*self.worst, *batch], WORST)
+        self.worst = _worst_of([*self.worst, *batch], WORST)
 
 
-def worst_of(replayed: Sequence[Replayed], limit: int | None = None) -> list[Replayed]:
+def _worst_of(replayed: Sequence[Replayed], limit: int | None = None) -> list[Replayed]:
     """Return the articles whose text is another now, those first that lose the largest
     share of their words.
     """

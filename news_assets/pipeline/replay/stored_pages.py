@@ -27,14 +27,14 @@ from news_assets.records.polling import FeedEntry, StoredPage
 from news_assets.records.reading import AgencyDays
 
 # read at once: each read of whole rows decompresses the texts of their months
-GROUP_ARTICLES = 500
-BATCH_PAGES = 50  # replayed in one call of the sandbox, and stored in one transaction
+_GROUP_ARTICLES = 500
+_BATCH_PAGES = 50  # replayed in one call of the sandbox, and stored in one transaction
 BATCH_BYTES = 64 << 20  # of these pages, decompressed; they are held compressed
 
 _Calls = dict[str, tuple[RawArticle, FeedEntry, StoredPage | None]]
 
 
-class NewestPage(NamedTuple):
+class _NewestPage(NamedTuple):
     """The key, time and size of an article's newest page."""
 
     page_hash: str
@@ -66,7 +66,7 @@ def archive_groups(
     for day, key, articles in counted.iter_rows():
         if not first <= day <= last:
             continue
-        if pairs and count + articles > GROUP_ARTICLES:
+        if pairs and count + articles > _GROUP_ARTICLES:
             groups.append(Group(AgencyDays(desk, frozenset(pairs)), count))
             pairs, count = set(), 0
         pairs.add((key, day))
@@ -98,23 +98,23 @@ def replay_articles(
         yield [replayed[article.article_id] for article in batch]
 
 
-def _newest_pages(lake: Reader, ids: Sequence[str]) -> dict[str, NewestPage]:
+def _newest_pages(lake: Reader, ids: Sequence[str]) -> dict[str, _NewestPage]:
     frame = lake.frame(
-        StoredPage, None, ("article_id", *NewestPage._fields), article_id=ids
+        StoredPage, None, ("article_id", *_NewestPage._fields), article_id=ids
     )
     ordered = frame.sort("fetched_at", "page_hash")
-    return {article_id: NewestPage(*page) for article_id, *page in ordered.iter_rows()}
+    return {article_id: _NewestPage(*page) for article_id, *page in ordered.iter_rows()}
 
 
 def _batches(
-    articles: Sequence[RawArticle], newest: Mapping[str, NewestPage]
+    articles: Sequence[RawArticle], newest: Mapping[str, _NewestPage]
 ) -> Iterator[list[RawArticle]]:
     batch: list[RawArticle] = []
     size = 0
     for article in articles:
         page = newest.get(article.article_id)
         body_bytes = page.body_bytes if page else 0
-        if batch and (len(batch) == BATCH_PAGES or size + body_bytes > BATCH_BYTES):
+        if batch and (len(batch) == _BATCH_PAGES or size + body_bytes > BATCH_BYTES):
             yield batch
             batch, size = [], 0
         batch.append(article)
@@ -124,7 +124,7 @@ def _batches(
 
 
 def _read_pages(
-    lake: Reader, batch: Sequence[RawArticle], newest: Mapping[str, NewestPage]
+    lake: Reader, batch: Sequence[RawArticle], newest: Mapping[str, _NewestPage]
 ) -> dict[str, StoredPage]:
     hashes: dict[str, str] = {}
     for article in batch:
@@ -188,9 +188,9 @@ def _replayed(
         arguments.append((*call, desk.caps.text_chars))
     results = sandbox.run(replay_article, arguments)
     replayed: dict[str, Replayed] = {}
-    for (key, call), result in zip(calls.items(), results, strict=True):
+    for (key, (article, _, _)), result in zip(calls.items(), results, strict=True):
         if isinstance(result, NewsAssetsError):
-            result = Replayed(call[0], "unreadable", reason=str(result))
+            result = Replayed(article, "unreadable", reason=str(result))
         replayed[key] = result
     return replayed
 

@@ -26,7 +26,7 @@ Place = tuple[
 # of the words of the shorter of two titles, which the longer one has too
 MIN_SHARE: Final = 0.8
 MIN_WORDS: Final = 3  # of the shorter one, unless both are the same
-MIN_FOUND: Final = 0.5  # of the agenda's titles; fewer are chance
+_MIN_FOUND: Final = 0.5  # of the agenda's titles; fewer are chance
 # at the start of a packet, where links and page numbers are looked for
 AGENDA_PAGES: Final = 40
 _MAX_PLACES = 5000  # bookmarks, links or numbers of one packet
@@ -67,7 +67,7 @@ def cut_packet(body: bytes, titles: Sequence[str]) -> tuple[PacketPart, ...]:
         for places in signals:
             found = agreeing(titles, list(islice(places(), _MAX_PLACES)))
             if found:
-                return parts_of(found, count)
+                return _parts_of(found, count)
     except PdfiumError as error:
         raise ReadingError(f"broken PDF: {error}") from error
     return ()
@@ -88,7 +88,7 @@ def agreeing(titles: Sequence[str], places: Sequence[Place]) -> dict[int, int]:
             if page >= last and _is_same(words, written):
                 found[number] = last = page
                 break
-    is_enough = len(found) >= max(min(2, len(titles)), MIN_FOUND * len(titles))
+    is_enough = len(found) >= max(min(2, len(titles)), _MIN_FOUND * len(titles))
     return found if is_enough else {}
 
 
@@ -101,7 +101,7 @@ def _is_same(words: frozenset[str], written: frozenset[str]) -> bool:
     return shorter >= MIN_WORDS and len(words & written) >= MIN_SHARE * shorter
 
 
-def parts_of(found: dict[int, int], count: int) -> tuple[PacketPart, ...]:
+def _parts_of(found: dict[int, int], count: int) -> tuple[PacketPart, ...]:
     """Return the pages of items from the first page of each: up to the page before the
     next item's.
     """
@@ -166,7 +166,7 @@ def _references(pdf: "PdfDocument", titles: Sequence[str]) -> Iterator[Place]:
         pages[number] = frozenset(normal_words(_text(pdf, number - 1)))
     hits = [_hits(titles, numbers, pages, one) for one in range(_MAX_OFFSET + 1)]
     offset = hits.index(max(hits))
-    if hits[offset] < MIN_FOUND * len(numbers):
+    if hits[offset] < _MIN_FOUND * len(numbers):
         return
     for written, number, index in stated:
         if index + 1 < number + offset <= count:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pypdfium2
 
 
-SCANNED_CHARS = 50  # pages with less text and with an image are scans
+_SCANNED_CHARS = 50  # pages with less text and with an image are scans
 MAX_TEXT_CHARS = 5_000_000  # of one document; a thousand dense pages have 4 million
 _MAX_IMAGE_DEPTH = 3  # of forms within forms, where images are looked for
 
@@ -60,7 +60,7 @@ def _page(pdf: "pypdfium2.PdfDocument", index: int) -> tuple[str, bool]:
             text = lines_of(_text(page, text_page))
         finally:
             text_page.close()
-        if len(text) >= SCANNED_CHARS:
+        if len(text) >= _SCANNED_CHARS:
             return text, False
         images = page.get_objects(
             filter=(raw.FPDF_PAGEOBJ_IMAGE,), max_depth=_MAX_IMAGE_DEPTH
@@ -133,7 +133,7 @@ def read_by_pypdf(body: bytes, why: str) -> ReadDocument:
 
 def _pypdf_page(page: Any) -> tuple[str, bool]:
     text = lines_of(page.extract_text())
-    return text, len(text) < SCANNED_CHARS and _has_image(page)
+    return text, len(text) < _SCANNED_CHARS and _has_image(page)
 
 
 def _has_image(page: Any) -> bool:

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 # --- straight lines drawn on a page ---------------------------------------------------
 
-Box = tuple[float, float, float, float]  # left, bottom, right, top
+_Box = tuple[float, float, float, float]  # left, bottom, right, top
 
 # lines so close to each other are one: the two edges of a thin rectangle, or a corner
 # that is not closed
-NEAR_PT = 3.0
+_NEAR_PT = 3.0
 _MAX_WIDTH_PT, _MIN_LENGTH_PT = 2.5, 4.0
 _RECTANGLE_POINTS = (4, 5)  # the fifth is the first one again
 _MAX_DEPTH = 2  # the page, and a form on it
@@ -41,7 +41,7 @@ class Rule(NamedTuple):
     end: float
 
 
-def rules_on(page: "PdfPage") -> tuple[list[Rule], list[Rule]]:
+def _rules_on(page: "PdfPage") -> tuple[list[Rule], list[Rule]]:
     """Return the horizontal and the vertical lines of a page as it is shown, those of
     one line joined.
 
@@ -61,7 +61,7 @@ def rules_on(page: "PdfPage") -> tuple[list[Rule], list[Rule]]:
     return _joined(level), _joined(upright)
 
 
-def turned(box: Box, degrees: int) -> Box:
+def turned(box: _Box, degrees: int) -> _Box:
     """Return a box of a page where it is shown if the page is turned clockwise, around
     the origin.
     """
@@ -76,7 +76,7 @@ def turned(box: Box, degrees: int) -> Box:
     return box
 
 
-def _edges(paths: Iterable["PdfObject"]) -> Iterator[Box]:
+def _edges(paths: Iterable["PdfObject"]) -> Iterator[_Box]:
     """Yield the sides of rectangles, also of thin ones that are lines, and the segments
     of other paths.
     """
@@ -97,7 +97,7 @@ def _is_rectangle(path: "PdfObject") -> bool:
     )
 
 
-def _sides(path: "PdfObject") -> Iterator[Box]:
+def _sides(path: "PdfObject") -> Iterator[_Box]:
     box = path.get_bounds()
     left, bottom, right, top = (
         path.container.get_matrix().on_rect(*box) if path.container else box
@@ -106,7 +106,7 @@ def _sides(path: "PdfObject") -> Iterator[Box]:
     yield from ((x, bottom, x, top) for x in (left, right))
 
 
-def _segments(path: "PdfObject") -> Iterator[Box]:
+def _segments(path: "PdfObject") -> Iterator[_Box]:
     from pypdfium2 import raw
 
     matrix = path.get_matrix()
@@ -128,7 +128,7 @@ def _segments(path: "PdfObject") -> Iterator[Box]:
         before = point
 
 
-def _box(one: tuple[float, float], other: tuple[float, float]) -> Box:
+def _box(one: tuple[float, float], other: tuple[float, float]) -> _Box:
     return (
         min(one[0], other[0]),
         min(one[1], other[1]),
@@ -140,11 +140,11 @@ def _box(one: tuple[float, float], other: tuple[float, float]) -> Box:
 def _joined(rules: Iterable[Rule]) -> list[Rule]:
     """Return the lines with those joined that lie on one line and touch."""
     joined: list[Rule] = []
-    for of_line in clustered(rules):
+    for of_line in _clustered(rules):
         at = sum(rule.at for rule in of_line) / len(of_line)
         end = -inf
         for rule in sorted(of_line, key=lambda rule: rule.start):
-            if rule.start <= end + NEAR_PT:
+            if rule.start <= end + _NEAR_PT:
                 joined[-1] = Rule(at, joined[-1].start, max(end, rule.end))
             else:
                 joined.append(Rule(at, rule.start, rule.end))
@@ -152,11 +152,11 @@ def _joined(rules: Iterable[Rule]) -> list[Rule]:
     return joined
 
 
-def clustered(rules: Iterable[Rule]) -> list[list[Rule]]:
+def _clustered(rules: Iterable[Rule]) -> list[list[Rule]]:
     """Return the lines in groups of the same place, in the order of their places."""
     groups: list[list[Rule]] = []
     for rule in sorted(rules):
-        if groups and rule.at - groups[-1][0].at <= NEAR_PT:
+        if groups and rule.at - groups[-1][0].at <= _NEAR_PT:
             groups[-1].append(rule)
         else:
             groups.append([rule])
@@ -176,7 +176,7 @@ _SPACES: Final = frozenset(map(ord, " \t\r\n\u00a0")) | {0}
 
 
 @dataclass(frozen=True, slots=True)
-class PdfTable:
+class _PdfTable:
     """A table: the characters that it takes in the text of its page, and those of each
     cell, row by row.
     """
@@ -185,7 +185,7 @@ class PdfTable:
     rows: tuple[tuple[tuple[Span, ...], ...], ...]
 
 
-def tables_on(page: "PdfPage", text_page: "PdfTextPage") -> list[PdfTable]:
+def tables_on(page: "PdfPage", text_page: "PdfTextPage") -> list[_PdfTable]:
     """Return the tables of a page in the order of its text; none of a page whose
     drawing is broken.
 
@@ -196,14 +196,14 @@ def tables_on(page: "PdfPage", text_page: "PdfTextPage") -> list[PdfTable]:
     from pypdfium2 import PdfiumError
 
     try:
-        level, upright = rules_on(page)
+        level, upright = _rules_on(page)
         if max(len(level), len(upright)) > _MAX_RULES:
             return []
         grids = [_grid(*rules) for rules in _crossing(level, upright)]
         boxes = _boxes(text_page, page.get_rotation()) if any(grids) else []
     except PdfiumError:
         return []
-    found: list[PdfTable] = []
+    found: list[_PdfTable] = []
     for grid in grids:
         table = None if grid is None else _table(grid, boxes)
         if table is not None:
@@ -211,9 +211,9 @@ def tables_on(page: "PdfPage", text_page: "PdfTextPage") -> list[PdfTable]:
     return _apart(sorted(found, key=lambda table: table.span))
 
 
-def _apart(tables: Sequence[PdfTable]) -> list[PdfTable]:
+def _apart(tables: Sequence[_PdfTable]) -> list[_PdfTable]:
     """Return the tables without those that begin within the one before."""
-    kept: list[PdfTable] = []
+    kept: list[_PdfTable] = []
     for table in tables:
         if not kept or table.span[0] >= kept[-1].span[1]:
             kept.append(table)
@@ -258,8 +258,8 @@ def _without(rules: Iterable[Rule], gone: Iterable[Rule]) -> list[Rule]:
 
 def _cross(level: Rule, upright: Rule) -> bool:
     return (
-        level.start - NEAR_PT <= upright.at <= level.end + NEAR_PT
-        and upright.start - NEAR_PT <= level.at <= upright.end + NEAR_PT
+        level.start - _NEAR_PT <= upright.at <= level.end + _NEAR_PT
+        and upright.start - _NEAR_PT <= level.at <= upright.end + _NEAR_PT
     )
 
 
@@ -284,7 +284,7 @@ def _grid(level: list[Rule], upright: list[Rule]) -> _Grid | None:
     """Return the grid of lines that cross; None if it has fewer than two rows, two
     columns or four cells.
     """
-    above, left_of = clustered(level)[::-1], clustered(upright)
+    above, left_of = _clustered(level)[::-1], _clustered(upright)
     if len(above) < 3 or len(left_of) < 3:
         return None
     tops = [-_place(rules) for rules in above]
@@ -308,13 +308,13 @@ def _place(rules: list[Rule]) -> float:
 
 
 def _is_drawn(rules: list[Rule], at: float) -> bool:
-    return any(rule.start - NEAR_PT <= at <= rule.end + NEAR_PT for rule in rules)
+    return any(rule.start - _NEAR_PT <= at <= rule.end + _NEAR_PT for rule in rules)
 
 
 # --- characters -----------------------------------------------------------------------
 
 
-def _boxes(text_page: "PdfTextPage", degrees: int) -> list[tuple[int, Box]]:
+def _boxes(text_page: "PdfTextPage", degrees: int) -> list[tuple[int, _Box]]:
     """Return index and box, as shown, of each character of a page but spaces and ends
     of lines.
 
@@ -323,7 +323,7 @@ def _boxes(text_page: "PdfTextPage", degrees: int) -> list[tuple[int, Box]]:
     """
     from pypdfium2 import raw
 
-    boxes: list[tuple[int, Box]] = []
+    boxes: list[tuple[int, _Box]] = []
     for index in range(text_page.count_chars()):
         if raw.FPDFText_GetUnicode(text_page, index) in _SPACES:
             continue
@@ -337,10 +337,10 @@ class _Character(NamedTuple):
 
     place: Place
     offset: int
-    box: Box
+    box: _Box
 
 
-def _table(grid: _Grid, boxes: Sequence[tuple[int, Box]]) -> PdfTable | None:
+def _table(grid: _Grid, boxes: Sequence[tuple[int, _Box]]) -> _PdfTable | None:
     """Return the table of a grid if it is one: its text is in one piece, and fills rows
     and columns.
     """
@@ -360,10 +360,10 @@ def _table(grid: _Grid, boxes: Sequence[tuple[int, Box]]) -> PdfTable | None:
         before = one
     if not _is_table(cells):
         return None
-    return PdfTable((inside[0].offset, inside[-1].offset + 1), _rows(cells))
+    return _PdfTable((inside[0].offset, inside[-1].offset + 1), _rows(cells))
 
 
-def _inside(grid: _Grid, boxes: Sequence[tuple[int, Box]]) -> list[_Character]:
+def _inside(grid: _Grid, boxes: Sequence[tuple[int, _Box]]) -> list[_Character]:
     """Return the characters in the cells of a grid; none where others are between them."""
     inside: list[_Character] = []
     last = 0
@@ -379,7 +379,7 @@ def _inside(grid: _Grid, boxes: Sequence[tuple[int, Box]]) -> list[_Character]:
     return inside
 
 
-def _is_one_word(one: Box, following: Box) -> bool:
+def _is_one_word(one: _Box, following: _Box) -> bool:
     """Whether two characters in different cells stand so close that a word runs over
     the line between them.
     """
