@@ -85,37 +85,44 @@ def poll_sources(
     does not affect the others.
 
     A source is unchanged if it answers 304 or its first page has the same bytes as last
-    time. Next pages are fetched until entries are known (`known`) or older than
-    `first_day`, or until the requests have taken SOURCE_S; of a source without a state,
-    MAX_FIRST_PAGES only. After `begin_within_s` seconds no request begins: sources of
-    which nothing was requested are missing, and the next poll reads the next pages.
+    time. Next pages are fetched until entries are known or old, or until the requests
+    have taken SOURCE_S; of a source without a state, MAX_FIRST_PAGES only.
+
+    Args:
+        sources: The sources.
+        states: Their states, by source_id.
+        adapter_of: The adapter of a source.
+        fetcher: Sends the requests.
+        sandbox: Reads the answers.
+        clock: The time, for answers that failed.
+        known: Which URLs of a source are stored.
+        first_day: Older entries end a listing.
+        begin_within_s: Seconds after which no request begins: sources of which nothing
+            was requested are missing, and the next poll reads the next pages.
     """
-    listings = {
-        PageRequest(
+    listings: dict[PageRequest, Pagination] = {}
+    current: dict[str, SourceState] = {}
+    for source in sources:
+        state = states.get(source.source_id)
+        max_pages = MAX_FIRST_PAGES if state is None else MAX_PAGES
+        validators = Validators()
+        deferred: tuple[str, ...] = ()
+        if state is not None and state.url == source.url:
+            current[source.source_id] = state
+            validators, deferred = _validators_of(state), state.left_urls
+        request = PageRequest(
             adapter_of(source).first_url(source),
             source.source_id,
-            _validators_of(source, states.get(source.source_id)),
+            validators,
             obeys_robots=False,
             max_s=SOURCE_S,
             access=source.access,
-        ): _pagination(source, states.get(source.source_id), known, first_day)
-        for source in sources
-    }
+        )
+        listings[request] = Pagination(
+            source, known, first_day, max_pages, max_s=SOURCE_S, carried_over=deferred
+        )
     return _fetch_listings(
-        listings, states, _parser(adapter_of, sandbox), fetcher, clock, begin_within_s
-    )
-
-
-def _pagination(
-    source: Source,
-    state: SourceState | None,
-    known: KnownHashes,
-    first_day: date | None,
-) -> Pagination:
-    deferred = state.left_urls if state is not None and state.url == source.url else ()
-    most = MAX_FIRST_PAGES if state is None else MAX_PAGES
-    return Pagination(
-        source, known, first_day, most, max_s=SOURCE_S, carried_over=deferred
+        listings, current, _parser(adapter_of, sandbox), fetcher, clock, begin_within_s
     )
 
 
@@ -181,17 +188,12 @@ def _day_urls(
     )
 
 
-def _validators_of(source: Source, state: SourceState | None) -> Validators:
-    """Return the validators to send: none to a new URL, and none after _TRUST_S without
-    new entries.
-    """
-    if state is None or state.url != source.url:
-        return Validators()
-    if (
-        state.last_new_at is not None
-        and (state.last_polled_at - state.last_new_at).total_seconds() > _TRUST_S
-    ):
-        return Validators()
+def _validators_of(state: SourceState) -> Validators:
+    """Return the validators to send: none after _TRUST_S without new entries."""
+    if state.last_new_at is not None:
+        quiet = state.last_polled_at - state.last_new_at
+        if quiet.total_seconds() > _TRUST_S:
+            return Validators()
     return Validators(state.etag, state.last_modified)
 
 
@@ -285,9 +287,7 @@ def _polled(
     )
     if isinstance(answer, FetchError):
         return replace(polled, error=answer, outcome=outcome_of(answer))
-    known_hash = (
-        state.document_hash if state is not None and state.url == source.url else None
-    )
+    known_hash = state.document_hash if state else None
     if answer.is_unchanged or document_hash(answer) == known_hash:
         return replace(polled, page=answer, outcome="unchanged")
     try:
