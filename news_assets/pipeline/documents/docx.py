@@ -185,8 +185,11 @@ _WRAPPERS: Final = (
 
 
 def read_docx(body: bytes) -> ReadDocument:
-    """Return the text of a Word document. Raises ReadingError and the errors of
-    python-docx and lxml.
+    """Return the text of a Word document.
+
+    Raises:
+        ReadingError: It is no archive within the limits.
+        Exception: Those of python-docx and lxml, for broken files.
     """
     import docx
 
@@ -207,7 +210,9 @@ def numbered_paragraphs(body: bytes) -> list[str]:
     """Return the paragraphs and table rows of a Word document with their numbers, an
     empty line after each.
 
-    Raises ReadingError and the errors of python-docx and lxml.
+    Raises:
+        ReadingError: It is no archive within the limits.
+        Exception: Those of python-docx and lxml, for broken files.
     """
     import docx
 

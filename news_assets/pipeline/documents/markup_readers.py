@@ -55,8 +55,10 @@ def _surround(element: object, mark: str) -> None:
 
 
 def read_rtf(body: bytes) -> ReadDocument:
-    """Return the text of an RTF document; cells of tables are separated by `|`. Raises
-    the errors of striprtf.
+    """Return the text of an RTF document; cells of tables are separated by `|`.
+
+    Raises:
+        Exception: Those of striprtf, for broken files.
     """
     from striprtf.striprtf import rtf_to_text
 

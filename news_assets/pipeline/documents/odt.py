@@ -47,8 +47,11 @@ class _Changes:
 
 
 def read_odt(body: bytes) -> ReadDocument:
-    """Return the text of an OpenDocument text. Raises ReadingError and the errors of
-    lxml.
+    """Return the text of an OpenDocument text.
+
+    Raises:
+        ReadingError: It is no archive within the limits.
+        Exception: Those of lxml, for broken files.
     """
     from lxml import etree
 

@@ -11,8 +11,11 @@ from news_assets.text.limits import clean_text
 
 
 def read_pptx(body: bytes) -> ReadDocument:
-    """Return the text of a presentation by slide. Raises ReadingError and the errors of
-    python-pptx and lxml.
+    """Return the text of a presentation by slide.
+
+    Raises:
+        ReadingError: It is no archive within the limits.
+        Exception: Those of python-pptx and lxml, for broken files.
     """
     import pptx
 

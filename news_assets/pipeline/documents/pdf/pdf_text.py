@@ -94,8 +94,10 @@ def _text(page: "pypdfium2.PdfPage", text_page: "pypdfium2.PdfTextPage") -> str:
 
 
 def read_by_pypdf(body: bytes, why: str) -> ReadDocument:
-    """Return the text of a PDF that PDFium did not read, for the reason `why`. Raises
-    ReadingError.
+    """Return the text of a PDF that PDFium did not read, for the reason `why`.
+
+    Raises:
+        ReadingError: pypdf cannot open it either.
     """
     from io import BytesIO
 
@@ -219,8 +221,10 @@ MAX_PIXELS = 30_000_000
 
 
 def page_image(body: bytes, number: int) -> bytes:
-    """Return a page of a PDF, counted from 1, as a binary PGM file. Raises
-    ReadingError.
+    """Return a page of a PDF, counted from 1, as a binary PGM file.
+
+    Raises:
+        ReadingError: It could not be rendered.
     """
     from pypdfium2 import PdfDocument, PdfiumError
 

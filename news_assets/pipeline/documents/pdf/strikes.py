@@ -40,7 +40,10 @@ def struck_spans(page: "PdfPage", text_page: "PdfTextPage") -> list[Span]:
 
 def marked_text(text_page: "PdfTextPage", span: Span, struck: Iterable[Span]) -> str:
     """Return the text of some characters of a page, with marks around what is struck
-    out. Raises PdfiumError.
+    out.
+
+    Raises:
+        PdfiumError: The page is broken.
     """
     parts, begin = [], span[0]
     for start, end in struck:
