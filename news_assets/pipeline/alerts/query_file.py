@@ -205,7 +205,8 @@ class Alerts(_Spec):
             for channel in channels:
                 if channel not in self.channels:
                     raise ValueError(
-                        f"`{user}` names a channel `{channel}` that is not among channels; add it there"
+                        f"`{user}` names a channel `{channel}` that is not among channels; "
+                        "add it there"
                     )
         return self
 

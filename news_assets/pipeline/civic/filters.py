@@ -197,8 +197,8 @@ _LEAD = frozenset(
     )
 )
 _BUSINESS = re.compile(
-    r"\b(?:emergency|disaster|ordinance|resolution|contract|agreement|budget|policy|moratorium|bonds?|lease"
-    r"|procedures?|rules|code|fees?)\b|[$€£]\s?\d",
+    r"\b(?:emergency|disaster|ordinance|resolution|contract|agreement|budget|policy|moratorium|bonds?"
+    r"|lease|procedures?|rules|code|fees?)\b|[$€£]\s?\d",
     re.IGNORECASE,
 )
 _WORD = re.compile(r"[^\W\d_][^\W_]*")

@@ -161,7 +161,8 @@ _BY_WORDS: Final[tuple[tuple[Step, re.Pattern[str]], ...]] = (
     (
         "voted",
         re.compile(
-            r"\b(?:adopt|approv|pass|enact|fail|den(?:y|ied)|defeat|reject|carried|award|confirm|vote)",
+            r"\b(?:adopt|approv|pass|enact|fail|den(?:y|ied)|defeat|reject|carried|award|confirm"
+            r"|vote)",
             re.IGNORECASE,
         ),
     ),

@@ -73,7 +73,8 @@ AGENDA_PAGES: Final = 12
 _MAX_BOOKMARKS = 2000
 _HYPHEN: Final = "\ufffe"  # PDFium's sign for a hyphen at the end of a line
 _FRONT = re.compile(
-    r"\A\W{0,3}(?:(?:meeting\s)?agenda|cover(?:\s(?:page|sheet))?|table\sof\scontents|contents)\W{0,3}\Z",
+    r"\A\W{0,3}(?:(?:meeting\s)?agenda|cover(?:\s(?:page|sheet))?|table\sof\scontents|contents)"
+    r"\W{0,3}\Z",
     re.IGNORECASE,
 )
 

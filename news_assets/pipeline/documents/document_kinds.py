@@ -99,7 +99,8 @@ _BOILERPLATE = re.compile(
       how\x20to\x20(?:participate|watch|attend|join|view|submit|address)
     | participation\x20(?:instructions|guide(?:lines)?)
     | (?:meeting|zoom|webex|teleconference)\x20(?:instructions|guidelines)
-    | speaker\x20(?:card|slip|form|request\x20form) | public\x20comment\x20(?:card|form|instructions)
+    | speaker\x20(?:card|slip|form|request\x20form)
+    | public\x20comment\x20(?:card|form|instructions)
     | parking\x20(?:map|information|instructions) | land\x20acknowledge?ment
     | (?:ada|accessibility)\x20(?:notice|statement) | rules\x20of\x20decorum
     | parcel\x20(?:table|list|numbers) | (?:form\x20)?w\x20?9(?:\x20form)?
