@@ -19,11 +19,11 @@ from news_assets.defs.schedules import build_schedules
 from news_assets.defs.sensors import build_desk_sensors
 from news_assets.defs.sensors.alerts import build_alerts_sensor
 from news_assets.defs.sensors.open_batches import build_open_batches
-from news_assets.desks.loader import load_desks, with_neighbours
+from news_assets.desks.desk_files import load_desks, with_neighbours
 from news_assets.logs import log_to_stderr
 from news_assets.records.desks import Desk
 from news_assets.settings import Settings
-from news_assets.sources.kinds import ALL_KINDS
+from news_assets.sources.source_kinds import ALL_KINDS
 
 
 def build_definitions(
@@ -61,7 +61,9 @@ def build_definitions(
     ]
     jobs = [job for desk in desks for job in build_desk_jobs(desk, settings.max_run_s)]
     shared_jobs = build_shared_jobs(desks, settings.max_run_s)
-    of_desks = build_desk_sensors(desks, jobs, fetch_only=settings.work == "fetch")
+    of_desks = build_desk_sensors(
+        desks, jobs, fetch_only=settings.work == "fetch", has_models=settings.has_models
+    )
     return dg.Definitions(
         assets=[
             *all_assets,
@@ -75,7 +77,7 @@ def build_definitions(
         sensors=[
             *of_desks,
             build_open_batches(shared_jobs),
-            build_alerts_sensor(shared_jobs),
+            build_alerts_sensor(shared_jobs, has_queries=settings.queries is not None),
         ],
         schedules=build_schedules([*jobs, *shared_jobs]),
         resources=build_resources(settings) | (resources or {}),

@@ -58,6 +58,9 @@ __all__ = [
 
 _MAX_ARTICLES = 10_000
 _HITS_AT_ONCE = 250  # Typesense gives no more
+# of a query; the time for a vector grows with its length, and 500 characters can take
+# 0.4 s
+_MEANT_CHARS = 200
 
 
 class Index:
@@ -86,6 +89,7 @@ class Index:
         limit: int = 10,
         offset: int = 0,
         explain: bool = False,
+        vector: tuple[float, ...] | None = None,
     ) -> SearchAnswer:
         """Return the best hits, the number of all, and their counts by the values of
         each facet.
@@ -103,16 +107,19 @@ class Index:
             offset: Number of hits to skip.
             explain: Give each hit an `explanation`: its ranks, and the fields with
                 words of the query.
+            vector: That of the text, from `vector_of`; by default it is made here.
 
         Raises:
             IndexingError: The index could not be read, or has vectors of another model.
             EmbedError: The model cannot be used.
         """
-        vector = None if mode == "keyword" or not text.strip() else self._vector(text)
+        is_by_meaning = mode != "keyword" and bool(text.strip())
+        if is_by_meaning:
+            self._embedder.open()
         query = SearchQuery(
             text=text,
             mode=mode,
-            vector=vector,
+            vector=(vector or self.vector_of(text)) if is_by_meaning else None,
             sort=sort,
             limit=limit,
             offset=offset,
@@ -122,7 +129,7 @@ class Index:
         answer = self._index.search(query)
         if (
             mode == "hybrid"
-            and vector
+            and is_by_meaning
             and not self._can_read(answer.facets["language"])
         ):
             return self._index.search(replace(query, mode="keyword"))
@@ -170,8 +177,14 @@ class Index:
 
         return can_read(self._embedder.open().model, languages)
 
-    def _vector(self, text: str) -> tuple[float, ...]:
-        return self._embedder.open().embed_query(text).vector
+    def vector_of(self, text: str) -> tuple[float, ...]:
+        """Return the vector of the beginning of a query that is not blank. It does not
+        use the index.
+
+        Raises:
+            EmbedError: The model cannot be used.
+        """
+        return self._loaded.open().embed_query(text.strip()[:_MEANT_CHARS]).vector
 
     def _matching_embedder(self) -> Embedder:
         """Return the model for queries. Raises IndexingError if the vectors of the

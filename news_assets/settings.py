@@ -332,6 +332,11 @@ class Settings(BaseSettings):
         return self.home / "models"
 
     @property
+    def has_models(self) -> bool:
+        """Whether NEWS_ENRICHER names a language model."""
+        return set(self.enricher) != {values.LOCAL_ENRICHER}
+
+    @property
     def search_path(self) -> Path:
         """File of the embedded search index."""
         return self.home / "search.sqlite"

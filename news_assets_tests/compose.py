@@ -23,7 +23,7 @@ from typing import Any
 
 from news_assets.defs.instance.heartbeat import WORKER_TAG
 from news_assets.demo.site import HOST, PORT
-from news_assets.desks.loader import path_of
+from news_assets.desks.desk_files import path_of
 from news_assets_tests.support import sample_site_program
 from news_assets_tests.support.containers import BUILD_S, Engine
 from news_assets_tests.support.dagster_server import DagsterServer

@@ -12,9 +12,9 @@ import pytest
 
 from news_assets.definitions import build_definitions
 from news_assets.defs.partitions import last_day, newest_begun_day
-from news_assets.desks.loader import load_desks
+from news_assets.desks.desk_files import load_desks
 from news_assets.settings import Settings
-from news_assets.sources.kinds import ALL_KINDS, KINDS
+from news_assets.sources.source_kinds import ALL_KINDS, KINDS
 
 SNAPSHOT = {
     "lake/maintenance": (set(), {"catalog_is_backed_up", "data_files_are_known"}),

@@ -7,6 +7,7 @@ import shlex
 import textwrap
 import tomllib
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,11 @@ import typer
 import yaml
 
 from news_assets.cli import app
-from news_assets.desks.loader import load_desks
-from news_assets.desks.spec import AgencySpec, DeskSpec, SourceSpec
+from news_assets.desks.desk_files import load_desks
+from news_assets.desks.desk_spec import AgencySpec, DeskSpec, SourceSpec
 from news_assets.pipeline.stages import all_stages
 from news_assets.settings import Settings
-from news_assets.sources.kinds import KINDS
+from news_assets.sources.source_kinds import KINDS
 from news_assets.store.queries.freshness import freshness_checks
 from news_assets.store.tables import TABLES, columns
 from news_assets_tests.tables_page import tables_page
@@ -87,16 +88,18 @@ def test_every_setting_is_documented_with_its_default() -> None:
     assert documented == settings_table()
 
 
+@cache
 def commands(command: Any = None, name: str = "") -> dict[str, set[str]]:
     """Return the long options of every command by its name as it is typed: `status`,
     `failures list`.
     """
     command = command or typer.main.get_command(app)
-    if subcommands := getattr(command, "commands", None):
-        found = [
-            commands(sub, f"{name} {word}".strip()) for word, sub in subcommands.items()
-        ]
-        return {key: options for one in found for key, options in one.items()}
+    if names := getattr(command, "commands", None):
+        found: dict[str, set[str]] = {}
+        for word in names:
+            sub = command.resolve_command(typer.Context(command), [word])[1]
+            found |= commands(sub, f"{name} {word}".strip())
+        return found
     return {
         name: {
             option

@@ -14,7 +14,7 @@ import pytest
 
 from news_assets import search
 from news_assets.clients.embedding.models import ENGLISH_MODEL
-from news_assets.clients.search.embedded.index import SqliteSearchIndex
+from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
 from news_assets.errors import IndexingError
 from news_assets.ports.search import SearchDocument
 from news_assets.records.reading import Embedded
@@ -140,6 +140,26 @@ def test_the_model_is_loaded_once_and_only_for_searches_that_need_it(
         near = index.search("quermesse", mode="vector", limit=1)
         index.search("feira", mode="hybrid")
         assert (len(loaded), near.hits[0].agency) == (1, "prefeitura")
+
+
+class Recording(Embedder):
+    """Keeps the queries."""
+
+    def __init__(self) -> None:
+        self.queries = list[str]()
+
+    def embed_query(self, query: str) -> Embedded:
+        self.queries.append(query)
+        return super().embed_query(query)
+
+
+def test_the_time_for_a_vector_does_not_grow_with_the_length_of_a_query(
+    backend: Backend,
+) -> None:
+    model = Recording()
+    with backend.open() as opened:
+        search.Index(opened, lambda: model, opened.close).search(" " * 300 + "é" * 500)
+    assert model.queries == ["é" * 200]
 
 
 class EnglishEmbedder(Embedder):

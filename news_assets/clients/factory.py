@@ -15,7 +15,7 @@ from news_assets.settings import Settings, variable_of
 
 if TYPE_CHECKING:
     from news_assets.clients.notify.notifier import ChannelNotifier
-    from news_assets.clients.sandbox.enricher import SandboxedEnricher
+    from news_assets.clients.sandbox.sandboxed_enricher import SandboxedEnricher
     from news_assets.pipeline.alerts.query_file import Alerts
     from news_assets.pipeline.enrich.model.enricher import ModelEnricher
     from news_assets.ports.lake import Reader
@@ -30,7 +30,7 @@ def local_enricher(
 
     `open_embedder` opens the embedder that the classifiers of desks are used with.
     """
-    from news_assets.clients.sandbox.enricher import SandboxedEnricher
+    from news_assets.clients.sandbox.sandboxed_enricher import SandboxedEnricher
 
     return SandboxedEnricher(
         settings.taxonomy, sandbox, settings.models_dir, open_embedder
@@ -58,13 +58,14 @@ def build_enricher(
     from news_assets.pipeline.enrich.model.enricher import ModelEnricher
     from news_assets.pipeline.enrich.model.prompt import load_prompt
     from news_assets.pipeline.enrich.model.requests import AnswerRules
-    from news_assets.taxonomy.loader import load_taxonomy, taxonomy_of
+    from news_assets.taxonomy.taxonomy_files import load_taxonomy, taxonomy_of
 
     local = local_enricher(settings, sandbox, open_embedder)
     names = [name for name in settings.enricher if name != LOCAL_ENRICHER]
-    for name in (*names, *([settings.entities] if settings.entities else [])):
+    for name in filter(None, (*names, settings.entities)):
         check_model(name)
     open_model = lru_cache(maxsize=None)(partial(concurrent_model, settings))
+    is_local_first = LOCAL_ENRICHER in settings.enricher
     of_bedrock = (settings.bedrock_batch_folder, settings.bedrock_batch_role)
     return ModelEnricher(
         local=local,
@@ -77,11 +78,7 @@ def build_enricher(
         theme_prompt=load_prompt("theme", settings.prompts),
         entities_prompt=load_prompt("entities", settings.prompts),
         taxonomy=load_taxonomy(settings.taxonomy),
-        accepted_error=(
-            settings.enricher_error_rate
-            if LOCAL_ENRICHER in settings.enricher
-            else None
-        ),
+        accepted_error=settings.enricher_error_rate if is_local_first else None,
         sandbox=sandbox,
         open_batches=lambda name: open_batches(name, *of_bedrock),
         has_batches=lambda name: has_batches(name, *of_bedrock),
@@ -97,8 +94,8 @@ def build_enricher(
 
 
 def concurrent_model(settings: Settings, name: str) -> LanguageModel:
-    """Return a language model with the limits of its provider; it is opened when it is
-    first asked.
+    """Return a language model with the limits of its provider; it is opened by
+    its first request.
     """
     from news_assets.clients.llm.caller import ConcurrentModel, Limits
     from news_assets.clients.llm.models import open_model
@@ -137,11 +134,12 @@ def open_ports(
     opened on first use.
     """
     with ExitStack() as stack:
-        opened = {
-            name: _OPEN[name](settings, stack) for name in names if name != "enricher"
-        }
-        if "enricher" in names:
-            opened["enricher"] = _enricher(settings, stack, read_spent)
+        opened = {}
+        for name in names:
+            if name == "enricher":
+                opened[name] = _enricher(settings, stack, read_spent)
+            else:
+                opened[name] = _OPEN[name](settings, stack)
         yield opened
 
 

@@ -11,6 +11,8 @@ import os
 import zipfile
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
+from itertools import chain, islice
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +25,13 @@ from news_assets.pipeline.enrich.theme_vectors import (
 )
 from news_assets.pipeline.enrich.trained.classifier import Space, ThemeClassifier
 from news_assets.ports.search import Embedder
-from news_assets.taxonomy.loader import BUILT_IN, Taxonomy
+from news_assets.taxonomy.taxonomy_files import BUILT_IN, Taxonomy
 
 CURRENT = "current"
 PACKAGED_VECTORS = BUILT_IN.with_name("vectors")
 _VECTORS = "theme_vectors"
 _ARRAYS = ("rarity", "center", "weights", "bias")
+_TUPLES = ("stems", "themes", "roots", "codes")
 _FORMAT = 1
 
 _LOG = logging.getLogger(__name__)
@@ -73,26 +76,12 @@ def save(
     """
     import numpy as np
 
-    space = classifier.space
-    values = {
-        "format": _FORMAT,
-        "about": asdict(about),
-        "stems": space.stems,
-        "themes": space.themes,
-        "roots": space.roots,
-        "codes": classifier.codes,
-        "sharpness": classifier.sharpness,
-        "untrained_weight": classifier.untrained_weight,
-        "taxonomy_version": classifier.taxonomy_version,
-        "embedding_model": classifier.embedding_model,
-    }
+    space, values = classifier.space, _values_of(classifier, about)
     text = np.frombuffer(json.dumps(values, ensure_ascii=False).encode(), np.uint8)
     try:
         folder = private_folder(_folder(models_dir, desk))
-        file, partial = (
-            folder / f"{about.version}.npz",
-            folder / f"{about.version}.partial",
-        )
+        file = folder / f"{about.version}.npz"
+        partial = folder / f"{about.version}.partial"
         with partial.open("wb") as out:
             np.savez_compressed(
                 out,
@@ -108,6 +97,25 @@ def save(
     except OSError as error:
         raise EnrichError(f"the classifier cannot be stored: {error}") from error
     return file
+
+
+def _values_of(
+    classifier: ThemeClassifier, about: AboutClassifier
+) -> dict[str, object]:
+    """Return what a file has besides arrays."""
+    space = classifier.space
+    return {
+        "format": _FORMAT,
+        "about": asdict(about),
+        "stems": space.stems,
+        "themes": space.themes,
+        "roots": space.roots,
+        "codes": classifier.codes,
+        "sharpness": classifier.sharpness,
+        "untrained_weight": classifier.untrained_weight,
+        "taxonomy_version": classifier.taxonomy_version,
+        "embedding_model": classifier.embedding_model,
+    }
 
 
 def current_version(models_dir: Path, desk: str) -> str | None:
@@ -157,18 +165,17 @@ def load(
 
 
 def _classifier(values: dict[str, Any], arrays: dict[str, Any]) -> ThemeClassifier:
-    stems, themes, roots, codes = (
-        tuple(values[name]) for name in ("stems", "themes", "roots", "codes")
-    )
+    stems, themes, roots, codes = map(tuple, itemgetter(*_TUPLES)(values))
+    if values["format"] != _FORMAT:
+        raise ValueError(f"format {values['format']}, not {_FORMAT}")
     rows = len(stems) + len(arrays["center"]) + len(themes) + len(roots)
     shapes = {
         "rarity": (len(stems),),
         "weights": (rows, len(codes)),
         "bias": (len(codes),),
     }
-    if values["format"] != _FORMAT:
-        raise ValueError(f"format {values['format']}, not {_FORMAT}")
-    if wrong := [name for name, shape in shapes.items() if arrays[name].shape != shape]:
+    wrong = [name for name, shape in shapes.items() if arrays[name].shape != shape]
+    if wrong:
         raise ValueError(f"{', '.join(wrong)} of another shape")
     return ThemeClassifier(
         Space(stems, arrays["rarity"], arrays["center"], themes, roots),
@@ -199,14 +206,11 @@ def vectors_of(
         stored = _stored_vectors(folder / name, tuple(texts))
         if stored is not None:
             return stored
-    flat = [text for of_theme in texts.values() for text in of_theme]
-    vectors = iter(embedder.embed(flat))
-    made = theme_vectors(
-        {
-            code: [next(vectors).vector for _ in of_theme]
-            for code, of_theme in texts.items()
-        }
-    )
+    vectors = iter(embedder.embed(list(chain.from_iterable(texts.values()))))
+    by_code = {}
+    for code, of_theme in texts.items():
+        by_code[code] = [one.vector for one in islice(vectors, len(of_theme))]
+    made = theme_vectors(by_code)
     _store_vectors(models_dir / _VECTORS / name, made)
     return made
 

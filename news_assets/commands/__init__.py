@@ -2,13 +2,14 @@
 and prints. No policy.
 
     standard input    texts: parse-feed, extract, canonical-url, dedupe, classify, embed
-    sites and lists   sites/ (try_source, try_selectors, try_page), sources (import,
-    export --opml): desk files
-    lake              lake (status, export), url_history, agencies, gaps, failures,
-    upkeep/ (backups, retention)
-    search index      search/ (query, rebuild, search_key, search_fields)
-    enrichment        enrichment/ (cost, explain)
+    sites and lists   sites/ (try_source, try_selectors, try_page), import_sources
+    lake              lake_status, export, agencies, gaps, failure_commands, upkeep, replay,
+                      withdraw, alert_messages
+    meetings          civic/ (agency_runs, show_meeting, export_meetings, parse_meetings)
+    search index      search_articles, rebuild_search, search_server
+    enrichment        cost, explain_article, train_themes, label_themes
     sample desk       demo
 
-`cli.py` parses the arguments; `jsonlines` reads and writes the lines.
+A function whose options typer reads is a command; `cli.py` names it. `jsonlines` reads
+and writes the lines, `opening` opens the lake.
 """

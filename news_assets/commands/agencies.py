@@ -6,50 +6,53 @@ from itertools import groupby
 from operator import itemgetter
 
 from news_assets.commands.jsonlines import write_line
-from news_assets.commands.lake import check_names, open_lake
-from news_assets.desks.loader import load_desks
+from news_assets.commands.opening import check_names, open_lake
+from news_assets.commands.options import Desk as DeskOption
+from news_assets.commands.options import Json
+from news_assets.desks.desk_files import load_desks
 from news_assets.pipeline.freshness.source_health import LEGEND, source_facts
 from news_assets.records.desks import Desk
 from news_assets.settings import Settings
-from news_assets.sources.kinds import ALL_KINDS
+from news_assets.sources.source_kinds import ALL_KINDS
 from news_assets.store.lake import Lake
 from news_assets.store.queries.health import silent_agencies
 from news_assets.store.queries.source_status import Row, forecasts, source_rows
 from news_assets.terminal import Terminal
 
+_FORECAST = ("entries_a_day", "requests_a_day", "delay_minutes")
 
-def agencies(desk_key: str | None, *, as_json: bool) -> None:
+
+def agencies(desk: DeskOption = None, as_json: Json = False) -> None:
     """Print every source of the desks with its last polls, its interval, what is
     expected of it, and silences.
     """
-    check_names(desk_key, None)
-    desks = [
-        desk
-        for desk in load_desks(Settings.read().desks, ALL_KINDS)
-        if desk_key in (None, desk.key)
-    ]
+    check_names(desk, None)
+    every = load_desks(Settings.read().desks, ALL_KINDS)
+    desks = [one for one in every if desk in (None, one.key)]
     now = datetime.now(UTC)
     with open_lake() as lake:
-        rows = {desk.key: list(_rows(lake, desk, now)) for desk in desks}
-    for desk in desks:
-        if as_json:
-            for row in rows[desk.key]:
-                write_line(row)
-        else:
-            _show(desk, rows[desk.key], now)
+        rows = {one.key: _rows(lake, one, now) for one in desks}
+    for one in desks:
+        if not as_json:
+            _show(one, rows[one.key], now)
+            continue
+        for row in rows[one.key]:
+            write_line(row)
 
 
-def _rows(lake: Lake, desk: Desk, now: datetime) -> Iterator[Row]:
-    """Yield the rows of a desk's sources with what is expected of them; None for
+def _rows(lake: Lake, desk: Desk, now: datetime) -> list[Row]:
+    """Return the rows of a desk's sources with what is expected of them; None for
     inactive agencies.
     """
     expected = forecasts(lake, desk, now)
+    found = []
     for row in source_rows(lake, desk, silent_agencies(lake, desk, now), now):
-        found = expected.get(row["source_id"])
-        yield row | {
-            name: round(getattr(found, name), 2) if found else None
-            for name in ("entries_a_day", "requests_a_day", "delay_minutes")
-        }
+        forecast = expected.get(row["source_id"])
+        numbers: Row = dict.fromkeys(_FORECAST)
+        if forecast:
+            numbers = {name: round(getattr(forecast, name), 2) for name in _FORECAST}
+        found.append(row | numbers)
+    return found
 
 
 # --- terminal output ------------------------------------------------------------------

@@ -10,25 +10,28 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
+from typing import Annotated
 from zoneinfo import ZoneInfo
 
+import typer
 from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from news_assets.commands.lake import open_lake, show_counts
-from news_assets.commands.search import query as search
+from news_assets.commands import search_articles as search
+from news_assets.commands.lake_status import show_counts
+from news_assets.commands.opening import open_lake
 from news_assets.demo.site import HOST, PORT, SampleSite
-from news_assets.desks.loader import load_desks, path_of
+from news_assets.desks.desk_files import load_desks, path_of
 from news_assets.errors import NewsAssetsError
 from news_assets.folders import private_folder
 from news_assets.pipeline.stages import stage_names
 from news_assets.records.articles import ArticleRevision, RawArticle
 from news_assets.records.derived import EnrichedArticle
 from news_assets.records.desks import Desk
-from news_assets.search import Filters
+from news_assets.search import Filters, open_index
 from news_assets.settings import Settings, child_environment
-from news_assets.sources.kinds import ALL_KINDS
+from news_assets.sources.source_kinds import ALL_KINDS
 from news_assets.store.queries.overview import stage_counts
 from news_assets.terminal import Terminal
 
@@ -41,8 +44,28 @@ _LOG_LINES = 30  # of a failed run's log: Dagster's error and ours
 terminal = Terminal()
 
 
-def serve(port: int | None = None) -> None:
-    """Serve the sample site until interrupted, on this port, or on PORT or a free one."""
+def demo(
+    serve: Annotated[
+        bool,
+        typer.Option("--serve", help="only serve the sample site, until interrupted"),
+    ] = False,
+    port: Annotated[
+        int | None,
+        typer.Option(
+            min=0, max=65535, help=f"port of the site; by default {PORT}, or a free one"
+        ),
+    ] = None,
+) -> None:
+    """Serve the sample site; unless `serve`, run the graph over it, edit an article, run
+    again, and show the results.
+    """
+    if serve:
+        _serve(port)
+    else:
+        _run(port)
+
+
+def _serve(port: int | None) -> None:
     site = _site(port)
     terminal.print(
         f"sample site: {site.base}/prefeitura/rss.xml and {site.base}/gazeta/atom.xml (Ctrl-C"
@@ -54,10 +77,7 @@ def serve(port: int | None = None) -> None:
     site.serve_forever()
 
 
-def run(port: int | None = None) -> None:
-    """Run the graph over the sample site, edit an article, run again, and show the
-    results.
-    """
+def _run(port: int | None) -> None:
     started = time.perf_counter()
     desk = load_desks([_BUILT_IN], ALL_KINDS)[0]
     today = datetime.now(ZoneInfo(desk.timezone)).date()
@@ -82,7 +102,8 @@ def run(port: int | None = None) -> None:
         )
     _show(desk)
     terminal.rule(f"One search: news-assets search '{_QUERY}'")
-    answer = search.query_index(_QUERY, Filters(desk=desk.key), search.Options(limit=3))
+    with open_index() as index:
+        answer = index.search(_QUERY, Filters(desk=desk.key), limit=3)
     search.show(answer, _QUERY, search.hits_with_copies(answer.hits, Filters())[1])
     terminal.print()
     terminal.print(
@@ -132,7 +153,7 @@ class _Runs:
         self._log = private_folder(Settings.read().home) / "demo.log"
         with self._log.open("w") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "news_assets.demo.runs"],
+                [sys.executable, "-m", "news_assets.demo.graph_runs"],
                 env=child_environment(**_ENVIRONMENT, NEWS_DESKS=desk),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -185,9 +206,8 @@ class _Runs:
 
 def _day_of(slug: str) -> date:
     with open_lake() as lake:
-        return next(
-            row.day for row in lake.read(RawArticle, desk=["sample"]) if slug in row.url
-        )
+        articles = lake.read(RawArticle, desk=[_BUILT_IN])
+    return next(row.day for row in articles if slug in row.url)
 
 
 def _show(desk: Desk) -> None:
@@ -197,26 +217,25 @@ def _show(desk: Desk) -> None:
             stage_counts(lake, desk.first_day, datetime.now(UTC).date(), desk.key)
         )
         articles = lake.read(RawArticle, desk=[desk.key])
-        themes = {
-            row.article_id: row for row in lake.read(EnrichedArticle, desk=[desk.key])
-        }
+        enriched = lake.read(EnrichedArticle, desk=[desk.key])
         revisions = lake.read(ArticleRevision, desk=[desk.key])
-    agency_of = {article.article_id: article.agency for article in articles}
-    table = Table("day", "agency", "title", "theme", "outcome", box=box.SIMPLE_HEAD)
-    for article in sorted(articles, key=lambda article: (article.day, article.agency)):
-        theme = themes.get(article.article_id)
-        labels = " > ".join(theme.theme_labels) if theme else ""
-        table.add_row(
-            str(article.day),
-            article.agency,
-            article.title,
-            labels,
-            _note(article, agency_of),
-        )
-    terminal.print(table)
+    terminal.print(_articles_table(articles, enriched))
     terminal.print(
         f"{len(revisions)} earlier text in `article_revisions`; the fetched pages are in `pages`"
     )
+
+
+def _articles_table(
+    articles: Sequence[RawArticle], enriched: Sequence[EnrichedArticle]
+) -> Table:
+    labels_of = {row.article_id: row.theme_labels for row in enriched}
+    agency_of = {article.article_id: article.agency for article in articles}
+    table = Table("day", "agency", "title", "theme", "outcome", box=box.SIMPLE_HEAD)
+    for one in sorted(articles, key=lambda article: (article.day, article.agency)):
+        labels = " > ".join(labels_of.get(one.article_id, ()))
+        note = _note(one, agency_of)
+        table.add_row(str(one.day), one.agency, one.title, labels, note)
+    return table
 
 
 def _note(article: RawArticle, agency_of: Mapping[str, str]) -> str | Text:

@@ -2,19 +2,23 @@
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from typing import Annotated
 
+import typer
 from rich import box
 from rich.table import Table
 from rich.text import Text
 
 from news_assets.clients.search.backends import lazy_index
 from news_assets.commands.jsonlines import write_line
-from news_assets.commands.lake import check_names, open_lake
-from news_assets.desks.loader import load_desks
+from news_assets.commands.opening import check_names, open_lake
+from news_assets.commands.options import Desk as DeskOption
+from news_assets.commands.options import Json
+from news_assets.desks.desk_files import load_desks
 from news_assets.pipeline.freshness.row_checks import Findings
-from news_assets.records.desks import Desk
+from news_assets.records.desks import GAP_DAYS, Desk
 from news_assets.settings import Settings
-from news_assets.sources.kinds import ALL_KINDS
+from news_assets.sources.source_kinds import ALL_KINDS
 from news_assets.store.queries.freshness import desk_gaps, freshness_checks
 from news_assets.terminal import Terminal
 
@@ -22,24 +26,27 @@ _SHOWN_ROWS = 20
 _SYMBOLS = {True: ("no  ", "red"), False: ("yes ", "green")}
 
 
-def gaps(desk_key: str | None, days: int, *, as_json: bool) -> None:
+def gaps(
+    desk: DeskOption = None,
+    days: Annotated[
+        int, typer.Option(min=1, help="how many days back from today")
+    ] = GAP_DAYS,
+    as_json: Json = False,
+) -> None:
     """Print every finding of the last days, including work of the last minutes."""
-    check_names(desk_key, None)
+    check_names(desk, None)
     settings = Settings.read()
-    desks = [
-        desk
-        for desk in load_desks(settings.desks, ALL_KINDS)
-        if desk_key in (None, desk.key)
-    ]
+    desks = load_desks(settings.desks, ALL_KINDS)
     with open_lake() as lake, lazy_index(*settings.search_place) as index:
-        for desk in desks:
-            found = desk_gaps(
-                lake, index, desk, datetime.now(UTC), days, grace=timedelta()
-            )
+        for one in desks:
+            if desk not in (None, one.key):
+                continue
+            now = datetime.now(UTC)
+            found = desk_gaps(lake, index, one, now, days, grace=timedelta())
             if as_json:
-                _write(desk, found)
+                _write(one, found)
             else:
-                _show(desk, found)
+                _show(one, found)
 
 
 def _write(desk: Desk, found: Mapping[str, Findings]) -> None:
@@ -56,15 +63,12 @@ def _write(desk: Desk, found: Mapping[str, Findings]) -> None:
 def _show(desk: Desk, found: Mapping[str, Findings]) -> None:
     terminal = Terminal()
     for name, findings in found.items():
-        symbol = (
-            ("?   ", "yellow") if findings.unknown else _SYMBOLS[bool(findings.rows)]
-        )
+        symbol = _SYMBOLS[bool(findings.rows)]
+        if findings.unknown:
+            symbol = ("?   ", "yellow")
+        sentence = f"{desk.key}: {freshness_checks(desk)[name][1]} "
         checked = (f"{findings.checked} checked", "dim")
-        terminal.print_line(
-            Text.assemble(
-                symbol, f"{desk.key}: {freshness_checks(desk)[name][1]} ", checked
-            )
-        )
+        terminal.print_line(Text.assemble(symbol, sentence, checked))
         if findings.unknown:
             terminal.print_line(f"    {findings.unknown}")
         if findings.rows:
@@ -83,12 +87,8 @@ def _table(findings: Findings) -> Table:
 
 
 def _cell(value: object) -> str:
+    if value is None:
+        return ""
     if isinstance(value, datetime):
         return f"{value:%Y-%m-%d %H:%M}"
-    return (
-        ""
-        if value is None
-        else f"{value:.1f}"
-        if isinstance(value, float)
-        else str(value)
-    )
+    return f"{value:.1f}" if isinstance(value, float) else str(value)

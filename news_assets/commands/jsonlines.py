@@ -14,9 +14,8 @@ from news_assets.errors import NewsAssetsError
 from news_assets.terminal import documents, progress
 from news_assets.text.tabular.cells import json_of
 
-MAX_LINE_CHARS = (
-    10_000_000  # of standard input; the longest articles have a tenth of that
-)
+# of standard input; the longest articles have a tenth of that
+MAX_LINE_CHARS = 10_000_000
 MAX_FILE_BYTES = 50_000_000  # of a page or feed, decompressed
 # agenda packets have 25 MB on average; the reading process holds two copies
 MAX_DOCUMENT_BYTES = 100_000_000
@@ -102,11 +101,8 @@ def _mistake(item: Item, required: Iterable[str], seen: set[str | int]) -> str |
     texts = {key: item[key] for key in _TEXTS if item.get(key) is not None}
     if wrong := [key for key, value in texts.items() if not isinstance(value, str)]:
         return f"{', '.join(wrong)} is not a text"
-    if broken := [
-        key
-        for key, value in ({"id": str(given)} | texts).items()
-        if not _is_unicode(value)
-    ]:
+    texts["id"] = str(given)
+    if broken := [key for key, value in texts.items() if not _is_unicode(value)]:
         return f"{', '.join(broken)} holds half of a surrogate pair, which is not a character"
     return None
 
@@ -114,9 +110,9 @@ def _mistake(item: Item, required: Iterable[str], seen: set[str | int]) -> str |
 def _id_of(item: Item) -> str | int | None:
     """Return the id if it can be repeated in an answer, else None."""
     given = item.get("id")
-    return (
-        given if isinstance(given, (str, int)) and not isinstance(given, bool) else None
-    )
+    if isinstance(given, bool) or not isinstance(given, str | int):
+        return None
+    return given
 
 
 def _is_unicode(text: str) -> bool:

@@ -1,7 +1,6 @@
 """Options that several commands have."""
 
-from datetime import datetime
-from enum import StrEnum
+from datetime import date, datetime
 from typing import Annotated
 
 import typer
@@ -16,19 +15,14 @@ To = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="JSON output")]
 
-
-class Form(StrEnum):
-    """A file format."""
-
-    JSONL = "jsonl"
-    CSV = "csv"
-    PARQUET = "parquet"
-    XLSX = "xlsx"
-    ICAL = "ical"
-    OCD = "ocd"
+Days = tuple[date | None, date | None]  # the first and the last; None for no limit
 
 
-OF_MEETINGS = (
-    Form.ICAL,
-    Form.OCD,
-)  # formats of the table `meetings` only, see `commands/civic/export_meetings.py`
+def day_of(at: datetime | None) -> date | None:
+    """Return the day of an option that states one."""
+    return None if at is None else at.date()
+
+
+def days_between(first: datetime | None, last: datetime | None) -> Days:
+    """Return the days of `--from` and `--to`."""
+    return day_of(first), day_of(last)

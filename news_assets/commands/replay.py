@@ -3,9 +3,10 @@ changes.
 """
 
 from collections.abc import Iterator, Sequence
-from datetime import UTC, date, datetime
-from typing import Any
+from datetime import UTC, datetime
+from typing import Annotated, Any
 
+import typer
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -17,8 +18,9 @@ from rich.table import Table
 
 from news_assets.clients.sandbox.process_sandbox import ProcessSandbox
 from news_assets.commands.jsonlines import write_line
-from news_assets.commands.lake import check_names, open_lake
-from news_assets.desks.loader import load_desks
+from news_assets.commands.opening import check_names, desks_of_files, open_lake
+from news_assets.commands.options import Agency, Days, From, Json, To, days_between
+from news_assets.commands.options import Desk as DeskOption
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.batches import store_apart
 from news_assets.pipeline.replay.drift import Summary, diff_of
@@ -32,8 +34,6 @@ from news_assets.pipeline.stages import STAGES
 from news_assets.ports.reading import Sandbox
 from news_assets.records.articles import RawArticle
 from news_assets.records.desks import Desk
-from news_assets.settings import Settings
-from news_assets.sources.kinds import ALL_KINDS
 from news_assets.store.lake import Lake
 from news_assets.terminal import Terminal
 
@@ -52,24 +52,21 @@ _MEANINGS: dict[Change, str] = {
     "newer": "stored again meanwhile: that row stays",
 }
 
-Days = tuple[date | None, date | None]
-
 
 def replay(
-    desk: str | None, agency: str | None, days: Days, *, write: bool, as_json: bool
+    desk: DeskOption = None,
+    agency: Agency = None,
+    from_day: From = None,
+    to_day: To = None,
+    write: Annotated[
+        bool, typer.Option("--write", help="store the new texts, as changes of method")
+    ] = False,
+    as_json: Json = False,
 ) -> None:
     """Replay the articles of these desks, agencies and days, one desk after the other."""
     check_names(desk, agency)
-    settings = Settings.read()
-    desks = [
-        one
-        for one in load_desks(settings.desks, ALL_KINDS, settings.caps)
-        if desk in (None, one.key)
-    ]
-    if not desks:
-        raise NewsAssetsError(
-            f"desk `{desk}` is in the lake only; name its desk file in NEWS_DESKS"
-        )
+    days = days_between(from_day, to_day)
+    desks = desks_of_files(desk)
     with open_lake() as lake, ProcessSandbox() as sandbox:
         for one in desks:
             summary = _replay_desk(lake, one, agency, days, sandbox, write=write)
@@ -100,13 +97,11 @@ def _replay_desk(
     with Progress(
         *columns, console=console, transient=True, disable=not console.is_terminal
     ) as progress:
-        task = progress.add_task(
-            desk.key, total=sum(group.articles for group in groups)
-        )
+        total = sum(group.articles for group in groups)
+        task = progress.add_task(desk.key, total=total)
         for group in groups:
-            for batch in replay_articles(
-                lake, desk, lake.read(RawArticle, group.keys), sandbox
-            ):
+            articles = lake.read(RawArticle, group.keys)
+            for batch in replay_articles(lake, desk, articles, sandbox):
                 summary.add(_stored(lake, desk, batch) if write else batch)
                 progress.advance(task, len(batch))
     return summary
@@ -153,18 +148,19 @@ def _facts(
         "articles": summary.counts.total(),
         "changes": {change: summary.counts[change] for change in _MEANINGS},
         "columns": dict(summary.columns.most_common()),
-        "worst": [
-            {
-                "article_id": one.article.article_id,
-                "change": one.change,
-                "words_kept": round(one.kept_ratio, 3),
-                "stored_chars": one.article.text_chars,
-                "found_chars": one.found_chars,
-                "reason": one.reason,
-                "diff": diff,
-            }
-            for one, diff in diffs
-        ],
+        "worst": [_worst_facts(one, diff) for one, diff in diffs],
+    }
+
+
+def _worst_facts(one: Replayed, diff: Sequence[str]) -> dict[str, Any]:
+    return {
+        "article_id": one.article.article_id,
+        "change": one.change,
+        "words_kept": round(one.kept_ratio, 3),
+        "stored_chars": one.article.text_chars,
+        "found_chars": one.found_chars,
+        "reason": one.reason,
+        "diff": diff,
     }
 
 
@@ -181,7 +177,8 @@ def _show(
     if diffs:
         terminal.print()
         terminal.print(_table([one for one, _ in diffs]))
-    for one, diff in [each for each in diffs if each[1]][:SHOWN_DIFFS]:
+    changed = [(one, diff) for one, diff in diffs if diff]
+    for one, diff in changed[:SHOWN_DIFFS]:
         terminal.print()
         terminal.print_line(one.article.article_id, style="bold")
         for line in diff:
@@ -195,9 +192,8 @@ def _lines(desk: str, summary: Summary, *, write: bool) -> Iterator[str]:
         if count := summary.counts[change]:
             yield f"{count:9,}  {meaning}"
     if summary.columns:
-        yield "columns: " + ", ".join(
-            f"{name} {count}" for name, count in summary.columns.most_common()
-        )
+        counts = [f"{name} {count}" for name, count in summary.columns.most_common()]
+        yield f"columns: {', '.join(counts)}"
     if summary.new_rows and not write:
         yield f"--write stores the {summary.new_rows} new rows"
 
@@ -208,9 +204,8 @@ def _table(worst: Sequence[Replayed]) -> Table:
         table.add_column(title, justify="right", no_wrap=True)
     table.add_column("worst differences", overflow="fold")
     for one in worst:
-        about = f"{one.article.article_id}: {_MEANINGS[one.change]}" + (
-            f" ({one.reason})" if one.reason else ""
-        )
+        reason = f" ({one.reason})" if one.reason else ""
+        about = f"{one.article.article_id}: {_MEANINGS[one.change]}{reason}"
         chars = f"{one.article.text_chars:,} → {one.found_chars:,}"
         table.add_row(f"{one.kept_ratio:.0%}", chars, about)
     return table

@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from news_assets.clients.factory import open_ports
-from news_assets.commands.lake import open_lake
+from news_assets.commands.opening import open_lake
 from news_assets.errors import NewsAssetsError
 from news_assets.settings import Settings
 from news_assets.terminal import Terminal
@@ -40,7 +40,7 @@ def run(
 
     from news_assets.web.app import build_app
     from news_assets.web.archive import Archive
-    from news_assets.web.connections import Connections, bounded_protocol
+    from news_assets.web.connections import STOP_S, Connections, bounded_protocol
 
     settings = Settings.read()
     listening = _listen(host, port)
@@ -66,6 +66,7 @@ def run(
             log_level="error",  # clients cause warnings at will
             access_log=False,
             server_header=False,
+            timeout_graceful_shutdown=STOP_S,
         )
         uvicorn.Server(config).run([listening])
 

@@ -2,7 +2,7 @@
 URLs, articles and texts.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
@@ -41,11 +41,12 @@ _EXTRACTED = (
     ),
     *("section", "tags", "image_url", "text", "outcome", "reason", "published_origin"),
 )
+_COMPARED = ("id", "duplicate_of", "reason", "score")
 _DOCUMENT = ("kind", "pages", "text", "is_scanned", "outcome", "reason")
 
 
 def parse_feed() -> None:
-    """Read feeds. In: {id, path, url}. Out: {id, title, language, entries, problems}."""
+    """Read the feeds that standard input names."""
     from news_assets.sources.feeds.feed import read
 
     with ProcessSandbox() as sandbox:
@@ -85,9 +86,7 @@ def _entry(entry: ListedEntry) -> Item:
 
 
 def extract() -> None:
-    """Extract articles from saved pages. In: {id, path, url}. Out: {id, url, title,
-    text, outcome, reason, ...}.
-    """
+    """Extract the articles of the saved pages that standard input names."""
     from news_assets.pipeline.page.readers import read_page, with_document
 
     with ProcessSandbox() as sandbox:
@@ -96,17 +95,13 @@ def extract() -> None:
             timezone, language = item.get("timezone") or "UTC", item.get("language")
             page = with_document(_page_of(item), sandbox, language)
             found = _call(sandbox, read_page, page, timezone, language)
-            return {"id": item["id"]} | {
-                name: getattr(found, name) for name in _EXTRACTED
-            }
+            return _line_of(item, found, _EXTRACTED)
 
         write_results(read_items("id", "path"), extract_one, "extracting")
 
 
 def read_document() -> None:
-    """Read documents. In: {id, path, content_type}. Out: {id, kind, pages, text,
-    is_scanned, outcome, reason}.
-    """
+    """Read the documents that standard input names."""
     with ProcessSandbox() as sandbox:
 
         def read_one(item: Item) -> Item:
@@ -115,15 +110,17 @@ def read_document() -> None:
             found = sandbox.read_document(
                 body, str(item.get("content_type") or ""), name, item.get("language")
             )
-            return {"id": item["id"]} | {
-                name: getattr(found, name) for name in _DOCUMENT
-            }
+            return _line_of(item, found, _DOCUMENT)
 
         write_results(read_items("id", "path"), read_one, "reading documents")
 
 
+def _line_of(item: Item, found: object, names: Sequence[str]) -> Item:
+    return {"id": item["id"]} | {name: getattr(found, name) for name in names}
+
+
 def canonical_url() -> None:
-    """Canonicalise URLs. In: one URL a line. Out: one URL a line."""
+    """Write the canonical form of each URL of standard input."""
     from news_assets.text.urls import canonical_url as canonical
 
     for line in input_lines():
@@ -131,35 +128,22 @@ def canonical_url() -> None:
 
 
 def dedupe() -> None:
-    """Find duplicates in a stream. In: {id, url, title, text, language}. Out: {id,
-    duplicate_of, reason, score}.
-    """
+    """Find the duplicates among the articles of standard input."""
     from news_assets.pipeline.articles.near_duplicates import dedupe_stream
 
-    for article_id, duplicate_of, reason, score in dedupe_stream(
-        progress(read_items("id", "text"), "comparing")
-    ):
-        write_line(
-            {
-                "id": article_id,
-                "duplicate_of": duplicate_of,
-                "reason": reason,
-                "score": score,
-            }
-        )
+    items = progress(read_items("id", "text"), "comparing")
+    for found in dedupe_stream(items):
+        write_line(dict(zip(_COMPARED, found, strict=True)))
 
 
 def classify() -> None:
-    """Assign themes. In: {id, title, text, language}. Out: {id, theme_code, theme_path,
-    score, theme_reason, ...}.
-    """
+    """Find the themes of the articles of standard input."""
     from news_assets.clients.factory import local_enricher, open_ports
 
     settings = Settings.read()
     with open_ports(settings, ("sandbox", "embedder")) as ports:
-        enricher = local_enricher(
-            settings, ports["sandbox"], ports["embedder"].open
-        ).with_vectors()
+        local = local_enricher(settings, ports["sandbox"], ports["embedder"].open)
+        enricher = local.with_vectors()
 
         def classify_one(item: Item) -> Item:
             found = enricher.enrich(
@@ -181,7 +165,7 @@ def classify() -> None:
 
 
 def embed() -> None:
-    """Embed texts. In: {id, text}. Out: {id, model, dim, vector, token_count, is_cut}."""
+    """Embed the texts of standard input."""
     from news_assets.clients.embedding.embedder import OnnxEmbedder
 
     settings = Settings.read()

@@ -4,11 +4,15 @@ them back.
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from typing import Annotated
+
+import typer
 
 from news_assets.clients.factory import open_ports
-from news_assets.commands.lake import open_lake
+from news_assets.commands.opening import open_lake
 from news_assets.errors import NewsAssetsError
-from news_assets.pipeline.articles.withdrawal import undo_withdrawal, withdraw
+from news_assets.pipeline.articles.withdrawal import undo_withdrawal
+from news_assets.pipeline.articles.withdrawal import withdraw as withdraw_rows
 from news_assets.ports.lake import Reader
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import IndexedDocument
@@ -20,21 +24,40 @@ from news_assets.store.queries.url_history import article_ids_at
 from news_assets.terminal import Terminal
 
 
-def withdraw_articles(names: Sequence[str], reason: str) -> None:
-    """Withdraw the articles with these ids or addresses."""
+def withdraw(
+    articles: Annotated[
+        list[str],
+        typer.Argument(metavar="ARTICLE|URL...", help="ids or addresses of articles"),
+    ],
+    reason: Annotated[
+        str, typer.Option(help="why, kept in the article's row")
+    ] = "withdrawn by the operator",
+    undo: Annotated[
+        bool, typer.Option("--undo", help="bring withdrawn articles back")
+    ] = False,
+) -> None:
+    """Withdraw the articles with these ids or addresses, or bring them back.
+
+    Raises:
+        NewsAssetsError: No such article, or none that can be brought back.
+    """
+    if undo:
+        _bring_back(articles)
+    else:
+        _withdraw(articles, reason)
+
+
+def _withdraw(names: Sequence[str], reason: str) -> None:
     with open_lake() as lake:
+        now = datetime.now(UTC)
         articles = lake.transact(
-            lambda rows: withdraw(
-                rows, _present(rows, names), reason, datetime.now(UTC)
-            )
+            lambda rows: withdraw_rows(rows, _present(rows, names), reason, now)
         )
         if not articles:
             Terminal().print_line("withdrawn already")
             return
         for article in articles:
-            Terminal().print_line(
-                f"withdrawn: {article.article_id}: {article.title or 'without a title'}"
-            )
+            _report("withdrawn", article)
         Terminal().print_line(
             f"--undo brings them back for {KEEP_DAYS} days, as long as the lake keeps the last"
             " state"
@@ -46,22 +69,23 @@ def _present(rows: Reader, names: Sequence[str]) -> list[RawArticle]:
     return [article for article in _named(rows, names) if article.outcome != WITHDRAWN]
 
 
-def undo(names: Sequence[str]) -> None:
-    """Bring the withdrawn articles with these ids or addresses back."""
+def _bring_back(names: Sequence[str]) -> None:
     with open_lake() as lake:
-        articles = [
-            article for article in _named(lake, names) if article.outcome == WITHDRAWN
-        ]
+        named = _named(lake, names)
+        articles = [article for article in named if article.outcome == WITHDRAWN]
         if not articles:
             raise NewsAssetsError("none of these articles is withdrawn")
         for article in articles:
             undo_withdrawal(lake, article, lambda rows: None)
-            Terminal().print_line(
-                f"brought back: {article.article_id}: {article.title or 'without a title'}"
-            )
+            _report("brought back", article)
         Terminal().print_line(
             "the daemon or `dagster asset materialize` puts them into the index again"
         )
+
+
+def _report(change: str, article: RawArticle) -> None:
+    title = article.title or "without a title"
+    Terminal().print_line(f"{change}: {article.article_id}: {title}")
 
 
 def _named(lake: Reader, names: Sequence[str]) -> list[RawArticle]:

@@ -21,6 +21,9 @@ ATTEMPT_TAG = (
 )
 POLL_TAG = "news/poll"  # quick or slow: the sources that the run polls
 MODELS_TAG = "news/models"  # of runs that only request language models
+# of runs that may wait for a server for minutes; the profiles limit these together
+SLOW_TAG = "news/slow"
+MODEL_TAGS = {MODELS_TAG: "only", SLOW_TAG: "models"}
 LOCAL_ONLY = "local_only"  # option of `enriched_articles`
 _PARTITION = "dagster/partition"
 _WAITING = [
@@ -90,14 +93,18 @@ def polled_sources(desk: Desk, runs: Sequence[dg.DagsterRun]) -> set[str]:
     }
 
 
+def poll_tags(desk_key: str, speed: Speed) -> dict[str, str]:
+    """Return the tags of a poll of a desk's quick or slow sources."""
+    tags = {"news/desk": desk_key, POLL_TAG: speed}
+    return tags | {SLOW_TAG: "poll"} if speed == "slow" else tags
+
+
 def awaits_start(desk: Desk, speed: Speed, runs: Sequence[dg.DagsterRun]) -> bool:
     """Return whether a poll of the desk's quick or slow sources was requested and has
     not begun.
     """
-    tags = {"news/desk": desk.key, POLL_TAG: speed}
-    return any(
-        run.status in _WAITING and tags.items() <= run.tags.items() for run in runs
-    )
+    tags = poll_tags(desk.key, speed).items()
+    return any(run.status in _WAITING and tags <= run.tags.items() for run in runs)
 
 
 def poll_config(desk: Desk, **config: object) -> dict[str, object]:

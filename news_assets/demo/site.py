@@ -28,9 +28,11 @@ _TEMPLATES = Environment(
 _TEMPLATES.filters["rfc822"] = format_datetime
 _NAMES = {"gazeta": "Gazeta da Serra", "prefeitura": "Prefeitura de Vila Serena"}
 
+_NO_PAGE = b"<!doctype html><title>404</title><p>There is no such page."
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SampleArticle:
+class _SampleArticle:
     """One article of the sample sites."""
 
     agency: str
@@ -53,7 +55,7 @@ class SampleArticle:
         return f"/{self.agency}/{self.slug}.html"
 
 
-def _load_articles(now: datetime) -> list[SampleArticle]:
+def _load_articles(now: datetime) -> list[_SampleArticle]:
     """Return the articles, newest first and none after `now`; a republished one has its
     original's text.
     """
@@ -68,18 +70,13 @@ def _load_articles(now: datetime) -> list[SampleArticle]:
 
 def _article(
     row: Mapping[str, Any], texts: Mapping[str, str], now: datetime
-) -> SampleArticle:
-    planned = datetime.combine(
-        now.date() - timedelta(days=row["day"]), time.fromisoformat(row["time"]), _ZONE
-    )
+) -> _SampleArticle:
+    day = now.date() - timedelta(days=row["day"])
+    planned = datetime.combine(day, time.fromisoformat(row["time"]), _ZONE)
     published_at = min(planned, now.replace(second=0, microsecond=0))
-    return SampleArticle(
-        agency=row["agency"],
-        slug=row["slug"],
-        language=row["language"],
-        section=row["section"],
-        author=row["author"],
-        title=row["title"],
+    same = ("agency", "slug", "language", "section", "author", "title")
+    return _SampleArticle(
+        **{name: row[name] for name in same},
         subtitle=row.get("subtitle", ""),
         tags=tuple(row.get("tags", ())),
         text=texts[row.get("republishes", row["slug"])],
@@ -138,14 +135,11 @@ class SampleSite:
     def edit(self, slug: str, at: datetime) -> None:
         """Replace an article's text with its second version."""
         with self._lock:
-            self._articles = [
-                (
-                    replace(one, text=one.edited, updated_at=at)
-                    if one.slug == slug and one.edited
-                    else one
-                )
-                for one in self._articles
-            ]
+            articles = list(self._articles)
+            for place, one in enumerate(articles):
+                if one.slug == slug and one.edited:
+                    articles[place] = replace(one, text=one.edited, updated_at=at)
+            self._articles = articles
 
     def response(self, path: str) -> tuple[int, str, bytes]:
         """Return status, content type and body for one path."""
@@ -153,38 +147,23 @@ class SampleSite:
             articles = self._articles
         path = path.partition("?")[0]
         if path == "/prefeitura/rss.xml":
-            return (
-                200,
-                "application/rss+xml; charset=utf-8",
-                self._render("rss.xml", "prefeitura", articles),
-            )
+            feed = self._render("rss.xml", "prefeitura", articles)
+            return 200, "application/rss+xml; charset=utf-8", feed
         if path == "/gazeta/atom.xml":
-            return (
-                200,
-                "application/atom+xml; charset=utf-8",
-                self._render("atom.xml", "gazeta", articles),
-            )
-        for article in articles:
-            if article.path == path and article.status == 200:
-                page = self._render(
-                    "page.html",
-                    article.agency,
-                    articles,
-                    article=article,
-                    json_ld=_json_ld(article),
-                )
+            feed = self._render("atom.xml", "gazeta", articles)
+            return 200, "application/atom+xml; charset=utf-8", feed
+        for one in articles:
+            if one.path == path and one.status == 200:
+                values = {"article": one, "json_ld": _json_ld(one)}
+                page = self._render("page.html", one.agency, articles, **values)
                 return 200, "text/html; charset=utf-8", page
-        return (
-            404,
-            "text/html; charset=utf-8",
-            b"<!doctype html><title>404</title><p>There is no such page.",
-        )
+        return 404, "text/html; charset=utf-8", _NO_PAGE
 
     def _render(
         self,
         template: str,
         agency: str,
-        articles: list[SampleArticle],
+        articles: list[_SampleArticle],
         **values: object,
     ) -> bytes:
         own = [one for one in articles if one.agency == agency]
@@ -194,7 +173,7 @@ class SampleSite:
         return page.encode()
 
 
-def _json_ld(article: SampleArticle) -> dict[str, object]:
+def _json_ld(article: _SampleArticle) -> dict[str, object]:
     return {
         "@context": "https://schema.org",
         "@type": "NewsArticle",

@@ -1,7 +1,7 @@
 """Desk files: the YAML files that declare agencies and their sources.
 
-    desk file -> yaml_nodes (nodes with line numbers) -> spec (pydantic rules) -> loader
-    -> Desk
+    desk file -> yaml_nodes (nodes with line numbers) -> desk_spec (pydantic rules)
+              -> desk_files -> Desk
     OPML, CSV or addresses -> opml, site_list -> ImportRows -> import_plan -> Additions
     -> yaml_edit -> desk file
     Desk -> opml.build_opml -> OPML

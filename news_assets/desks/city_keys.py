@@ -9,7 +9,7 @@ from typing import Final
 
 from news_assets.errors import DeskFileError
 
-STATES: Final = frozenset(
+_STATES: Final = frozenset(
     [
         "AL",
         "AK",
@@ -101,7 +101,7 @@ def city_key(text: str) -> CityKey:
     right spelling.
     """
     match = _KEY.fullmatch(text)
-    if match and match["state"] in STATES:
+    if match and match["state"] in _STATES:
         return CityKey(match["name"], match["state"])
     raise DeskFileError([f"{text[:80]!r} is not the key of a city: {_mistake(text)}"])
 
@@ -112,7 +112,7 @@ def _mistake(text: str) -> str:
     name, state = letters[:-2].lower(), letters[-2:].upper()
     if len(letters) < 4:
         return f"a name and two letters of a state, such as {_EXAMPLE}"
-    if state not in STATES:
+    if state not in _STATES:
         return f"it ends in no state or province; write {_EXAMPLE}"
     if odd := sorted(set(text) - set(letters)):
         return f"{' '.join(map(repr, odd))} cannot be in it; write {name}{state}"

@@ -12,9 +12,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from news_assets.desks.desk_files import explain
+from news_assets.desks.desk_spec import AGENCY_KEY, SourceSpec
 from news_assets.desks.import_rows import ImportRow, Refusal, same_source_key
-from news_assets.desks.loader import explain
-from news_assets.desks.spec import AGENCY_KEY, SourceSpec
 from news_assets.errors import without_credentials
 from news_assets.records.desks import Agency, Desk
 from news_assets.text.urls import host_of
@@ -75,36 +75,32 @@ class _Plan:
         self.sources: dict[str, list[Plain]] = {}
         self.refused: list[Refusal] = []
         self._kinds = kinds
-        self._existing = (
-            {agency.key: agency for agency in desk.agencies} if desk else {}
-        )
+        own = [desk] if desk else []
+        self._existing: dict[str, Agency] = {}
+        self._keys: dict[tuple[str, str], str] = {}  # by name and host of an agency
+        for agency in desk.agencies if desk else ():
+            self._existing[agency.key] = agency
+            for source in agency.sources:
+                self._keys[agency.name, _site(source.url)] = agency.key
         self._taken = {key.lower() for key in self._existing}
-        self._numbered: dict[
-            str, Iterator[str]
-        ] = {}  # by slug, from the first key that was not tried yet
-        self._places = _places([*known, *([desk] if desk else [])])
-        self._keys = {
-            (agency.name, _site(source.url)): key
-            for key, agency in self._existing.items()
-            for source in agency.sources
-        }
+        # The keys of each slug, from the first one that was not tried yet.
+        self._numbered: dict[str, Iterator[str]] = {}
+        self._places = _places([*known, *own])
 
     def add(self, row: ImportRow) -> None:
         address = same_source_key(row.url)
         mistakes = self._mistakes(row)
         if address in self._places:
-            mistakes = [
-                f"{without_credentials(row.url)}: already {self._places[address]}"
-            ]
+            url = without_credentials(row.url)
+            mistakes = [f"{url}: already {self._places[address]}"]
         if mistakes:
             self.refused += [Refusal(row.line, mistake) for mistake in mistakes]
             return
         self._places[address] = f"on line {row.line}"
         key = self._key_of(row)
         if key in self._existing:
-            self.sources.setdefault(key, []).append(
-                _source_of(row, self._existing[key])
-            )
+            source = _source_of(row, self._existing[key])
+            self.sources.setdefault(key, []).append(source)
         elif key in self.agencies:
             self.agencies[key]["sources"].append(_source_of(row, self.agencies[key]))
         else:
@@ -112,10 +108,9 @@ class _Plan:
             self._taken.add(key.lower())
 
     def _mistakes(self, row: ImportRow) -> list[str]:
+        source = _source_of(row, {})
         try:
-            SourceSpec.model_validate(
-                _source_of(row, {}), context={"kinds": sorted(self._kinds)}
-            )
+            SourceSpec.model_validate(source, context={"kinds": sorted(self._kinds)})
         except ValidationError as error:
             return [explain(line) for line in error.errors()]
         return []
@@ -125,11 +120,9 @@ class _Plan:
         unused key.
         """
         if row.agency is not None:
-            return (
-                row.agency
-                if AGENCY_KEY.fullmatch(row.agency)
-                else _slug(row.agency) or self._free_key(row)
-            )
+            if AGENCY_KEY.fullmatch(row.agency):
+                return row.agency
+            return _slug(row.agency) or self._free_key(row)
         group = (row.name or _name_of(row.url), _site(row.url))
         if group not in self._keys:
             self._keys[group] = self._free_key(row)
@@ -137,20 +130,22 @@ class _Plan:
 
     def _free_key(self, row: ImportRow) -> str:
         slug = _slug(row.name or _name_of(row.url)) or _slug(_site(row.url)) or "source"
-        keys = self._numbered.setdefault(
-            slug, chain([slug], (f"{slug}-{number}" for number in count(2)))
-        )
-        return next(key for key in keys if key not in self._taken)
+        if slug not in self._numbered:
+            numbered = (f"{slug}-{number}" for number in count(2))
+            self._numbered[slug] = chain([slug], numbered)
+        return next(key for key in self._numbered[slug] if key not in self._taken)
 
 
 def _places(desks: Iterable[Desk]) -> dict[str, str]:
-    return {
-        same_source_key(source.url): f"in desk {desk.key}, agency {agency.key}{off}"
-        for desk in desks
-        for agency in desk.agencies
-        for off in ("" if agency.is_active else " (not active)",)
-        for source in agency.sources
-    }
+    """Return where the desks have each source."""
+    places: dict[str, str] = {}
+    for desk in desks:
+        for agency in desk.agencies:
+            off = "" if agency.is_active else " (not active)"
+            place = f"in desk {desk.key}, agency {agency.key}{off}"
+            for source in agency.sources:
+                places[same_source_key(source.url)] = place
+    return places
 
 
 def _slug(text: str) -> str:
@@ -184,18 +179,12 @@ def _source_of(row: ImportRow, agency: Agency | Plain) -> Plain:
     """Return the source as written in a desk file; time zone and language only if they
     differ from the agency's.
     """
-    of_agency = (
-        agency
-        if isinstance(agency, dict)
-        else {"timezone": agency.timezone, "language": agency.language}
-    )
+    if isinstance(agency, Agency):
+        agency = {"timezone": agency.timezone, "language": agency.language}
     own = {"timezone": row.timezone, "language": row.language}
-    differing = {
-        name: value for name, value in own.items() if value != of_agency.get(name)
-    }
-    return {"kind": row.kind or "feed", "url": row.url} | _stated(
-        {"pace": row.pace} | differing
-    )
+    differing = {name: own[name] for name in own if own[name] != agency.get(name)}
+    source = {"kind": row.kind or "feed", "url": row.url}
+    return source | _stated({"pace": row.pace} | differing)
 
 
 def _stated(values: dict[str, str | None]) -> Plain:

@@ -62,7 +62,9 @@ def web_address(text: str) -> str | None:
     is_address = canonical_url(address).startswith(("http://", "https://")) and host_of(
         address
     )
-    return address if is_address else None
+    if is_address:
+        return address
+    return None
 
 
 def same_source_key(url: str) -> str:
@@ -76,8 +78,8 @@ def same_source_key(url: str) -> str:
 
 
 def one_line(text: str | None) -> str | None:
-    """Return a name without line breaks and control characters; None if nothing is
-    left.
+    """Return a name without line breaks and control characters; None if nothing
+    remains.
     """
     words = "".join(
         character if character.isprintable() else " " for character in text or ""
@@ -90,4 +92,6 @@ def quoted(text: str) -> str:
     characters, without passwords.
     """
     words = one_line(without_credentials(text[:1000])) or ""
-    return f"`{words}`" if len(words) <= _SHOWN_CHARS else f"`{words[:_SHOWN_CHARS]}…`"
+    if len(words) <= _SHOWN_CHARS:
+        return f"`{words}`"
+    return f"`{words[:_SHOWN_CHARS]}…`"

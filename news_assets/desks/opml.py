@@ -7,6 +7,7 @@ export groups agencies by type, so that it imports as the same desk.
 
 import html
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from email.utils import format_datetime
@@ -26,7 +27,7 @@ from news_assets.desks.import_rows import (
 )
 from news_assets.errors import NewsAssetsError
 from news_assets.records.desks import Agency, Desk, Source
-from news_assets.sources.feeds.xml import MAX_ATTRIBUTES, recovering_parser
+from news_assets.sources.feeds.xml_documents import MAX_ATTRIBUTES, recovering_parser
 from news_assets.text.language import language_tag
 
 _FEED_KINDS: Final = ("feed", "json_feed")
@@ -51,44 +52,39 @@ def parse_opml(text: str) -> ImportRows:
     if "<!ENTITY" in text:
         raise NewsAssetsError("the document declares entities; remove its DOCTYPE")
     parser = recovering_parser()
+    sound = _with_sound_references(text).encode("utf-8", "replace")
     try:
-        root = etree.fromstring(
-            _with_sound_references(text).encode("utf-8", "replace"), parser
-        )
+        root = etree.fromstring(sound, parser)
     except etree.LxmlError as error:
         raise NewsAssetsError(f"not XML: {error}") from error
     if root is None or _local_name(root.tag) != "opml":
         found = text.strip()[:40] if root is None else f"<{_local_name(root.tag)}>"
         raise NewsAssetsError(f"not OPML: it begins with {one_line(found)}")
     rows: list[ImportRow] = []
-    refused: list[Refusal] = []
+    refused = _form_problems(parser)
     for one in _rows_of(root):
         if isinstance(one, ImportRow):
             rows.append(one)
         else:
             refused.append(one)
-    return ImportRows(tuple(rows), tuple(sorted(refused + _form_problems(parser))))
+    return ImportRows(tuple(rows), tuple(sorted(refused)))
 
 
 def _rows_of(root: etree._Element) -> Iterator[ImportRow | Refusal]:
     """Yield a row or a refusal of each outline that is no folder, in the order of the
     document.
     """
-    folders: dict[
-        etree._Element, str | None
-    ] = {}  # the name that each outline gives to those in it
+    # The name that each outline gives to those in it.
+    folders: dict[etree._Element | None, str | None] = {None: None}
     for outline in root.iter("{*}*"):
         if _local_name(outline.tag) != "outline":
             continue
-        parent = outline.getparent()
-        folder = None if parent is None else folders.get(parent)
+        folder = folders.get(outline.getparent())
         attributes = _attributes(outline)
         if attributes is None:
             folders[outline] = folder
-            yield Refusal(
-                outline.sourceline or 1,
-                f"an outline with more than {MAX_ATTRIBUTES} attributes",
-            )
+            reason = f"an outline with more than {MAX_ATTRIBUTES} attributes"
+            yield Refusal(outline.sourceline or 1, reason)
             continue
         name = one_line(attributes.get("text")) or one_line(attributes.get("title"))
         folders[outline] = name or folder
@@ -106,13 +102,15 @@ def _with_sound_references(text: str) -> str:
 
 
 def _form_problems(parser: etree.XMLParser) -> list[Refusal]:
-    first = {
-        error.line: error.message for error in reversed(list(parser.error_log))
-    }  # the first one of each line
-    return [
+    """Return the first problem of each line."""
+    first: dict[int, str] = {}
+    for error in parser.error_log:
+        first.setdefault(error.line, error.message)
+    problems = [
         Refusal(line, f"not well-formed: {one_line(first[line])}")
         for line in sorted(first)
-    ][:_MAX_FORM_PROBLEMS]
+    ]
+    return problems[:_MAX_FORM_PROBLEMS]
 
 
 def _local_name(name: object) -> str:
@@ -140,11 +138,9 @@ def _row_of(
     """Return the row of an outline; None for a folder."""
     line = outline.sourceline or 1
     if not attributes.get("xmlurl", "").strip():
-        return (
-            None
-            if len(outline) or name is None
-            else Refusal(line, f"{quoted(name)} has no xmlUrl")
-        )
+        if len(outline) or name is None:
+            return None
+        return Refusal(line, f"{quoted(name)} has no xmlUrl")
     url = web_address(attributes["xmlurl"])
     if url is None:
         return Refusal(line, f"{quoted(attributes['xmlurl'])} is not a web address")
@@ -171,9 +167,9 @@ def is_feed(source: Source) -> bool:
     """Return whether a feed reader can read the source; G1's addresses are feeds below
     `/rss/`, pages elsewhere.
     """
-    return source.kind in _FEED_KINDS or (
-        source.kind == "g1" and urlsplit(source.url).path.startswith("/rss/")
-    )
+    if source.kind == "g1":
+        return urlsplit(source.url).path.startswith("/rss/")
+    return source.kind in _FEED_KINDS
 
 
 def build_opml(desks: Sequence[Desk], now: datetime) -> bytes:
@@ -213,18 +209,15 @@ def _written(root: etree._Element) -> bytes:
 
 
 def _add_desk(parent: etree._Element, desk: Desk) -> None:
-    agencies = [
-        agency
-        for agency in desk.agencies
-        if agency.is_active and any(map(is_feed, agency.sources))
-    ]
-    for agency_type in sorted(
-        {agency.type for agency in agencies}, key=lambda one: (one is None, one or "")
-    ):
-        folder = parent if agency_type is None else _folder(parent, agency_type)
-        for agency in agencies:
-            if agency.type == agency_type:
-                _add_feeds(folder, agency)
+    """Add the active agencies with feeds, in folders by type; last those without one."""
+    by_type: dict[str | None, list[Agency]] = defaultdict(list)
+    for agency in desk.agencies:
+        if agency.is_active and any(map(is_feed, agency.sources)):
+            by_type[agency.type].append(agency)
+    for name in sorted(by_type, key=lambda one: (one is None, one or "")):
+        folder = parent if name is None else _folder(parent, name)
+        for agency in by_type[name]:
+            _add_feeds(folder, agency)
 
 
 def _folder(parent: etree._Element, name: str) -> etree._Element:

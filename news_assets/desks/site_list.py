@@ -1,4 +1,4 @@
-"""Import of lists of sources: OPML, CSV with named columns, or one address a line, told
+"""Import of lists of sources: OPML, CSV with named columns, or one address a line, distinguished
 apart by their content.
 """
 
@@ -18,7 +18,7 @@ from news_assets.desks.import_rows import (
 )
 from news_assets.desks.opml import parse_opml
 from news_assets.errors import NewsAssetsError
-from news_assets.sources.feeds.charsets import decoded
+from news_assets.sources.feeds.xml_documents import decoded
 from news_assets.text.language import language_tag
 
 _COLUMNS: Final = {
@@ -42,6 +42,7 @@ _COLUMNS: Final = {
     "timezone": ("timezone", "time_zone", "tz", "fuso"),
     "pace": ("pace",),
 }
+_TEXTS: Final = ("name", "agency", "type", "kind", "timezone", "pace")
 _DELIMITERS: Final = ",;\t|"  # Excel writes ; in locales with a decimal comma
 _MAX_HEADER_CHARS: Final = (
     10_000  # longer lines are not headers and may exceed csv's field limit
@@ -67,11 +68,9 @@ def parse_source_file(body: bytes) -> ImportRows:
     if problem is not None:
         found = ImportRows(found.rows, (Refusal(1, problem), *found.refused))
     if not found.rows:
-        first = (
-            f" (line {found.refused[0].line}: {found.refused[0].reason})"
-            if found.refused
-            else ""
-        )
+        first = ""
+        if found.refused:
+            first = f" (line {found.refused[0].line}: {found.refused[0].reason})"
         raise NewsAssetsError(
             f"no source in this file{first}; give OPML, CSV with a column `url`, or one address a"
             " line"
@@ -83,28 +82,36 @@ def _header_of(text: str) -> tuple[list[str], str] | None:
     """Return the column names and the delimiter of a CSV text; None if the first line
     has no column `url`.
     """
-    first = next((line for line in text.splitlines() if line.strip()), "")[
-        :_MAX_HEADER_CHARS
-    ]
+    filled = (line for line in text.splitlines() if line.strip())
+    first = next(filled, "")[:_MAX_HEADER_CHARS]
     delimiter = max(_DELIMITERS, key=first.count)
     cells = next(csv.reader([first], delimiter=delimiter), [])
     columns = [_column_of(cell) for cell in cells]
-    return (columns, delimiter) if "url" in columns else None
+    if "url" not in columns:
+        return None
+    return columns, delimiter
 
 
 def _column_of(cell: str) -> str:
     name = cell.strip().lower().replace(" ", "_").replace("-", "_")
-    return next((column for column, names in _COLUMNS.items() if name in names), name)
+    for column, names in _COLUMNS.items():
+        if name in names:
+            return column
+    return name
 
 
 def _parse_csv(text: str, header: list[str], delimiter: str) -> ImportRows:
     lines = _lines(text, delimiter)
     next(lines, None)
-    read = [
-        line if isinstance(line, Refusal) else _row_of(*line, header) for line in lines
-    ]
-    rows = tuple(one for one in read if isinstance(one, ImportRow))
-    return ImportRows(rows, tuple(one for one in read if isinstance(one, Refusal)))
+    rows: list[ImportRow] = []
+    refused: list[Refusal] = []
+    for line in lines:
+        read = line if isinstance(line, Refusal) else _row_of(*line, header)
+        if isinstance(read, Refusal):
+            refused.append(read)
+        else:
+            rows.append(read)
+    return ImportRows(tuple(rows), tuple(refused))
 
 
 def _lines(text: str, delimiter: str) -> Iterator[tuple[int, list[str]] | Refusal]:
@@ -120,34 +127,26 @@ def _lines(text: str, delimiter: str) -> Iterator[tuple[int, list[str]] | Refusa
             return
         except csv.Error as error:
             yield Refusal(line, f"not CSV: {error}")
-        else:
-            if any(cell.strip() for cell in row) and not row[0].lstrip().startswith(
-                "#"
-            ):
-                yield line, row
+            continue
+        is_comment = bool(row) and row[0].lstrip().startswith("#")
+        if "".join(row).strip() and not is_comment:
+            yield line, row
 
 
 def _row_of(line: int, row: list[str], header: list[str]) -> ImportRow | Refusal:
     cells: dict[str, str] = {}
     for column, cell in zip(header, row, strict=False):  # rows may be shorter
         cells.setdefault(column, cell)
-    written = cells.get("url", "").strip()
+    written = cells.pop("url", "").strip()
+    if not written:
+        return Refusal(line, "no address")
     url = web_address(written)
     if url is None:
-        return Refusal(
-            line, f"{quoted(written)} is not a web address" if written else "no address"
-        )
+        return Refusal(line, f"{quoted(written)} is not a web address")
+    stated = {name: one_line(cells.get(name)) for name in _TEXTS}
     language = one_line(cells.get("language"))
     return ImportRow(
-        line=line,
-        url=url,
-        name=one_line(cells.get("name")),
-        agency=one_line(cells.get("agency")),
-        type=one_line(cells.get("type")),
-        kind=one_line(cells.get("kind")),
-        language=language_tag(language) or language,
-        timezone=one_line(cells.get("timezone")),
-        pace=one_line(cells.get("pace")),
+        line=line, url=url, language=language_tag(language) or language, **stated
     )
 
 

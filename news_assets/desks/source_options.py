@@ -21,12 +21,12 @@ from pydantic import (
 
 from news_assets.errors import without_credentials
 from news_assets.records.desks import Access, PageRule, Selectors, Vendor
-from news_assets.sources.civic.limits import CIVIC_LIMITS
+from news_assets.sources.civic.vendor_limits import CIVIC_LIMITS
 from news_assets.sources.html.document import problem_of
 
 # a request in a vendor's slot waits for its host; ten minutes count as a process that
 # hangs
-MAX_DELAY_S = 300
+_MAX_DELAY_S = 300
 _MAX_BREAK_S = 600
 _MAX_HEADERS = 20
 _MAX_CSS_CHARS = 300  # nested `:not()` within it stay below the recursion limit
@@ -105,37 +105,36 @@ def _token_header(value: str) -> str:
 
 
 def _proxy(value: str) -> str:
-    try:
-        parts = urlsplit(value)
-        is_proxy = (
-            parts.scheme in ("http", "https")
-            and bool(parts.hostname)
-            and parts.port != 0
-        )
-        is_proxy = is_proxy and not (
-            parts.path.strip("/") or parts.query or parts.fragment
-        )
-    except ValueError:
-        is_proxy = False
     shown = without_credentials(value)
-    if not is_proxy:
+    if not _is_proxy(value):
         raise ValueError(
             f"`{shown}` is not the address of an HTTP proxy; write http://host:port or"
             " https://host:port"
         )
-    if "@" in parts.netloc:
+    if "@" in urlsplit(value).netloc:
         raise ValueError(
             f"`{shown}` has a user or password; put them into NEWS_LOGINS and leave them out here"
         )
     return value
 
 
+def _is_proxy(value: str) -> bool:
+    """Whether an address has a scheme, a host and perhaps a port, and nothing more."""
+    try:
+        parts = urlsplit(value)
+        if parts.port == 0 or not parts.hostname:
+            return False
+    except ValueError:
+        return False
+    if parts.path.strip("/") or parts.query or parts.fragment:
+        return False
+    return parts.scheme in ("http", "https")
+
+
 def _css(value: str) -> str:
-    problem = (
-        problem_of(value)
-        if len(value) <= _MAX_CSS_CHARS
-        else f"longer than {_MAX_CSS_CHARS} characters"
-    )
+    problem: str | None = f"longer than {_MAX_CSS_CHARS} characters"
+    if len(value) <= _MAX_CSS_CHARS:
+        problem = problem_of(value)
     if problem is not None:
         raise ValueError(
             f"`{value[:80]}` is not a CSS selector: {problem}; write one such as `ul.news > li`"
@@ -143,15 +142,15 @@ def _css(value: str) -> str:
     return value
 
 
-Css = Annotated[str, AfterValidator(_css)]
-HeaderName = Annotated[str, AfterValidator(_public_header_name)]
-HeaderValue = Annotated[str, BeforeValidator(_header_value)]
+_Css = Annotated[str, AfterValidator(_css)]
+_HeaderName = Annotated[str, AfterValidator(_public_header_name)]
+_HeaderValue = Annotated[str, BeforeValidator(_header_value)]
 Headers = Annotated[
-    dict[HeaderName, HeaderValue],
+    dict[_HeaderName, _HeaderValue],
     Field(max_length=_MAX_HEADERS),
     AfterValidator(_named_once),
 ]
-DelayS = Annotated[float, Field(ge=0, le=MAX_DELAY_S, allow_inf_nan=False)]
+_DelayS = Annotated[float, Field(ge=0, le=_MAX_DELAY_S, allow_inf_nan=False)]
 
 
 class VendorSpec(BaseModel):
@@ -160,7 +159,7 @@ class VendorSpec(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     slots: int = Field(1, ge=1, le=64)
-    delay_s: DelayS = 0.0
+    delay_s: _DelayS = 0.0
     break_s: float = Field(0.0, ge=0, le=_MAX_BREAK_S, allow_inf_nan=False)
 
 
@@ -169,16 +168,16 @@ class SelectorsSpec(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    item: Css
-    link: Css | None = None
-    title: Css | None = None
-    date: Css | None = None
-    summary: Css | None = None
-    next: Css | None = None
-    empty: Css | None = None
+    item: _Css
+    link: _Css | None = None
+    title: _Css | None = None
+    date: _Css | None = None
+    summary: _Css | None = None
+    next: _Css | None = None
+    empty: _Css | None = None
 
     def selectors(self) -> Selectors:
-        """Return the selectors without those that are left out."""
+        """Return the selectors without the empty ones."""
         return Selectors(**self.model_dump(exclude_none=True))
 
 
@@ -188,9 +187,9 @@ class PageRuleSpec(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     since: date | None = None
-    content: Css | None = None
-    remove: Css | None = None
-    date: Css | None = None
+    content: _Css | None = None
+    remove: _Css | None = None
+    date: _Css | None = None
 
     @model_validator(mode="after")
     def _with_a_selector(self) -> Self:
@@ -199,7 +198,7 @@ class PageRuleSpec(BaseModel):
         return self
 
     def rule(self) -> PageRule:
-        """Return the rule without the selectors that are left out."""
+        """Return the rule without the empty selectors."""
         return PageRule(**self.model_dump(exclude_none=True))
 
 
@@ -211,24 +210,22 @@ class AccessSpec(BaseModel):
     headers: Headers = Field(default_factory=dict)
     token_env: Annotated[str, AfterValidator(_variable)] | None = None
     token_header: Annotated[str, AfterValidator(_token_header)] | None = None
-    token_param: Annotated[str, Field(pattern=r"^[A-Za-z_$][\w.$-]{0,50}$")] | None = (
-        None
-    )
+    token_param: (
+        Annotated[str, Field(pattern=r"^[A-Za-z_$][A-Za-z0-9_.$-]{0,50}$")] | None
+    ) = None
     proxy: Annotated[str, AfterValidator(_proxy)] | None = None
-    delay_s: DelayS = 0.0
+    delay_s: _DelayS = 0.0
 
     @field_validator("token_header", "token_param")
     @classmethod
     def _of_a_token(cls, value: str | None, info: ValidationInfo) -> str | None:
-        if value is not None and info.data.get("token_env", "") is None:
+        if value is None:
+            return None
+        if info.data.get("token_env", "") is None:
             raise ValueError(
                 "there is no token to send; add `token_env: NAME` or remove this"
             )
-        if (
-            value is not None
-            and info.field_name == "token_param"
-            and info.data.get("token_header")
-        ):
+        if info.field_name == "token_param" and info.data.get("token_header"):
             raise ValueError(
                 "the token is sent as `token_header` already; keep one of the two"
             )
@@ -260,4 +257,6 @@ def _limits_of(kind: str, vendors: Mapping[str, VendorSpec]) -> Vendor | None:
     if (stated := vendors.get(kind)) is not None:
         return Vendor(kind=kind, **stated.model_dump())
     limits = CIVIC_LIMITS.get(kind)
-    return limits if limits and limits.delay_s else None
+    if limits and limits.delay_s:
+        return limits
+    return None

@@ -16,8 +16,8 @@ from typing import Any
 
 import yaml
 
+from news_assets.desks.desk_files import parse_desk
 from news_assets.desks.import_plan import Additions, Plain
-from news_assets.desks.loader import parse_desk
 from news_assets.desks.yaml_nodes import child_of, compose
 from news_assets.errors import DeskFileError
 from news_assets.records.desks import Desk
@@ -56,55 +56,48 @@ def extended_text(
 
     Raises:
         DeskFileError: The file has its agencies or sources on one line, or the result
-            would differ from the desk plus
-            the additions.
+            would differ from the desk plus the additions.
     """
     agencies = _value(compose(text, path), "agencies", path)
-    inserted = [
-        (
-            _last_line(agencies),
-            _block(additions.agencies, agencies.value[0][0].start_mark.column),
-        )
-    ]
+    column = agencies.value[0][0].start_mark.column
+    inserted = [(_last_line(agencies), _block(additions.agencies, column))]
     for key, sources in additions.sources.items():
         existing = _value(_value(agencies, key, path), "sources", path)
-        inserted.append(
-            (_last_line(existing), _block(sources, existing.start_mark.column))
-        )
+        block = _block(sources, existing.start_mark.column)
+        inserted.append((_last_line(existing), block))
     longer = _with_lines(text, inserted)
     before, after = parse_desk(text, path, kinds), parse_desk(longer, path, kinds)
-    if _without(after, additions) != _without(before, additions) or not _has(
-        after, before, additions
-    ):
-        raise DeskFileError(
-            [
-                f"{path}:1: cannot be extended without changing other entries; edit it by hand"
-            ]
-        )
+    is_same = _without(after, additions) == _without(before, additions)
+    if not is_same or not _has(after, before, additions):
+        reason = "cannot be extended without changing other entries; edit it by hand"
+        raise DeskFileError([f"{path}:1: {reason}"])
     return longer
 
 
 def replace_file(path: Path, text: str) -> None:
-    """Replace a file atomically, with the same permissions. Raises DeskFileError."""
-    target = path.resolve()
+    """Replace a file atomically, with the same permissions.
+
+    Raises:
+        DeskFileError: It cannot be written.
+    """
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(
-            prefix=f".{target.name}.", dir=target.parent
-        ) as folder:
-            draft = Path(folder) / target.name
-            with draft.open("wb") as file:
-                file.write(text.encode("utf-8"))
-                os.fsync(file.fileno())
-            if target.exists():
-                shutil.copymode(target, draft)
-            draft.replace(target)
+        _write(path.resolve(), text)
     except OSError as error:
-        raise DeskFileError(
-            [
-                f"{path}:1: cannot be written: {error.strerror or error}; nothing was changed"
-            ]
-        ) from error
+        reason = f"cannot be written: {error.strerror or error}; nothing was changed"
+        raise DeskFileError([f"{path}:1: {reason}"]) from error
+
+
+def _write(target: Path, text: str) -> None:
+    folder = target.parent
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=folder) as drafts:
+        draft = Path(drafts) / target.name
+        with draft.open("wb") as file:
+            file.write(text.encode("utf-8"))
+            os.fsync(file.fileno())
+        if target.exists():
+            shutil.copymode(target, draft)
+        draft.replace(target)
 
 
 def _yaml(value: object) -> str:
@@ -114,33 +107,30 @@ def _yaml(value: object) -> str:
 
 
 def _block(value: dict[str, Plain] | list[Plain], column: int) -> str:
-    return indent(_yaml(value), " " * column) if value else ""
+    if not value:
+        return ""
+    return indent(_yaml(value), " " * column)
 
 
 def _value(node: Any, key: str, path: Path) -> Any:
     """Return the block-style collection under a key, which lines can be added to."""
     line, value = child_of(node, key) or (0, None)
     if not isinstance(value, yaml.CollectionNode) or value.flow_style:
-        raise DeskFileError(
-            [
-                f"{path}:{line + 1}: `{key}` is not in block style; write one item per line"
-            ]
-        )
+        reason = f"`{key}` is not in block style; write one item per line"
+        raise DeskFileError([f"{path}:{line + 1}: {reason}"])
     return value
 
 
 def _last_line(node: yaml.Node) -> int:
     """Return the last line of a node, counted from 0, without the comments after it."""
+    end: int = node.end_mark.line
     if isinstance(node, yaml.ScalarNode):
-        return node.end_mark.line - (1 if node.style in ("|", ">") else 0)
+        return end - 1 if node.style in ("|", ">") else end
     if not isinstance(node, yaml.CollectionNode) or node.flow_style or not node.value:
-        return node.end_mark.line
-    pairs = (
-        node.value
-        if isinstance(node, yaml.MappingNode)
-        else [(one,) for one in node.value]
-    )
-    return max(_last_line(one) for pair in pairs for one in pair)
+        return end
+    if not isinstance(node, yaml.MappingNode):
+        return max(map(_last_line, node.value))
+    return max(max(_last_line(key), _last_line(value)) for key, value in node.value)
 
 
 def _with_lines(text: str, inserted: list[tuple[int, str]]) -> str:
@@ -156,28 +146,22 @@ def _with_lines(text: str, inserted: list[tuple[int, str]]) -> str:
 
 def _without(desk: Desk, additions: Additions) -> Desk:
     grown = {*additions.agencies, *additions.sources}
-    return replace(
-        desk,
-        agencies=tuple(agency for agency in desk.agencies if agency.key not in grown),
-    )
+    kept = [agency for agency in desk.agencies if agency.key not in grown]
+    return replace(desk, agencies=tuple(kept))
 
 
 def _has(after: Desk, before: Desk, additions: Additions) -> bool:
     """Return whether each extended agency has its former sources followed by the new
     ones.
     """
-    had = {agency.key: agency.sources for agency in before.agencies}
-    has = {agency.key: agency.sources for agency in after.agencies}
-    urls = {
-        key: [one["url"] for one in agency["sources"]]
-        for key, agency in additions.agencies.items()
-    }
-    urls |= {
-        key: [one["url"] for one in sources]
-        for key, sources in additions.sources.items()
-    }
-    return all(
-        has[key][: len(had.get(key, ()))] == had.get(key, ())
-        and [source.url for source in has[key][len(had.get(key, ())) :]] == new
-        for key, new in urls.items()
-    )
+    former = {agency.key: agency.sources for agency in before.agencies}
+    sources = {agency.key: agency.sources for agency in after.agencies}
+    added = {key: agency["sources"] for key, agency in additions.agencies.items()}
+    for key, new in (added | additions.sources).items():
+        old = former.get(key, ())
+        if sources[key][: len(old)] != old:
+            return False
+        urls = [source.url for source in sources[key][len(old) :]]
+        if urls != [source["url"] for source in new]:
+            return False
+    return True

@@ -14,7 +14,7 @@ from news_assets.text.bounded_yaml import YamlLimitError
 
 Location = tuple[int | str, ...]
 
-NO_DESK = "no desk in this file; begin with `desk: name`"
+_NO_DESK = "no desk in this file; begin with `desk: name`"
 _SLOW_CHARS = 200_000  # PyYAML's own parser takes 2.5 s for 10,000 lines
 
 
@@ -43,7 +43,7 @@ class _QuickLoader(getattr(yaml, "CSafeLoader", _Loader)):  # type: ignore[misc]
     yaml_implicit_resolvers = _Loader.yaml_implicit_resolvers
 
 
-def compose(text: str, path: Path, if_empty: str = NO_DESK) -> yaml.MappingNode:
+def compose(text: str, path: Path, if_empty: str = _NO_DESK) -> yaml.MappingNode:
     """Return the YAML nodes of a file, each with its line. Raises DeskFileError:
     `if_empty` where it is no mapping.
     """
@@ -95,7 +95,9 @@ def construct(root: yaml.Node, path: Path) -> Any:
 
 
 def _line(error: yaml.MarkedYAMLError) -> int:
-    return error.problem_mark.line + 1 if error.problem_mark else 1
+    if not error.problem_mark:
+        return 1
+    return error.problem_mark.line + 1
 
 
 def line_of(root: yaml.Node, location: Location) -> int:
@@ -115,14 +117,10 @@ def child_of(node: yaml.Node, part: int | str) -> tuple[int, yaml.Node] | None:
     """
     if isinstance(node, yaml.MappingNode):
         pairs = reversed(node.value)  # of two equal keys the last one counts
-        return next(
-            (
-                (key.start_mark.line, value)
-                for key, value in pairs
-                if key.value == str(part)
-            ),
-            None,
-        )
+        for key, value in pairs:
+            if key.value == str(part):
+                return key.start_mark.line, value
+        return None
     if (
         isinstance(node, yaml.SequenceNode)
         and isinstance(part, int)

@@ -9,7 +9,7 @@ from datetime import datetime
 from news_assets.errors import EmbedError, IndexingError, NewsAssetsError
 from news_assets.pipeline.stage_state.declaration import Stage, of_articles
 from news_assets.pipeline.stage_state.rows import store_derived, versions_of
-from news_assets.ports.lake import Lake
+from news_assets.ports.lake import Lake, Reader
 from news_assets.ports.reading import Sandbox
 from news_assets.ports.search import Embedder, SearchIndex
 from news_assets.records.articles import RawArticle
@@ -45,17 +45,25 @@ def embed_batch(
             model.
         IndexingError: The index cannot be used, and a later attempt does not help.
     """
-    check_embeddings(lake, desk, embedder, search, replace_model=replace_model)
-    articles = lake.read(RawArticle, keys, outcome=["ok"], **of_articles(only))
+    if replace_model:
+        delete_other_models(lake, desk, embedder)
+    with lake.latest() as reader:
+        check_embeddings(reader, desk, embedder, search, replace_model=replace_model)
+        articles = reader.read(RawArticle, keys, outcome=["ok"], **of_articles(only))
+        enriched = {row.article_id: row for row in reader.read(EnrichedArticle, keys)}
+        stored = {row.article_id: row for row in reader.read(ArticleEmbedding, keys)}
     read = versions_of(articles)
-    enriched = {row.article_id: row for row in lake.read(EnrichedArticle, keys)}
-    stored = {row.article_id: row for row in lake.read(ArticleEmbedding, keys)}
+    may_have_lost = only is not None or not stored.keys() <= {
+        a.article_id for a in articles if a.text_chars
+    }
     written = 0
     for start in range(
         0, len(articles) or 1, STORED_TOGETHER
     ):  # at least once: rows of lost articles are deleted
         some = articles[start : start + STORED_TOGETHER]
         changed = embed_articles(some, enriched, stored, embedder, sandbox, clock())
+        if not (changed or may_have_lost):
+            continue
         ended_at = clock()  # from which failed attempts count
         written += len(
             lake.transact(
@@ -65,16 +73,23 @@ def embed_batch(
     return written
 
 
+def delete_other_models(lake: Lake, desk: Desk, embedder: Embedder) -> None:
+    """Delete the desk's vectors of other models."""
+    others = set(_stored_models(lake, desk)) - {embedder.model}
+    lake.transact(
+        lambda rows: rows.delete(ArticleEmbedding, desk=[desk.key], model=others)
+    )
+
+
 def check_embeddings(
-    lake: Lake,
+    lake: Reader,
     desk: Desk,
     embedder: Embedder,
     index: SearchIndex,
     *,
     replace_model: bool = False,
 ) -> None:
-    """Refuse a model that the desk's vectors or the index disagree with; or delete the
-    vectors of other models.
+    """Refuse a model that the desk's vectors or the index disagree with.
 
     An index that is unavailable is not checked here: it refuses wrong vectors when they
     are sent. Neither is one whose vectors are about to be replaced: it keeps the old
@@ -84,11 +99,6 @@ def check_embeddings(
         EmbedError: Names model, table and index, and what to do.
         IndexingError: The index cannot be used, and a later attempt does not help.
     """
-    if replace_model:
-        others = set(_stored_models(lake, desk)) - {embedder.model}
-        lake.transact(
-            lambda rows: rows.delete(ArticleEmbedding, desk=[desk.key], model=others)
-        )
     check_model(
         embedder, _stored_models(lake, desk), None if replace_model else _dim_of(index)
     )
@@ -103,7 +113,7 @@ def _dim_of(index: SearchIndex) -> int | None:
         return None
 
 
-def _stored_models(lake: Lake, desk: Desk) -> dict[str, int]:
+def _stored_models(lake: Reader, desk: Desk) -> dict[str, int]:
     frame = lake.frame(
         ArticleEmbedding, None, ("model", "dim"), desk=[desk.key], outcome=["ok"]
     )

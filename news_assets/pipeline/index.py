@@ -64,19 +64,21 @@ def index_batch(
             written. The sensors plan the
             rest again.
     """
-    articles = lake.read(RawArticle, keys, outcome=["ok"], **of_articles(only))
-    embeddings = lake.read(ArticleEmbedding, keys)
+    with lake.latest() as reader:
+        articles = reader.read(RawArticle, keys, outcome=["ok"], **of_articles(only))
+        embeddings = reader.read(ArticleEmbedding, keys)
+        enriched = reader.read(EnrichedArticle, keys)
+        receipts = {
+            row.article_id: row
+            for row in reader.read(IndexedDocument, keys, **of_articles(only))
+        }
     check_vectors(embeddings, search)
     documents = build_documents(
         articles,
-        {row.article_id: row for row in lake.read(EnrichedArticle, keys)},
+        {row.article_id: row for row in enriched},
         {row.article_id: row for row in embeddings},
         {agency.key: agency.name for agency in desk.agencies},
     )
-    receipts = {
-        row.article_id: row
-        for row in lake.read(IndexedDocument, keys, **of_articles(only))
-    }
     stored = (
         search.stored(desk.key, keys).select("article_id", "document_hash").iter_rows()
     )
@@ -86,6 +88,8 @@ def index_batch(
         if only is None or article_id in only
     }
     changes = index_documents(documents, receipts, indexed, search, sandbox, clock())
+    if not (changes.receipts or changes.deleted):
+        return 0
     ended_at = clock()  # from which failed attempts count
     return lake.transact(lambda rows: store_changes(rows, stage, changes, ended_at))
 

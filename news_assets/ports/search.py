@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 SearchMode = Literal["keyword", "vector", "hybrid"]
 SearchSort = Literal["relevance", "date"]
 FACETS = (
-    "desk", "agency", "theme", "language", "sentiment", "entity", "body", "matter", "meeting_status", "month", "day"
+    "desk", "agency", "theme", "language", "sentiment", "entity", "body", "matter",
+    "meeting_status", "month", "day",
 )  # fmt: skip
 
 
@@ -206,7 +207,7 @@ class SearchHit:
     matches.
 
     `score` is that of the ranking: of the words, the cosine, or both fused.
-    `explanation` is given if asked for.
+    `explanation` is given if the query has `explain`.
     """
 
     article_id: str

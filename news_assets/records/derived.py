@@ -109,7 +109,11 @@ class EnrichedArticle:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CachedEnrichment:
-    """The result of one enricher for one input; failures are not cached."""
+    """The result of one enricher for one input; failures are not cached.
+
+    An article has several, of its earlier texts and other enrichers too. All of them
+    quote it.
+    """
 
     input_hash: Annotated[
         str,
@@ -119,6 +123,10 @@ class CachedEnrichment:
     model: Annotated[str, "model or version of the enricher"]
     result_json: Annotated[str, "the result (`Enrichment`) as JSON"]
     created_at: Annotated[datetime, "time when the result was created"]
+    article_id: Annotated[
+        str | None,
+        "id of the article that it was made for; none in rows of earlier versions of the program",
+    ] = None
 
 
 @stays_when_withdrawn(loses_content=False)

@@ -58,13 +58,15 @@ def protection_of_page(page: bytes) -> str | None:
     """Return the service whose challenge a page with status 200 shows; None if there is
     none.
     """
-    return next(
-        (name for name, pattern in _PAGE_PATTERNS if pattern.search(page)), None
-    )
+    for name, pattern in _PAGE_PATTERNS:
+        if pattern.search(page):
+            return name
+    return None
 
 
 def protection_of_refusal(body: bytes) -> str | None:
-    """Return the service that refused a request; None if the body does not tell."""
-    return next(
-        (name for name, pattern in _REFUSAL_PATTERNS if pattern.search(body)), None
-    )
+    """Return the service that refused a request; None if the body does not name it."""
+    for name, pattern in _REFUSAL_PATTERNS:
+        if pattern.search(body):
+            return name
+    return None

@@ -6,14 +6,13 @@ Pure: the addresses are fetched, parsed and evaluated in
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urljoin, urlsplit
 
 from news_assets.records.reading import Page
 from news_assets.sources.civic.detection import VendorAddress, vendors_of_page
-from news_assets.sources.entries import unique
 from news_assets.sources.html.document import (
     base_of,
     html_tree,
@@ -28,9 +27,10 @@ from news_assets.sources.platforms import (
     Platform,
     platform_of,
 )
+from news_assets.sources.storable_entries import optional_url, unique
 from news_assets.text.html import plain_text
 from news_assets.text.language import language_tag
-from news_assets.text.urls import canonical_url, host_of, is_same_site, web_url
+from news_assets.text.urls import canonical_url, host_of, is_same_site
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
@@ -89,12 +89,16 @@ _BELOW_PLONE: Final = (
 )  # not at the root: one host has many Plone sites
 _SITEMAPS: Final = ("sitemap.xml", "sitemap_index.xml", "news-sitemap.xml")
 
+_FEED_SCHEME = re.compile(r"^feed:(?://)?(?=https?:)", re.IGNORECASE)
+_FEED_TITLE = re.compile(r"\b(?:rss|atom|feed)\b", re.IGNORECASE)
+_NAME_TAGS = 'meta[property="og:site_name"], meta[name="application-name"]'
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CandidateUrl:
     """An address that may be a source, and how it was found.
 
-    `kind` is None if only the document tells. `refusal` is a reason not to request the
+    `kind` is None if only the document shows it. `refusal` is a reason not to request the
     address. A guess that fails is not reported.
     """
 
@@ -107,14 +111,14 @@ class CandidateUrl:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageFacts:
-    """What a document tells about itself and its site.
+    """What a document says about itself and its site.
 
     Attributes:
         platform: What it looks like, if that is known.
         is_html: Whether it is HTML.
         kinds: The kinds that may read it, see `kinds_of`.
         feeds: The feeds that it links, see `linked_feeds`.
-        apis: The API of the software behind it, see `platform_apis`.
+        apis: The API of its software, see `platform_apis`.
         vendors: The civic vendors that made it or that it links.
         name: The name of the site.
         language: The language that it states, as BCP 47.
@@ -132,7 +136,8 @@ class PageFacts:
     @property
     def may_link_sources(self) -> bool:
         """Whether it is a page of the site, and not a bot wall."""
-        return self.is_html and not (self.platform and self.platform.is_wall)
+        is_wall = self.platform is not None and self.platform.is_wall
+        return self.is_html and not is_wall
 
 
 def facts_of(page: Page) -> PageFacts:
@@ -151,13 +156,14 @@ def facts_of(page: Page) -> PageFacts:
 
 def kinds_of(page: Page) -> tuple[str, ...]:
     """Return the kinds that may read this document itself, most likely first; kinds
-    that use an API are left out.
+    that use an API are omitted.
     """
+    likely = [_KIND_OF_HOST.get(host_of(page.final_url))]
     platform = platform_of(page)
-    readable = (*_FEED_KINDS, *_PAGE_KINDS)
-    looks_like = platform.kind if platform and platform.kind in readable else None
+    if platform and platform.kind in (*_FEED_KINDS, *_PAGE_KINDS):
+        likely.append(platform.kind)
     others = _PAGE_KINDS if is_html(page) else _FEED_KINDS
-    return unique((_KIND_OF_HOST.get(host_of(page.final_url)), looks_like, *others))
+    return unique((*likely, *others))
 
 
 def is_html(page: Page) -> bool:
@@ -165,14 +171,13 @@ def is_html(page: Page) -> bool:
     JSON.
     """
     platform = platform_of(page)
-    if platform is not None and (
-        platform.kind in _FEED_KINDS or page.body.lstrip()[:1] in (b"{", b"[")
-    ):
+    if platform is not None:
+        is_json = page.body.lstrip()[:1] in (b"{", b"[")
+        if is_json or platform.kind in _FEED_KINDS:
+            return False
+    if _HTML.search(page.body, 0, _HEAD_BYTES) is None:
         return False
-    return (
-        _HTML.search(page.body, 0, _HEAD_BYTES) is not None
-        and html_tree(page) is not None
-    )
+    return html_tree(page) is not None
 
 
 # --- feeds a page links ---------------------------------------------------------------
@@ -187,57 +192,45 @@ def linked_feeds(page: Page) -> tuple[CandidateUrl, ...]:
         return ()
     base = base_of(tree, page)
     found: dict[str, CandidateUrl] = {}
-    for candidate in (*_of_head(tree, base), *_of_links(tree, base, page)):
+    for candidate in _of_head(tree, base) + _of_links(tree, base, page):
         found.setdefault(canonical_url(candidate.url), candidate)
     found.pop(canonical_url(page.final_url), None)
-    return tuple(
-        sorted(found.values(), key=lambda candidate: candidate.refusal is not None)
-    )
+    return tuple(sorted(found.values(), key=lambda one: one.refusal is not None))
 
 
-def _of_head(tree: "HtmlElement", base: str) -> Iterator[CandidateUrl]:
+def _of_head(tree: "HtmlElement", base: str) -> list[CandidateUrl]:
+    found: list[CandidateUrl] = []
     for link in tree.iter("link"):
-        if "alternate" in (link.get("rel") or "").lower().split() and (
-            url := _web_url(link, base)
-        ):
-            title = plain_text(link.get("title") or "")
-            if _is_feed_link(link, url, title):
-                yield _feed_at(url, title, "link rel=alternate")
+        if "alternate" not in link.get("rel", "").lower().split():
+            continue
+        url, title = _web_url(link, base), plain_text(link.get("title", ""))
+        if url and _is_feed_link(link, url, title):
+            found.append(_feed_at(url, title, "link rel=alternate"))
+    return found
 
 
-def _of_links(tree: "HtmlElement", base: str, page: Page) -> Iterator[CandidateUrl]:
+def _of_links(tree: "HtmlElement", base: str, page: Page) -> list[CandidateUrl]:
+    found: list[CandidateUrl] = []
     for link in tree.iter("a"):
         url = _web_url(link, base)
         if url and _looks_like_feed(url) and is_same_site(url, page.final_url):
-            yield _feed_at(
-                url,
-                words_of(link) or plain_text(link.get("title") or ""),
-                "a link on the page",
-            )
+            title = words_of(link) or plain_text(link.get("title", ""))
+            found.append(_feed_at(url, title, "a link on the page"))
+    return found
 
 
 def _web_url(link: "HtmlElement", base: str) -> str | None:
-    href = (link.get("href") or "").strip()
-    return (
-        web_url(
-            re.sub(r"^feed:(?://)?(?=https?:)", "", href, flags=re.IGNORECASE), base
-        )
-        if href
-        else None
-    )
+    return optional_url(_FEED_SCHEME.sub("", link.get("href", "").strip()), base)
 
 
 def _is_feed_link(link: "HtmlElement", url: str, title: str) -> bool:
     """Return whether the stated type is a feed's; plain XML or JSON counts if its
     address or title looks like one.
     """
-    stated = (link.get("type") or "").partition(";")[0].strip().lower()
-    if stated in _ANY_XML_OR_JSON:
-        return (
-            _looks_like_feed(url)
-            or re.search(r"\b(?:rss|atom|feed)\b", title, re.IGNORECASE) is not None
-        )
-    return stated in _FEED_TYPES
+    stated = link.get("type", "").partition(";")[0].strip().lower()
+    if stated not in _ANY_XML_OR_JSON:
+        return stated in _FEED_TYPES
+    return _looks_like_feed(url) or _FEED_TITLE.search(title) is not None
 
 
 def _looks_like_feed(url: str) -> bool:
@@ -249,45 +242,39 @@ def _looks_like_feed(url: str) -> bool:
 
 
 def _feed_at(url: str, title: str, found_by: str) -> CandidateUrl:
-    is_of_comments = _COMMENTS.search(title) or _COMMENTS_PATH.search(url)
-    return CandidateUrl(
-        url=url,
-        found_by=found_by,
-        refusal="a feed of comments" if is_of_comments else None,
-    )
+    refusal = None
+    if _COMMENTS.search(title) or _COMMENTS_PATH.search(url):
+        refusal = "a feed of comments"
+    return CandidateUrl(url=url, found_by=found_by, refusal=refusal)
 
 
 # --- APIs -----------------------------------------------------------------------------
 
 
 def platform_apis(page: Page) -> tuple[CandidateUrl, ...]:
-    """Return the API of the software behind the page, if there is a source kind for it."""
+    """Return the API of the software that makes the page, if there is a source kind
+    for it.
+    """
     platform = platform_of(page)
     if platform == WORDPRESS:
-        return (
-            CandidateUrl(
-                url=_wordpress_url(page),
-                kind="wordpress",
-                found_by="looks like WordPress",
-            ),
-        )
-    if platform == PLONE_6:
-        return (
-            CandidateUrl(
-                url=page.final_url, kind="plone_search", found_by="looks like Plone 6"
-            ),
-        )
-    return ()
+        kind, url = "wordpress", _wordpress_url(page)
+    elif platform == PLONE_6:
+        kind, url = "plone_search", page.final_url
+    else:
+        return ()
+    found_by = f"looks like {platform.name}"
+    return (CandidateUrl(url=url, kind=kind, found_by=found_by),)
 
 
 def _wordpress_url(page: Page) -> str:
     """Return the site whose API the page links; the root of its host if it links none."""
     tree = html_tree(page)
     links = select(tree, 'link[rel="https://api.w.org/"]') if tree is not None else []
-    stated = next(
-        filter(None, (_web_url(link, page.final_url) for link in links)), None
-    )
-    return re.sub(r"wp-json/?$", "", stated) if stated else urljoin(page.final_url, "/")
+    for link in links:
+        stated = _web_url(link, page.final_url)
+        if stated:
+            return re.sub(r"wp-json/?$", "", stated)
+    return urljoin(page.final_url, "/")
 
 
 # --- usual addresses ------------------------------------------------------------------
@@ -306,7 +293,9 @@ def robots_url(url: str, platform: Platform | None) -> str | None:
     """Return the address of the site's robots.txt; None for Plone, where one host holds
     many sites.
     """
-    return None if platform in (PLONE, PLONE_6) else urljoin(url, "/robots.txt")
+    if platform in (PLONE, PLONE_6):
+        return None
+    return urljoin(url, "/robots.txt")
 
 
 def usual_sitemaps(url: str, platform: Platform | None) -> tuple[CandidateUrl, ...]:
@@ -325,9 +314,8 @@ def _guesses(urls: Iterable[str]) -> tuple[CandidateUrl, ...]:
 
 def _below(url: str, names: Iterable[str]) -> list[str]:
     parts = urlsplit(url)
-    folder = parts._replace(
-        path=parts.path.rstrip("/") + "/", query="", fragment=""
-    ).geturl()
+    path = parts.path.rstrip("/") + "/"
+    folder = parts._replace(path=path, query="", fragment="").geturl()
     return [folder + name for name in names]
 
 
@@ -341,11 +329,11 @@ def site_name(page: Page) -> str | None:
     tree = html_tree(page) if is_html(page) else None
     if tree is None:
         return None
-    stated = select(
-        tree, 'meta[property="og:site_name"], meta[name="application-name"]'
-    )
-    names = (plain_text(meta.get("content") or "") for meta in stated)
-    return name_of(next(filter(None, names), None) or title_of(tree))
+    for meta in select(tree, _NAME_TAGS):
+        name = plain_text(meta.get("content", ""))
+        if name:
+            return name_of(name)
+    return name_of(title_of(tree))
 
 
 def name_of(title: str | None) -> str | None:
@@ -361,4 +349,6 @@ def name_of(title: str | None) -> str | None:
 def stated_language(page: Page) -> str | None:
     """Return the `lang` attribute of an HTML page as BCP 47."""
     tree = html_tree(page) if is_html(page) else None
-    return language_tag(tree.get("lang")) if tree is not None else None
+    if tree is None:
+        return None
+    return language_tag(tree.get("lang"))

@@ -79,13 +79,11 @@ def parse(page: Page, source: Source) -> Listing:
         SourceError: The document is empty.
     """
     read = read_page(page, source, TEMPLATES)
+    number = page_number(page.final_url, _PAGE)
     if read.listing.entries:
-        following = with_page_number(
-            page.final_url, _PAGE, page_number(page.final_url, _PAGE) + 1
-        )
-        return replace(
-            read.listing, next_urls=(linked_next(read, page, _PAGE) or following,)
-        )
-    if page_number(page.final_url, _PAGE) and platform_of(page) in (DRUPAL, EBC):
+        following = with_page_number(page.final_url, _PAGE, number + 1)
+        next_url = linked_next(read, page, _PAGE) or following
+        return replace(read.listing, next_urls=(next_url,))
+    if number and platform_of(page) in (DRUPAL, EBC):
         return read.listing
     raise changed(page, source, TEMPLATES)

@@ -20,14 +20,20 @@ from typing import TYPE_CHECKING, Final
 from news_assets.errors import ListingChangedError, SourceError
 from news_assets.records.desks import Source
 from news_assets.records.reading import ListedEntry, Listing, Page
-from news_assets.sources.entries import first_web_url, storable, unique
 from news_assets.sources.feeds import feed
-from news_assets.sources.feeds.xml import recovering_parser, sound_xml
+from news_assets.sources.feeds.xml_documents import recovering_parser, sound_xml
 from news_assets.sources.html.document import html_tree
 from news_assets.sources.platforms import found_instead
+from news_assets.sources.storable_entries import (
+    first_web_url,
+    optional_url,
+    sanitized,
+    storable,
+    unique,
+)
 from news_assets.text.charset import decode
 from news_assets.text.dates import parse_date
-from news_assets.text.html import plain_text, sanitize
+from news_assets.text.html import plain_text
 from news_assets.text.language import language_tag
 from news_assets.text.urls import canonical_url, web_url
 
@@ -117,56 +123,49 @@ def _stated(page: Page) -> dict[str, _Stated]:
         root = etree.fromstring(body, recovering_parser())
     except etree.LxmlError:
         return {}
-    stated = {}
+    stated: dict[str, _Stated] = {}
     for item in () if root is None else root.iter("item"):
         url = web_url(item.findtext("link") or "", page.final_url)
         if url is not None:
             description = item.findtext("description") or ""
-            stated[url] = _stated_of(
-                description, item.findtext(f"{_ATOM}subtitle"), page
-            )
+            subtitle = item.findtext(f"{_ATOM}subtitle") or ""
+            stated[url] = _stated_of(description, subtitle, page)
     return stated
 
 
-def _stated_of(description: str, subtitle: str | None, page: Page) -> _Stated:
-    lines = [line for part in _LINE_END.split(description) if (line := part.strip())]
+def _stated_of(description: str, subtitle: str, page: Page) -> _Stated:
+    lines = [part.strip() for part in _LINE_END.split(description) if part.strip()]
     texts = [plain_text(line) for line in lines]
-    lead = next(
-        (
-            text
-            for number, text in enumerate(texts)
-            if _is_lead(text, texts[number + 1 : number + 2])
-        ),
-        None,
-    )
-    markup = (
-        description if _BLOCK.search(description) else "".join(_blocks(lines, texts))
-    )
+    lead = _lead(texts)
+    content = None
+    if lead:
+        markup = description
+        if not _BLOCK.search(description):
+            markup = "".join(_blocks(lines, texts))
+        content = sanitized(markup, page.final_url)
     return _Stated(
-        subtitle=plain_text(subtitle or "") or None,
-        content_html=sanitize(markup, page.final_url) or None if lead else None,
-        lead=lead,
+        subtitle=plain_text(subtitle) or None, content_html=content, lead=lead
     )
 
 
-def _is_lead(text: str, following: list[str]) -> bool:
-    """Return whether a line is a paragraph rather than a caption: long enough, and not
-    followed by a credit.
-    """
-    is_sentence = (
-        len(text) >= _MIN_LEAD_CHARS and _SENTENCE_END.search(text) is not None
-    )
-    return (is_sentence or len(text) >= _SURE_LEAD_CHARS) and not (
-        following and _is_credit(following[0])
-    )
+def _lead(texts: list[str]) -> str | None:
+    """Return the first paragraph: no caption, which a credit follows."""
+    for text, following in zip(texts, [*texts[1:], ""], strict=False):
+        if _is_paragraph(text) and not _is_credit(following):
+            return text
+    return None
+
+
+def _is_paragraph(text: str) -> bool:
+    if len(text) >= _SURE_LEAD_CHARS:
+        return True
+    return len(text) >= _MIN_LEAD_CHARS and _SENTENCE_END.search(text) is not None
 
 
 def _is_credit(text: str) -> bool:
-    return (
-        0 < len(text) <= _MAX_CREDIT_CHARS
-        and not _SENTENCE_END.search(text)
-        and _CREDIT.search(text) is not None
-    )
+    if not text or len(text) > _MAX_CREDIT_CHARS or _SENTENCE_END.search(text):
+        return False
+    return _CREDIT.search(text) is not None
 
 
 def _blocks(lines: list[str], texts: list[str]) -> Iterator[str]:
@@ -176,9 +175,9 @@ def _blocks(lines: list[str], texts: list[str]) -> Iterator[str]:
     start = 0
     if lines and _IMAGE.match(lines[0]):
         has_caption = len(texts) > 2 and _is_credit(texts[2])
-        caption = (
-            f"<figcaption>{_escaped(texts[1:3])}</figcaption>" if has_caption else ""
-        )
+        caption = ""
+        if has_caption:
+            caption = f"<figcaption>{_escaped(texts[1:3])}</figcaption>"
         yield f"<figure>{lines[0]}{caption}</figure>"
         start = 3 if has_caption else 1
     yield from (f"<p>{line}</p>" for line in lines[start:])
@@ -194,9 +193,8 @@ def _escaped(texts: list[str]) -> str:
 def _page_listing(page: Page, source: Source) -> Listing:
     root = html_tree(page)
     posts = [] if root is None else root.find_class("feed-post")
-    entries = tuple(
-        entry for post in posts for entry in _post_entry(post, page, source)
-    )
+    found = [_post_entry(post, page, source) for post in posts]
+    entries = tuple(entry for entry in found if entry is not None)
     if root is None or not entries:
         raise ListingChangedError(
             f"{page.url}: no G1 items (div.feed-post): {found_instead(page)}"
@@ -209,15 +207,14 @@ def _page_listing(page: Page, source: Source) -> Listing:
     )
 
 
-def _post_entry(
-    post: "HtmlElement", page: Page, source: Source
-) -> Iterator[ListedEntry]:
+def _post_entry(post: "HtmlElement", page: Page, source: Source) -> ListedEntry | None:
+    """Return the entry of a post; None for one without a link."""
     for related in post.find_class("bstn-related"):  # other articles below this one
         related.drop_tree()
     url, title = _link_of(post, page)
     if url is None:
-        return
-    yield ListedEntry(
+        return None
+    return ListedEntry(
         entry_id=canonical_url(url),
         url=url,
         title=title,
@@ -239,37 +236,33 @@ def _link_of(post: "HtmlElement", page: Page) -> tuple[str | None, str | None]:
 
 
 def _text_of(post: "HtmlElement", name: str) -> str | None:
-    texts = (
-        plain_text(html.escape(element.text_content()))
-        for element in post.find_class(name)
-    )
-    return next(filter(None, texts), None)
+    for element in post.find_class(name):
+        text = plain_text(html.escape(element.text_content()))
+        if text:
+            return text
+    return None
 
 
 def _image_url(post: "HtmlElement", page: Page) -> str | None:
     """Return the first image with a web address; placeholders have a `data:` address
     until a script sets another.
     """
-    links = [
-        image.get(name, "")
-        for image in post.iter("img")
-        for name in ("src", "data-src")
-    ]
-    sources = [
-        image.get(name, "")
-        for image in post.iter("img", "source")
-        for name in ("srcset", "data-srcset")
-    ]
-    links += [text.split()[0] for text in sources if text.strip()]
+    links: list[str] = []
+    for image in post.iter("img"):
+        links += [image.get("src", ""), image.get("data-src", "")]
+    for image in post.iter("img", "source"):
+        for name in ("srcset", "data-srcset"):
+            links += image.get(name, "").split()[:1]
     return first_web_url(links, page.final_url)
 
 
 def _older_urls(root: "HtmlElement", page: Page) -> tuple[str, ...]:
-    links = [
-        link.get("href", "")
-        for more in root.find_class("load-more")
-        for link in more.iter("a")
-    ]
-    urls = unique(web_url(link, page.final_url) for link in links if link)
+    links: list[str] = []
+    for more in root.find_class("load-more"):
+        links += [link.get("href", "") for link in more.iter("a")]
     own = {canonical_url(page.url), canonical_url(page.final_url)}
-    return tuple(url for url in urls if canonical_url(url) not in own)[:1]
+    for link in links:
+        url = optional_url(link, page.final_url)
+        if url is not None and canonical_url(url) not in own:
+            return (url,)
+    return ()

@@ -42,4 +42,6 @@ def string_of(owner: Any, name: str) -> str:
     the value not a string.
     """
     value = owner.get(name) if isinstance(owner, dict) else None
-    return value.strip() if isinstance(value, str) else ""
+    if not isinstance(value, str):
+        return ""
+    return value.strip()

@@ -1,4 +1,4 @@
-"""Recognises the software behind a page, or that the page is a wall: a log-in form, a
+"""Recognises the software that makes a page, or that the page is a wall: a log-in form, a
 bot check, an empty shell.
 
 Patterns are rows of tables. A wall is only reported where the page shows almost no
@@ -138,6 +138,7 @@ _LOG_IN_TITLE = re.compile(
     r"\b(?:log\s?in|log\son|sign\s?in|entrar|acesse|login|autentica\w+|acesso\srestrito|iniciar\ssesión|connexion)\b",
     re.IGNORECASE,
 )
+_PLONE_KEYS = ("items_total", "batching", "@type")  # in answers of its API
 _MOUNTS = "div#root, div#app, div#__next, div#__nuxt, app-root"
 
 
@@ -145,7 +146,10 @@ def file_of(page: Page) -> str | None:
     """Return the kind of binary file that the page is, such as "a PDF"; None for a text
     format.
     """
-    return next((name for magic, name in _MAGIC if page.body.startswith(magic)), None)
+    for magic, name in _MAGIC:
+        if page.body.startswith(magic):
+            return name
+    return None
 
 
 def platform_of(page: Page) -> Platform | None:
@@ -167,13 +171,11 @@ def found_instead(page: Page, kind: str = "") -> str:
     platform, title = platform_of(page), _shown_title(page)
     if platform is None:
         return f"{_form_of(_head(page))} of no known kind{title}"
-    if platform.kind is not None and platform.kind == kind:
+    if platform.kind is None:
+        return f"looks like {platform.name}{title}"
+    if platform.kind == kind:
         return f"looks like {platform.name}, in an unknown form{title}"
-    return (
-        f"looks like {platform.name}"
-        + (f": use kind {platform.kind}" if platform.kind else "")
-        + title
-    )
+    return f"looks like {platform.name}: use kind {platform.kind}{title}"
 
 
 def _head(page: Page) -> bytes:
@@ -183,7 +185,9 @@ def _head(page: Page) -> bytes:
 def _root_of(head: bytes) -> bytes:
     start = _PROLOGUE.match(head)
     match = _ROOT.match(head, start.end() if start else 0)
-    return match[1] if match else b""
+    if not match:
+        return b""
+    return match[1]
 
 
 def _form_of(head: bytes) -> str:
@@ -192,7 +196,9 @@ def _form_of(head: bytes) -> str:
     root = _root_of(head)
     if _is_html(head):
         return "an HTML page"
-    return f"XML with the root <{root.decode('ascii')}>" if root else "plain text"
+    if not root:
+        return "plain text"
+    return f"XML with the root <{root.decode('ascii')}>"
 
 
 def _is_html(head: bytes) -> bool:
@@ -202,7 +208,9 @@ def _is_html(head: bytes) -> bool:
 def _shown_title(page: Page) -> str:
     tree = html_tree(page) if _is_html(_head(page)) else None
     title = title_of(tree) if tree is not None else None
-    return f', titled "{title[:_TITLE_CHARS]}"' if title else ""
+    if not title:
+        return ""
+    return f', titled "{title[:_TITLE_CHARS]}"'
 
 
 # --- JSON -----------------------------------------------------------------------------
@@ -214,28 +222,27 @@ def _platform_of_json(page: Page) -> Platform | None:
     except (ValueError, RecursionError):
         return None
     if isinstance(document, list):
-        return WORDPRESS if document and _is_post(document[0]) else None
+        if document and _is_post(document[0]):
+            return WORDPRESS
+        return None
     if "jsonfeed" in str(document.get("version", ""))[:80]:
         return JSON_FEED
-    if "@id" in document and (
-        "items_total" in document or "batching" in document or "@type" in document
-    ):
+    if "@id" in document and not document.keys().isdisjoint(_PLONE_KEYS):
         return PLONE_6
-    return WORDPRESS if _is_wordpress(document) else None
+    if _is_wordpress(document):
+        return WORDPRESS
+    return None
 
 
 def _is_post(item: Any) -> bool:
-    return (
-        isinstance(item, dict)
-        and isinstance(item.get("title"), dict)
-        and "rendered" in item["title"]
-    )
+    title = item.get("title") if isinstance(item, dict) else None
+    return isinstance(title, dict) and "rendered" in title
 
 
 def _is_wordpress(document: dict[str, Any]) -> bool:
-    return str(document.get("code", "")).startswith("rest_") or (
-        "namespaces" in document and "routes" in document
-    )
+    if str(document.get("code", "")).startswith("rest_"):
+        return True
+    return document.keys() >= {"namespaces", "routes"}
 
 
 # --- HTML -----------------------------------------------------------------------------
@@ -245,11 +252,13 @@ def _platform_of_html(page: Page, head: bytes) -> Platform | None:
     tree = html_tree(page) if _is_html(head) else None
     if tree is None:
         return None
-    system = next(
-        (platform for platform, pattern in _SYSTEM_PATTERNS if pattern.search(head)),
-        None,
-    )
-    return _wall_of(page, head, tree) or system or _shell_of(tree)
+    wall = _wall_of(page, head, tree)
+    if wall is not None:
+        return wall
+    for platform, pattern in _SYSTEM_PATTERNS:
+        if pattern.search(head):
+            return platform
+    return _shell_of(tree)
 
 
 def _wall_of(page: Page, head: bytes, tree: HtmlElement) -> Platform | None:
@@ -258,21 +267,22 @@ def _wall_of(page: Page, head: bytes, tree: HtmlElement) -> Platform | None:
     protection = protection_of_page(head)
     if protection is not None and not _has_password_field(tree):
         return Platform(name=f"an anti-bot page ({protection})", is_wall=True)
-    return LOG_IN if _is_log_in(page, head, tree) else None
+    if _is_log_in(page, head, tree):
+        return LOG_IN
+    return None
 
 
 def _is_log_in(page: Page, head: bytes, tree: HtmlElement) -> bool:
     if _has_password_field(tree) or b"/require_login" in head:
         return True
-    return bool(
-        _LOG_IN_PATH.search(page.final_url.lower())
-        and _LOG_IN_TITLE.search(title_of(tree) or "")
-    )
+    if not _LOG_IN_PATH.search(page.final_url.lower()):
+        return False
+    return _LOG_IN_TITLE.search(title_of(tree) or "") is not None
 
 
 def _has_password_field(tree: HtmlElement) -> bool:
     return any(
-        (field.get("type") or "").lower() == "password" for field in tree.iter("input")
+        field.get("type", "").lower() == "password" for field in tree.iter("input")
     )
 
 
@@ -283,8 +293,6 @@ def _shell_of(tree: HtmlElement) -> Platform | None:
     if len(words_of(tree)) > _SHELL_CHARS or tree.find(".//script") is None:
         return None
     notes = (" ".join(tag.itertext()).lower() for tag in tree.iter("noscript"))
-    return (
-        SHELL
-        if select(tree, _MOUNTS) or any("javascript" in note for note in notes)
-        else None
-    )
+    if select(tree, _MOUNTS) or any("javascript" in note for note in notes):
+        return SHELL
+    return None

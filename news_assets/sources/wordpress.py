@@ -8,7 +8,7 @@ source's address selects the posts (categories, another post type).
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, Final
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
@@ -16,11 +16,18 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 from news_assets.errors import ListingChangedError
 from news_assets.records.desks import Source
 from news_assets.records.reading import ListedEntry, Listing, Page
-from news_assets.sources.entries import fallback_id, first_web_url, storable, unique
 from news_assets.sources.json_document import decoded_json, string_of
+from news_assets.sources.storable_entries import (
+    fallback_id,
+    first_web_url,
+    optional_url,
+    problem_if,
+    sanitized,
+    storable,
+    unique,
+)
 from news_assets.text.dates import parse_date
-from news_assets.text.html import plain_text, sanitize
-from news_assets.text.urls import web_url
+from news_assets.text.html import plain_text
 
 MAX_PER_PAGE = 100  # the API refuses more with rest_invalid_param
 _PARAMETERS: Final = {
@@ -88,23 +95,21 @@ def parse(page: Page, source: Source) -> Listing:
         return Listing(entries=())
     if not isinstance(document, list):
         raise ListingChangedError(f"{page.url}: {_refusal_of(document)}")
-    posts = [
-        post
-        for post in document
-        if isinstance(post, dict) and ("link" in post or "guid" in post)
-    ]
+    posts = [post for post in document if _is_post(post)]
     if document and not posts:
         raise ListingChangedError(f"{page.url}: a JSON list without any WordPress post")
     lost = len(document) - len(posts)
-    return storable(
-        Listing(
-            entries=tuple(_entry(post, page, source) for post in posts),
-            next_urls=_next_urls(page, len(document)),
-            problems=(f"{lost} of {len(document)} items are not posts: skipped",)
-            if lost
-            else (),
-        )
+    problem = f"{lost} of {len(document)} items are not posts: skipped"
+    listing = Listing(
+        entries=tuple(_entry(post, page, source) for post in posts),
+        next_urls=_next_urls(page, len(document)),
+        problems=problem_if(lost, problem),
     )
+    return storable(listing)
+
+
+def _is_post(value: object) -> bool:
+    return isinstance(value, dict) and ("link" in value or "guid" in value)
 
 
 def _refusal_of(document: Any) -> str:
@@ -119,30 +124,35 @@ def _refusal_of(document: Any) -> str:
 
 def _posts_url(url: str) -> str:
     parts = urlsplit(url)
-    path, pairs = parts.path, parse_qsl(parts.query)
-    if "rest_route" not in dict(pairs):
-        route = _ROUTE.search(path)
-        if route is None:
-            path = re.sub(r"/(?:index\.php)?$", "", path) + "/wp-json" + _POSTS
-            pairs = []  # parameters of the site's page mean nothing to the API
-        elif (route["route"] or "/").rstrip("/") in ("", "/wp/v2"):
-            path = path[: route.start()] + "/wp-json" + _POSTS
+    pairs = parse_qsl(parts.query)
     own = dict(pairs)
+    path = parts.path
+    if "rest_route" not in own:
+        path = _posts_path(parts.path)
+        if _ROUTE.search(parts.path) is None:
+            pairs, own = [], {}  # parameters of the site's page mean nothing to the API
     changes = {name: value for name, value in _PARAMETERS.items() if name not in own}
     if "per_page" in own:
         changes["per_page"] = str(_per_page(own))
-    return _with(
-        urlunsplit((parts.scheme, parts.netloc, path, urlencode(pairs), "")), changes
-    )
+    address = urlunsplit((parts.scheme, parts.netloc, path, urlencode(pairs), ""))
+    return _with(address, changes)
+
+
+def _posts_path(path: str) -> str:
+    """Return the path of the API's posts on a site; a path of another route stays."""
+    route = _ROUTE.search(path)
+    if route is None:
+        return re.sub(r"/(?:index\.php)?$", "", path) + "/wp-json" + _POSTS
+    if (route["route"] or "").rstrip("/") in ("", "/wp/v2"):
+        return path[: route.start()] + "/wp-json" + _POSTS
+    return path
 
 
 def _per_page(query: Mapping[str, str]) -> int:
     text = query.get("per_page", "")
-    return (
-        min(max(int(text), 1), MAX_PER_PAGE)
-        if re.fullmatch(r"[0-9]{1,4}", text)
-        else MAX_PER_PAGE
-    )
+    if re.fullmatch(r"[0-9]{1,4}", text):
+        return min(max(int(text), 1), MAX_PER_PAGE)
+    return MAX_PER_PAGE
 
 
 def _with(url: str, changes: Mapping[str, str]) -> str:
@@ -151,10 +161,8 @@ def _with(url: str, changes: Mapping[str, str]) -> str:
     pairs = parse_qsl(parts.query)
     own = {name for name, _ in pairs}
     changed = [(name, changes.get(name, value)) for name, value in pairs]
-    query = urlencode(
-        [*changed, *(pair for pair in changes.items() if pair[0] not in own)],
-        safe=",:/",
-    )
+    added = [(name, changes[name]) for name in changes if name not in own]
+    query = urlencode(changed + added, safe=",:/")
     return urlunsplit((parts.scheme, parts.netloc, parts.path, query, ""))
 
 
@@ -174,42 +182,44 @@ def _next_urls(page: Page, count: int) -> tuple[str, ...]:
 
 def _entry(post: Object, page: Page, source: Source) -> ListedEntry:
     guid = plain_text(_rendered(post, "guid"))
-    link = string_of(post, "link") or guid
-    url = web_url(link, page.final_url) if link else None
+    url = optional_url(string_of(post, "link") or guid, page.final_url)
     title = plain_text(_rendered(post, "title")) or None
     content = _rendered(post, "content")
     embedded = post.get("_embedded")
-    embedded = embedded if isinstance(embedded, dict) else {}
-    terms = [
-        term
-        for group in _list(embedded, "wp:term")
-        if isinstance(group, list)
-        for term in group
-    ]
+    if not isinstance(embedded, dict):
+        embedded = {}
+    excerpt = plain_text(_rendered(post, "excerpt"))
     return ListedEntry(
         entry_id=guid or fallback_id(url, title, content),
         url=url or "",
         title=title,
-        summary=_CUT_MARKER.sub("", plain_text(_rendered(post, "excerpt"))) or None,
-        content_html=sanitize(content, url or page.final_url) or None
-        if content
-        else None,
-        authors=unique(
-            plain_text(string_of(author, "name"))
-            for author in _list(embedded, "author")
-        ),
-        categories=unique(plain_text(string_of(term, "name")) for term in terms),
+        summary=_CUT_MARKER.sub("", excerpt) or None,
+        content_html=sanitized(content, url or page.final_url),
+        authors=_names(_list(embedded, "author")),
+        categories=_names(_terms(embedded)),
         image_url=_image_url(post, embedded, page),
         published_at=_time(post, "date", source),
         updated_at=_time(post, "modified", source),
     )
 
 
+def _terms(embedded: Object) -> list[Any]:
+    """Return categories and tags, which stand in a list each."""
+    terms: list[Any] = []
+    for group in _list(embedded, "wp:term"):
+        if isinstance(group, list):
+            terms += group
+    return terms
+
+
+def _names(values: Iterable[Any]) -> tuple[str, ...]:
+    return unique(plain_text(string_of(value, "name")) for value in values)
+
+
 def _image_url(post: Object, embedded: Object, page: Page) -> str | None:
     """Return the featured image, else the one in Jetpack's field."""
-    links = [
-        string_of(media, "source_url") for media in _list(embedded, "wp:featuredmedia")
-    ]
+    media = _list(embedded, "wp:featuredmedia")
+    links = [string_of(one, "source_url") for one in media]
     return first_web_url((*links, string_of(post, _JETPACK_IMAGE)), page.final_url)
 
 
@@ -223,13 +233,13 @@ def _rendered(post: Object, name: str) -> str:
     write.
     """
     value = post.get(name)
-    return (
-        string_of(value, "rendered")
-        if isinstance(value, dict)
-        else string_of(post, name)
-    )
+    if isinstance(value, dict):
+        return string_of(value, "rendered")
+    return string_of(post, name)
 
 
 def _list(owner: Object, name: str) -> list[Any]:
     value = owner.get(name)
-    return value if isinstance(value, list) else []
+    if isinstance(value, list):
+        return value
+    return []

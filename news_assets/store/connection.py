@@ -61,6 +61,10 @@ def connect(
         connection.execute(
             "SET enable_progress_bar = false"
         )  # DuckDB takes `python -c` for an interactive prompt
+        # What queries free goes back to the system, from a thread of the allocator: 15
+        # MB in a server of pages
+        connection.execute("SET GLOBAL allocator_background_threads = true")
+        connection.execute("SET GLOBAL allocator_flush_threshold = '1MB'")
         for name in address.extensions:
             load_extension(connection, name)
         connection.execute("SET GLOBAL TimeZone = 'UTC'")

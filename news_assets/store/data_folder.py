@@ -23,15 +23,19 @@ ID_FILE = "lake_id"
 # table, the schema, the data folder.
 _FILES_IN_USE = """
     WITH files AS (
-        SELECT table_id, path, path_is_relative, file_size_bytes, end_snapshot FROM {0}.ducklake_data_file
+        SELECT table_id, path, path_is_relative, file_size_bytes, end_snapshot
+            FROM {0}.ducklake_data_file
         UNION ALL
-        SELECT table_id, path, path_is_relative, file_size_bytes, end_snapshot FROM {0}.ducklake_delete_file
+        SELECT table_id, path, path_is_relative, file_size_bytes, end_snapshot
+            FROM {0}.ducklake_delete_file
     ), folders AS (
-        SELECT table_id, CASE WHEN t.path_is_relative::BOOLEAN THEN s.path || t.path ELSE t.path END AS folder
+        SELECT table_id,
+            CASE WHEN t.path_is_relative::BOOLEAN THEN s.path || t.path ELSE t.path END AS folder
         FROM {0}.ducklake_table t JOIN {0}.ducklake_schema s USING (schema_id)
         WHERE t.end_snapshot IS NULL AND s.end_snapshot IS NULL
     )
-    SELECT CASE WHEN path_is_relative::BOOLEAN THEN folder || path ELSE path END AS file, file_size_bytes
+    SELECT CASE WHEN path_is_relative::BOOLEAN THEN folder || path ELSE path END AS file,
+        file_size_bytes
     FROM files JOIN folders USING (table_id) WHERE end_snapshot IS NULL ORDER BY file
 """
 

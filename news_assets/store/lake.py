@@ -43,6 +43,7 @@ from news_assets.store.connection import attach, connect
 from news_assets.store.data_folder import DataFolder, first_damaged_file
 from news_assets.store.lake_errors import data_error, is_conflict
 from news_assets.store.transaction import Snapshot, Transaction
+from news_assets.store.watch import Mark, Watch
 
 if TYPE_CHECKING:
     import polars
@@ -69,6 +70,7 @@ class Lake:
         self._wait_s = wait_s
         self._counting = threading.Lock()
         self._in_progress = 0  # transactions
+        self._watch = Watch(address, self.snapshot)
         self._open_connection()
 
     def _open_connection(self) -> None:
@@ -152,6 +154,15 @@ class Lake:
         """
         with self._snapshot() as snapshot:
             return snapshot.snapshot()
+
+    def mark(self) -> Mark:
+        """Return a value that differs once there is another commit: far cheaper than
+        `snapshot`.
+
+        It may also differ where there is none, such as after a checkpoint of the
+        catalog.
+        """
+        return self._watch.mark()
 
     def check_data(self) -> None:
         """Check that the catalog can be read, and that the data folder is there.

@@ -14,6 +14,7 @@ import duckdb
 
 from news_assets.records.reading import AgencyDays
 from news_assets.store.address import LAKE
+from news_assets.store.literals import literal
 from news_assets.store.rows import ArrowStream, frame_of, records_of
 from news_assets.store.tables import TABLES, Table, columns, polars_schema, table_of
 from news_assets.store.where import Selection, select
@@ -173,47 +174,61 @@ class Snapshot:
         """
         import polars as pl
 
+        return pl.DataFrame(self._relation(sql, params))
+
+    def _relation(
+        self, sql: str, params: Collection[Any] | Mapping[str, Any]
+    ) -> duckdb.DuckDBPyRelation:
+        # A variable with NULL or [] has no type; a parameter takes it from its context.
+        values = params.values() if isinstance(params, Mapping) else params
+        if any(value is None or value == [] for value in values):
+            return self.cursor.sql(
+                sql, params=params if isinstance(params, Mapping) else list(params)
+            )
+        # With parameters, `cursor.sql` materialises the result first: 5,000 vectors of
+        # 384 dimensions take 1.1 s. Without any it streams (0.08 s).
+        return self.cursor.sql(self._with_values(sql, params))
+
+    def _with_values(
+        self, sql: str, params: Collection[Any] | Mapping[str, Any]
+    ) -> str:
+        """Return the statement with literals in place of its parameters; what has none
+        becomes a session variable.
+        """
         named = (
-            dict(params)
+            params
             if isinstance(params, Mapping)
             else {str(n): value for n, value in enumerate(params, 1)}
         )
-        # A variable with NULL or [] has no type; a parameter takes it from its context.
-        if any(value is None or value == [] for value in named.values()):
-            return pl.DataFrame(
-                self.cursor.sql(
-                    sql, params=named if isinstance(params, Mapping) else list(params)
-                )
-            )
-        # With parameters, `cursor.sql` materialises the result first: 5,000 vectors of
-        # 384 dimensions take 1.1 s. Without any it streams (0.08 s), so the values are
-        # passed as session variables.
-        for name, value in named.items():
-            self._set_variable(f"given_{name}", value)
+        if not named:
+            return sql
+        written = {
+            name: literal(value) or self._variable(name, value)
+            for name, value in named.items()
+        }
         numbers = count_from(1)
-        sql = (
-            _PARAMETER.sub(
-                lambda found: f"getvariable('given_{found[1] or next(numbers)}')", sql
-            )
-            if named
-            else sql
+        return _PARAMETER.sub(
+            lambda found: written[found[1] or str(next(numbers))], sql
         )
-        return pl.DataFrame(self.cursor.sql(sql))
 
-    def _set_variable(self, name: str, value: object) -> None:
-        """Set a session variable; a list as one row of a frame.
+    def _variable(self, name: str, value: object) -> str:
+        """Set a session variable and return how it is read; a list is set as one row of
+        a frame.
 
-        Of each value in a parameter, DuckDB asks whether it is of pandas, which Python
-        looks for on disk each time if it is not installed: a list of 100 takes 6 ms, of
-        100,000 7 s.
+        DuckDB looks at each value of a list parameter: 100 of them take 6 ms, 100,000
+        take 7 s.
         """
-        if not isinstance(value, list):
-            self.cursor.execute(f"SET VARIABLE {name} = ?", [value])
-            return
-        import polars as pl
+        variable = f"given_{name}"
+        if isinstance(value, list):
+            import polars as pl
 
-        with self._registered({"given": pl.DataFrame({"value": [value]})}):
-            self.cursor.execute(f"SET VARIABLE {name} = (SELECT value FROM given)")
+            with self._registered({"given": pl.DataFrame({"value": [value]})}):
+                self.cursor.execute(
+                    f"SET VARIABLE {variable} = (SELECT value FROM given)"
+                )
+        else:
+            self.cursor.execute(f"SET VARIABLE {variable} = ?", [value])
+        return f"getvariable('{variable}')"
 
     def snapshot(self) -> int:
         """Return the number of the latest commit; see `Lake.snapshot`."""
@@ -278,11 +293,12 @@ class Transaction(Snapshot):
         inserted = self.cursor.execute(
             f"""
             INSERT INTO changes BY NAME
-            SELECT $commit::BIGINT AS commit_id, $count + row_number() OVER (ORDER BY article_id) - 1 AS sequence,
-                article_id, desk, agency, day, {change} AS change, {version} AS version, now() AS committed_at
+            SELECT {self.snapshot() + 1}::BIGINT AS commit_id,
+                {self._change_count} + row_number() OVER (ORDER BY article_id) - 1 AS sequence,
+                article_id, desk, agency, day, {change} AS change, {version} AS version,
+                now() AS committed_at
             FROM incoming WHERE outcome IN ('ok', 'withdrawn')
-            """,
-            {"commit": self.snapshot() + 1, "count": self._change_count},
+            """
         ).fetchone()
         self._change_count += int(inserted[0]) if inserted else 0
 
@@ -292,10 +308,12 @@ class Transaction(Snapshot):
         # The range of the first key column lets DuckLake skip files and row groups of
         # other agencies.
         names = ", ".join(f'"{name}"' for name in key)
-        self.cursor.execute(
+        sql = (
             f'DELETE FROM "{table}" WHERE "{key[0]}" BETWEEN ? AND ? AND ({names}) IN (SELECT'
-            f" {names} FROM incoming)",
-            [frame[key[0]].min(), frame[key[0]].max()],
+            f" {names} FROM incoming)"
+        )
+        self.cursor.execute(
+            self._with_values(sql, [frame[key[0]].min(), frame[key[0]].max()])
         )
 
     def append(self, rows: Collection[Any]) -> None:
@@ -318,8 +336,8 @@ class Transaction(Snapshot):
             raise ValueError(f"{table_of(record).name}: say which rows to delete")
         selection = select(table_of(record), keys, isin)
         with self._registered(selection.frames):
+            sql = f'DELETE FROM "{selection.table.name}"{selection.where}'
             row = self.cursor.execute(
-                f'DELETE FROM "{selection.table.name}"{selection.where}',
-                selection.params,
+                self._with_values(sql, selection.params)
             ).fetchone()
         return int(row[0]) if row else 0

@@ -1,3 +1,3 @@
-"""Taxonomies of themes: the built-in one (`themes.yaml`) and the loader of taxonomy
+"""Taxonomies of themes: the built-in one (`themes.yaml`) and the reader of taxonomy
 files.
 """

@@ -1,7 +1,7 @@
 """How long values from outside may be, and which characters they may have: applied
 once, where they enter.
 
-Entries of listings pass `sources/entries.py`, articles of pages
+Entries of listings pass `sources/storable_entries.py`, articles of pages
 `pipeline/page/extract.py`. What leaves these two is stored and looked up as it is; the
 store's own guard against NUL and lone surrogates finds nothing to replace.
 """

@@ -32,8 +32,10 @@ _BOLD_LINE = re.compile(r"[ \t]*(\*\*|__)[^*_\n]{1,120}\1:?[ \t]*$")
 
 # A dot after one of these ends a sentence only at the end of the line: Portuguese,
 # English, Spanish.
-_ABBREVIATION_LIST = """al art arts av cap capt cel cf cia cmdr col corp deps dept des dr dra drs drª ed eng exa exmo
-    fev fig figs gen gov hon inc incl jr km lt ltd ltda maj messrs mr mrs ms mt nº nos obs pág págs pe pp prof profa
+_ABBREVIATION_LIST = """al art arts av cap capt cel cf cia cmdr col corp deps dept des
+dr dra drs drª ed eng exa exmo
+    fev fig figs gen gov hon inc incl jr km lt ltd ltda maj messrs mr mrs ms mt nº nos
+    obs pág págs pe pp prof profa
     profª reps rev sen sens sgt sr sra sras srs srª st sta ste sto tel tte ud uds univ vs"""
 _ABBREVIATIONS = frozenset(_ABBREVIATION_LIST.split())
 # Abbreviations only before a number.

@@ -266,70 +266,112 @@ def _stopword_set(code: str) -> frozenset[str]:
 _STOPWORDS = {
     "de": (
         """
-        ab aber alle allem allen aller alles als also am an andere anderen auch auf aus bei beim bereits bis bin bist
-        da dabei dafür damit dann das dass dazu dem den denen der deren des dessen dich die dies diese diesem diesen
-        dieser dieses doch dort du durch ein eine einem einen einer eines er es etwa für gegen habe haben hat hatte
-        hatten hier ich ihm ihn ihnen ihr ihre ihrem ihren ihrer im in ins ist ja jede jedem jeden jeder jedes jedoch
-        jetzt kann kein keine keinem keinen keiner können könnte man mehr mein meine mit muss müssen nach nachdem nicht
-        nichts noch nun nur ob oder ohne schon sehr sei sein seine seinem seinen seiner seit selbst sich sie sind so
-        sogar soll sollen sollte sowie über um und uns unser unsere unter viel viele vom von vor war waren was weil
-        weiter weitere welche wenn wer werde werden wie wieder will wir wird wo wurde wurden würde während zu zum zur
+        ab aber alle allem allen aller alles als also am an andere anderen auch auf aus
+        bei beim bereits bis bin bist
+        da dabei dafür damit dann das dass dazu dem den denen der deren des dessen dich
+        die dies diese diesem diesen
+        dieser dieses doch dort du durch ein eine einem einen einer eines er es etwa für
+        gegen habe haben hat hatte
+        hatten hier ich ihm ihn ihnen ihr ihre ihrem ihren ihrer im in ins ist ja jede
+        jedem jeden jeder jedes jedoch
+        jetzt kann kein keine keinem keinen keiner können könnte man mehr mein meine mit
+        muss müssen nach nachdem nicht
+        nichts noch nun nur ob oder ohne schon sehr sei sein seine seinem seinen seiner
+        seit selbst sich sie sind so
+        sogar soll sollen sollte sowie über um und uns unser unsere unter viel viele vom
+        von vor war waren was weil
+        weiter weitere welche wenn wer werde werden wie wieder will wir wird wo wurde
+        wurden würde während zu zum zur
         zwei zwischen
     """
     ),
     "it": (
         """
-        a ad agli ai al alla alle allo anche ancora avere aveva che chi ci come con contro cosa cui da dagli dai dal
-        dalla dalle dallo degli dei del dell della delle dello di dopo dove due e è ed era erano essere fa fra già gli
-        ha hanno ho i il in io la le lei lo loro lui ma mi mia molto nei nel nella nelle nello noi non nostro o ogni per
-        perché più poi prima può quale quando quello quella quelli quelle quest questa queste questi questo qui sarà se
-        sei sempre senza si sia sono sua sue sui sul sulla sulle suo suoi su tra tutti tutto un una uno vi
+        a ad agli ai al alla alle allo anche ancora avere aveva che chi ci come con
+        contro cosa cui da dagli dai dal
+        dalla dalle dallo degli dei del dell della delle dello di dopo dove due e è ed
+        era erano essere fa fra già gli
+        ha hanno ho i il in io la le lei lo loro lui ma mi mia molto nei nel nella nelle
+        nello noi non nostro o ogni per
+        perché più poi prima può quale quando quello quella quelli quelle quest questa
+        queste questi questo qui sarà se
+        sei sempre senza si sia sono sua sue sui sul sulla sulle suo suoi su tra tutti
+        tutto un una uno vi
     """
     ),
     "pt": (
         """
-        a à ao aos aquela aquelas aquele aqueles aquilo as às até com como contra cada cujo cuja da das de dela
-        delas dele deles depois desde dessa dessas desse desses desta destas deste destes disso disto do dos e é
-        ela elas ele eles em entre era eram essa essas esse esses esta está estamos estão estas estava estavam
-        este esteja estes esteve estiveram estou eu foi fomos for fora foram fosse fossem fui há haja havia hoje
-        isso isto já lhe lhes mais mas me mesma mesmas mesmo mesmos meu meus mim minha minhas muito muita muitas
-        muitos na não nas nem nessa nesse nesta neste nisso no nos nós nossa nossas nosso nossos num numa o onde
-        os ou outra outras outro outros para pela pelas pelo pelos per perante pode podem por porque pois qual
-        quais quando que quem quer são se seja sejam sem sendo ser será serão seria seriam seu seus só sob sobre
-        sua suas também tão te tem têm temos tenha tenham ter teve tinha tinham tive toda todas todo todos tu
-        tua tuas tudo um uma umas uns vai vão você vocês vos ainda além após assim através apenas antes bem
+        a à ao aos aquela aquelas aquele aqueles aquilo as às até com como contra cada
+        cujo cuja da das de dela
+        delas dele deles depois desde dessa dessas desse desses desta destas deste
+        destes disso disto do dos e é
+        ela elas ele eles em entre era eram essa essas esse esses esta está estamos
+        estão estas estava estavam
+        este esteja estes esteve estiveram estou eu foi fomos for fora foram fosse
+        fossem fui há haja havia hoje
+        isso isto já lhe lhes mais mas me mesma mesmas mesmo mesmos meu meus mim minha
+        minhas muito muita muitas
+        muitos na não nas nem nessa nesse nesta neste nisso no nos nós nossa nossas
+        nosso nossos num numa o onde
+        os ou outra outras outro outros para pela pelas pelo pelos per perante pode
+        podem por porque pois qual
+        quais quando que quem quer são se seja sejam sem sendo ser será serão seria
+        seriam seu seus só sob sobre
+        sua suas também tão te tem têm temos tenha tenham ter teve tinha tinham tive
+        toda todas todo todos tu
+        tua tuas tudo um uma umas uns vai vão você vocês vos ainda além após assim
+        através apenas antes bem
         durante enquanto então ante cerca ontem conforme segundo sempre outrem
         """
     ),
     "en": (
         """
-        a about above after again against all also am an and any are as at be because been before being below
-        between both but by can could did do does doing down during each few for from further had has have
-        having he her here hers herself him himself his how i if in into is it its itself just may me might more
-        most must my myself no nor not now of off on once one only or other our ours ourselves out over own per
-        s said same shall she should since so some such t than that the their theirs them themselves then there
-        these they this those through to too under until up upon us very was we were what when where whether
-        which while who whom why will with within without would yet you your yours yourself yourselves
+        a about above after again against all also am an and any are as at be because
+        been before being below
+        between both but by can could did do does doing down during each few for from
+        further had has have
+        having he her here hers herself him himself his how i if in into is it its
+        itself just may me might more
+        most must my myself no nor not now of off on once one only or other our ours
+        ourselves out over own per
+        s said same shall she should since so some such t than that the their theirs
+        them themselves then there
+        these they this those through to too under until up upon us very was we were
+        what when where whether
+        which while who whom why will with within without would yet you your yours
+        yourself yourselves
         """
     ),
     "es": (
         """
-        a al algo algunas algunos ante antes aquel aquella aquellas aquellos aunque cada como con contra cual
-        cuales cuando de del desde donde dos durante e el él ella ellas ellos en entre era eran es esa esas ese
-        eso esos esta está están estas estado este esto estos estaba estaban fue fueron ha había habían han
-        hasta hay he la las le les lo los más me mi mis mientras mismo muy nada ni no nos nosotros nuestra
-        nuestras nuestro nuestros o os otra otras otro otros para pero poco por porque pues que qué quien
-        quienes se sea según ser si sí sido sin sino sobre son su sus también tan tanto te tener tengo tiene
-        tienen toda todas todo todos tras tu tus un una unas uno unos usted ustedes va vosotros y ya yo
+        a al algo algunas algunos ante antes aquel aquella aquellas aquellos aunque cada
+        como con contra cual
+        cuales cuando de del desde donde dos durante e el él ella ellas ellos en entre
+        era eran es esa esas ese
+        eso esos esta está están estas estado este esto estos estaba estaban fue fueron
+        ha había habían han
+        hasta hay he la las le les lo los más me mi mis mientras mismo muy nada ni no
+        nos nosotros nuestra
+        nuestras nuestro nuestros o os otra otras otro otros para pero poco por porque
+        pues que qué quien
+        quienes se sea según ser si sí sido sin sino sobre son su sus también tan tanto
+        te tener tengo tiene
+        tienen toda todas todo todos tras tu tus un una unas uno unos usted ustedes va
+        vosotros y ya yo
         """
     ),
     "fr": (
         """
-        a à ai ainsi après au aussi autre autres aux avait avant avec avoir c ce cela ces cet cette ceux chez
-        comme comment d dans de depuis des deux donc dont du elle elles en encore entre est et était été être eu
-        eux fait il ils j je l la le les leur leurs lors lui m ma mais me même mes moins mon n ne ni nos notre
-        nous on ont ou où par parce pas pendant peu plus pour pourquoi qu quand que quel quelle quelles quels
-        qui quoi s sa sans se selon sera ses si son sont sous sur t ta te tes toi ton tous tout toute toutes
+        a à ai ainsi après au aussi autre autres aux avait avant avec avoir c ce cela
+        ces cet cette ceux chez
+        comme comment d dans de depuis des deux donc dont du elle elles en encore entre
+        est et était été être eu
+        eux fait il ils j je l la le les leur leurs lors lui m ma mais me même mes moins
+        mon n ne ni nos notre
+        nous on ont ou où par parce pas pendant peu plus pour pourquoi qu quand que quel
+        quelle quelles quels
+        qui quoi s sa sans se selon sera ses si son sont sous sur t ta te tes toi ton
+        tous tout toute toutes
         très tu un une vers vos votre vous y
         """
     ),

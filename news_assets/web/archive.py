@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from datetime import UTC, date, datetime
 from typing import Final, Self
 
-from news_assets.desks.loader import load_desks
+from news_assets.desks.desk_files import load_desks
 from news_assets.errors import IndexingError, NewsAssetsError
 from news_assets.pipeline.alerts.query_file import Alerts, load_alerts
 from news_assets.records.derived import ArticleEmbedding
@@ -21,7 +21,7 @@ from news_assets.records.desks import Desk
 from news_assets.records.polling import StoredPage
 from news_assets.search import Filters, Index, SearchAnswer, SearchHit, open_index
 from news_assets.settings import Settings
-from news_assets.sources.kinds import ALL_KINDS
+from news_assets.sources.source_kinds import ALL_KINDS
 from news_assets.store.lake import Lake
 from news_assets.store.queries.civic.appearances import (
     Groups,
@@ -39,7 +39,7 @@ from news_assets.store.queries.lists import (
     newest_articles,
 )
 from news_assets.store.queries.url_history import StoredRows, events_of, stored_rows
-from news_assets.taxonomy.loader import Taxonomy, taxonomy_of
+from news_assets.taxonomy.taxonomy_files import Taxonomy, taxonomy_of
 from news_assets.web.answers import ArticleView, Part, SearchPart
 from news_assets.web.parameters import (
     MAX_LIMIT,
@@ -152,6 +152,10 @@ class Archive:
         )
 
     def _search(self, address: SearchAddress) -> SearchAnswer:
+        is_by_meaning = address.mode != "keyword" and bool(address.text.strip())
+        vector = (
+            self._index.vector_of(address.text) if is_by_meaning else None
+        )  # while others search
         with self._turn():
             return self._index.search(
                 address.text,
@@ -161,6 +165,7 @@ class Archive:
                 limit=address.limit,
                 offset=address.offset,
                 explain=address.explain,
+                vector=vector,
             )
 
     @contextmanager

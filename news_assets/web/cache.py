@@ -20,7 +20,7 @@ from news_assets.web.forms.choice import form_of
 from news_assets.web.phrases import language_of
 
 MAX_AGE_SECONDS: Final = 60.0  # pages also say what is due now
-MAX_BYTES: Final = 20_000_000
+MAX_BYTES: Final = 8_000_000
 _ENTRY_BYTES: Final = 2_000  # of an answer's headers and the dictionaries that hold it
 
 Handler = Callable[[Request], Response]

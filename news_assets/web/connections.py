@@ -20,6 +20,7 @@ REQUEST_S: Final = 10.0
 ANSWER_S: Final = (
     60.0  # from there to the end of the answer, also where the client does not read it
 )
+STOP_S: Final = 5  # for which a server that is to end goes on with its answers
 MAX_OF_CLIENT: Final = 20
 MAX_CONNECTIONS: Final = 500
 
@@ -133,9 +134,11 @@ class BoundedProtocol(H11Protocol):
     def _client(self) -> str:
         return client_of(self.client[0]) if self.client else ""
 
-    def data_received(self, data: bytes) -> None:
-        """Read a part of a request."""
-        super().data_received(data)
+    def handle_events(self) -> None:
+        """Read what has come of requests; where one is complete, its answer has to be
+        read in time.
+        """
+        super().handle_events()
         if (
             self.cycle is not None
             and not self.cycle.more_body
@@ -145,10 +148,39 @@ class BoundedProtocol(H11Protocol):
             self._close_after(self.all_connections.answer_s)
 
     def on_response_complete(self) -> None:
-        """Wait for the next request."""
+        """Wait for the next request, if the client has read the answer or the network
+        has taken it.
+        """
+        if not self.flow.write_paused:
+            self._wait()
+        super().on_response_complete()
+
+    def resume_writing(self) -> None:
+        """Wait for the next request where the answer was too long to be sent at once."""
+        super().resume_writing()
+        if self.cycle is not None and self.cycle.response_complete:
+            self._wait()
+
+    def _wait(self) -> None:
         self.all_connections.waits(self._client, self.transport)
         self._close_after(self.all_connections.request_s)
-        super().on_response_complete()
+
+    def shutdown(self) -> None:
+        """Close the connection at the end of its answer, or at once where there is none
+        to send.
+        """
+        if self._is_answering:
+            super().shutdown()
+        else:
+            self.transport.abort()
+
+    @property
+    def _is_answering(self) -> bool:
+        if self.cycle is None:
+            return False
+        if self.cycle.response_complete:
+            return self.flow.write_paused
+        return not self.cycle.more_body
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the connection."""

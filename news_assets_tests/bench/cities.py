@@ -27,7 +27,7 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from news_assets.clients.web.host_queue import host_of, in_turn
+from news_assets.clients.web.host_queue import alternating, host_of
 from news_assets.clients.web.politeness import Politeness, vendor_slot
 from news_assets.pipeline.civic.pace import (
     SIGNAL_FLOOR_S,
@@ -40,8 +40,8 @@ from news_assets.pipeline.schedule import due_sources, next_poll_at
 from news_assets.records.desks import Access, Source, Vendor
 from news_assets.records.meetings import Link, Meeting, MeetingListing, Request
 from news_assets.records.polling import SourceState
-from news_assets.sources.civic.kinds import CIVIC_KINDS
 from news_assets.sources.civic.reading.signal import changed_days, fingerprints
+from news_assets.sources.civic.vendor_readers import CIVIC_KINDS
 
 MAX_PASS_S, MAX_RATIO, MAX_MEDIAN_MINUTES = 7200.0, 0.10, 10.0
 MIX = {
@@ -269,7 +269,7 @@ def full_pass(cities: list[City], folder: Path) -> tuple[float, Vendors]:
     for source in most_overdue_first(list(by_source), {}, START):
         for request in pass_requests(by_source[source], START):
             by_host[host_of(request.url)].append((by_source[source], request))
-    for _, (city, request) in in_turn(by_host, lambda _: False):
+    for _, (city, request) in alternating(by_host, lambda _: False):
         ended = max(ended, vendors.send(city.source, request, started))
     return ended - started, vendors
 

@@ -31,15 +31,15 @@ from typing import Any
 
 import dagster as dg
 
-from news_assets.clients.search.embedded.index import SqliteSearchIndex
+from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
 from news_assets.definitions import build_definitions
 from news_assets.defs.jobs import FRESHNESS, build_desk_jobs
 from news_assets.defs.resources import build_resources
 from news_assets.defs.sensors import build_desk_sensors
-from news_assets.desks.loader import load_desks
+from news_assets.desks.desk_files import load_desks
 from news_assets.pipeline.stages import stage_names
 from news_assets.settings import Settings
-from news_assets.sources.kinds import KINDS
+from news_assets.sources.source_kinds import KINDS
 from news_assets.store.lake import Lake
 from news_assets.store.queries.freshness import desk_gaps
 from news_assets_tests.support.filled_lake import (

@@ -114,9 +114,12 @@ def _by_meaning(chance: random.Random) -> Request:
 
 @dataclass
 class Answers:
-    """How the requests were answered, by status; 0 for a connection that was closed."""
+    """How the requests were answered, by status; 0 for a connection that was closed.
+    `reasons` are those of 503.
+    """
 
     hostile: Counter[int] = field(default_factory=Counter)
+    reasons: Counter[str] = field(default_factory=Counter)
     good: Counter[int] = field(default_factory=Counter)
     slowest_s: float = 0.0
 
@@ -124,8 +127,11 @@ class Answers:
 class Client:
     """A client with one connection, which is opened again where the server closed it."""
 
-    def __init__(self, port: int, source: str = "127.0.0.1") -> None:
+    def __init__(
+        self, port: int, source: str = "127.0.0.1", reasons: Counter[str] | None = None
+    ) -> None:
         self._port, self._source = port, source
+        self._reasons = Counter[str]() if reasons is None else reasons
         self._connection = self._opened()
 
     def _opened(self) -> http.client.HTTPConnection:
@@ -139,12 +145,22 @@ class Client:
         try:
             self._connection.request(method, path, body, headers)
             answer = self._connection.getresponse()
-            answer.read()
+            text = answer.read()
         except (OSError, http.client.HTTPException):
             self._connection.close()
             self._connection = self._opened()
             return 0
+        if answer.status == 503:
+            self._reasons[_reason_in(text.decode("utf-8", "replace"))] += 1
         return answer.status
+
+
+def _reason_in(answer: str) -> str:
+    """Return the reason that an answer states: the detail of a problem, or the
+    paragraph of a page.
+    """
+    found = re.search(r'"detail":\s*"([^"]*)|class="warning">([^<]*)', answer)
+    return (found[1] or found[2]).strip() if found else answer[-200:]
 
 
 def attack(
@@ -157,7 +173,8 @@ def attack(
     """Send hostile requests until none is left, and hold connections that send nothing,
     or half a head.
     """
-    chance, client, held = random.Random(number), Client(port), list[socket.socket]()
+    chance, held = random.Random(number), list[socket.socket]()
+    client = Client(port, reasons=answers.reasons)
     for n in requests:
         answers.hostile[client.status(chance.choice(kinds)(chance))] += 1
         if n % 50 == 0:
@@ -187,7 +204,9 @@ def ask(port: int, is_over: threading.Event, answers: Answers) -> None:
     )
     while not is_over.wait(0.5):
         started = time.perf_counter()
-        answers.good[Client(port, GOOD_ADDRESS).status(_get(next(paths)))] += 1
+        answers.good[
+            Client(port, GOOD_ADDRESS, answers.reasons).status(_get(next(paths)))
+        ] += 1
         answers.slowest_s = max(answers.slowest_s, time.perf_counter() - started)
 
 
@@ -293,6 +312,8 @@ def measure(
         )
     is_over.set()
     other.join()
+    for reason, count in answers.reasons.most_common():
+        print(f"503 {count:6} times: {reason}")
     failed = sum(count for status, count in answers.good.items() if status != 200)
     print(
         f"another client: {answers.good.total()} answers, {failed} failed, the slowest {answers.slowest_s:.1f} s"

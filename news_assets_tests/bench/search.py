@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from news_assets.clients.search.embedded.index import SqliteSearchIndex
+from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
 from news_assets.ports.search import SearchDocument, SearchQuery
 
 DIM = 384

@@ -11,9 +11,13 @@ from datetime import date
 
 import numpy as np
 
-from news_assets.clients.search.typesense.connection import LINES_PER_IMPORT
-from news_assets.clients.search.typesense.documents import stems_of_texts, stored_forms
-from news_assets.clients.search.typesense.lines import sent_vectors, whole_lines
+from news_assets.clients.search.typesense.document_lines import (
+    sent_vectors,
+    stems_of_texts,
+    stored_forms,
+    whole_lines,
+)
+from news_assets.clients.search.typesense.server_requests import LINES_PER_IMPORT
 from news_assets.ports.search import SearchDocument
 
 LANGUAGES = ("pt", "en")

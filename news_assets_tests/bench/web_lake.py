@@ -14,7 +14,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from functools import partial
 from pathlib import Path
 
-from news_assets.clients.search.embedded.index import SqliteSearchIndex
+from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
 from news_assets.ports.search import SearchDocument
 from news_assets.records.desks import Agency, Desk, Source
 from news_assets.store.lake import Lake

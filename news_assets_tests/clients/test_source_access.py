@@ -12,7 +12,7 @@ import pytest
 
 from news_assets.clients.factory import open_ports
 from news_assets.defs.resources import FetcherResource, build_resources
-from news_assets.desks.loader import load_desks
+from news_assets.desks.desk_files import load_desks
 from news_assets.pipeline.articles.fetch import fetch_batch
 from news_assets.pipeline.poll.poll import poll_agencies
 from news_assets.pipeline.stages import stage_named
@@ -22,7 +22,7 @@ from news_assets.records.desks import Desk
 from news_assets.records.polling import FeedEntry
 from news_assets.records.reading import AgencyDays
 from news_assets.settings import Settings
-from news_assets.sources.kinds import KINDS, adapter_of
+from news_assets.sources.source_kinds import KINDS, adapter_of
 from news_assets.store.lake import Lake
 from news_assets.store.tables import TABLES
 from news_assets_tests.clients.web.conftest import Site, answer

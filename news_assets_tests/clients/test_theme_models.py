@@ -11,7 +11,7 @@ import pytest
 
 from news_assets.clients import theme_models
 from news_assets.clients.embedding.models import BUILT_IN_MODEL
-from news_assets.clients.sandbox.enricher import SandboxedEnricher
+from news_assets.clients.sandbox.sandboxed_enricher import SandboxedEnricher
 from news_assets.clients.theme_models import AboutClassifier
 from news_assets.errors import EmbedError, EnrichError
 from news_assets.pipeline.enrich.local import MODEL
@@ -20,7 +20,7 @@ from news_assets.pipeline.enrich.trained.classifier import NO_THEME, ThemeClassi
 from news_assets.pipeline.enrich.trained.training import train
 from news_assets.records.desks import Desk, EnrichRules
 from news_assets.records.reading import Embedded
-from news_assets.taxonomy.loader import BUILT_IN, CIVIC_TOPICS, load_taxonomy
+from news_assets.taxonomy.taxonomy_files import BUILT_IN, CIVIC_TOPICS, load_taxonomy
 from news_assets_tests.support.council_room import desk_of
 from news_assets_tests.support.inline_sandbox import InlineSandbox
 from news_assets_tests.support.theme_examples import (

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from news_assets.cli import main
-from news_assets.clients.search.embedded.index import SqliteSearchIndex
+from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
 from news_assets.store.lake import Lake
 from news_assets_tests.support.lakes import copy_lake
 from news_assets_tests.support.small_desk import TODAY, Newsroom, entry

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from news_assets.commands.search import query as search
+from news_assets.commands import search_articles as search
 from news_assets.ports.search import SearchAnswer, SearchHit
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import Failure

@@ -7,11 +7,11 @@ import dagster as dg
 import pytest
 
 from news_assets.defs.active_runs import (
-    POLL_TAG,
     RANGE_END,
     RANGE_START,
     awaits_start,
     poll_config,
+    poll_tags,
     polled_sources,
 )
 from news_assets.pipeline.poll.due_runs import SLOW_MS, sources_of_runs
@@ -90,7 +90,7 @@ def test_a_run_polls_the_sources_in_its_configuration_else_those_of_its_agencies
 def test_a_poll_awaits_its_start_until_it_has_started(
     status: str, awaits: bool
 ) -> None:
-    requested = run(status, **{"news/desk": "d", POLL_TAG: "slow"})
+    requested = run(status, **poll_tags("d", "slow"))
     assert awaits_start(DESK, "slow", [requested]) == awaits
     assert not awaits_start(DESK, "quick", [requested])
     assert not awaits_start(OTHER, "slow", [requested])

@@ -1,9 +1,9 @@
 from datetime import UTC, date, datetime, timedelta
 
 from news_assets.defs.partitions import agency_day_partitions
-from news_assets.desks.loader import load_desks
+from news_assets.desks.desk_files import load_desks
 from news_assets.records.desks import Agency, Desk
-from news_assets.sources.kinds import KINDS
+from news_assets.sources.source_kinds import KINDS
 
 
 def test_the_grid_includes_the_present_day_of_agencies_east_of_the_desk() -> None:

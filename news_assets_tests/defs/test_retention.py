@@ -25,9 +25,9 @@ from news_assets.defs.assets.lake_maintenance import build_lake_maintenance
 from news_assets.defs.resources import LakeResource
 from news_assets.defs.retention import NOTHING_NEW, delete_old_runs, retention_rules
 from news_assets.demo.site import PORT, SampleSite
-from news_assets.desks.loader import load_desks
+from news_assets.desks.desk_files import load_desks
 from news_assets.records.desks import Desk, KeepDays
-from news_assets.sources.kinds import KINDS
+from news_assets.sources.source_kinds import KINDS
 from news_assets_tests.support.graph import Graph
 
 DESK = Desk(

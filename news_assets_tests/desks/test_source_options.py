@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from news_assets.desks.loader import load_desks
+from news_assets.desks.desk_files import load_desks
 from news_assets.errors import DeskFileError
 from news_assets.records.desks import Access, PageRule, Vendor
-from news_assets_tests.desks.test_loader import GOOD, KINDS, mistakes, written
+from news_assets_tests.desks.test_desk_files import GOOD, KINDS, mistakes, written
 
 OPTIONS = """\
         headers:

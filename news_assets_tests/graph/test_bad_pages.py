@@ -17,7 +17,7 @@ from news_assets.records.articles import RawArticle
 from news_assets.records.desks import Agency, Desk, Source
 from news_assets.records.polling import FeedEntry, Poll, SourceState
 from news_assets.records.reading import AgencyDays
-from news_assets.sources.kinds import adapter_of
+from news_assets.sources.source_kinds import adapter_of
 from news_assets.store.lake import Lake
 from news_assets_tests.support.inline_sandbox import InlineSandbox
 from news_assets_tests.support.pdfs import pdf_of

@@ -13,7 +13,7 @@ import dagster as dg
 import pytest
 import yaml
 
-from news_assets.commands.failures import Filters, retry
+from news_assets.commands.failure_commands import retry_failures
 from news_assets.definitions import build_definitions
 from news_assets.defs.assets import build_desk_assets
 from news_assets.pipeline import stages
@@ -275,7 +275,7 @@ def test_its_failure_is_held_back_and_a_person_can_retry_it(
     monkeypatch.setattr(
         "news_assets_tests.graph.test_declared_stage._REFUSED", "nothing"
     )
-    retry(Filters(stage="word_counts"), (), run_now=True)
+    retry_failures(stage="word_counts", run_now=True)
     assert "word_counts: 1 of 1 succeeded" in capsys.readouterr().out
     assert room.lake.read(Failure) == []
     assert (

@@ -13,14 +13,14 @@ import dagster as dg
 import pytest
 
 from news_assets.defs.partitions import last_day
-from news_assets.desks.loader import load_desks
+from news_assets.desks.desk_files import load_desks
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import (
     ArticleEmbedding,
     EnrichedArticle,
     IndexedDocument,
 )
-from news_assets.sources.kinds import KINDS
+from news_assets.sources.source_kinds import KINDS
 from news_assets.store.lake import Lake
 from news_assets_tests.support import servers
 from news_assets_tests.support.profiles import REPOSITORY, Site

@@ -11,7 +11,7 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from news_assets.clients.search.embedded.index import SqliteSearchIndex
+from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
 from news_assets.defs.checks import EXTRACTION_CHECK
 from news_assets.demo.site import SampleSite
 from news_assets.ports.search import SearchQuery

@@ -11,8 +11,8 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from news_assets.clients.search.typesense import index as typesense_index
-from news_assets.clients.search.typesense.index import TypesenseSearchIndex
+from news_assets.clients.search.typesense import typesense_index
+from news_assets.clients.search.typesense.typesense_index import TypesenseSearchIndex
 from news_assets.demo.site import SampleSite
 from news_assets.errors import IndexingError
 from news_assets.pipeline.reindex import read_documents

@@ -12,7 +12,7 @@ import dagster as dg
 import polars as pl
 import pytest
 
-from news_assets.clients.search.embedded.index import SqliteSearchIndex
+from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
 from news_assets.defs.active_runs import RANGE_END, RANGE_START, poll_config
 from news_assets.defs.checks import EXTRACTION_CHECK
 from news_assets.pipeline.freshness.run_planner import MAX_ATTEMPTS

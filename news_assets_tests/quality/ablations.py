@@ -43,7 +43,8 @@ def texts() -> dict[str, Text]:
     """Return how a page's text is made: with all additions, and without each."""
     made: dict[str, Text] = {
         "nothing": lambda page: page.text(THRESHOLDS),
-        "recall mode": lambda page: page.text(THRESHOLDS, is_chosen=False),
+        "recall mode": lambda page: page.trimmed(page.readings["default"]),
+        "joining": ReadPage.apart_text,
     }
     for name in TRIMS:
         made[name] = _without(name)

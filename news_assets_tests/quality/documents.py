@@ -22,8 +22,12 @@ from pathlib import Path
 import psutil
 import pypdf
 
-from news_assets.clients.documents.reader import LIMIT_S, MEMORY_MB, DocumentReader
-from news_assets.clients.documents.tesseract import installed_tesseract
+from news_assets.clients.document_reader import (
+    LIMIT_S,
+    MEMORY_MB,
+    DocumentReader,
+    installed_tesseract,
+)
 from news_assets.clients.sandbox.process_sandbox import ProcessSandbox
 from news_assets_tests.support.pdfs import HOSTILE, pdf_of
 

@@ -27,7 +27,7 @@ import httpx
 import psutil
 from lxml.html import fragment_fromstring
 
-from news_assets.clients.web.addresses import AddressPolicy
+from news_assets.clients.web.address_policy import AddressPolicy
 from news_assets.clients.web.body import BodyCaps, read_body
 from news_assets.errors import FetchError, SourceError
 from news_assets.pipeline.enrich.local import LocalEnricher
@@ -35,8 +35,8 @@ from news_assets.pipeline.page.fragment import markdown_of_fragment
 from news_assets.pipeline.page.readers import read_page
 from news_assets.records.desks import Source
 from news_assets.records.reading import ExtractedArticle, Listing, Page
-from news_assets.sources.kinds import KINDS
-from news_assets.taxonomy.loader import load_taxonomy
+from news_assets.sources.source_kinds import KINDS
+from news_assets.taxonomy.taxonomy_files import load_taxonomy
 from news_assets.text.html import plain_text, sanitize
 from news_assets.text.limits import address, clean_line, identifier
 from news_assets.text.urls import canonical_url, web_url

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from news_assets.pipeline.enrich.local import LocalEnricher
-from news_assets.taxonomy.loader import load_taxonomy
+from news_assets.taxonomy.taxonomy_files import lender_of, load_taxonomy
 
 CORPUS = Path(__file__).parents[2] / "../shared/corpus"
 GOVBR_TREE = CORPUS / "themes_govbr/common/themes_tree_enriched_full.yaml"
@@ -120,7 +120,7 @@ def main() -> int:
 
 def _measure(case: Case) -> bool:
     items = case.items()
-    enricher = LocalEnricher(load_taxonomy(case.tree))
+    enricher = LocalEnricher(load_taxonomy(case.tree), lender_of(case.tree))
     started = time.process_time()
     results = [
         enricher.enrich(item["title"], item["text"], item["language"]) for item in items

@@ -15,9 +15,10 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from statistics import mean
-from typing import Any, get_args
+from typing import Any
 
 from news_assets.pipeline.page.choice import Mode, chosen, long_texts
+from news_assets.pipeline.page.containers import join_containers
 from news_assets.pipeline.page.extract import page_tree, read_blocks
 from news_assets.pipeline.page.markdown import Block, markdown_of
 from news_assets.pipeline.page.metadata import PageMetadata, read_metadata
@@ -26,7 +27,7 @@ from news_assets_tests.quality import extraction
 from news_assets_tests.support.tuning import tuned
 
 GRID: dict[str, tuple[float, ...]] = {
-    "gap": (0.25, 0.15, 0.4),
+    "gap": (0.25, 0.1, 0.05, 0.4),
     "agreed": (0.75, 0.6, 0.9),
     "same_title": (0.75, 0.6, 0.9),
     "byline_chars": (250, 150, 400),
@@ -45,25 +46,29 @@ FLOORS = {
 
 @dataclass(frozen=True)
 class ReadPage:
-    """One page with all its readings."""
+    """One page with all its readings; `apart` is the default one with the containers of
+    the article apart.
+    """
 
     truth: dict[str, Any]
     readings: dict[Mode, list[Block]]
+    apart: list[Block]
     long: list[str]
     metadata: PageMetadata
 
-    def text(
+    def text(self, thresholds: Thresholds, trims: Collection[str] = TRIMS) -> str:
+        """Return the text of the chosen reading that these thresholds and trims give."""
+        return self.trimmed(
+            chosen(self.readings.__getitem__, self.long, thresholds), thresholds, trims
+        )
+
+    def trimmed(
         self,
-        thresholds: Thresholds,
+        blocks: list[Block],
+        thresholds: Thresholds = THRESHOLDS,
         trims: Collection[str] = TRIMS,
-        *,
-        is_chosen: bool = True,
     ) -> str:
-        """Return the text that these thresholds and trims give, of the chosen reading
-        or of the default one.
-        """
-        read = self.readings.__getitem__
-        blocks = chosen(read, self.long, thresholds) if is_chosen else read("default")
+        """Return the text of one reading."""
         return markdown_of(
             trimmed(
                 blocks,
@@ -73,6 +78,11 @@ class ReadPage:
                 trims,
             )
         )
+
+    def apart_text(self) -> str:
+        """Return the text of the chosen reading, the containers of the article apart."""
+        readings: dict[Mode, list[Block]] = {**self.readings, "default": self.apart}
+        return self.trimmed(chosen(readings.__getitem__, self.long))
 
 
 @dataclass(frozen=True)
@@ -112,10 +122,14 @@ def _read(truth: dict[str, Any], body: bytes) -> ReadPage | None:
     if tree is None:
         return None
     metadata = read_metadata(tree, page.final_url, "UTC", page.fetched_at)
+    long = long_texts(tree)
+    apart = read_blocks(tree, page.final_url, "default")
+    is_joined = join_containers(tree)
     readings: dict[Mode, list[Block]] = {
-        mode: read_blocks(tree, page.final_url, mode) for mode in get_args(Mode)
+        "default": read_blocks(tree, page.final_url, "default") if is_joined else apart,
+        "recall": read_blocks(tree, page.final_url, "recall"),
     }
-    return ReadPage(truth, readings, long_texts(tree), metadata)
+    return ReadPage(truth, readings, apart, long, metadata)
 
 
 def best(sets: list[ReadSet]) -> Thresholds:

@@ -37,9 +37,15 @@ from news_assets.pipeline.enrich.theme_vectors import (
 )
 from news_assets.pipeline.enrich.themes import descend
 from news_assets.pipeline.enrich.trained.features import ThemeInput
-from news_assets.pipeline.enrich.trained.training import FOLDS, Example, folds_of, train
+from news_assets.pipeline.enrich.trained.training import (
+    CHECKED_ERROR_RATES,
+    FOLDS,
+    Example,
+    folds_of,
+    train,
+)
 from news_assets.ports.search import Embedder
-from news_assets.taxonomy.loader import Taxonomy, load_taxonomy
+from news_assets.taxonomy.taxonomy_files import Taxonomy, lender_of, load_taxonomy
 from news_assets_tests.quality.themes import (
     CASES,
     CORPUS,
@@ -190,23 +196,27 @@ def accuracy(results: Sequence[Result]) -> float:
     return sum(result.is_right for result in results) / len(results)
 
 
-def sure(results: Iterable[Result]) -> list[Result]:
+def sure(
+    results: Iterable[Result], wanted_error_rate: float = WANTED_ERROR_RATE
+) -> list[Result]:
     """Return the results that are sure."""
-    return [result for result in results if result.score >= 1 - WANTED_ERROR_RATE]
+    return [result for result in results if result.score >= 1 - wanted_error_rate]
 
 
 def fitted(sets: Sequence[MeasuredSet]) -> Weights:
     """Return the best weights on these sets.
 
     They have the highest accuracy; then the highest likelihood of those slopes with
-    which no set has more wrong sure themes than wanted, by more than a standard error.
+    which no set has more wrong sure themes than wanted, by more than a standard error,
+    at any of CHECKED_ERROR_RATES: one rate alone has too few sure themes on most sets.
     """
     grid = [Weights(likeness) for likeness in LIKENESS]
     best = max(grid, key=lambda one: _mean(sets, lambda of: accuracy(of.results(one))))
     calibrated = [best._replace(slope=slope) for slope in SLOPES]
     kept = [one for one in calibrated if all(_is_kept(of.results(one)) for of in sets)]
     return max(
-        kept, key=lambda one: _mean(sets, lambda of: _likelihood(of.results(one)))
+        kept or calibrated[:1],
+        key=lambda one: _mean(sets, lambda of: _likelihood(of.results(one))),
     )
 
 
@@ -223,18 +233,22 @@ def _mean(
     return sum(means) / len(means)
 
 
-def _is_kept(results: Iterable[Result]) -> bool:
-    return _too_many_wrong(results, standard_errors=1) is None
+def _is_kept(results: Sequence[Result]) -> bool:
+    return all(
+        _too_many_wrong(results, 1, rate) is None for rate in CHECKED_ERROR_RATES
+    )
 
 
-def _too_many_wrong(results: Iterable[Result], standard_errors: int) -> str | None:
+def _too_many_wrong(
+    results: Iterable[Result], standard_errors: int, wanted: float = WANTED_ERROR_RATE
+) -> str | None:
     """Say how many sure themes are wrong, if it is more than wanted by so many standard
     errors.
     """
-    given = sure(results)
+    given = sure(results, wanted)
     wrong = sum(not result.is_right for result in given)
-    error = math.sqrt(WANTED_ERROR_RATE * (1 - WANTED_ERROR_RATE) * len(given))
-    if wrong <= WANTED_ERROR_RATE * len(given) + standard_errors * error:
+    error = math.sqrt(wanted * (1 - wanted) * len(given))
+    if wrong <= wanted * len(given) + standard_errors * error:
         return None
     return f"{wrong} of {len(given)} sure themes are wrong"
 
@@ -263,7 +277,10 @@ def trained(of: MeasuredSet) -> list[Result]:
 
 def _read(case: Case, embedder: Embedder, models_dir: Path) -> MeasuredSet:
     taxonomy = load_taxonomy(case.tree)
-    local, items = LocalEnricher(taxonomy), case.items()[:: MEASURES[case.name].step]
+    local, items = (
+        LocalEnricher(taxonomy, lender_of(case.tree)),
+        case.items()[:: MEASURES[case.name].step],
+    )
     inputs = [
         local.theme_input(one["title"], one["text"], one["language"]) for one in items
     ]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import psycopg2
 from filelock import FileLock, Timeout
 
-from news_assets.clients.search.embedded.index import SqliteSearchIndex
+from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
 from news_assets.records.derived import Change, IndexedDocument
 from news_assets.records.polling import Poll
 from news_assets.store.connection import LAKE

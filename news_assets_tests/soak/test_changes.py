@@ -31,7 +31,7 @@ VERSIONS: dict[type, tuple[str, str]] = {
 
 @pytest.mark.slow  # each killed process imports everything
 @pytest.mark.timeout(1200)
-@pytest.mark.parametrize("kills", [20])
+@pytest.mark.parametrize("kills", [6])
 def test_followers_get_every_change_in_order_while_writers_are_killed(
     kills: int, catalogs: Catalogs, tmp_path: Path
 ) -> None:

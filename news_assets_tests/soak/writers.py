@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
-from news_assets.clients.search.embedded.index import SqliteSearchIndex
-from news_assets.desks.loader import load_desks
+from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
+from news_assets.desks.desk_files import load_desks
 from news_assets.errors import FetchError
 from news_assets.pipeline.poll.poll import poll_agencies
 from news_assets.pipeline.stages import STAGES
@@ -25,7 +25,7 @@ from news_assets.ports.search import SearchDocument
 from news_assets.records.desks import Desk
 from news_assets.records.polling import FeedEntry
 from news_assets.records.reading import AgencyDays, Page
-from news_assets.sources.kinds import KINDS, adapter_of
+from news_assets.sources.source_kinds import KINDS, adapter_of
 from news_assets.store.lake import Lake
 from news_assets.store.maintenance import maintain
 from news_assets.store.transaction import Transaction

@@ -10,15 +10,15 @@ from hypothesis import strategies as st
 
 from news_assets.errors import ListingChangedError, SourceError
 from news_assets.records.reading import Listing
-from news_assets.sources.kinds import KINDS, adapter_of
+from news_assets.sources.source_kinds import KINDS, adapter_of
 from news_assets.text.urls import web_url
 from news_assets_tests.sources import test_ebc, test_g1, test_wordpress
 from news_assets_tests.sources.feeds import test_feed
 from news_assets_tests.sources.feeds import test_json_feed as test_json_feed_kind
 from news_assets_tests.sources.html import test_by_selectors
 from news_assets_tests.sources.page_builders import INSTEAD, html, page_of, source_of
-from news_assets_tests.sources.plone import test_listing as test_plone_listing
-from news_assets_tests.sources.plone import test_search as test_plone_search
+from news_assets_tests.sources.plone import test_news_pages as test_plone_listing
+from news_assets_tests.sources.plone import test_search_api as test_plone_search
 from news_assets_tests.sources.sitemap import test_sitemap
 
 # kind -> address of the source, documents that the source may serve

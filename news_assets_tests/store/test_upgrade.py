@@ -21,7 +21,13 @@ from news_assets.records.councils import (
     StoredOffice,
     StoredVote,
 )
-from news_assets.records.derived import Change, EnrichedArticle, Failure, ThemeLabel
+from news_assets.records.derived import (
+    CachedEnrichment,
+    Change,
+    EnrichedArticle,
+    Failure,
+    ThemeLabel,
+)
 from news_assets.records.documents import StoredDocument
 from news_assets.records.meetings import Matter, StoredItem, StoredMeeting
 from news_assets.records.model_calls import EnrichmentBatch, ModelCall, ModelState
@@ -87,6 +93,7 @@ ADDED_COLUMNS: dict[type, dict[str, tuple[str, Any]]] = {
         "unsure_reason": ("VARCHAR", None),
         "local_reason": ("VARCHAR", None),
     },
+    CachedEnrichment: {"article_id": ("VARCHAR", None)},
 }
 ADDED_TABLES = (
     *(CopyKey, ModelCall, ModelState, ThemeLabel, EnrichmentBatch),

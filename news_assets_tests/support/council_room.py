@@ -15,7 +15,7 @@ from news_assets.ports.search import SearchIndex
 from news_assets.records.desks import Agency, Desk, Source
 from news_assets.records.polling import FeedEntry, Poll
 from news_assets.records.reading import AgencyDays, Embedded, Enrichment
-from news_assets.sources.kinds import adapter_of
+from news_assets.sources.source_kinds import adapter_of
 from news_assets.store.lake import Lake
 from news_assets_tests.support.inline_sandbox import InlineSandbox
 

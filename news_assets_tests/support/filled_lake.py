@@ -29,8 +29,8 @@ from dagster._core.storage.event_log.schema import (
     SqlEventLogStorageTable,
 )
 
-from news_assets.clients.search.embedded.index import SqliteSearchIndex
-from news_assets.clients.search.embedded.schema import FACTS
+from news_assets.clients.search.embedded.search_file import FACTS
+from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
 from news_assets.pipeline.stage_state.versions import DOCUMENT_STATE
 from news_assets.pipeline.stages import stage_names
 from news_assets.records.derived import IndexedDocument

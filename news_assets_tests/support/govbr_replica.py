@@ -26,9 +26,9 @@ from typing import TextIO
 from urllib.parse import urlsplit, urlunsplit
 from urllib.request import urlopen
 
-from news_assets.desks.loader import load_desks
+from news_assets.desks.desk_files import load_desks
 from news_assets.records.desks import Desk, Source
-from news_assets.sources.kinds import KINDS
+from news_assets.sources.source_kinds import KINDS
 from news_assets_tests.support.servers import free_port
 
 LISTED = {"plone_listing": 30, "plone_search": 25, "ebc": 20}  # entries on one page

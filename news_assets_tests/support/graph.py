@@ -15,10 +15,10 @@ from news_assets.defs.jobs import build_desk_jobs
 from news_assets.defs.resources import build_resources
 from news_assets.defs.sensors import build_desk_sensors
 from news_assets.demo.site import PORT, SampleSite
-from news_assets.desks.loader import load_desks
+from news_assets.desks.desk_files import load_desks
 from news_assets.records.desks import Desk
 from news_assets.settings import Settings
-from news_assets.sources.kinds import KINDS
+from news_assets.sources.source_kinds import KINDS
 from news_assets.store.lake import Lake
 
 _RANGE_START, _RANGE_END = (

@@ -4,7 +4,7 @@ import pickle
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from news_assets.clients.documents.reader import DocumentReader
+from news_assets.clients.document_reader import DocumentReader
 from news_assets.clients.sandbox.child import answer_of
 from news_assets.errors import NewsAssetsError
 from news_assets.records.documents import ReadDocument

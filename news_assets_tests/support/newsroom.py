@@ -12,9 +12,9 @@ from typing import Any
 
 import yaml
 
-from news_assets.desks.loader import load_desks
+from news_assets.desks.desk_files import load_desks
 from news_assets.records.desks import Desk
-from news_assets.sources.kinds import KINDS
+from news_assets.sources.source_kinds import KINDS
 
 START_S = 30.0
 

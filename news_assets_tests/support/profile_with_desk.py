@@ -15,11 +15,11 @@ from dagster import RunsFilter
 from dagster._core.storage.dagster_run import NOT_FINISHED_STATUSES
 
 from news_assets.clients.embedding.embedder import OnnxEmbedder
-from news_assets.clients.search.embedded.index import SqliteSearchIndex
-from news_assets.desks.loader import load_desks
+from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
+from news_assets.desks.desk_files import load_desks
 from news_assets.records.desks import Desk
 from news_assets.settings import Settings
-from news_assets.sources.kinds import KINDS
+from news_assets.sources.source_kinds import KINDS
 from news_assets.store.lake import Lake
 from news_assets.store.queries.backlog import pending_entries, stale_rows
 from news_assets_tests.support import profiles

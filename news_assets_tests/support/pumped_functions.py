@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from datetime import UTC, date, datetime
 
-from news_assets.clients.search.snippet import Highlighter, snippet
+from news_assets.clients.search.hit_texts import Highlighter, snippet
 from news_assets.errors import SourceError
 from news_assets.pipeline.articles.likeness import Shingles, likeness, minhash, overlap
 from news_assets.pipeline.articles.near_duplicates import dedupe_stream
@@ -39,9 +39,9 @@ from news_assets.sources.civic.reading.decisions import ItemName, decisions_of
 from news_assets.sources.civic.reading.moments import clock_of_text, moment_of_text
 from news_assets.sources.civic.reading.participation import participation_of
 from news_assets.sources.civic.vendor import Reading
-from news_assets.sources.entries import bounded, unique
 from news_assets.sources.html import proposal
-from news_assets.sources.kinds import KINDS
+from news_assets.sources.source_kinds import KINDS
+from news_assets.sources.storable_entries import bounded, unique
 from news_assets.text import (
     charset,
     dates,
@@ -58,9 +58,9 @@ from news_assets.text import (
 from news_assets_tests.sources.page_builders import page_of, source_of
 from news_assets_tests.store.examples import full
 
-CHARS = 100_000
-LIMIT_S = 1.0  # CPU for CHARS characters
-PAGE_LIMIT_S = 4.0  # of a page of 30,000 elements, most of it in trafilatura; linear
+CHARS = 50_000
+LIMIT_S = 0.5  # CPU for CHARS characters
+PAGE_LIMIT_S = 2.0  # of a page of 15,000 elements, most of it in trafilatura; linear
 GUARD_S = 30  # of one call; the process is killed then
 URL = "https://www.example.org/noticias/1"
 ZONE = "America/Sao_Paulo"

@@ -24,6 +24,11 @@ RABBITMQ = Path(
 )  # Debian's script on PATH requires its own user
 
 
+# with a low priority on a machine with ten times the work, RabbitMQ took more than 120
+# s to start
+BROKER_S = 600.0
+
+
 def has_rabbitmq() -> bool:
     """Return whether Debian's rabbitmq-server is installed."""
     return RABBITMQ.exists() and shutil.which("epmd") is not None
@@ -151,7 +156,7 @@ class RabbitMQ:
             assert self._broker.poll() is None, self.log.read_text()[-2000:]
             return self._listens()
 
-        wait_for(listens, pause_s=0.2, log=self.log)
+        wait_for(listens, pause_s=0.2, limit_s=BROKER_S, log=self.log)
 
     def stop(self) -> None:
         """Kill the broker; messages it accepted are on the disk."""

@@ -16,8 +16,8 @@ import httpx
 import pytest
 import uvicorn
 
-from news_assets.clients.search.embedded.index import SqliteSearchIndex
-from news_assets.desks.loader import load_desks
+from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
+from news_assets.desks.desk_files import load_desks
 from news_assets.errors import FetchError
 from news_assets.pipeline.alerts.query_file import Alerts, Mail, SavedQuery
 from news_assets.pipeline.civic.council_members import store_votes
@@ -29,9 +29,9 @@ from news_assets.records.derived import EnrichedArticle
 from news_assets.records.meetings import Matter
 from news_assets.records.reading import Page
 from news_assets.search import Index
-from news_assets.sources.kinds import ALL_KINDS
+from news_assets.sources.source_kinds import ALL_KINDS
 from news_assets.store.lake import Lake
-from news_assets.taxonomy.loader import load_taxonomy
+from news_assets.taxonomy.taxonomy_files import load_taxonomy
 from news_assets.web.app import build_app
 from news_assets.web.archive import Archive
 from news_assets_tests.support.small_desk import DESK, Newsroom, Pages, entry

@@ -5,6 +5,7 @@ the same.
 import asyncio
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 
@@ -67,54 +68,133 @@ def test_all_connections_have_a_limit_too_and_closed_ones_do_not_count() -> None
     assert [one.is_aborted for one in first] == [False, True, False]
 
 
-@contextmanager
-def served(connections: Connections) -> Iterator[int]:
-    """Serve one short answer; yield the port."""
+_LONG = "x" * 8_000_000  # more than the buffers of both sockets
+_GET = b"GET %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
 
-    async def answer(request: Request) -> Response:
+
+class Served:
+    """A server in a thread, with one short and one long answer, and one that waits
+    until `is_made`.
+    """
+
+    def __init__(self, connections: Connections, listening: socket.socket) -> None:
+        self.port = listening.getsockname()[1]
+        self.is_made = threading.Event()
+        routes = [
+            Route("/", self._short, methods=["GET", "POST"]),
+            Route("/long", lambda request: PlainTextResponse(_LONG)),
+            Route("/slow", self._slow),
+        ]
+        config = uvicorn.Config(
+            Starlette(routes=routes),
+            http=bounded_protocol(connections),
+            ws="none",
+            log_level="critical",
+        )
+        self.server = uvicorn.Server(config)
+        self.thread = threading.Thread(
+            target=self.server.run, args=([listening],), daemon=True
+        )
+        self.thread.start()
+
+    async def _short(self, request: Request) -> Response:
         await request.body()
         return PlainTextResponse("here")
 
-    app = Starlette(routes=[Route("/", answer, methods=["GET", "POST"])])
-    config = uvicorn.Config(
-        app, http=bounded_protocol(connections), ws="none", log_level="critical"
-    )
-    server = uvicorn.Server(config)
+    def _slow(self, request: Request) -> Response:
+        self.is_made.wait(HANG_S)
+        return PlainTextResponse("slow")
+
+    def connected(self, sent: bytes = b"") -> socket.socket:
+        held = socket.create_connection(("127.0.0.1", self.port), timeout=HANG_S)
+        held.sendall(sent)
+        return held
+
+    def stop(self) -> None:
+        self.server.should_exit = True
+        self.thread.join(HANG_S)
+
+
+@contextmanager
+def serving(connections: Connections) -> Iterator[Served]:
     with socket.create_server(("127.0.0.1", 0)) as listening:
-        thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
-        thread.start()
+        served = Served(connections, listening)
         try:
-            yield listening.getsockname()[1]
+            yield served
         finally:
-            server.should_exit = True
-            thread.join(HANG_S)
+            served.is_made.set()
+            served.stop()
+
+
+def _read(held: socket.socket) -> bytes:
+    """Return all that comes until the connection is closed."""
+    parts = list[bytes]()
+    while part := held.recv(1 << 16):
+        parts.append(part)
+    return b"".join(parts)
+
+
+_UNFINISHED = {
+    "half a head": b"GET / HTTP/1.1\r\nHost: x\r\nX-Half: ",
+    "half a body": b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nhalf",
+}
 
 
 @pytest.mark.parametrize(
-    "sent",
-    [
-        b"",
-        b"GET / HTTP/1.1\r\nHost: x\r\nX-Half: ",
-        b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nhalf",
-    ],
-    ids=["nothing", "half a head", "half a body"],
+    "sent", [b"", *_UNFINISHED.values()], ids=["nothing", *_UNFINISHED]
 )
 def test_a_connection_without_a_whole_request_is_closed(sent: bytes) -> None:
     with (
-        served(Connections(request_s=0.2)) as port,
-        closing(socket.create_connection(("127.0.0.1", port))) as held,
+        serving(Connections(request_s=0.2)) as served,
+        closing(served.connected(sent)) as held,
+        suppress(ConnectionResetError),
     ):
-        held.settimeout(20)
-        held.sendall(sent)
-        with suppress(ConnectionResetError):
-            assert b"here" not in held.recv(1000)
+        assert b"here" not in held.recv(1000)
+
+
+def test_a_client_that_reads_a_long_answer_slowly_gets_all_of_it() -> None:
+    with (
+        serving(Connections(request_s=0.1)) as served,
+        closing(served.connected(_GET % b"/long")) as held,
+    ):
+        time.sleep(0.3)
+        assert _read(held).endswith(_LONG.encode())
+
+
+@pytest.mark.parametrize(
+    "sent", [b"", *_UNFINISHED.values()], ids=["nothing", *_UNFINISHED]
+)
+def test_a_server_that_ends_does_not_wait_for_clients_without_a_whole_request(
+    sent: bytes,
+) -> None:
+    with (
+        serving(Connections(request_s=10 * HANG_S)) as served,
+        closing(served.connected(sent)),
+    ):
+        assert (
+            httpx.get(f"http://127.0.0.1:{served.port}/").text == "here"
+        )  # so the other has been read
+        served.stop()
+        assert not served.thread.is_alive()
+
+
+def test_a_server_that_ends_sends_the_answers_that_are_being_made() -> None:
+    with (
+        serving(Connections()) as served,
+        closing(served.connected(_GET % b"/slow")) as held,
+    ):
+        while not served.server.server_state.tasks:
+            time.sleep(0.01)
+        served.server.should_exit = True
+        served.is_made.set()
+        assert _read(held).endswith(b"slow")
 
 
 def test_a_client_is_answered_while_others_hold_many_idle_connections() -> None:
-    with served(Connections(of_client=5)) as port:
-        held = [socket.create_connection(("127.0.0.1", port)) for _ in range(60)]
+    with serving(Connections(of_client=5)) as served:
+        held = [served.connected() for _ in range(60)]
         with httpx.Client(
-            base_url=f"http://127.0.0.1:{port}", timeout=HANG_S
+            base_url=f"http://127.0.0.1:{served.port}", timeout=HANG_S
         ) as client:
             assert [
                 client.get("/").text,

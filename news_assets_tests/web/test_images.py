@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from news_assets.clients.search.embedded.index import SqliteSearchIndex
+from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
 from news_assets.clients.web.fetcher import HttpFetcher
 from news_assets.records.articles import RawArticle
 from news_assets.search import Index

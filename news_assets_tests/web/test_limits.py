@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from news_assets.clients.search.embedded.index import SqliteSearchIndex
+from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
 from news_assets.ports.search import SearchAnswer, SearchQuery
 from news_assets.search import Index
 from news_assets.store.lake import Lake

@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 import news_assets.web
-from news_assets.taxonomy.loader import CIVIC_TOPICS, load_taxonomy
+from news_assets.taxonomy.taxonomy_files import CIVIC_TOPICS, load_taxonomy
 from news_assets.web.archive import Archive
 from news_assets.web.phrases import portuguese
 

@@ -5,51 +5,72 @@ The 250,000 pieces of multilingual-e5-small take 290 MB in `tokenizers`, which k
 hash table for each node of their tree: more than the rest of a server or worker. Texts
 are normalised and split into words by that package; only the best way to divide a word
 into pieces is found here, once for each word. Of a piece only a hash of 64 bits is
-kept: another string has that of one of the pieces with a chance of 10^-14.
+kept: another string has that of one of the pieces with a chance of 10^-13.
+
+To read the pieces from the file of `tokenizers` takes 1.5 s of processor time. So they
+are also kept in a file as they are used, which is mapped: all processes share it, and a
+new one begins at once.
 """
 
 import json
+import mmap
+import tempfile
 from array import array
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from itertools import chain
-from typing import Any, Final
+from pathlib import Path
+from typing import Any, Final, Self
 
+_FORMAT: Final = 1  # of the file of pieces
+_SUFFIX: Final = ".pieces"
+_ALIGNED: Final = 8  # bytes
 _UNKNOWN_PENALTY: Final = 10.0  # of SentencePiece: below the lowest score of a piece
 _KEPT_WORDS: Final = 20_000
 _MAX_KEPT_CHARS: Final = 40
+_PRIME: Final = (
+    2**63 - 25
+)  # the largest that fits the file's signed numbers; hashes are remainders
 
 
 class UnigramTokenizer:
-    """The tokenizer of a file of the package `tokenizers`, given as its JSON, which
-    loses its vocabulary.
-    """
+    """A tokenizer of `facts` and packed pieces, as `packed` returns them."""
 
-    def __init__(self, config: dict[str, Any]) -> None:
+    def __init__(self, facts: Mapping[str, Any], pieces: memoryview) -> None:
         import tokenizers
 
-        model = config["model"]
-        vocabulary = model.pop("vocab")
-        self._scores = array("d", (score for _, score in vocabulary))
-        self._unknown = int(model["unk_id"])
-        config["model"] = {
-            **model,
-            "vocab": vocabulary[self._unknown : self._unknown + 1],
-            "unk_id": 0,
-        }
-        self._unknown_score = min(self._scores) - _UNKNOWN_PENALTY
-        self._longest = max(len(piece) for piece, _ in vocabulary)
-        hashes = array("q", (_hash(piece) for piece, _ in vocabulary))
-        del vocabulary, model
-        self._ids = array(
-            "i", sorted(range(len(hashes)), key=hashes.__getitem__)
+        count = facts["count"]
+        self._hashes = pieces[: 8 * count].cast("q")
+        self._scores = pieces[8 * count : 16 * count].cast("d")  # by id
+        self._ids = pieces[16 * count : 20 * count].cast(
+            "i"
         )  # by the hashes of their pieces
-        self._hashes = array("q", sorted(hashes))
-        self._before, self._after = _special_ids(config["post_processor"])
-        splitter = tokenizers.Tokenizer.from_str(json.dumps(config))
+        self._unknown, self._unknown_score = facts["unknown"], facts["unknown_score"]
+        self._longest = facts["longest"]
+        self._before, self._after = facts["before"], facts["after"]
+        splitter = tokenizers.Tokenizer.from_str(json.dumps(facts["config"]))
         self._normalizer, self._splitter = splitter.normalizer, splitter.pre_tokenizer
         self._kept = lru_cache(_KEPT_WORDS)(self._divided)
+
+    @classmethod
+    def load(cls, path: Path) -> Self | None:
+        """Return the tokenizer of a file of `tokenizers`; None if it is of another
+        kind.
+
+        The pieces are stored beside it at the first time, where the folder can be
+        written.
+        """
+        if found := _stored(path):
+            return cls(*found)
+        config = json.loads(path.read_bytes())
+        if not is_unigram(config):
+            return None
+        facts, pieces = packed(config)
+        with suppress(OSError):
+            _store(path, facts, pieces)
+        return cls(facts, memoryview(pieces))
 
     @property
     def tail_count(self) -> int:
@@ -105,9 +126,71 @@ class UnigramTokenizer:
 
 
 def _hash(piece: str) -> int:
-    # The hash of a `str` is that of its internal bytes, which have 1, 2 or 4 for a
-    # character: some different strings have equal ones. UTF-8 has no such pairs.
-    return hash(piece.encode())
+    # Python's own hashes differ from process to process.
+    return int.from_bytes(b"\1" + piece.encode()) % _PRIME
+
+
+def packed(config: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
+    """Return the facts and the pieces of the JSON of a file of `tokenizers`."""
+    model = config["model"]
+    vocabulary, unknown = model["vocab"], int(model["unk_id"])
+    scores = array("d", (score for _, score in vocabulary))
+    hashes = array("q", (_hash(piece) for piece, _ in vocabulary))
+    ids = array("i", sorted(range(len(hashes)), key=hashes.__getitem__))
+    before, after = _special_ids(config["post_processor"])
+    facts = {
+        "count": len(vocabulary),
+        "unknown": unknown,
+        "unknown_score": min(scores) - _UNKNOWN_PENALTY,
+        "longest": max(len(piece) for piece, _ in vocabulary),
+        "before": before,
+        "after": after,
+        "config": {
+            **config,
+            "model": {**model, "vocab": [vocabulary[unknown]], "unk_id": 0},
+        },
+    }
+    return facts, array(
+        "q", sorted(hashes)
+    ).tobytes() + scores.tobytes() + ids.tobytes()
+
+
+def _stored(path: Path) -> tuple[dict[str, Any], memoryview] | None:
+    """Return the stored facts and pieces; None if there are none, or they are of
+    another file or format.
+    """
+    try:
+        with Path(f"{path}{_SUFFIX}").open("rb") as file:
+            facts = json.loads(file.readline())
+            mapped = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+            begins = file.tell()
+        is_of_file = facts.pop("of") == _origin(path)
+        pieces = mapped[begins:]
+        return (
+            (facts, pieces)
+            if is_of_file and len(pieces) == 20 * facts["count"]
+            else None
+        )
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def _store(path: Path, facts: Mapping[str, Any], pieces: bytes) -> None:
+    """Store facts and pieces; a reader finds all of them or none."""
+    line = json.dumps({"of": _origin(path), **facts}).encode()
+    padding = -(len(line) + 1) % _ALIGNED
+    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+        whole = Path(folder) / "pieces"
+        whole.write_bytes(line + b" " * padding + b"\n" + pieces)
+        whole.replace(f"{path}{_SUFFIX}")
+
+
+def _origin(path: Path) -> list[int]:
+    """Return what says of which file the pieces are: an exported file is never changed,
+    but made again.
+    """
+    found = path.stat()
+    return [_FORMAT, found.st_size, found.st_mtime_ns]
 
 
 def is_unigram(config: Mapping[str, Any]) -> bool:

@@ -39,8 +39,9 @@ class Limits:
 
 
 class ConcurrentModel:
-    """One model of one provider; implements `ports.LanguageModel`. Its calls run in a
-    thread of their own.
+    """One model of one provider; implements `ports.LanguageModel`.
+
+    Its calls run in a thread of their own.
     """
 
     def __init__(
@@ -137,7 +138,7 @@ class ConcurrentModel:
                     model_request_parameters=parameters,
                 )
             return answer_of(response, round((time.monotonic() - begun) * 1000))
-        except Exception as error:  # also of a provider's library: each call ends with an answer or a reason
+        except Exception as error:  # also of a provider's library: each call has an end
             raise failed_call(error, self._limits.timeout_s) from error
 
 

@@ -27,21 +27,19 @@ _CACHED: Final[dict[str, dict[str, bool]]] = {
         "bedrock_cache_tool_definitions": True,
     },
 }
-_FATAL: Final = (
-    401,
-    402,
-    403,
-    404,
-)  # key, bill, rights, name of the model: other articles fare no better
+# Key, bill, rights, name of the model: other articles fare no better.
+_FATAL: Final = (401, 402, 403, 404)
 _REJECTED: Final = (400, 413, 422)
+_UNSENT: Final = ("pool", "connect")  # phases of a connection before anything is sent
+# systems whose answers a schema can constrain
+_BY_SCHEMA: Final = ("openai", "ollama", "google")
 _QUOTA: Final = re.compile(r"insufficient_quota|credit balance|billing", re.IGNORECASE)
 # A 400 that names a setting, the key or the account: every request fails, whatever its
 # article.
 _OF_ALL_REQUESTS: Final = re.compile(
-    r"unsupported[_ ](?:parameter|value)|(?:unknown|unrecognized) (?:parameter|request"
-    r" argument)|model_not_found"
-    r"|api[_ ]key|model identifier|on-demand throughput|location is not supported|extra inputs are"
-    r" not permitted"
+    r"unsupported[_ ](?:parameter|value)|(?:unknown|unrecognized) (?:parameter|request argument)"
+    r"|model_not_found|api[_ ]key|model identifier|on-demand throughput"
+    r"|location is not supported|extra inputs are not permitted"
     r"|\b(?:max_tokens|max_completion_tokens|maxOutputTokens|temperature|reasoning_effort|thinking|budget_tokens"
     r"|tool_choice|response_format|json_schema|cache_control)\b",
     re.IGNORECASE,
@@ -65,8 +63,9 @@ _MAX_WAIT_S: Final = 86_400.0  # Retry-After may say anything
 
 
 def message_of(request: ModelRequest, model: "Model") -> tuple[list[Any], Any]:
-    """Return the messages and the form of the answer: by JSON schema where the model
-    knows that, else by a tool.
+    """Return the messages and the form of the answer.
+
+    It is given by a JSON schema where the model knows that, else by a tool.
     """
     from pydantic_ai.messages import ModelRequest as Message
     from pydantic_ai.messages import SystemPromptPart, UserPromptPart
@@ -79,11 +78,7 @@ def message_of(request: ModelRequest, model: "Model") -> tuple[list[Any], Any]:
             parts=[SystemPromptPart(request.instructions), UserPromptPart(request.text)]
         )
     ]
-    if model.profile.get("supports_json_schema_output") and model.system in (
-        "openai",
-        "ollama",
-        "google",
-    ):
+    if model.profile.get("supports_json_schema_output") and model.system in _BY_SCHEMA:
         form = OutputObjectDefinition(
             json_schema=request.schema, name=_TOOL, strict=True
         )
@@ -155,27 +150,21 @@ def failed_call(error: Exception, timeout_s: float) -> ModelCallError:
 
     if isinstance(error, ModelHTTPError):
         return _refused_request(error)
-    if isinstance(error, ModelConnectionError) and error.phase in (
-        "pool",
-        "connect",
-    ):  # nothing was sent
+    is_connection = isinstance(error, ModelConnectionError)
+    if isinstance(error, ModelConnectionError) and error.phase in _UNSENT:
         return ModelCallError(f"no connection: {error}", "retry")
     if isinstance(error, TimeoutError | ModelTimeoutError):
         return ModelCallError(f"no answer within {timeout_s:g} s", "unanswered")
-    is_no_json = isinstance(
+    is_page = isinstance(
         error, UnexpectedModelBehavior
     ) and "expected JSON data" in str(error)
-    if is_no_json or (
-        isinstance(error, ModelAPIError) and not isinstance(error, ModelConnectionError)
-    ):
-        return ModelCallError(
-            f"no answer of a model: {error}", "retry"
-        )  # a redirect, or a page in HTML
+    is_redirect = isinstance(error, ModelAPIError) and not is_connection
+    if is_page or is_redirect:
+        return ModelCallError(f"no answer of a model: {error}", "retry")
     if isinstance(error, UserError):
         return ModelCallError(str(error), "fatal")
-    if isinstance(
-        error, IndexError | KeyError | AttributeError | TypeError
-    ):  # of pydantic-ai
+    # of pydantic-ai
+    if isinstance(error, IndexError | KeyError | AttributeError | TypeError):
         return ModelCallError(
             "the response lacks a part that the provider documents", "unanswered"
         )
@@ -186,17 +175,13 @@ def _refused_request(error: Any) -> ModelCallError:
     """Return what a response with a status of 4xx or 5xx means."""
     message = str(_message(error.body))
     reason = f"status {error.status_code}: {message}"
-    kind = _kind_of(
-        error,
-        f"{error.provider_error_code} {error.provider_error_type} {_codes(error.body)} {message}",
+    codes = (
+        f"{error.provider_error_code} {error.provider_error_type} {_codes(error.body)}"
     )
+    kind = _kind_of(error, f"{codes} {message}")
     wait_s = None if error.retry_after is None else min(error.retry_after, _MAX_WAIT_S)
-    return ModelCallError(
-        reason,
-        kind,
-        wait_s=wait_s,
-        window_tokens=_window(message) if kind == "too_long" else None,
-    )
+    window_tokens = _window(message) if kind == "too_long" else None
+    return ModelCallError(reason, kind, wait_s=wait_s, window_tokens=window_tokens)
 
 
 def _kind_of(error: Any, said: str) -> CallFailure:
@@ -247,8 +232,5 @@ def _codes(body: object) -> str:
     inner = body.get("error", body) if isinstance(body, dict) else None
     if not isinstance(inner, dict):
         return ""
-    return " ".join(
-        str(inner[name])
-        for name in ("type", "code", "status", "param")
-        if inner.get(name) is not None
-    )
+    stated = [inner.get(name) for name in ("type", "code", "status", "param")]
+    return " ".join(str(code) for code in stated if code is not None)

@@ -21,8 +21,9 @@ OLLAMA_HERE = "http://localhost:11434"
 
 
 class _Provider(NamedTuple):
-    """What a provider needs: modules of its library, and one of these variables;
-    `open(model, timeout_s, calls)`.
+    """What a provider needs: modules of its library, and one of these variables.
+
+    It is opened by `open(model, timeout_s, calls)`.
     """
 
     modules: tuple[str, ...]
@@ -47,8 +48,7 @@ def open_model(name: str, timeout_s: float, calls: int) -> "Model":
 
 
 def check_model(name: str) -> None:
-    """Check that the library of this model's provider is installed and its key set,
-    without importing the library.
+    """Check, without an import, that a provider's library is installed and its key set.
 
     Raises:
         SettingsError: Says which to install, or which variable to set.
@@ -90,10 +90,9 @@ def _is_installed(module: str) -> bool:
 
 
 def _openai(model: str, timeout_s: float, calls: int) -> "Model":
+    """Return a model that speaks chat completions, as vLLM and llama.cpp do too."""
     from openai import AsyncOpenAI, DefaultAsyncHttpxClient
-    from pydantic_ai.models.openai import (
-        OpenAIChatModel,
-    )  # chat completions: what vLLM and llama.cpp speak too
+    from pydantic_ai.models.openai import OpenAIChatModel
     from pydantic_ai.providers.openai import OpenAIProvider
 
     key = variable_of("OPENAI_API_KEY") or "none"  # a server of one's own needs none
@@ -107,8 +106,8 @@ def _openai(model: str, timeout_s: float, calls: int) -> "Model":
 
 
 def _ollama(model: str, timeout_s: float, calls: int) -> "Model":
-    """Return a model of Ollama's own API, or of its form of OpenAI's where the address
-    ends in `/v1`.
+    """Return a model of Ollama's own API, or of OpenAI's where the address ends in
+    `/v1`.
     """
     from openai import AsyncOpenAI, DefaultAsyncHttpxClient
     from pydantic_ai.models.ollama import OllamaModel

@@ -110,8 +110,10 @@ def _body(
     settings: dict[str, Any],
     parameters: ModelRequestParameters,
 ) -> dict[str, Any]:
-    sent = [_message(part) for message in messages for part in message.parts]
-    chars = sum(len(one["content"]) for one in sent if one)
+    sent: list[dict[str, str]] = []
+    for message in messages:
+        sent += filter(None, map(_message, message.parts))
+    chars = sum(len(one["content"]) for one in sent)
     tokens = chars / _CHARS_PER_TOKEN + settings["max_tokens"]
     options = {
         "num_predict": settings["max_tokens"],
@@ -120,7 +122,7 @@ def _body(
     }
     body = {
         "model": name,
-        "messages": [one for one in sent if one],
+        "messages": sent,
         "stream": False,
         "format": parameters.output_object.json_schema
         if parameters.output_object
@@ -134,11 +136,9 @@ def _body(
 def _message(part: Any) -> dict[str, str] | None:
     if isinstance(part, SystemPromptPart):
         return {"role": "system", "content": part.content}
-    return (
-        {"role": "user", "content": str(part.content)}
-        if isinstance(part, UserPromptPart)
-        else None
-    )
+    if isinstance(part, UserPromptPart):
+        return {"role": "user", "content": str(part.content)}
+    return None
 
 
 def _response(name: str, reply: httpx2.Response) -> ModelResponse:

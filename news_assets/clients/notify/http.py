@@ -9,15 +9,14 @@ from typing import Final
 
 import httpx
 
-from news_assets.clients.web.addresses import BAD_PORTS, AddressPolicy
-from news_assets.clients.web.errors import as_fetch_errors
+from news_assets.clients.web.address_policy import BAD_PORTS, AddressPolicy
+from news_assets.clients.web.fetch_errors import as_fetch_errors
 from news_assets.clients.web.headers import retry_after_s
 from news_assets.clients.web.transport import GuardedTransport, deadline
 from news_assets.errors import FetchError, ForbiddenAddressError, NotifyError
 
-TOTAL_S: Final = (
-    30.0  # of one message; a receiver that hangs holds up the others of its run
-)
+# of one message; a receiver that hangs holds up the others of its run
+TOTAL_S: Final = 30.0
 _TRANSIENT: Final = (408, 425, 429)
 
 
@@ -31,11 +30,9 @@ class JsonSender:
         ssl_context: ssl.SSLContext | None = None,
         total_s: float = TOTAL_S,
     ) -> None:
-        policy = AddressPolicy(allow_private_hosts)
+        context = ssl_context or httpx.create_ssl_context(trust_env=False)
         self._client = httpx.Client(
-            transport=GuardedTransport(
-                policy, ssl_context or httpx.create_ssl_context(trust_env=False)
-            ),
+            transport=GuardedTransport(AddressPolicy(allow_private_hosts), context),
             headers={"User-Agent": user_agent},
             timeout=total_s,
             trust_env=False,
@@ -66,18 +63,7 @@ class JsonSender:
         headers = {"Content-Type": "application/json", **(headers or {})}
         try:
             with as_fetch_errors(""), deadline(self._total_s):
-                if httpx.URL(url).port in BAD_PORTS:
-                    raise NotifyError(
-                        "refused: the port belongs to another protocol",
-                        is_transient=False,
-                    )
-                with self._client.stream(
-                    "POST", url, content=body, headers=headers
-                ) as response:
-                    status, wait_s = (
-                        response.status_code,
-                        retry_after_s(response.headers, datetime.now(UTC)),
-                    )
+                status, wait_s = self._send(url, body, headers)
         except ForbiddenAddressError as error:
             hint = "if it is to be sent there, name it in NEWS_ALLOW_PRIVATE_HOSTS"
             raise NotifyError(
@@ -89,14 +75,29 @@ class JsonSender:
                 error.reason.replace(url, "the address"),
                 is_transient=error.is_transient,
             ) from None
-        if not 200 <= status < 300:
-            is_transient = (
-                status in _TRANSIENT
-                or status >= 500
-                or (retries_refusals and status >= 400)
-            )
+        if 200 <= status < 300:
+            return
+        raise NotifyError(
+            f"answered {status}",
+            is_transient=_is_transient(status, retries_refusals=retries_refusals),
+            retry_after_s=wait_s,
+        )
+
+    def _send(
+        self, url: str, body: bytes, headers: Mapping[str, str]
+    ) -> tuple[int, float | None]:
+        """Return the status of the response and its Retry-After in seconds."""
+        if httpx.URL(url).port in BAD_PORTS:
             raise NotifyError(
-                f"answered {status}",
-                is_transient=is_transient and status != 410,
-                retry_after_s=wait_s,
+                "refused: the port belongs to another protocol", is_transient=False
             )
+        with self._client.stream("POST", url, content=body, headers=headers) as found:
+            return found.status_code, retry_after_s(found.headers, datetime.now(UTC))
+
+
+def _is_transient(status: int, *, retries_refusals: bool) -> bool:
+    if status == 410:
+        return False
+    if status in _TRANSIENT or status >= 500:
+        return True
+    return retries_refusals and status >= 400

@@ -26,20 +26,9 @@ def send_mail(
     Raises:
         NotifyError: The server did not accept it for each recipient.
     """
-    mail = EmailMessage()
-    mail["From"], mail["To"] = sender, ", ".join(recipients)
-    mail["Subject"] = " ".join(message.subject.split())
-    mail["Message-ID"] = (
-        f"<{message.message_id}@{sender.rpartition('@')[2].strip('> ')}>"
-    )
-    mail["Auto-Submitted"] = (
-        "auto-generated"  # RFC 3834: out-of-office replies are not sent to it
-    )
-    mail["Date"] = message.created_at
-    mail.set_content(message.text)
     try:
         with _connected(server) as smtp:
-            refused = smtp.send_message(mail)
+            refused = smtp.send_message(_mail_of(message, sender, recipients))
     except smtplib.SMTPResponseException as error:  # refused senders, logins and data
         raise NotifyError(
             f"the mail server answered {error.smtp_code}",
@@ -64,18 +53,30 @@ def send_mail(
         )
 
 
+def _mail_of(message: Message, sender: str, recipients: Sequence[str]) -> EmailMessage:
+    mail = EmailMessage()
+    mail["From"], mail["To"] = sender, ", ".join(recipients)
+    mail["Subject"] = " ".join(message.subject.split())
+    host = sender.rpartition("@")[2].strip("> ")
+    mail["Message-ID"] = f"<{message.message_id}@{host}>"
+    # RFC 3834: out-of-office replies are not sent to it.
+    mail["Auto-Submitted"] = "auto-generated"
+    mail["Date"] = message.created_at
+    mail.set_content(message.text)
+    return mail
+
+
 @contextmanager
 def _connected(server: str) -> Iterator[smtplib.SMTP]:
-    """Yield a connection. An error in the goodbye is ignored: the message was accepted,
+    """Yield a connection. An error of QUIT is ignored: the message was accepted,
     and would be sent again.
     """
     parts = urlsplit(server)
     host, port = parts.hostname or "", parts.port or _PORTS[parts.scheme]
     context = ssl.create_default_context()
+    smtp: smtplib.SMTP
     if parts.scheme == "smtps":
-        smtp: smtplib.SMTP = smtplib.SMTP_SSL(
-            host, port, timeout=TIMEOUT_S, context=context
-        )
+        smtp = smtplib.SMTP_SSL(host, port, timeout=TIMEOUT_S, context=context)
     else:
         smtp = smtplib.SMTP(host, port, timeout=TIMEOUT_S)
     try:

@@ -1,5 +1,15 @@
-"""Sends each message over the channel that it names."""
+"""Sends each message over the channel that it names.
 
+A webhook is signed as the specification Standard Webhooks has it
+(https://www.standardwebhooks.com): the receiver computes HMAC-SHA256 over
+`id.timestamp.body` with the shared secret and compares it with `webhook-signature`. It
+refuses old timestamps, and knows a repeated message by its id.
+"""
+
+import base64
+import binascii
+import hashlib
+import hmac
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -8,7 +18,6 @@ from typing import Self
 
 from news_assets.clients.notify.http import JsonSender
 from news_assets.clients.notify.mail import send_mail
-from news_assets.clients.notify.signature import signed_headers
 from news_assets.errors import NotifyError
 from news_assets.pipeline.alerts.query_file import (
     Channel,
@@ -18,6 +27,37 @@ from news_assets.pipeline.alerts.query_file import (
     Webhook,
 )
 from news_assets.records.alerts import Message
+
+_PREFIX = "whsec_"
+
+
+def signed_headers(
+    secret: str, message_id: str, body: bytes, now: datetime
+) -> dict[str, str]:
+    """Return the headers of a message; a secret `whsec_...` is base64, any other is
+    used as it is.
+    """
+    timestamp = str(int(now.timestamp()))
+    signed = hmac.digest(
+        _key(secret),
+        b".".join((message_id.encode(), timestamp.encode(), body)),
+        hashlib.sha256,
+    )
+    return {
+        "webhook-id": message_id,
+        "webhook-timestamp": timestamp,
+        "webhook-signature": f"v1,{base64.b64encode(signed).decode()}",
+    }
+
+
+def _key(secret: str) -> bytes:
+    if secret.startswith(_PREFIX):
+        try:
+            return base64.b64decode(secret.removeprefix(_PREFIX), validate=True)
+        except binascii.Error:
+            pass  # a secret that only begins like one
+    return secret.encode()
+
 
 SecretOf = Callable[[str], str | None]  # the value of an environment variable
 

@@ -80,9 +80,9 @@ def _cell(value: Any) -> str:
         return f"{value:,}"
     if isinstance(value, float):
         return f"{value:,.2f}"
-    text = (
-        ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
-    )
+    text = str(value)
+    if isinstance(value, list | tuple):
+        text = ", ".join(map(str, value))
     return text if len(text) <= _CELL_CHARS else text[: _CELL_CHARS - 1] + "…"
 
 

@@ -56,10 +56,10 @@ def plot_pages(report: Report) -> dict[str, str]:
 
 def plot_history(report: Report) -> str:
     """Return the articles of the last days by outcome as SVG."""
-    labels = [
-        f"{day:%-d %b}" if day.day == 1 else f"{day.day}" for day in report.history_days
-    ]
-    labels[0] = f"{report.history_days[0]:%-d %b}"
+    labels = []
+    for number, day in enumerate(report.history_days):
+        names_month = number == 0 or day.day == 1
+        labels.append(f"{day:%-d %b}" if names_month else f"{day.day}")
     shown = {
         name: values
         for name, values in report.history.items()
@@ -232,7 +232,8 @@ def _text(
 
 
 def _rect(x: float, y: float, width: float, height: float, fill: str) -> str:
-    return f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" fill="{fill}"/>'
+    box = f'x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}"'
+    return f'<rect {box} fill="{fill}"/>'
 
 
 def _cut(label: str) -> str:

@@ -32,15 +32,15 @@ _MAX_MESSAGE_CHARS = 300  # of a library's error: some repeat the whole document
 def main(arguments: list[str]) -> None:
     """Make calls until the parent closes the connection or ends."""
     fd, trace_fd, limit_s, memory_mb = arguments
-    signal.signal(
-        signal.SIGINT, signal.SIG_IGN
-    )  # Ctrl-C is for the parent, which then closes the connection
+    # Ctrl-C is for the parent, which then closes the connection
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     size = int(memory_mb) << 20
     with suppress(OSError, ValueError):  # macOS does not limit the address space
         resource.setrlimit(resource.RLIMIT_AS, (size, size))
+    # `chain`: the process ends after its trace.
     faulthandler.register(
         signal.SIGPROF, file=int(trace_fd), all_threads=False, chain=True
-    )  # and then end
+    )
     connection: Connection[Any, Any] = Connection(int(fd))
     with suppress(EOFError, OSError):
         while True:
@@ -65,10 +65,9 @@ def answer_of(work: Callable[..., Any], call: tuple[Any, ...]) -> bytes:
     except MemoryError:
         sys.exit(OUT_OF_MEMORY)
     except Exception as error:  # noqa: BLE001  whatever outside input makes a library raise fails this call only
-        message = " ".join(f"{type(error).__name__}: {error}".split())[
-            :_MAX_MESSAGE_CHARS
-        ]
-        return pickle.dumps(ReadingError(f"could not be read: {message}"))
+        message = " ".join(f"{type(error).__name__}: {error}".split())
+        shown = message[:_MAX_MESSAGE_CHARS]
+        return pickle.dumps(ReadingError(f"could not be read: {shown}"))
 
 
 def load_module(name: str) -> None:

@@ -2,7 +2,7 @@
 
 billiard, which comes with Celery, has pools with hard time limits. Measured here, its
 pool noticed a crashed process only at the time limit, and the limit is for a whole
-message, so that a batch had to be taken apart again.
+message, so that a batch would have to be taken apart again.
 """
 
 import os
@@ -24,7 +24,7 @@ from news_assets.records.documents import ReadDocument
 from news_assets.settings import child_environment
 
 if TYPE_CHECKING:
-    from news_assets.clients.documents.reader import DocumentReader
+    from news_assets.clients.document_reader import DocumentReader
 
 R = TypeVar("R")
 
@@ -35,14 +35,13 @@ _CALLS_PER_MESSAGE = 100
 # the limit
 _GRACE_S = 5.0
 _EXIT_S = 1.0  # a process that ends closes its connection shortly before
-_FRAME = re.compile(
-    r'File "([^"\n]+)", line (\d+) in (\w+)'
-)  # of faulthandler; the innermost comes first
+# of faulthandler; the innermost comes first
+_FRAME = re.compile(r'File "([^"\n]+)", line (\d+) in (\w+)')
 
 
 class ProcessSandbox:
     """The port `Sandbox` over one child process, started at the first call. Threads may
-    share it; they take turns.
+    share it; one calls at a time.
 
     Documents are read in another process, which has limits of its own and is started at
     the first document.
@@ -80,12 +79,11 @@ class ProcessSandbox:
         """
         with self._lock:
             if self._documents is None:
-                from news_assets.clients.documents import reader, tesseract
+                from news_assets.clients import document_reader as reader
 
                 process = ProcessSandbox(reader.LIMIT_S, reader.MEMORY_MB)
-                self._documents = reader.DocumentReader(
-                    process, tesseract.installed_tesseract()
-                )
+                tesseract = reader.installed_tesseract()
+                self._documents = reader.DocumentReader(process, tesseract)
             documents = self._documents
         return documents.read(body, content_type, name, language)
 

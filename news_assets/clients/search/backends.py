@@ -23,7 +23,9 @@ from news_assets.records.reading import AgencyDays
 if TYPE_CHECKING:
     import polars as pl
 
-    from news_assets.clients.search.typesense.index import TypesenseSearchIndex
+    from news_assets.clients.search.typesense.typesense_index import (
+        TypesenseSearchIndex,
+    )
 
 EMBEDDED = "embedded"
 
@@ -66,10 +68,12 @@ def open_index(search: str, path: Path, api_key: str) -> OpenIndex:
         IndexingError: The index cannot be opened.
     """
     if search == EMBEDDED:
-        from news_assets.clients.search.embedded.index import SqliteSearchIndex
+        from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
 
         return SqliteSearchIndex.open(path)
-    from news_assets.clients.search.typesense.index import TypesenseSearchIndex
+    from news_assets.clients.search.typesense.typesense_index import (
+        TypesenseSearchIndex,
+    )
 
     return TypesenseSearchIndex.open(search, api_key)
 
@@ -95,7 +99,7 @@ def open_rebuild(
         now: Suffix of a new collection's name.
     """
     if search == EMBEDDED:
-        from news_assets.clients.search.embedded.rebuild import SqliteRebuild
+        from news_assets.clients.search.embedded.sqlite_rebuild import SqliteRebuild
 
         with closing(SqliteRebuild.begin(path, dim, model)) as rebuild:
             yield rebuild
@@ -115,7 +119,9 @@ def connect_typesense(search: str, path: Path, api_key: str) -> "TypesenseSearch
         raise IndexingError(
             "the embedded index has no search keys; set NEWS_SEARCH=typesense://..."
         )
-    from news_assets.clients.search.typesense.index import TypesenseSearchIndex
+    from news_assets.clients.search.typesense.typesense_index import (
+        TypesenseSearchIndex,
+    )
 
     return TypesenseSearchIndex.connect(search, api_key)
 

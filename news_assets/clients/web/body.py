@@ -38,28 +38,26 @@ def read_body(
         httpx.HTTPError: The connection failed.
     """
     decode = _decoder_of(response, url)
-    is_pdf = (
-        response.headers.get("content-type", "").lower().startswith("application/pdf")
-    )
-    wire_bytes, max_wire_bytes = 0, caps.body_bytes if is_pdf else caps.wire_bytes
+    content_type = response.headers.get("content-type", "").lower()
+    wire_bytes, max_wire_bytes = 0, caps.wire_bytes
+    if content_type.startswith("application/pdf"):
+        max_wire_bytes = caps.body_bytes
     for part in response.iter_raw():
         wire_bytes += len(part)
         if wire_bytes > max_wire_bytes:
-            raise TooLargeError(
-                url,
-                f"more than {max_wire_bytes:,} bytes",
-                status=response.status_code,
-                weight=1.0,
-            )
+            raise _too_large(response, url, f"{max_wire_bytes:,} bytes")
         for piece in decode(part):
             into += piece
             if len(into) > caps.body_bytes:
-                reason = f"more than {caps.body_bytes:,} bytes decompressed"
-                raise TooLargeError(
-                    url, reason, status=response.status_code, weight=1.0
-                )
+                limit = f"{caps.body_bytes:,} bytes decompressed"
+                raise _too_large(response, url, limit)
     for piece in decode(b""):
         into += piece
+
+
+def _too_large(response: httpx.Response, url: str, limit: str) -> TooLargeError:
+    reason = f"more than {limit}"
+    return TooLargeError(url, reason, status=response.status_code, weight=1.0)
 
 
 def _decoder_of(

@@ -16,15 +16,15 @@ from typing import Any, NamedTuple, Self
 
 import httpx
 
-from news_assets.clients.web.addresses import AddressPolicy
+from news_assets.clients.web.address_policy import AddressPolicy
 from news_assets.clients.web.body import BodyCaps, read_body
-from news_assets.clients.web.bot_walls import bot_wall_of
-from news_assets.clients.web.errors import (
+from news_assets.clients.web.fetch_errors import (
     HTTPX_ERRORS,
     as_fetch_errors,
     status_error_of,
 )
 from news_assets.clients.web.headers import (
+    bot_wall_of,
     charset_of,
     content_length_of,
     content_type_of,
@@ -32,7 +32,7 @@ from news_assets.clients.web.headers import (
     retry_after_s,
     validators_of,
 )
-from news_assets.clients.web.host_queue import host_of, in_turn, run_by_host
+from news_assets.clients.web.host_queue import alternating, host_of, run_by_host
 from news_assets.clients.web.logins import Logins, SecretOf, Tokens, without_login
 from news_assets.clients.web.politeness import (
     HostSlot,
@@ -42,7 +42,7 @@ from news_assets.clients.web.politeness import (
     vendor_slot,
 )
 from news_assets.clients.web.quick_tries import PAUSES_S, QuickTries
-from news_assets.clients.web.redirects import Hop, RedirectChain
+from news_assets.clients.web.redirect_chain import Hop, RedirectChain
 from news_assets.clients.web.robots import MAX_ROBOTS_BYTES, Robots
 from news_assets.clients.web.transport import GuardedTransport, Proxy
 from news_assets.errors import (
@@ -53,13 +53,12 @@ from news_assets.errors import (
 )
 from news_assets.ports.reading import PageRequest
 from news_assets.records.desks import Access
-from news_assets.records.reading import Page
+from news_assets.records.reading import Page, Validators
 
 MAX_REDIRECTS = 10
 PAGE_CAPS = BodyCaps()
-_ERROR_CAPS = BodyCaps(
-    64_000, 256_000
-)  # enough to recognise a bot wall and to keep the connection open
+# enough to recognise a bot wall and to keep the connection open
+_ERROR_CAPS = BodyCaps(64_000, 256_000)
 _ROBOTS_S = 20.0  # in total: a slow host's page is waited for as well
 _ROBOTS_CAPS = BodyCaps(MAX_ROBOTS_BYTES, MAX_ROBOTS_BYTES)
 _HEADERS = {
@@ -122,26 +121,21 @@ class HttpFetcher:
             raise SettingsError(
                 f"{state_dir} cannot be used as the folder of host locks: {error.strerror}"
             ) from error
+        context = ssl_context or httpx.create_ssl_context(trust_env=False)
         self._client = httpx.Client(
-            transport=GuardedTransport(
-                AddressPolicy(allow_private_hosts),
-                ssl_context or httpx.create_ssl_context(trust_env=False),
-            ),
+            transport=GuardedTransport(AddressPolicy(allow_private_hosts), context),
             headers={**_HEADERS, "User-Agent": user_agent},
             timeout=httpx.Timeout(read_s, connect=connect_s),
-            cookies=CookieJar(
-                DefaultCookiePolicy(allowed_domains=())
-            ),  # cookies live in one RedirectChain only
+            # Cookies live in one RedirectChain only.
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
             trust_env=False,
         )
         self._logins, self._tokens = Logins(logins), Tokens(secret_of)
         self._robots = Robots(user_agent, self._robots_text, state_dir)
-        self._max_workers, self._total_s, self._caps, self._clock = (
-            max_workers,
-            total_s,
-            caps,
-            clock,
-        )
+        self._max_workers = max_workers
+        self._total_s = total_s
+        self._caps = caps
+        self._clock = clock
         self._retry_pauses_s = retry_pauses_s
         self._closing = threading.Event()
 
@@ -176,9 +170,10 @@ class HttpFetcher:
         for request in requests:
             by_host[host_of(request.url)].append(request)
         queues: dict[str, list[PageRequest]] = defaultdict(list)
-        for host, request in in_turn(by_host, takes_a_break):
+        for host, request in alternating(by_host, takes_a_break):
             vendor = request.access.vendor
-            queues[vendor_slot(vendor, host) if vendor else host].append(request)
+            name = vendor_slot(vendor, host) if vendor else host
+            queues[name].append(request)
         if not queues:
             return
         tries = QuickTries(self._retry_pauses_s, self._total_s)
@@ -193,10 +188,10 @@ class HttpFetcher:
     def _wait_s(self, queue: str, following: PageRequest) -> float:
         """Return the seconds until the next request of a queue may start."""
         host = host_of(following.url)
-        return max(
-            self._politeness.wait_s(host),
-            self._politeness.wait_s(queue, host) if queue != host else 0.0,
-        )
+        wait_s = self._politeness.wait_s(host)
+        if queue == host:
+            return wait_s
+        return max(wait_s, self._politeness.wait_s(queue, host))
 
     def _try(
         self, tries: QuickTries, request: PageRequest, stopping: threading.Event
@@ -205,10 +200,8 @@ class HttpFetcher:
         try:
             return _Tried(self._fetch(chain), chain.elapsed_s)
         except FetchError as error:
-            return _Tried(
-                None if isinstance(error.__cause__, StoppedError) else error,
-                chain.elapsed_s,
-            )
+            is_stopped = isinstance(error.__cause__, StoppedError)
+            return _Tried(None if is_stopped else error, chain.elapsed_s)
 
     def _pause_s(
         self, tries: QuickTries, request: PageRequest, tried: _Tried
@@ -216,19 +209,16 @@ class HttpFetcher:
         """Return the pause before a request is sent again; None if its result counts."""
         pause_s = tries.pause_s(host_of(request.url), request, *tried)
         if pause_s is not None:
-            self._robots.forget_failure(
-                request.url, request.access
-            )  # the next try asks for it again
+            # The next try requests it again.
+            self._robots.forget_failure(request.url, request.access)
         return pause_s
 
     def _chain(
         self, request: PageRequest, stopping: threading.Event, elapsed_s: float = 0.0
     ) -> RedirectChain:
-        total_s = (
-            self._total_s
-            if request.max_s is None
-            else min(self._total_s, request.max_s)
-        )
+        total_s = self._total_s
+        if request.max_s is not None:
+            total_s = min(total_s, request.max_s)
         return RedirectChain(request, total_s, stopping, elapsed_s=elapsed_s)
 
     def _fetch(self, chain: RedirectChain) -> Page:
@@ -296,27 +286,25 @@ class HttpFetcher:
         return self._politeness.slot(name, stopping, served=host)
 
     def _http_request(self, url: httpx.URL, chain: RedirectChain) -> httpx.Request:
-        access = chain.request.access
-        extensions: dict[str, Any] = (
-            {"proxy": self._proxy_of(access.proxy)} if access.proxy else {}
-        )
+        access, stated = chain.request.access, chain.request
+        extensions: dict[str, Any] = {}
+        if access.proxy:
+            extensions["proxy"] = self._proxy_of(access.proxy)
         carries_token = chain.is_at_origin and not chain.is_robots
-        if carries_token and (target := self._tokens.target_of(url, chain.request)):
+        if carries_token and (target := self._tokens.target_of(url, stated)):
             extensions["target"] = target
-        body = None if chain.visited or chain.is_robots else chain.request.body
-        headers = (*access.headers, *(() if chain.is_robots else chain.request.headers))
-        method = "HEAD" if chain.request.is_head else "GET" if body is None else "POST"
+        body = None if chain.visited or chain.is_robots else stated.body
+        headers = access.headers
+        if not chain.is_robots:
+            headers = (*headers, *stated.headers)
+        method = _method_of(stated, body)
         request = self._client.build_request(
             method, url, content=body, headers=headers, extensions=extensions
         )
-        validators = chain.request.validators
-        if validators.etag:
-            request.headers["If-None-Match"] = validators.etag
-        if validators.last_modified:
-            request.headers["If-Modified-Since"] = validators.last_modified
+        request.headers.update(_conditions(stated.validators))
         if chain.is_at_origin and (login := self._logins.header_for(url)):
             request.headers["Authorization"] = login
-        if carries_token and (token := self._tokens.header_for(url, chain.request)):
+        if carries_token and (token := self._tokens.header_for(url, stated)):
             request.headers[token[0]] = token[1]
         if chain.cookies is not None:
             chain.cookies.set_cookie_header(request)
@@ -351,15 +339,12 @@ class HttpFetcher:
 
     def _page_of(self, hop: Hop, chain: RedirectChain) -> Page:
         request, headers = chain.request, hop.response.headers
-        is_unchanged = hop.status == 304 and (
-            request.validators.etag or request.validators.last_modified
-        )
-        is_kept = (
-            request.keeps_refusals
-            and 400 <= hop.status < 500
-            and hop.status not in TRANSIENT_STATUSES
-        )
-        if not hop.response.is_success and not is_unchanged and not is_kept:
+        confirmed = Validators()
+        if hop.status == 304:
+            confirmed = request.validators
+        is_unchanged = bool(confirmed.etag or confirmed.last_modified)
+        is_usable = hop.response.is_success or is_unchanged
+        if not is_usable and not _is_kept_refusal(request, hop.status):
             bot_wall = bot_wall_of(hop.status, dict(headers), hop.body)
             raise status_error_of(request.url, hop.status, bot_wall, hop.retry_after_s)
         now, content_type = self._clock(), content_type_of(headers)
@@ -370,9 +355,7 @@ class HttpFetcher:
             body=hop.body,
             content_type=content_type,
             encoding=charset_of(content_type),
-            validators=validators_of(
-                headers, *([request.validators] if is_unchanged else ())
-            ),
+            validators=validators_of(headers, confirmed),
             content_length=content_length_of(headers),
             max_age_s=max_age_s(headers, now),
             fetched_at=now,
@@ -384,15 +367,33 @@ class HttpFetcher:
         Raises FetchError.
         """
         request = PageRequest(robots_url, obeys_robots=False, access=access)
-        page = self._fetch(
-            RedirectChain(
-                request, min(self._total_s, _ROBOTS_S), self._closing, is_robots=True
-            )
-        )
-        body = page.body
+        total_s = min(self._total_s, _ROBOTS_S)
+        chain = RedirectChain(request, total_s, self._closing, is_robots=True)
+        body = self._fetch(chain).body
         if len(body) > MAX_ROBOTS_BYTES:
-            body = body[
-                : max(body.rfind(end, 0, MAX_ROBOTS_BYTES) for end in (b"\n", b"\r"))
-                + 1
-            ]
+            ends = [body.rfind(end, 0, MAX_ROBOTS_BYTES) for end in (b"\n", b"\r")]
+            body = body[: max(ends) + 1]
         return body.decode("utf-8", "replace")
+
+
+def _method_of(request: PageRequest, body: bytes | None) -> str:
+    if request.is_head:
+        return "HEAD"
+    return "GET" if body is None else "POST"
+
+
+def _conditions(validators: Validators) -> dict[str, str]:
+    """Return the headers that make a request conditional."""
+    headers = {}
+    if validators.etag:
+        headers["If-None-Match"] = validators.etag
+    if validators.last_modified:
+        headers["If-Modified-Since"] = validators.last_modified
+    return headers
+
+
+def _is_kept_refusal(request: PageRequest, status: int) -> bool:
+    """Return whether a refusal is a page, because the source says something by it."""
+    if not request.keeps_refusals or status in TRANSIENT_STATUSES:
+        return False
+    return 400 <= status < 500

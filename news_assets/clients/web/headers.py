@@ -12,6 +12,7 @@ from email.utils import parsedate_to_datetime
 import httpx
 
 from news_assets.records.reading import Validators
+from news_assets.sources.bot_protection import protection_of_refusal
 
 MAX_VALUE_CHARS = 1_000  # of real servers none is longer than 200
 _MAX_AGE = re.compile(r"(?<![\w-])max-age\s*=\s*\"?(\d{1,10})", re.IGNORECASE)
@@ -52,23 +53,20 @@ def retry_after_s(headers: httpx.Headers, now: datetime) -> float | None:
     with the response's Date header if there is one.
     """
     value = headers.get("retry-after", "").strip()
-    found = (
-        float(value)
-        if _SECONDS.fullmatch(value)
-        else _seconds_until(value, headers, now)
-    )
+    found = _seconds_until(value, headers, now)
+    if _SECONDS.fullmatch(value):
+        found = float(value)
     return None if found is None else min(found, LONGEST_PAUSE_S)
 
 
 def max_age_s(headers: httpx.Headers, now: datetime) -> float | None:
-    """Return the seconds left of the response's freshness (Cache-Control before
+    """Return for how many seconds the response stays fresh (Cache-Control before
     Expires); None if not stated.
     """
     if match := _MAX_AGE.search(headers.get("cache-control", "")):
         age = headers.get("age", "").strip()
-        return max(
-            0.0, float(match[1]) - (float(age) if _SECONDS.fullmatch(age) else 0.0)
-        )
+        past_s = float(age) if _SECONDS.fullmatch(age) else 0.0
+        return max(0.0, float(match[1]) - past_s)
     return _seconds_until(headers.get("expires", ""), headers, now)
 
 
@@ -81,32 +79,47 @@ def validators_of(
     9111, section 4.3.4). Servers that send both `Expires: 0` and `no-store` generate
     validators for each response: these are ignored.
     """
-    if (
-        headers.get("expires", "").strip() == "0"
-        and "no-store" in headers.get("cache-control", "").lower()
-    ):
+    is_expired = headers.get("expires", "").strip() == "0"
+    if is_expired and "no-store" in headers.get("cache-control", "").lower():
         return Validators()
     etag, last_modified = _stored(headers, "etag"), _stored(headers, "last-modified")
     return Validators(etag or confirmed.etag, last_modified or confirmed.last_modified)
 
 
 def _stored(headers: httpx.Headers, name: str) -> str | None:
-    value = headers.get(name, "")
-    return value if value.isprintable() and 0 < len(value) <= MAX_VALUE_CHARS else None
+    value: str = headers.get(name, "")
+    if value.isprintable() and 0 < len(value) <= MAX_VALUE_CHARS:
+        return value
+    return None
 
 
 def _seconds_until(value: str, headers: httpx.Headers, now: datetime) -> float | None:
     at = _parse_date(value)
     if at is None:
         return None
-    return max(
-        0.0, (at - (_parse_date(headers.get("date", "")) or now)).total_seconds()
-    )
+    sent_at = _parse_date(headers.get("date", "")) or now
+    return max(0.0, (at - sent_at).total_seconds())
 
 
 def _parse_date(value: str) -> datetime | None:
     try:
         at = parsedate_to_datetime(value)
-        return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
+        if at.tzinfo is None:
+            return at.replace(tzinfo=UTC)
+        return at.astimezone(UTC)
     except (ValueError, TypeError, OverflowError, IndexError):
         return None
+
+
+_BOT_WALL_STATUSES = (403, 429, 503)
+
+
+def bot_wall_of(status: int, headers: dict[str, str], body: bytes) -> str | None:
+    """Return the name of the bot wall that sent this response, None if none is
+    recognised.
+    """
+    if status not in _BOT_WALL_STATUSES:
+        return None
+    if headers.get("cf-mitigated") == "challenge":
+        return "Cloudflare"
+    return protection_of_refusal(body.lower())

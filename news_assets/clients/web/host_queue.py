@@ -40,13 +40,19 @@ def run_by_host(
     """Yield each job with its result as they finish; the jobs of a host run in their
     order.
 
-    `jobs` are keyed by host; `wait_s` returns the seconds until a host may be requested
-    for its next job. `repeat_s` returns the seconds after which a job runs again before
-    the host's others, None to yield its result; other hosts go on meanwhile. At most
-    `max_workers` finished results are buffered. After `begin_within_s` seconds, and
-    when the caller stops early, no further job starts, not even one that waits to be
-    repeated, and the event passed to `run` is set. An exception raised by `run` is
-    raised here after the other jobs are done.
+    At most `max_workers` finished results are buffered. When the caller stops early, no
+    further job starts. An exception raised by `run` is raised here after the other jobs
+    are done.
+
+    Args:
+        jobs: The jobs of each host.
+        run: Returns the result of a job. Its event is set when no further job starts.
+        wait_s: Returns the seconds until a host may be requested for its next job.
+        max_workers: The number of threads.
+        repeat_s: Returns the seconds after which a job runs again before the host's
+            others, None to yield its result; other hosts go on meanwhile.
+        begin_within_s: After these seconds no further job starts, not even one that
+            waits to be repeated.
     """
     stopping = threading.Event()
     hosts = _HostQueue(jobs)
@@ -67,9 +73,8 @@ def run_by_host(
                     pause_s = repeat_s(job, result)
                     put((job, result), is_final=pause_s is None)
                 finally:
-                    hosts.release(
-                        host, wait_s, None if pause_s is None else (job, pause_s)
-                    )
+                    again = None if pause_s is None else (job, pause_s)
+                    hosts.release(host, wait_s, again)
         finally:
             put(None)
 
@@ -92,21 +97,25 @@ def run_by_host(
         pool.shutdown(wait=False)
 
 
-def in_turn(
+def alternating(
     jobs: Mapping[str, Sequence[Job]], stays: Callable[[Job], bool]
 ) -> Iterator[tuple[str, Job]]:
     """Yield the jobs with their hosts in an order for a queue of several hosts: one of
-    each host in turn.
+    each host after the other.
 
     After a job that `stays` the next one is of the same host, as long as it has any.
     """
-    left = deque((host, deque(of_host)) for host, of_host in jobs.items() if of_host)
-    while left:
-        host, of_host = left.popleft()
-        job = of_host.popleft()
+    hosts = deque((host, deque(some)) for host, some in jobs.items() if some)
+    while hosts:
+        host, waiting = hosts.popleft()
+        job = waiting.popleft()
         yield host, job
-        if of_host:
-            (left.appendleft if stays(job) else left.append)((host, of_host))
+        if not waiting:
+            continue
+        if stays(job):
+            hosts.appendleft((host, waiting))
+        else:
+            hosts.append((host, waiting))
 
 
 def _drain(done: "queue.Queue[tuple[Job, Result] | None]") -> None:
@@ -115,7 +124,7 @@ def _drain(done: "queue.Queue[tuple[Job, Result] | None]") -> None:
 
 
 class _HostQueue(Generic[Job]):
-    """Hosts with their jobs, ordered by due time, then by the number of jobs left."""
+    """Hosts with their jobs, ordered by due time, then by the number of jobs that wait."""
 
     def __init__(self, jobs: Mapping[str, Sequence[Job]]) -> None:
         self._jobs = {host: deque(of_host) for host, of_host in jobs.items() if of_host}
@@ -156,10 +165,11 @@ class _HostQueue(Generic[Job]):
             if again is not None and not self.is_stopped.is_set():
                 job, pause_s = again
                 self._jobs[host].appendleft(job)
-            if left := self._jobs[host]:
-                due_in_s = max(wait_s(host, left[0]), pause_s)
+            waiting = self._jobs[host]
+            if waiting:
+                due_in_s = max(wait_s(host, waiting[0]), pause_s)
                 heapq.heappush(
-                    self._due, (time.monotonic() + due_in_s, -len(left), host)
+                    self._due, (time.monotonic() + due_in_s, -len(waiting), host)
                 )
             self._changed.notify_all()
 

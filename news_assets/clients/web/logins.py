@@ -18,9 +18,9 @@ class Logins:
     """Logins given as `https://user:password@host`, with percent-encoding."""
 
     def __init__(self, addresses: Iterable[str] = ()) -> None:
-        self._headers = {
-            origin_of(url): _authorization(url) for url in map(httpx.URL, addresses)
-        }
+        self._headers = {}
+        for url in map(httpx.URL, addresses):
+            self._headers[origin_of(url)] = _authorization(url)
 
     def header_for(self, url: httpx.URL) -> str | None:
         """Return the Authorization header for a URL, None if its origin has no login."""
@@ -46,7 +46,9 @@ class Tokens:
                 count as failing.
         """
         access = request.access
-        token = None if access.token_param else self._token(url, request)
+        if access.token_param:
+            return None
+        token = self._token(url, request)
         if token is None:
             return None
         is_standard = access.token_header.lower() == "authorization"
@@ -63,27 +65,24 @@ class Tokens:
             FetchError: As `header_for`.
         """
         param = request.access.token_param
-        token = self._token(url, request) if param else None
+        if not param:
+            return None
+        token = self._token(url, request)
         return None if token is None else url.copy_set_param(param, token).raw_path
 
     def _token(self, url: httpx.URL, request: PageRequest) -> str | None:
         access = request.access
-        if access.token_env is None or origin_of(
-            httpx.URL(access.token_url)
-        ) != origin_of(url):
+        if access.token_env is None:
+            return None
+        if origin_of(httpx.URL(access.token_url)) != origin_of(url):
             return None
         token = (self._secret_of(access.token_env) or "").strip()
-        if not _HEADER_VALUE.fullmatch(
-            token
-        ):  # checked here: the HTTP library's error would contain it
-            problem = (
-                "holds characters that no header can carry" if token else "is not set"
-            )
-            reason = (
-                f"the environment variable {access.token_env} (token_env) {problem}"
-            )
-            raise FetchError(request.url, reason, weight=0.0, is_transient=True)
-        return token
+        if _HEADER_VALUE.fullmatch(token):
+            return token
+        # Checked here, because the HTTP library's error would contain the token.
+        problem = "holds characters that no header can carry" if token else "is not set"
+        reason = f"the environment variable {access.token_env} (token_env) {problem}"
+        raise FetchError(request.url, reason, weight=0.0, is_transient=True)
 
 
 def origin_of(url: httpx.URL) -> str:
@@ -98,6 +97,5 @@ def without_login(url: str) -> str:
 
 
 def _authorization(url: httpx.URL) -> str:
-    return "Basic " + b64encode(f"{url.username}:{url.password}".encode()).decode(
-        "ascii"
-    )
+    login = f"{url.username}:{url.password}".encode()
+    return f"Basic {b64encode(login).decode('ascii')}"

@@ -24,17 +24,15 @@ from news_assets.records.desks import Vendor
 
 # some sites state an hour, at which most of their pages would never be fetched
 MAX_CRAWL_DELAY_S = 30.0
-MAX_RETRY_AFTER_S = (
-    86_400.0  # remembered for a day at most; the poll schedule keeps longer pauses
-)
+# remembered for a day at most; the poll schedule keeps longer pauses
+MAX_RETRY_AFTER_S = 86_400.0
 _MAX_PAUSE_S = 3_600.0  # the longest NEWS_HOST_DELAY_S
 # a Retry-After up to this long is waited out, a longer one is raised as an error
 MAX_WAIT_S = 60.0
 _LOCK_POLL_S = 0.02
-_REQUEST = ".request"  # suffix of the file that tells the request in progress
-_MAX_LOCKED_S = (
-    600.0  # no request takes that long: the process that holds the lock hangs
-)
+_REQUEST = ".request"  # suffix of the file with the request in progress
+# no request takes that long: the process that holds the lock hangs
+_MAX_LOCKED_S = 600.0
 
 
 class RetryAfterError(Exception):

@@ -19,20 +19,17 @@ from news_assets.errors import FetchError, ForbiddenAddressError, RobotsError
 from news_assets.ports.reading import PageRequest
 from news_assets.records.desks import Access
 
-MAX_ROBOTS_BYTES = (
-    512_000  # RFC 9309, section 2.5: at least 500 KiB are read; the rest is ignored
-)
+# RFC 9309, section 2.5: at least 500 KiB are read; the rest is ignored
+MAX_ROBOTS_BYTES = 512_000
 _CACHE_S = 86_400.0  # section 2.4
-_CACHE_FAILURE_S = (
-    300.0  # hundreds of articles may need one robots.txt: one attempt serves them all
-)
+# hundreds of articles may need one robots.txt: one attempt serves them all
+_CACHE_FAILURE_S = 300.0
 _MAX_ORIGINS = 256  # in memory: 25,000 rules take 10 MB
 _MAX_STORED_BYTES = 65_536  # on disk
 _TOKEN = re.compile(r"(?:Mozilla/\S+ \(compatible; *)?([A-Za-z_-]+)")
 _LINE_END = re.compile(r"\r\n?")
-_NO_LINE_END = re.compile(
-    r"[\v\f\x1c-\x1e\x85\u2028\u2029]"
-)  # line ends for str.splitlines, but not in RFC 9309
+# line ends for str.splitlines, but not in RFC 9309
+_NO_LINE_END = re.compile(r"[\v\f\x1c-\x1e\x85\u2028\u2029]")
 _USER_AGENT = re.compile(
     r"^[ \t]*user[- ]?agent(?:[ \t]*:|[ \t])[ \t]*(\*(?=[\s#]|$)|[a-z_-]*).*$",
     re.IGNORECASE | re.MULTILINE,

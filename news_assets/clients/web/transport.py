@@ -18,7 +18,7 @@ from typing import Any
 import httpcore
 import httpx
 
-from news_assets.clients.web.addresses import AddressPolicy
+from news_assets.clients.web.address_policy import AddressPolicy
 
 _DEADLINE: ContextVar[float | None] = ContextVar("deadline", default=None)
 
@@ -72,10 +72,10 @@ def _time_left(timeout: float | None) -> float | None:
     at = _DEADLINE.get()
     if at is None:
         return timeout
-    left = at - time.monotonic()
-    if left <= 0:
+    remaining_s = at - time.monotonic()
+    if remaining_s <= 0:
         raise DeadlineError("out of time")
-    return left if timeout is None else min(left, timeout)
+    return remaining_s if timeout is None else min(remaining_s, timeout)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,30 +105,24 @@ class GuardedTransport(httpx.BaseTransport):
         self._lock = threading.Lock()
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """Send one request; the response's body is streamed."""
+        """Send one request; the response's body is streamed.
+
+        Raises:
+            ForbiddenHostError: The host is not public.
+            UnknownHostError: The host has no address.
+            DeadlineError: The time of `deadline` is over.
+            httpx.HTTPError: The connection failed.
+        """
         url = request.url
         proxy: Proxy | None = request.extensions.get("proxy")
-        assert isinstance(request.stream, httpx.SyncByteStream)
         with _as_httpx():
             if proxy is not None and not self._policy.is_allowed_unresolved(url.host):
                 raise ForbiddenHostError(
                     f"{url.host}, requested through a proxy, is not a public address"
                 )
-            core_request = httpcore.Request(
-                method=request.method,
-                url=httpcore.URL(
-                    scheme=url.raw_scheme,
-                    host=url.raw_host,
-                    port=url.port,
-                    target=url.raw_path,
-                ),
-                headers=request.headers.raw,
-                content=request.stream,
-                extensions=request.extensions,
-            )
-            core_response = self._pool_of(
-                str(core_request.url.origin), proxy
-            ).handle_request(core_request)
+            core_request = _core_request(request)
+            pool = self._pool_of(str(core_request.url.origin), proxy)
+            core_response = pool.handle_request(core_request)
         return httpx.Response(
             core_response.status,
             headers=core_response.headers,
@@ -151,10 +145,8 @@ class GuardedTransport(httpx.BaseTransport):
             pool = self._pools.pop((origin, proxy), None) or self._new_pool(proxy)
             self._pools[origin, proxy] = pool
             for other in list(self._pools)[: max(0, len(self._pools) - _MAX_POOLS)]:
-                if all(
-                    connection.is_idle()
-                    for connection in self._pools[other].connections
-                ):
+                connections = self._pools[other].connections
+                if all(connection.is_idle() for connection in connections):
                     self._pools.pop(other).close()
         return pool
 
@@ -169,18 +161,28 @@ class GuardedTransport(httpx.BaseTransport):
         }
         if proxy is None:
             return httpcore.ConnectionPool(**options)
-        return httpcore.HTTPProxy(
-            proxy.url,
-            proxy_headers=(
-                {"Proxy-Authorization": proxy.authorization}
-                if proxy.authorization
-                else {}
-            ),
-            proxy_ssl_context=self._ssl_context
-            if proxy.url.startswith("https:")
-            else None,
-            **options,
-        )
+        if proxy.authorization:
+            options["proxy_headers"] = {"Proxy-Authorization": proxy.authorization}
+        if proxy.url.startswith("https:"):
+            options["proxy_ssl_context"] = self._ssl_context
+        return httpcore.HTTPProxy(proxy.url, **options)
+
+
+def _core_request(request: httpx.Request) -> httpcore.Request:
+    assert isinstance(request.stream, httpx.SyncByteStream)
+    url = request.url
+    return httpcore.Request(
+        method=request.method,
+        url=httpcore.URL(
+            scheme=url.raw_scheme,
+            host=url.raw_host,
+            port=url.port,
+            target=url.raw_path,
+        ),
+        headers=request.headers.raw,
+        content=request.stream,
+        extensions=request.extensions,
+    )
 
 
 class _Body(httpx.SyncByteStream):
@@ -246,10 +248,8 @@ class _GuardedBackend(httpcore.NetworkBackend):
 def _resolve(host: str, port: int) -> list[str]:
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except (
-        OSError,
-        UnicodeError,
-    ) as error:  # UnicodeError: a label of more than 63 characters
+    except (OSError, UnicodeError) as error:
+        # UnicodeError: a label has more than 63 characters.
         raise UnknownHostError(f"no address for {host}") from error
     return list(dict.fromkeys(str(address[0]) for *_, address in found))
 
@@ -266,9 +266,8 @@ class _TimedStream(httpcore.NetworkStream):
         try:
             return self._stream.read(max_bytes, _time_left(timeout))
         except httpcore.ReadTimeout:
-            _time_left(
-                timeout
-            )  # raises DeadlineError if the deadline cut the read short
+            # raises DeadlineError if the deadline cut the read short
+            _time_left(timeout)
             raise
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:

@@ -3,17 +3,16 @@ items that a search finds.
 """
 
 from dataclasses import dataclass
-from datetime import date
 from pathlib import Path
 
-from news_assets.commands.lake import check_names, open_lake
-from news_assets.commands.options import Form
-from news_assets.desks.loader import load_desks
+from news_assets.commands.opening import check_names, open_lake
+from news_assets.commands.options import Days
+from news_assets.desks.desk_files import load_desks
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.civic.exports import Zones, calendar_of, ocd_event, zones_of
 from news_assets.search import Filters, open_index
 from news_assets.settings import Settings
-from news_assets.sources.kinds import ALL_KINDS
+from news_assets.sources.source_kinds import ALL_KINDS
 from news_assets.store.lake import Lake
 from news_assets.store.queries.civic.appearances import items_like
 from news_assets.store.queries.civic.meetings import agendas_of, selected_meetings
@@ -30,11 +29,13 @@ class Selection:
     desk: str | None = None
     agency: str | None = None
     body: str | None = None
-    days: tuple[date | None, date | None] = (None, None)
+    days: Days = (None, None)
     words: str | None = None
 
 
-def export_meetings(selection: Selection, form: Form, output: Path | None) -> None:
+def export_meetings(
+    selection: Selection, output: Path | None, *, is_calendar: bool
+) -> None:
     """Write the meetings as one calendar, or as JSON lines of events.
 
     Raises:
@@ -42,18 +43,13 @@ def export_meetings(selection: Selection, form: Form, output: Path | None) -> No
     """
     check_names(selection.desk, selection.agency)
     with open_lake() as lake:
-        found = (
-            None
-            if selection.words is None
-            else _items_with(lake, selection.words, selection)
-        )
         meetings = selected_meetings(
             lake,
             desk=selection.desk,
             agency=selection.agency,
             body=selection.body,
             days=selection.days,
-            article_ids=found,
+            article_ids=_items_with(lake, selection),
         )
         items = agendas_of(lake, {meeting.meeting_id for meeting in meetings})
     if not meetings:
@@ -61,15 +57,14 @@ def export_meetings(selection: Selection, form: Form, output: Path | None) -> No
             "no such meetings; `news-assets export meetings` writes all of them as rows"
         )
     zones = agency_zones()
-    if form is Form.ICAL:
-        data = calendar_of(meetings, items, zones)
-    else:
-        events = (
-            ocd_event(meeting, items.get(meeting.meeting_id, ()), zones)
-            for meeting in meetings
-        )
-        data = "".join(json_of(event) + "\n" for event in events).encode()
-    write_document(data, output)
+    if is_calendar:
+        write_document(calendar_of(meetings, items, zones), output)
+        return
+    lines = []
+    for meeting in meetings:
+        event = ocd_event(meeting, items.get(meeting.meeting_id, ()), zones)
+        lines.append(json_of(event) + "\n")
+    write_document("".join(lines).encode(), output)
 
 
 def agency_zones() -> Zones:
@@ -77,9 +72,11 @@ def agency_zones() -> Zones:
     return zones_of(load_desks(Settings.read().desks, ALL_KINDS))
 
 
-def _items_with(lake: Lake, words: str, selection: Selection) -> set[str]:
+def _items_with(lake: Lake, selection: Selection) -> set[str] | None:
+    """Return the ids of the agenda items that have the words; None without words."""
+    if selection.words is None:
+        return None
+    filters = Filters(desk=selection.desk, agency=selection.agency)
     with open_index() as index:
-        found = index.articles_with(
-            words, Filters(desk=selection.desk, agency=selection.agency)
-        )
+        found = index.articles_with(selection.words, filters)
     return found | items_like(lake, found)

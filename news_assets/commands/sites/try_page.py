@@ -5,15 +5,15 @@ of the desk file.
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
-from itertools import takewhile
-from typing import Final
+from typing import Annotated, Final
 
 import typer
 from pydantic import ValidationError
 
 from news_assets.commands.jsonlines import write_line
+from news_assets.commands.options import Json
+from news_assets.desks.desk_files import explain, load_desks
 from news_assets.desks.import_rows import quoted, web_address
-from news_assets.desks.loader import explain, load_desks
 from news_assets.desks.source_options import PageRuleSpec
 from news_assets.errors import NewsAssetsError, without_credentials
 from news_assets.pipeline.page.readers import read_page, with_document
@@ -22,41 +22,48 @@ from news_assets.ports.reading import PageRequest, Sandbox
 from news_assets.records.desks import Access, Agency, PageRule
 from news_assets.records.reading import ExtractedArticle, Page
 from news_assets.settings import Settings
-from news_assets.sources.kinds import ALL_KINDS
+from news_assets.sources.source_kinds import ALL_KINDS
 from news_assets.terminal import documents, report
 from news_assets.text.urls import is_same_site
 
-_USUAL: Final = Agency(
-    key="", name="", timezone="UTC", language="en", sources=()
-)  # of a site that no desk has
+# of a site that no desk has
+_USUAL: Final = Agency(key="", name="", timezone="UTC", language="en", sources=())
 
 
-def try_page(address: str, given: Mapping[str, str | None], *, as_json: bool) -> None:
+def try_page(
+    url: Annotated[str, typer.Argument(help="address of an article")],
+    content: Annotated[
+        str | None, typer.Option(help="CSS selector of what holds the text")
+    ] = None,
+    remove: Annotated[
+        str | None, typer.Option(help="CSS selector of what is dropped first")
+    ] = None,
+    date: Annotated[
+        str | None, typer.Option(help="CSS selector of the time of publication")
+    ] = None,
+    as_json: Json = False,
+) -> None:
     """Read one page as the agency's pages are read, or with the given selectors, and
     show what was found.
 
     Raises:
         NewsAssetsError: The page cannot be fetched, or holds no article.
     """
-    url = web_address(without_credentials(address))
-    if url is None:
-        raise typer.BadParameter(f"{quoted(address)} is not a web address")
+    address = web_address(without_credentials(url))
+    if address is None:
+        raise typer.BadParameter(f"{quoted(url)} is not a web address")
+    given = {"content": content, "remove": remove, "date": date}
     stated = _rule({name: css for name, css in given.items() if css})
-    agency, access = _agency_of(url)
-    found, plain, rule = _read(url, agency, access, stated)
+    agency, access = _agency_of(address)
+    found, plain, rule = _read(address, agency, access, stated)
     if as_json:
-        write_line(
-            {
-                "address": url,
-                "agency": agency.key or None,
-                "rule": rule and asdict(rule),
-                **asdict(found),
-            }
-        )
+        applied = rule and asdict(rule)
+        about = {"address": address, "agency": agency.key or None, "rule": applied}
+        write_line(about | asdict(found))
     else:
         _show(found, plain, rule, is_stated=stated is not None)
     if found.outcome != "ok":
-        raise NewsAssetsError(f"no article on {url}: {found.reason}")
+        raise NewsAssetsError(f"no article on {address}: {found.reason}")
 
 
 def _rule(given: Mapping[str, str]) -> PageRule | None:
@@ -73,29 +80,21 @@ def _agency_of(url: str) -> tuple[Agency, Access]:
     """Return the agency whose source on this site has the longest beginning in common,
     and how that is requested.
     """
-    desks = load_desks(Settings.read().desks, ALL_KINDS)
-    found = (
-        (agency, source)
-        for desk in desks
-        for agency in desk.agencies
-        for source in agency.sources
-    )
-    on_site = [
-        (agency, source) for agency, source in found if is_same_site(source.url, url)
-    ]
-    if not on_site:
-        return _USUAL, Access()
-    agency, source = max(on_site, key=lambda one: _common_length(one[1].url, url))
-    return agency, source.access
+    best, access, longest = _USUAL, Access(), -1
+    for desk in load_desks(Settings.read().desks, ALL_KINDS):
+        for agency in desk.agencies:
+            for source in agency.sources:
+                length = _common_length(source.url, url)
+                if length > longest and is_same_site(source.url, url):
+                    best, access, longest = agency, source.access, length
+    return best, access
 
 
 def _common_length(first: str, second: str) -> int:
-    return sum(
-        1
-        for _ in takewhile(
-            lambda pair: pair[0] == pair[1], zip(first, second, strict=False)
-        )
-    )
+    for length, (one, other) in enumerate(zip(first, second, strict=False)):
+        if one != other:
+            return length
+    return min(len(first), len(second))
 
 
 def _read(
@@ -114,15 +113,10 @@ def _read(
         plain = _article(page, agency, ports["sandbox"])
         day = (plain.published_at or datetime.now(UTC)).date()
         rule = stated or rule_on(agency.page_rules, day)
-        return (
-            (
-                _article(replace(page, rule=rule), agency, ports["sandbox"])
-                if rule
-                else plain
-            ),
-            plain,
-            rule,
-        )
+        found = plain
+        if rule is not None:
+            found = _article(replace(page, rule=rule), agency, ports["sandbox"])
+    return found, plain, rule
 
 
 def _article(page: Page, agency: Agency, sandbox: Sandbox) -> ExtractedArticle:
@@ -152,24 +146,17 @@ def _show(
         "language",
     ):
         value = getattr(found, name)
-        report(
-            f"  {name:16} {', '.join(value) if isinstance(value, tuple) else value or '-'}"
-        )
-    report(
-        f"  {'outcome':16} {found.outcome}{f': {found.reason}' if found.reason else ''}"
-    )
+        if isinstance(value, tuple):
+            value = ", ".join(value)
+        report(f"  {name:16} {value or '-'}")
+    reason = f": {found.reason}" if found.reason else ""
+    report(f"  {'outcome':16} {found.outcome}{reason}")
     if rule is not None:
-        chars = [len(one.text or "") for one in (found, plain)]
-        report(
-            f"  {'text':16} {chars[0]} characters; without the rule {chars[1]},"
-            f" {_same(found, plain)}"
-        )
+        before, after = len(plain.text or ""), len(found.text or "")
+        change = "the same text" if found.text == plain.text else "another text"
+        report(f"  {'text':16} {after} characters; without the rule {before}, {change}")
     report("")
     documents.write(_block(rule) if rule and is_stated else f"{found.text or ''}\n")
-
-
-def _same(found: ExtractedArticle, plain: ExtractedArticle) -> str:
-    return "the same text" if found.text == plain.text else "another text"
 
 
 def _block(rule: PageRule) -> str:

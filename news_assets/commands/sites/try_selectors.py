@@ -10,20 +10,20 @@ import typer
 from pydantic import ValidationError
 
 from news_assets.commands.jsonlines import write_line
+from news_assets.desks.desk_files import explain, load_desks
+from news_assets.desks.desk_spec import BY_SELECTORS
 from news_assets.desks.import_plan import plan_import
 from news_assets.desks.import_rows import ImportRow, one_line, web_address
-from news_assets.desks.loader import explain, load_desks
 from news_assets.desks.source_options import SelectorsSpec
-from news_assets.desks.spec import BY_SELECTORS
 from news_assets.desks.yaml_edit import pasted_text
 from news_assets.errors import NewsAssetsError, without_credentials
-from news_assets.ports.reading import PageRequest
+from news_assets.ports.reading import PageRequest, Sandbox
 from news_assets.records.desks import Desk, Selectors, Source
-from news_assets.records.reading import Listing
+from news_assets.records.reading import Listing, Page
 from news_assets.settings import Settings
 from news_assets.sources.html.by_selectors import parse
 from news_assets.sources.html.proposal import propose
-from news_assets.sources.kinds import ALL_KINDS
+from news_assets.sources.source_kinds import ALL_KINDS
 from news_assets.terminal import documents, report
 
 _SHOWN: Final = 10
@@ -41,12 +41,12 @@ def try_selectors(
     instead, and show the entries.
 
     Raises:
-        NewsAssetsError: The page cannot be had, or has no entries with these selectors.
+        NewsAssetsError: The page cannot be fetched, or has no entries with these selectors.
     """
     given = _given(stated)
-    address = (
-        web_address(without_credentials(addresses[0])) if len(addresses) == 1 else None
-    )
+    address = None
+    if len(addresses) == 1:
+        address = web_address(without_credentials(addresses[0]))
     if address is None:
         raise typer.BadParameter("--selectors takes one web address")
     desks = load_desks(Settings.read().desks, ALL_KINDS)
@@ -58,38 +58,36 @@ def try_selectors(
     source = _source(address, desks, desk)
     selectors, listing = _read(source, given)
     block = _block(listing, source, selectors)
-    if as_json:
-        entries = [
-            {"url": one.url, "title": one.title, "published_at": one.published_at}
-            for one in listing.entries
-        ]
-        found = {
+    if not as_json:
+        _explain(selectors, listing)
+        documents.write(block)
+        return
+    entries = [
+        {"url": one.url, "title": one.title, "published_at": one.published_at}
+        for one in listing.entries
+    ]
+    write_line(
+        {
+            "address": address,
             "selectors": _stated(selectors),
             "entries": entries,
             "problems": listing.problems,
+            "next_urls": listing.next_urls,
+            "block": block,
         }
-        write_line(
-            {
-                "address": address,
-                **found,
-                "next_urls": listing.next_urls,
-                "block": block,
-            }
-        )
-        return
-    _explain(selectors, listing)
-    documents.write(block)
+    )
 
 
 def _given(stated: Iterable[str]) -> dict[str, str]:
     """Return the selectors of `--select` by name."""
-    pairs = [one.partition("=") for one in stated]
-    bad = next((name for name, sign, css in pairs if not (name and sign and css)), None)
-    if bad is not None:
-        raise typer.BadParameter(
-            f"--select takes NAME=SELECTOR, such as --select 'item=ul.news > li', not {bad!r}"
-        )
-    given = {name.strip(): css.strip() for name, _, css in pairs}
+    given = {}
+    for one in stated:
+        name, _, css = one.partition("=")
+        if not (name and css):
+            raise typer.BadParameter(
+                f"--select takes NAME=SELECTOR, such as --select 'item=ul.news > li', not {name!r}"
+            )
+        given[name.strip()] = css.strip()
     try:
         SelectorsSpec.model_validate({"item": "li", **given})
     except ValidationError as error:
@@ -103,13 +101,12 @@ def _source(address: str, desks: Sequence[Desk], desk: Desk | None) -> Source:
     """Return a source for the page, requested as a source of a desk with this address
     is.
     """
-    sources = [
-        source for one in desks for agency in one.agencies for source in agency.sources
-    ]
-    known = next((source for source in sources if source.url == address), None)
+    for one in desks:
+        for agency in one.agencies:
+            for known in agency.sources:
+                if known.url == address:
+                    return replace(known, kind=BY_SELECTORS, selectors=None)
     zone, language = (desk.timezone, desk.language) if desk else ("UTC", "en")
-    if known is not None:
-        return replace(known, kind=BY_SELECTORS, selectors=None)
     return Source(
         source_id=address,
         desk="",
@@ -125,24 +122,32 @@ def _read(source: Source, given: Mapping[str, str]) -> tuple[Selectors, Listing]
     from news_assets.clients.factory import open_ports
 
     with open_ports(Settings.read(), ["fetcher", "sandbox"]) as ports:
-        page = ports["fetcher"].fetch(
-            PageRequest(source.url, obeys_robots=False, access=source.access)
-        )
-        [proposed] = ports["sandbox"].run(propose, [(page, source.timezone)])
-        if isinstance(proposed, NewsAssetsError):
-            raise proposed
-        if proposed is None and "item" not in given:
-            raise NewsAssetsError(
-                f"{source.url}: no repeated headlines with links found; give --select item=SELECTOR"
-            )
-        base = Selectors(item="") if proposed is None or "item" in given else proposed
-        selectors = replace(base, **given)
-        [listing] = ports["sandbox"].run(
-            parse, [(page, replace(source, selectors=selectors))]
-        )
+        request = PageRequest(source.url, obeys_robots=False, access=source.access)
+        page, sandbox = ports["fetcher"].fetch(request), ports["sandbox"]
+        selectors = _selectors(page, source, given, sandbox)
+        of_source = replace(source, selectors=selectors)
+        [listing] = sandbox.run(parse, [(page, of_source)])
     if isinstance(listing, NewsAssetsError):
         raise listing
     return selectors, listing
+
+
+def _selectors(
+    page: Page, source: Source, given: Mapping[str, str], sandbox: Sandbox
+) -> Selectors:
+    """Return the proposed selectors with the given ones in their place; the given ones
+    alone if they have an item.
+    """
+    [proposed] = sandbox.run(propose, [(page, source.timezone)])
+    if isinstance(proposed, NewsAssetsError):
+        raise proposed
+    if "item" in given:
+        return replace(Selectors(item=""), **given)
+    if proposed is None:
+        raise NewsAssetsError(
+            f"{source.url}: no repeated headlines with links found; give --select item=SELECTOR"
+        )
+    return replace(proposed, **given)
 
 
 def _stated(selectors: Selectors) -> dict[str, str]:

@@ -11,11 +11,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
 from news_assets.commands.jsonlines import write_line
+from news_assets.commands.options import Json
+from news_assets.commands.sites.try_selectors import try_selectors
+from news_assets.desks.desk_files import load_desks
 from news_assets.desks.import_plan import plan_import
 from news_assets.desks.import_rows import (
     ImportRow,
@@ -24,15 +27,19 @@ from news_assets.desks.import_rows import (
     same_source_key,
     web_address,
 )
-from news_assets.desks.loader import load_desks
 from news_assets.desks.yaml_edit import pasted_text
 from news_assets.errors import NewsAssetsError, without_credentials
-from news_assets.pipeline.discovery.candidates import Candidate, Contents, Criteria
+from news_assets.pipeline.discovery.candidates import (
+    MAX_AGE_DAYS,
+    Candidate,
+    Contents,
+    Criteria,
+)
 from news_assets.pipeline.discovery.discover import Discovery, discover_sources
 from news_assets.pipeline.freshness.silence import duration
 from news_assets.records.desks import Desk, Source
 from news_assets.settings import Settings
-from news_assets.sources.kinds import ALL_KINDS, adapter_of
+from news_assets.sources.source_kinds import ALL_KINDS, adapter_of
 from news_assets.terminal import documents, report
 from news_assets.text.language import language_tag
 
@@ -42,7 +49,7 @@ _THREADS = 8  # addresses at a time; each host gets one request at a time
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class _Options:
     """What is accepted. `desk` is the key of the desk to extend; its language is the
     default of `language`.
     """
@@ -53,23 +60,62 @@ class Options:
 
 
 def try_source(
-    addresses: Sequence[str], options: Options, *, tries_all: bool, as_json: bool
+    urls: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="addresses of pages, feeds or sitemaps; default: one a line from standard input"
+        ),
+    ] = None,
+    language: Annotated[
+        str | None, typer.Option(help="accept this language only")
+    ] = None,
+    max_age_days: Annotated[
+        int, typer.Option(min=1, help="how old the newest entry may be")
+    ] = MAX_AGE_DAYS,
+    desk: Annotated[
+        str | None, typer.Option(help="desk to extend; only its language is accepted")
+    ] = None,
+    tries_all: Annotated[
+        bool,
+        typer.Option("--all", help="try common addresses even if a source was found"),
+    ] = False,
+    selectors: Annotated[
+        bool,
+        typer.Option(
+            "--selectors",
+            help="propose CSS selectors for this listing page, and show what they yield",
+        ),
+    ] = False,
+    select: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="with --selectors: NAME=SELECTOR in place of the proposed one; repeatable"
+        ),
+    ] = None,
+    as_json: Json = False,
 ) -> None:
-    """Discover the sources of each address and propose the best.
+    """Discover the sources of each address and propose the best; or the selectors of
+    one listing page.
 
     Raises:
         NewsAssetsError: A single address was given and none of its sources is accepted.
     """
-    given = list(_given(addresses))
+    if selectors or select:
+        try_selectors(urls or (), select or (), desk, as_json=as_json)
+        return
+    given = list(_given(urls or ()))
     desks = load_desks(Settings.read().desks, ALL_KINDS)
-    desk = _desk_of(desks, options.desk)
-    criteria = _criteria(options, desk, desks)
+    extended = _desk_of(desks, desk)
+    criteria = _criteria(_Options(language, max_age_days, desk), extended, desks)
     found = []
     for discovery in _discoveries(given, criteria, tries_all=tries_all):
         found.append(discovery)
-        _write(discovery, desk) if as_json else _explain(discovery, criteria.now)
+        if as_json:
+            _write(discovery, extended)
+        else:
+            _explain(discovery, criteria.now)
     if not as_json:
-        _propose(found, desk)
+        _propose(found, extended)
     if len(found) == 1 and found[0].best is None:
         raise NewsAssetsError(f"nothing to propose for {found[0].address}")
 
@@ -98,21 +144,23 @@ def _desk_of(desks: Iterable[Desk], key: str | None) -> Desk | None:
     return found
 
 
-def _criteria(options: Options, desk: Desk | None, desks: Iterable[Desk]) -> Criteria:
+def _criteria(options: _Options, desk: Desk | None, desks: Iterable[Desk]) -> Criteria:
     language = language_tag(options.language)
     if options.language is not None and language is None:
         raise typer.BadParameter(
             f"{quoted(options.language)} is not a language code; write BCP 47 such as pt or pt-BR"
         )
-    every = [
-        source for one in desks for agency in one.agencies for source in agency.sources
-    ]
+    known: dict[str, Source] = {}
+    for one in desks:
+        for agency in one.agencies:
+            for source in agency.sources:
+                known[same_source_key(source.url)] = source
     return Criteria(
         now=datetime.now(UTC),
         max_age=timedelta(days=options.max_age_days),
         language=language or (desk.language if desk else None),
         timezone=desk.timezone if desk else "UTC",
-        known={same_source_key(source.url): source for source in every},
+        known=known,
     )
 
 
@@ -166,23 +214,21 @@ def _within(seconds: float) -> Callable[[], bool]:
 def _propose(found: Sequence[Discovery], desk: Desk | None) -> None:
     """Write the block with the best candidate of each address, and how to use it."""
     rows: dict[str, ImportRow] = {}
-    replaced = {}
+    replaced: dict[str, Source] = {}
     for number, discovery in enumerate(found, start=1):
-        if discovery.best:
-            rows.setdefault(
-                same_source_key(discovery.best.url),
-                _row_of(discovery, discovery.best, number, desk),
-            )
-            if discovery.best.replaces:
-                replaced[discovery.best.url] = discovery.best.replaces
+        best = discovery.best
+        if best is None:
+            continue
+        row = _row_of(discovery, best, number, desk)
+        rows.setdefault(same_source_key(best.url), row)
+        if best.replaces:
+            replaced[best.url] = best.replaces
     if not rows:
         return
-    new = plan_import(
-        (row for row in rows.values() if row.url not in replaced), desk, (), ALL_KINDS
-    )
-    changed = plan_import(
-        (row for row in rows.values() if row.url in replaced), None, (), ALL_KINDS
-    )
+    added = [row for row in rows.values() if row.url not in replaced]
+    new = plan_import(added, desk, (), ALL_KINDS)
+    others = [row for row in rows.values() if row.url in replaced]
+    changed = plan_import(others, None, (), ALL_KINDS)
     for refusal in (*new.refused, *changed.refused):
         report(f"{found[refusal.line - 1].address}: {refusal.reason}")
     report("")
@@ -227,10 +273,10 @@ def _language_to_state(
     unknown.
     """
     language = best.contents.language if best.contents else None
-    inherited = old.language if old else desk.language if desk else None
-    if language is None or (
-        inherited and inherited.partition("-")[0] == language.partition("-")[0]
-    ):
+    inherited = old or desk
+    if language is None or inherited is None:
+        return language
+    if inherited.language.partition("-")[0] == language.partition("-")[0]:
         return None
     return language
 

@@ -22,9 +22,9 @@ from kombu.transport import TRANSPORT_ALIASES
 
 from news_assets.defs.instance import folder_queue
 from news_assets.defs.instance.heartbeat import WORKER_TAG, HeartbeatMonitor
-from news_assets.desks.loader import load_desks
+from news_assets.desks.desk_files import load_desks
 from news_assets.settings import Settings
-from news_assets.sources.kinds import ALL_KINDS
+from news_assets.sources.source_kinds import ALL_KINDS
 
 DESK_TAG = "news/desk"
 _MAX_PRIORITY = 10

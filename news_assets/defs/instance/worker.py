@@ -18,6 +18,7 @@ more workers for more concurrent runs.
 import importlib
 import logging
 import signal
+import threading
 
 from celery import Task, signals
 from celery.worker import state
@@ -29,8 +30,9 @@ from dagster_celery.config import TASK_EXECUTE_JOB_NAME
 
 from news_assets.defs.instance.celery_launcher import DeskRunLauncher
 from news_assets.defs.instance.heartbeat import WORKER_TAG, Heartbeat
+from news_assets.defs.instance.idle import IdleTimer, give_memory_back
 from news_assets.defs.instance.watchdog import Watchdog
-from news_assets.defs.resources import warm_sandbox
+from news_assets.defs.resources import release_models, warm_sandbox
 from news_assets.errors import NewsAssetsError
 from news_assets.logs import log_to_stderr
 from news_assets.settings import Settings
@@ -63,6 +65,12 @@ def _launcher() -> DeskRunLauncher:
     return launcher
 
 
+def _release() -> None:
+    release_models()
+    give_memory_back()
+
+
+_idle = IdleTimer(_release)
 instance = DagsterInstance.get()  # opened once for all runs: it takes 0.2 s
 app = _launcher().celery
 
@@ -76,7 +84,9 @@ def execute_run(task: Task) -> None:
     if not _can_begin(run_id):
         _logger.info("Run %s has already begun or ended", run_id)
         return
-    with capture_interrupts():
+    with capture_interrupts(), _idle:
+        if _idle.has_released:
+            threading.Thread(target=warm_sandbox, daemon=True).start()
         with (
             Watchdog(),
             Heartbeat(instance, task.request.hostname, run_id) as heartbeat,

@@ -38,11 +38,13 @@ def build_desk_sensors(
     tick_s: float = TICK_S,
     *,
     fetch_only: bool = False,
+    has_models: bool = True,
 ) -> list[dg.SensorDefinition]:
     """Return the sensors of these desks.
 
-    `jobs` are all that they may request, `tick_s` bounds the time of a tick. With
-    `fetch_only` they request no stage after the articles.
+    `jobs` are all that they may request, `tick_s` is the time of a tick. With
+    `fetch_only` they request no stage after the articles. `has_models`: whether the
+    settings name a language model.
     """
     names_of = fetching_stages if fetch_only else stage_names
     sensors = [
@@ -52,7 +54,7 @@ def build_desk_sensors(
     ]
     if not fetch_only:
         sensors += [
-            build_due_model_calls(desks, jobs, tick_s),
+            build_due_model_calls(desks, jobs, tick_s, has_models=has_models),
             build_lost_documents(desks, jobs),
         ]
     return [*sensors, build_first_checks(desks, jobs)]

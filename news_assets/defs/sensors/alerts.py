@@ -28,19 +28,25 @@ if TYPE_CHECKING:
     from news_assets.defs.instance.job_type import UnresolvedAssetJobDefinition
 
 TELL_EVERY_S = 15  # articles that are new in the meantime are told in one message
+_NOTHING_TO_TELL_EVERY_S = 3600
 
 
 def build_alerts_sensor(
-    jobs: "Sequence[UnresolvedAssetJobDefinition]",
+    jobs: "Sequence[UnresolvedAssetJobDefinition]", *, has_queries: bool = True
 ) -> dg.SensorDefinition:
     """Return the sensor; its cursor is the time of the last look at all states, in
     epoch seconds.
+
+    `has_queries`: whether NEWS_QUERIES names a file, without which there is nothing to
+    tell.
     """
 
     @dg.sensor(
         name="alerts",
         job=next(job for job in jobs if job.name == ALERTS),
-        minimum_interval_seconds=TELL_EVERY_S,
+        minimum_interval_seconds=TELL_EVERY_S
+        if has_queries
+        else _NOTHING_TO_TELL_EVERY_S,
         default_status=dg.DefaultSensorStatus.RUNNING,
         description=(
             "Requests messages about new hits of saved queries, and about states that became bad or"

@@ -14,19 +14,20 @@ import dagster as dg
 
 from news_assets.defs.active_runs import (
     ATTEMPT_TAG,
-    MODELS_TAG,
-    POLL_TAG,
+    MODEL_TAGS,
     RANGE_END,
     RANGE_START,
     active_runs,
     awaits_start,
     local_only_config,
     poll_config,
+    poll_tags,
     polled_sources,
     unfinished_runs,
 )
 from news_assets.defs.clock import utc_now
 from news_assets.defs.partitions import last_day, newest_begun_day
+from news_assets.defs.resources import mark_of_open_lake
 from news_assets.defs.sensors.cursor import Cursor, times_of_tick
 from news_assets.errors import IndexingError
 from news_assets.pipeline import stages
@@ -58,13 +59,14 @@ NamesOf = Callable[
     [Desk], Sequence[str]
 ]  # the stages of a desk that runs are requested for
 Query = Callable[
-    [Desk, datetime, date], "pl.DataFrame"
+    [Lake, Desk, datetime, date], "pl.DataFrame"
 ]  # the backlog of a desk, now, from a day on
 
 # sources that became due meanwhile are one run; none is polled more often than every
 # five minutes
 POLL_EVERY_S = 60
 COMPARE_EVERY_S = 60
+FORMER_MODELS_EVERY_S = 300
 WINDOW = timedelta(
     days=35
 )  # of an evaluation; 0.6 s among 500,000 articles, the whole grid 4 s
@@ -124,8 +126,7 @@ def _poll(desk: Desk, speed: Speed, sources: Sequence[Source]) -> dg.RunRequest:
             RANGE_START: agencies[0],
             RANGE_END: agencies[-1],
             "dagster/priority": _POLL_PRIORITY,
-            "news/desk": desk.key,
-            POLL_TAG: speed,
+            **poll_tags(desk.key, speed),
             **{
                 f"vendor/{kind}": "poll"
                 for kind in sorted({source.kind for source in sources})
@@ -147,6 +148,7 @@ def build_pending_entries(
     @dg.sensor(
         name="pending_entries",
         jobs=jobs,
+        required_resource_keys={"lake"},
         minimum_interval_seconds=1,
         default_status=dg.DefaultSensorStatus.RUNNING,
         description=(
@@ -154,17 +156,8 @@ def build_pending_entries(
             " attempts."
         ),
     )
-    def sensor(
-        context: dg.SensorEvaluationContext, lake: dg.ResourceParam[Lake]
-    ) -> dg.SensorResult:
-        return _watch(
-            context,
-            lake,
-            desks,
-            lambda *window: pending_entries(lake, *window),
-            tick_s,
-            names_of,
-        )
+    def sensor(context: dg.SensorEvaluationContext) -> dg.SensorResult:
+        return _watch(context, desks, pending_entries, tick_s, names_of)
 
     return sensor
 
@@ -182,6 +175,7 @@ def build_stale_stages(
     @dg.sensor(
         name="stale_stages",
         jobs=jobs,
+        required_resource_keys={"lake"},
         minimum_interval_seconds=1,
         default_status=dg.DefaultSensorStatus.RUNNING,
         description=(
@@ -189,46 +183,56 @@ def build_stale_stages(
             " stage on."
         ),
     )
-    def sensor(
-        context: dg.SensorEvaluationContext, lake: dg.ResourceParam[Lake]
-    ) -> dg.SensorResult:
-        def query(desk: Desk, now: datetime, first_day: date) -> "pl.DataFrame":
-            stale = _of_models(
-                stale_rows(lake, desk, now, first_day), is_of_models=False
-            )
-            return _without_pending(stale, lake, desk, now, first_day)
-
-        return _watch(context, lake, desks, query, tick_s, names_of)
+    def sensor(context: dg.SensorEvaluationContext) -> dg.SensorResult:
+        return _watch(context, desks, _stale_but_not_pending, tick_s, names_of)
 
     return sensor
 
 
 def build_due_model_calls(
-    desks: Sequence[Desk], jobs: "Jobs", tick_s: float
+    desks: Sequence[Desk], jobs: "Jobs", tick_s: float, *, has_models: bool
 ) -> dg.SensorDefinition:
     """Return the sensor that requests the agency-days of rows that a language model is
     to replace.
+
+    Where the settings name no model (`has_models`), it only looks now and then for rows
+    of former settings.
     """
 
     @dg.sensor(
         name="due_model_calls",
         jobs=jobs,
-        minimum_interval_seconds=1,
+        required_resource_keys={"lake"},
+        minimum_interval_seconds=1 if has_models else FORMER_MODELS_EVERY_S,
         default_status=dg.DefaultSensorStatus.RUNNING,
         description=(
             "Requests `enriched_articles` of the agency-days in which language models are to"
             " replace rows."
         ),
     )
-    def sensor(
-        context: dg.SensorEvaluationContext, lake: dg.ResourceParam[Lake]
-    ) -> dg.SensorResult:
-        def query(desk: Desk, now: datetime, first_day: date) -> "pl.DataFrame":
-            return _of_models(stale_rows(lake, desk, now, first_day), is_of_models=True)
-
-        return _watch(context, lake, desks, query, tick_s, with_models=True)
+    def sensor(context: dg.SensorEvaluationContext) -> dg.SensorResult:
+        return _watch(
+            context,
+            desks,
+            _left_to_models,
+            tick_s if has_models else 0,
+            with_models=True,
+        )
 
     return sensor
+
+
+def _stale_but_not_pending(
+    lake: Lake, desk: Desk, now: datetime, first_day: date
+) -> "pl.DataFrame":
+    stale = _of_models(stale_rows(lake, desk, now, first_day), is_of_models=False)
+    return _without_pending(stale, lake, desk, now, first_day)
+
+
+def _left_to_models(
+    lake: Lake, desk: Desk, now: datetime, first_day: date
+) -> "pl.DataFrame":
+    return _of_models(stale_rows(lake, desk, now, first_day), is_of_models=True)
 
 
 def _of_models(backlog: "pl.DataFrame", *, is_of_models: bool) -> "pl.DataFrame":
@@ -258,7 +262,9 @@ def build_lost_documents(desks: Sequence[Desk], jobs: "Jobs") -> dg.SensorDefini
         lake: dg.ResourceParam[Lake],
         search: dg.ResourceParam[SearchIndex],
     ) -> dg.SensorResult:
-        def query(desk: Desk, now: datetime, first_day: date) -> "pl.DataFrame":
+        def query(
+            lake: Lake, desk: Desk, now: datetime, first_day: date
+        ) -> "pl.DataFrame":
             return _without_pending(
                 lost_documents(lake, search, desk, now, first_day),
                 lake,
@@ -295,7 +301,6 @@ def _without_pending(
 
 def _watch(
     context: dg.SensorEvaluationContext,
-    lake: Lake,
     desks: Sequence[Desk],
     query: Query,
     tick_s: float,
@@ -305,12 +310,20 @@ def _watch(
 ) -> dg.SensorResult:
     """Evaluate whenever the lake has changed, until there are runs to request or the
     tick's time is over.
+
+    `context.resources` opens Dagster's storage for each tick, which costs more than all
+    the rest. A tick in which nothing changes does without.
     """
     cursor, reason = Cursor.from_json(context.cursor), "nothing has changed"
-    for now in times_of_tick(tick_s):
-        snapshot = lake.snapshot()
-        if cursor.is_evaluation_due(snapshot, now.timestamp()):
-            cursor = replace(cursor, snapshot=snapshot)
+    for now in times_of_tick(cursor.tick_s(tick_s, utc_now().timestamp())):
+        if not cursor.is_look_due(mark_of_open_lake(), now.timestamp()):
+            continue
+        lake: Lake = context.resources.lake
+        mark = (
+            lake.mark()
+        )  # before the commit is read: another one in between is then seen next time
+        cursor = cursor.after(mark, lake.snapshot(), now.timestamp())
+        if cursor.is_evaluation_due(now.timestamp()):
             requests, cursor, reason = _evaluate(
                 context.instance,
                 lake,
@@ -347,7 +360,7 @@ def _evaluate(
         first_day = desk.first_day if is_sweep else max(desk.first_day, today - WINDOW)
         names = (_MODEL_STAGE,) if with_models else names_of(desk)
         backlog = _of_stages(
-            up_to(query(desk, now, first_day), last_day(desk, now)), names
+            up_to(query(lake, desk, now, first_day), last_day(desk, now)), names
         )
         days, retries = backlog_days(backlog, names), retries_of(desk)
         plan = plan_runs(
@@ -377,7 +390,11 @@ def _evaluate(
     )
     took_s = time.perf_counter() - started
     cursor = replace(
-        cursor, evaluated_at=now.timestamp(), has_backlog=waiting > 0, attempts=attempts
+        cursor,
+        evaluated=cursor.snapshot,
+        evaluated_at=now.timestamp(),
+        has_backlog=waiting > 0,
+        attempts=attempts,
     )
     if is_sweep:
         return (
@@ -423,6 +440,6 @@ def _run(
             "news/desk": desk.key,
             ATTEMPT_TAG: str(run.attempt),
             "news/backlog": str(len(run.work)),
-            **({MODELS_TAG: "only"} if with_models else {}),
+            **(MODEL_TAGS if with_models else {}),
         },
     )

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     Jobs = Sequence[UnresolvedAssetJobDefinition]
 
-FIRST_CHECKS_EVERY_S = 20  # until the desk is current; later ticks read only the cursor
+FIRST_CHECKS_EVERY_S = 30  # until the desk is current; later ticks read only the cursor
 
 
 def build_first_checks(desks: Sequence[Desk], jobs: "Jobs") -> dg.SensorDefinition:
@@ -31,13 +31,12 @@ def build_first_checks(desks: Sequence[Desk], jobs: "Jobs") -> dg.SensorDefiniti
     @dg.sensor(
         name="first_checks",
         jobs=jobs,
+        required_resource_keys={"lake"},
         minimum_interval_seconds=FIRST_CHECKS_EVERY_S,
         default_status=dg.DefaultSensorStatus.RUNNING,
         description="Requests all checks of a desk once, when it is current for the first time.",
     )
-    def sensor(
-        context: dg.SensorEvaluationContext, lake: dg.ResourceParam[Lake]
-    ) -> dg.SensorResult:
+    def sensor(context: dg.SensorEvaluationContext) -> dg.SensorResult:
         checked = set((context.cursor or "").split())
         requests: list[dg.RunRequest] = []
         for desk in desks:
@@ -47,7 +46,7 @@ def build_first_checks(desks: Sequence[Desk], jobs: "Jobs") -> dg.SensorDefiniti
             has_run = bool(
                 context.instance.get_run_ids(dg.RunsFilter(job_name=job), limit=1)
             )
-            if has_run or _is_current(lake, desk, utc_now()):
+            if has_run or _is_current(context.resources.lake, desk, utc_now()):
                 checked.add(desk.key)
                 requests += (
                     []

@@ -19,9 +19,9 @@ from pydantic import (
     model_validator,
 )
 
-from news_assets.desks.loader import read_text
+from news_assets.desks.desk_files import read_text
+from news_assets.desks.desk_spec import TimeZone
 from news_assets.desks.source_options import TOKEN_PREFIX
-from news_assets.desks.spec import TimeZone
 from news_assets.desks.yaml_nodes import compose, construct, line_of, repeated_keys
 from news_assets.errors import DeskFileError, SettingsError
 
@@ -110,7 +110,7 @@ class Telegram(_Spec):
     """
 
     kind: Literal["telegram"]
-    chat: str = Field(pattern=r"^(-?\d{1,20}|@\w{1,64})$")
+    chat: str = Field(pattern=r"^(-?[0-9]{1,20}|@[A-Za-z0-9_]{1,64})$")
     token_env: Annotated[str, AfterValidator(_token_variable)]
     api: _WebAddress = "https://api.telegram.org"
 

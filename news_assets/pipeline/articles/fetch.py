@@ -77,8 +77,11 @@ def fetch_batch(
     Articles are stored every few pages, so that a killed run repeats little. Those of
     agenda items are composed.
     """
-    entries = lake.read(FeedEntry, keys, **of_articles(only))
-    rows = lake.read(RawArticle, article_id={entry.article_id for entry in entries})
+    with lake.latest() as reader:
+        entries = reader.read(FeedEntry, keys, **of_articles(only))
+        rows = reader.read(
+            RawArticle, article_id={entry.article_id for entry in entries}
+        )
     stored = {article.article_id: article for article in rows}
     due = due_entries(entries, stored, clock(), refetch=refetch)
     civic = {

@@ -117,6 +117,9 @@ def withdraw(
     calls = rows.read(ModelCall, article_id=ids)
     inputs = {row.input_hash for row in enriched} | {call.input_hash for call in calls}
     rows.delete(CachedEnrichment, input_hash=inputs)
+    rows.delete(
+        CachedEnrichment, article_id=[None], enricher=["local"]
+    )  # perhaps of its earlier texts
     if same_input := rows.read(ModelCall, input_hash=inputs):  # what they cost stays
         rows.upsert([without_content(call) for call in same_input])
     for record in filter(is_deleted_with_article, rows.records):

@@ -39,16 +39,15 @@ from news_assets.records.meetings import (
 )
 from news_assets.records.reading import Listing, Outcome, Page
 from news_assets.records.rosters import Roster
+from news_assets.sources.civic.reading.build import listed_again
 from news_assets.sources.civic.reading.ids import item_id, listed_key
-from news_assets.sources.civic.reading.merging import merged, merged_by_key
+from news_assets.sources.civic.reading.merging import merged, merged_by_key, with_votes
 from news_assets.sources.civic.reading.signal import (
     UNDATED,
     changed_days,
     fingerprint,
     fingerprints,
 )
-from news_assets.sources.civic.reading.stored import listed_again
-from news_assets.sources.civic.reading.votes import with_votes
 from news_assets.sources.civic.vendor import Reading, Vendor, read
 from news_assets.sources.platforms import file_of
 from news_assets.text.dates import day_of

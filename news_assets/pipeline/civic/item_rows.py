@@ -3,7 +3,7 @@ title.
 """
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Final
@@ -352,16 +352,20 @@ def is_minutes(item: StoredItem) -> bool:
 # --- after enrichment: topics of items, and summaries of matters ----------------------
 
 
-def refresh_items_of(rows: Rows, enriched: Iterable[EnrichedArticle]) -> None:
+def refresh_items_of(rows: Rows, enriched: Sequence[EnrichedArticle]) -> None:
     """Store the topics of the items of these articles, by title and summary, and make
     their matters again.
     """
-    summaries = {row.article_id: row.summary for row in enriched if row.summary}
+    summaries = {row.article_id: row.summary for row in enriched}
+    items = rows.read(StoredItem, article_id=summaries)
+    if not items:  # articles of news
+        return
     changed: list[StoredItem] = []
-    for item in rows.read(StoredItem, article_id=summaries):
-        if is_whole_agenda(item) or is_minutes(item):
+    for item in items:
+        summary = summaries[item.article_id or ""]
+        if not summary or is_whole_agenda(item) or is_minutes(item):
             continue
-        topics = topics_of_item(item.title, summaries[item.article_id or ""] or "")
+        topics = topics_of_item(item.title, summary)
         if topics != item.topics:
             changed.append(replace(item, topics=topics))
     rows.upsert(changed)

@@ -16,7 +16,7 @@ from news_assets.ports.lake import Reader, Rows
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import EnrichedArticle
 from news_assets.records.meetings import AgendaItem, Matter, StoredItem
-from news_assets.sources.civic.reading.matter_numbers import canonical_file
+from news_assets.sources.civic.reading.numbering import canonical_file
 from news_assets.text.fingerprint import normal_words
 
 # shorter titles, such as "Budget update", are those of several matters

@@ -27,8 +27,8 @@ from news_assets.ports.reading import Fetcher, PageRequest, Sandbox
 from news_assets.records.desks import ItemFilters, Source
 from news_assets.records.meetings import Request, StoredMeeting
 from news_assets.records.polling import SourceState
-from news_assets.sources.civic.kinds import vendor_of
 from news_assets.sources.civic.vendor import Reading
+from news_assets.sources.civic.vendor_readers import vendor_of
 from news_assets.text.dates import day_of
 from news_assets.text.urls import host_of
 

@@ -11,7 +11,7 @@ from functools import cache
 from typing import Final
 
 from news_assets.pipeline.enrich.themes import ThemeTable
-from news_assets.taxonomy.loader import CIVIC_TOPICS, Taxonomy, load_taxonomy
+from news_assets.taxonomy.taxonomy_files import CIVIC_TOPICS, Taxonomy, load_taxonomy
 
 OTHER: Final = "other"
 _MAX_TOPICS = 3  # of an item

@@ -14,8 +14,8 @@ from news_assets.ports.reading import PageRequest, Sandbox
 from news_assets.records.meetings import Meeting, MeetingListing, Request
 from news_assets.records.reading import ListedEntry
 from news_assets.sources.civic.detection import VendorAddress
-from news_assets.sources.civic.kinds import vendor_of
 from news_assets.sources.civic.vendor import Reading, read
+from news_assets.sources.civic.vendor_readers import vendor_of
 from news_assets.text.dates import day_of
 
 _KEY_NOTE: Final = "give the agency the key of its city, such as paloaltoCA"

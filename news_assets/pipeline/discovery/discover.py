@@ -41,8 +41,8 @@ from news_assets.sources.discovery import (
     usual_feeds,
     usual_sitemaps,
 )
-from news_assets.sources.entries import unique
 from news_assets.sources.platforms import found_instead
+from news_assets.sources.storable_entries import unique
 
 MAX_LINKED: Final = 10  # a page of feeds by subject may link hundreds
 _MAX_SITEMAPS: Final = 3

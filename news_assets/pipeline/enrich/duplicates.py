@@ -27,9 +27,8 @@ def moved(result: Enrichment, original: str, text: str) -> Enrichment:
 
     Two copies may be spaced differently. Spans that the other text lacks are empty.
     """
-    if original == text or not (
-        result.summary_spans or result.key_point_spans or result.entities_json
-    ):
+    has_spans = result.summary_spans or result.key_point_spans or result.entities_json
+    if original == text or not has_spans:
         return result
     searched = SearchedText(text)
     entities, entities_json = result.entities, result.entities_json

@@ -1,10 +1,12 @@
 """Enrich articles.
 
-    plan      what is due, with the local enricher's result          plan.py
-    | store   the local rows, so that the later stages go on
-    | request language models, directly or in a batch                model/direct.py,
-    model/batches.py
-    | store   each answer, its cost and its row, in one transaction
+    plan      what is due, with the local enricher's result          plan.py | store
+    the local
+    rows, so that the later stages go on | request language models, directly or in a
+    batch
+    model/direct.py, model/batches.py | store   each answer, its cost and its row, in
+    one
+    transaction
 
 Results are cached by their input (title, text, enricher, model, prompt and taxonomy
 version), so an edited text is enriched again and an unchanged one is not. Failures are
@@ -54,9 +56,7 @@ from news_assets.records.derived import EnrichedArticle
 from news_assets.records.desks import Desk
 from news_assets.records.reading import AgencyDays, Enrichment
 
-_Made = tuple[
-    EnrichedArticle, str | None
-]  # a row, and why it is made again; None for a row that stays
+_Made = tuple[EnrichedArticle, str | None]  # a row, and why it is made again, if it is
 
 
 def enrich_batch(
@@ -79,7 +79,8 @@ def enrich_batch(
 
     Raises:
         EnrichError: No model is available, and the desk wants no rows of the local
-            enricher instead.
+            enricher
+            instead.
     """
     chain = Chain.of(enricher, desk)
     plan = plan_batch(lake, desk, keys, chain, clock(), only, re_enrich=re_enrich)
@@ -142,9 +143,7 @@ class _Drafts:
             self[article] = replace(before, local_reason=reason, again=again)
 
     def store_local(self) -> None:
-        """Store what the local enricher found, of every article; of those to be
-        requested until a model answers.
-        """
+        """Store what the local enricher found, of every article, until a model answers."""
         plan, now = self.plan, self.clock()
         for article in self._waiting():
             self.without_answer(
@@ -233,8 +232,9 @@ class _Drafts:
         self.written |= {row.article_id for row in kept}
 
     def _is_stored(self, row: EnrichedArticle, again: str | None) -> bool:
-        """Whether a row is stored already; what failed, or is made again, is stored
-        again with the next attempt.
+        """Whether a row is stored already.
+
+        What failed, or is made again, is stored again with the next attempt.
 
         A row of the article's present state stays until all of the next one is there.
         """
@@ -277,8 +277,8 @@ class _Requests:
         self._ledger = Ledger(drafts.lake, models.budget, drafts.clock)
 
     def run(self) -> str:
-        """Request the models of the chain, each for what the ones before left open, and
-        then the entities.
+        """Request the models of the chain, each for what is still open, and then the
+        entities.
 
         Return why no model is available, if none is.
         """
@@ -294,8 +294,9 @@ class _Requests:
         return reasons[-1] if still and reasons and all(reasons) else ""
 
     def _enrich(self, model: LanguageModel, articles: Sequence[RawArticle]) -> str:
-        """Request the enrichment of these articles by one model; return why it is
-        unavailable, if it is.
+        """Request the enrichment of these articles by one model.
+
+        Return why it is unavailable, if it is.
         """
         branches, unavailable = self._branches(model, articles)
         chosen = [article for article in articles if article.article_id in branches]
@@ -325,22 +326,21 @@ class _Requests:
         self, model: LanguageModel, articles: Sequence[RawArticle]
     ) -> tuple[dict[str, str | None], str]:
         """Return the branch of a large taxonomy that a first call chooses, by article
-        id; None where none fits.
+        id.
 
-        Articles whose first call has no answer yet are left out. Besides, why the model
-        is unavailable, if it is.
+        It is None where none fits; articles whose first call has no answer yet are left
+        out. Besides, why the model is unavailable, if it is.
         """
         if not is_descended(self._models.taxonomy):
             return {article.article_id: None for article in articles}, ""
-        requests = {
-            a.article_id: self._models.theme_request(a, model.name, self._rules)
-            for a in articles
-        }
+        request = partial(
+            self._models.theme_request, model=model.name, rules=self._rules
+        )
+        requests = {article.article_id: request(article) for article in articles}
         answers = self._answers(model, articles, requests)
-        found = {
-            key: theme_of(answers.results.get(one.input_hash))
-            for key, one in requests.items()
-        }
+        found: dict[str, str | None] = {}
+        for article_id, sent in requests.items():
+            found[article_id] = theme_of(answers.results.get(sent.input_hash))
         for article, reason, is_closed in _unanswered(
             articles, requests, answers, model
         ):
@@ -350,17 +350,18 @@ class _Requests:
         return found, answers.unavailable
 
     def _add_entities(self) -> None:
-        """Request the entities of all articles that may be sent; without an answer a
-        row has none.
+        """Request the entities of all articles that may be sent.
+
+        Without an answer a row has none.
         """
         model = self._models.entity_model(self._rules)
         if model is None:
             return
         articles = self._drafts.plan.readable
-        requests = {
-            a.article_id: self._models.entities_request(a, model.name, self._rules)
-            for a in articles
-        }
+        request = partial(
+            self._models.entities_request, model=model.name, rules=self._rules
+        )
+        requests = {article.article_id: request(article) for article in articles}
         before = {article.article_id: self._drafts[article] for article in articles}
 
         def draft(article: RawArticle, key: str, found: Enrichment) -> Draft:
@@ -381,9 +382,11 @@ class _Requests:
         requests: Mapping[str, ModelRequest],
         draft: Callable[[RawArticle, str, Enrichment], Draft] | None = None,
     ) -> ModelResults:
-        """Return what a model says, now or before; rows are stored with each answer as
-        `draft` makes them.
+        """Return what a model says, now or before.
+
+        Rows are stored with each answer as `draft` makes them.
         """
+        lake, locals_ = self._drafts.lake, self._drafts.plan.locals
         by_key: dict[str, list[RawArticle]] = {}
         for article in articles:
             by_key.setdefault(requests[article.article_id].input_hash, []).append(
@@ -400,21 +403,16 @@ class _Requests:
                 }
             self._drafts.store_answered(transaction, found)
 
-        known = cached_results(self._drafts.lake, by_key.keys())
+        known = cached_results(lake, by_key.keys())
         if known:
-            self._drafts.lake.transact(lambda transaction: store(transaction, known))
-        firsts = [same[0] for key, same in by_key.items() if key not in known]
-        new = [
-            Question(
-                requests[one.article_id], one, self._drafts.plan.locals[one.article_id]
-            )
-            for one in firsts
-        ]
-        if not new:
-            return ModelResults(known)
-        answers = self._sender(model, store).answer(
-            {question.request.input_hash: question for question in new}
-        )
+            lake.transact(lambda transaction: store(transaction, known))
+        new: dict[str, Question] = {}
+        for key, (first, *_) in by_key.items():
+            if key not in known:
+                new[key] = Question(
+                    requests[first.article_id], first, locals_[first.article_id]
+                )
+        answers = self._sender(model, store).answer(new) if new else ModelResults()
         answers.results |= known
         return answers
 
@@ -427,9 +425,8 @@ class _Requests:
             lake, model, self._ledger, models.read, store, models.max_failures
         )
         sends_batches = partial(models.sends_batches, self._rules, model.name)
-        if not sends_batches(
-            is_backfill=True
-        ):  # no run does, and nothing can have to be sent so again
+        # no run does, so nothing is sent so again
+        if not sends_batches(is_backfill=True):
             return direct
         only_again = not sends_batches(is_backfill=models.budget.is_backfill)
         return BatchRequests(
@@ -447,8 +444,8 @@ def _unanswered(
     answers: ModelResults,
     model: LanguageModel,
 ) -> Iterator[tuple[RawArticle, str, bool]]:
-    """Yield the articles without a result, each with the reason, and whether its input
-    is not sent again.
+    """Yield the articles without a result, with the reason, and whether their input is
+    closed.
     """
     for article in articles:
         key = requests[article.article_id].input_hash
@@ -465,9 +462,5 @@ def _with_entities(former: Draft, key: str, found: Enrichment) -> Draft:
     both = replace(
         former.enrichment, entities=found.entities, entities_json=found.entities_json
     )
-    return replace(
-        former,
-        key=sha256(f"{former.key}\n{key}"),
-        enrichment=both,
-        again=former.again or None,
-    )
+    both_keys = sha256(f"{former.key}\n{key}")
+    return replace(former, key=both_keys, enrichment=both, again=former.again or None)

@@ -18,25 +18,28 @@ MAX_TERM_WORDS = 4
 MIN_CHARS = 3
 
 TITLE_FACTOR, NAME_FACTOR, PHRASE_FACTOR = 2.0, 1.6, 1.5
-HALF_LIFE_WORDS = (
-    250  # a term that first occurs here counts half of one in the first line
-)
+# a term that first occurs here counts half of one in the first line
+HALF_LIFE_WORDS = 250
 
 _LINKS = frozenset(("de", "da", "do", "das", "dos", "of", "del", "la", "y"))
 
 # Common in news of any topic; excluded in addition to the stop words of the language.
-_COMMON_TEXT = """disse dizer diz afirmou afirma afirmar segundo acordo ano anos mês meses dia dias semana hora
-    horas vez vezes parte caso casos pessoa pessoas feira segunda terça quarta quinta sexta sábado domingo janeiro
-    fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro novo nova novos novas grande
-    maior menor primeiro primeira último última milhão milhões bilhão bilhões mil dois duas três quatro cinco meio
-    forma fazer feito ficar partir sendo informou explicou contou além cada local nacional país notícia notícias
-    foto fotos imagem brasil haver deve devem pode ocorreu acontece realizado realizada total número exemplo relação
-    objetivo dentro área áreas said says say told added year years month months day days week weeks time times
-    people man men new first last million billion thousand hundred two three four five six monday tuesday wednesday
-    thursday friday saturday sunday january february march april june july august september october november
-    december make made take get got going back many much way well still even since around including according called
-    set use used put part mr mrs ms bbc news want like good end come came made years' told number large big second
-    think know need really something reuters"""
+_COMMON_TEXT = """
+    disse dizer diz afirmou afirma afirmar segundo acordo ano anos mês meses dia dias semana
+    hora horas vez vezes parte caso casos pessoa pessoas feira segunda terça quarta quinta sexta
+    sábado domingo janeiro fevereiro março abril maio junho julho agosto setembro outubro
+    novembro dezembro novo nova novos novas grande maior menor primeiro primeira último última
+    milhão milhões bilhão bilhões mil dois duas três quatro cinco meio forma fazer feito ficar
+    partir sendo informou explicou contou além cada local nacional país notícia notícias foto
+    fotos imagem brasil haver deve devem pode ocorreu acontece realizado realizada total número
+    exemplo relação objetivo dentro área áreas said says say told added year years month months
+    day days week weeks time times people man men new first last million billion thousand
+    hundred two three four five six monday tuesday wednesday thursday friday saturday sunday
+    january february march april june july august september october november december make made
+    take get got going back many much way well still even since around including according
+    called set use used put part mr mrs ms bbc news want like good end come came made years'
+    told number large big second think know need really something reuters
+"""
 _COMMON = frozenset(_COMMON_TEXT.split())
 
 
@@ -69,8 +72,10 @@ class _Term:
 
 
 class _Token(NamedTuple):
-    """One word of a text. A significant word may begin or end a term; a joined one
-    continues the word before it.
+    """One word of a text.
+
+    A significant word may begin or end a term; a joined one continues the word before
+    it.
     """
 
     word: str
@@ -83,8 +88,8 @@ class _Token(NamedTuple):
 
 
 def keywords(title: str, text: str, language: str | None) -> tuple[str, ...]:
-    """Return up to eight terms of a text without markup, best first, each in its most
-    frequent form.
+    """Return up to eight terms of a text without markup, best first, in their usual
+    form.
     """
     terms = _terms(title, text[:MAX_CHARS], language)
     ranked = sorted(terms.items(), key=lambda item: -item[1].score)
@@ -115,8 +120,8 @@ def _terms(title: str, text: str, language: str | None) -> dict[tuple[str, ...],
 def _candidates(
     text: str, language: str | None
 ) -> Iterator[tuple[tuple[str, ...], str, int, bool]]:
-    """Yield stems, form, position and whether it is a name, for each run of one to four
-    words that may be a term.
+    """Yield stems, form, position and whether it is a name, of each run that may be a
+    term.
     """
     tokens = _tokens(text, language)
     for place, first in enumerate(tokens):
@@ -134,8 +139,9 @@ def _candidates(
 
 
 def _runs(tokens: Sequence[_Token], place: int) -> Iterator[Sequence[_Token]]:
-    """Yield the runs that begin here: significant words and links between them, joined
-    by a space or a hyphen.
+    """Yield the runs that begin here.
+
+    They are significant words and links between them, joined by a space or a hyphen.
     """
     for end in range(place, min(place + MAX_TERM_WORDS, len(tokens))):
         token = tokens[end]

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from news_assets.errors import NewsAssetsError
 from news_assets.ports.lake import Rows
 from news_assets.records.derived import EnrichedArticle, ThemeLabel
-from news_assets.taxonomy.loader import Taxonomy
+from news_assets.taxonomy.taxonomy_files import Taxonomy
 
 
 def labels_in_force(labels: Iterable[ThemeLabel]) -> dict[str, ThemeLabel]:
@@ -21,8 +21,9 @@ def labels_in_force(labels: Iterable[ThemeLabel]) -> dict[str, ThemeLabel]:
 
 
 def labelled(row: EnrichedArticle, label: ThemeLabel | None) -> EnrichedArticle:
-    """Return the row with the theme of the label, and another input hash, so that its
-    document is indexed again.
+    """Return the row with the theme of the label.
+
+    Its input hash is another one, so that its document is indexed again.
     """
     if label is None or row.outcome != "ok":
         return row
@@ -48,8 +49,8 @@ def store_label(
     taxonomy: Taxonomy,
     now: datetime,
 ) -> ThemeLabel:
-    """Store a person's label of an enriched article of the desk, and its theme in the
-    article's row.
+    """Store a person's label of an enriched article, and its theme in the article's
+    row.
 
     Raises:
         NewsAssetsError: There is no such article in the desk, or no such code in the
@@ -61,13 +62,9 @@ def store_label(
     if not found:
         raise NewsAssetsError(f"no enriched article `{article_id}` in desk {desk}")
     if code is not None and code not in taxonomy.themes:
-        near = get_close_matches(code, taxonomy.themes, n=3, cutoff=0.5)
-        hint = (
-            f"; did you mean {' or '.join(near)}?"
-            if near
-            else f"; themes of level 1: {', '.join(taxonomy.roots)}"
+        raise NewsAssetsError(
+            f"no theme `{code}` in the taxonomy; {_hint(code, taxonomy)}"
         )
-        raise NewsAssetsError(f"no theme `{code}` in the taxonomy{hint}")
     [row] = found
     path = taxonomy.path(code) if code else ()
     language = (row.language or "").partition("-")[0] or None
@@ -86,3 +83,10 @@ def store_label(
     rows.upsert([label])
     rows.upsert([labelled(row, label)])
     return label
+
+
+def _hint(code: str, taxonomy: Taxonomy) -> str:
+    near = get_close_matches(code, taxonomy.themes, n=3, cutoff=0.5)
+    if near:
+        return f"did you mean {' or '.join(near)}?"
+    return f"themes of level 1: {', '.join(taxonomy.roots)}"

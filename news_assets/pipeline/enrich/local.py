@@ -6,7 +6,7 @@ from news_assets.pipeline.enrich.summary import summary
 from news_assets.pipeline.enrich.themes import ThemeTable
 from news_assets.pipeline.enrich.trained.features import ThemeInput, theme_input
 from news_assets.records.reading import Enrichment
-from news_assets.taxonomy.loader import Taxonomy
+from news_assets.taxonomy.taxonomy_files import Taxonomy
 from news_assets.text.language import language_of
 from news_assets.text.sentences import paragraphs, prose, sentences
 from news_assets.text.words import words
@@ -17,21 +17,22 @@ PROMPT_VERSION = "1"
 
 
 class LocalEnricher:
-    """Finds theme, summary and keywords lexically, with the words of a taxonomy and of
-    the text itself.
+    """Finds theme, summary and keywords by the words of a taxonomy and of the text
+    itself.
     """
 
-    def __init__(self, taxonomy: Taxonomy) -> None:
+    def __init__(self, taxonomy: Taxonomy, lender: Taxonomy | None = None) -> None:
         self.name = "local"
-        self.model = MODEL
+        self.model = f"{MODEL}+{lender.version}" if lender else MODEL
         self.prompt_version = PROMPT_VERSION
         self.taxonomy_version = taxonomy.version
-        self._taxonomy = taxonomy
+        self._taxonomy, self._lender = taxonomy, lender
         self._tables: dict[str | None, ThemeTable] = {}
 
     def enrich(self, title: str, text: str, language: str | None) -> Enrichment:
-        """Return the enrichment of one article; the theme is empty if the evidence is
-        weak or divided.
+        """Return the enrichment of one article.
+
+        The theme is empty if the evidence is weak or divided.
         """
         plain = prose(text)
         detected = language_of(f"{title}\n{plain}" if title else plain, language)
@@ -56,13 +57,15 @@ class LocalEnricher:
         )
 
     def theme_input(self, title: str, text: str, language: str | None) -> ThemeInput:
-        """Return what a trained classifier reads of one article; `language` (BCP 47) is
-        that of its enrichment.
+        """Return what a trained classifier reads of one article.
+
+        `language` (BCP 47) is that of its enrichment.
         """
         primary = (language or "").partition("-")[0] or None
         return theme_input(self._table(primary), title, text, primary)
 
     def _table(self, language: str | None) -> ThemeTable:
         if language not in self._tables:
-            self._tables[language] = ThemeTable(self._taxonomy, language)
+            lender = ThemeTable(self._lender, language) if self._lender else None
+            self._tables[language] = ThemeTable(self._taxonomy, language, lender)
         return self._tables[language]

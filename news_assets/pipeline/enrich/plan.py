@@ -1,5 +1,6 @@
-"""Plan the enrichment of some agency-days: what articles get without a language model,
-and what is requested.
+"""Plan the enrichment of some agency-days.
+
+What articles get without a language model, and what is requested.
 
 Nothing is sent and nothing is stored.
 """
@@ -33,9 +34,8 @@ from news_assets.records.derived import CachedEnrichment, EnrichedArticle, Theme
 from news_assets.records.desks import Desk
 from news_assets.records.reading import AgencyDays, Enrichment
 
-DUE_NOW = (
-    ""  # in place of the reason why a row is made again: a model is requested next
-)
+# in place of the reason why a row is made again: a model is requested next
+DUE_NOW = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +92,9 @@ class Plan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chain:
-    """The enrichers of a desk: the local one, and the language models after it, if the
-    desk uses any.
+    """The enrichers of a desk.
+
+    They are the local one, and the language models after it, if the desk uses any.
     """
 
     local: Enricher
@@ -179,15 +180,17 @@ def _is_due(plan: Plan, article: RawArticle, chain: Chain) -> bool:
 
 
 def _may_be_copy(article: RawArticle) -> bool:
-    """Whether an article takes the result of its original: not where its text is only
-    nearly the same, or cut.
+    """Whether an article takes the result of its original.
+
+    Not where its text is only nearly the same, or cut.
     """
     return bool(article.duplicate_of) and article.duplicate_reason != NEARLY_SAME_TEXT
 
 
 class LocalResults:
-    """The local enricher's results for these articles. It is called once for each input
-    that is not cached.
+    """The local enricher's results for these articles.
+
+    It is called once for each input that is not cached.
 
     `new_cache` has the results that are to be cached.
     """
@@ -209,15 +212,18 @@ class LocalResults:
         self.new_cache: list[CachedEnrichment] = []
 
     def draft(self, article: RawArticle) -> Draft:
-        """Return the draft of one of the articles with the local result, or with the
-        reason why there is none.
+        """Return the draft of one of the articles with the local result, or why there
+        is none.
         """
         key = self._hashes[article.article_id]
         if key not in self._known:
             self._known[key] = found = _enriched(self._local, article)
             if isinstance(found, Enrichment):
+                made_by, made_for = self._made_by, article.article_id
                 self.new_cache.append(
-                    cache_of(key, found, self._local.name, self._local.model, self._now)
+                    cache_of(
+                        key, found, made_by.enricher, made_by.model, made_for, self._now
+                    )
                 )
         return Draft(key, self._known[key], self._made_by)
 
@@ -243,9 +249,7 @@ class _Original:
 def _read_originals(
     reader: Reader, own: Sequence[RawArticle], chain: Chain
 ) -> dict[str, _Original]:
-    """Return the originals that are not among these articles and whose rows are of this
-    chain, by article id.
-    """
+    """Return the originals elsewhere whose rows are of this chain, by article id."""
     wanted = {article.duplicate_of for article in own if _may_be_copy(article)}
     elsewhere = wanted - {article.article_id for article in own}
     if not elsewhere:
@@ -267,8 +271,9 @@ def _add_copies(
     found: LocalResults,
     local: Enricher,
 ) -> None:
-    """Let exact copies take the result of their original: an article of this plan, or a
-    stored row.
+    """Let exact copies take the result of their original.
+
+    That is an article of this plan, or a stored row.
     """
     here = {article.article_id: article for article in own}
     wanted = {a.article_id: a.duplicate_of or "" for a in own if _may_be_copy(a)}
@@ -402,8 +407,9 @@ FILTERED = "left out by the filters of the desk"
 
 
 def _kind_of(plan: Plan, article: RawArticle) -> str:
-    """Return why an article is not requested, without what is particular to it; empty
-    for one that is.
+    """Return why an article is not requested, without what is particular to it.
+
+    Empty for one that is.
     """
     draft = plan.drafts.get(article.article_id)
     if article.filter_reason:

@@ -23,8 +23,9 @@ _GLIDE = re.compile(r"(?<=[qg])u")
 def readability(
     words: Sequence[str], sentence_count: int, language: str | None
 ) -> float | None:
-    """Return Flesch's reading ease, 0 (hard) to 100 (easy); None without words or for a
-    language without a formula.
+    """Return Flesch's reading ease, 0 (hard) to 100 (easy).
+
+    None without words or for a language without a formula.
     """
     base = _BASE.get((language or "").partition("-")[0])
     if base is None or not words:

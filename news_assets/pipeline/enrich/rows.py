@@ -94,8 +94,9 @@ def enriched_row(
 
 
 def unenriched_row(article: RawArticle, now: datetime) -> EnrichedArticle:
-    """Return the row of an article that the filters of its desk leave out: it says why,
-    and nothing else.
+    """Return the row of an article that the filters of its desk leave out.
+
+    It says why, and nothing else.
     """
     key = hashlib.sha256(f"not enriched: {article.filter_reason}".encode()).hexdigest()
     row = enriched_row(
@@ -132,12 +133,21 @@ def from_json(result_json: str) -> Enrichment | None:
 
 
 def cache_of(
-    key: str, result: Enrichment, enricher: str, model: str, now: datetime
+    key: str,
+    result: Enrichment,
+    enricher: str,
+    model: str,
+    article_id: str,
+    now: datetime,
 ) -> CachedEnrichment:
     """Return a result as it is cached."""
-    text = json.dumps(asdict(result), ensure_ascii=False)
     return CachedEnrichment(
-        input_hash=key, enricher=enricher, model=model, result_json=text, created_at=now
+        input_hash=key,
+        enricher=enricher,
+        model=model,
+        result_json=json.dumps(asdict(result), ensure_ascii=False),
+        created_at=now,
+        article_id=article_id,
     )
 
 

@@ -13,16 +13,11 @@ from news_assets.text.sentences import paragraphs, prose, sentences
 from news_assets.text.words import stem, stopwords, words
 
 MIN_WORDS, MAX_WORDS = 6, 70  # of one sentence
-MIN_SUMMARY_WORDS, MAX_SUMMARY_WORDS = (
-    28,
-    75,
-)  # a second sentence is added below the minimum
+# a second sentence is added below the minimum
+MIN_SUMMARY_WORDS, MAX_SUMMARY_WORDS = 28, 75
 MAX_SENTENCES = 80  # from the beginning, searched for candidates
 CANDIDATES = 12  # sentences from the beginning; later ones are background
-MIN_BEGINNING_CHARS, MAX_BEGINNING_CHARS = (
-    20,
-    280,
-)  # of the text's beginning, if no sentence is usable
+MIN_BEGINNING_CHARS, MAX_BEGINNING_CHARS = 20, 280  # if no sentence is usable
 TITLE_SHARE = 0.8  # of a sentence's words in the title: it repeats the title
 
 _BOILERPLATE = re.compile(
@@ -73,8 +68,9 @@ def summary(title: str, text: str, language: str | None) -> str | None:
 def _beginning(
     text: str, in_title: frozenset[str], language: str | None, stop: frozenset[str]
 ) -> str | None:
-    """Return the first line as long as a sentence: for lists, and scripts without
-    spaces between words.
+    """Return the first line as long as a sentence.
+
+    For lists, and scripts without spaces between words.
     """
     lines = (" ".join(line.split()) for line in prose(text).splitlines())
     long = (
@@ -143,9 +139,7 @@ def _second(
     found: Sequence[str],
     stems: Sequence[frozenset[str]],
 ) -> list[int]:
-    """Return the next best sentence that fits and shares few words with the first, if
-    the first is short.
-    """
+    """Return the next best sentence unlike the first that fits, if the first is short."""
     length = len(found[first].split())
     if length >= MIN_SUMMARY_WORDS:
         return []

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from news_assets.taxonomy.loader import Taxonomy, Theme
+from news_assets.taxonomy.taxonomy_files import Taxonomy, Theme
 
 if TYPE_CHECKING:
     import numpy as np
@@ -74,8 +74,8 @@ class ThemeVectors:
         vector: Sequence[float],
         weights: Weights = WEIGHTS,
     ) -> dict[str, float]:
-        """Return the score of each theme from the evidence of its words and the
-        article's vector.
+        """Return the score of each theme from the evidence of words and the article's
+        vector.
         """
         import numpy as np
 
@@ -126,9 +126,7 @@ def theme_vectors(vectors: Mapping[str, Sequence[Sequence[float]]]) -> ThemeVect
 
 
 def score_of(scores: Mapping[str, float], weights: Weights = WEIGHTS) -> float:
-    """Return the probability, rather too low, that the best theme is right, from the
-    scores of all.
-    """
+    """Return the probability, rather too low, that the best theme is right."""
     ranked = sorted(scores.values(), reverse=True)
     lead = ranked[0] - ranked[1] if len(ranked) > 1 else ranked[0]
     return 1 / (

@@ -1,5 +1,5 @@
-"""The local enricher with a theme from words and vectors, and from a desk's classifier
-if it has one.
+"""The local enricher with a theme from words, vectors, and a desk's classifier if there
+is one.
 """
 
 from collections.abc import Callable
@@ -18,12 +18,13 @@ from news_assets.pipeline.enrich.trained.features import ThemeInput
 from news_assets.ports.enrichment import Enricher
 from news_assets.ports.search import Embedder
 from news_assets.records.reading import Enrichment
-from news_assets.taxonomy.loader import Taxonomy
+from news_assets.taxonomy.taxonomy_files import Taxonomy
 
 
 class VectorEnricher:
-    """Summary and keywords of the local enricher; a theme from words, the article's
-    vector and a classifier.
+    """Summary and keywords of the local enricher.
+
+    A theme from words, the article's vector and a classifier.
 
     They give the theme of level 1; the levels below are found by the taxonomy's words.
     `vectors` returns those of the themes, and `version` is that of the classifier.

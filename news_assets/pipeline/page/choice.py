@@ -22,8 +22,9 @@ LONG_CHARS = (
 )
 _NO_TEXT = ("script", "style", "noscript", "template", "textarea", "iframe")
 _LONG_TEXTS = XPath(
-    f"//body//*[not({' or '.join(f'self::{tag}' for tag in _NO_TEXT)})]/text()[string-length() >="
-    f" {LONG_CHARS}]"
+    "//body//text()[string-length() >="
+    f" {LONG_CHARS}][not({' or '.join(f'parent::{tag}' for tag in _NO_TEXT)})]",
+    smart_strings=False,
 )
 
 

@@ -10,13 +10,11 @@ from lxml.etree import _Element
 from lxml.html import HtmlElement
 
 from news_assets.pipeline.page.choice import Mode, chosen, long_texts
+from news_assets.pipeline.page.containers import join_containers
+from news_assets.pipeline.page.guesses import LIBRARY_ERRORS
 from news_assets.pipeline.page.links import base_url, out_links
 from news_assets.pipeline.page.markdown import Block, article_blocks, markdown_of
-from news_assets.pipeline.page.metadata import (
-    LIBRARY_ERRORS,
-    PageMetadata,
-    read_metadata,
-)
+from news_assets.pipeline.page.metadata import PageMetadata, read_metadata
 from news_assets.pipeline.page.refusals import refusal_of
 from news_assets.pipeline.page.site_rules import (
     drop_removed,
@@ -61,10 +59,10 @@ def extract(page: Page, timezone: str, language: str | None = None) -> Extracted
 
         reset_caches()
     try:
-        tree = page_tree(page)
-        if tree is None:
+        elements = page_elements(page)
+        if not elements:
             return replace(failed, reason="not HTML: no element in it")
-        return _bounded(_article_of(tree, page, timezone, language))
+        return _bounded(_article_of(elements[0], page, timezone, language))
     except LIBRARY_ERRORS as error:
         return replace(
             failed,
@@ -169,9 +167,12 @@ def _language_of(text: str, stated: str | None, usual: str | None) -> str | None
 # --- the tree -------------------------------------------------------------------------
 
 
-def page_tree(page: Page) -> HtmlElement | None:
-    """Return the parsed page, cut where it is too large; None where it has no element
-    or is nested too deeply.
+def page_elements(page: Page) -> list[HtmlElement]:
+    """Return the elements of the parsed page in order, root first; empty where it has
+    none or is nested too deeply.
+
+    A page that is too large is cut. Hold the list while the page is read: lxml makes
+    the object of an element each time that it is visited, unless there is one.
     """
     from trafilatura.utils import load_html
 
@@ -180,7 +181,13 @@ def page_tree(page: Page) -> HtmlElement | None:
     if len(html) > MAX_HTML_CHARS:
         html = _without_bulk(html)[:MAX_HTML_CHARS]
     tree = load_html(html)
-    return None if tree is None or _is_too_deep(tree) else _cut(tree)
+    elements = [] if tree is None else list(tree.iter())
+    return [] if tree is None or _is_too_deep(tree) else _cut(elements)
+
+
+def page_tree(page: Page) -> HtmlElement | None:
+    """Return the root of the parsed page; None where `page_elements` has none."""
+    return next(iter(page_elements(page)), None)
 
 
 @lru_cache(maxsize=1)
@@ -210,12 +217,12 @@ def _without_bulk(html: str) -> str:
     return html
 
 
-def _cut(tree: HtmlElement) -> HtmlElement:
-    """Drop what comes after the first MAX_ELEMENTS elements."""
-    for element in list(tree.iter())[MAX_ELEMENTS:]:
+def _cut(elements: list[HtmlElement]) -> list[HtmlElement]:
+    """Drop what comes after the first MAX_ELEMENTS elements from the page."""
+    for element in elements[MAX_ELEMENTS:]:
         if (parent := element.getparent()) is not None:
             parent.remove(element)
-    return tree
+    return elements[:MAX_ELEMENTS]
 
 
 def _is_too_deep(tree: HtmlElement) -> bool:
@@ -231,7 +238,8 @@ def _is_too_deep(tree: HtmlElement) -> bool:
 
 
 def _text_of(tree: HtmlElement, metadata: PageMetadata, url: str) -> str:
-    """Return the article's text as Markdown."""
+    """Return the article's text as Markdown; its containers are joined in the tree."""
+    join_containers(tree)
     blocks = chosen(partial(read_blocks, tree, url), long_texts(tree))
     return markdown_of(trimmed(blocks, metadata.titles, metadata.stated_body))
 
@@ -242,7 +250,12 @@ def read_blocks(tree: HtmlElement, url: str, mode: Mode) -> list[Block]:
 
     is_recall = mode == "recall"
     document = bare_extraction(
-        tree, url=url, fast=is_recall, favor_recall=is_recall, include_comments=False
+        tree,
+        url=url,
+        fast=is_recall,
+        favor_recall=is_recall,
+        include_comments=False,
+        output_format="txt",  # of what is not used; the default one takes longer
     )
     return (
         []

@@ -78,8 +78,10 @@ _NO_TEXT = (
     "button",
     "iframe",
 )
-_TEXTS = XPath(
-    f"//body//*[not({' or '.join(f'self::{tag}' for tag in _NO_TEXT[:5])})]/text()"
+_SHORT_TEXTS = XPath(
+    f"//body//text()[string-length() <= {_CONTROL_CHARS}]"
+    f"[not({' or '.join(f'parent::{tag}' for tag in _NO_TEXT[:5])})]",
+    smart_strings=False,
 )
 _PRICE = re.compile(
     r"\W{0,3}(?:[a-z]{1,10} ){0,3}(?:US|R|C|AU|A)?[$€£] ?\d[\d.,]*(?: ?[-–/].{0,14})?\W{0,3}",
@@ -135,7 +137,7 @@ def page_facts(
     is_article = metadata.is_stated_article and is_dated and not has_listing_address
     if metadata.article_type or is_article or len(links) < _MIN_LINKS:
         return None
-    short_texts = [text.strip() for text in _TEXTS(tree) if len(text) <= _CONTROL_CHARS]
+    short_texts = [text.strip() for text in _SHORT_TEXTS(tree)]
     return PageFacts(
         is_listed=is_listed,
         has_no_date=metadata.published_origin in (None, "guess"),
@@ -188,6 +190,19 @@ def signs_of_index(facts: PageFacts, signs: Signs = SIGNS) -> list[str]:
 # --- prose ----------------------------------------------------------------------------
 
 
+class _Chars(NamedTuple):
+    """The characters of text in an element: all, those in links, and those in long
+    texts outside links and cards.
+    """
+
+    all: int = 0
+    linked: int = 0
+    prose: int = 0
+
+
+_NO_CHARS = _Chars()
+
+
 def prose_share(tree: HtmlElement) -> float:
     """Return the share of the page's text in long texts outside links and cards; 0 for
     a page without text.
@@ -195,27 +210,34 @@ def prose_share(tree: HtmlElement) -> float:
     Cards are at least three elements with one parent and class, each with a link and
     little text.
     """
-    chars: Counter[_Element] = Counter()
-    linked: Counter[_Element] = Counter()
-    prose: Counter[_Element] = Counter()
     body = tree.find("body")
-    elements = [] if body is None else list(body.iter("*"))
-    for element in reversed(elements):  # children precede their parents
-        if element.tag in _NO_TEXT:
-            continue
-        for text in _texts_of(element):
-            chars[element] += len(text)
-            prose[element] += len(text) if alphabetic_length(text) >= LONG_CHARS else 0
-        for count in (chars, linked, prose):
-            count[element] += sum(count[child] for child in element)
-        if element.tag == "a":
-            linked[element], prose[element] = chars[element], 0
-        prose[element] -= sum(prose[card] for card in _cards(element, chars, linked))
-    return (
-        prose[elements[0]] / chars[elements[0]]
-        if elements and chars[elements[0]]
-        else 0.0
-    )
+    if body is None:
+        return 0.0
+    counted: dict[_Element, _Chars] = {}
+    for element in reversed(list(body.iter("*"))):  # children precede their parents
+        if element.tag not in _NO_TEXT:
+            counted[element] = _chars_in(element, counted)
+    found = counted.get(body, _NO_CHARS)
+    return found.prose / found.all if found.all else 0.0
+
+
+def _chars_in(element: _Element, counted: dict[_Element, _Chars]) -> _Chars:
+    """Return the characters in an element whose children are counted."""
+    total = linked = prose = 0
+    for text in _texts_of(element):
+        total += len(text)
+        if len(text) >= LONG_CHARS or alphabetic_length(text) >= LONG_CHARS:
+            prose += len(text)
+    for child in element:
+        inner = counted.get(child, _NO_CHARS)
+        total += inner.all
+        linked += inner.linked
+        prose += inner.prose
+    if element.tag == "a":
+        return _Chars(total, total, 0)
+    for card in _cards(element, counted):
+        prose -= counted[card].prose
+    return _Chars(total, linked, prose)
 
 
 def _texts_of(element: _Element) -> Iterator[str]:
@@ -224,18 +246,16 @@ def _texts_of(element: _Element) -> Iterator[str]:
             yield bare
 
 
-def _cards(
-    parent: _Element, chars: Counter[_Element], linked: Counter[_Element]
-) -> list[_Element]:
+def _cards(parent: _Element, counted: dict[_Element, _Chars]) -> list[_Element]:
     """Return the children of an element that are cards."""
     if len(parent) < _MIN_CARDS:
         return []
+    filled = [child for child in parent if counted.get(child, _NO_CHARS).all]
     kinds = {
         child: (child.tag, (child.get("class") or "").partition(" ")[0])
-        for child in parent
-        if chars[child]
+        for child in filled
     }
-    cards = [child for child in kinds if _is_card(chars[child], linked[child])]
+    cards = [child for child in filled if _is_card(counted[child])]
     alike, carded = Counter(kinds.values()), Counter(kinds[card] for card in cards)
     return [
         card
@@ -244,5 +264,7 @@ def _cards(
     ]
 
 
-def _is_card(chars: int, linked: int) -> bool:
-    return chars <= _CARD_CHARS and linked >= max(10, _CARD_LINK_SHARE * chars)
+def _is_card(found: _Chars) -> bool:
+    return found.all <= _CARD_CHARS and found.linked >= max(
+        10, _CARD_LINK_SHARE * found.all
+    )

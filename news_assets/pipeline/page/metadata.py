@@ -3,13 +3,13 @@ trafilatura's guess.
 """
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from lxml.etree import LxmlError
 from lxml.html import HtmlElement
 
+from news_assets.pipeline.page.authors import authors_of
+from news_assets.pipeline.page.guesses import guessed_day, guessed_title
 from news_assets.pipeline.page.links import base_url, canonical_url_of, first_url
 from news_assets.pipeline.page.stated import (
     MetaTags,
@@ -36,25 +36,9 @@ from news_assets.records.reading import PublishedOrigin
 from news_assets.text.html import plain_text
 from news_assets.text.language import language_tag
 
-# Raised by trafilatura, lxml and htmldate on unforeseen markup.
-LIBRARY_ERRORS = (
-    LxmlError,
-    ArithmeticError,
-    AssertionError,
-    AttributeError,
-    LookupError,
-    RecursionError,
-    TypeError,
-    ValueError,
-)
-
-_MAX_TAGS, _MAX_TAG_CHARS, _MAX_AUTHORS, _MAX_AUTHOR_CHARS = 40, 80, 12, 80
+_MAX_TAGS, _MAX_TAG_CHARS = 40, 80
 _SUBTITLE_CHARS = range(20, 500)
-_GUESSED_META_CHARS = 1000  # of one tag
-_GUESSED_SCRIPT_CHARS = 20_000  # of all JSON-LD; a longer script is left out
 
-_AUTHOR = ("author", "article:author", "parsely-author", "sailthru.author", "byl", "dc.creator", "dcterms.creator",
-           "citation_author", "cxenseparse:author")  # fmt: skip
 _TAGS = ("article:tag", "news_keywords", "parsely-tags", "sailthru.tags", "keywords")
 _IMAGE = (
     "og:image:secure_url",
@@ -67,21 +51,6 @@ _LANGUAGE = ("content-language", "og:locale", "dc.language", "language")
 _SUBTITLE_CLASS = re.compile(
     r"documentDescription|sub-?t[ií]tul?[eo]|(?<![a-z])(?:standfirst|dek|linha-?fina|bigode|gravata|sub-?headline)\b",
     re.IGNORECASE,
-)
-_BY = re.compile(
-    r"^(?:by|por|von|par|texto:|reportagem(?: de)?:?|autora?:|autor(?=\s)|author:)\s+",
-    re.IGNORECASE,
-)
-_NO_NAME = re.compile(
-    r"https?:|www\.|@|^\(|^\W*$|^\d+$|^(?:admin|administrator|null|none|undefined|redaktion)$",
-    re.IGNORECASE,
-)
-_SLUG = re.compile(
-    r"[a-z0-9]+(?:[-_][a-z0-9]+)+"
-)  # an account name; the page gives the person's name as well
-# In plain text, which has single spaces.
-_BETWEEN_NAMES = re.compile(
-    rf" ?(?:;|\||\band\b|&|\bund\b|\bog\b|,(?= ?\S{{1,{_MAX_AUTHOR_CHARS}}} \S)) ?"
 )
 
 
@@ -113,17 +82,6 @@ class PageMetadata:
     is_paywalled: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _Guess:
-    """What trafilatura finds on the visible page."""
-
-    title: str | None = None
-    authors: tuple[str, ...] = ()
-    day: str | None = None
-    categories: tuple[str, ...] = ()
-    tags: tuple[str, ...] = ()
-
-
 def read_metadata(
     tree: HtmlElement,
     url: str,
@@ -144,31 +102,26 @@ def read_metadata(
     base = base_url(tree, url)
     sections = [*texts_of(article.get("articleSection")), *contents(meta, *SECTION)]
     titled = TitledPage(tree, article, meta, url, listed_title)
-    titles = titles_of(titled, sections)
-    authors = _names(texts_of(article.get("author"), "name")) or _names(
-        contents(meta, *_AUTHOR)
-    )
+    titles = titles_of(titled, sections) or list(filter(None, [guessed_title(tree)]))
+    title = next((text for text in titles if not titled.is_site(text)), None)
     dated = DatedPage(
         tree, article, meta, next(iter(titles), None), url, timezone, fetched_at
     )
     published = published_time(dated)
-    guess = _Guess() if titles and authors and published else _guess(tree, url)
-    title = next(
-        (text for text in (*titles, guess.title) if text and not titled.is_site(text)),
-        None,
-    )
+    if published is None:
+        published = guessed_time(dated, guessed_day(tree, url))
     sections = [plain_text(name) for name in sections]
     section = next(iter(sections), None) or breadcrumb(nodes)
-    categories = (*sections[1:], *guess.categories)
-    published = published or guessed_time(dated, guess.day)
     return PageMetadata(
         title=title,
-        titles=tuple(dict.fromkeys(filter(None, (*titles, guess.title)))),
+        titles=tuple(titles),
         subtitle=_subtitle(tree, article, title),
-        authors=authors or _names(guess.authors),
+        authors=authors_of(tree, article, meta),
         section=section,
-        category=next((name for name in categories if name and name != section), None),
-        tags=_tags(article, meta, guess.tags),
+        category=next(
+            (name for name in sections[1:] if name and name != section), None
+        ),
+        tags=_tags(article, meta),
         article_type=article_type(article) or microdata_type(tree),
         is_stated_article=bool(article) or "article" in contents(meta, "og:type"),
         language=_language(tree, article, meta),
@@ -190,42 +143,7 @@ def read_metadata(
     )
 
 
-def _guess(tree: HtmlElement, url: str) -> _Guess:
-    from trafilatura.metadata import extract_metadata
-
-    _shorten(tree)
-    # htmldate's extensive search is off: its first use compiles the patterns of 205
-    # locales in four seconds.
-    try:
-        found = extract_metadata(tree, default_url=url, extensive=False)
-    except (
-        LIBRARY_ERRORS
-    ):  # a date that no clock shows, or other markup that it does not foresee
-        return _Guess()
-    return _Guess(
-        title=found.title,
-        authors=tuple((found.author or "").split("; ")),
-        day=found.date,
-        categories=tuple(found.categories or ()),
-        tags=tuple(found.tags or ()),
-    )
-
-
-def _shorten(tree: HtmlElement) -> None:
-    """Cut what trafilatura searches with patterns that take quadratic time: meta tags,
-    and JSON-LD that was read.
-    """
-    for tag in tree.iter("meta"):
-        if len(content := tag.get("content") or "") > _GUESSED_META_CHARS:
-            tag.set("content", content[:_GUESSED_META_CHARS])
-    left = _GUESSED_SCRIPT_CHARS
-    for script in tree.iter("script"):
-        if "ld+json" in (script.get("type") or "").lower():
-            left -= len(script.text or "")
-            script.text = script.text if left >= 0 else None
-
-
-# --- subtitle, authors, section, tags -------------------------------------------------
+# --- subtitle, tags, language ---------------------------------------------------------
 
 
 def _subtitle(tree: HtmlElement, article: Node, title: str | None) -> str | None:
@@ -241,26 +159,8 @@ def _subtitle(tree: HtmlElement, article: Node, title: str | None) -> str | None
     )
 
 
-def _names(texts: Iterable[str]) -> tuple[str, ...]:
-    """Return the names of people and newsrooms, without "by", URLs and account names."""
-    found: dict[str, None] = {}
-    for text in texts:
-        for part in _BETWEEN_NAMES.split(_BY.sub("", plain_text(text))):
-            name = part.strip(" ,.-")
-            if (
-                name
-                and len(name) <= _MAX_AUTHOR_CHARS
-                and not (_NO_NAME.search(name) or _SLUG.fullmatch(name))
-            ):
-                found.setdefault(name)
-    return tuple(found)[:_MAX_AUTHORS]
-
-
-def _tags(article: Node, meta: MetaTags, guessed: Iterable[str]) -> tuple[str, ...]:
-    texts = [
-        *texts_of(article.get("keywords"), "name"),
-        *contents(meta, *_TAGS),
-    ] or list(guessed)
+def _tags(article: Node, meta: MetaTags) -> tuple[str, ...]:
+    texts = [*texts_of(article.get("keywords"), "name"), *contents(meta, *_TAGS)]
     parts = (plain_text(part) for text in texts for part in re.split(r"[,;]", text))
     known: dict[str, str] = {}
     for part in parts:

@@ -17,11 +17,12 @@ from lxml.html import HtmlElement
 
 from news_assets.pipeline.page.stated import MetaTags, Node, as_list, texts_of
 from news_assets.pipeline.page.visible_dates import (
+    Kind,
     VisibleDate,
     bare_dates,
     dates_near_headline,
     named_dates,
-    published_dates,
+    worded_dates,
 )
 from news_assets.records.reading import PublishedOrigin
 from news_assets.text.dates import day_in_address, day_of, parse_date
@@ -86,6 +87,11 @@ class DatedPage:
     fetched_at: datetime
 
     @cached_property
+    def worded(self) -> list[VisibleDate]:
+        """The dates of the whole page that say what they are, used for both times."""
+        return worded_dates(self.tree)
+
+    @cached_property
     def bylines(self) -> list[VisibleDate]:
         """The dates near the headline, used for both times."""
         return dates_near_headline(self.tree, self.headline)
@@ -99,9 +105,9 @@ def published_time(page: DatedPage) -> Dated | None:
 def guessed_time(page: DatedPage, day: str | None) -> Dated | None:
     """Return a guess where nothing is stated.
 
-    That is the update, trafilatura's `day` (ISO), the only day of elements named as
-    dates, the only day shown on the page, or a time in the future. The first of January
-    is what is found of a year alone.
+    That is the update, htmldate's `day` (ISO), the only day worded as one of updates,
+    the only day of elements named as dates, the only day shown on the page, or a time
+    in the future. What a year alone gives is the first of January.
     """
     if updated := updated_time(page, None):
         return Dated(updated, "guess")
@@ -111,8 +117,12 @@ def guessed_time(page: DatedPage, day: str | None) -> Dated | None:
         if day and is_found
         else []
     )
-    for dates in (named_dates, bare_dates):
-        guesses += _agreed(dates(page.tree), page.timezone)
+    for dates in (
+        _of_kind(page.worded, "updated"),
+        named_dates(page.tree),
+        bare_dates(page.tree),
+    ):
+        guesses += _agreed(dates, page.timezone)
     found = _first_time(page, (_Candidate("guess", text) for text in guesses))
     return found or _first_time(
         page,
@@ -151,7 +161,7 @@ def _published(page: DatedPage) -> Iterator[_Candidate]:
         )
     yield from (
         _Candidate("text", text)
-        for text in _agreed(published_dates(page.tree), page.timezone)
+        for text in _agreed(_of_kind(page.worded, "published"), page.timezone)
     )
 
 
@@ -181,6 +191,10 @@ def _in_meta(meta: MetaTags, names: Iterable[str]) -> Iterator[_Candidate]:
             _Candidate("meta", text, name in _OFTEN_RENDERED)
             for text in meta.get(name, ())
         )
+
+
+def _of_kind(dates: list[VisibleDate], kind: Kind) -> list[VisibleDate]:
+    return [date for date in dates if date.kind == kind]
 
 
 def _agreed(dates: list[VisibleDate], timezone: str) -> list[str]:

@@ -10,20 +10,19 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import islice
+from itertools import islice, takewhile
 from urllib.parse import unquote, urljoin, urlsplit
 
 from lxml.etree import XPath
 from lxml.html import HtmlElement
 
-from news_assets.pipeline.page.links import is_home
 from news_assets.pipeline.page.stated import MetaTags, Node, contents, texts_of
 from news_assets.text.html import plain_text
 from news_assets.text.words import fold
 
 _MAX_CHARS, _MAX_HEADINGS, _MAX_HOME_LINKS = 400, 300, 20
 _MAX_SITE_WORDS = 10
-_MAX_HOME_SLASHES = 3  # https://example.org/
+_HOME_LINK = re.compile(r"\s*(?:(?:https?:)?//[^/?#\s]+/?|/)\s*", re.IGNORECASE)
 _MIN_WORDS = 3  # shorter titles are often names of sites and sections
 _MIN_UNSTATED_WORDS = 4  # of a heading that nothing else confirms
 _MIN_PLACE_CHARS = 8  # of a text that is part of a site's name
@@ -50,12 +49,30 @@ _TITLE_CLASS = re.compile(
     r"t[ií]tulo|title|headline|manchete|contentheading", re.IGNORECASE
 )
 _TITLED = ("div", "p", "span", "td", "font", "strong")
+_LINES = (
+    "body",
+    *_TITLED,
+    "b",
+    "big",
+    "center",
+    "em",
+    "i",
+    "label",
+    "li",
+    "section",
+    "u",
+)
 _TITLED_CHARS = range(20, 300)
 _WORD, _SLUG_BREAK = re.compile(r"\w+"), re.compile(r"[\W_]+")
 _SEPARATOR = re.compile(r" (?:[|–—•·»≈-]|::) ")
 _SEPARATORS = " |–—•·»≈:-"
 _DATE_BEFORE = re.compile(
     r"^\d{1,2}[./-]\d{1,2}[./-]\d{2,4}(?:\s+\d\d?[:h]\d\d)?\s*[|:–—-]\s*(?=\S)"
+)
+# A line with a date or time, of copyright, or with the author.
+_BYLINE = re.compile(
+    r"\b(?:19|20)\d\d\W*$|\d{1,2}[./-]\d{1,2}[./-]\d\d|\d\s?[:h]\s?\d\d|©|^(?:by|por|von|par|fonte|foto)\b",
+    re.IGNORECASE,
 )
 
 _PARAGRAPHS = XPath(
@@ -93,7 +110,7 @@ class TitledPage:
         `<title>` unlike all others.
         """
         path = _long_words(_SLUG_BREAK.sub(" ", unquote(urlsplit(self.url).path)))
-        names = [*contents(self.meta, *SITE), *_home_texts(self.tree, self.url)]
+        names = [*contents(self.meta, *SITE), *_home_texts(self.tree)]
         found = {
             _place(name)
             for name in names
@@ -158,7 +175,9 @@ def _texts(page: TitledPage) -> Iterator[str]:
         yield page.listed
     yield from confirmed
     head = _without_site(page.head, page.meta)
-    yield from (head,) if confirmed else (*_unconfirmed(headings, page.tree), head)
+    if not confirmed:
+        yield from _unconfirmed(headings, page.tree) or _line_above(page)
+    yield head
     yield from page.stated
 
 
@@ -208,6 +227,33 @@ def _unconfirmed(headings: Sequence[_Heading], tree: HtmlElement) -> list[str]:
     long = [one for one in headings if len(_words_in(one.text)) >= _MIN_UNSTATED_WORDS]
     near = [one for one in long if above is None or one.element in above] or long
     return [one.text for one in sorted(near, key=lambda one: one.level)][:1]
+
+
+def _line_above(page: TitledPage) -> list[str]:
+    """Return the last line above the first paragraph that may be a headline, on a page
+    without headings.
+    """
+    found: list[str] = []
+    paragraph = next(iter(_PARAGRAPHS(page.tree)), None)
+    above = (
+        []
+        if paragraph is None
+        else takewhile(lambda one: one is not paragraph, page.tree.iter())
+    )
+    for element in above:
+        if element.tag not in _LINES:
+            continue
+        text = " ".join((element.text or "").split())
+        is_headline = (
+            len(text) in _TITLED_CHARS and len(_words_in(text)) >= _MIN_UNSTATED_WORDS
+        )
+        if (
+            is_headline
+            and not _BYLINE.search(text)
+            and not _is_unrelated(element, page.url)
+        ):
+            found = [text]
+    return found
 
 
 # --- headings -------------------------------------------------------------------------
@@ -280,14 +326,11 @@ def _titled(page: TitledPage) -> Iterator[_Heading]:
             yield _Heading(element, text, 5)
 
 
-def _home_texts(tree: HtmlElement, url: str) -> Iterator[str]:
+def _home_texts(tree: HtmlElement) -> Iterator[str]:
     """Yield the texts of links to a home page, and of their images."""
-    short = (
-        link
-        for link in tree.iter("a")
-        if (link.get("href") or "x").count("/") <= _MAX_HOME_SLASHES
+    homes = (
+        link for link in tree.iter("a") if _HOME_LINK.fullmatch(link.get("href") or "")
     )
-    homes = (link for link in short if is_home(_joined(url, link.get("href") or "")))
     for link in islice(homes, _MAX_HOME_LINKS):
         yield link.get("title") or ""
         yield " ".join(islice(link.itertext(), 20))

@@ -1,8 +1,9 @@
 """Cuts the site's boilerplate from the blocks of an article: the headline, prompts,
 credits, and what follows the end.
 
-A rule that would leave too small a part of the text is not applied. The wordings were
-collected from news sites in nine languages.
+A rule that would leave too small a part of the text is not applied, except to teasers
+of other articles, which may be most of it. The wordings were collected from news sites
+in nine languages.
 """
 
 import re
@@ -21,6 +22,8 @@ _OPENING_BLOCKS = 8  # a headline further down is another article's
 _POINTER_CHARS = 220
 _PROMPT_CHARS = 440
 _MAX_TRAILING_PROMPTS = 12
+_TEASER_CHARS = 100  # of a paragraph; shorter ones that break off are speech
+_MIN_TEASERS, _TEASER_SHARE = 3, 0.7  # of the blocks from the first teaser on
 _STATED_BODY_WORDS = 120  # an articleBody with fewer words is a teaser and is ignored
 _IN_BODY = 0.5  # share of a block's word pairs that occur in the stated body
 
@@ -68,8 +71,10 @@ _PROMPT_OR_CREDIT = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 
+_BROKEN_OFF = re.compile(r"(?:…|\.\.\.)\W*$")
+
 Rule = Callable[[list[Block]], list[Block]]
-TRIMS = ("stated body", "headline", "pointers", "prompts")
+TRIMS = ("stated body", "teasers", "headline", "pointers", "prompts")
 
 
 class Thresholds(NamedTuple):
@@ -80,10 +85,10 @@ class Thresholds(NamedTuple):
     best for the others.
     """
 
-    gap: float = 0.25
+    gap: float = 0.1
     """Long texts missing between the first and last of a reading, per text in it; from here on recall mode is tried."""
 
-    agreed: float = 0.75
+    agreed: float = 0.9
     """Of one text's word pairs in another: the other holds it."""
 
     same_title: float = 0.75
@@ -115,6 +120,8 @@ def trimmed(
     kept = list(blocks)
     if stated_body and "stated body" in names:
         kept = _within_stated_body(kept, stated_body, thresholds)
+    if "teasers" in names:
+        kept = _without_teasers(kept)
     rules: dict[str, Rule] = {
         "headline": partial(below_headline, titles=titles, thresholds=thresholds),
         "pointers": _without_pointers,
@@ -142,6 +149,26 @@ def below_headline(
         if len(block.markdown) > thresholds.byline_chars:
             break
     return blocks
+
+
+def _without_teasers(blocks: list[Block]) -> list[Block]:
+    """Cut the teasers of other articles at the end: most blocks from the first on are
+    paragraphs that break off.
+    """
+    are_teasers = [_is_teaser(block) for block in blocks]
+    remaining = sum(are_teasers[1:])  # what begins with a teaser is a listing
+    for start in range(1, len(blocks)):
+        if remaining < _MIN_TEASERS:
+            break
+        if are_teasers[start] and remaining >= _TEASER_SHARE * (len(blocks) - start):
+            return blocks[:start]
+        remaining -= are_teasers[start]
+    return blocks
+
+
+def _is_teaser(block: Block) -> bool:
+    is_long = block.kind == "paragraph" and len(block.markdown) >= _TEASER_CHARS
+    return is_long and _BROKEN_OFF.search(block.markdown) is not None
 
 
 def _without_pointers(blocks: list[Block]) -> list[Block]:

@@ -47,7 +47,7 @@ _PUBLISHED = (
 )
 _UPDATED = (
     r"atualizad[oa]|atualização|modificad[oa]|modificação|alterad[oa]|editad[oa]"
-    r"|updated?|modified|edited|revised"
+    r"|updated?|modified|edited|revised|(?:last\s+)?revision"
     r"|actualizad[oa]|actualización"
     r"|mise?\s+à\s+jour|modifiée?"
     r"|aktualisiert|geändert|bearbeitet|stand:"
@@ -139,13 +139,11 @@ def named_dates(tree: HtmlElement) -> list[VisibleDate]:
     )
 
 
-def published_dates(tree: HtmlElement) -> list[VisibleDate]:
-    """Return the dates on the whole page that are worded as dates of publication."""
-    return [
-        date
-        for date in _worded(_page_lines(tree), MAX_FAR_WORDS_AFTER)
-        if date.kind == "published"
-    ]
+def worded_dates(tree: HtmlElement) -> list[VisibleDate]:
+    """Return the dates on the whole page that are worded as dates of publication or
+    update.
+    """
+    return list(_worded(_page_lines(tree), MAX_FAR_WORDS_AFTER))
 
 
 def bare_dates(tree: HtmlElement) -> list[VisibleDate]:

@@ -1,10 +1,10 @@
 """Meetings of councils and bodies, from the answers of their vendors.
 
-kinds.py        kind -> Vendor: how an answer is read, and which requests give upcoming,
-past, items and changes
-| vendor.py     the interface; read(vendor, page, reading) tells refusals, empty and
-stale answers apart
-| one module or folder per vendor: page -> MeetingListing with the vendor's own ids
-| reading/      moments (local days and hours), status, links and locations, ids of our
-own, change signals
+vendor_readers   kind -> Vendor: how an answer is read, and which requests give
+                 upcoming, past, items and changes
+vendor           the interface; `read(vendor, page, reading)` separates refusals,
+                 empty and stale answers
+one module or folder per vendor: page -> MeetingListing with the vendor's own ids
+reading/         moments (local days and hours), status, links and locations, ids of
+                 our own, change signals
 """

@@ -13,7 +13,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import date
-from itertools import chain
 from typing import Final
 from urllib.parse import quote, urlencode, urljoin, urlsplit
 
@@ -27,20 +26,20 @@ from news_assets.records.meetings import (
     Request,
 )
 from news_assets.records.reading import Page
-from news_assets.sources.civic.reading.agenda import (
+from news_assets.sources.civic.reading.agenda_pages import (
     notes_beside,
     visible_lines,
     with_notes,
 )
 from news_assets.sources.civic.reading.build import Stated, meeting_of
-from news_assets.sources.civic.reading.matter_numbers import file_in
 from news_assets.sources.civic.reading.moments import (
     Moment,
     clock_of_text,
     day_of_text,
     wall_clock,
 )
-from news_assets.sources.civic.reading.pages import (
+from news_assets.sources.civic.reading.numbering import file_in, split_number
+from news_assets.sources.civic.reading.page_values import (
     Object,
     changed,
     clean,
@@ -50,12 +49,12 @@ from news_assets.sources.civic.reading.pages import (
     objects,
     parameter,
     text_at,
+    text_of,
     tree_of,
     words_at,
 )
-from news_assets.sources.civic.reading.word_agenda import split_number
-from news_assets.sources.civic.vendor import Reading
-from news_assets.sources.html.document import base_of, select, words_of
+from news_assets.sources.civic.vendor import Reading, Requests
+from news_assets.sources.html.document import base_of, select
 
 _EXPECTED = "an answer of BoardDocs"
 _MAX_COMMITTEES: Final = 60
@@ -84,61 +83,59 @@ def parse(page: Page, reading: Reading) -> MeetingListing:
         ListingChangedError: None of them.
         SourceError: An empty document, or broken JSON.
     """
-    if _AGENDA.search(page.final_url[:2000]) and not page.body.strip():
+    is_agenda = _AGENDA.search(page.final_url[:2000]) is not None
+    if is_agenda and not page.body.strip():
         return MeetingListing()  # the agenda is not posted yet
     if is_json(page):
         return _meetings(page, reading)
     tree = tree_of(page, _EXPECTED)
-    if elements := select(tree, _ITEMS):
+    elements = select(tree, _ITEMS)
+    if elements or (is_agenda and select(tree, ".print-meeting-name")):
         return MeetingListing(meetings=(_agenda(tree, elements, page, reading),))
-    if _AGENDA.search(page.final_url[:2000]) and select(tree, ".print-meeting-name"):
-        return MeetingListing(meetings=(_agenda(tree, [], page, reading),))
-    requests = tuple(
-        _list_of(page.final_url, key, name) for key, name in _committees(tree).items()
-    )
-    if not requests:
+    committees = _committees(tree)
+    if not committees:
         raise changed(page, _EXPECTED)
-    return MeetingListing(next_requests=requests[:_MAX_COMMITTEES])
+    requests = [_list_of(page.final_url, key, committees[key]) for key in committees]
+    return MeetingListing(next_requests=tuple(requests[:_MAX_COMMITTEES]))
 
 
 def _committees(tree: HtmlElement) -> dict[str, str]:
     """Return the names of the committees by their ids."""
     found: dict[str, str] = {}
     for element in select(tree, _COMMITTEES):
-        name = clean(words_of(element)) or clean(element.get("aria-label") or "")
-        found.setdefault(element.get("committeeid") or "", name)
-    for element in [] if found else select(tree, _OPTIONS):
-        found.setdefault(element.get("value") or "", clean(words_of(element)))
+        name = text_of(element) or clean(element.get("aria-label", ""))
+        found.setdefault(element.get("committeeid", ""), name)
+    if not found:
+        for option in select(tree, _OPTIONS):
+            found.setdefault(option.get("value", ""), text_of(option))
     return {key: name for key, name in found.items() if _COMMITTEE_ID.fullmatch(key)}
 
 
 def _meetings(page: Page, reading: Reading) -> MeetingListing:
     answer = json_of(page, _EXPECTED)
-    rows = [row for row in objects(answer) if row]
+    rows = objects(answer)
+    if not isinstance(answer, list) or len(rows) != len(answer):
+        raise changed(page, _EXPECTED)
     meetings = [_meeting(row, page, reading) for row in rows if "unique" in row]
-    if (
-        not isinstance(answer, list)
-        or (rows and not meetings)
-        or len(objects(answer)) != len(answer)
-    ):
+    if any(rows) and not meetings:
         raise changed(page, _EXPECTED)
     return MeetingListing(meetings=tuple(meetings))
 
 
 def _meeting(row: Object, page: Page, reading: Reading) -> Meeting:
-    unique, name = text_at(row, "unique"), text_at(row, "name")
+    own_id, name = text_at(row, "unique"), text_at(row, "name")
     day = _day(text_at(row, "numberdate"))
     new_day = day_of_text(name) if _MOVED.search(name) else None
+    is_moved = new_day is not None and new_day != day
+    url = urljoin(page.final_url, f"goto?open&id={quote(own_id)}")
     return meeting_of(
         Stated(
-            vendor_id=unique,
+            vendor_id=own_id,
             title=name,
             body=parameter(page.final_url, "body") or name,
             start=Moment(day) if day else None,
-            url=urljoin(page.final_url, f"goto?open&id={quote(unique)}")
-            if unique
-            else None,
-            status_words=["cancelled"] if new_day and new_day != day else [],
+            url=url if own_id else None,
+            status_words=["cancelled"] if is_moved else [],
         ),
         reading,
     )
@@ -147,7 +144,9 @@ def _meeting(row: Object, page: Page, reading: Reading) -> Meeting:
 def _day(text: str) -> date | None:
     match = _DAY.fullmatch(text)
     moment = wall_clock("-".join(match.groups()) if match else text)
-    return moment.day if moment else None
+    if not moment:
+        return None
+    return moment.day
 
 
 # --- the agenda of one meeting --------------------------------------------------------
@@ -157,43 +156,54 @@ def _agenda(
     tree: HtmlElement, elements: list[HtmlElement], page: Page, reading: Reading
 ) -> Meeting:
     base = base_of(tree, page)
-    described = chain.from_iterable(
-        map(visible_lines, select(tree, ".print-meeting-description"))
-    )
-    day = day_of_text(words_at(tree, ".print-meeting-date"))
-    clock = next((found for line in described if (found := clock_of_text(line))), None)
+    items = [
+        _item(element, number, base) for number, element in enumerate(elements, start=1)
+    ]
     meeting = meeting_of(
         Stated(
             vendor_id=parameter(page.final_url, "id"),
             title=words_at(tree, ".print-meeting-name"),
-            start=Moment(day, clock) if day else None,
-            items=[
-                _item(element, number, base)
-                for number, element in enumerate(elements, start=1)
-            ],
+            start=_start(tree),
+            items=items,
         ),
         reading,
     )
     return with_notes(replace(meeting, is_partial=True), notes_beside(tree, elements))
 
 
+def _start(tree: HtmlElement) -> Moment | None:
+    """Return the day of an agenda, with the first hour that its description states."""
+    day = day_of_text(words_at(tree, ".print-meeting-date"))
+    if day is None:
+        return None
+    for element in select(tree, ".print-meeting-description"):
+        for line in visible_lines(element):
+            clock = clock_of_text(line)
+            if clock is not None:
+                return Moment(day, clock)
+    return Moment(day)
+
+
 def _item(element: HtmlElement, sequence: int, base: str) -> AgendaItem:
-    facts = {clean(words_of(term)).lower(): value for term, value in _facts(element)}
+    facts = {text_of(term).lower(): value for term, value in _facts(element)}
     subject = facts.get("subject") or next(iter(visible_lines(element)), "")
     number, title = _numbered(_SUBJECT.sub("", subject))
+    files = dict.fromkeys(_attachments(element, base))
     return AgendaItem(
         sequence=sequence,
         number=number,
         title=title,
         section=facts.get("category", ""),
         matter_file=file_in(title),
-        attachments=tuple(dict.fromkeys(_attachments(element, base))),
+        attachments=tuple(files),
     )
 
 
 def _numbered(subject: str) -> tuple[str, str]:
     match = _NUMBER.match(subject)
-    return (match["number"], subject[match.end() :]) if match else split_number(subject)
+    if match:
+        return match["number"], subject[match.end() :]
+    return split_number(subject)
 
 
 def _facts(element: HtmlElement) -> Iterator[tuple[HtmlElement, str]]:
@@ -201,51 +211,47 @@ def _facts(element: HtmlElement) -> Iterator[tuple[HtmlElement, str]]:
     for term in element.iter("dt"):
         value = term.getnext()
         if value is not None and value.tag == "dd":
-            yield term, clean(words_of(value))
+            yield term, text_of(value)
 
 
 def _attachments(element: HtmlElement, base: str) -> Iterator[Attachment]:
     for anchor in element.iter("a"):
         href = href_of(anchor, base)
         if href is not None and _FILE.search(href[:2000]):
-            yield Attachment(name=_SIZE.sub("", clean(words_of(anchor))), url=href)
+            yield Attachment(name=_SIZE.sub("", text_of(anchor)), url=href)
 
 
 # --- requests -------------------------------------------------------------------------
 
 
-def upcoming(url: str, today: date) -> tuple[Request, ...]:
+def upcoming(url: str, today: date) -> Requests:
     """Return the request for the committees, whose answer continues with the meetings
     of each.
     """
     return (Request(url=urljoin(_folder(url), "Public")),)
 
 
-def days(url: str, first: date, last: date) -> tuple[Request, ...]:
+def days(url: str, first: date, last: date) -> Requests:
     """Return the same: a committee's list has all its meetings."""
     return upcoming(url, first)
 
 
-def items(url: str, meeting: Meeting) -> tuple[Request, ...]:
-    """Return the request for an agenda. The id in its address is for the reader of the
-    answer.
-    """
-    body = urlencode({"id": meeting.vendor_id}).encode()
-    address = urljoin(
-        _folder(url), f"PRINT-AgendaDetailed?open&{_query(id=meeting.vendor_id)}"
-    )
-    return (Request(url=address, method="POST", body=body, headers=_FORM),)
+def items(url: str, meeting: Meeting) -> Requests:
+    """Return the request for a meeting's agenda, which needs its id twice."""
+    query = _query(id=meeting.vendor_id)
+    return (_post(url, f"PRINT-AgendaDetailed?open&{query}", id=meeting.vendor_id),)
 
 
 def _list_of(url: str, committee: str, name: str) -> Request:
-    """Return the request for a committee's meetings, with its name for the reader of
-    the answer.
-    """
-    body = urlencode({"current_committee_id": committee}).encode()
-    address = urljoin(
-        _folder(url),
-        f"BD-GetMeetingsList?open&{_query(committee=committee, body=name)}",
-    )
+    """Return the request for a committee's meetings."""
+    query = _query(committee=committee, body=name)
+    path = f"BD-GetMeetingsList?open&{query}"
+    return _post(url, path, current_committee_id=committee)
+
+
+def _post(url: str, path: str, **form: str) -> Request:
+    address = urljoin(_folder(url), path)
+    body = urlencode(form).encode()
     return Request(url=address, method="POST", body=body, headers=_FORM)
 
 
@@ -257,9 +263,7 @@ def _folder(url: str) -> str:
     """Return the address of a client's database, with a slash at its end."""
     parts = urlsplit(url)
     path, dot, _ = parts.path.lower().partition(".nsf")
-    folder = (
-        f"{parts.path[: len(path)]}{parts.path[len(path) : len(path) + 4]}/"
-        if dot
-        else "/"
-    )
+    folder = "/"
+    if dot:
+        folder = f"{parts.path[: len(path)]}{parts.path[len(path) : len(path) + 4]}/"
     return f"{parts.scheme}://{parts.netloc}{folder}"

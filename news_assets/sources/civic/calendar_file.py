@@ -6,18 +6,24 @@ agency's. A series is repeated within two months back and a year on; days taken 
 (EXDATE) and moved ones (RECURRENCE-ID) are respected.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any
 
 from news_assets.errors import SourceError
-from news_assets.records.meetings import Link, Meeting, MeetingListing, Request
+from news_assets.records.meetings import Link, Meeting, MeetingListing
 from news_assets.records.reading import Page
 from news_assets.sources.civic.reading.build import Stated, location_of, meeting_of
 from news_assets.sources.civic.reading.ids import digest
 from news_assets.sources.civic.reading.moments import Moment
-from news_assets.sources.civic.reading.pages import changed, clean, unique_links
-from news_assets.sources.civic.vendor import Reading
+from news_assets.sources.civic.reading.page_values import (
+    changed,
+    clean,
+    optional_link,
+    requests_to,
+    unique_links,
+)
+from news_assets.sources.civic.vendor import Reading, Requests
 from news_assets.text.charset import decode
 from news_assets.text.html import plain_text
 from news_assets.text.limits import clean_text
@@ -29,6 +35,8 @@ if TYPE_CHECKING:
 
 _EXPECTED = "an iCalendar file"
 _BACK, _ON = timedelta(days=62), timedelta(days=366)
+# what the library raises for a broken file
+_UNREADABLE = (ValueError, IndexError, KeyError, TypeError, AttributeError)
 _MAX_EVENTS = 10_000
 # rules that never fit, such as the 31st of February: each is tried up to the year 9999
 _MAX_VAIN = 3
@@ -63,28 +71,51 @@ def parse(page: Page, reading: Reading) -> MeetingListing:
         raise changed(page, _EXPECTED)
     problems: list[str] = []
     events = _events(page, problems)
-    moved = {
-        (_text(event, "UID"), _local(event, "RECURRENCE-ID", reading))
-        for event in events
-        if "RECURRENCE-ID" in event
-    }
     found: dict[str, Meeting] = {}
-    left_out = vain = 0
+    for event, start in _begins(events, reading, problems):
+        meeting = _meeting(event, start, page, reading)
+        found[meeting.vendor_id] = meeting
+    return MeetingListing(meetings=tuple(found.values()), problems=tuple(problems))
+
+
+def _begins(
+    events: Sequence["Event"], reading: Reading, problems: list[str]
+) -> list[tuple["Event", Moment]]:
+    """Return each event with each of its begins.
+
+    Series are omitted after some that never take place, because trying one is slow.
+    """
+    moved = _moved_meetings(events, reading)
+    found: list[tuple[Event, Moment]] = []
+    omitted = vain = 0
     for event in events:
         is_series = "RRULE" in event
         if is_series and vain == _MAX_VAIN:
-            left_out += 1
+            omitted += 1
             continue
-        starts = list(_starts(event, reading, moved, problems))
-        vain += is_series and not starts and not _may_have_ended(event, reading)
-        for start in starts:
-            meeting = _meeting(event, start, page, reading, is_repeat=is_series)
-            found[meeting.vendor_id] = meeting
-    if left_out:
+        starts = _starts(event, reading, moved, problems)
+        if is_series and not starts and not _may_have_ended(event, reading):
+            vain += 1
+        found += [(event, start) for start in starts]
+    if omitted:
         problems.append(
-            f"{left_out} series left out, after {_MAX_VAIN} that never take place"
+            f"{omitted} series left out, after {_MAX_VAIN} that never take place"
         )
-    return MeetingListing(meetings=tuple(found.values()), problems=tuple(problems))
+    return found
+
+
+def _moved_meetings(
+    events: Iterable["Event"], reading: Reading
+) -> set[tuple[str, Moment | None]]:
+    """Return the meetings of series that have an event of their own: id of the series
+    and planned begin.
+    """
+    moved: set[tuple[str, Moment | None]] = set()
+    for event in events:
+        if "RECURRENCE-ID" in event:
+            planned = _local(event, "RECURRENCE-ID", reading)
+            moved.add((_text(event, "UID"), planned))
+    return moved
 
 
 def _events(page: Page, problems: list[str]) -> list["Event"]:
@@ -94,11 +125,11 @@ def _events(page: Page, problems: list[str]) -> list["Event"]:
     text = clean_text(decode(page.body, page.encoding))
     try:
         events = _parsed(text)
-    except (ValueError, IndexError, KeyError, TypeError, AttributeError):
+    except _UNREADABLE:
         problems.append("zones left out: their declaration cannot be read")
         try:
             events = _parsed(_without_zones(text))
-        except (ValueError, IndexError, KeyError, TypeError, AttributeError) as error:
+        except _UNREADABLE as error:
             reason = " ".join(str(error).split())[:120]
             raise SourceError(
                 f"{page.url}: iCalendar that cannot be read: {reason}"
@@ -108,6 +139,14 @@ def _events(page: Page, problems: list[str]) -> list["Event"]:
             f"{len(events) - _MAX_EVENTS} events left out: more than {_MAX_EVENTS}"
         )
     return events[:_MAX_EVENTS]
+
+
+def _first_value(event: "Event", name: str) -> Any:
+    """Return the value of a property, the first one of several."""
+    value = event.get(name)
+    if isinstance(value, list) and value:
+        return value[0]
+    return value
 
 
 def _parsed(text: str) -> list["Event"]:
@@ -131,15 +170,14 @@ def _without_zones(text: str) -> str:
 
 
 def _text(event: "Event", name: str) -> str:
-    value = event.get(name)
-    value = value[0] if isinstance(value, list) and value else value
-    return str(value) if value is not None else ""
+    value = _first_value(event, name)
+    if value is None:
+        return ""
+    return str(value)
 
 
 def _local(event: "Event", name: str, reading: Reading) -> Moment | None:
-    value = event.get(name)
-    value = value[0] if isinstance(value, list) and value else value
-    return _moment(_value(value, "dt"), reading)
+    return _moment(_value(_first_value(event, name), "dt"), reading)
 
 
 def _value(holder: Any, name: str) -> Any:
@@ -153,16 +191,16 @@ def _value(holder: Any, name: str) -> Any:
 def _moment(value: Any, reading: Reading) -> Moment | None:
     """Return a day or time of the file as the agency's local one."""
     if isinstance(value, datetime):
-        try:
-            local = (
-                value.astimezone(zone_info(reading.timezone)) if value.tzinfo else value
-            )
-        except (OverflowError, ValueError):
-            return None
-        return Moment(
-            local.date(), local.time().replace(second=0, microsecond=0, tzinfo=None)
-        )
-    return Moment(value) if isinstance(value, date) else None
+        if value.tzinfo:
+            try:
+                value = value.astimezone(zone_info(reading.timezone))
+            except (OverflowError, ValueError):
+                return None
+        clock = value.time().replace(second=0, microsecond=0, tzinfo=None)
+        return Moment(value.date(), clock)
+    if not isinstance(value, date):
+        return None
+    return Moment(value)
 
 
 def _starts(
@@ -170,23 +208,39 @@ def _starts(
     reading: Reading,
     moved: set[tuple[str, Moment | None]],
     problems: list[str],
-) -> Iterator[Moment]:
-    """Yield the begins of an event: its own, or those of its series."""
+) -> list[Moment]:
+    """Return the begins of an event: its own, or those of its series."""
     start = _local(event, "DTSTART", reading)
     if start is None:
-        problems.append(f"an event has no begin: {clean(_text(event, 'SUMMARY'))[:80]}")
-        return
+        problems.append(f"an event has no begin: {_short_summary(event)}")
+        return []
     if "RRULE" not in event:
-        yield start
-        return
-    uid, left_out = _text(event, "UID"), _left_out(event, reading)
-    for one in _repeats(event, start, reading, problems):
-        if (uid, one) not in moved and one not in left_out:
-            yield one
+        return [start]
+    uid, cancelled = _text(event, "UID"), _cancelled(event, reading)
+    return [
+        one
+        for one in _repeats(event, start, reading, problems)
+        if (uid, one) not in moved and one not in cancelled
+    ]
+
+
+def _short_summary(event: "Event") -> str:
+    return clean(_text(event, "SUMMARY"))[:80]
+
+
+def _cancelled(event: "Event", reading: Reading) -> set[Moment | None]:
+    """Return the begins that a series leaves out."""
+    value = event.get("EXDATE")
+    groups = value if isinstance(value, list) else [value]
+    found: set[Moment | None] = set()
+    for group in groups:
+        dates = _value(group, "dts") or ()
+        found.update(_moment(_value(one, "dt"), reading) for one in dates)
+    return found
 
 
 def _may_have_ended(event: "Event", reading: Reading) -> bool:
-    """Whether a series had a last day that is past, or a number of meetings."""
+    """Whether a series has a last day that is past, or a number of meetings."""
     rule = _rule_of(event)
     until = [_moment(value, reading) for value in rule.get("UNTIL", [])]
     return "COUNT" in rule or any(one and one.day < reading.now.date() for one in until)
@@ -195,128 +249,144 @@ def _may_have_ended(event: "Event", reading: Reading) -> bool:
 def _rule_of(event: "Event") -> dict[str, list[Any]]:
     """Return the rule of a series; empty if it has several, which cannot be followed."""
     rule: Any = event["RRULE"]
-    return (
-        {name.upper(): value for name, value in rule.items()}
-        if isinstance(rule, dict)
-        else {}
-    )
-
-
-def _left_out(event: "Event", reading: Reading) -> set[Moment | None]:
-    value = event.get("EXDATE")
-    groups = value if isinstance(value, list) else [value]
-    return {
-        _moment(_value(one, "dt"), reading)
-        for group in groups
-        for one in _value(group, "dts") or ()
-    }
+    if not isinstance(rule, dict):
+        return {}
+    return {name.upper(): value for name, value in rule.items()}
 
 
 def _repeats(
     event: "Event", start: Moment, reading: Reading, problems: list[str]
-) -> Iterator[Moment]:
-    """Yield the begins of a series near the present, on the local wall clock."""
+) -> list[Moment]:
+    """Return the begins of a series near the present, on the local wall clock."""
+    rule = _rule_of(event)
+    now = reading.now.astimezone(zone_info(reading.timezone)).replace(tzinfo=None)
+    problem = f"a series could not be repeated: {_short_summary(event)}"
+    if not _is_simple(rule) or start.day.year < now.year - _OLDEST:
+        problems.append(problem)
+        return [start]
+    last = min([*_last_times(rule.pop("UNTIL", []), reading), now + _ON])
+    found: list[Moment] = []
+    try:
+        for at in _begins_of_rule(rule, start, now):
+            if at > last:
+                break
+            found.append(Moment(at.date(), at.time() if start.clock else None))
+    except (ValueError, TypeError, OverflowError):
+        problems.append(problem)
+    return found
+
+
+def _begins_of_rule(
+    rule: Mapping[str, list[Any]], start: Moment, now: datetime
+) -> Iterator[datetime]:
+    """Return the begins that a rule gives, from the months before the present on."""
     from dateutil.rrule import rrulestr
 
     first = datetime.combine(start.day, start.clock or time())
-    rule = _rule_of(event)
-    now = reading.now.astimezone(zone_info(reading.timezone)).replace(tzinfo=None)
-    frequency = str((rule.get("FREQ") or [""])[0]).upper()
-    if (
-        rule.keys() - _RULES
-        or frequency not in _FREQUENCIES
-        or first.year < now.year - _OLDEST
-    ):
-        problems.append(
-            f"a series could not be repeated: {clean(_text(event, 'SUMMARY'))[:80]}"
-        )
-        yield start
-        return
-    until = [_moment(value, reading) for value in rule.pop("UNTIL", [])]
-    last = min(
-        (datetime.combine(one.day, one.clock or time.max) for one in until if one),
-        default=now + _ON,
+    series = rrulestr(_text_of_rule(rule), dtstart=first)
+    begins: Iterator[datetime] = series.xafter(
+        max(first, now - _BACK), count=_MAX_REPEATS, inc=True
     )
-    parts = ";".join(
-        f"{name}={','.join(str(one) for one in values)}"
-        for name, values in rule.items()
-    )
-    try:
-        repeated = rrulestr(parts, dtstart=first).xafter(
-            max(first, now - _BACK), count=_MAX_REPEATS, inc=True
-        )
-        for at in repeated:
-            if at > min(last, now + _ON):
-                break
-            yield Moment(at.date(), at.time() if start.clock else None)
-    except (ValueError, TypeError, OverflowError):
-        problems.append(
-            f"a series could not be repeated: {clean(_text(event, 'SUMMARY'))[:80]}"
-        )
+    return begins
 
 
-def _meeting(
-    event: "Event", start: Moment, page: Page, reading: Reading, *, is_repeat: bool
-) -> Meeting:
-    uid = _text(event, "UID") or digest(_text(event, "SUMMARY"), str(start))
-    own = _local(event, "RECURRENCE-ID", reading) or (start if is_repeat else None)
-    summary, status = (
-        clean(plain_text(_text(event, "SUMMARY"))),
-        _text(event, "STATUS").upper(),
-    )
-    url = web_url(_text(event, "URL"), page.final_url) if _text(event, "URL") else None
-    begin, end = _local(event, "DTSTART", reading), _local(event, "DTEND", reading)
-    length = _length(begin, end)
-    updated = _value(event.get("LAST-MODIFIED"), "dt")
+def _is_simple(rule: Mapping[str, list[Any]]) -> bool:
+    """Whether a rule consists of parts that are followed, from days to years."""
+    frequencies = rule.get("FREQ") or [""]
+    return rule.keys() <= _RULES and str(frequencies[0]).upper() in _FREQUENCIES
+
+
+def _last_times(until: Iterable[Any], reading: Reading) -> list[datetime]:
+    """Return the last times that a rule allows."""
+    moments = [_moment(value, reading) for value in until]
+    return [datetime.combine(one.day, one.clock or time.max) for one in moments if one]
+
+
+def _text_of_rule(rule: Mapping[str, list[Any]]) -> str:
+    parts: list[str] = []
+    for name, values in rule.items():
+        parts.append(f"{name}={','.join(map(str, values))}")
+    return ";".join(parts)
+
+
+def _meeting(event: "Event", start: Moment, page: Page, reading: Reading) -> Meeting:
+    summary = clean(plain_text(_text(event, "SUMMARY")))
+    status = _text(event, "STATUS").upper()
+    url = _address(_text(event, "URL"), page)
     return meeting_of(
         Stated(
-            vendor_id=f"{uid}#{own.day:%Y%m%d}" if own else uid,
+            vendor_id=_id_of(event, start, reading),
             title=summary,
             body=summary,
             start=start,
-            end=start.later(length) if length else None,
+            end=_end(event, start, reading),
             location=location_of(_text(event, "LOCATION")),
             url=url,
             links=unique_links(
-                (
-                    Link(title="Details", href=url) if url else None,
-                    *_attached(event, page),
-                )
+                (optional_link("Details", url), *_attached(event, page))
             ),
             comment=clean(plain_text(_text(event, "DESCRIPTION")[:20_000])),
             status_words=[status],
             is_final=status == "CONFIRMED",
-            updated_at=(
-                updated.astimezone(UTC)
-                if isinstance(updated, datetime) and updated.tzinfo
-                else None
-            ),
+            updated_at=_updated_at(event),
         ),
         reading,
     )
 
 
-def _length(begin: Moment | None, end: Moment | None) -> timedelta | None:
+def _address(stated: str, page: Page) -> str | None:
+    if not stated:
+        return None
+    return web_url(stated, page.final_url)
+
+
+def _id_of(event: "Event", start: Moment, reading: Reading) -> str:
+    """Return the id of an event; of a meeting of a series with its planned day."""
+    uid = _text(event, "UID") or digest(_text(event, "SUMMARY"), str(start))
+    planned = _local(event, "RECURRENCE-ID", reading)
+    if planned is None and "RRULE" in event:
+        planned = start
+    if planned is None:
+        return uid
+    return f"{uid}#{planned.day:%Y%m%d}"
+
+
+def _end(event: "Event", start: Moment, reading: Reading) -> Moment | None:
+    """Return when a meeting ends: as long after its begin as the event states."""
+    begin, end = _local(event, "DTSTART", reading), _local(event, "DTEND", reading)
     if not begin or not end or not begin.clock or not end.clock:
         return None
     length = datetime.combine(end.day, end.clock) - datetime.combine(
         begin.day, begin.clock
     )
-    return length if length > timedelta() else None
+    if length <= timedelta():
+        return None
+    return start.later(length)
 
 
-def _attached(event: "Event", page: Page) -> Iterator[Link]:
+def _updated_at(event: "Event") -> datetime | None:
+    updated = _value(event.get("LAST-MODIFIED"), "dt")
+    if not isinstance(updated, datetime) or updated.tzinfo is None:
+        return None
+    return updated.astimezone(UTC)
+
+
+def _attached(event: "Event", page: Page) -> list[Link]:
     value = event.get("ATTACH")
+    links: list[Link] = []
     for one in value if isinstance(value, list) else [value]:
-        text = str(one) if one is not None else ""
-        if text.startswith("http") and (url := web_url(text, page.final_url)):
-            name = getattr(one, "params", {}).get("FILENAME")
-            yield Link(title=clean(str(name)) if name else "Attachment", href=url)
+        if one is None or not str(one).startswith("http"):
+            continue
+        url = web_url(str(one), page.final_url)
+        name = getattr(one, "params", {}).get("FILENAME") or "Attachment"
+        if url:
+            links.append(Link(title=clean(str(name)), href=url))
+    return links
 
 
 # --- requests -------------------------------------------------------------------------
 
 
-def upcoming(url: str, today: date) -> tuple[Request, ...]:
+def upcoming(url: str, today: date) -> Requests:
     """Return the request for the file."""
-    return (Request(url=url),)
+    return requests_to(url)

@@ -5,8 +5,8 @@ Times end in `Z` and are local all the same. A page has 15 events; `@odata.nextL
 names the next one.
 """
 
-from collections.abc import Iterable, Iterator
-from datetime import date, timedelta
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import date, datetime, timedelta
 from urllib.parse import quote, urlencode, urljoin
 
 from news_assets.records.meetings import (
@@ -21,20 +21,24 @@ from news_assets.records.meetings import (
 from news_assets.records.reading import Page
 from news_assets.sources.civic.reading.build import Stated, meeting_of
 from news_assets.sources.civic.reading.moments import utc_time, wall_clock
-from news_assets.sources.civic.reading.pages import (
+from news_assets.sources.civic.reading.page_values import (
     Object,
     changed,
     json_of,
     objects,
+    optional_link,
     origin_of,
+    requests_to,
     text_at,
     unique_links,
+    url_at,
 )
-from news_assets.sources.civic.vendor import Reading
+from news_assets.sources.civic.vendor import Reading, Requests
 from news_assets.text.urls import host_of, web_url
 
 _EXPECTED = "an answer of CivicClerk"
 _STREET = ("address1", "address2")
+_VIDEOS = ("mediaSourcePathMp4", "externalMediaUrl")
 _PLACEHOLDER = "select meeting files"
 _MAX_DEPTH = 12  # of items within items
 
@@ -48,76 +52,85 @@ def parse(page: Page, reading: Reading) -> MeetingListing:
         SourceError: Empty or broken JSON.
     """
     document = json_of(page, _EXPECTED)
-    if (
-        isinstance(document, dict)
-        and isinstance(document.get("items"), list)
-        and "value" not in document
-    ):
-        found = tuple(_items(objects(document["items"]), page))
-        agenda = text_at(document, "id", "agendaId")
-        return MeetingListing(
-            meetings=(
-                Meeting(
-                    vendor_id=f"agenda-{agenda}",
-                    agenda_id=agenda,
-                    items=found,
-                    is_partial=True,
-                ),
-            )
-        )
-    rows = document.get("value") if isinstance(document, dict) else document
-    if isinstance(document, dict) and rows is None and "eventName" in document:
+    if isinstance(document, list):
+        return MeetingListing(meetings=_meetings(document, page, reading))
+    if not isinstance(document, dict):
+        raise changed(page, _EXPECTED)
+    if isinstance(document.get("items"), list) and "value" not in document:
+        return MeetingListing(meetings=(_agenda(document, page),))
+    rows = document.get("value")
+    if rows is None and "eventName" in document:
         rows = [document]
     if not isinstance(rows, list):
         raise changed(page, _EXPECTED)
-    meetings = [
-        _meeting(row, page, reading) for row in objects(rows) if "eventName" in row
-    ]
-    following = document.get("@odata.nextLink") if isinstance(document, dict) else None
-    url = web_url(following, page.final_url) if isinstance(following, str) else None
-    is_same_host = url is not None and host_of(url) == host_of(page.final_url)
     return MeetingListing(
-        meetings=tuple(meetings),
-        next_requests=(Request(url=url),) if url is not None and is_same_host else (),
+        meetings=_meetings(rows, page, reading),
+        next_requests=requests_to(_next_url(document, page)),
     )
+
+
+def _agenda(document: Object, page: Page) -> Meeting:
+    agenda = text_at(document, "id", "agendaId")
+    return Meeting(
+        vendor_id=f"agenda-{agenda}",
+        agenda_id=agenda,
+        items=tuple(_items(objects(document["items"]), page)),
+        is_partial=True,
+    )
+
+
+def _next_url(document: Object, page: Page) -> str | None:
+    """Return the next page of an answer, if it is on the same host."""
+    stated = document.get("@odata.nextLink")
+    url = web_url(stated, page.final_url) if isinstance(stated, str) else None
+    if url is None or host_of(url) != host_of(page.final_url):
+        return None
+    return url
+
+
+def _meetings(
+    rows: Sequence[object], page: Page, reading: Reading
+) -> tuple[Meeting, ...]:
+    events = [row for row in objects(rows) if "eventName" in row]
+    return tuple(_meeting(row, page, reading) for row in events)
 
 
 def _meeting(row: Object, page: Page, reading: Reading) -> Meeting:
     event, portal = text_at(row, "id"), _portal(page)
     name = text_at(row, "eventName", "agendaName")
-    start = wall_clock(text_at(row, "startDateTime", "eventDate"))
-    files = objects(row.get("publishedFiles"))
-    videos = [
-        web_url(text_at(row, name), page.final_url)
-        for name in ("mediaSourcePathMp4", "externalMediaUrl")
-        if text_at(row, name)
-    ]
-    if youtube := text_at(row, "youtubeVideoId"):
-        videos.append(f"https://www.youtube.com/watch?v={quote(youtube)}")
     return meeting_of(
         Stated(
             vendor_id=event,
             agenda_id=text_at(row, "agendaId").removeprefix("0"),
             title=name,
             body=text_at(row, "categoryName", "eventCategoryName") or name,
-            start=start,
+            start=wall_clock(text_at(row, "startDateTime", "eventDate")),
             end=wall_clock(text_at(row, "endDateTime")),
             location=_location(row.get("eventLocation")),
             url=f"{portal}/event/{event}",
-            links=unique_links(
-                (
-                    *(_file(one, page) for one in files),
-                    *(Link(title="Video", href=url) for url in videos if url),
-                )
-            ),
+            links=_links(row, page),
             comment=text_at(row, "eventDescription"),
-            updated_at=max(
-                filter(None, (utc_time(text_at(one, "publishOn")) for one in files)),
-                default=utc_time(text_at(row, "createdOn")),
-            ),
+            updated_at=_updated_at(row),
         ),
         reading,
     )
+
+
+def _links(row: Object, page: Page) -> tuple[Link, ...]:
+    """Return the files and videos of a meeting."""
+    links = [_file(one, page) for one in objects(row.get("publishedFiles"))]
+    links += [optional_link("Video", url_at(row, page, name)) for name in _VIDEOS]
+    if youtube := text_at(row, "youtubeVideoId"):
+        href = f"https://www.youtube.com/watch?v={quote(youtube)}"
+        links.append(Link(title="Video", href=href))
+    return unique_links(links)
+
+
+def _updated_at(row: Object) -> datetime | None:
+    """Return when the last file was published, else when the meeting was entered."""
+    files = objects(row.get("publishedFiles"))
+    published = [utc_time(text_at(one, "publishOn")) for one in files]
+    return max(filter(None, published), default=utc_time(text_at(row, "createdOn")))
 
 
 def _portal(page: Page) -> str:
@@ -138,28 +151,20 @@ def _file(row: Object, page: Page) -> Link | None:
 
 
 def _title(kind: str, name: str) -> str:
-    """Return a file's title, which tells its kind."""
-    return (
-        name
-        if not kind or kind.lower() in name.lower()
-        else f"{kind}: {name}".removesuffix(": ")
-    )
+    """Return a file's title, which says its kind."""
+    if not kind or kind.lower() in name.lower():
+        return name
+    return f"{kind}: {name}".removesuffix(": ")
 
 
 def _location(value: object) -> Location:
     if not isinstance(value, dict):
         return Location()
-    region = " ".join(
-        filter(None, (text_at(value, "state"), text_at(value, "zipCode")))
-    )
-    parts = [
-        *(text_at(value, name) for name in _STREET),
-        text_at(value, "city"),
-        region,
-    ]
+    region = f"{text_at(value, 'state')} {text_at(value, 'zipCode')}".strip()
+    parts = [text_at(value, name) for name in (*_STREET, "city")]
     return Location(
         name=text_at(value, "name", "locationName"),
-        address=", ".join(filter(None, parts)),
+        address=", ".join(filter(None, [*parts, region])),
     )
 
 
@@ -186,43 +191,48 @@ def _number(row: Object) -> str:
 
 def _flat(
     rows: Iterable[Object], section: str = "", depth: int = 0
-) -> Iterator[tuple[Object, str]]:
-    """Yield the items with the heading above each, without headings and the
+) -> list[tuple[Object, str]]:
+    """Return the items with the heading above each, without headings and the
     placeholders of the editor.
     """
-    ordered = sorted(rows, key=_place)
-    for row in ordered:
+    found: list[tuple[Object, str]] = []
+    for row in sorted(rows, key=_place):
         title = text_at(row, "agendaObjectItemName")
-        is_heading = row.get("isSection") and bool(row.get("childItems"))
+        below = objects(row.get("childItems"))
+        is_heading = row.get("isSection") and row.get("childItems")
         if title and not is_heading and not title.lower().startswith(_PLACEHOLDER):
-            yield row, section
+            found.append((row, section))
         if depth < _MAX_DEPTH:
-            below = title if row.get("isSection") else section
-            yield from _flat(objects(row.get("childItems")), below, depth + 1)
+            heading = title if row.get("isSection") else section
+            found += _flat(below, heading, depth + 1)
+    return found
 
 
 def _place(row: Object) -> int:
     place = row.get("sortOrder")
-    return place if isinstance(place, int) else 0
+    if isinstance(place, int):
+        return place
+    return 0
 
 
 def _attachments(row: Object, page: Page) -> Iterator[Attachment]:
     for one in objects(row.get("attachmentsList")):
-        link = text_at(one, "pdfVersionFullPath", "mediaFullPath")
-        url = web_url(link, page.final_url) if link else None
-        if url and not one.get("isDeleted") and one.get("isPublished", True):
+        if one.get("isDeleted") or not one.get("isPublished", True):
+            continue
+        url = url_at(one, page, "pdfVersionFullPath", "mediaFullPath")
+        if url:
             yield Attachment(name=text_at(one, "fileName", "mediaFileName"), url=url)
 
 
 # --- requests -------------------------------------------------------------------------
 
 
-def upcoming(url: str, today: date) -> tuple[Request, ...]:
+def upcoming(url: str, today: date) -> Requests:
     """Return the request for what is to come."""
     return (_events(url, f"startDateTime ge {today:%Y-%m-%d}T00:00:00.000Z"),)
 
 
-def days(url: str, first: date, last: date) -> tuple[Request, ...]:
+def days(url: str, first: date, last: date) -> Requests:
     """Return the request for the meetings of these days: the bounds are local, as the
     times are.
     """
@@ -234,7 +244,7 @@ def days(url: str, first: date, last: date) -> tuple[Request, ...]:
     return (_events(url, bounds),)
 
 
-def items(url: str, meeting: Meeting) -> tuple[Request, ...]:
+def items(url: str, meeting: Meeting) -> Requests:
     """Return the request for the items of a meeting's agenda, which is refused without
     the portal's origin.
     """

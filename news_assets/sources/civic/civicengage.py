@@ -23,15 +23,17 @@ from news_assets.records.meetings import Link, Meeting, MeetingListing, Request
 from news_assets.records.reading import Page
 from news_assets.sources.civic.reading.build import Stated, meeting_of
 from news_assets.sources.civic.reading.moments import Moment, day_of_text
-from news_assets.sources.civic.reading.pages import (
+from news_assets.sources.civic.reading.page_values import (
     changed,
-    clean,
     href_of,
     parameter,
+    requests_to,
+    text_of,
     tree_of,
 )
-from news_assets.sources.civic.vendor import Reading
-from news_assets.sources.html.document import base_of, select, words_of
+from news_assets.sources.civic.vendor import Reading, Requests
+from news_assets.sources.html.document import base_of, select
+from news_assets.sources.storable_entries import problem_if
 
 _EXPECTED = "an Archive Center of CivicEngage"
 _NAME: Final = b"archive center"
@@ -42,7 +44,7 @@ _NUMBER = re.compile(r"[0-9]{1,12}")
 _WORD = re.compile(r"[a-z0-9]+")
 _LOOSE = re.compile(
     r"\s[-–—|:,]{1,3}(?=\s|\Z)|\A\W{1,5}"
-)  # what is left between words without a date
+)  # what remains between words without a date
 _READ = re.compile(r"\b(?:agendas?|packets?|minutes)\b", re.IGNORECASE)
 _NOT_READ = re.compile(r"\b(?:audio|video|scanned)\b", re.IGNORECASE)
 _MINUTES = re.compile(r"\bminutes\b", re.IGNORECASE)
@@ -71,31 +73,29 @@ def parse(page: Page, reading: Reading) -> MeetingListing:
     tree = tree_of(page, _EXPECTED)
     base = base_of(tree, page)
     options = select(tree, _CATEGORIES)
-    is_category = bool(_categories_of(page.final_url))
-    if not is_category and (requests := _requests(options, page)):
-        return MeetingListing(next_requests=requests)
-    documents = list(_documents(tree, base, _category(options, page)))
+    if not _categories_of(page.final_url):
+        requests = _requests(options, page)
+        if requests:
+            return MeetingListing(next_requests=requests)
+    documents = _documents(tree, base, _category(options, page))
     if not documents and not options and _NAME not in page.body.lower():
         raise changed(page, _EXPECTED)
     dated = [document for document in documents if document.day is not None]
     lost = len(documents) - len(dated)
     return MeetingListing(
         meetings=tuple(_meetings(dated, reading)),
-        problems=(f"{lost} documents have no date in their title",) if lost else (),
+        problems=problem_if(lost, f"{lost} documents have no date in their title"),
     )
 
 
-def _requests(options: Iterable[HtmlElement], page: Page) -> tuple[Request, ...]:
+def _requests(options: Iterable[HtmlElement], page: Page) -> Requests:
     """Return the requests for the categories of agendas, packets and minutes."""
     found: list[Request] = []
     for option in options:
-        number, name = option.get("value") or "", clean(words_of(option))
-        if (
-            number.isdecimal()
-            and number != "0"
-            and _READ.search(name)
-            and not _NOT_READ.search(name)
-        ):
+        number, name = option.get("value", ""), text_of(option)
+        if not number.isdecimal() or number == "0":
+            continue
+        if _READ.search(name) and not _NOT_READ.search(name):
             found.append(_category_request(page.final_url, number))
     return tuple(found[:_MAX_CATEGORIES])
 
@@ -103,14 +103,10 @@ def _requests(options: Iterable[HtmlElement], page: Page) -> tuple[Request, ...]
 def _category(options: Iterable[HtmlElement], page: Page) -> str:
     """Return the name of the page's category; empty if it is not stated."""
     number = parameter(page.final_url, "amid")
-    return next(
-        (
-            clean(words_of(option))
-            for option in options
-            if option.get("value") == number
-        ),
-        "",
-    )
+    for option in options:
+        if option.get("value") == number:
+            return text_of(option)
+    return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,16 +126,18 @@ class _Document:
         return f"{self.day}-{'-'.join(_WORD.findall(self.body.lower()))}"
 
 
-def _documents(tree: HtmlElement, base: str, category: str) -> Iterable[_Document]:
-    seen: set[int] = set()
+def _documents(tree: HtmlElement, base: str, category: str) -> list[_Document]:
+    """Return the documents that a page links, each once."""
+    found: dict[int, _Document] = {}
     for anchor in tree.iter("a"):
-        href, title = href_of(anchor, base), clean(words_of(anchor))
+        href, title = href_of(anchor, base), text_of(anchor)
         if href is None or not title or not _DOCUMENT.search(href[:2000]):
             continue
         match = _NUMBER.fullmatch(parameter(href, "adid"))
-        if match is not None and (number := int(match[0])) not in seen:
-            seen.add(number)
-            yield _document(number, title, href, category)
+        if match is not None:
+            number = int(match[0])
+            found.setdefault(number, _document(number, title, href, category))
+    return list(found.values())
 
 
 def _document(number: int, title: str, href: str, category: str) -> _Document:
@@ -160,28 +158,34 @@ def _body(title: str) -> str:
     return " ".join(_LOOSE.sub(" ", f" {words}").split()).strip(" -–—,:()")
 
 
-def _meetings(documents: Iterable[_Document], reading: Reading) -> Iterable[Meeting]:
-    """Yield the meetings, each with its newest agenda first, and what minutes add to
+def _meetings(documents: Iterable[_Document], reading: Reading) -> list[Meeting]:
+    """Return the meetings, each with its newest agenda first, and what minutes add to
     others.
     """
     grouped: dict[str, list[_Document]] = defaultdict(list)
     for document in documents:
         grouped[document.key].append(document)
+    meetings: list[Meeting] = []
     for key, found in grouped.items():
         newest_first = sorted(found, key=lambda one: one.number, reverse=True)
-        agendas = [one for one in newest_first if not one.is_minutes]
         links = [_link(one) for one in newest_first]
+        agendas = [one for one in newest_first if not one.is_minutes]
         if agendas:
-            yield _meeting(key, agendas, links, reading)
+            meetings.append(_meeting(key, agendas, links, reading))
         else:
-            minutes = newest_first[0]
-            yield Meeting(
-                vendor_id=f"minutes-{minutes.number}",
-                agenda_id=key,
-                minutes_url=minutes.href,
-                links=tuple(links),
-                is_partial=True,
-            )
+            meetings.append(_of_minutes(key, newest_first[0], links))
+    return meetings
+
+
+def _of_minutes(key: str, newest: _Document, links: Iterable[Link]) -> Meeting:
+    """Return what minutes add to the meeting of this day and body."""
+    return Meeting(
+        vendor_id=f"minutes-{newest.number}",
+        agenda_id=key,
+        minutes_url=newest.href,
+        links=tuple(links),
+        is_partial=True,
+    )
 
 
 def _meeting(
@@ -213,17 +217,17 @@ def _link(document: _Document) -> Link:
 # --- requests -------------------------------------------------------------------------
 
 
-def upcoming(url: str, today: date) -> tuple[Request, ...]:
+def upcoming(url: str, today: date) -> Requests:
     """Return the requests for the categories in the address, else for the form that
     names all.
     """
     numbers = _categories_of(url)
     if not numbers:
-        return (Request(url=urljoin(url, "/Archive.aspx")),)
+        return requests_to(urljoin(url, "/Archive.aspx"))
     return tuple(_category_request(url, number) for number in numbers)
 
 
-def days(url: str, first: date, last: date) -> tuple[Request, ...]:
+def days(url: str, first: date, last: date) -> Requests:
     """Return the same: a category's page has all its documents."""
     return upcoming(url, first)
 
@@ -239,6 +243,5 @@ def _categories_of(url: str) -> list[str]:
     except ValueError:
         return []
     stated = ",".join(value for name, value in pairs if name.lower() == "amid")
-    return [number for number in stated.split(",") if number.isdecimal()][
-        :_MAX_CATEGORIES
-    ]
+    numbers = list(filter(str.isdecimal, stated.split(",")))
+    return numbers[:_MAX_CATEGORIES]

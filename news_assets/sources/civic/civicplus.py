@@ -15,31 +15,33 @@ from lxml.html import HtmlElement
 
 from news_assets.records.meetings import (
     AgendaItem,
-    Attachment,
     Link,
     Meeting,
     MeetingListing,
     Request,
 )
 from news_assets.records.reading import Page
-from news_assets.sources.civic.reading.agenda import (
+from news_assets.sources.civic.reading.agenda_pages import (
     agenda_of,
     notes_beside,
     visible_lines,
 )
 from news_assets.sources.civic.reading.build import Stated, meeting_of
-from news_assets.sources.civic.reading.matter_numbers import file_in
 from news_assets.sources.civic.reading.moments import Moment, day_of_text
-from news_assets.sources.civic.reading.pages import (
+from news_assets.sources.civic.reading.numbering import first_file
+from news_assets.sources.civic.reading.page_values import (
+    attachments_of,
     changed,
-    clean,
     links_in,
+    text_of,
+    titled_links,
     tree_of,
     unique_links,
     words_at,
 )
-from news_assets.sources.civic.vendor import Reading
-from news_assets.sources.html.document import base_of, select, words_of
+from news_assets.sources.civic.vendor import Reading, Requests
+from news_assets.sources.html.document import base_of, select
+from news_assets.sources.storable_entries import problem_if
 
 _EXPECTED = "an AgendaCenter of CivicPlus"
 _ROWS = "tr.catAgendaRow"
@@ -61,10 +63,12 @@ def parse(page: Page, reading: Reading) -> MeetingListing:
     tree = tree_of(page, _EXPECTED)
     base = base_of(tree, page)
     rows = select(tree, _ROWS)
-    if not rows and (elements := select(tree, "div.item[class*=level]")):
-        return MeetingListing(meetings=(_agenda(tree, elements, base, page),))
-    if not rows and b"agendacenter" not in page.body.lower():
-        raise changed(page, _EXPECTED)
+    if not rows:
+        elements = select(tree, "div.item[class*=level]")
+        if elements:
+            return MeetingListing(meetings=(_agenda(tree, elements, base, page),))
+        if b"agendacenter" not in page.body.lower():
+            raise changed(page, _EXPECTED)
     bodies = _bodies(tree)
     found: dict[str, Meeting] = {}
     lost = 0
@@ -76,7 +80,7 @@ def parse(page: Page, reading: Reading) -> MeetingListing:
             found.setdefault(meeting.vendor_id, meeting)
     return MeetingListing(
         meetings=tuple(found.values()),
-        problems=(f"{lost} rows have no file: skipped",) if lost else (),
+        problems=problem_if(lost, f"{lost} rows have no file: skipped"),
     )
 
 
@@ -86,8 +90,8 @@ def _bodies(tree: HtmlElement) -> dict[HtmlElement, str]:
     heading = ""
     for element in tree.iter("h2", "tr"):
         if element.tag == "h2":
-            heading = clean(words_of(element)).lstrip("▼► ")
-        elif "catAgendaRow" in (element.get("class") or ""):
+            heading = text_of(element).lstrip("▼► ")
+        elif "catAgendaRow" in (element.get("class", "")):
             found[element] = heading
     return found
 
@@ -95,17 +99,12 @@ def _bodies(tree: HtmlElement) -> dict[HtmlElement, str]:
 def _meeting(
     row: HtmlElement, body: str, base: str, reading: Reading
 ) -> Meeting | None:
-    files = [
-        (link, match)
-        for link in links_in(row, base)
-        if (match := _FILE.search(link.href[:2000]))
-    ]
-    anchors = " ".join(anchor.get("name") or "" for anchor in row.iter("a"))
-    stated = (
-        files[0][1]
-        if files
-        else _FILE.search(f"/ViewFile/Agenda/{anchors.strip()}"[:2000])
-    )
+    files: list[tuple[Link, re.Match[str]]] = []
+    for link in links_in(row, base):
+        match = _FILE.search(link.href[:2000])
+        if match:
+            files.append((link, match))
+    stated = files[0][1] if files else _file_of_anchors(row)
     if stated is None:
         return None
     day = day_of_text(words_at(row, "h3, h4")) or _day_of_id(stated["date"])
@@ -120,6 +119,12 @@ def _meeting(
         ),
         reading,
     )
+
+
+def _file_of_anchors(row: HtmlElement) -> re.Match[str] | None:
+    """Return the id of a meeting without files: the name of its row's anchor."""
+    names = " ".join(anchor.get("name", "") for anchor in row.iter("a"))
+    return _FILE.search(f"/ViewFile/Agenda/{names.strip()}"[:2000])
 
 
 def _links(files: list[tuple[Link, re.Match[str]]]) -> Iterator[Link]:
@@ -141,44 +146,41 @@ def _agenda(
     tree: HtmlElement, elements: Sequence[HtmlElement], base: str, page: Page
 ) -> Meeting:
     """Return the agenda of `?html=true`: `div.item.levelN`, a flat list whose levels
-    tell headings from items.
+    distinguish headings from items.
     """
     levels = [_level(element) for element in elements]
     items: list[AgendaItem] = []
     headings: dict[int, str] = {}
-    for place, (element, level) in enumerate(zip(elements, levels, strict=True)):
-        headings = {above: title for above, title in headings.items() if above < level}
-        item = _item(
-            element, len(items) + 1, headings[max(headings)] if headings else "", base
-        )
+    for element, level, below in zip(elements, levels, [*levels[1:], 0], strict=True):
+        headings = {above: headings[above] for above in headings if above < level}
+        section = headings[max(headings)] if headings else ""
+        item = _item(element, len(items) + 1, section, base)
         headings[level] = item.title
-        has_items = place + 1 < len(levels) and levels[place + 1] > level
-        if item.title and not (has_items and not item.attachments):
+        is_heading = below > level and not item.attachments
+        if item.title and not is_heading:
             items.append(item)
     stated = _FILE.search(page.final_url[:2000])
-    return agenda_of(
-        items, notes_beside(tree, elements), stated["number"] if stated else ""
-    )
+    own_id = stated["number"] if stated else ""
+    return agenda_of(items, notes_beside(tree, elements), own_id)
 
 
 def _level(element: HtmlElement) -> int:
-    match = _LEVEL.search(element.get("class") or "")
-    return int(match[1]) if match else 0
+    match = _LEVEL.search(element.get("class", ""))
+    if not match:
+        return 0
+    return int(match[1])
 
 
 def _item(element: HtmlElement, sequence: int, section: str, base: str) -> AgendaItem:
-    texts = [words_at(element, ".desc"), *visible_lines(element)]
+    described = words_at(element, ".desc")
+    files = titled_links(element, base, ".documents a, a.file")
     return AgendaItem(
         sequence=sequence,
         number=words_at(element, ".bullet, .number").strip("(). "),
-        title=words_at(element, ".title") or words_at(element, ".desc"),
+        title=words_at(element, ".title") or described,
         section=section,
-        matter_file=next((file for text in texts if (file := file_in(text))), None),
-        attachments=tuple(
-            Attachment(name=link.title, url=link.href)
-            for link in links_in(element, base, ".documents a, a.file")
-            if link.title
-        ),
+        matter_file=first_file([described, *visible_lines(element)]),
+        attachments=attachments_of(files),
     )
 
 
@@ -189,17 +191,17 @@ def _day_of_id(digits: str) -> date | None:
 # --- requests -------------------------------------------------------------------------
 
 
-def upcoming(url: str, today: date) -> tuple[Request, ...]:
+def upcoming(url: str, today: date) -> Requests:
     """Return the request for all that is dated from today on."""
     return (_search(url, today, None),)
 
 
-def days(url: str, first: date, last: date) -> tuple[Request, ...]:
+def days(url: str, first: date, last: date) -> Requests:
     """Return the request for these days; a client may ignore them and show all."""
     return (_search(url, first, last),)
 
 
-def items(url: str, meeting: Meeting) -> tuple[Request, ...]:
+def items(url: str, meeting: Meeting) -> Requests:
     """Return the request for the agenda as a page, if the meeting has one."""
     pages = [link.href for link in meeting.links if "html=true" in link.href.lower()]
     return tuple(Request(url=href) for href in pages if "/agenda/" in href.lower())

@@ -6,8 +6,8 @@ Clients are `{client}.civicweb.net`, `{client}.community.highbond.com` and
 list without pages; without the span it is empty. `MeetingDateTime` is local, and
 midnight means that no hour is set. `Published` says that an agenda is: then
 `meetings/{id}/meetingDocuments` has it as HTML that Word made, with the documents of
-each item. `DocumentType` tells what a document is, also of drafts and closed sessions,
-which are left out. A cancelled meeting says so in its name, or at the head of its
+each item. `DocumentType` says what a document is, also of drafts and closed sessions,
+which are omitted. A cancelled meeting says so in its name, or at the head of its
 agenda. A recording is shown on the meeting's page.
 """
 
@@ -28,31 +28,33 @@ from news_assets.records.meetings import (
     Request,
 )
 from news_assets.records.reading import Page
-from news_assets.sources.civic.reading.agenda import agenda_of, notes_beside
-from news_assets.sources.civic.reading.build import Stated, location_of, meeting_of
-from news_assets.sources.civic.reading.moments import Moment, day_of_text, wall_clock
-from news_assets.sources.civic.reading.pages import (
-    Object,
-    changed,
-    clean,
-    href_of,
-    json_of,
-    objects,
-    origin_of,
-    text_at,
-    tree_of,
-    unique_links,
-)
-from news_assets.sources.civic.reading.word_agenda import (
+from news_assets.sources.civic.reading.agenda_pages import (
     Line,
     Lines,
+    agenda_of,
     is_leaf,
     items_of,
+    notes_beside,
     says_off,
     texts_of_row,
 )
-from news_assets.sources.civic.vendor import Reading
-from news_assets.sources.html.document import base_of, words_of
+from news_assets.sources.civic.reading.build import Stated, location_of, meeting_of
+from news_assets.sources.civic.reading.moments import Moment, day_of_text, wall_clock
+from news_assets.sources.civic.reading.page_values import (
+    Object,
+    changed,
+    href_of,
+    json_of,
+    objects,
+    optional_link,
+    origin_of,
+    text_at,
+    text_of,
+    tree_of,
+    unique_links,
+)
+from news_assets.sources.civic.vendor import Reading, Requests
+from news_assets.sources.html.document import base_of
 
 _EXPECTED = "an answer of CivicWeb"
 _SERVICE = "/Services/MeetingsService.svc/meetings"
@@ -69,6 +71,7 @@ _DATE = re.compile(
 )
 _ISO_DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _STARRED = re.compile(r"\*{2,3}[^*]{1,60}\*{2,3}")
+_DATES: Final = ("MeetingDate", "MeetingDateTime")
 _AGENDA_PAGE: Final = "1"
 _TITLES: Final = {
     "1": "Agenda (HTML)",
@@ -92,29 +95,25 @@ def parse(page: Page, reading: Reading) -> MeetingListing:
     match = _OF_MEETING.search(page.final_url[:2000])
     documents = answer.get("Documents") if isinstance(answer, dict) else answer
     if match is not None and isinstance(documents, list):
-        return MeetingListing(
-            meetings=(_documents(match[1], objects(documents), page, reading),)
-        )
-    rows = objects(answer)
-    meetings = [
-        _meeting(row, page, reading)
-        for row in rows
-        if "MeetingDate" in row or "MeetingDateTime" in row
-    ]
-    if not isinstance(answer, list) or (answer and not meetings):
+        meeting = _documents(match[1], objects(documents), page, reading)
+        return MeetingListing(meetings=(meeting,))
+    if not isinstance(answer, list):
         raise changed(page, _EXPECTED)
+    rows = [row for row in objects(answer) if not row.keys().isdisjoint(_DATES)]
+    if answer and not rows:
+        raise changed(page, _EXPECTED)
+    meetings = [_meeting(row, page, reading) for row in rows]
     return MeetingListing(meetings=tuple(meetings))
 
 
 def _meeting(row: Object, page: Page, reading: Reading) -> Meeting:
     own_id, name = text_at(row, "Id"), text_at(row, "Name")
     title = _STARRED.sub("", _DATE.sub("", name)).strip(" -–—*") or name
-    url = (
-        f"{origin_of(page.final_url)}/Portal/MeetingInformation.aspx?Id={quote(own_id)}"
-        if own_id
-        else None
-    )
-    has_video = url is not None and bool(row.get("VideoIcon"))
+    url = None
+    if own_id:
+        path = f"/Portal/MeetingInformation.aspx?Id={quote(own_id)}"
+        url = origin_of(page.final_url) + path
+    video = optional_link("Video", url) if row.get("VideoIcon") else None
     return meeting_of(
         Stated(
             vendor_id=own_id,
@@ -124,7 +123,7 @@ def _meeting(row: Object, page: Page, reading: Reading) -> Meeting:
             start=_start(row),
             location=location_of(text_at(row, "MeetingLocation", "Location")),
             url=url,
-            links=(Link(title="Video", href=url),) if has_video and url else (),
+            links=unique_links([video]),
             status_words=[name],
         ),
         reading,
@@ -133,7 +132,9 @@ def _meeting(row: Object, page: Page, reading: Reading) -> Meeting:
 
 def _start(row: Object) -> Moment | None:
     moment = wall_clock(text_at(row, "MeetingDateTime", "MeetingDate"))
-    return replace(moment, clock=None) if moment and moment.clock == time() else moment
+    if moment and moment.clock == time():
+        return replace(moment, clock=None)
+    return moment
 
 
 # --- the documents of one meeting -----------------------------------------------------
@@ -143,17 +144,10 @@ def _documents(
     own_id: str, documents: Sequence[Object], page: Page, reading: Reading
 ) -> Meeting:
     published = [one for one in documents if not _is_withheld(one, reading)]
-    agenda = next(
-        (
-            one
-            for one in published
-            if text_at(one, "DocumentType") == _AGENDA_PAGE and one.get("Html")
-        ),
-        None,
-    )
+    markup = _agenda_page(published)
     meeting = (
-        _agenda(own_id, str(agenda["Html"]), page, reading)
-        if agenda
+        _agenda(own_id, markup, page, reading)
+        if markup
         else Meeting(vendor_id=own_id, is_partial=True)
     )
     links = unique_links(_links(published, page))
@@ -163,6 +157,14 @@ def _documents(
         agenda_url=_first(links, "Agenda"),
         minutes_url=_first(links, "Minutes"),
     )
+
+
+def _agenda_page(documents: Iterable[Object]) -> str:
+    """Return the HTML of the agenda; empty without one."""
+    for one in documents:
+        if text_at(one, "DocumentType") == _AGENDA_PAGE and one.get("Html"):
+            return str(one["Html"])
+    return ""
 
 
 def _is_withheld(document: Object, reading: Reading) -> bool:
@@ -184,17 +186,18 @@ def _links(documents: Iterable[Object], page: Page) -> Iterator[Link]:
         title = _TITLES.get(kind)
         if title is None or not own_id:
             continue
-        file = (
-            f"/{quote(text_at(document, 'Name') or 'document', safe=' ')}.pdf"
-            if kind in _PDF
-            else ""
-        )
+        file = ""
+        if kind in _PDF:
+            file = f"/{quote(text_at(document, 'Name') or 'document', safe=' ')}.pdf"
         href = f"/document/{quote(own_id)}{file}".replace(" ", "%20")
         yield Link(title=title, href=urljoin(page.final_url, href))
 
 
 def _first(links: Iterable[Link], title: str) -> str | None:
-    return next((link.href for link in links if link.title == title), None)
+    for link in links:
+        if link.title == title:
+            return link.href
+    return None
 
 
 def _agenda(own_id: str, markup: str, page: Page, reading: Reading) -> Meeting:
@@ -209,11 +212,9 @@ def _agenda(own_id: str, markup: str, page: Page, reading: Reading) -> Meeting:
     lines = _marked_lines(tree, base) or _numbered_lines(tree, base)
     notes = notes_beside(tree, [line.row for line in lines])
     meeting = agenda_of(items_of(lines), notes, own_id)
-    return (
-        replace(meeting, status="cancelled")
-        if says_off(notes, reading.now)
-        else meeting
-    )
+    if says_off(notes, reading.now):
+        return replace(meeting, status="cancelled")
+    return meeting
 
 
 def _marked_lines(tree: HtmlElement, base: str) -> list[Line]:
@@ -224,7 +225,7 @@ def _marked_lines(tree: HtmlElement, base: str) -> list[Line]:
     mark: re.Match[str] | None = None
     for element in tree.iter("a", "tr"):
         if element.tag == "a":
-            mark = _MARK.fullmatch(element.get("name") or "") or mark
+            mark = _MARK.fullmatch(element.get("name", "")) or mark
             lines.add_file(_file(element, base))
         elif mark is not None and is_leaf(element):
             lines.add(_line(element, mark))
@@ -255,29 +256,26 @@ def _numbered_lines(tree: HtmlElement, base: str) -> list[Line]:
 
 
 def _files_in(row: HtmlElement) -> list[HtmlElement]:
-    return [
-        anchor
-        for anchor in row.iter("a")
-        if _DOCUMENT.search((anchor.get("href") or "")[:2000])
-    ]
+    anchors = row.iter("a")
+    return [one for one in anchors if _DOCUMENT.search(one.get("href", "")[:2000])]
 
 
 def _file(anchor: HtmlElement, base: str) -> Attachment | None:
     href = href_of(anchor, base)
     if href is None or not _DOCUMENT.search(href[:2000]):
         return None
-    return Attachment(name=_FORMAT.sub("", clean(words_of(anchor))), url=href)
+    return Attachment(name=_FORMAT.sub("", text_of(anchor)), url=href)
 
 
 # --- requests -------------------------------------------------------------------------
 
 
-def upcoming(url: str, today: date) -> tuple[Request, ...]:
+def upcoming(url: str, today: date) -> Requests:
     """Return the request for the next half year."""
     return days(url, today, today + timedelta(days=182))
 
 
-def days(url: str, first: date, last: date) -> tuple[Request, ...]:
+def days(url: str, first: date, last: date) -> Requests:
     """Return the request for the meetings of these days."""
     return (
         _json(
@@ -289,7 +287,7 @@ def days(url: str, first: date, last: date) -> tuple[Request, ...]:
     )
 
 
-def items(url: str, meeting: Meeting) -> tuple[Request, ...]:
+def items(url: str, meeting: Meeting) -> Requests:
     """Return the request for a meeting's documents, if any are published."""
     if not meeting.agenda_id:
         return ()

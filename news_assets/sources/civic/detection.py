@@ -3,7 +3,6 @@ links and marks.
 """
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
@@ -11,7 +10,7 @@ from urllib.parse import urlsplit
 from lxml.html import HtmlElement
 
 from news_assets.records.reading import Page
-from news_assets.sources.civic.reading.pages import origin_of, parameter
+from news_assets.sources.civic.reading.page_values import origin_of, parameter
 from news_assets.sources.html.document import base_of, html_tree, select, words_of
 from news_assets.text.urls import web_url
 
@@ -89,6 +88,8 @@ _MARKS: Final = (
     ),
 )
 
+_SOURCES_BY_DOMAIN: Final = dict(_HOSTS)
+
 
 @dataclass(frozen=True, slots=True)
 class VendorAddress:
@@ -109,47 +110,39 @@ def vendors_of_address(url: str) -> tuple[VendorAddress, ...]:
         return ()
     if host == "webapi.legistar.com":
         match = _WEB_API.match(parts.path)
-        return (
-            (VendorAddress("legistar", f"https://{host}/v1/{match[1]}"),)
-            if match
-            else ()
-        )
-    if host.endswith(".granicus.com") and (view := parameter(url, "view_id")):
-        return (
-            VendorAddress(
-                "granicus", f"https://{host}/ViewPublisher.php?view_id={view}"
-            ),
-        )
-    if found := _by_path(url, host, parts.path):
+        if not match:
+            return ()
+        return (VendorAddress("legistar", f"https://{host}/v1/{match[1]}"),)
+    found = _by_path(url, host, parts.path)
+    if found is not None:
         return (found,)
-    if _CALENDAR.search(parts.path) or parameter(url, "ical") == "1":
-        return (VendorAddress("icalendar", url),)
     client, _, domain = host.partition(".")
-    known = next((sources for name, sources in _HOSTS if name == domain), ())
     return tuple(
         VendorAddress(kind, base.format(client=client, host=host))
-        for kind, base in known
+        for kind, base in _SOURCES_BY_DOMAIN.get(domain, ())
     )
 
 
 def _by_path(url: str, host: str, path: str) -> VendorAddress | None:
-    """Return the source of a vendor that is known by its path: on hosts of cities, or
-    on one host for all clients.
-    """
-    if host.endswith("boarddocs.com") and (match := _BOARD.match(path)):
-        return VendorAddress("boarddocs", f"https://{host}{match[0]}/Public")
+    """Return the source of a vendor that is known by its path or parameters."""
+    view = parameter(url, "view_id")
+    if view and host.endswith(".granicus.com"):
+        address = f"https://{host}/ViewPublisher.php?view_id={view}"
+        return VendorAddress("granicus", address)
+    board = _BOARD.match(path)
+    if board and host.endswith("boarddocs.com"):
+        return VendorAddress("boarddocs", f"https://{host}{board[0]}/Public")
     if match := _ONBASE.match(path):
-        return VendorAddress(
-            "onbase", f"{origin_of(url)}{match['named'] or match['other']}/"
-        )
+        folder = match["named"] or match["other"]
+        return VendorAddress("onbase", f"{origin_of(url)}{folder}/")
     if path.lower() == "/archive.aspx" and not parameter(url, "adid"):
         category = parameter(url, "amid")
-        return VendorAddress(
-            "civicengage",
-            f"{origin_of(url)}/Archive.aspx{category and f'?AMID={category}'}",
-        )
+        query = f"?AMID={category}" if category else ""
+        return VendorAddress("civicengage", f"{origin_of(url)}/Archive.aspx{query}")
     if "/agendacenter" in path.lower():
         return VendorAddress("civicplus", f"{origin_of(url)}/AgendaCenter")
+    if _CALENDAR.search(path) or parameter(url, "ical") == "1":
+        return VendorAddress("icalendar", url)
     return None
 
 
@@ -169,17 +162,22 @@ def vendors_of_page(page: Page) -> tuple[VendorAddress, ...]:
     )
 
 
-def _linked(page: Page) -> Iterator[VendorAddress]:
+def _linked(page: Page) -> list[VendorAddress]:
+    """Return the sources that a page links or shows; an archive counts if its link
+    names agendas.
+    """
     tree = html_tree(page)
     if tree is None:
-        return
+        return []
     base = base_of(tree, page)
+    found: list[VendorAddress] = []
     for element in select(tree, "a[href], iframe[src]"):
         url = web_url(element.get("href") or element.get("src") or "", base)
-        found = vendors_of_address(url) if url else ()
-        yield from (
-            one for one in found if one.kind != "civicengage" or _names_agendas(element)
-        )
+        sources = vendors_of_address(url or "")
+        if not _names_agendas(element):
+            sources = tuple(one for one in sources if one.kind != "civicengage")
+        found += sources
+    return found
 
 
 def _names_agendas(link: HtmlElement) -> bool:

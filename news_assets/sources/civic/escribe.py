@@ -16,7 +16,6 @@ from lxml.html import HtmlElement
 
 from news_assets.records.meetings import (
     AgendaItem,
-    Attachment,
     Link,
     Location,
     Meeting,
@@ -26,29 +25,32 @@ from news_assets.records.meetings import (
     Vote,
 )
 from news_assets.records.reading import Page
-from news_assets.sources.civic.reading.agenda import agenda_of, notes_beside
+from news_assets.sources.civic.reading.agenda_pages import agenda_of, notes_beside
 from news_assets.sources.civic.reading.build import Stated, meeting_of
-from news_assets.sources.civic.reading.labelled import decision_of
+from news_assets.sources.civic.reading.decisions import decision_of
 from news_assets.sources.civic.reading.moments import Moment, moment_of_text
-from news_assets.sources.civic.reading.pages import (
+from news_assets.sources.civic.reading.page_values import (
     Object,
+    attachments_of,
     changed,
     clean,
     is_json,
     json_of,
     links_in,
     objects,
+    optional_link,
     origin_of,
     parameter,
     text_at,
+    text_of,
     tree_of,
     unique_links,
     words_at,
 )
-from news_assets.sources.civic.vendor import Reading, json_post
-from news_assets.sources.html.document import base_of, select, words_of
+from news_assets.sources.civic.vendor import Reading, Requests, json_post
+from news_assets.sources.html.document import base_of, select
+from news_assets.sources.storable_entries import optional_url
 from news_assets.text.html import plain_text
-from news_assets.text.urls import web_url
 
 _EXPECTED = "an answer of eScribe"
 _EPOCH = re.compile(r"/Date\((-?\d{1,14})")
@@ -69,22 +71,25 @@ def parse(page: Page, reading: Reading) -> MeetingListing:
     """
     if not is_json(page):
         return _agenda(page)
-    document = json_of(page, _EXPECTED)
-    rows = document.get("d") if isinstance(document, dict) else document
-    if not isinstance(rows, list) or (
-        rows and not any("MeetingName" in row for row in objects(rows))
-    ):
+    rows = json_of(page, _EXPECTED)
+    if isinstance(rows, dict):
+        rows = rows.get("d")
+    if not isinstance(rows, list):
         raise changed(page, _EXPECTED)
-    return MeetingListing(
-        meetings=tuple(_meeting(row, page, reading) for row in objects(rows))
-    )
+    if rows and all("MeetingName" not in row for row in objects(rows)):
+        raise changed(page, _EXPECTED)
+    meetings = [_meeting(row, page, reading) for row in objects(rows)]
+    return MeetingListing(meetings=tuple(meetings))
 
 
 def _meeting(row: Object, page: Page, reading: Reading) -> Meeting:
     base = f"{origin_of(page.final_url)}/"
-    documents = (
+    documents = [
         _document(one, base) for one in objects(row.get("MeetingDocumentLink"))
-    )
+    ]
+    status_words = [text_at(row, "Status", "MeetingStatus")]
+    if row.get("IsCancelled") is True:
+        status_words.append("cancelled")
     url = text_at(row, "Url")
     return meeting_of(
         Stated(
@@ -94,10 +99,9 @@ def _meeting(row: Object, page: Page, reading: Reading) -> Meeting:
             start=_moment(text_at(row, "StartDate")),
             end=_moment(text_at(row, "EndDate")),
             location=_location(row),
-            url=web_url(url, base) if url else None,
+            url=optional_url(url, base),
             links=unique_links(documents),
-            status_words=[text_at(row, "Status", "MeetingStatus")]
-            + (["cancelled"] if row.get("IsCancelled") is True else []),
+            status_words=status_words,
         ),
         reading,
     )
@@ -117,29 +121,18 @@ def _moment(text: str) -> Moment | None:
 def _location(row: Object) -> Location:
     name = text_at(row, "Location")
     described = row.get("Description")
-    lines = (
-        [clean(plain_text(part)) for part in _BREAK.split(described[:4000])]
-        if isinstance(described, str)
-        else []
-    )
+    if not isinstance(described, str):
+        return Location(name=name)
+    lines = [clean(plain_text(part)) for part in _BREAK.split(described[:4000])]
+    if name not in lines:
+        return Location(name=name)
     rest = [part for part in lines if part and part != name]
-    return (
-        Location(name=name, address=", ".join(rest))
-        if name in lines
-        else Location(name=name)
-    )
+    return Location(name=name, address=", ".join(rest))
 
 
 def _document(row: Object, base: str) -> Link | None:
-    link = text_at(row, "Url")
-    url = web_url(link, base) if link else None
-    return (
-        Link(
-            title=_FORM.sub("", text_at(row, "Title")) or text_at(row, "Type"), href=url
-        )
-        if url
-        else None
-    )
+    title = _FORM.sub("", text_at(row, "Title")) or text_at(row, "Type")
+    return optional_link(title, optional_url(text_at(row, "Url"), base))
 
 
 # --- the page of one meeting ----------------------------------------------------------
@@ -151,95 +144,85 @@ def _agenda(page: Page) -> MeetingListing:
     containers = select(tree, _CONTAINER)
     if not containers:
         raise changed(page, _EXPECTED)
-    leaves = [element for element in containers if not select(element, _CONTAINER)]
-    titles = {
-        element: words_at(element, ".AgendaItemTitle")
-        for element in set(containers) - set(leaves)
-    }
-    completes = _MINUTES.search(page.url) is not None
-    items = [
-        _item(element, number, titles, base)
-        for number, element in enumerate(leaves, start=1)
-    ]
-    if completes:
+    items: list[AgendaItem] = []
+    titles: dict[HtmlElement, str] = {}
+    for element in containers:  # outer ones come before those within
+        if select(element, _CONTAINER):
+            titles[element] = words_at(element, ".AgendaItemTitle")
+        else:
+            items.append(_item(element, len(items) + 1, titles, base))
+    if _MINUTES.search(page.url):  # the minutes complete the items of the agenda
         items = [replace(item, sequence=0) for item in items if item.outcome]
     notes = notes_beside(tree, containers)
-    return MeetingListing(
-        meetings=(agenda_of(items, notes, parameter(page.final_url, "id")),)
-    )
+    meeting = agenda_of(items, notes, parameter(page.final_url, "id"))
+    return MeetingListing(meetings=(meeting,))
 
 
 def _item(
     element: HtmlElement, sequence: int, titles: dict[HtmlElement, str], base: str
 ) -> AgendaItem:
     """Return one item; `titles` are those of the containers around."""
-    within = (one.get("class") or "" for one in element.iterdescendants("div"))
-    found = _ITEM_CLASS.search(" ".join([element.get("class") or "", *within])[:10_000])
-    section = next(
-        (titles[above] for above in element.iterancestors("div") if above in titles), ""
-    )
+    files = [link for link in links_in(element, base) if _FILE.search(link.href)]
     outcome, votes = _decision(element)
     return AgendaItem(
         sequence=sequence,
-        vendor_id=found[1] if found else "",
+        vendor_id=_own_id(element),
         outcome=outcome,
         votes=votes,
         number=words_at(element, ".AgendaItemCounter").rstrip("."),
-        title=words_at(element, ".AgendaItemTitle") or clean(words_of(element)),
-        section=section,
-        attachments=tuple(
-            Attachment(name=link.title, url=link.href)
-            for link in links_in(element, base)
-            if _FILE.search(link.href)
-        ),
+        title=words_at(element, ".AgendaItemTitle") or text_of(element),
+        section=_title_above(element, titles),
+        attachments=attachments_of(files),
     )
+
+
+def _own_id(element: HtmlElement) -> str:
+    """Return the id of an item, which its class or that of an element within has."""
+    classes = [one.get("class", "") for one in element.iterdescendants("div")]
+    found = _ITEM_CLASS.search(" ".join([element.get("class", ""), *classes])[:10_000])
+    return found[1] if found else ""
+
+
+def _title_above(element: HtmlElement, titles: dict[HtmlElement, str]) -> str:
+    for above in element.iterancestors("div"):
+        if above in titles:
+            return titles[above]
+    return ""
 
 
 def _decision(element: HtmlElement) -> tuple[Outcome, tuple[Vote, ...]]:
     """Return the last decided motion of an item; agendas have motions without a result."""
-    decided = [
-        motion
-        for motion in select(element, ".AgendaItemMotion")
-        if words_at(motion, ".MotionResult")
-    ]
-    if not decided:
-        return Outcome(), ()
-    motion = decided[-1]
-    facts = {
-        "result": words_at(motion, ".MotionResult"),
-        "mover": words_at(motion, ".MovedBy"),
-        "seconder": words_at(motion, ".SecondedBy"),
-    }
-    for row in select(motion, ".MotionVoters tr"):
-        facts[words_at(row, ".VoterVote")] = words_at(row, ".VotesUsers")
-    return decision_of(facts)
+    for motion in reversed(select(element, ".AgendaItemMotion")):
+        result = words_at(motion, ".MotionResult")
+        if not result:
+            continue
+        facts = {
+            "result": result,
+            "mover": words_at(motion, ".MovedBy"),
+            "seconder": words_at(motion, ".SecondedBy"),
+        }
+        for row in select(motion, ".MotionVoters tr"):
+            facts[words_at(row, ".VoterVote")] = words_at(row, ".VotesUsers")
+        return decision_of(facts)
+    return Outcome(), ()
 
 
 # --- requests -------------------------------------------------------------------------
 
 
-def upcoming(url: str, today: date) -> tuple[Request, ...]:
+def upcoming(url: str, today: date) -> Requests:
     """Return the request for the next half year."""
     return days(url, today, today + timedelta(days=182))
 
 
-def days(url: str, first: date, last: date) -> tuple[Request, ...]:
+def days(url: str, first: date, last: date) -> Requests:
     """Return the request for the meetings of these days."""
-    body = json.dumps(
-        {
-            "calendarStartDate": f"{first:%Y-%m-%d}",
-            "calendarEndDate": f"{last:%Y-%m-%d}",
-        }
-    )
-    return (
-        json_post(
-            urljoin(url, "/MeetingsCalendarView.aspx/GetCalendarMeetings"),
-            body.encode(),
-        ),
-    )
+    span = {"calendarStartDate": f"{first}", "calendarEndDate": f"{last}"}
+    address = urljoin(url, "/MeetingsCalendarView.aspx/GetCalendarMeetings")
+    return (json_post(address, json.dumps(span).encode()),)
 
 
-def items(url: str, meeting: Meeting) -> tuple[Request, ...]:
+def items(url: str, meeting: Meeting) -> Requests:
     """Return the requests for a meeting's agenda as a page, if it has published
     anything, and for its minutes.
     """

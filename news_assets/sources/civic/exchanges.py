@@ -2,28 +2,27 @@
 answers.
 
 An exchange is `{method, url, status, headers, text}` or with `base64` in place of
-`text`. Answers that are not of the vendor's pages, such as its PDF documents, are left
-out. Meetings of several answers are put together: an answer that only has a meeting's
+`text`. Answers that are not of the vendor's pages, such as its PDF documents, are
+omitted. Meetings of several answers are put together: an answer that only has a meeting's
 items completes the listed one.
 """
 
 import base64
 import binascii
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Final
 
 from news_assets.errors import NewsAssetsError
-from news_assets.records.meetings import AnswerState, MeetingListing
+from news_assets.records.meetings import AnswerState, Meeting, MeetingListing
 from news_assets.records.reading import Page
-from news_assets.sources.civic.kinds import vendor_of
-from news_assets.sources.civic.reading.merging import merged
-from news_assets.sources.civic.reading.votes import with_votes
+from news_assets.sources.civic.reading.merging import merged, with_votes
 from news_assets.sources.civic.vendor import Reading, read
+from news_assets.sources.civic.vendor_readers import vendor_of
 from news_assets.sources.platforms import file_of
 
-MAX_EXCHANGES = 2000
+_MAX_EXCHANGES = 2000
 _STATES: Final[tuple[AnswerState, ...]] = (
     "ok",
     "stale",
@@ -45,39 +44,50 @@ def read_answers(
     """
     vendor = vendor_of(kind)
     listings: list[MeetingListing] = []
-    problems: list[str] = []
+    unread: list[str] = []
     for name, body in answers:
         for page in pages_of(name, body, url, reading.now):
             try:
                 listings.append(read(vendor, page, reading))
             except NewsAssetsError as error:
-                problems.append(str(error))
-    listed = merged(meeting for listing in listings for meeting in listing.meetings)
-    meetings = tuple(with_votes(meeting, listings) for meeting in listed)
-    states = {listing.state for listing in listings}
-    state: AnswerState = next((one for one in _STATES if one in states), "empty")
-    found = [problem for listing in listings for problem in listing.problems]
+                unread.append(str(error))
+    meetings: list[Meeting] = []
+    problems: list[str] = []
+    for listing in listings:
+        meetings += listing.meetings
+        problems += listing.problems
     return MeetingListing(
-        meetings=meetings,
-        state=state,
-        problems=tuple(dict.fromkeys((*found, *problems))),
+        meetings=tuple(with_votes(one, listings) for one in merged(meetings)),
+        state=_state_of(listings),
+        problems=tuple(dict.fromkeys(problems + unread)),
     )
 
 
-def pages_of(name: str, body: bytes, url: str, now: datetime) -> Iterator[Page]:
-    """Yield the answers that a file holds: those of its exchanges, or the file itself."""
-    lines = body.splitlines()[:MAX_EXCHANGES] if body.lstrip()[:1] == b"{" else []
-    exchanges = [found for line in lines if (found := _exchange(line, now)) is not None]
+def _state_of(listings: Iterable[MeetingListing]) -> AnswerState:
+    """Return the state of several answers: the first one in the order of _STATES."""
+    found = {listing.state for listing in listings}
+    for state in _STATES:
+        if state in found:
+            return state
+    return "empty"
+
+
+def pages_of(name: str, body: bytes, url: str, now: datetime) -> list[Page]:
+    """Return the answers that a file holds: those of its exchanges, or the file itself."""
+    lines = body.splitlines()[:_MAX_EXCHANGES] if body.lstrip()[:1] == b"{" else []
+    exchanges = list(filter(None, [_exchange(line, now) for line in lines]))
     if not exchanges:
-        yield _page(url or name, 200, body, now)
-    for method, page in exchanges:
-        is_answer = method in ("GET", "POST") and not 300 <= page.status < 400
-        if (
-            is_answer
-            and (page.body.strip() or page.status != 200)
-            and file_of(page) is None
-        ):
-            yield page
+        return [_page(url or name, 200, body, now)]
+    return [page for method, page in exchanges if _is_answer(method, page)]
+
+
+def _is_answer(method: str, page: Page) -> bool:
+    """Whether an exchange is the answer of a vendor: no redirect, no file, not empty."""
+    if method not in ("GET", "POST") or 300 <= page.status < 400:
+        return False
+    if page.status == 200 and not page.body.strip():
+        return False
+    return file_of(page) is None
 
 
 def _exchange(line: bytes, now: datetime) -> tuple[str, Page] | None:
@@ -86,15 +96,13 @@ def _exchange(line: bytes, now: datetime) -> tuple[str, Page] | None:
         found = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    if (
-        not isinstance(found, dict)
-        or not isinstance(found.get("status"), int)
-        or not isinstance(found.get("url"), str)
-    ):
+    if not isinstance(found, dict):
         return None
-    return str(found.get("method", "GET")).upper(), _page(
-        found["url"], found["status"], _body(found), now
-    )
+    status, url = found.get("status"), found.get("url")
+    if not isinstance(status, int) or not isinstance(url, str):
+        return None
+    method = str(found.get("method", "GET")).upper()
+    return method, _page(url, status, _body(found), now)
 
 
 def _body(exchange: dict[str, object]) -> bytes:
@@ -104,7 +112,9 @@ def _body(exchange: dict[str, object]) -> bytes:
             return base64.b64decode(encoded)
         except binascii.Error:
             return b""
-    return text.encode("utf-8", "replace") if isinstance(text, str) else b""
+    if not isinstance(text, str):
+        return b""
+    return text.encode("utf-8", "replace")
 
 
 def _page(url: str, status: int, body: bytes, now: datetime) -> Page:

@@ -7,7 +7,7 @@ rows are indented by empty cells.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import date, timedelta
 from typing import NamedTuple
@@ -17,28 +17,36 @@ from lxml.html import HtmlElement
 
 from news_assets.records.meetings import (
     AgendaItem,
-    Attachment,
     Link,
     Location,
     Meeting,
     MeetingListing,
-    Request,
 )
 from news_assets.records.reading import Page
-from news_assets.sources.civic.reading.agenda import notes_beside, with_notes
+from news_assets.sources.civic.reading.agenda_pages import (
+    notes_beside,
+    page_of_item,
+    with_notes,
+)
 from news_assets.sources.civic.reading.build import Stated, meeting_of
-from news_assets.sources.civic.reading.labelled import decision_of
+from news_assets.sources.civic.reading.decisions import decision_of
 from news_assets.sources.civic.reading.moments import moment_of_text
-from news_assets.sources.civic.reading.pages import (
+from news_assets.sources.civic.reading.page_values import (
+    attachments_of,
     changed,
     clean,
+    first_match,
+    first_parameter,
     href_of,
     links_in,
     parameter,
+    requests_to,
+    text_of,
+    titled_links,
     tree_of,
     words_at,
 )
-from news_assets.sources.civic.vendor import Reading
+from news_assets.sources.civic.vendor import Reading, Requests
 from news_assets.sources.html.document import base_of, select, words_of
 
 _EXPECTED = "a page of IQM2"
@@ -49,6 +57,7 @@ _NO_ADDRESS = re.compile(
 )  # what clerks type for a meeting without a place
 _MATTER = re.compile(r"Detail_(?:LegiFile|Motion)\.aspx", re.IGNORECASE)
 _LEGISLATION = re.compile(r"Detail_LegiFile\.aspx", re.IGNORECASE)
+_SEPARATOR = re.compile(r"\s{0,3}[,;]\s{0,3}")  # of sponsors
 _FILE = re.compile(r"File(?:Open|View)\.aspx", re.IGNORECASE)
 
 
@@ -64,49 +73,42 @@ def parse(page: Page, reading: Reading) -> MeetingListing:
     base = base_of(tree, page)
     if select(tree, "[id$=_lblMeetingDate]"):
         return MeetingListing(meetings=(_detail(tree, base, page, reading),))
-    if select(tree, "table#tblLegiFileInfo"):
-        return MeetingListing(meetings=(_legislation(tree, base, page),))
+    matter = first_match(tree, "table#tblLegiFileInfo")
+    if matter is not None:
+        return MeetingListing(meetings=(_legislation(tree, matter, base, page),))
     rows = select(tree, "div.MeetingRow")
     if not rows and b"iqm2" not in page.body.lower():
         raise changed(page, _EXPECTED)
-    found = {
-        meeting.vendor_id: meeting
-        for row in rows
-        if (meeting := _meeting(row, base, reading))
-    }
-    lost = len(rows) - sum(1 for row in rows if _detail_link(row) is not None)
-    return MeetingListing(
-        meetings=tuple(found.values()),
-        problems=(f"{lost} rows have no meeting: skipped",) if lost else (),
-    )
+    found: dict[str, Meeting] = {}
+    lost = 0
+    for row in rows:
+        anchor = first_match(row, "a[href*='Detail_Meeting.aspx']")
+        if anchor is None:
+            lost += 1
+            continue
+        meeting = _meeting(row, anchor, base, reading)
+        found[meeting.vendor_id] = meeting
+    problems = (f"{lost} rows have no meeting: skipped",) if lost else ()
+    return MeetingListing(meetings=tuple(found.values()), problems=problems)
 
 
-def _detail_link(row: HtmlElement) -> HtmlElement | None:
-    return next(iter(select(row, "a[href*='Detail_Meeting.aspx']")), None)
-
-
-def _meeting(row: HtmlElement, base: str, reading: Reading) -> Meeting | None:
-    anchor = _detail_link(row)
-    if anchor is None:
-        return None
-    facts, place = _facts(anchor.get("title") or "")
+def _meeting(
+    row: HtmlElement, anchor: HtmlElement, base: str, reading: Reading
+) -> Meeting:
+    written = anchor.get("title", "")
+    facts, place = _facts(written)
     url = href_of(anchor, base)
-    links = [
-        link
-        for link in links_in(row, base, f".MeetingLinks a:not(.{_HIDDEN})")
-        if link.title
-    ]
     board = facts.get("board", "")
+    start = moment_of_text(words_of(anchor)) or moment_of_text(written[:200])
     return meeting_of(
         Stated(
             vendor_id=parameter(url, "id"),
             title=words_at(row, ".RowDetails") or board,
             body=board,
-            start=moment_of_text(words_of(anchor))
-            or moment_of_text((anchor.get("title") or "")[:200]),
+            start=start,
             location=place,
             url=url,
-            links=links,
+            links=titled_links(row, base, f".MeetingLinks a:not(.{_HIDDEN})"),
             status_words=[facts.get("status", ""), words_at(row, ".MeetingCancelled")],
         ),
         reading,
@@ -125,7 +127,9 @@ def _facts(title: str) -> tuple[dict[str, str], Location]:
             facts[name.lower()] = clean(value)
         elif number and (text := clean(written)):
             place.append(text)
-    return facts, Location(name=place[0] if place else "", address=", ".join(place[1:]))
+    if not place:
+        return facts, Location()
+    return facts, Location(name=place[0], address=", ".join(place[1:]))
 
 
 # --- the page of one meeting ----------------------------------------------------------
@@ -133,18 +137,15 @@ def _facts(title: str) -> tuple[dict[str, str], Location]:
 
 def _detail(tree: HtmlElement, base: str, page: Page, reading: Reading) -> Meeting:
     board = words_at(tree, "[id$=_lblMeetingGroup]")
-    stated = select(tree, "input[id$=_txtMeetingID]")
-    links = [link for link in links_in(tree, base, ".MeetingDownloads a") if link.title]
     meeting = meeting_of(
         Stated(
-            vendor_id=(stated[0].get("value") if stated else "")
-            or parameter(page.final_url, "id"),
+            vendor_id=_id_of(tree, page),
             title=board or words_at(tree, "[id$=_lblMeetingType]"),
             body=board,
             start=moment_of_text(words_at(tree, "[id$=_lblMeetingDate]")),
             location=_place(tree),
             url=page.final_url,
-            links=links,
+            links=titled_links(tree, base, ".MeetingDownloads a"),
             items=tuple(_items(tree, base)),
             status_words=[
                 words_at(tree, "[id$=_lblMeetingStatus]"),
@@ -153,29 +154,29 @@ def _detail(tree: HtmlElement, base: str, page: Page, reading: Reading) -> Meeti
         ),
         reading,
     )
-    return with_notes(
-        meeting,
-        notes_beside(tree, select(tree, "table#MeetingDetail, .MeetingHeading")),
-    )
+    shown = select(tree, "table#MeetingDetail, .MeetingHeading")
+    return with_notes(meeting, notes_beside(tree, shown))
+
+
+def _id_of(tree: HtmlElement, page: Page) -> str:
+    field = first_match(tree, "input[id$=_txtMeetingID]")
+    if field is not None and field.get("value"):
+        return str(field.get("value"))
+    return parameter(page.final_url, "id")
 
 
 def _place(tree: HtmlElement) -> Location:
-    """Return the place: it stands as bare text behind the date, its address in an
+    """Return the place: it stands as bare text after the date, its address in an
     element of its own.
     """
-    found = select(tree, ".MeetingHeading [id$=_lblMeetingDate]")
-    following = found[0].itersiblings() if found else iter(())
-    name = clean(
-        " ".join(
-            next_text
-            for next_text in (one.tail or "" for one in (*found, *following))
-            if next_text.strip()
-        )
-    )
     address = words_at(tree, ".MeetingHeading .MeetingAddress")
-    return Location(
-        name=name, address="" if _NO_ADDRESS.fullmatch(address) else address
-    )
+    if _NO_ADDRESS.fullmatch(address):
+        address = ""
+    shown = first_match(tree, ".MeetingHeading [id$=_lblMeetingDate]")
+    if shown is None:
+        return Location(address=address)
+    texts = [one.tail or "" for one in (shown, *shown.itersiblings())]
+    return Location(name=clean(" ".join(texts)), address=address)
 
 
 class _Row(NamedTuple):
@@ -200,23 +201,17 @@ def _items(tree: HtmlElement, base: str) -> list[AgendaItem]:
     items: list[AgendaItem] = []
     headings: dict[int, str] = {}
     rows = list(_rows(tree, base))
-    following = _depths_below(rows)
-    for place, row in enumerate(rows):
+    for row, below in zip(rows, _depths_below(rows), strict=True):
         if row.is_file:
             if items:
-                files = _attachments(row.links)
-                items[-1] = replace(
-                    items[-1], attachments=(*items[-1].attachments, *files)
-                )
+                files = (*items[-1].attachments, *attachments_of(row.links))
+                items[-1] = replace(items[-1], attachments=files)
             continue
-        headings = {
-            depth: title for depth, title in headings.items() if depth < row.depth
-        }
-        above = headings[max(headings)] if headings else ""
+        headings = {depth: headings[depth] for depth in headings if depth < row.depth}
+        section = headings[max(headings)] if headings else ""
         headings[row.depth] = row.title
-        is_heading = following[place] > row.depth and not row.links
-        if not is_heading:
-            items.append(_item(row, len(items) + 1, above))
+        if row.links or below <= row.depth:
+            items.append(_item(row, len(items) + 1, section))
     return items
 
 
@@ -235,56 +230,50 @@ def _depths_below(rows: Sequence[_Row]) -> list[int]:
 def _rows(tree: HtmlElement, base: str) -> Iterator[_Row]:
     for row in select(tree, "table#MeetingDetail tr"):
         cells = row.findall("td")
-        numbered = (
-            place
-            for place, cell in enumerate(cells)
-            if "Num" in (cell.get("class") or "").split()
-        )
-        depth = next(numbered, None)
+        depth = _depth_of(cells)
         if depth is None or len(cells) <= depth + 1:
             continue
-        title = clean(words_of(cells[depth + 1]))
+        title = text_of(cells[depth + 1])
         if title:
-            number = clean(words_of(cells[depth])).rstrip(". ")
+            number = text_of(cells[depth]).rstrip(". ")
             yield _Row(depth, number, title, links_in(cells[depth + 1], base))
 
 
+def _depth_of(cells: Sequence[HtmlElement]) -> int | None:
+    """Return which cell of a row has the number."""
+    for place, cell in enumerate(cells):
+        if "Num" in cell.get("class", "").split():
+            return place
+    return None
+
+
 def _item(row: _Row, sequence: int, section: str) -> AgendaItem:
-    matter = next(
-        (link.href for link in row.links if _LEGISLATION.search(link.href)), None
-    )
+    matters = [link.href for link in row.links if _LEGISLATION.search(link.href)]
+    files = [link for link in row.links if _FILE.search(link.href)]
     return AgendaItem(
         sequence=sequence,
-        vendor_id=next(
-            (value for link in row.links if (value := parameter(link.href, "id"))), ""
-        ),
+        vendor_id=first_parameter(row.links, "id"),
         number=row.number,
         title=row.title,
         section=section,
-        matter_id=parameter(matter, "id") or None,
-        attachments=_attachments(
-            [link for link in row.links if _FILE.search(link.href)]
-        ),
-        details_urls=(matter,) if matter else (),
+        matter_id=parameter(matters[0], "id") or None if matters else None,
+        attachments=attachments_of(files),
+        details_urls=tuple(matters[:1]),
     )
-
-
-def _attachments(links: Iterable[Link]) -> tuple[Attachment, ...]:
-    return tuple(Attachment(name=link.title, url=link.href) for link in links)
 
 
 # --- the page of one file -------------------------------------------------------------
 
 
-def _legislation(tree: HtmlElement, base: str, page: Page) -> Meeting:
+def _legislation(
+    tree: HtmlElement, table: HtmlElement, base: str, page: Page
+) -> Meeting:
     """Return what the page of a file adds to its item: category, sponsors and
     attachments.
     """
-    facts = _table(select(tree, "table#tblLegiFileInfo")[0])
-    files = [
-        link for link in links_in(tree, base) if _FILE.search(link.href) and link.title
-    ]
-    sponsors = re.split(r"\s{0,3}[,;]\s{0,3}", facts.get("sponsors", ""))
+    facts = _table(table)
+    files = [link for link in titled_links(tree, base) if _FILE.search(link.href)]
+    sponsors = _SEPARATOR.split(facts.get("sponsors", ""))
     outcome, votes = decision_of(_last_result(tree))
     item = AgendaItem(
         sequence=0,
@@ -292,14 +281,12 @@ def _legislation(tree: HtmlElement, base: str, page: Page) -> Meeting:
         vendor_id=parameter(page.final_url, "id"),
         matter_type=facts.get("category") or facts.get("type") or None,
         sponsors=tuple(filter(None, sponsors)),
-        attachments=_attachments(files),
+        attachments=attachments_of(files),
         votes=votes,
         outcome=outcome,
         details_urls=(page.url,),
     )
-    return Meeting(
-        vendor_id=parameter(page.final_url, "meetingid"), items=(item,), is_partial=True
-    )
+    return page_of_item(item, parameter(page.final_url, "meetingid"))
 
 
 def _last_result(tree: HtmlElement) -> dict[str, str]:
@@ -308,14 +295,16 @@ def _last_result(tree: HtmlElement) -> dict[str, str]:
     """
     facts: dict[str, str] = {}
     for row in select(tree, "tr"):
-        cells = [clean(words_of(cell)) for cell in row.findall("td")]
+        cells = [text_of(cell) for cell in row.findall("td")]
         if len(cells) < 2 or not cells[0].endswith(":"):
             continue
         name = cells[0].rstrip(": ").lower()
         if name == "result":
             facts = {}
         facts[name] = cells[1]
-    return facts if "result" in facts else {}
+    if "result" in facts:
+        return facts
+    return {}
 
 
 def _table(table: HtmlElement) -> dict[str, str]:
@@ -324,37 +313,29 @@ def _table(table: HtmlElement) -> dict[str, str]:
     for heading in select(table, "th"):
         value = heading.getnext()
         if value is not None:
-            facts[clean(words_of(heading)).rstrip(": ").lower()] = clean(
-                words_of(value)
-            )
+            facts[text_of(heading).rstrip(": ").lower()] = text_of(value)
     return facts
 
 
 # --- requests -------------------------------------------------------------------------
 
 
-def upcoming(url: str, today: date) -> tuple[Request, ...]:
+def upcoming(url: str, today: date) -> Requests:
     """Return the request for the next half year."""
     return days(url, today, today + timedelta(days=182))
 
 
-def days(url: str, first: date, last: date) -> tuple[Request, ...]:
+def days(url: str, first: date, last: date) -> Requests:
     """Return the request for the meetings of these days."""
     span = {
         "From": f"{first.month}/{first.day}/{first.year}",
         "To": f"{last.month}/{last.day}/{last.year}",
     }
-    return (
-        Request(
-            url=urljoin(url, f"/Citizens/Calendar.aspx?{urlencode(span, safe='/')}")
-        ),
-    )
+    query = urlencode(span, safe="/")
+    return requests_to(urljoin(url, f"/Citizens/Calendar.aspx?{query}"))
 
 
-def items(url: str, meeting: Meeting) -> tuple[Request, ...]:
+def items(url: str, meeting: Meeting) -> Requests:
     """Return the request for a meeting's own page."""
-    return (
-        Request(
-            url=urljoin(url, f"/Citizens/Detail_Meeting.aspx?ID={meeting.vendor_id}")
-        ),
-    )
+    path = f"/Citizens/Detail_Meeting.aspx?ID={meeting.vendor_id}"
+    return requests_to(urljoin(url, path))

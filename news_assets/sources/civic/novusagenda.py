@@ -1,13 +1,13 @@
 """NovusAgenda: `https://{client}.novusagenda.com/agendapublic/`, a Telerik grid whose
 columns vary.
 
-Columns are told by their headings, else by what they hold. Dates are `m/d/yy` or
+Columns are known by their headings, else by what they hold. Dates are `m/d/yy` or
 `m/d/yyyy`. The address of an agenda stands in `onclick`; its items link to
 `CoverSheet.aspx?ItemID=`, their documents to `AttachmentViewer.ashx`.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import date
 from urllib.parse import urljoin
@@ -23,28 +23,33 @@ from news_assets.records.meetings import (
     Request,
 )
 from news_assets.records.reading import Page
-from news_assets.sources.civic.reading.agenda import (
+from news_assets.sources.civic.reading.agenda_pages import (
     agenda_of,
     notes_beside,
+    page_of_item,
     visible_lines,
 )
 from news_assets.sources.civic.reading.build import Stated, location_of, meeting_of
 from news_assets.sources.civic.reading.ids import listed_key
-from news_assets.sources.civic.reading.matter_numbers import file_in
 from news_assets.sources.civic.reading.moments import Moment, clock_of_text, day_of_text
-from news_assets.sources.civic.reading.numbers import number_alone
-from news_assets.sources.civic.reading.pages import (
+from news_assets.sources.civic.reading.numbering import first_file, number_alone
+from news_assets.sources.civic.reading.page_values import (
     changed,
     clean,
+    dateless_rows,
+    first_parameter,
     href_of,
     parameter,
+    requests_to,
+    text_of,
     tree_of,
     unique_links,
 )
-from news_assets.sources.civic.vendor import Reading
-from news_assets.sources.html.document import base_of, select, words_of
+from news_assets.sources.civic.vendor import Reading, Requests
+from news_assets.sources.html.document import base_of, select
 
 _EXPECTED = "a page of NovusAgenda"
+_GRIDS = "table.rgMasterTable, table[class*=rgMaster]"
 _ROWS = "tr.rgRow, tr.rgAltRow"
 _AGENDA_ITEM = re.compile(r"CoverSheet\.aspx", re.IGNORECASE)
 _ATTACHMENT = re.compile(r"AttachmentViewer\.ashx", re.IGNORECASE)
@@ -55,6 +60,7 @@ _DOCUMENTS = (
     ("MeetingView", "Agenda"),
     ("Video", "Video"),
 )
+_MAX_DATE_CHARS = 60  # of a cell with the date
 _MAX_HOUR_CHARS = 20  # of a cell without a heading that holds nothing but the hour
 
 
@@ -71,66 +77,51 @@ def parse(page: Page, reading: Reading) -> MeetingListing:
         return MeetingListing(meetings=(_cover_sheet(tree, base, page),))
     if items := _items(tree, base):
         notes = notes_beside(tree, _agenda_rows(tree))
-        return MeetingListing(
-            meetings=(agenda_of(items, notes, parameter(page.final_url, "meetingid")),)
-        )
-    grids = select(tree, "table.rgMasterTable, table[class*=rgMaster]")
+        meeting = agenda_of(items, notes, parameter(page.final_url, "meetingid"))
+        return MeetingListing(meetings=(meeting,))
     rows = select(tree, _ROWS)
-    if not rows and not grids:
+    if not rows and not select(tree, _GRIDS):
         raise changed(page, _EXPECTED)
-    headings = [clean(words_of(cell)).lower() for cell in select(tree, "th.rgHeader")]
-    read = [_meeting(row, headings, base, reading) for row in rows]
-    found = {listed_key(meeting): meeting for meeting in read if meeting is not None}
-    lost = sum(meeting is None for meeting in read)
+    return _calendar(tree, rows, base, reading)
+
+
+def _calendar(
+    tree: HtmlElement, rows: Sequence[HtmlElement], base: str, reading: Reading
+) -> MeetingListing:
+    headings = [text_of(cell).lower() for cell in select(tree, "th.rgHeader")]
+    found: dict[str, Meeting] = {}
+    dateless = 0
+    for row in rows:
+        meeting = _meeting(row, headings, base, reading)
+        if meeting is None:
+            dateless += 1
+        else:
+            found[listed_key(meeting)] = meeting
     return MeetingListing(
-        meetings=tuple(found.values()),
-        problems=(f"{lost} rows have no date that can be read",) if lost else (),
+        meetings=tuple(found.values()), problems=dateless_rows(dateless)
     )
 
 
 def _meeting(
     row: HtmlElement, headings: list[str], base: str, reading: Reading
 ) -> Meeting | None:
-    cells = row.findall("td")
-    texts = [clean(words_of(cell)) for cell in cells]
-    named = (
-        dict(zip(headings, texts, strict=False)) if len(headings) == len(cells) else {}
-    )
-    at = next(
-        (
-            number
-            for number, text in enumerate(texts)
-            if len(text) <= 60 and day_of_text(text)
-        ),
-        None,
-    )
+    texts = [text_of(cell) for cell in row.findall("td")]
+    at = _place_of_date(texts)
     if at is None:
         return None
-    links = unique_links(_links(row, base))
-    others = [text for number, text in enumerate(texts) if number != at and text]
-    title = _named(named, "type", "meeting", "name", "title") or next(iter(others), "")
-    clock = clock_of_text(_named(named, "time")) or clock_of_text(texts[at])
+    named: dict[str, str] = {}
+    if len(headings) == len(texts):
+        named = dict(zip(headings, texts, strict=True))
+    others = [text for text in (*texts[:at], *texts[at + 1 :]) if text]
+    title = _named(named, "type", "meeting", "name", "title") or "".join(others[:1])
     hours = [text for text in others if len(text) <= _MAX_HOUR_CHARS]
-    day = day_of_text(texts[at])
+    links = _links(row, base)
     return meeting_of(
         Stated(
-            vendor_id=next(
-                (
-                    value
-                    for link in links
-                    if (value := parameter(link.href, "meetingid"))
-                ),
-                "",
-            ),
+            vendor_id=first_parameter(links, "meetingid"),
             title=title,
             body=title,
-            start=(
-                Moment(
-                    day, clock or next(filter(None, map(clock_of_text, hours)), None)
-                )
-                if day
-                else None
-            ),
+            start=_start(texts[at], [_named(named, "time"), texts[at], *hours]),
             location=location_of(_named(named, "location", "place")),
             links=links,
             status_words=others,
@@ -139,30 +130,56 @@ def _meeting(
     )
 
 
+def _place_of_date(texts: Sequence[str]) -> int | None:
+    """Return which cell of a row has the date."""
+    for place, text in enumerate(texts):
+        if len(text) <= _MAX_DATE_CHARS and day_of_text(text):
+            return place
+    return None
+
+
+def _start(date: str, hours: Iterable[str]) -> Moment | None:
+    """Return the day, with the hour of the first text that states one."""
+    day = day_of_text(date)
+    if day is None:
+        return None
+    for text in hours:
+        clock = clock_of_text(text)
+        if clock is not None:
+            return Moment(day, clock)
+    return Moment(day)
+
+
 def _named(named: dict[str, str], *words: str) -> str:
     """Return the cell whose heading has one of these words, but not that of the date."""
-    return next(
-        (
-            text
-            for word in words
-            for name, text in named.items()
-            if word in name and "date" not in name and text
-        ),
-        "",
-    )
+    for word in words:
+        for name, text in named.items():
+            if text and word in name and "date" not in name:
+                return text
+    return ""
 
 
-def _links(row: HtmlElement, base: str) -> Iterator[Link]:
+def _links(row: HtmlElement, base: str) -> tuple[Link, ...]:
+    links: list[Link] = []
     for anchor in select(row, "a"):
-        if href := href_of(anchor, base):
-            described = clean(words_of(anchor)) or next(
-                (clean(image.get("alt") or "") for image in anchor.iter("img")), ""
-            )
-            by_address = next(
-                (title for mark, title in _DOCUMENTS if mark.lower() in href.lower()),
-                "",
-            )
-            yield Link(title=described or by_address or "Document", href=href)
+        href = href_of(anchor, base)
+        if href:
+            links.append(Link(title=_link_title(anchor, href), href=href))
+    return unique_links(links)
+
+
+def _link_title(anchor: HtmlElement, href: str) -> str:
+    """Return a link's text, else that of its image, else what its address stands for."""
+    image = next(anchor.iter("img"), None)
+    described = text_of(anchor)
+    if not described and image is not None:
+        described = clean(image.get("alt", ""))
+    if described:
+        return described
+    for mark, title in _DOCUMENTS:
+        if mark.lower() in href.lower():
+            return title
+    return "Document"
 
 
 # --- an agenda ------------------------------------------------------------------------
@@ -178,52 +195,57 @@ def _items(tree: HtmlElement, base: str) -> list[AgendaItem]:
         if element.tag == "tr":
             section = _heading(element) or section
             continue
-        href, title = href_of(element, base), clean(words_of(element))
-        if href and title and _AGENDA_ITEM.search(href):
-            items.append(
-                AgendaItem(
-                    sequence=len(items) + 1,
-                    vendor_id=parameter(href, "itemid"),
-                    number=_number_before(element),
-                    title=title,
-                    section=section,
-                    details_urls=(href,),
-                )
-            )
-        elif href and items and _ATTACHMENT.search(href):
+        href, title = href_of(element, base), text_of(element)
+        if not href:
+            continue
+        if title and _AGENDA_ITEM.search(href):
+            items.append(_item(element, href, len(items) + 1, section))
+        elif items and _ATTACHMENT.search(href):
             files = (*items[-1].attachments, Attachment(name=title, url=href))
             items[-1] = replace(items[-1], attachments=files)
     return items
+
+
+def _item(anchor: HtmlElement, href: str, sequence: int, section: str) -> AgendaItem:
+    return AgendaItem(
+        sequence=sequence,
+        vendor_id=parameter(href, "itemid"),
+        number=_number_before(anchor),
+        title=text_of(anchor),
+        section=section,
+        details_urls=(href,),
+    )
 
 
 def _heading(row: HtmlElement) -> str:
     """Return the text of a row that is a heading: in bold, without a link."""
     if row.find(".//tr") is not None or row.find(".//a") is not None:
         return ""
-    text = clean(words_of(row))
+    text = text_of(row)
     marked = " ".join(
-        clean(words_of(element)) for element in row.iter("b", "strong", "h2", "h3")
+        text_of(element) for element in row.iter("b", "strong", "h2", "h3")
     )
-    return marked if marked and text.endswith(marked) else ""
+    if marked and text.endswith(marked):
+        return marked
+    return ""
 
 
 def _number_before(anchor: HtmlElement) -> str:
     cell = next(anchor.iterancestors("td"), None)
-    before = cell.getprevious() if cell is not None else None
-    return number_alone(clean(words_of(before))) if before is not None else ""
+    if cell is None:
+        return ""
+    return number_alone(text_of(cell.getprevious()))
 
 
 def _agenda_rows(tree: HtmlElement) -> list[HtmlElement]:
     """Return the smallest elements that hold the agenda: the rows or blocks with its
     items.
     """
-    anchors = (
-        anchor
-        for anchor in tree.iter("a")
-        if _AGENDA_ITEM.search(anchor.get("href") or "")
-    )
-    blocks = (next(anchor.iterancestors("tr", "li", "p"), anchor) for anchor in anchors)
-    return list(dict.fromkeys(blocks))
+    blocks: dict[HtmlElement, None] = {}
+    for anchor in tree.iter("a"):
+        if _AGENDA_ITEM.search(anchor.get("href", "")):
+            blocks[next(anchor.iterancestors("tr", "li", "p"), anchor)] = None
+    return list(blocks)
 
 
 # --- the cover sheet of an item -------------------------------------------------------
@@ -233,40 +255,33 @@ def _cover_sheet(tree: HtmlElement, base: str, page: Page) -> Meeting:
     """Return what a cover sheet adds to its item: the number of the file, and the
     attachments.
     """
-    links = (
-        (clean(words_of(anchor)), href_of(anchor, base)) for anchor in tree.iter("a")
-    )
-    files = [
-        Attachment(name=name, url=href)
-        for name, href in links
-        if href and _ATTACHMENT.search(href)
-    ]
+    files: list[Attachment] = []
+    for anchor in tree.iter("a"):
+        href = href_of(anchor, base)
+        if href and _ATTACHMENT.search(href):
+            files.append(Attachment(name=text_of(anchor), url=href))
     item = AgendaItem(
         sequence=0,
         title="",
         vendor_id=parameter(page.final_url, "itemid"),
-        matter_file=next(
-            (file for text in visible_lines(tree) if (file := file_in(text))), None
-        ),
+        matter_file=first_file(visible_lines(tree)),
         attachments=tuple(files),
         details_urls=(page.url,),
     )
-    return Meeting(
-        vendor_id=parameter(page.final_url, "meetingid"), items=(item,), is_partial=True
-    )
+    return page_of_item(item, parameter(page.final_url, "meetingid"))
 
 
 # --- requests -------------------------------------------------------------------------
 
 
-def upcoming(url: str, today: date) -> tuple[Request, ...]:
+def upcoming(url: str, today: date) -> Requests:
     """Return the request for the listing, which holds the next meetings and the last
     ones.
     """
-    return (Request(url=urljoin(url, "/agendapublic/")),)
+    return requests_to(urljoin(url, "/agendapublic/"))
 
 
-def days(url: str, first: date, last: date) -> tuple[Request, ...]:
+def days(url: str, first: date, last: date) -> Requests:
     """Return the requests for the listing, and for six months, the longest span the
     page offers without a form.
     """
@@ -274,7 +289,7 @@ def days(url: str, first: date, last: date) -> tuple[Request, ...]:
     return (*upcoming(url, first), Request(url=archive))
 
 
-def items(url: str, meeting: Meeting) -> tuple[Request, ...]:
+def items(url: str, meeting: Meeting) -> Requests:
     """Return the request for a meeting's agenda."""
     pages = [link.href for link in meeting.links if "meetingview" in link.href.lower()]
-    return (Request(url=pages[0]),) if pages else ()
+    return requests_to(*pages[:1])

@@ -8,30 +8,35 @@ The date stands in the link, in its file's name, or in the text around it.
 import re
 from collections.abc import Iterable, Iterator
 from datetime import date
+from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from lxml.html import HtmlElement
 
-from news_assets.records.meetings import Link, Meeting, MeetingListing, Request
+from news_assets.records.desks import Selectors
+from news_assets.records.meetings import Link, Meeting, MeetingListing
 from news_assets.records.reading import Page
 from news_assets.sources.civic.reading.build import Stated, meeting_of, role_of
 from news_assets.sources.civic.reading.ids import listed_key
 from news_assets.sources.civic.reading.moments import Moment, moment_of_text
-from news_assets.sources.civic.reading.pages import (
+from news_assets.sources.civic.reading.page_values import (
     changed,
-    clean,
+    first_match,
     href_of,
     links_in,
+    requests_to,
+    text_of,
     tree_of,
     words_at,
 )
-from news_assets.sources.civic.vendor import Reading
-from news_assets.sources.html.document import base_of, select, words_of
+from news_assets.sources.civic.vendor import Reading, Requests
+from news_assets.sources.html.document import base_of, select
+from news_assets.sources.storable_entries import problem_if
 
 _EXPECTED = "a page with links to PDF or Word documents"
 _FILE_LINKS = "a[href*='.pdf'], a[href*='.PDF'], a[href*='.doc'], a[href*='.DOC']"
 _FILE = re.compile(r"\.(?:pdf|docx?)(?:$|[?&#])", re.IGNORECASE)
-_AROUND = ("li", "tr", "p", "dd", "article")  # whose text tells of the link in it
+_AROUND = ("li", "tr", "p", "dd", "article")  # whose text describes the link in it
 _MAX_AROUND_CHARS = 300
 _SEPARATORS = re.compile(r"[_+.\s-]+")
 _PACKED_DATE = re.compile(
@@ -52,85 +57,81 @@ def parse(page: Page, reading: Reading) -> MeetingListing:
     tree = tree_of(page, _EXPECTED)
     base = base_of(tree, page)
     selectors = reading.selectors
-    if selectors is not None:
-        read = [
-            _of_item(element, base, reading) for element in select(tree, selectors.item)
-        ]
+    if selectors is None:
+        read = _of_links(tree, base)
     else:
-        read = list(_of_links(tree, base))
+        items = select(tree, selectors.item)
+        read = [_of_item(element, base, selectors) for element in items]
     if not read:
         raise changed(page, _EXPECTED)
-    meetings = [
-        _meeting(title, moment, links, reading)
-        for title, moment, links in read
-        if moment and links
-    ]
-    lost = len(read) - len(meetings)
+    meetings: dict[str, Meeting] = {}
+    lost = 0
+    for entry in read:
+        if entry.moment is None or not entry.links:
+            lost += 1
+            continue
+        meeting = _meeting(entry, reading)
+        meetings[listed_key(meeting)] = meeting
+    problem = f"{lost} of {len(read)} entries have no date or no document"
     return MeetingListing(
-        meetings=tuple({listed_key(meeting): meeting for meeting in meetings}.values()),
-        problems=(f"{lost} of {len(read)} entries have no date or no document",)
-        if lost
-        else (),
+        meetings=tuple(meetings.values()), problems=problem_if(lost, problem)
     )
 
 
-Entry = tuple[str, Moment | None, list[Link]]
+class _Entry(NamedTuple):
+    """The documents of one meeting."""
+
+    title: str
+    moment: Moment | None
+    links: list[Link]
 
 
-def _of_item(element: HtmlElement, base: str, reading: Reading) -> Entry:
-    selectors = reading.selectors
-    links = list(
-        links_in(
-            element,
-            base,
-            selectors.link if selectors and selectors.link else _FILE_LINKS,
-        )
-    )
-    title = words_at(element, selectors.title) if selectors and selectors.title else ""
-    stated = (
-        words_at(element, selectors.date)
-        if selectors and selectors.date
-        else clean(words_of(element))
-    )
-    return (
-        title or (links[0].title if links else ""),
-        moment_of_text(stated) or _moment_of(links, ""),
-        links,
-    )
+def _of_item(element: HtmlElement, base: str, selectors: Selectors) -> _Entry:
+    links = list(links_in(element, base, selectors.link or _FILE_LINKS))
+    titles = [link.title for link in links[:1]]
+    if selectors.title:
+        titles.insert(0, words_at(element, selectors.title))
+    stated = first_match(element, selectors.date) if selectors.date else element
+    moment = moment_of_text(text_of(stated)) or _moment_of(links, "")
+    return _Entry(next(filter(None, titles), ""), moment, links)
 
 
-def _of_links(tree: HtmlElement, base: str) -> Iterator[Entry]:
-    by_meeting: dict[tuple[date, str, str], Entry] = {}
-    undated: list[Entry] = []
+def _of_links(tree: HtmlElement, base: str) -> list[_Entry]:
+    """Return the documents below each heading, those of a day together; last those
+    without a day.
+    """
+    by_meeting: dict[tuple[date, str, str], _Entry] = {}
+    undated: list[_Entry] = []
+    for heading, link, moment in _dated_links(tree, base):
+        entry = _Entry(heading or link.title, moment, [link])
+        if moment is None:
+            undated.append(_Entry(link.title, None, [link]))
+            continue
+        known = by_meeting.setdefault((moment.day, heading, ""), entry)
+        if known is entry:
+            continue
+        if any(role_of(one) == role_of(link) for one in known.links):
+            # A second agenda is that of a second meeting.
+            by_meeting[moment.day, heading, link.href] = entry
+        else:
+            known.links.append(link)
+    return [*by_meeting.values(), *undated]
+
+
+def _dated_links(
+    tree: HtmlElement, base: str
+) -> Iterator[tuple[str, Link, Moment | None]]:
+    """Yield the links to documents, each with the heading above it and its day."""
     texts: dict[HtmlElement, str] = {}
     heading = ""
     for element in tree.iter("h1", "h2", "h3", "h4", "a"):
         if element.tag != "a":
-            heading = clean(words_of(element))
+            heading = text_of(element)
             continue
         href = href_of(element, base)
-        if not href or not _FILE.search(href[:4000]):
-            continue
-        link = Link(title=clean(words_of(element)), href=href)
-        moment = _moment_of([link], _text_around(element, texts))
-        if moment is None:
-            undated.append((link.title, None, [link]))
-            continue
-        key = (moment.day, heading, "")
-        known = by_meeting.get(key)
-        if known is not None and any(role_of(one) == role_of(link) for one in known[2]):
-            key = (
-                moment.day,
-                heading,
-                href,
-            )  # a second agenda is that of a second meeting
-            known = None
-        if known is None:
-            by_meeting[key] = (heading or link.title, moment, [link])
-        else:
-            known[2].append(link)
-    yield from by_meeting.values()
-    yield from undated
+        if href and _FILE.search(href[:4000]):
+            link = Link(title=text_of(element), href=href)
+            yield heading, link, _moment_of([link], _text_around(element, texts))
 
 
 def _text_around(anchor: HtmlElement, texts: dict[HtmlElement, str]) -> str:
@@ -141,14 +142,15 @@ def _text_around(anchor: HtmlElement, texts: dict[HtmlElement, str]) -> str:
     if around is None:
         return ""
     if around not in texts:
-        text = clean(words_of(around))
+        text = text_of(around)
         texts[around] = text if len(text) <= _MAX_AROUND_CHARS else ""
     return texts[around]
 
 
 def _moment_of(links: Iterable[Link], around: str) -> Moment | None:
     for link in links:
-        if moment := moment_of_text(link.title) or _of_name(link.href):
+        moment = moment_of_text(link.title) or _of_name(link.href)
+        if moment:
             return moment
     return moment_of_text(around)
 
@@ -168,14 +170,20 @@ def _of_name(href: str) -> Moment | None:
         else name.replace("_", " ")
     )
     moment = moment_of_text(text) or moment_of_text(_SEPARATORS.sub(" ", name))
-    return Moment(moment.day) if moment else None
+    if not moment:
+        return None
+    return Moment(moment.day)
 
 
-def _meeting(
-    title: str, moment: Moment | None, links: list[Link], reading: Reading
-) -> Meeting:
+def _meeting(entry: _Entry, reading: Reading) -> Meeting:
     return meeting_of(
-        Stated(vendor_id="", title=title, body=title, start=moment, links=links),
+        Stated(
+            vendor_id="",
+            title=entry.title,
+            body=entry.title,
+            start=entry.moment,
+            links=entry.links,
+        ),
         reading,
     )
 
@@ -183,6 +191,6 @@ def _meeting(
 # --- requests -------------------------------------------------------------------------
 
 
-def upcoming(url: str, today: date) -> tuple[Request, ...]:
+def upcoming(url: str, today: date) -> Requests:
     """Return the request for the page."""
-    return (Request(url=url),)
+    return requests_to(url)

@@ -16,39 +16,44 @@ from lxml.html import HtmlElement
 
 from news_assets.records.meetings import (
     AgendaItem,
-    Attachment,
     Link,
     Meeting,
     MeetingListing,
     Request,
 )
 from news_assets.records.reading import Page
-from news_assets.sources.civic.reading.agenda import agenda_of, notes_beside
+from news_assets.sources.civic.reading.agenda_pages import agenda_of, notes_beside
 from news_assets.sources.civic.reading.build import Stated, location_of, meeting_of
-from news_assets.sources.civic.reading.matter_numbers import file_in
 from news_assets.sources.civic.reading.moments import (
-    Moment,
-    clock_of_text,
-    day_of_text,
+    moment_of_texts,
     wall_clock,
 )
-from news_assets.sources.civic.reading.numbers import number_alone, split_number
-from news_assets.sources.civic.reading.pages import (
+from news_assets.sources.civic.reading.numbering import (
+    file_in,
+    first_file,
+    number_alone,
+    split_number,
+)
+from news_assets.sources.civic.reading.page_values import (
     Object,
+    attachments_of,
     changed,
-    clean,
     is_json,
     json_of,
     links_in,
     objects,
+    optional_link,
     parameter,
+    requests_to,
     text_at,
+    text_of,
     tree_of,
     unique_links,
+    url_at,
     words_at,
 )
-from news_assets.sources.civic.vendor import Reading
-from news_assets.sources.html.document import base_of, select, words_of
+from news_assets.sources.civic.vendor import Reading, Requests
+from news_assets.sources.html.document import base_of, select
 from news_assets.text.urls import web_url
 
 _EXPECTED = "an answer of PrimeGov"
@@ -57,6 +62,7 @@ _COPY = " - SAP"
 _MAX_TYPE_CHARS = 60
 _ITEMS = "div.meeting-item[data-itemid], table[data-itemid], div.agenda-item"
 _NUMBERS = ".number-cell, .number, .item-number, .agenda-item-number"
+_ITEM_TITLES = ".item-title, .agenda-item-title, .title"
 _ITEM_ID = re.compile(r"(?:AgendaItem_|agenda_item_)(\w{1,40})", re.IGNORECASE)
 _ATTACHMENT = re.compile(r"attachment|\.pdf|document", re.IGNORECASE)
 _BODY = re.compile(r"\s[-–—|]\s|\(")  # what follows the body in a title
@@ -72,57 +78,41 @@ def parse(page: Page, reading: Reading) -> MeetingListing:
     if not is_json(page):
         return _agenda(page)
     rows = json_of(page, _EXPECTED)
-    if not isinstance(rows, list) or (rows and not objects(rows)):
+    if not isinstance(rows, list):
         raise changed(page, _EXPECTED)
     meetings = [_meeting(row, page, reading) for row in objects(rows) if "id" in row]
     if rows and not meetings:
         raise changed(page, _EXPECTED)
     kept = [meeting for meeting in meetings if not meeting.title.endswith(_COPY)]
     copies = len(meetings) - len(kept)
-    return MeetingListing(
-        meetings=tuple(kept),
-        problems=(f"{copies} Spanish copies left out",) if copies else (),
-    )
+    problems = (f"{copies} Spanish copies left out",) if copies else ()
+    return MeetingListing(meetings=tuple(kept), problems=problems)
 
 
 def _meeting(row: Object, page: Page, reading: Reading) -> Meeting:
-    is_older = "dateTime" not in row
-    day = day_of_text(text_at(row, "date"))
-    start = (
-        (Moment(day, clock_of_text(text_at(row, "time"))) if day else None)
-        if is_older
-        else wall_clock(text_at(row, "dateTime"))
-    )
-    documents = [
-        _document(one, page, is_older=is_older)
-        for one in objects(row.get("documentList"))
-    ]
-    video = text_at(row, "videoUrl")
-    video_url = web_url(video, page.final_url) if video else None
-    zoom = (
-        web_url(text_at(row, "zoomMeetingLink"), page.final_url)
-        if text_at(row, "zoomMeetingLink")
-        else None
-    )
+    if "dateTime" in row:
+        start = wall_clock(text_at(row, "dateTime"))
+    else:
+        start = moment_of_texts(text_at(row, "date"), text_at(row, "time"))
+    title = text_at(row, "title")
+    body = text_at(row, "committeeName", "committeeTitle")
     return meeting_of(
         Stated(
             vendor_id=text_at(row, "id"),
-            agenda_id=_agenda_id(row, is_older=is_older),
-            title=text_at(row, "title"),
-            body=text_at(row, "committeeName", "committeeTitle")
-            or _body_of(text_at(row, "title")),
+            agenda_id=_agenda_id(row),
+            title=title,
+            body=body or _body_of(title),
             start=start,
-            links=unique_links(
-                (
-                    *documents,
-                    Link(title="Video", href=video_url) if video_url else None,
-                    Link(title="Zoom", href=zoom) if zoom else None,
-                )
-            ),
+            links=_links(row, page),
             location=location_of(text_at(row, "location", "meetingLocation")),
         ),
         reading,
     )
+
+
+def _is_older(row: Object) -> bool:
+    """Whether a meeting is of the portal's older kind, with ids of its own."""
+    return "dateTime" not in row
 
 
 def _body_of(title: str) -> str:
@@ -130,38 +120,46 @@ def _body_of(title: str) -> str:
     return _BODY.split(title)[0].strip()
 
 
-def _agenda_id(row: Object, *, is_older: bool) -> str:
-    """Return by what the page of a meeting's agenda is asked for."""
-    pages = [
-        one
+def _agenda_id(row: Object) -> str:
+    """Return the id that a meeting's agenda page is requested by."""
+    for document in objects(row.get("documentList")):
+        if _is_page(document):
+            return text_at(document, "id" if _is_older(row) else "templateId")
+    return ""
+
+
+def _is_page(document: Object) -> bool:
+    return text_at(document, "compileOutputType") == _HTML_OUTPUT
+
+
+def _links(row: Object, page: Page) -> tuple[Link, ...]:
+    links = [
+        _document(one, page, is_older=_is_older(row))
         for one in objects(row.get("documentList"))
-        if text_at(one, "compileOutputType") == _HTML_OUTPUT
     ]
-    return text_at(pages[0], "id" if is_older else "templateId") if pages else ""
+    links.append(optional_link("Video", url_at(row, page, "videoUrl")))
+    links.append(optional_link("Zoom", url_at(row, page, "zoomMeetingLink")))
+    return unique_links(links)
 
 
 def _document(row: Object, page: Page, *, is_older: bool) -> Link | None:
     """Return the durable address of a document: by its template, which outlives the
     compiled file.
     """
+    path = text_at(row, "link") or _path_of(row, is_older=is_older)
+    return optional_link(text_at(row, "templateName"), web_url(path, page.final_url))
+
+
+def _path_of(row: Object, *, is_older: bool) -> str:
     own, template = text_at(row, "id"), text_at(row, "templateId")
-    is_page = text_at(row, "compileOutputType") == _HTML_OUTPUT
-    if stated := text_at(row, "link"):
-        path = stated
-    elif is_page:
-        path = (
-            f"/Portal/Meeting?compiledMeetingDocumentFileId={own}"
-            if is_older
-            else f"/Portal/Meeting?meetingTemplateId={template}"
-        )
-    elif is_older:
-        path = f"/Public/CompiledDocument/{own}"
-    else:
-        path = (
-            f"/Public/CompiledDocument?meetingTemplateId={template}&compileOutputType=1"
-        )
-    url = web_url(path, page.final_url)
-    return Link(title=text_at(row, "templateName"), href=url) if url else None
+    match _is_page(row), is_older:
+        case True, True:
+            return f"/Portal/Meeting?compiledMeetingDocumentFileId={own}"
+        case True, False:
+            return f"/Portal/Meeting?meetingTemplateId={template}"
+        case False, True:
+            return f"/Public/CompiledDocument/{own}"
+    return f"/Public/CompiledDocument?meetingTemplateId={template}&compileOutputType=1"
 
 
 # --- the page of an agenda ------------------------------------------------------------
@@ -170,18 +168,12 @@ def _document(row: Object, page: Page, *, is_older: bool) -> Link | None:
 def _agenda(page: Page) -> MeetingListing:
     tree = tree_of(page, _EXPECTED)
     base = base_of(tree, page)
-    matching = select(tree, _ITEMS)
-    found = [
-        element
-        for element in matching
-        if not any(above in matching for above in element.iterancestors())
-    ]
+    found = _outermost(select(tree, _ITEMS))
     if not found:
         raise changed(page, _EXPECTED)
-    areas = {
-        area.get("id", "").lower(): area
-        for area in select(tree, "[id^=agenda_item_area_]")
-    }
+    areas: dict[str, HtmlElement] = {}
+    for area in select(tree, "[id^=agenda_item_area_]"):
+        areas[area.get("id", "").lower()] = area
     items = [
         _item(element, number, areas, base)
         for number, element in enumerate(found, start=1)
@@ -193,27 +185,27 @@ def _agenda(page: Page) -> MeetingListing:
     return MeetingListing(meetings=(agenda_of(items, notes, agenda_id=agenda),))
 
 
+def _outermost(elements: Sequence[HtmlElement]) -> list[HtmlElement]:
+    """Return the elements that are within none of the others."""
+    every = set(elements)
+    return [one for one in elements if every.isdisjoint(one.iterancestors())]
+
+
 def _item(
     element: HtmlElement, sequence: int, areas: Mapping[str, HtmlElement], base: str
 ) -> AgendaItem:
     """Return one item; its attachments stand in an area of their own, within the
-    element or behind it.
+    element or after it.
     """
     own_id = _id_of(element)
-    area = areas.get(f"agenda_item_area_{own_id}".lower())
-    holders = [element] if area is None else [element, area]
-    links = unique_links(link for holder in holders for link in links_in(holder, base))
-    files = [link for link in links if _ATTACHMENT.search(link.href)]
+    files = _files(element, areas.get(f"agenda_item_area_{own_id}".lower()), base)
     cells = _cells(element, {link.title for link in files})
-    number = words_at(element, _NUMBERS).strip("(). ") or number_alone(
-        next(iter(cells), "")
-    )
-    stated = [cell for cell in cells if cell.strip("(). ") != number]
-    file = next((found for cell in stated if (found := file_in(cell))), None)
-    kind, title = _kind_and_title(
-        [cell for cell in stated if not file or file_in(cell) != file]
-    )
-    title = words_at(element, ".item-title, .agenda-item-title, .title") or title
+    number = words_at(element, _NUMBERS).strip("(). ")
+    if not number and cells:
+        number = number_alone(cells[0])
+    texts = [cell for cell in cells if cell.strip("(). ") != number]
+    file, kind, title = _matter_in(texts)
+    title = words_at(element, _ITEM_TITLES) or title
     if not number:
         number, title = split_number(title)
     return AgendaItem(
@@ -223,22 +215,42 @@ def _item(
         title=title,
         matter_file=file,
         matter_id=element.get("data-mig") or None,
-        matter_type=kind if file else None,
-        attachments=tuple(Attachment(name=link.title, url=link.href) for link in files),
+        matter_type=kind,
+        attachments=attachments_of(files),
     )
+
+
+def _matter_in(texts: Sequence[str]) -> tuple[str | None, str | None, str]:
+    """Return the number and kind of a matter, and the title; no kind without a number."""
+    file = first_file(texts)
+    if file is None:
+        return None, None, _kind_and_title(texts)[1]
+    others = [text for text in texts if file_in(text) != file]
+    return file, *_kind_and_title(others)
+
+
+def _files(
+    element: HtmlElement, area: HtmlElement | None, base: str
+) -> tuple[Link, ...]:
+    links = links_in(element, base)
+    if area is not None:
+        links = unique_links((*links, *links_in(area, base)))
+    return tuple(link for link in links if _ATTACHMENT.search(link.href))
 
 
 def _id_of(element: HtmlElement) -> str:
     if stated := element.get("data-itemid"):
         return stated
-    match = _ITEM_ID.search(element.get("id") or "")
-    return match[1] if match else element.get("id") or ""
+    match = _ITEM_ID.search(element.get("id", ""))
+    if match:
+        return match[1]
+    return element.get("id", "")
 
 
 def _cells(element: HtmlElement, names: Collection[str]) -> list[str]:
     """Return the texts of an item, a cell each, without the names of its attachments."""
     leaves = [cell for cell in select(element, "td") if not select(cell, "td, table")]
-    texts = [clean(words_of(cell)) for cell in leaves or [element]]
+    texts = [text_of(cell) for cell in leaves or [element]]
     return [text for text in texts if text and text not in names]
 
 
@@ -256,12 +268,12 @@ def _kind_and_title(cells: Sequence[str]) -> tuple[str | None, str]:
 _API = "/api/v2/PublicPortal/"
 
 
-def upcoming(url: str, today: date) -> tuple[Request, ...]:
+def upcoming(url: str, today: date) -> Requests:
     """Return the request for what is to come."""
-    return (Request(url=urljoin(url, f"{_API}ListUpcomingMeetings")),)
+    return requests_to(urljoin(url, f"{_API}ListUpcomingMeetings"))
 
 
-def days(url: str, first: date, last: date) -> tuple[Request, ...]:
+def days(url: str, first: date, last: date) -> Requests:
     """Return the requests for the archives of these years, and for what is to come,
     which no archive holds.
     """
@@ -273,9 +285,8 @@ def days(url: str, first: date, last: date) -> tuple[Request, ...]:
     return (*archives, *upcoming(url, first))
 
 
-def items(url: str, meeting: Meeting) -> tuple[Request, ...]:
+def items(url: str, meeting: Meeting) -> Requests:
     """Return the request for the agenda page, if the meeting has one."""
-    pages = [
-        link.href for link in meeting.links if "/portal/meeting" in link.href.lower()
-    ]
-    return (Request(url=pages[0]),) if pages else ()
+    hrefs = [link.href for link in meeting.links]
+    pages = [href for href in hrefs if "/portal/meeting" in href.lower()]
+    return requests_to(*pages[:1])

@@ -8,7 +8,7 @@ itself is the signal. Answers of `signal` and of listings are compared by
 `reading/signal.py`.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 
@@ -23,11 +23,12 @@ from news_assets.records.meetings import (
 from news_assets.records.reading import Page
 from news_assets.sources.bot_protection import protection_of_page, protection_of_refusal
 from news_assets.sources.civic.reading.ids import listed_key
-from news_assets.sources.civic.reading.matter_numbers import with_matter_numbers
+from news_assets.sources.civic.reading.numbering import with_matter_numbers
+from news_assets.sources.storable_entries import problem_if
 
 # a client that moved to another vendor goes on answering with its last meetings for
 # years
-STALE_DAYS = 45
+_STALE_DAYS = 45
 _MAX_REFUSAL_BYTES = 100_000
 
 
@@ -42,6 +43,7 @@ class Reading:
     selectors: Selectors | None = None
 
 
+Requests = tuple[Request, ...]
 Parse = Callable[[Page, Reading], MeetingListing]
 
 
@@ -58,12 +60,12 @@ class Vendor:
     """
 
     parse: Parse
-    upcoming: Callable[[str, date], tuple[Request, ...]]
-    days: Callable[[str, date, date], tuple[Request, ...]] | None = None
-    items: Callable[[str, Meeting], tuple[Request, ...]] | None = None
+    upcoming: Callable[[str, date], Requests]
+    days: Callable[[str, date, date], Requests] | None = None
+    items: Callable[[str, Meeting], Requests] | None = None
     signal: Callable[[str, datetime], Request] | None = None
-    votes: Callable[[str, AgendaItem], tuple[Request, ...]] | None = None
-    roster: Callable[[str], tuple[Request, ...]] | None = None
+    votes: Callable[[str, AgendaItem], Requests] | None = None
+    roster: Callable[[str], Requests] | None = None
     lists_changes_only: bool = False
     unknown_marks: tuple[bytes, ...] = ()
     closed_marks: tuple[bytes, ...] = ()
@@ -76,37 +78,37 @@ def read(vendor: Vendor, page: Page, reading: Reading) -> MeetingListing:
         ListingChangedError: A 200 that is no answer of this vendor.
         SourceError: A broken or empty document.
     """
-    state, reason = _refusal(vendor, page)
-    if state is not None:
+    refusal = _refusal(vendor, page)
+    if refusal is not None:
+        state, reason = refusal
         return MeetingListing(state=state, problems=(reason,))
     listing = vendor.parse(page, reading)
     if not listing.meetings:
         return replace(listing, state="empty")
-    listing = replace(
+    # Meetings that nothing distinguishes are not stored.
+    unnamed = sum(
+        not one.is_partial and not listed_key(one) for one in listing.meetings
+    )
+    problem = f"{unnamed} meetings have neither id, title nor day"
+    numbered = replace(
         listing,
         meetings=tuple(map(with_matter_numbers, listing.meetings)),
-        problems=(*listing.problems, *_unnamed(listing)),
+        problems=(*listing.problems, *problem_if(unnamed, problem)),
     )
-    newest = max(
-        (meeting.starts_at for meeting in listing.meetings if meeting.starts_at),
-        default=None,
-    )
-    if newest is not None and newest < reading.now - timedelta(days=STALE_DAYS):
-        problem = f"stale: the newest meeting is of {newest:%Y-%m-%d}"
-        return replace(listing, state="stale", problems=(*listing.problems, problem))
-    return listing
+    return _with_age(numbered, reading)
 
 
-def _unnamed(listing: MeetingListing) -> Iterator[str]:
-    """Yield the problem of meetings that nothing tells from others: they are not
-    stored.
-    """
-    count = sum(not one.is_partial and not listed_key(one) for one in listing.meetings)
-    if count:
-        yield f"{count} meetings have neither id, title nor day"
+def _with_age(listing: MeetingListing, reading: Reading) -> MeetingListing:
+    """Return the listing; it is stale if its newest meeting is long past."""
+    begins = [one.starts_at for one in listing.meetings if one.starts_at]
+    newest = max(begins, default=reading.now)
+    if newest >= reading.now - timedelta(days=_STALE_DAYS):
+        return listing
+    problem = f"stale: the newest meeting is of {newest:%Y-%m-%d}"
+    return replace(listing, state="stale", problems=(*listing.problems, problem))
 
 
-def _refusal(vendor: Vendor, page: Page) -> tuple[AnswerState | None, str]:
+def _refusal(vendor: Vendor, page: Page) -> tuple[AnswerState, str] | None:
     """Return the state that an answer refuses with, and why; None for an answer that
     can be read.
     """
@@ -114,26 +116,33 @@ def _refusal(vendor: Vendor, page: Page) -> tuple[AnswerState | None, str]:
     if any(mark in body for mark in vendor.unknown_marks):
         return "unknown_client", f"{page.url}: the vendor has no such client"
     if page.status < 400:
-        protection = (
-            protection_of_page(body)
-            if len(page.body) < _MAX_REFUSAL_BYTES // 10
-            else None
-        )
-        return (
-            ("blocked", f"{page.url}: an anti-bot page ({protection})")
-            if protection
-            else (None, "")
-        )
-    if page.status in (401, 403) and (vendor.closed_marks and not body.strip()):
-        return "closed", f"{page.url}: closed without a token (status {page.status})"
-    if any(mark in body for mark in vendor.closed_marks):
+        return _disguised_refusal(page, body)
+    if _is_closed(vendor, page.status, body):
         return "closed", f"{page.url}: closed without a token (status {page.status})"
     if page.status in (404, 410):
         return "unknown_client", f"{page.url}: status {page.status}"
     protection = protection_of_refusal(body)
-    return "blocked", f"{page.url}: status {page.status}" + (
-        f" ({protection})" if protection else ""
-    )
+    by_whom = f" ({protection})" if protection else ""
+    return "blocked", f"{page.url}: status {page.status}{by_whom}"
+
+
+def _disguised_refusal(page: Page, body: bytes) -> tuple[AnswerState, str] | None:
+    """Return the refusal of a small page that is a challenge for browsers."""
+    if len(page.body) >= _MAX_REFUSAL_BYTES // 10:
+        return None
+    protection = protection_of_page(body)
+    if protection is None:
+        return None
+    return "blocked", f"{page.url}: an anti-bot page ({protection})"
+
+
+def _is_closed(vendor: Vendor, status: int, body: bytes) -> bool:
+    """Whether a vendor with tokens refuses one without: it says so, or says nothing."""
+    if not vendor.closed_marks:
+        return False
+    if status in (401, 403) and not body.strip():
+        return True
+    return any(mark in body for mark in vendor.closed_marks)
 
 
 def json_post(url: str, body: bytes) -> Request:

@@ -2,9 +2,9 @@
 
     Page.body -> feed.read -+-> json_document.decoded_json -> json_feed.read_json ->
     Listing
-                            +-> charsets.decoded -> xml.sound_xml ->
+                            +-> xml_documents.sound_xml ->
                             syndication.read_xml (feedparser) -> Listing
 
-`xml` repairs broken documents and bounds their size, so that feedparser takes bounded
-time. `feed.parse` adds the rules of `entries.storable`.
+`xml_documents` decodes and repairs broken documents and bounds their size, so that feedparser takes bounded
+time. `feed.parse` adds the rules of `storable_entries.storable`.
 """

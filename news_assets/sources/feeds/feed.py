@@ -1,4 +1,4 @@
-"""Feeds of any format, told apart by the document's content rather than by its name or
+"""Feeds of any format, distinguished by the document's content rather than by its name or
 Content-Type.
 """
 
@@ -7,11 +7,11 @@ import re
 from news_assets.errors import ListingChangedError, SourceError
 from news_assets.records.desks import Source
 from news_assets.records.reading import Listing, Page
-from news_assets.sources.entries import storable
 from news_assets.sources.feeds.json_feed import read_json
 from news_assets.sources.feeds.syndication import read_xml
 from news_assets.sources.json_document import decoded_json
 from news_assets.sources.platforms import file_of, found_instead
+from news_assets.sources.storable_entries import storable
 
 ROOT = re.compile(r"<(?:[\w.-]+:)?(?:rss|feed|RDF)[\s>]")
 _HEAD_BYTES = 65_536

@@ -8,13 +8,21 @@ from typing import Any
 from news_assets.errors import ListingChangedError
 from news_assets.records.desks import Source
 from news_assets.records.reading import ListedEntry, Listing, Page
-from news_assets.sources.entries import fallback_id, storable, unique
 from news_assets.sources.json_document import decoded_json
 from news_assets.sources.platforms import found_instead, platform_of
+from news_assets.sources.storable_entries import (
+    fallback_id,
+    first_web_url,
+    optional_url,
+    problem_if,
+    sanitized,
+    storable,
+    unique,
+)
 from news_assets.text.dates import parse_date
-from news_assets.text.html import plain_text, sanitize
+from news_assets.text.html import plain_text
 from news_assets.text.language import language_tag
-from news_assets.text.urls import canonical_url, web_url
+from news_assets.text.urls import canonical_url
 
 
 def parse(page: Page, source: Source) -> Listing:
@@ -27,78 +35,79 @@ def parse(page: Page, source: Source) -> Listing:
     """
     document = decoded_json(page, source, "a JSON Feed")
     listing = storable(read_json(document, page, source))
-    link = _string(document, "next_url")
-    next_url = web_url(link, page.final_url) if link else None
-    is_older = next_url is not None and canonical_url(next_url) not in map(
-        canonical_url, (page.url, page.final_url)
-    )
-    return replace(listing, next_urls=(next_url,) if next_url and is_older else ())
+    next_url = optional_url(_string(document, "next_url"), page.final_url)
+    own = [canonical_url(page.url), canonical_url(page.final_url)]
+    if next_url is None or canonical_url(next_url) in own:
+        return listing
+    return replace(listing, next_urls=(next_url,))
 
 
 def read_json(document: Any, page: Page, source: Source) -> Listing:
-    """Return every item of a JSON Feed in the document's order. Raises
-    ListingChangedError for any other JSON.
+    """Return every item of a JSON Feed in the document's order.
+
+    Raises:
+        ListingChangedError: Any other JSON.
     """
-    if not isinstance(document, dict) or not isinstance(document.get("items"), list):
-        raise ListingChangedError(
-            f"{page.url}: JSON but not a feed: no list of items{_hint(page)}"
-        )
+    items = document.get("items") if isinstance(document, dict) else None
+    if not isinstance(items, list):
+        raise _no_feed(page, "no list of items")
     if "version" not in document and "title" not in document:
-        raise ListingChangedError(
-            f"{page.url}: JSON but not a feed: neither version nor title{_hint(page)}"
-        )
-    items = [item for item in document["items"] if isinstance(item, dict)]
-    lost = len(document["items"]) - len(items)
+        raise _no_feed(page, "neither version nor title")
+    objects = [item for item in items if isinstance(item, dict)]
+    lost = len(items) - len(objects)
     return Listing(
-        entries=tuple(_entry(item, page, source) for item in items),
+        entries=tuple(_entry(item, page, source) for item in objects),
         title=_text(document, "title"),
         language=language_tag(_string(document, "language")),
-        problems=(f"{lost} items are not objects: skipped",) if lost else (),
+        problems=problem_if(lost, f"{lost} items are not objects: skipped"),
     )
 
 
-def _hint(page: Page) -> str:
-    return f"; {found_instead(page)}" if platform_of(page) else ""
+def _no_feed(page: Page, reason: str) -> ListingChangedError:
+    hint = f"; {found_instead(page)}" if platform_of(page) else ""
+    return ListingChangedError(f"{page.url}: JSON but not a feed: {reason}{hint}")
 
 
 def _entry(item: dict[str, Any], page: Page, source: Source) -> ListedEntry:
     base = page.final_url
-    entry_id, link = (
-        _string(item, "id"),
-        _string(item, "url") or _string(item, "external_url"),
-    )
-    url = (
-        web_url(link or entry_id, base) if link or entry_id.startswith("http") else None
-    )
+    entry_id = _string(item, "id")
     content = _string(item, "content_html")
-    title, summary = (
-        _text(item, "title"),
-        _text(item, "summary") or _text(item, "content_text"),
-    )
+    title = _text(item, "title")
+    summary = _text(item, "summary") or _text(item, "content_text")
+    url = _url(item, base)
     published = parse_date(_string(item, "date_published"), source.timezone)
     updated = parse_date(_string(item, "date_modified"), source.timezone)
-    image = _string(item, "image") or _string(item, "banner_image")
+    images = (_string(item, "image"), _string(item, "banner_image"))
     return ListedEntry(
         entry_id=entry_id or fallback_id(url, title, summary or content),
         url=url or "",
         title=title,
         summary=summary,
-        content_html=sanitize(content, base) or None if content else None,
+        content_html=sanitized(content, base),
         authors=_authors(item),
         categories=unique(map(plain_text, _strings(item.get("tags")))),
-        image_url=web_url(image, base) if image else None,
+        image_url=first_web_url(images, base),
         published_at=published or updated,
         updated_at=updated,
     )
 
 
+def _url(item: dict[str, Any], base: str) -> str | None:
+    """Return an item's address; it may be stated as its id only."""
+    link = _string(item, "url") or _string(item, "external_url")
+    own_id = _string(item, "id")
+    if not link and own_id.startswith("http"):
+        link = own_id
+    return optional_url(link, base)
+
+
 def _authors(item: dict[str, Any]) -> tuple[str, ...]:
     """Return names of `authors` (1.1) and `author` (1.0)."""
     authors = item.get("authors")
-    people = [*(authors if isinstance(authors, list) else ()), item.get("author")]
+    people = authors if isinstance(authors, list) else []
     return unique(
         plain_text(_string(person, "name"))
-        for person in people
+        for person in [*people, item.get("author")]
         if isinstance(person, dict)
     )
 
@@ -108,19 +117,15 @@ def _string(owner: dict[str, Any], key: str) -> str:
     value = owner.get(key)
     if isinstance(value, str):
         return value.strip()
-    return (
-        str(value)
-        if isinstance(value, int | float) and not isinstance(value, bool)
-        else ""
-    )
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return str(value)
+    return ""
 
 
 def _strings(values: Any) -> list[str]:
-    return (
-        [value for value in values if isinstance(value, str)]
-        if isinstance(values, list)
-        else []
-    )
+    if not isinstance(values, list):
+        return []
+    return [value for value in values if isinstance(value, str)]
 
 
 def _text(owner: dict[str, Any], key: str) -> str | None:

@@ -7,7 +7,8 @@ a zone for UTC.
 
 import io
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from datetime import datetime
 from typing import Any, Final
 
 import feedparser  # type: ignore[import-untyped]  # it ships no types
@@ -15,11 +16,16 @@ import feedparser  # type: ignore[import-untyped]  # it ships no types
 from news_assets.errors import ListingChangedError, SourceError
 from news_assets.records.desks import Source
 from news_assets.records.reading import ListedEntry, Listing, Page
-from news_assets.sources.entries import fallback_id, first_web_url, unique
-from news_assets.sources.feeds.xml import sound_xml
+from news_assets.sources.feeds.xml_documents import sound_xml
 from news_assets.sources.platforms import found_instead
+from news_assets.sources.storable_entries import (
+    fallback_id,
+    first_web_url,
+    sanitized,
+    unique,
+)
 from news_assets.text.dates import parse_date
-from news_assets.text.html import plain_text, sanitize
+from news_assets.text.html import plain_text
 from news_assets.text.language import language_tag
 from news_assets.text.limits import most
 from news_assets.text.urls import web_url
@@ -59,7 +65,7 @@ _NOT_LINKS: Final = (
     "via",
 )
 
-Parsed = Mapping[str, Any]
+_Parsed = Mapping[str, Any]
 
 # A private method, so pyproject.toml bounds the version; a release without it fails at
 # this line.
@@ -90,7 +96,7 @@ def read_xml(page: Page, source: Source) -> Listing:
         raise ListingChangedError(
             f"{page.url}: not a feed: {found_instead(page, source.kind)}"
         )
-    feed: Parsed = parsed["feed"]
+    feed: _Parsed = parsed["feed"]
     base = _base_of(parsed, page)
     return Listing(
         entries=tuple(_entry(entry, base, source) for entry in parsed["entries"]),
@@ -102,13 +108,13 @@ def read_xml(page: Page, source: Source) -> Listing:
     )
 
 
-def _parsed(page: Page) -> tuple[Parsed, tuple[str, ...], bool]:
+def _parsed(page: Page) -> tuple[_Parsed, tuple[str, ...], bool]:
     """Run feedparser over the repaired document; return its result, the problems, and
     whether it was whole.
     """
     body, problems, is_whole = sound_xml(page)
     try:
-        parsed: Parsed = feedparser.parse(
+        parsed: _Parsed = feedparser.parse(
             io.BytesIO(body),
             response_headers={"content-type": "application/xml; charset=utf-8"},
             sanitize_html=False,
@@ -125,7 +131,7 @@ def _parsed(page: Page) -> tuple[Parsed, tuple[str, ...], bool]:
     return parsed, tuple(counted), is_whole
 
 
-def _base_of(parsed: Parsed, page: Page) -> str:
+def _base_of(parsed: _Parsed, page: Page) -> str:
     """Return the base of relative links: the channel's site in RSS, the document in
     Atom (RFC 4287, section 2).
     """
@@ -134,7 +140,7 @@ def _base_of(parsed: Parsed, page: Page) -> str:
     return web_url(_string(parsed["feed"], "link"), page.final_url) or page.final_url
 
 
-def _ttl_s(feed: Parsed) -> float | None:
+def _ttl_s(feed: _Parsed) -> float | None:
     """Return the feed's update interval: `ttl` in minutes, else `sy:updatePeriod` over
     `sy:updateFrequency`.
     """
@@ -142,161 +148,137 @@ def _ttl_s(feed: Parsed) -> float | None:
     if ttl:
         return ttl * 60
     period = _PERIOD_S.get(_string(feed, "sy_updateperiod").lower())
-    return period / (_number(feed, "sy_updatefrequency") or 1) if period else None
+    if not period:
+        return None
+    return period / (_number(feed, "sy_updatefrequency") or 1)
 
 
-def _number(owner: Parsed, key: str) -> float | None:
+def _number(owner: _Parsed, key: str) -> float | None:
     text = _string(owner, key)
-    return float(text) if re.fullmatch(r"\d{1,7}(?:\.\d{1,3})?", text) else None
+    if not re.fullmatch(r"\d{1,7}(?:\.\d{1,3})?", text):
+        return None
+    return float(text)
 
 
 # --- one entry ------------------------------------------------------------------------
 
 
-def _entry(entry: Parsed, base: str, source: Source) -> ListedEntry:
+def _entry(entry: _Parsed, base: str, source: Source) -> ListedEntry:
     url = first_web_url(_links(entry), base)
     title = _plain(entry, "title")
     summary_html, content_html = _texts(entry)
     summary = plain_text(summary_html) or None
-    if (
-        content_html is None
-        and "<" in summary_html
-        and len(summary or "") >= _FULL_TEXT_CHARS
-    ):
-        content_html = summary_html
     updated = parse_date(_string(entry, "updated"), source.timezone)
-    published = next(
-        filter(
-            None,
-            (parse_date(_string(entry, key), source.timezone) for key in _PUBLISHED),
-        ),
-        None,
-    )
     return ListedEntry(
         entry_id=_id_of(entry) or fallback_id(url, title, summary or content_html),
         url=url or "",
         title=title,
         summary=summary,
-        content_html=sanitize(content_html, base) or None if content_html else None,
+        content_html=sanitized(content_html, base),
         authors=_authors(entry),
         categories=_categories(entry),
         image_url=first_web_url(_images(entry), base),
-        published_at=published or updated,
+        published_at=_published_at(entry, source) or updated,
         updated_at=updated,
     )
 
 
-_PUBLISHED = (
-    "published",
-    "created",
-)  # feedparser puts dc:date and Atom 0.3 `modified` under `updated`
+def _published_at(entry: _Parsed, source: Source) -> datetime | None:
+    """Return the time of publication; feedparser puts dc:date and Atom 0.3 `modified`
+    under `updated`.
+    """
+    published = parse_date(_string(entry, "published"), source.timezone)
+    return published or parse_date(_string(entry, "created"), source.timezone)
 
 
-def _id_of(entry: Parsed) -> str:
+def _id_of(entry: _Parsed) -> str:
     """Return Atom id, RSS guid or rdf:about; an address without its user and password."""
     entry_id = _string(entry, "id")
-    return (
-        web_url(entry_id, "") or entry_id
-        if "@" in entry_id and "://" in entry_id
-        else entry_id
-    )
+    if "@" in entry_id and "://" in entry_id:
+        return web_url(entry_id, "") or entry_id
+    return entry_id
 
 
-def _links(entry: Parsed) -> Iterator[str]:
-    """Yield possible article addresses, best first; FeedBurner's original address
+def _links(entry: _Parsed) -> list[str]:
+    """Return possible article addresses, best first; FeedBurner's original address
     precedes its tracking redirect.
     """
-    yield _string(entry, "feedburner_origlink")
-    yield _string(entry, "pheedo_origlink")
-    yield _string(entry, "link")
-    links = [link for link in entry.get("links", ()) if isinstance(link, Mapping)]
-    yield from (
-        _string(link, "href") for link in links if link.get("rel") == "alternate"
-    )
-    yield from (
-        _string(link, "href") for link in links if link.get("rel") not in _NOT_LINKS
-    )
-    entry_id = _string(entry, "id")
-    if (
-        entry_id.startswith(("http://", "https://"))
-        and entry.get("guidislink") is not False
-    ):
-        yield entry_id
+    names = ("feedburner_origlink", "pheedo_origlink", "link")
+    found = [_string(entry, name) for name in names]
+    links = _objects(entry, "links")
+    found += [_string(one, "href") for one in links if one.get("rel") == "alternate"]
+    found += [_string(one, "href") for one in links if one.get("rel") not in _NOT_LINKS]
+    if entry.get("guidislink") is not False:
+        own_id = _string(entry, "id")
+        if own_id.startswith(("http://", "https://")):
+            found.append(own_id)
+    return found
 
 
-def _texts(entry: Parsed) -> tuple[str, str | None]:
+def _objects(entry: _Parsed, name: str) -> list[_Parsed]:
+    """Return the parts of an entry with this name."""
+    return [one for one in entry.get(name, ()) if isinstance(one, Mapping)]
+
+
+def _texts(entry: _Parsed) -> tuple[str, str]:
     """Return summary and full text as HTML, without feedparser's copy of the content in
-    a missing summary.
+    a missing summary; a long summary with markup is a full text too.
     """
     summary = _string(entry, "summary")
-    contents = [
-        _string(content, "value")
-        for content in entry.get("content", ())
-        if isinstance(content, Mapping)
-    ]
+    contents = [_string(content, "value") for content in _objects(entry, "content")]
     content = max(contents, key=len, default="")
-    return ("" if summary == content else summary), content or None
+    if content:
+        return ("" if summary == content else summary), content
+    if "<" in summary and len(plain_text(summary)) >= _FULL_TEXT_CHARS:
+        return summary, summary
+    return summary, ""
 
 
-def _authors(entry: Parsed) -> tuple[str, ...]:
-    people = [
-        person for person in entry.get("authors", ()) if isinstance(person, Mapping)
-    ]
+def _authors(entry: _Parsed) -> tuple[str, ...]:
     named = [
         plain_text(_string(person, "name") or _string(person, "email"))
-        for person in people
+        for person in _objects(entry, "authors")
     ]
     return unique(named) or unique([_plain(entry, "author")])
 
 
-def _categories(entry: Parsed) -> tuple[str, ...]:
-    tags = [tag for tag in entry.get("tags", ()) if isinstance(tag, Mapping)]
+def _categories(entry: _Parsed) -> tuple[str, ...]:
+    tags = _objects(entry, "tags")
     return unique(_plain(tag, "label") or _plain(tag, "term") for tag in tags)
 
 
-def _images(entry: Parsed) -> Iterator[str]:
-    """Yield images, best first: media:content (widest), media:thumbnail, enclosure,
+def _images(entry: _Parsed) -> list[str]:
+    """Return images, best first: media:content (widest), media:thumbnail, enclosure,
     itunes:image.
     """
-    media = [
-        item
-        for item in entry.get("media_content", ())
-        if isinstance(item, Mapping) and _is_image(item, "url")
-    ]
-    yield from (
-        _string(item, "url")
-        for item in sorted(media, key=lambda item: -(_number(item, "width") or 0))
-    )
-    yield from (
-        _string(item, "url")
-        for item in entry.get("media_thumbnail", ())
-        if isinstance(item, Mapping)
-    )
-    links = [
-        link
-        for link in entry.get("links", ())
-        if isinstance(link, Mapping) and link.get("rel") == "enclosure"
-    ]
-    yield from (_string(link, "href") for link in links if _is_image(link, "href"))
+    media = [one for one in _objects(entry, "media_content") if _is_image(one, "url")]
+    media.sort(key=lambda one: _number(one, "width") or 0, reverse=True)
+    thumbnails = _objects(entry, "media_thumbnail")
+    images = [_string(one, "url") for one in [*media, *thumbnails]]
+    links = [one for one in _objects(entry, "links") if one.get("rel") == "enclosure"]
+    images += [_string(one, "href") for one in links if _is_image(one, "href")]
     image = entry.get("image")
     if isinstance(image, Mapping):
-        yield _string(image, "href")
+        images.append(_string(image, "href"))
+    return images
 
 
-def _is_image(item: Parsed, key: str) -> bool:
+def _is_image(item: _Parsed, key: str) -> bool:
     kind = _string(item, "medium") or _string(item, "type")
-    return kind.startswith("image") or bool(
-        not kind and _IMAGE_NAME.search(_string(item, key))
-    )
+    if kind:
+        return kind.startswith("image")
+    return _IMAGE_NAME.search(_string(item, key)) is not None
 
 
-def _plain(owner: Parsed, key: str) -> str | None:
+def _plain(owner: _Parsed, key: str) -> str | None:
     return plain_text(_string(owner, key)) or None
 
 
-def _string(owner: Parsed, key: str) -> str:
+def _string(owner: _Parsed, key: str) -> str:
     """Return a string value, bypassing feedparser's own lookup, which returns
     `published` for a missing `updated`.
     """
     value = dict.get(owner, key) if isinstance(owner, dict) else None
-    return value.strip() if isinstance(value, str) else ""
+    if not isinstance(value, str):
+        return ""
+    return value.strip()

@@ -16,6 +16,7 @@ from news_assets.records.reading import Listing, Page
 from news_assets.sources.html.document import select
 from news_assets.sources.html.listing import ReadPage, Template, read_page, stated_next
 from news_assets.sources.platforms import found_instead
+from news_assets.sources.storable_entries import problem_if
 
 _ANY_LINK: Final = "a[href]"
 
@@ -44,41 +45,38 @@ def parse(page: Page, source: Source) -> Listing:
 
 
 def _template(selectors: Selectors) -> Template:
-    of_link = (selectors.link,) if selectors.link else ()
+    links = [selectors.link]
+    if not selectors.link:
+        links = [selectors.title, _ANY_LINK]
     return Template(
         name="selectors",
         items=selectors.item,
         title=selectors.title or selectors.link or _ANY_LINK,
-        links=of_link
-        or ((selectors.title, _ANY_LINK) if selectors.title else (_ANY_LINK,)),
-        times=(selectors.date,) if selectors.date else (),
+        links=tuple(filter(None, links)),
+        times=tuple(filter(None, [selectors.date])),
         summary=selectors.summary,
     )
 
 
 def _complete(read: ReadPage, page: Page, selectors: Selectors) -> Listing:
-    url = stated_next(read, page, selectors.next) if selectors.next else None
     listing = read.listing
     untitled = sum(entry.title is None for entry in listing.entries)
-    problem = (
-        (f"{untitled} of {len(listing.entries)} entries have no title",)
-        if untitled
-        else ()
+    problem = f"{untitled} of {len(listing.entries)} entries have no title"
+    listing = replace(
+        listing, problems=(*listing.problems, *problem_if(untitled, problem))
     )
-    return replace(
-        listing, next_urls=(url,) if url else (), problems=(*listing.problems, *problem)
-    )
+    url = stated_next(read, page, selectors.next) if selectors.next else None
+    if url is None:
+        return listing
+    return replace(listing, next_urls=(url,))
 
 
 def _changed(
     page: Page, source: Source, selectors: Selectors, tree: HtmlElement
 ) -> ListingChangedError:
     count = len(select(tree, selectors.item))
-    what = (
-        f"none of {count} items has a link"
-        if count
-        else f"no item matches `{selectors.item}`"
-    )
-    return ListingChangedError(
-        f"{page.url}: {what}: {found_instead(page, source.kind)}"
-    )
+    what = f"no item matches `{selectors.item}`"
+    if count:
+        what = f"none of {count} items has a link"
+    found = found_instead(page, source.kind)
+    return ListingChangedError(f"{page.url}: {what}: {found}")

@@ -34,7 +34,9 @@ def html_tree(page: Page, max_elements: int = MAX_ELEMENTS) -> HtmlElement | Non
         tree = etree.fromstring(clean_text(text).encode(), parser)
     except etree.LxmlError:
         return None
-    return _cut(tree, max_elements) if isinstance(tree, HtmlElement) else None
+    if not isinstance(tree, HtmlElement):
+        return None
+    return _cut(tree, max_elements)
 
 
 def _cut(tree: HtmlElement, max_elements: int) -> HtmlElement:
@@ -100,9 +102,12 @@ def _texts(element: HtmlElement) -> Iterator[str]:
 
 def base_of(tree: HtmlElement, page: Page) -> str:
     """Return the base address of the page's relative links."""
-    stated = next((href for tag in tree.iter("base") if (href := tag.get("href"))), "")
-    base = resolve(page.final_url, stated) if stated else page.final_url
-    return base if _is_web(base) else page.final_url
+    for tag in tree.iter("base"):
+        stated = tag.get("href")
+        if stated:
+            base = resolve(page.final_url, stated)
+            return base if _is_web(base) else page.final_url
+    return page.final_url
 
 
 def _is_web(address: str) -> bool:
@@ -114,8 +119,10 @@ def _is_web(address: str) -> bool:
 
 def title_of(tree: HtmlElement) -> str | None:
     """Return the page's `<title>`, else its first `<h1>`."""
-    named = (
-        plain_text(tag.text or "") if tag.tag == "title" else words_of(tag)
-        for tag in tree.iter("title", "h1")
-    )
-    return next((name for name in named if name), None)
+    for tag in tree.iter("title", "h1"):
+        name = words_of(tag)
+        if tag.tag == "title":
+            name = plain_text(tag.text or "")
+        if name:
+            return name
+    return None

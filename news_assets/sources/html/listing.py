@@ -16,7 +16,6 @@ from lxml.html import HtmlElement
 from news_assets.errors import ListingChangedError, SourceError
 from news_assets.records.desks import Source
 from news_assets.records.reading import ListedEntry, Listing, Page
-from news_assets.sources.entries import fallback_id, first_web_url, storable, unique
 from news_assets.sources.html.document import (
     base_of,
     html_tree,
@@ -25,6 +24,13 @@ from news_assets.sources.html.document import (
     words_of,
 )
 from news_assets.sources.platforms import found_instead
+from news_assets.sources.storable_entries import (
+    fallback_id,
+    first_web_url,
+    problem_if,
+    storable,
+    unique,
+)
 from news_assets.text.dates import parse_date
 from news_assets.text.language import language_tag
 from news_assets.text.urls import canonical_url, host_of, web_url
@@ -54,7 +60,7 @@ class Template:
     `title` matches the headline. The article's address is that of the first element
     matched by one of `links`, which are tried in order, with a link in it or around it;
     without `links`, that of the headline. `times` are tried in order; the words before
-    a date tell publication from change. `categories` may match several elements.
+    a date distinguish publication from change. `categories` may match several elements.
     """
 
     name: str
@@ -124,23 +130,17 @@ def changed(
 def outermost(items: Sequence[HtmlElement]) -> list[HtmlElement]:
     """Return the items that are not nested in another item."""
     every = set(items)
-    return [
-        item
-        for item in items
-        if not any(above in every for above in item.iterancestors())
-    ]
+    return [item for item in items if every.isdisjoint(item.iterancestors())]
 
 
 def _listing(
     items: Sequence[HtmlElement], template: Template, base: str, source: Source
 ) -> Listing:
-    problem = f"{len(items) - MAX_ITEMS} items beyond the first {MAX_ITEMS}: skipped"
-    return Listing(
-        entries=tuple(
-            _entry(item, template, base, source) for item in items[:MAX_ITEMS]
-        ),
-        problems=(problem,) if len(items) > MAX_ITEMS else (),
-    )
+    taken = items[:MAX_ITEMS]
+    more = len(items) - len(taken)
+    problem = f"{more} items beyond the first {MAX_ITEMS}: skipped"
+    entries = [_entry(item, template, base, source) for item in taken]
+    return Listing(entries=tuple(entries), problems=problem_if(more, problem))
 
 
 # --- one item -------------------------------------------------------------------------
@@ -150,16 +150,7 @@ def _entry(
     item: HtmlElement, template: Template, base: str, source: Source
 ) -> ListedEntry:
     headline = _headline(item, template)
-    linked = (
-        element
-        for css in template.links
-        for element in select(item, css, with_root=True)
-    )
-    stated = (
-        _link_of(item, element, base)
-        for element in (linked if template.links else _present(headline))
-    )
-    url = next(filter(None, stated), None)
+    url = _url_of(item, headline, template, base)
     title = _title_of(headline) if headline is not None else None
     summary = _LEADING_STAMP.sub("", _first_words(item, template.summary))
     published, updated = _times_of(item, template, source.timezone)
@@ -168,50 +159,55 @@ def _entry(
         url=url or "",
         title=title,
         summary=summary or None,
-        categories=unique(
-            words_of(element) for element in _selected(item, template.categories)
-        ),
+        categories=unique(map(words_of, _selected(item, template.categories))),
         image_url=_image_of(item, template, base),
         published_at=published,
         updated_at=updated,
     )
 
 
-def _present(element: HtmlElement | None) -> tuple[HtmlElement, ...]:
-    return () if element is None else (element,)
+def _url_of(
+    item: HtmlElement, headline: HtmlElement | None, template: Template, base: str
+) -> str | None:
+    """Return the article's address: of the first linked element, without `links` that
+    of the headline.
+    """
+    if not template.links:
+        return _link_of(item, headline, base) if headline is not None else None
+    for css in template.links:
+        for element in select(item, css, with_root=True):
+            url = _link_of(item, element, base)
+            if url:
+                return url
+    return None
 
 
 def _selected(item: HtmlElement, css: str) -> list[HtmlElement]:
-    return select(item, css) if css else []
+    if not css:
+        return []
+    return select(item, css)
 
 
 def _headline(item: HtmlElement, template: Template) -> HtmlElement | None:
     """Return the first headline with text, else the first one."""
     found = select(item, template.title, with_root=True)
-    return next(
-        (element for element in found if _title_of(element)),
-        found[0] if found else None,
-    )
+    for element in found:
+        if _title_of(element):
+            return element
+    return next(iter(found), None)
 
 
 def _title_of(headline: HtmlElement) -> str | None:
     """Return the text of a headline, else the title or alt text of its link or image."""
-    stated = [
-        part.get(name) or ""
-        for part in headline.iter("a", "img")
-        for name in ("title", "alt")
-    ]
-    return next(
-        (
-            words
-            for words in (
-                words_of(headline),
-                *(" ".join(text.split()) for text in stated),
-            )
-            if words
-        ),
-        None,
-    )
+    words = words_of(headline)
+    if words:
+        return words
+    for part in headline.iter("a", "img"):
+        for name in ("title", "alt"):
+            stated = " ".join(part.get(name, "").split())
+            if stated:
+                return stated
+    return None
 
 
 def _link_of(item: HtmlElement, headline: HtmlElement, base: str) -> str | None:
@@ -223,23 +219,25 @@ def _link_of(item: HtmlElement, headline: HtmlElement, base: str) -> str | None:
         for above in headline.iterancestors("a")
         if above is item or item in above.iterancestors()
     ]
-    links = (link.get("href") or "" for link in (*headline.iter("a"), *around))
-    return first_web_url(
-        (link for link in links if not link.strip().startswith("#")), base
-    )
+    return first_web_url(_hrefs([*headline.iter("a"), *around]), base)
+
+
+def _hrefs(links: Iterable[HtmlElement]) -> list[str]:
+    """Return where links lead, without those to a place in the same page."""
+    hrefs = [link.get("href", "").strip() for link in links]
+    return [href for href in hrefs if href and not href.startswith("#")]
 
 
 def _first_words(item: HtmlElement, css: str) -> str:
-    return next(
-        (words for element in _selected(item, css) if (words := words_of(element))), ""
-    )
+    for element in _selected(item, css):
+        if words := words_of(element):
+            return words
+    return ""
 
 
 def _image_of(item: HtmlElement, template: Template, base: str) -> str | None:
-    links = (
-        image.get("data-src") or image.get("src") or ""
-        for image in _selected(item, template.image)
-    )
+    images = _selected(item, template.image)
+    links = [image.get("data-src") or image.get("src") or "" for image in images]
     return first_web_url(links, base)
 
 
@@ -250,11 +248,9 @@ def _times_of(
     a time.
     """
     for css in template.times:
-        words = " ".join(
-            element.get("datetime") or words_of(element)
-            for element in select(item, css)
-        )
-        times = _times_in(words, timezone)
+        elements = select(item, css)
+        words = [element.get("datetime") or words_of(element) for element in elements]
+        times = _times_in(" ".join(words), timezone)
         if any(times):
             return times
     return None, None
@@ -266,18 +262,18 @@ def _times_in(words: str, timezone: str) -> tuple[datetime | None, datetime | No
     updated: datetime | None = None
     end = 0
     for stamp in _STAMP.finditer(words):
-        at, is_change = (
-            parse_date(stamp[0], timezone),
-            _OF_CHANGE.search(words, end, stamp.start()) is not None,
-        )
-        published, updated = (
-            (published, updated or at) if is_change else (published or at, updated)
-        )
+        at = parse_date(stamp[0], timezone)
+        if _OF_CHANGE.search(words, end, stamp.start()):
+            updated = updated or at
+        else:
+            published = published or at
         end = stamp.end()
     if end:
         return published, updated
     at = parse_date(words, timezone)  # other forms, such as "Feb 27, 2026 02:30 PM"
-    return (None, at) if _OF_CHANGE.search(words) else (at, None)
+    if _OF_CHANGE.search(words):
+        return None, at
+    return at, None
 
 
 # --- the next page --------------------------------------------------------------------
@@ -287,14 +283,10 @@ def page_number(url: str, parameter: str) -> int:
     """Return the page number in a query parameter of a listing's address; 0 if there is
     none.
     """
-    return next(
-        (
-            int(value)
-            for name, value in _pairs(url)
-            if name == parameter and _PAGE_NUMBER.fullmatch(value)
-        ),
-        0,
-    )
+    for name, value in _pairs(url):
+        if name == parameter and _PAGE_NUMBER.fullmatch(value):
+            return int(value)
+    return 0
 
 
 def with_page_number(url: str, parameter: str, number: int) -> str:
@@ -309,54 +301,42 @@ def linked_next(read: ReadPage, page: Page, parameter: str) -> str | None:
     """Return the same host's link with the next higher page number, else the pager's
     "next" link.
     """
-    base, current = base_of(read.tree, page), page_number(page.final_url, parameter)
+    current = page_number(page.final_url, parameter)
     stem = parameter.partition(":")[0]  # `:int` may be percent-encoded in links
-    hrefs = [
-        href for link in read.tree.iter("a") if stem in (href := link.get("href") or "")
-    ]
-    urls = _same_site(hrefs, base, page)
-    later = {
-        number: url
-        for url in reversed(urls)
-        if (number := page_number(url, parameter)) > current
-    }
+    later: dict[int, str] = {}
+    hrefs = [href for href in _hrefs(read.tree.iter("a")) if stem in href]
+    for url in _same_site(hrefs, read, page):
+        number = page_number(url, parameter)
+        if number > current:
+            later.setdefault(number, url)
     if later:
         return later[min(later)]
-    stated = _same_site(
-        (link.get("href") or "" for link in select(read.tree, _NEXT)), base, page
-    )
-    own = canonical_url(page.final_url)
-    return next(
-        (
-            url
-            for url in stated
-            if not page_number(url, parameter) and canonical_url(url) != own
-        ),
-        None,
-    )
+    pager = _same_site(_hrefs(select(read.tree, _NEXT)), read, page)
+    return _other_page([url for url in pager if not page_number(url, parameter)], page)
 
 
 def stated_next(read: ReadPage, page: Page, css: str) -> str | None:
     """Return the first link to another page of the same host that a selector matches,
     or that is in its matches.
     """
-    links = (
-        link.get("href") or ""
-        for element in select(read.tree, css)
-        for link in element.iter("a", "link")
-    )
+    links: list[HtmlElement] = []
+    for element in select(read.tree, css):
+        links += element.iter("a", "link")
+    return _other_page(_same_site(_hrefs(links), read, page), page)
+
+
+def _other_page(urls: Iterable[str], page: Page) -> str | None:
     own = canonical_url(page.final_url)
-    urls = _same_site(links, base_of(read.tree, page), page)
-    return next((url for url in urls if canonical_url(url) != own), None)
+    for url in urls:
+        if canonical_url(url) != own:
+            return url
+    return None
 
 
-def _same_site(links: Iterable[str], base: str, page: Page) -> list[str]:
-    host = host_of(page.final_url)
-    urls = (
-        web_url(link, base)
-        for link in links
-        if link.strip() and not link.strip().startswith("#")
-    )
+def _same_site(hrefs: Iterable[str], read: ReadPage, page: Page) -> list[str]:
+    """Return the links to pages of the same host, made absolute."""
+    host, base = host_of(page.final_url), base_of(read.tree, page)
+    urls = [web_url(href, base) for href in hrefs]
     return [url for url in urls if url is not None and host_of(url) == host]
 
 

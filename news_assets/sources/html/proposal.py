@@ -70,44 +70,33 @@ def propose(page: Page, timezone: str) -> Selectors | None:
     if tree is None:
         return None
     marked = _marked(tree, timezone)
-    around = Counter(
-        css for link in marked.headlines.get(tree, ()) for css in _items_around(link)
-    )
-    tried = [
-        css
-        for css, count in around.most_common(_MAX_CANDIDATES)
-        if count >= MIN_ITEMS and not problem_of(css)
-    ]
-    scores = {
-        css: score
-        for css in tried
-        if (score := _score(outermost(select(tree, css)), marked))
-    }
-    if not scores:
+    best = _best_items(tree, marked)
+    if best is None:
         return None
-    best = max(scores, key=lambda css: (scores[css], -len(css)))
-    items = [
-        item for item in outermost(select(tree, best)) if item in marked.headlines
-    ][:MAX_ITEMS]
+    matching = outermost(select(tree, best))
+    items = [item for item in matching if item in marked.headlines][:MAX_ITEMS]
     return Selectors(
         item=best,
-        title=_voted(
-            items,
-            lambda item: _titles(item, marked.headlines[item][0]),
-            _is_headline(marked),
-        ),
-        date=_voted(
-            items,
-            lambda item: _dates(item, marked),
-            lambda _, element: element in marked.dates,
-        ),
-        summary=_voted(
-            items,
-            lambda item: _summaries(item, marked),
-            lambda _, one: one not in marked.headlines,
-        ),
+        title=_voted(items, marked, _titles, _is_headline),
+        date=_voted(items, marked, _dates, _is_marked_date),
+        summary=_voted(items, marked, _summaries, _is_no_headline),
         next=_next(tree),
     )
+
+
+def _best_items(tree: HtmlElement, marked: _Marked) -> str | None:
+    """Return the selector of the elements that serve best as items."""
+    around: Counter[str] = Counter()
+    for link in marked.headlines.get(tree, ()):
+        around.update(_items_around(link))
+    scores: dict[str, tuple[float, int]] = {}
+    for css, count in around.most_common(_MAX_CANDIDATES):
+        if count >= MIN_ITEMS and not problem_of(css):
+            score = _score(outermost(select(tree, css)), marked)
+            scores[css] = score
+    if not scores:
+        return None
+    return max(scores, key=lambda css: (scores[css], -len(css)))
 
 
 def _marked(tree: HtmlElement, timezone: str) -> _Marked:
@@ -123,26 +112,26 @@ def _marked(tree: HtmlElement, timezone: str) -> _Marked:
 
 
 def _is_link(link: HtmlElement) -> bool:
-    href = (link.get("href") or "").strip()
-    is_page = bool(href) and not href.lower().startswith(
-        ("#", "javascript:", "mailto:", "tel:")
-    )
-    return (
-        is_page
-        and len(words_of(link)) >= MIN_TITLE_CHARS
-        and next(link.iterancestors(*_NO_LIST), None) is None
-    )
+    """Whether a link to a page has a text as long as a headline and is in the content."""
+    href = link.get("href", "").strip().lower()
+    if not href or href.startswith(("#", "javascript:", "mailto:", "tel:")):
+        return False
+    if len(words_of(link)) < MIN_TITLE_CHARS:
+        return False
+    return next(link.iterancestors(*_NO_LIST), None) is None
 
 
 def _is_date(element: HtmlElement, timezone: str) -> bool:
-    own = " ".join((element.text or "", *(child.tail or "" for child in element)))
-    words = element.get("datetime") or " ".join(own.split())
-    has_number = any(character.isdigit() for character in words[:_MAX_DATE_CHARS])
-    return (
-        has_number
-        and len(words) <= _MAX_DATE_CHARS
-        and parse_date(words, timezone) is not None
-    )
+    words = element.get("datetime") or _own_words(element)
+    if len(words) > _MAX_DATE_CHARS or not any(map(str.isdigit, words)):
+        return False
+    return parse_date(words, timezone) is not None
+
+
+def _own_words(element: HtmlElement) -> str:
+    """Return the text of an element without that of the elements within."""
+    texts = [element.text, *(child.tail for child in element)]
+    return " ".join(" ".join(filter(None, texts)).split())
 
 
 # --- items ----------------------------------------------------------------------------
@@ -159,21 +148,28 @@ def _items_around(link: HtmlElement) -> Iterator[str]:
         parent = element.getparent()
         if parent is None:
             return
-        names = _named(parent) or [
-            f"{name} > {_tag(parent)}" for name in _named(parent.getparent())
-        ]
-        yield from (f"{name} > {_tag(element)}" for name in names)
+        above = _named(parent)
+        if not above:
+            grandparents = _named(parent.getparent())
+            above = [f"{name} > {_tag(parent)}" for name in grandparents]
+        for name in above:
+            yield f"{name} > {_tag(element)}"
 
 
 def _named(element: HtmlElement | None) -> list[str]:
     """Return selectors by id and class, without those that a system numbers."""
     if element is None:
         return []
-    classes = [name for name in (element.get("class") or "").split() if _is_name(name)]
-    by_id = element.get("id") or ""
-    return [f"{_tag(element)}.{name}" for name in classes[:4]] + (
-        [f"#{by_id}"] if _is_name(by_id) else []
-    )
+    names = _named_by_class(element)
+    own_id = element.get("id", "")
+    if _is_name(own_id):
+        names.append(f"#{own_id}")
+    return names
+
+
+def _named_by_class(element: HtmlElement) -> list[str]:
+    classes = [name for name in element.get("class", "").split() if _is_name(name)]
+    return [f"{_tag(element)}.{name}" for name in classes[:4]]
 
 
 def _tag(element: HtmlElement) -> str:
@@ -201,9 +197,8 @@ def _score(items: Sequence[HtmlElement], marked: _Marked) -> tuple[float, int]:
         return 0.0, 0
     dated = sum(item in marked.dated for item in single.values())
     share = len(single) / len(items)
-    return (len(single) + dated) * share * share, -min(
-        len(list(item.iterancestors())) for item in single.values()
-    )
+    depth = min(len(list(item.iterancestors())) for item in single.values())
+    return (len(single) + dated) * share * share, -depth
 
 
 # --- within an item -------------------------------------------------------------------
@@ -211,90 +206,92 @@ def _score(items: Sequence[HtmlElement], marked: _Marked) -> tuple[float, int]:
 
 def _voted(
     items: Sequence[HtmlElement],
-    candidates: Callable[[HtmlElement], Iterable[str]],
-    is_right: Callable[[HtmlElement, HtmlElement], bool],
+    marked: _Marked,
+    candidates: Callable[[HtmlElement, _Marked], Iterable[str]],
+    is_right: Callable[[HtmlElement, HtmlElement, _Marked], bool],
 ) -> str:
     """Return the selector whose first match is right in most items; empty if it is in
     less than half of them.
     """
     votes: Counter[str] = Counter()
     for item in items:
-        for css in dict.fromkeys(candidates(item)):
-            found = select(item, css, with_root=True) if not problem_of(css) else []
-            votes[css] += bool(found) and is_right(item, found[0])
+        for css in dict.fromkeys(candidates(item, marked)):
+            if problem_of(css):
+                continue
+            found = select(item, css, with_root=True)
+            if found and is_right(item, found[0], marked):
+                votes[css] += 1
     best = max(votes, key=lambda css: votes[css], default="")
-    return best if best and 2 * votes[best] >= len(items) else ""
+    if 2 * votes[best] < len(items):
+        return ""
+    return best
 
 
-def _is_headline(marked: _Marked) -> Callable[[HtmlElement, HtmlElement], bool]:
-    def is_right(item: HtmlElement, found: HtmlElement) -> bool:
-        link = marked.headlines[item][0]
-        return (
-            found is link
-            or found in link.iterancestors()
-            or link in found.iterancestors()
-        )
-
-    return is_right
+def _is_headline(item: HtmlElement, found: HtmlElement, marked: _Marked) -> bool:
+    """Whether an element is the headline's link, or around or within it."""
+    link = marked.headlines[item][0]
+    if found is link or found in link.iterancestors():
+        return True
+    return link in found.iterancestors()
 
 
-def _titles(item: HtmlElement, link: HtmlElement) -> Iterator[str]:
+def _is_marked_date(_: HtmlElement, found: HtmlElement, marked: _Marked) -> bool:
+    return found in marked.dates
+
+
+def _is_no_headline(_: HtmlElement, found: HtmlElement, marked: _Marked) -> bool:
+    return found not in marked.headlines
+
+
+def _titles(item: HtmlElement, marked: _Marked) -> Iterator[str]:
+    link = marked.headlines[item][0]
     inside = next(link.iter(*_HEADINGS), None)
     if inside is not None:
         yield _tag(inside)
     for above in link.iterancestors(*_HEADINGS):
         if item in above.iterancestors():
             yield f"{_tag(above)} a"
-    yield from (name for name in _named(link) if not name.startswith("#"))
+    yield from _named_by_class(link)
     if item is not link:
         yield "a"
 
 
 def _dates(item: HtmlElement, marked: _Marked) -> Iterator[str]:
     for element in item.iter():
-        if element in marked.dates:
-            if element.tag == "time":
-                yield "time"
-            yield from (name for name in _named(element) if not name.startswith("#"))
-            parent = element.getparent()
-            yield from (
-                f"{name} {_tag(element)}"
-                for name in _named(parent)
-                if parent is not item
-            )
-            yield _tag(element)
+        if element not in marked.dates:
+            continue
+        if element.tag == "time":
+            yield "time"
+        yield from _named_by_class(element)
+        parent = element.getparent()
+        if parent is not item:
+            for name in _named(parent):
+                yield f"{name} {_tag(element)}"
+        yield _tag(element)
 
 
 def _summaries(item: HtmlElement, marked: _Marked) -> Iterator[str]:
     for element in item.iter("p"):
-        if (
-            element not in marked.headlines
-            and len(words_of(element)) >= _MIN_SUMMARY_CHARS
-        ):
-            yield from (name for name in _named(element) if not name.startswith("#"))
-            yield "p"
+        if element in marked.headlines or len(words_of(element)) < _MIN_SUMMARY_CHARS:
+            continue
+        yield from _named_by_class(element)
+        yield "p"
 
 
 def _next(tree: HtmlElement) -> str:
-    stated = next((css for css in _NEXT if select(tree, css)), "")
-    if stated:
-        return stated
-    link = next(
-        (
-            link
-            for link in tree.iter("a")
-            if words_of(link).strip("›»> ").lower() in _NEXT_WORDS
-        ),
-        None,
-    )
-    if link is None:
-        return ""
-    named = (*_named(link), *(f"{name} > a" for name in _named(link.getparent())))
-    return next(
-        (
-            css
-            for css in named
-            if not problem_of(css) and select(tree, css)[:1] == [link]
-        ),
-        "",
-    )
+    for css in _NEXT:
+        if select(tree, css):
+            return css
+    for link in tree.iter("a"):
+        if words_of(link).strip("›»> ").lower() in _NEXT_WORDS:
+            return _selector_of(link, tree)
+    return ""
+
+
+def _selector_of(link: HtmlElement, tree: HtmlElement) -> str:
+    """Return a selector whose first match is this link; empty if none is found."""
+    above = [f"{name} > a" for name in _named(link.getparent())]
+    for css in [*_named(link), *above]:
+        if not problem_of(css) and select(tree, css)[:1] == [link]:
+            return css
+    return ""

@@ -1,7 +1,7 @@
 """Sitemaps, sitemap indexes and robots.txt.
 
-Page.body -> sitemap: gunzip, decode -> xml.read_sitemap -> urlset:
+Page.body -> sitemap: gunzip, decode -> sitemap_xml.read_sitemap -> urlset:
 Listing.entries
-                                                         -> sitemapindex: order.in_order
+                                                         -> sitemapindex: sitemap_xml.in_order
                                                          -> Listing.next_urls
 """

@@ -18,12 +18,23 @@ from datetime import UTC, date, datetime
 from news_assets.errors import ListingChangedError, SourceError
 from news_assets.records.desks import Source
 from news_assets.records.reading import ListedEntry, Listing, Page
-from news_assets.sources.entries import bounded, is_usable, unique
 from news_assets.sources.feeds import feed
-from news_assets.sources.feeds.charsets import decoded
+from news_assets.sources.feeds.xml_documents import decoded
 from news_assets.sources.platforms import found_instead
-from news_assets.sources.sitemap.order import Child, in_order
-from news_assets.sources.sitemap.xml import MAX_ITEMS, Fields, read_sitemap
+from news_assets.sources.sitemap.sitemap_xml import (
+    MAX_ITEMS,
+    Child,
+    Fields,
+    in_order,
+    read_sitemap,
+)
+from news_assets.sources.storable_entries import (
+    bounded,
+    is_usable,
+    optional_url,
+    problem_if,
+    unique,
+)
 from news_assets.text.dates import day_of, parse_date
 from news_assets.text.html import plain_text
 from news_assets.text.language import language_tag
@@ -79,7 +90,9 @@ def parse(page: Page, source: Source) -> Listing:
 
 def _reader_of(text: str, page: Page) -> Callable[[str, Page, Source], Listing]:
     if text.startswith("<"):
-        return _feed_listing if feed.ROOT.search(text, 0, _HEAD_CHARS) else _xml_listing
+        if feed.ROOT.search(text, 0, _HEAD_CHARS):
+            return _feed_listing
+        return _xml_listing
     if _ROBOTS_LINE.search(text) and "<" not in text[:_HEAD_CHARS]:
         return _robots_listing
     if text.lower().startswith(("http://", "https://")):
@@ -97,19 +110,23 @@ def _unpacked(page: Page) -> tuple[Page, bool]:
     for _ in range(_MAX_MEMBERS):  # concatenated members are one document
         if not rest.startswith(_GZIP_MAGIC):
             break
-        inflater = zlib.decompressobj(zlib.MAX_WBITS | 16)
-        try:
-            body += inflater.decompress(rest, MAX_BYTES + 1 - len(body))
-        except zlib.error as error:
-            raise SourceError(
-                f"{page.url}: gzip that cannot be read: {error}"
-            ) from error
+        member, rest, is_whole = _inflated(rest, MAX_BYTES + 1 - len(body), page)
+        body += member
         if len(body) > MAX_BYTES:
             raise SourceError(f"{page.url}: more than {MAX_BYTES:,} bytes decompressed")
-        rest, is_whole = inflater.unused_data, inflater.eof
     if body.startswith(_GZIP_MAGIC):
         raise ListingChangedError(f"{page.url}: not a sitemap: compressed twice")
     return replace(page, body=bytes(body), content_type=""), is_whole
+
+
+def _inflated(packed: bytes, max_bytes: int, page: Page) -> tuple[bytes, bytes, bool]:
+    """Return one member of a gzip file, what follows it, and whether it was whole."""
+    inflater = zlib.decompressobj(zlib.MAX_WBITS | 16)
+    try:
+        body = inflater.decompress(packed, max_bytes)
+    except zlib.error as error:
+        raise SourceError(f"{page.url}: gzip that cannot be read: {error}") from error
+    return body, inflater.unused_data, inflater.eof
 
 
 # --- the documents --------------------------------------------------------------------
@@ -134,11 +151,10 @@ def _xml_listing(text: str, page: Page, source: Source) -> Listing:
 
 def _robots_listing(text: str, page: Page, source: Source) -> Listing:
     lines = _ROBOTS_LINE.finditer(text, 0, _ROBOTS_CHARS)
-    children = _children(
-        [{"loc": match[2].strip()} for match in lines if match[1].lower() == "sitemap"],
-        page,
-        source,
-    )
+    items = [
+        {"loc": match[2].strip()} for match in lines if match[1].lower() == "sitemap"
+    ]
+    children = _children(items, page, source)
     if not children:
         raise ListingChangedError(f"{page.url}: robots.txt names no sitemap")
     return Listing(entries=(), next_urls=children)
@@ -147,11 +163,8 @@ def _robots_listing(text: str, page: Page, source: Source) -> Listing:
 def _text_listing(text: str, page: Page, source: Source) -> Listing:
     lines = text.split(None, MAX_ITEMS)
     listing = _listing_of([{"loc": line} for line in lines[:MAX_ITEMS]], page, source)
-    cut = (
-        (f"more than {MAX_ITEMS:,} addresses: the others are not read",)
-        if len(lines) > MAX_ITEMS
-        else ()
-    )
+    problem = f"more than {MAX_ITEMS:,} addresses: the others are not read"
+    cut = problem_if(len(lines) > MAX_ITEMS, problem)
     return replace(listing, problems=(*cut, *listing.problems))
 
 
@@ -159,26 +172,24 @@ def _children(items: Iterable[Fields], page: Page, source: Source) -> tuple[str,
     """Return the addresses of an index, each with the requested day, without the index
     itself.
     """
+    children: list[Child] = []
+    for item in items:
+        url = web_url(item["loc"], page.final_url) if "loc" in item else None
+        if url is not None and is_usable(url):
+            children.append(Child(url, _time(item.get("lastmod"), source)))
     day = _requested_day(page)
-    urls = (
-        (web_url(item["loc"], page.final_url), item) for item in items if "loc" in item
-    )
-    children = [
-        Child(url, _time(item.get("lastmod"), source))
-        for url, item in urls
-        if url and is_usable(url)
-    ]
     own = {page.url.partition("#")[0], page.final_url}
     fragment = f"#day={day.isoformat()}" if day else ""
-    return tuple(
-        f"{url}{fragment}" for url in in_order(children, day) if url not in own
-    )
+    ordered = in_order(children, day)
+    return tuple(f"{url}{fragment}" for url in ordered if url not in own)
 
 
 def _requested_day(page: Page) -> date | None:
     match = _DAY.search(page.url)
+    if match is None:
+        return None
     try:
-        return date.fromisoformat(match[1]) if match else None
+        return date.fromisoformat(match[1])
     except ValueError:
         return None
 
@@ -200,35 +211,30 @@ class _Dated:
 
 
 def _listing_of(items: Sequence[Fields], page: Page, source: Source) -> Listing:
-    newest = sorted(
-        _possible(items, page, source), key=lambda dated: dated.sort_time, reverse=True
-    )
-    limit = most("entries")
-    taken = (
-        newest[:limit] if _requested_day(page) is None else newest[-limit:]
-    )  # closest to the day
-    listed = [_entry(dated, page) for dated in taken]
+    dated = _possible(items, page, source)
+    newest = sorted(dated, key=lambda one: one.sort_time, reverse=True)
+    taken = newest[: most("entries")]
+    if _requested_day(page) is not None:
+        taken = newest[-most("entries") :]  # closest to the day
+    listed = [_entry(one, page) for one in taken]
     entries: dict[str, ListedEntry] = {}
     for entry in filter(None, listed):
         entries.setdefault(entry.entry_id, entry)
-    left, skipped = len(newest) - len(taken), listed.count(None)
-    problems = (
-        f"{skipped:,} addresses cannot be used: skipped" if skipped else None,
-        f"{len(taken):,} of {len(newest):,} entries are used: {left:,} skipped"
-        if left
-        else None,
-        None if items else "no entries",
-    )
+    unusable, beyond = listed.count(None), len(newest) - len(taken)
+    names = [plain_text(one.item.get("news:name", "")) for one in taken]
+    languages = [one.item.get("news:language") for one in taken]
     return Listing(
         entries=tuple(entries.values()),
-        title=line(
-            _agreed(plain_text(dated.item.get("news:name", "")) for dated in taken),
-            "title",
+        title=line(_agreed(names), "title"),
+        language=language_tag(_agreed(languages)),
+        problems=(
+            *problem_if(unusable, f"{unusable:,} addresses cannot be used: skipped"),
+            *problem_if(
+                beyond,
+                f"{len(taken):,} of {len(newest):,} entries are used: {beyond:,} skipped",
+            ),
+            *problem_if(not items, "no entries"),
         ),
-        language=language_tag(
-            _agreed(dated.item.get("news:language") for dated in taken)
-        ),
-        problems=tuple(filter(None, problems)),
     )
 
 
@@ -245,11 +251,9 @@ def _possible(items: Iterable[Fields], page: Page, source: Source) -> list[_Date
         )
         for item in items
     ]
-    return (
-        dated
-        if day is None
-        else [one for one in dated if _may_be_of(one, day, source.timezone)]
-    )
+    if day is None:
+        return dated
+    return [one for one in dated if _may_be_of(one, day, source.timezone)]
 
 
 def _may_be_of(dated: _Dated, day: date, timezone: str) -> bool:
@@ -264,18 +268,16 @@ def _may_be_of(dated: _Dated, day: date, timezone: str) -> bool:
 def _entry(dated: _Dated, page: Page) -> ListedEntry | None:
     """Return the entry; None if its address is not http(s) or is too long."""
     item = dated.item
-    link, image = item.get("loc", ""), item.get("image:loc")
-    url = web_url(link, page.final_url) if link else None
+    url = optional_url(item.get("loc"), page.final_url)
     if url is None or not is_usable(url):
         return None
+    keywords = item.get("news:keywords", "").split(",")
     entry = ListedEntry(
         entry_id=canonical_url(url),
         url=url,
         title=plain_text(item.get("news:title", "")) or None,
-        categories=unique(
-            plain_text(word) for word in item.get("news:keywords", "").split(",")
-        ),
-        image_url=web_url(image, page.final_url) if image else None,
+        categories=unique(map(plain_text, keywords)),
+        image_url=optional_url(item.get("image:loc"), page.final_url),
         published_at=dated.published_at,
         updated_at=dated.updated_at,
     )
@@ -289,4 +291,6 @@ def _time(text: str | None, source: Source) -> datetime | None:
 def _agreed(values: Iterable[str | None]) -> str | None:
     """Return the value if all items that state one agree."""
     stated = {value for value in values if value}
-    return stated.pop() if len(stated) == 1 else None
+    if len(stated) != 1:
+        return None
+    return stated.pop()

@@ -68,7 +68,8 @@ def back_up(
         raise LakeError(
             f"{folder}: a backup cannot be in the data folder, where its files are orphans"
         )
-    name = f"{_DAILY if is_daily else 'backup'}-{now.astimezone(UTC).strftime(_TIME)}{address.backup_suffix}"
+    kind = _DAILY if is_daily else "backup"
+    name = f"{kind}-{now.astimezone(UTC).strftime(_TIME)}{address.backup_suffix}"
     target = folder / name
     draft = target.with_name(f"{name}.part")
     with _translated(address, folder):

@@ -17,7 +17,10 @@ from news_assets.store.address import quoted
 _CATALOG = "source"  # the attached Postgres database
 _COPY = "copy"
 _KEYS = "news_assets_primary_keys"
-_TABLES = r"SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename LIKE 'ducklake\_%'"
+_TABLES = (
+    r"SELECT tablename FROM pg_tables "
+    r"WHERE schemaname = 'public' AND tablename LIKE 'ducklake\_%'"
+)
 _PRIMARY_KEYS = (
     r"SELECT relname::text AS table_name, pg_get_constraintdef(c.oid) AS definition "
     r"FROM pg_constraint c JOIN pg_class t ON t.oid = conrelid "

@@ -65,7 +65,10 @@ HELD_BACK = """
 _PENDING = f"""
 WITH unsettled AS MATERIALIZED (
     SELECT agency, day, article_id, source_id, entry_id, first_seen_at, entry_hash, trace_id
-    FROM (SELECT *, hash(article_id, entry_hash, day) AS state FROM entries WHERE desk = $desk AND day >= $first_day)
+    FROM (
+        SELECT *, hash(article_id, entry_hash, day) AS state
+        FROM entries WHERE desk = $desk AND day >= $first_day
+    )
     ANTI JOIN (
         SELECT hash(article_id, entry_hash, day) AS state FROM raw_articles
         WHERE desk = $desk AND day >= $first_day AND (next_try_at IS NULL OR next_try_at > $now)
@@ -78,28 +81,35 @@ WITH unsettled AS MATERIALIZED (
     FROM entries WHERE desk = $desk AND article_id IN (FROM ids) GROUP BY article_id
 ), stored AS (
     SELECT article_id, entry_hash, news_hash, day, next_try_at, outcome,
-        fetched_at + to_hours(least(1 << least(coalesce(relisted, 0), {MAX_DOUBLINGS}), {MAX_PAUSE_H})) AS refetch_at
+        fetched_at + to_hours(
+            least(1 << least(coalesce(relisted, 0), {MAX_DOUBLINGS}), {MAX_PAUSE_H})
+        ) AS refetch_at
     FROM raw_articles WHERE article_id IN (FROM ids)
 ), pending AS (
     SELECT u.*, r.article_id IS NOT NULL AS is_stored, r.next_try_at,
         r.day IS DISTINCT FROM u.day OR (r.entry_hash IS DISTINCT FROM u.entry_hash AND (
-            first.news_hash = '' OR r.news_hash IS DISTINCT FROM first.news_hash OR r.refetch_at <= $now
+            first.news_hash = '' OR r.news_hash IS DISTINCT FROM first.news_hash
+            OR r.refetch_at <= $now
         )) AS is_changed
     FROM unsettled u JOIN first USING (article_id) LEFT JOIN stored r USING (article_id)
-    WHERE (u.first_seen_at, u.source_id, u.entry_id) = first.entry AND r.outcome IS DISTINCT FROM '{WITHDRAWN}'
+    WHERE (u.first_seen_at, u.source_id, u.entry_id) = first.entry
+        AND r.outcome IS DISTINCT FROM '{WITHDRAWN}'
 )
 SELECT agency, day, article_id, 'raw_articles' AS stage,
     CASE WHEN NOT is_stored THEN 'missing' WHEN is_changed THEN 'outdated' ELSE 'due' END AS why,
     CASE WHEN is_changed THEN first_seen_at ELSE next_try_at END AS since,
     entry_hash AS version, trace_id
 FROM pending ANTI JOIN ({HELD_BACK}) held
-    ON pending.article_id = held.article_id AND held.stage = 'raw_articles' AND held.version = pending.entry_hash
+    ON pending.article_id = held.article_id AND held.stage = 'raw_articles'
+        AND held.version = pending.entry_hash
 WHERE is_changed OR next_try_at <= $now
 """
 
 _ATTACHED = f"""
     SELECT article_id, unnest(document_ids) AS document_id FROM agenda_items
-    ANTI JOIN (SELECT article_id FROM raw_articles WHERE desk = $desk AND outcome = '{WITHDRAWN}') USING (article_id)
+    ANTI JOIN (
+        SELECT article_id FROM raw_articles WHERE desk = $desk AND outcome = '{WITHDRAWN}'
+    ) USING (article_id)
     WHERE desk = $desk AND day >= $first_day AND article_id IS NOT NULL AND filter_tier IS NULL
 """
 
@@ -114,9 +124,11 @@ WITH wanted AS ({_ATTACHED}), unread AS (
 )
 SELECT entries.agency, entries.day, article_id, 'documents' AS stage,
     CASE WHEN is_missing THEN 'missing' ELSE 'failed' END AS why,
-    CASE WHEN is_missing THEN first_seen_at ELSE tried_at END AS since, entry_hash AS version, trace_id
+    CASE WHEN is_missing THEN first_seen_at ELSE tried_at END AS since,
+    entry_hash AS version, trace_id
 FROM entries JOIN unread USING (article_id) ANTI JOIN ({HELD_BACK}) held
-    ON entries.article_id = held.article_id AND held.stage = 'documents' AND held.version = entries.entry_hash
+    ON entries.article_id = held.article_id AND held.stage = 'documents'
+        AND held.version = entries.entry_hash
 WHERE desk = $desk AND day >= $first_day
 """
 
@@ -125,15 +137,19 @@ WHERE desk = $desk AND day >= $first_day
 # its source's documents are checked (`$checking`). Each pass is a new version.
 _UNCHECKED = f"""
 WITH wanted AS ({_ATTACHED}), unchecked AS (
-    SELECT e.agency, e.day, e.article_id, 'documents' AS stage, '{UNCHECKED}' AS why, s.passed_at AS since,
+    SELECT e.agency, e.day, e.article_id, 'documents' AS stage, '{UNCHECKED}' AS why,
+        s.passed_at AS since,
         concat(e.entry_hash, ' ', s.passed_at) AS version, e.trace_id
-    FROM wanted JOIN documents d USING (document_id) JOIN entries e ON e.article_id = wanted.article_id
+    FROM wanted JOIN documents d USING (document_id) 
+        JOIN entries e ON e.article_id = wanted.article_id
     JOIN sources s USING (source_id)
     WHERE (list_contains($checking, s.source_id) OR e.day <= $near)
-        AND d.outcome IN ('ok', 'skipped') AND d.content_hash IS NOT NULL AND d.fetched_at < s.passed_at
+        AND d.outcome IN ('ok', 'skipped') AND d.content_hash IS NOT NULL
+        AND d.fetched_at < s.passed_at
 )
 SELECT DISTINCT unchecked.* FROM unchecked ANTI JOIN ({HELD_BACK}) held
-    ON unchecked.article_id = held.article_id AND held.stage = 'documents' AND held.version = unchecked.version
+    ON unchecked.article_id = held.article_id AND held.stage = 'documents'
+        AND held.version = unchecked.version
 """
 
 
@@ -164,7 +180,8 @@ def _work(derived: Derived) -> str:
     return f"""{{
         'stage': '{derived.stage}',
         'why': CASE
-            WHEN {ARTICLES}.article_id IS NULL THEN CASE WHEN {row}.article_id IS NOT NULL THEN 'orphaned' END
+            WHEN {ARTICLES}.article_id IS NULL
+                THEN CASE WHEN {row}.article_id IS NOT NULL THEN 'orphaned' END
             WHEN {row}.article_id IS NULL THEN 'missing'
             WHEN {derived.stored} <> {state} THEN 'outdated'
             WHEN {derived.is_provisional} THEN '{PROVISIONAL}'
@@ -197,11 +214,17 @@ def stale_sql(keys: str) -> str:
     work = ", ".join(map(_work, derived_relations()))
     return f"""
         WITH keys AS MATERIALIZED ({keys}),
-        {relations_sql("article_id, agency, day, {since} AS since, trace_id", "AND hash(article_id) IN (FROM keys)")},
+        {
+        relations_sql(
+            "article_id, agency, day, {since} AS since, trace_id",
+            "AND hash(article_id) IN (FROM keys)",
+        )
+    },
         compared AS ({_differing(f"article_id, {relations}", "article_id")}),
         stale AS (SELECT article_id, unnest([{work}], recursive := true) FROM compared)
         SELECT stale.* FROM stale ANTI JOIN ({HELD_BACK}) held
-            ON stale.article_id = held.article_id AND held.stage = stale.stage AND held.version = stale.version
+            ON stale.article_id = held.article_id AND held.stage = stale.stage
+                AND held.version = stale.version
         WHERE why IS NOT NULL
     """
 

@@ -37,10 +37,12 @@ _GROUPS = """
         UNION
         SELECT original AS hit, original FROM copied WHERE list_contains($ids, original)
     )
-    SELECT hit, article_id FROM copied JOIN shown USING (original) UNION SELECT hit, original FROM shown
+    SELECT hit, article_id FROM copied JOIN shown USING (original)
+    UNION SELECT hit, original FROM shown
 """
 _PUBLICATIONS = """
-    SELECT article_id, desk, agency, day, url, coalesce(published_at, first_seen_at) AS published_at,
+    SELECT article_id, desk, agency, day, url,
+        coalesce(published_at, first_seen_at) AS published_at,
         duplicate_reason AS reason
     FROM raw_articles WHERE list_contains($ids, article_id) AND outcome = 'ok'
 """

@@ -25,7 +25,8 @@ _HEADER = ("article_id", "agency", "day", "why", "since")
 
 _CHECKED = """
     SELECT (SELECT count(*) FROM entries WHERE desk = $desk AND day >= $first_day) AS entries,
-        (SELECT count(*) FROM raw_articles WHERE desk = $desk AND day >= $first_day AND outcome = 'ok') AS articles
+        (SELECT count(*) FROM raw_articles WHERE desk = $desk AND day >= $first_day
+            AND outcome = 'ok') AS articles
 """
 
 

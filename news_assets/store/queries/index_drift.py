@@ -43,8 +43,10 @@ def expected_documents(
     )
     sql = f"""
         WITH {relations_sql("article_id, agency, day, trace_id", "")}
-        SELECT {ARTICLES}.article_id, {ARTICLES}.agency, {ARTICLES}.day, {state_sql(DOCUMENT_STATE)} AS document_hash,
-            r_article_embeddings.outcome IS NOT DISTINCT FROM 'ok' AS has_vector, {ARTICLES}.trace_id
+        SELECT {ARTICLES}.article_id, {ARTICLES}.agency, {ARTICLES}.day,
+            {state_sql(DOCUMENT_STATE)} AS document_hash,
+            r_article_embeddings.outcome IS NOT DISTINCT FROM 'ok' AS has_vector,
+            {ARTICLES}.trace_id
         FROM {ARTICLES} {joined} LEFT JOIN named ON named.agency = {ARTICLES}.agency
     """
     return lake.query(sql, parameters(desk, agency_names, date.min))

@@ -38,7 +38,8 @@ def stage_counts(
             f"""SELECT desk, agency, count(*) AS entries, max(day) AS last_day
                 FROM entries WHERE {_IN_DAYS} GROUP BY ALL""",
             f"""SELECT desk, agency, count(*) FILTER (outcome = 'ok') AS articles,
-                count(*) FILTER (outcome NOT IN ('ok', '{WITHDRAWN}')) AS failed, count(duplicate_of) AS copies
+                count(*) FILTER (outcome NOT IN ('ok', '{WITHDRAWN}')) AS failed,
+                count(duplicate_of) AS copies
                 FROM raw_articles WHERE {_IN_DAYS} GROUP BY ALL""",
             *(
                 f"SELECT desk, agency, count(*) AS {stage.done} FROM {table_of(stage.record).name} "

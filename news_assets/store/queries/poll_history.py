@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     import polars
 
 _ENTRY_DAYS = """
-    SELECT agency, day, count(DISTINCT article_id)::BIGINT AS entries FROM entries WHERE desk = $1 GROUP BY agency, day
+    SELECT agency, day, count(DISTINCT article_id)::BIGINT AS entries
+    FROM entries WHERE desk = $1 GROUP BY agency, day
 """
 
 _ENTRY_TIMES = """
@@ -33,10 +34,15 @@ _ENTRY_HOURS = """
 # polls, half of the work.
 _POLL_HISTORY = """
     SELECT source_id, first_polled_at, first_answer_at, last_answer_at, entry_count,
-        list_min(list_filter(empty_at, lambda t: t > coalesce(last_full_at, '-infinity'))) AS empty_since,
-        coalesce(len(failed_since), 0)::BIGINT AS failed_count, list_min(failed_since) AS failing_since
+        list_min(
+            list_filter(empty_at, lambda t: t > coalesce(last_full_at, '-infinity'))
+        ) AS empty_since,
+        coalesce(len(failed_since), 0)::BIGINT AS failed_count,
+        list_min(failed_since) AS failing_since
     FROM (
-        SELECT *, list_filter(failed_at, lambda t: t > coalesce(last_answer_at, '-infinity')) AS failed_since
+        SELECT *,
+            list_filter(failed_at, lambda t: t > coalesce(last_answer_at, '-infinity'))
+                AS failed_since
         FROM (
             SELECT source_id, min(polled_at) AS first_polled_at,
                 min(polled_at) FILTER (answers) AS first_answer_at,

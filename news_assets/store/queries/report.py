@@ -29,7 +29,8 @@ _SEEN = f"{_OF_DESKS} AND first_seen_at >= $start AND first_seen_at < $end"
 _DESKS = f"""
 WITH articles AS (SELECT desk, article_id, outcome, duplicate_of FROM raw_articles WHERE {_SEEN}),
 good AS (SELECT desk, article_id FROM articles WHERE outcome = 'ok')
-    SELECT desk, count(DISTINCT agency) AS agencies, count(*) AS entries FROM entries WHERE {_SEEN} GROUP BY desk
+    SELECT desk, count(DISTINCT agency) AS agencies, count(*) AS entries
+    FROM entries WHERE {_SEEN} GROUP BY desk
 UNION ALL BY NAME
     SELECT desk, count(DISTINCT article_id) AS waiting
     FROM entries ANTI JOIN raw_articles USING (article_id) WHERE {_SEEN} GROUP BY desk
@@ -46,21 +47,26 @@ UNION ALL BY NAME
 """
 _COUNTS = ("agencies", "entries", "waiting", "articles", "copies")
 
-_HOURS = (
-    f"SELECT desk, hour(first_seen_at) AS h, count(*) FROM entries WHERE {_SEEN} GROUP BY ALL ORDER"
-    " BY ALL"
-)
+_HOURS = f"""
+SELECT desk, hour(first_seen_at) AS h, count(*)
+FROM entries WHERE {_SEEN} GROUP BY ALL ORDER BY ALL
+"""
 
-_OUTCOMES = f"SELECT desk, outcome, count(*) FROM raw_articles WHERE {_SEEN} GROUP BY ALL ORDER BY ALL"
+_OUTCOMES = f"""
+SELECT desk, outcome, count(*)
+FROM raw_articles WHERE {_SEEN} GROUP BY ALL ORDER BY ALL
+"""
 
 _REASONS = f"""
 SELECT outcome, coalesce(reason, 'no reason given') AS reason, count(*) AS n
-FROM raw_articles WHERE {_SEEN} AND outcome <> 'ok' GROUP BY ALL ORDER BY n DESC, outcome, reason LIMIT {_SHOWN_REASONS}
+FROM raw_articles WHERE {_SEEN} AND outcome <> 'ok' GROUP BY ALL
+ORDER BY n DESC, outcome, reason LIMIT {_SHOWN_REASONS}
 """
 
 _THEMES = f"""
 SELECT CASE WHEN theme_code IS NOT NULL THEN theme_labels[1] END AS label, count(*) AS n
-FROM enriched_articles SEMI JOIN (SELECT article_id FROM raw_articles WHERE {_SEEN} AND outcome = 'ok')
+FROM enriched_articles
+SEMI JOIN (SELECT article_id FROM raw_articles WHERE {_SEEN} AND outcome = 'ok')
 USING (article_id) WHERE outcome = 'ok' AND day BETWEEN $first_day AND $last_day
 GROUP BY ALL ORDER BY n DESC, label
 """
@@ -91,7 +97,9 @@ WITH newest AS (
 )
 SELECT n.desk, n.agency, n.first_seen_at, n.title, n.url,
     CASE WHEN e.theme_code IS NOT NULL THEN e.theme_labels[-1] END AS theme
-FROM newest n LEFT JOIN (FROM enriched_articles WHERE day BETWEEN $first_day AND $last_day) e USING (article_id)
+FROM newest n
+LEFT JOIN (FROM enriched_articles WHERE day BETWEEN $first_day AND $last_day) e
+    USING (article_id)
 ORDER BY n.first_seen_at DESC, n.article_id
 """
 

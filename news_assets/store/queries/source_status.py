@@ -24,16 +24,19 @@ Row = dict[str, Any]
 
 _OF_AGENCIES = "$agencies IS NULL OR agency IN (SELECT unnest($agencies))"
 _SOURCES = f"""
-    SELECT s.source_id, s.desk, coalesce(p.polls, []) AS polls, s.interval_s, s.next_poll_at, p.new_ratio,
+    SELECT s.source_id, s.desk, coalesce(p.polls, []) AS polls, s.interval_s, s.next_poll_at,
+        p.new_ratio,
         s.last_new_at, s.last_polled_at, s.last_outcome, s.last_reason
     FROM sources s
     LEFT JOIN (
         SELECT source_id,
             list_reverse(arg_max(
-                {{'polled_at': polled_at, 'outcome': outcome, 'new_count': new_count}}, polled_at, {LAST_POLLS}
+                {{'polled_at': polled_at, 'outcome': outcome, 'new_count': new_count}},
+                polled_at, {LAST_POLLS}
             )) AS polls,
             sum(new_count) / nullif(sum(entry_count), 0) AS new_ratio
-        FROM polls WHERE polled_at >= $since AND ($desk IS NULL OR desk = $desk) AND ({_OF_AGENCIES}) GROUP BY source_id
+        FROM polls WHERE polled_at >= $since AND ($desk IS NULL OR desk = $desk)
+            AND ({_OF_AGENCIES}) GROUP BY source_id
     ) p USING (source_id)
     WHERE ($desk IS NULL OR s.desk = $desk) AND ({_OF_AGENCIES})
     ORDER BY s.source_id

@@ -19,7 +19,8 @@ _UTC_DAY = "(called_at AT TIME ZONE 'UTC')::DATE"
 # What is reserved counts where no answer states the tokens: of calls in flight, open
 # batches and killed runs too.
 _SPENT = """
-SELECT coalesce(sum(counted) FILTER (called_at >= $day), 0)::DOUBLE, coalesce(sum(counted), 0)::DOUBLE
+SELECT coalesce(sum(counted) FILTER (called_at >= $day), 0)::DOUBLE,
+    coalesce(sum(counted), 0)::DOUBLE
 FROM (SELECT called_at, coalesce(reserved_usd, usd)::DECIMAL(28, 14) AS counted FROM model_calls)
 WHERE called_at >= $month
 """
@@ -45,7 +46,8 @@ _MEANS = """
 SELECT model, kind, sum(sent_chars) / sum(input_tokens), avg(output_tokens),
     sum(coalesce(cached_tokens, 0)) / sum(input_tokens)
 FROM model_calls
-WHERE list_contains($prompts::VARCHAR[], prompt_version) AND input_tokens > 0 AND output_tokens IS NOT NULL
+WHERE list_contains($prompts::VARCHAR[], prompt_version) AND input_tokens > 0
+    AND output_tokens IS NOT NULL
     AND sent_chars IS NOT NULL
 GROUP BY model, kind HAVING count(*) >= $calls
 """

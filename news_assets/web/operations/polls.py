@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
-from news_assets.clients.dagster.runs import request_run
+from news_assets.clients.run_requests import request_run
 from news_assets.records.desks import Agency, Desk
 from news_assets.web.operations.access import Access
 from news_assets.web.parameters import ParameterError

@@ -1,6 +1,5 @@
 """The tokenizer in little memory gives what `tokenizers` gives."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -9,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, processors
 
-from news_assets.clients.embedding.unigram import UnigramTokenizer, is_unigram
+from news_assets.clients.embedding.unigram import UnigramTokenizer
 
 LETTERS = "abcé\u2581漢"
 PIECES = st.dictionaries(
@@ -49,14 +48,48 @@ def test_any_text_is_divided_as_by_the_package(
     path = tmp_path_factory.getbasetemp() / "unigram.json"
     named = [("<unk>", 0.0), ("<s>", 0.0), ("</s>", 0.0), *pieces.items()]
     package = saved(named, path)
-    config = json.loads(path.read_bytes())
-    assert is_unigram(config)
-    own = UnigramTokenizer(config)
-    assert own.encode(texts) == [one.ids for one in package.encode_batch_fast(texts)]
-    assert own.tail_count == 1
+    Path(f"{path}.pieces").unlink(missing_ok=True)
+    for _ in ("from the file of the package", "from the stored pieces"):
+        own = UnigramTokenizer.load(path)
+        assert own is not None
+        assert own.encode(texts) == [
+            one.ids for one in package.encode_batch_fast(texts)
+        ]
+        assert own.tail_count == 1
 
 
 def test_other_tokenizers_are_left_to_the_package(tmp_path: Path) -> None:
     other = tokenizers.Tokenizer(models.BPE())
     other.save(str(tmp_path / "other.json"))
-    assert not is_unigram(json.loads((tmp_path / "other.json").read_bytes()))
+    assert UnigramTokenizer.load(tmp_path / "other.json") is None
+
+
+PLAIN = [("<unk>", 0.0), ("<s>", 0.0), ("</s>", 0.0), ("a", -1.0), ("b", -2.0)]
+
+
+def ids_of(path: Path) -> list[list[int]]:
+    tokenizer = UnigramTokenizer.load(path)
+    assert tokenizer is not None
+    return tokenizer.encode(["ab"])
+
+
+@pytest.mark.parametrize(
+    "damage", [b"", b"{}\n", b"[1]\n", b'{"of": [1], "count": 2}\n']
+)
+def test_pieces_that_cannot_be_read_are_stored_again(
+    tmp_path: Path, damage: bytes
+) -> None:
+    path = tmp_path / "unigram.json"
+    saved(PLAIN, path)
+    ids, pieces = ids_of(path), (tmp_path / "unigram.json.pieces").read_bytes()
+    (tmp_path / "unigram.json.pieces").write_bytes(damage)
+    assert ids_of(path) == ids
+    assert (tmp_path / "unigram.json.pieces").read_bytes() == pieces
+
+
+def test_pieces_of_another_file_are_not_used(tmp_path: Path) -> None:
+    path = tmp_path / "unigram.json"
+    saved(PLAIN, path)
+    before = ids_of(path)
+    saved([*PLAIN, ("ab", -0.5)], path)
+    assert ids_of(path) != before

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from news_assets.cli import main
-from news_assets.desks.loader import load_desks
-from news_assets.sources.kinds import KINDS
+from news_assets.desks.desk_files import load_desks
+from news_assets.sources.source_kinds import KINDS
 from news_assets_tests.clients.web.conftest import Site, answer
 from news_assets_tests.sources.html.test_proposal import CARDS
 from news_assets_tests.sources.page_builders import html

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from news_assets.cli import main
-from news_assets.desks.loader import load_desks
+from news_assets.desks.desk_files import load_desks
 from news_assets_tests.clients.web.conftest import Site, answer
 from news_assets_tests.sources.page_builders import html
 from news_assets_tests.sources.site_builders import alternate, home, rss, search_answer

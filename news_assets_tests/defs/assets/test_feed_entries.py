@@ -8,7 +8,7 @@ from typing import Any
 import dagster as dg
 import pytest
 
-from news_assets.clients.search.embedded.index import SqliteSearchIndex
+from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
 from news_assets.defs.assets.feed_entries import PollConfig, build_feed_entries
 from news_assets.defs.checks import build_freshness_checks
 from news_assets.defs.resources import CooldownResource, build_resources

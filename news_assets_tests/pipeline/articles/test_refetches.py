@@ -17,7 +17,7 @@ from news_assets.records.articles import RawArticle
 from news_assets.records.desks import Agency, Desk, Source
 from news_assets.records.polling import FeedEntry, StoredPage
 from news_assets.records.reading import AgencyDays
-from news_assets.sources.kinds import adapter_of
+from news_assets.sources.source_kinds import adapter_of
 from news_assets.store.lake import Lake
 from news_assets.store.queries.backlog import pending_entries
 from news_assets.store.queries.url_history import url_history

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import polars
 import pytest
 
-from news_assets.clients.search.embedded.index import SqliteSearchIndex
+from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
 from news_assets.pipeline.alerts.digests import withdraw_messages
 from news_assets.pipeline.articles.withdrawal import withdraw
 from news_assets.records.alerts import Message
@@ -96,11 +96,28 @@ def test_no_table_has_a_string_of_a_withdrawn_article(lake: Lake) -> None:
     assert secrets(lake) == set()
 
 
+def test_results_of_earlier_texts_and_other_enrichers_leave_the_cache_and_those_of_other_articles_stay(
+    lake: Lake,
+) -> None:
+    article = withdrawn_article(lake)
+    cached = row_with_secret(CachedEnrichment)
+    earlier = replace(cached, input_hash="of the text before an edit")
+    unnamed = replace(
+        cached, input_hash="of a former version", article_id=None, enricher="local"
+    )
+    other = full(CachedEnrichment, input_hash="of another article", article_id="b-1")
+    lake.transact(lambda into: into.upsert([cached, earlier, unnamed, other]))
+
+    lake.transact(lambda into: withdraw(into, [article], "by order", NOW))
+
+    assert lake.read(CachedEnrichment) == [other]
+
+
 def withdrawn_article(lake: Lake) -> RawArticle:
     """Store an article with the secret in all its rows, beside so many others that its
     row is in a file.
     """
-    rows = [row_with_secret(record) for record in (*CLEARED, CachedEnrichment)]
+    rows = [row_with_secret(record) for record in CLEARED]
     document = next(row for row in rows if isinstance(row, StoredDocument))
     rows.append(
         full(StoredItem, article_id="a-1", document_ids=(document.document_id,))

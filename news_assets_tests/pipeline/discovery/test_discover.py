@@ -18,7 +18,7 @@ from news_assets.pipeline.discovery.candidates import Criteria
 from news_assets.pipeline.discovery.discover import Discovery, discover_sources
 from news_assets.ports.reading import Sandbox
 from news_assets.records.desks import Source
-from news_assets.sources.kinds import adapter_of
+from news_assets.sources.source_kinds import adapter_of
 from news_assets_tests.clients.web.conftest import Site, answer
 from news_assets_tests.sources.page_builders import html, source_of
 from news_assets_tests.sources.site_builders import (

@@ -185,6 +185,7 @@ def test_an_article_becomes_a_row_and_a_cache_entry(
                 model="1",
                 result_json=json.dumps(asdict(RESULT), ensure_ascii=False),
                 created_at=now,
+                article_id="a1",
             )
         ],
     )

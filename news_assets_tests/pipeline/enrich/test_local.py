@@ -4,7 +4,7 @@ import pytest
 
 from news_assets.pipeline.enrich.local import LocalEnricher
 from news_assets.records.reading import Enrichment
-from news_assets.taxonomy.loader import load_taxonomy
+from news_assets.taxonomy.taxonomy_files import load_taxonomy
 
 
 @pytest.fixture(scope="module")
@@ -50,3 +50,10 @@ def test_the_local_enricher_accepts_any_text(local: LocalEnricher, text: str) ->
         len(found.summary or "") <= 280,
         found.reading_minutes >= 1,
     ) == ((), True, True)
+
+
+def test_a_result_names_the_taxonomy_that_lends_words(local: LocalEnricher) -> None:
+    built_in = load_taxonomy()
+    assert (
+        LocalEnricher(built_in, built_in).model == f"{local.model}+{built_in.version}"
+    )

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from news_assets.pipeline.enrich.themes import FoundTheme, ThemeTable
-from news_assets.taxonomy.loader import Taxonomy, load_taxonomy
+from news_assets.taxonomy.taxonomy_files import Taxonomy, load_taxonomy
 
 TREE = """
 - code: sport
@@ -30,11 +30,25 @@ TREE = """
 """
 
 
+LENDER = """
+- code: games
+  label: Games
+  keywords: [sport, football, midfielder]
+- code: seas
+  label: Seas
+  keywords: [coral reef, plankton]
+"""
+
+
+def tree(folder: Path, text: str) -> Taxonomy:
+    path = folder / "themes.yaml"
+    path.write_text(text, encoding="utf-8")
+    return load_taxonomy(path)
+
+
 @pytest.fixture
 def taxonomy(tmp_path: Path) -> Taxonomy:
-    path = tmp_path / "themes.yaml"
-    path.write_text(TREE, encoding="utf-8")
-    return load_taxonomy(path)
+    return tree(tmp_path, TREE)
 
 
 @pytest.fixture
@@ -143,6 +157,27 @@ def test_excludes_are_evidence_against_a_theme(table: ThemeTable) -> None:
 
 def test_the_title_weighs_more_than_the_text(table: ThemeTable) -> None:
     assert path_of(table, "A hospital waits.", title="Wimbledon begins")[0] == "sport"
+
+
+@pytest.fixture
+def helped(taxonomy: Taxonomy, tmp_path: Path) -> ThemeTable:
+    return ThemeTable(taxonomy, "en", ThemeTable(tree(tmp_path, LENDER), "en"))
+
+
+def test_words_of_another_taxonomy_are_evidence_for_the_theme_that_shares_its_words(
+    helped: ThemeTable,
+) -> None:
+    assert path_of(helped, "The midfielder was hurt.", title="A midfielder") == (
+        "sport",
+    )
+
+
+def test_a_theme_of_another_taxonomy_that_shares_no_words_is_evidence_for_none(
+    helped: ThemeTable,
+) -> None:
+    assert set(
+        helped.evidence("A coral reef", "Plankton of the coral reef.").values()
+    ) == {0}
 
 
 def test_words_of_another_language_are_ignored() -> None:

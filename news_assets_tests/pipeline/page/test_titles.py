@@ -87,3 +87,14 @@ def test_the_listed_title_is_taken_where_the_page_shows_it(
         title_of(head, f"<h1>{SITE}</h1><b>{HEADLINE}</b>{BODY}", listed=listed)
         == title
     )
+
+
+@pytest.mark.parametrize(
+    "line", [f"<td>{HEADLINE}</td>", f"<center><b><font>{HEADLINE}</font></b></center>"]
+)
+def test_a_page_without_headings_is_named_by_the_line_above_its_text(line: str) -> None:
+    menu = '<a href="/contas">Contas públicas do estado e dos municípios</a>'
+    assert (
+        title_of(f"<title>{SITE}</title>", f"{menu}{line}<div>25/10/2016</div>{BODY}")
+        == HEADLINE
+    )

@@ -1,6 +1,8 @@
 import pytest
 
 from news_assets.pipeline.page.extract import extract
+from news_assets.pipeline.page.markdown import Block
+from news_assets.pipeline.page.trimming import trimmed
 from news_assets_tests.pipeline.page.samples import BODY, FIRST, ZONE, html, page
 
 
@@ -46,3 +48,34 @@ def test_text_above_a_heading_like_the_title_is_not_cut() -> None:
     )
     head = "<title>Escolas técnicas recebem R$ 10 milhões</title>"
     assert FIRST in (extract(page(html(body, head)), ZONE).text or "")
+
+
+def blocks_of(texts: list[str]) -> list[Block]:
+    return [Block("paragraph", text) for text in texts]
+
+
+TEASER = "A prefeitura anunciou nesta semana que a obra da ponte vai custar dez milhões e que o prazo foi adiado ..."
+
+
+def test_teasers_of_other_articles_are_cut_also_where_they_are_most_of_the_text() -> (
+    None
+):
+    article = blocks_of([FIRST, FIRST])
+
+    assert (
+        trimmed(
+            [
+                *article,
+                *blocks_of([TEASER * 2, TEASER, "Leia na íntegra", TEASER, TEASER]),
+            ],
+            [],
+            None,
+        )
+        == article
+    )
+
+
+def test_paragraphs_that_break_off_within_an_article_stay() -> None:
+    blocks = blocks_of([FIRST, TEASER, FIRST, TEASER, FIRST, TEASER, FIRST])
+
+    assert trimmed(blocks, [], None) == blocks

@@ -113,3 +113,12 @@ def test_a_date_far_from_the_headline_is_a_guess_where_its_element_is_named_so(
 
 def test_the_only_day_on_a_page_is_a_guess() -> None:
     assert published(foot="<td>26/02/2026 14h30</td>") == ("26/02 14:30", "guess")
+
+
+def test_the_date_of_the_last_revision_is_a_guess_wherever_it_is() -> None:
+    assert published(
+        foot="<p>Date of Last Revision: February 26, 2026</p><p>20/02/2026</p>"
+    ) == (
+        "26/02 00:00",
+        "guess",
+    )

@@ -7,8 +7,8 @@ from zoneinfo import ZoneInfo
 from news_assets.records.desks import Selectors
 from news_assets.records.meetings import Meeting, MeetingListing
 from news_assets.records.reading import Page
-from news_assets.sources.civic.kinds import CIVIC_KINDS
 from news_assets.sources.civic.vendor import Reading, read
+from news_assets.sources.civic.vendor_readers import CIVIC_KINDS
 
 ZONE = "America/Chicago"
 NOW = datetime(2026, 3, 10, 12, tzinfo=ZoneInfo(ZONE))

@@ -2,14 +2,14 @@ from datetime import UTC, datetime
 
 import pytest
 
-from news_assets.desks.loader import load_desks
+from news_assets.desks.desk_files import load_desks
 from news_assets.records.reading import Page
 from news_assets.sources.civic.detection import (
     VendorAddress,
     vendors_of_address,
     vendors_of_page,
 )
-from news_assets.sources.kinds import ALL_KINDS
+from news_assets.sources.source_kinds import ALL_KINDS
 
 
 def page(body: str, url: str = "https://www.springfield.gov/meetings") -> Page:

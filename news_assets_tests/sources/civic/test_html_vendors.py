@@ -5,8 +5,8 @@ from datetime import date
 
 from news_assets.records.desks import Selectors
 from news_assets.records.meetings import Location
-from news_assets.sources.civic.kinds import CIVIC_KINDS
 from news_assets.sources.civic.vendor import read
+from news_assets.sources.civic.vendor_readers import CIVIC_KINDS
 from news_assets_tests.sources.civic.answers import listing, local, one, page, reading
 
 VIEW = "https://springfield.granicus.com/ViewPublisher.php?view_id=4"

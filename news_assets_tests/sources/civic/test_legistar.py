@@ -5,8 +5,8 @@ import pytest
 
 from news_assets.errors import ListingChangedError
 from news_assets.records.meetings import AgendaItem, Attachment, Location, Vote
-from news_assets.sources.civic.kinds import CIVIC_KINDS
 from news_assets.sources.civic.legistar import pages
+from news_assets.sources.civic.vendor_readers import CIVIC_KINDS
 from news_assets_tests.sources.civic.answers import listing, local, one, page
 
 BASE = "https://webapi.legistar.com/v1/springfield"

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from news_assets.records.reading import Listing
-from news_assets.sources.plone import search as plone_search
+from news_assets.sources.plone import search_api as plone_search
 from news_assets_tests.sources.page_builders import page_of, source_of
 
 SITE = "https://www.gov.br/anpd/pt-br/assuntos/noticias"

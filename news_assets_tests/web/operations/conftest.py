@@ -8,11 +8,11 @@ from pathlib import Path
 import httpx
 import pytest
 
-from news_assets.clients.search.embedded.index import SqliteSearchIndex
+from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
 from news_assets.pipeline.alerts.query_file import Alerts
 from news_assets.search import Index
 from news_assets.store.lake import Lake
-from news_assets.taxonomy.loader import load_taxonomy
+from news_assets.taxonomy.taxonomy_files import load_taxonomy
 from news_assets.web.archive import Archive
 from news_assets.web.operations.access import Access
 from news_assets_tests.support.lakes import copy_lake

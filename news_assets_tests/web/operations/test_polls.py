@@ -11,9 +11,9 @@ from typing import Any
 import httpx
 import pytest
 
-from news_assets.desks.loader import load_desks
+from news_assets.desks.desk_files import load_desks
 from news_assets.search import Index
-from news_assets.sources.kinds import KINDS
+from news_assets.sources.source_kinds import KINDS
 from news_assets.store.lake import Lake
 from news_assets.web.archive import Archive
 from news_assets.web.operations.access import Access
@@ -83,7 +83,7 @@ def there() -> Iterator[Dagster]:
 
 @pytest.fixture
 def url(tmp_path: Path, there: Dagster) -> Iterator[str]:
-    from news_assets.clients.search.embedded.index import SqliteSearchIndex
+    from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
 
     desks = load_desks(["sample"], KINDS)
     with (

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 
 
 class AnthropicBatches:
-    """Anthropic takes at most 100,000 requests and 256 MB; 2,000 of news articles have
-    some 50 MB.
+    """Anthropic takes at most 100,000 requests and 256 MB.
+
+    2,000 of news articles have some 50 MB.
     """
 
     min_requests = 1
@@ -62,19 +63,10 @@ class AnthropicBatches:
         async for batch in model.client.messages.batches.list(limit=100):
             if batch.created_at < since:
                 break
-            counts = batch.request_counts
-            if (
-                counts.processing
-                + counts.succeeded
-                + counts.errored
-                + counts.canceled
-                + counts.expired
-                != count
-            ):
+            if _request_count(batch) != count:
                 continue
-            if (
-                batch.processing_status != "ended"
-            ):  # as the list has it, which may be older
+            # as the list has it, which may be older
+            if batch.processing_status != "ended":
                 batch = await model.client.messages.batches.retrieve(batch.id)
             if batch.processing_status != "ended":
                 running = batch.id
@@ -96,22 +88,21 @@ class AnthropicBatches:
 
     async def results(self, model: Any, batch_id: str) -> list[Result]:
         """Return the results of the requests that were run."""
-        lines = [
-            line async for line in await model.client.messages.batches.results(batch_id)
-        ]
-        return [
-            (
-                Result(
-                    line.custom_id, 200, line.result.message.model_dump_json().encode()
-                )
-                if line.result.type == "succeeded"
-                else Result(
-                    line.custom_id, 500, line.result.error.model_dump_json().encode()
-                )
-            )
-            for line in lines
-            if line.result.type in ("succeeded", "errored")
-        ]
+        results: list[Result] = []
+        async for line in await model.client.messages.batches.results(batch_id):
+            if line.result.type == "succeeded":
+                body = line.result.message.model_dump_json().encode()
+                results.append(Result(line.custom_id, 200, body))
+            elif line.result.type == "errored":
+                body = line.result.error.model_dump_json().encode()
+                results.append(Result(line.custom_id, 500, body))
+        return results
+
+
+def _request_count(batch: Any) -> int:
+    counts = batch.request_counts
+    ended = counts.succeeded + counts.errored + counts.canceled + counts.expired
+    return int(counts.processing + ended)
 
 
 async def _has_key(model: Any, batch_id: str, key: str) -> bool:

@@ -22,8 +22,9 @@ class Sent:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The result of one request: the status and the body that a direct call would have
-    been answered with.
+    """The result of one request.
+
+    Status and body are those that a direct call would have been answered with.
     """
 
     custom_id: str
@@ -51,16 +52,17 @@ class BatchApi(Protocol):
         ...
 
     async def make(self, model: Any, requests: Sequence[Sent], key: str) -> str:
-        """Make a batch and return its id. Nothing here is tried twice: the first try
-        may have made it.
+        """Make a batch and return its id.
+
+        Nothing here is tried twice: the first try may have made it.
         """
         ...
 
     async def find(
         self, model: Any, key: str, since: datetime, count: int
     ) -> str | None:
-        """Return the id of the batch of `count` requests that was made under this key
-        after `since`, if it was.
+        """Return the id of the batch that was made under this key after `since`, if it
+        was.
         """
         ...
 
@@ -69,14 +71,16 @@ class BatchApi(Protocol):
         ...
 
     async def results(self, model: Any, batch_id: str) -> Iterable[Result]:
-        """Return the results of a batch that is over, in any order; requests that were
-        not run are left out.
+        """Return the results of a batch that is over, in any order.
+
+        Requests that were not run are left out.
         """
         ...
 
 
 def lines_of(text: str) -> Iterator[str]:
-    """Yield the lines of a file of JSON lines. Not splitlines(): it also splits at
-    separators that JSON may contain.
+    """Yield the lines of a file of JSON lines.
+
+    Not splitlines(): it also splits at separators that JSON may contain.
     """
     return filter(None, text.split("\n"))

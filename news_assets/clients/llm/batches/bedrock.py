@@ -1,5 +1,6 @@
-"""Bedrock's model invocation jobs, whose requests and results are objects of S3; a
-client token makes a job once.
+"""Bedrock's model invocation jobs, whose requests and results are objects of S3.
+
+A client token makes a job once.
 
 https://docs.aws.amazon.com/bedrock/latest/userguide/batch-inference.html
 """
@@ -8,6 +9,7 @@ import io
 import json
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from news_assets.clients.llm.batches.api import Result, Sent, lines_of
@@ -41,8 +43,9 @@ class BedrockBatches:
     def __init__(self, folder: str | None, role: str | None) -> None:
         if not (folder and role):
             raise SettingsError(
-                "batches on Bedrock need NEWS_BEDROCK_BATCH_FOLDER (s3://bucket/prefix) and"
-                " NEWS_BEDROCK_BATCH_ROLE (the ARN of a role that may read and write there)"
+                "batches on Bedrock need NEWS_BEDROCK_BATCH_FOLDER (s3://bucket/prefix) "
+                "and NEWS_BEDROCK_BATCH_ROLE "
+                "(the ARN of a role that may read and write there)"
             )
         self._folder, self._role = folder.rstrip("/"), role
 
@@ -119,13 +122,12 @@ class BedrockBatches:
         pages = s3.get_paginator("list_objects_v2").paginate(
             Bucket=bucket, Prefix=prefix
         )
-        keys = [found["Key"] for page in pages for found in page.get("Contents", ())]
-        bodies = [
-            s3.get_object(Bucket=bucket, Key=key)["Body"].read()
-            for key in keys
-            if key.endswith(".jsonl.out")
-        ]
-        return [result for body in bodies for result in _results(body.decode())]
+        results: list[Result] = []
+        for found in chain.from_iterable(page.get("Contents", ()) for page in pages):
+            if found["Key"].endswith(".jsonl.out"):
+                body = s3.get_object(Bucket=bucket, Key=found["Key"])["Body"].read()
+                results += _results(body.decode())
+        return results
 
 
 def _job_name(key: str) -> str:

@@ -25,13 +25,8 @@ _STATES: dict[str, BatchState] = {
 }
 
 
-_ERRORS = {
-    3: 400,
-    4: 504,
-    7: 403,
-    8: 429,
-    14: 503,
-}  # status of HTTP for a google.rpc.Code
+# status of HTTP for a google.rpc.Code
+_ERRORS = {3: 400, 4: 504, 7: 403, 8: 429, 14: 503}
 
 
 class GeminiBatches:

@@ -1,5 +1,6 @@
-"""Stands for the network of a model: shows the body that a direct call sends, and gives
-it the result of a batch.
+"""Stands for the network of a model.
+
+Shows the body that a direct call sends, and gives it the result of a batch.
 
 So a batch sends and reads what a direct call does, whatever pydantic-ai makes of a
 request and of a response.
@@ -11,8 +12,9 @@ _REFUSED = (400, b"{}")
 
 
 class Offline:
-    """The network of one model: keeps the `body` of the last request, and replies with
-    `reply`, (status, body).
+    """The network of one model.
+
+    Keeps the `body` of the last request, and replies with `reply`, (status, body).
     """
 
     def __init__(self) -> None:

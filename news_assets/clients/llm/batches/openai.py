@@ -82,9 +82,12 @@ class OpenAIBatches:
     async def results(self, model: Any, batch_id: str) -> list[Result]:
         """Return the lines of the files of outputs and errors."""
         batch = await model.client.batches.retrieve(batch_id)
-        files = [file for file in (batch.output_file_id, batch.error_file_id) if file]
-        contents = [(await model.client.files.content(file)).text for file in files]
-        return [result for text in contents for result in _results(text)]
+        results: list[Result] = []
+        for file in (batch.output_file_id, batch.error_file_id):
+            if file:
+                content = await model.client.files.content(file)
+                results += _results(content.text)
+        return results
 
 
 def _line(request: Sent) -> bytes:

@@ -1,4 +1,5 @@
 """Batches of one model: requests in, answers out, by the module of its provider.
+
 Implements `ports.BatchedModel`.
 """
 
@@ -24,9 +25,8 @@ if TYPE_CHECKING:
     from pydantic_ai.models import Model
 
 T = TypeVar("T")
-_HASH_CHARS: Final = (
-    40  # with a key of 16 characters below the 64 that Anthropic allows in an id
-)
+# with a key of 16 characters below the 64 that Anthropic allows in an id
+_HASH_CHARS: Final = 40
 _MAY_PASS: Final = (408, 409, 425, 429)
 _MAX_REASON_CHARS: Final = 200
 # In place of the request of a result: what was sent makes no difference to how a
@@ -53,8 +53,9 @@ _ANY_REQUEST: Final = ModelRequest(
 
 
 class ProviderBatches:
-    """The batches of one model; `name` is PROVIDER:MODEL, `open_model` opens it for one
-    operation.
+    """The batches of one model.
+
+    `name` is PROVIDER:MODEL, `open_model` opens it for one operation.
     """
 
     def __init__(
@@ -69,7 +70,8 @@ class ProviderBatches:
 
         Raises:
             BatchError: It was not made; or, if transient, it is not known whether it
-                was: look with `find`.
+                was: look with
+                `find`.
         """
 
         async def make(model: "Model") -> str:
@@ -84,8 +86,8 @@ class ProviderBatches:
         return self._run(make)
 
     def find(self, key: str, since: datetime, count: int) -> str | None:
-        """Return the id of the batch of `count` requests that was made under this key
-        after `since`, if there is one.
+        """Return the id of the batch that was made under this key after `since`, if it
+        was.
 
         Raises:
             BatchError: It cannot be known now.
@@ -103,8 +105,8 @@ class ProviderBatches:
     def collect(
         self, batch_id: str, key: str, input_hashes: Collection[str]
     ) -> Iterator[tuple[str, ModelAnswer | ModelCallError]]:
-        """Yield the input hashes of requests that were run, of these, with their
-        answers, in no order.
+        """Yield the input hashes of those of these requests that were run, with their
+        answers.
 
         Of several results of one request the first counts.
 

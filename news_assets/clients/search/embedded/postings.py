@@ -12,14 +12,18 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from news_assets.clients.search.embedded.duplicates import Bools
-from news_assets.clients.search.embedded.parts import ENTRY, POSTING, Entries, entries
+from news_assets.clients.search.embedded.duplicate_groups import Bools
+from news_assets.clients.search.embedded.posting_parts import (
+    ENTRY,
+    POSTING,
+    Entries,
+    entries,
+)
 from news_assets.clients.search.embedded.terms import Int64s
 
 CACHE_BYTES = 128 * 2**20
-DENSE_FROM = (
-    8  # a term of one in 8 documents is smaller and combined faster as a column
-)
+# a term of one in 8 documents is smaller and combined faster as a column
+DENSE_FROM = 8
 
 Uint8s = npt.NDArray[np.uint8]
 
@@ -170,13 +174,11 @@ class PostingsReader:
     _parts: tuple[tuple[int, int], ...] = ()
     _last_n: int = 0
     _fresh: Entries = field(default_factory=lambda: np.empty(0, ENTRY))
-    _fresh_terms: Int64s = field(
-        default_factory=lambda: np.empty(0, np.int64)
-    )  # column `term` of `_fresh`, contiguous
+    # column `term` of `_fresh`, contiguous
+    _fresh_terms: Int64s = field(default_factory=lambda: np.empty(0, np.int64))
     _fresh_count: int = 0
-    _cache: dict[int, _Cached] = field(
-        default_factory=dict
-    )  # least recently used first
+    # least recently used first
+    _cache: dict[int, _Cached] = field(default_factory=dict)
     _cache_bytes: int = 0
 
     def refresh(self, size: int) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from news_assets.clients.search.embedded.duplicates import Bools
+from news_assets.clients.search.embedded.duplicate_groups import Bools
 from news_assets.clients.search.embedded.postings import (
     ListedPostings,
     Postings,
@@ -35,9 +35,8 @@ MIN_SHARE = 0.1
 # .65 to .75 are as good on these sets; .5 and less lose to vectors across languages
 VECTOR_SHARE = 0.7
 SPAN_RANK = 100  # the cosine at this rank counts nothing
-MIN_SPAN = (
-    0.05  # of cosines, for few documents of one cosine; on these sets it is .02 to .13
-)
+# of cosines, for few documents of one cosine; on these sets it is .02 to .13
+MIN_SPAN = 0.05
 
 Float32s = npt.NDArray[np.float32]
 Float64s = npt.NDArray[np.float64]
@@ -68,12 +67,11 @@ def query_word(
     """Return the word of these terms in an index of `count` documents with numbers
     below `size`.
     """
-    forms = [postings for postings in map(look_up, terms) if postings.count]
-    postings = union(forms, size)
+    found = [look_up(term) for term in terms]
+    postings = union([one for one in found if one.count], size)
     df = min(postings.count, count)
-    return QueryWord(
-        postings, float(np.log(1 + (count - df + 0.5) / (df + 0.5))), frozenset(terms)
-    )
+    idf = float(np.log(1 + (count - df + 0.5) / (df + 0.5)))
+    return QueryWord(postings, idf, frozenset(terms))
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +81,8 @@ class LengthFactor:
     """
 
     lengths: npt.NDArray[np.uint16]
-    by_length: (
-        Float32s  # of every possible length, because each write changes the average
-    )
+    # of every possible length, because each write changes the average
+    by_length: Float32s
 
     def at(self, ns: Int64s) -> Float32s:
         """Return K of these documents."""
@@ -109,11 +106,8 @@ def with_every_word(
         found = word.postings.weights_at(ns, len(mask))
         has_it = np.flatnonzero(found)
         if len(has_it) < len(ns):  # a boolean mask would take ten times as long
-            ns, found, weights = (
-                ns.take(has_it),
-                found.take(has_it),
-                [kept.take(has_it) for kept in weights],
-            )
+            ns, found = ns.take(has_it), found.take(has_it)
+            weights = [kept.take(has_it) for kept in weights]
         weights.append(found)
     k = factor.at(ns)
     scores = np.zeros(len(ns))
@@ -155,10 +149,10 @@ def _informative(words: Sequence[QueryWord], least: float) -> list[QueryWord]:
     together have less than `least`.
     """
     by_idf = sorted(words, key=lambda word: word.idf)
-    carried = np.cumsum([word.idf for word in by_idf])
-    return by_idf[
-        int(np.searchsorted(carried, least * (1 - 1e-9))) :
-    ]  # float sums depend on their order
+    sums = np.cumsum([word.idf for word in by_idf])
+    # A little less, because float sums depend on their order.
+    first = int(np.searchsorted(sums, least * (1 - 1e-9)))
+    return by_idf[first:]
 
 
 def _with_one_word(informative: Sequence[QueryWord], mask: Bools) -> Int64s:
@@ -217,17 +211,14 @@ def fused(by_words: Ranked, near: Ranked, vector_share: float = VECTOR_SHARE) ->
     `near` is not empty. `vector_share`: weight of its scores; those of the words have
     the rest.
     """
-    lowest = min(near.scores[:SPAN_RANK][-1], near.scores[0] - MIN_SPAN)
-    shares = vector_share * np.clip(
-        (near.scores - lowest) / (near.scores[0] - lowest), 0, 1
-    )
-    scores = dict(zip(near.ns.tolist(), shares.tolist(), strict=True))
+    best_cosine = near.scores[0]
+    lowest = min(near.scores[:SPAN_RANK][-1], best_cosine - MIN_SPAN)
+    shares = np.clip((near.scores - lowest) / (best_cosine - lowest), 0, 1)
+    of_vectors = vector_share * shares
+    scores = dict(zip(near.ns.tolist(), of_vectors.tolist(), strict=True))
     highest = by_words.scores.max(initial=0) or 1.0  # without words every score is 0
     of_words = (1 - vector_share) * by_words.scores / highest
     for n, share in zip(by_words.ns.tolist(), of_words.tolist(), strict=True):
         scores[n] = scores.get(n, 0.0) + share
-    ranked = sorted(scores.items(), key=lambda pair: -pair[1])
-    return Ranked(
-        np.array([n for n, _ in ranked], np.int64),
-        np.array([score for _, score in ranked]),
-    )
+    ns = sorted(scores, key=lambda n: -scores[n])
+    return Ranked(np.array(ns, np.int64), np.array([scores[n] for n in ns]))

@@ -7,7 +7,7 @@ A column is indexed by the document's number `n`; deleted documents stay as gaps
 
 import json
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Any, TypeVar
@@ -15,20 +15,24 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from news_assets.clients.search.documents import MAX_NAMES, month_counts, most_first
-from news_assets.clients.search.embedded.duplicates import Bools, Duplicates
-from news_assets.clients.search.embedded.schema import FACTS, clean
+from news_assets.clients.search.embedded.duplicate_groups import Bools, Duplicates
+from news_assets.clients.search.embedded.search_file import FACTS, clean
 from news_assets.clients.search.embedded.terms import Int64s
+from news_assets.clients.search.stored_documents import (
+    MAX_NAMES,
+    month_counts,
+    most_first,
+)
 from news_assets.ports.search import FACETS, SearchQuery
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 
-PATH_SEPARATOR = (
-    "\x1f"  # between the codes of a theme path, which is stored as one value
-)
+# between the codes of a theme path, which is stored as one value
+PATH_SEPARATOR = "\x1f"
 
 CODE = np.dtype("<u4")  # of a name, as a document's `entities` are packed
 NAMES = ("entity", "matter")  # facets whose values are in the table `names`
+# those whose values are in `codes`
 _CODED = (
     "desk",
     "agency",
@@ -36,7 +40,9 @@ _CODED = (
     "sentiment",
     "body",
     "meeting_status",
-)  # those whose values are in `codes`
+)
+# filters by the whole value of such a facet
+_FILTERS = ("desk", "agency", "sentiment", "body", "meeting_status")
 _COLUMNS = (*_CODED, "theme", "matter", "day", "length", "published")
 _EPOCH = date(1970, 1, 1).toordinal()  # of NumPy's days
 _BATCH_ROWS = 250_000
@@ -100,13 +106,8 @@ class Entities:
     def mask(self, code: int, size: int) -> Bools:
         """Return a mask, by document number, of the documents with this entity."""
         mask = np.zeros(size, np.bool_)
-        mask[
-            np.searchsorted(
-                self._ends.values,
-                np.flatnonzero(self._codes.values == code),
-                side="right",
-            )
-        ] = True
+        places = np.flatnonzero(self._codes.values == code)
+        mask[np.searchsorted(self._ends.values, places, side="right")] = True
         return mask
 
 
@@ -121,34 +122,22 @@ class DocumentTable:
     is_alive: Bools = field(default_factory=lambda: np.zeros(1, np.bool_))
     duplicates: Duplicates = field(default_factory=Duplicates)
     entities: Entities = field(default_factory=Entities)
-    values: list[tuple[str, str]] = field(
-        default_factory=lambda: [("", "")]
-    )  # by code: kind and value
+    # kind and value, by code
+    values: list[tuple[str, str]] = field(default_factory=lambda: [("", "")])
     _kinds: set[str] = field(default_factory=set)
     _codes: dict[tuple[str, str], int] = field(default_factory=dict)
+    # `columns` are views of these longer arrays
     _capacity: dict[str, npt.NDArray[Any]] = field(
         default_factory=lambda: _columns(1024)
-    )  # `columns` are views
+    )
     _capacity_alive: Bools = field(default_factory=lambda: np.zeros(1024, np.bool_))
     _length_sum: int = 0
     _last_deletion: int = 0
 
     def refresh(self) -> None:
         """Read new documents, codes and deletions."""
-        for code, kind, value in self.connection.execute(
-            "SELECT code, kind, value FROM codes WHERE code >= ? ORDER BY code",
-            (len(self.values),),
-        ):
-            self.values.append((kind, value))
-            self._kinds.add(kind)
-            self._codes[kind, value] = code
-        deletions = self.connection.execute(
-            "SELECT deletion, n FROM deleted WHERE deletion > ? ORDER BY deletion",
-            (self._last_deletion,),
-        ).fetchall()
-        if deletions:
-            self._remove(np.array([n for _, n in deletions if n < self.size], np.int64))
-            self._last_deletion = deletions[-1][0]
+        self._read_codes()
+        self._read_deletions()
         cursor = self.connection.execute(
             "SELECT facts, entities FROM documents WHERE n >= ? ORDER BY n",
             (self.size,),
@@ -156,12 +145,28 @@ class DocumentTable:
         while rows := cursor.fetchmany(_BATCH_ROWS):
             facts, entities = zip(*rows, strict=True)
             self._add(np.frombuffer(b"".join(facts), FACTS), entities)
-        (last,) = self.connection.execute(
-            "SELECT coalesce(max(last_n), 0) FROM parts"
-        ).fetchone()
-        self._grow(
-            max(self.size, last + 1)
-        )  # postings of a part keep the numbers of deleted documents
+        # Postings of a part keep the numbers of deleted documents.
+        find = "SELECT coalesce(max(last_n), 0) FROM parts"
+        (last,) = self.connection.execute(find).fetchone()
+        self._grow(max(self.size, last + 1))
+
+    def _read_codes(self) -> None:
+        find = "SELECT code, kind, value FROM codes WHERE code >= ? ORDER BY code"
+        for code, kind, value in self.connection.execute(find, (len(self.values),)):
+            self.values.append((kind, value))
+            self._kinds.add(kind)
+            self._codes[kind, value] = code
+
+    def _read_deletions(self) -> None:
+        deletions = self.connection.execute(
+            "SELECT deletion, n FROM deleted WHERE deletion > ? ORDER BY deletion",
+            (self._last_deletion,),
+        ).fetchall()
+        if not deletions:
+            return
+        self._last_deletion = deletions[-1][0]
+        known = [n for _, n in deletions if n < self.size]
+        self._remove(np.array(known, np.int64))
 
     def _remove(self, ns: Int64s) -> None:
         ns = np.unique(ns[self.is_alive[ns]])
@@ -183,10 +188,8 @@ class DocumentTable:
     def _grow(self, size: int) -> None:
         if size > len(self._capacity_alive):
             capacity = int(size * _GROWTH)
-            self._capacity = {
-                name: _grown(column, capacity)
-                for name, column in self._capacity.items()
-            }
+            for name, column in self._capacity.items():
+                self._capacity[name] = _grown(column, capacity)
             self._capacity_alive = _grown(self._capacity_alive, capacity)
             self.duplicates.leader = _grown(self.duplicates.leader, capacity)
             self.duplicates.original = _grown(self.duplicates.original, capacity)
@@ -207,39 +210,42 @@ class DocumentTable:
         filters.
         """
         mask: Bools = self.is_alive.copy()
-        for kind, code in self._wanted_codes(query):
-            mask &= self.columns[kind] == code
+        for kind in _FILTERS:
+            wanted = getattr(query, kind)
+            if wanted is not None:
+                mask &= self.columns[kind] == self._codes.get((kind, wanted), -1)
+        if query.matter is not None:
+            code = self._name_code("matter", query.matter)
+            mask &= self.columns["matter"] == code
         if query.entity is not None:
-            mask &= self.entities.mask(
-                self._name_code("entity", query.entity), self.size
-            )
+            code = self._name_code("entity", query.entity)
+            mask &= self.entities.mask(code, self.size)
         if query.language is not None:
-            mask &= self._has_code(
-                "language", lambda value: is_language(value, query.language)
-            )
+            mask &= self._of_language(query.language)
         if query.theme is not None:
-            mask &= self._has_code(
-                "theme", lambda value: query.theme in value.split(PATH_SEPARATOR)
-            )
-        if query.from_day is not None:
-            mask &= self.columns["day"] >= query.from_day.toordinal()
-        if query.to_day is not None:
-            mask &= self.columns["day"] <= query.to_day.toordinal()
+            mask &= self._of_theme(query.theme)
+        return mask & self._of_days(query.from_day, query.to_day)
+
+    def _of_language(self, wanted: str) -> Bools:
+        return self._has_code("language", lambda value: is_language(value, wanted))
+
+    def _of_theme(self, wanted: str) -> Bools:
+        return self._has_code(
+            "theme", lambda path: wanted in path.split(PATH_SEPARATOR)
+        )
+
+    def _of_days(self, first: date | None, last: date | None) -> Bools:
+        days = self.columns["day"]
+        mask = np.ones(self.size, np.bool_)
+        if first is not None:
+            mask &= days >= first.toordinal()
+        if last is not None:
+            mask &= days <= last.toordinal()
         return mask
 
-    def _wanted_codes(self, query: SearchQuery) -> Iterator[tuple[str, int]]:
-        for kind in ("desk", "agency", "sentiment", "body", "meeting_status"):
-            if (wanted := getattr(query, kind)) is not None:
-                yield kind, self._codes.get((kind, wanted), -1)
-        if query.matter is not None:
-            yield "matter", self._name_code("matter", query.matter)
-
-    def _has_code(self, kind: str, is_wanted: Any) -> Bools:
-        wanted = np.array(
-            [known == kind and is_wanted(value) for known, value in self.values],
-            np.bool_,
-        )
-        found: Bools = wanted.take(self.columns[kind])
+    def _has_code(self, kind: str, is_wanted: Callable[[str], bool]) -> Bools:
+        wanted = [known == kind and is_wanted(value) for known, value in self.values]
+        found: Bools = np.array(wanted, np.bool_).take(self.columns[kind])
         return found
 
     def _name_code(self, kind: str, value: str) -> int:
@@ -256,25 +262,21 @@ class DocumentTable:
         for path, count in self._counts("theme", ns).items():
             for code in path.split(PATH_SEPARATOR):
                 themes[code] = themes.get(code, 0) + count
-        days = self._days(ns)
-        found = {kind: self._counts(kind, ns) for kind in _CODED} | {
-            "theme": most_first(themes.items()),
-            "entity": self._names(self.entities.of(ns)),
-            "matter": self._names(self.columns["matter"].take(ns)),
-            "month": month_counts(days),
-            "day": days,
-        }
+        found = {kind: self._counts(kind, ns) for kind in _CODED}
+        found["theme"] = most_first(themes.items())
+        found["entity"] = self._names(self.entities.of(ns))
+        found["matter"] = self._names(self.columns["matter"].take(ns))
+        found["day"] = self._days(ns)
+        found["month"] = month_counts(found["day"])
         return {name: found[name] for name in FACETS}
 
     def _counts(self, kind: str, ns: Int64s) -> dict[str, int]:
         if kind not in self._kinds:
             return {}
         counts = np.bincount(self.columns[kind].take(ns))
-        return most_first(
-            (self.values[code][1], int(counts[code]))
-            for code in np.flatnonzero(counts).tolist()
-            if code
-        )
+        counts[:1] = 0  # documents without a value
+        found = np.flatnonzero(counts).tolist()
+        return most_first((self.values[code][1], int(counts[code])) for code in found)
 
     def _names(self, codes: npt.NDArray[np.uint32]) -> dict[str, int]:
         counts = np.bincount(codes)
@@ -283,11 +285,7 @@ class DocumentTable:
         if len(found) > MAX_NAMES:
             found = found[np.argpartition(-counts[found], MAX_NAMES)[:MAX_NAMES]]
         find = "SELECT value, code FROM names WHERE code IN (SELECT value FROM json_each(?))"
-        rows = (
-            self.connection.execute(find, (json.dumps(found.tolist()),))
-            if len(found)
-            else ()
-        )
+        rows = self.connection.execute(find, (json.dumps(found.tolist()),))
         return most_first((value, int(counts[code])) for value, code in rows)
 
     def _days(self, ns: Int64s) -> dict[str, int]:

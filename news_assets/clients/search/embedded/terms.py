@@ -12,12 +12,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
-from itertools import repeat
 
 import numpy as np
 import numpy.typing as npt
 
-from news_assets.clients.search.documents import (
+from news_assets.clients.search.stored_documents import (
     MAX_TEXT_WORDS,
     MAX_WORD_CHARS,
     secondary_text,
@@ -77,19 +76,14 @@ def batch_terms(documents: Sequence[SearchDocument]) -> BatchTerms:
     for language, every in of_language.items():
         for start in range(0, len(every), _BATCH_DOCUMENTS):
             positions = every[start : start + _BATCH_DOCUMENTS]
-            found = [documents[position] for position in positions]
-            words = words_of_texts(
-                [
-                    text
-                    for one in found
-                    for text in (one.title, one.text, secondary_text(one))
-                ]
-            )
+            texts: list[str] = []
+            for position in positions:
+                one = documents[position]
+                texts += (one.title, one.text, secondary_text(one))
+            words = words_of_texts(texts)
             distinct = [word[:MAX_WORD_CHARS] for word in words.distinct]
             known[language].update(distinct)
-            keys = np.fromiter(
-                map(term_of, distinct, repeat(language)), np.int64, len(distinct)
-            )
+            keys = np.array([term_of(word, language) for word in distinct], np.int64)
             terms.update(zip(positions, _document_terms(words, keys), strict=True))
     return BatchTerms([terms[position] for position in range(len(documents))], known)
 
@@ -100,33 +94,43 @@ def _document_terms(words: TextWords, keys: Int64s) -> Iterator[DocumentTerms]:
     """
     terms, rank_of = np.unique(keys, return_inverse=True)
     counts = np.minimum(words.counts, MAX_TEXT_WORDS)
-    fields = np.repeat(np.arange(len(counts)), counts)
-    is_kept = _word_indexes(words.counts) < MAX_TEXT_WORDS
-    documents, is_title = fields // FIELDS, fields % FIELDS == 0
-    # One number per word (document, term, is in the title), so that one sort groups a
-    # document's equal terms.
-    occurrences = (
-        (documents * len(terms) + rank_of[words.codes[is_kept]]) << 1
-    ) + is_title
-    occurrences.sort()
+    occurrences = _occurrences(words, counts, rank_of, len(terms))
     starts = np.flatnonzero(np.diff(occurrences >> 1, prepend=-1))
-    weights = (
-        np.add.reduceat(1 + (TITLE_WEIGHT - 1) * (occurrences & 1), starts)
-        if len(starts)
-        else starts
-    )
+    weights = starts
+    if len(starts):
+        each = 1 + (TITLE_WEIGHT - 1) * (occurrences & 1)
+        weights = np.add.reduceat(each, starts)
     of_document, rank = np.divmod(occurrences[starts] >> 1, max(len(terms), 1))
     packed = np.empty(len(starts), PACKED_TERM)
     packed["term"], packed["weight"] = terms[rank], np.minimum(weights, 255)
-    ends = (
-        np.searchsorted(of_document, np.arange(len(counts) // FIELDS), side="right")
-        * PACKED_TERM.itemsize
-    )
+    numbers = np.arange(len(counts) // FIELDS)
+    ends = np.searchsorted(of_document, numbers, side="right") * PACKED_TERM.itemsize
     lengths = np.minimum(counts.reshape(-1, FIELDS) @ (TITLE_WEIGHT, 1, 1), 0xFFFF)
     data, start = packed.tobytes(), 0
     for end, length in zip(ends.tolist(), lengths.tolist(), strict=True):
         yield DocumentTerms(data[start:end], length)
         start = end
+
+
+def _occurrences(
+    words: TextWords, counts: Int64s, rank_of: Int64s, term_count: int
+) -> Int64s:
+    """Return one number per word, ascending: document, term, and whether it is in the
+    title. One sort groups a document's equal terms.
+
+    Args:
+        words: `FIELDS` texts of each document.
+        counts: How many words of each text count.
+        rank_of: The number of the term of each distinct word.
+        term_count: The number of terms.
+    """
+    fields = np.repeat(np.arange(len(counts)), counts)
+    documents, is_title = fields // FIELDS, fields % FIELDS == 0
+    is_kept = _word_indexes(words.counts) < MAX_TEXT_WORDS
+    ranks = rank_of[words.codes[is_kept]]
+    occurrences: Int64s = ((documents * term_count + ranks) << 1) + is_title
+    occurrences.sort()
+    return occurrences
 
 
 def _word_indexes(counts: Int64s) -> Int64s:
@@ -152,11 +156,8 @@ def query_terms(word: str, languages: Iterable[str]) -> tuple[int, ...]:
     """Return the terms that a word of a query may have: one per language of the index,
     and the folded word.
     """
-    return tuple(
-        dict.fromkeys(
-            [*(term_of(word, language) for language in languages), term_of(word, None)]
-        )
-    )
+    terms = [term_of(word, language) for language in languages]
+    return tuple(dict.fromkeys([*terms, term_of(word, None)]))
 
 
 # --- corrections ----------------------------------------------------------------------
@@ -176,24 +177,25 @@ def one_edit_away(word: str) -> set[str]:
     """
     if not MIN_TYPO_CHARS <= len(word) <= MAX_TYPO_CHARS or not word.isalpha():
         return set()
-    letters = next(
-        (letters for letters, first, last in _ALPHABETS if first <= word[0] <= last), ""
-    )
-    parts = [(word[:i], word[i:]) for i in range(len(word) + 1)]
-    deleted = {left + right[1:] for left, right in parts if right}
-    swapped = {
-        left + right[1] + right[0] + right[2:]
-        for left, right in parts
-        if len(right) > 1
-    }
-    changed = {
-        left + letter + right[1:]
-        for left, right in parts
-        if right
-        for letter in letters
-    }
-    added = {left + letter + right for left, right in parts for letter in letters}
-    return (deleted | swapped | changed | added) - {word}
+    letters = _letters_of(word[0])
+    found: set[str] = set()
+    for i in range(len(word) + 1):
+        left, right = word[:i], word[i:]
+        found.update(left + letter + right for letter in letters)  # insertions
+        if right:
+            found.add(left + right[1:])  # a deletion
+            found.update(left + letter + right[1:] for letter in letters)  # changes
+        if len(right) > 1:
+            found.add(left + right[1] + right[0] + right[2:])  # a swap
+    return found - {word}
+
+
+def _letters_of(letter: str) -> str:
+    """Return the alphabet of a letter."""
+    for letters, first, last in _ALPHABETS:
+        if first <= letter <= last:
+            return letters
+    return ""
 
 
 def corrections(connection: sqlite3.Connection, word: str) -> list[str]:

@@ -11,14 +11,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from news_assets.clients.search.typesense.connection import HITS_PER_SEARCH, quoted
-from news_assets.clients.search.typesense.documents import (
+from news_assets.clients.search.typesense.document_lines import (
     KEYED_FACETS,
     day_number,
     exact_key,
     facet_key,
+    sent_vectors,
 )
-from news_assets.clients.search.typesense.lines import sent_vectors
+from news_assets.clients.search.typesense.server_requests import HITS_PER_SEARCH, quoted
 from news_assets.ports.search import SearchQuery
 from news_assets.text.search_query import parse_query
 from news_assets.text.words import shared_stem, words
@@ -72,13 +72,15 @@ class StemmedQuery:
         """The server's query. It has the words of a phrase also one by one, because a
         phrase alone is not ranked.
         """
-        distinct = tuple(dict.fromkeys(self.stems))
-        return " ".join((*distinct, *(f'"{phrase}"' for phrase in self.phrases))) or "*"
+        words = list(dict.fromkeys(self.stems))
+        words += [f'"{phrase}"' for phrase in self.phrases]
+        return " ".join(words) or "*"
 
 
 def stemmed_query(query: SearchQuery, languages: tuple[str, ...]) -> StemmedQuery:
     """Return the stems of the query's text; phrases are of stems, too."""
-    parsed = parse_query(query.text, (query.language,) if query.language else languages)
+    of_text = (query.language,) if query.language else languages
+    parsed = parse_query(query.text, of_text)
     return StemmedQuery(
         words=parsed.words,
         stems=_stems(parsed.words, languages),
@@ -89,9 +91,8 @@ def stemmed_query(query: SearchQuery, languages: tuple[str, ...]) -> StemmedQuer
 
 
 def _stems(found: Iterable[str], languages: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(
-        stem for word in found if (stem := shared_stem(word, languages)) and words(stem)
-    )
+    stems = [shared_stem(word, languages) for word in found]
+    return tuple(stem for stem in stems if words(stem))
 
 
 # --- searches -------------------------------------------------------------------------
@@ -111,8 +112,10 @@ def common_params(name: str, query: SearchQuery, stemmed: StemmedQuery) -> Param
         params |= word_params()
     if query.sort == "date":
         params["sort_by"] = "published_ts:desc"
-    filter_by = " && ".join(_filters(query, stemmed))
-    return params | ({"filter_by": filter_by} if filter_by else {})
+    filters = list(_filters(query, stemmed))
+    if filters:
+        params["filter_by"] = " && ".join(filters)
+    return params
 
 
 def word_params() -> Params:
@@ -132,15 +135,14 @@ def ranking_searches(common: Params, depth: int) -> list[Params]:
     `HITS_PER_SEARCH`; the first has facets.
     """
     ranked = common | {"include_fields": RANKED}
-    starts = range(0, depth, HITS_PER_SEARCH)
-    first, *others = (
-        ranked | {"offset": start, "limit": min(HITS_PER_SEARCH, depth - start)}
-        for start in starts
-    )
-    return [with_facets(first), *others]
+    searches = []
+    for start in range(0, depth, HITS_PER_SEARCH):
+        limit = min(HITS_PER_SEARCH, depth - start)
+        searches.append(ranked | {"offset": start, "limit": limit})
+    return [_with_facets(searches[0]), *searches[1:]]
 
 
-def with_facets(params: Params) -> Params:
+def _with_facets(params: Params) -> Params:
     """Return the search with the facets of all its matches."""
     return params | {"facet_by": FACETS, "max_facet_values": MAX_FACET_VALUES}
 
@@ -152,11 +154,10 @@ def counting_search(
     searches for all of the query.
     """
     listed = _listed(stems)
-    either = f"(title_stems:[{listed}] || stems:[{listed}])"
-    filter_by = " && ".join(
-        [common["filter_by"], either] if "filter_by" in common else [either]
-    )
-    return with_facets(common) | {
+    filter_by = f"(title_stems:[{listed}] || stems:[{listed}])"
+    if "filter_by" in common:
+        filter_by = f"{common['filter_by']} && {filter_by}"
+    return _with_facets(common) | {
         "q": replace(stemmed, stems=()).text,
         "filter_by": filter_by,
         "per_page": 0,
@@ -205,20 +206,13 @@ def _filters(query: SearchQuery, stemmed: StemmedQuery) -> Iterator[str]:
     if query.agency is not None:
         yield f"agency_key:={exact_key(query.agency)}" if query.agency else _NOTHING
     if query.theme is not None:
-        yield (
-            f"theme_path:={quoted(query.theme)}"
-            if _has_letter(query.theme)
-            else _NOTHING
-        )
+        yield _theme_filter(query.theme)
     for facet in (*KEYED_FACETS, "entity"):
-        if (value := getattr(query, facet)) is not None:
+        value = getattr(query, facet)
+        if value is not None:
             yield f"facet_keys:={facet_key(facet, value)}"
     if query.language is not None:
-        yield (
-            _language_filter(query.language.lower())
-            if _has_letter(query.language)
-            else _NOTHING
-        )
+        yield _language_filter(query.language.lower())
     yield from _day_filters(query)
     if stemmed.excluded:
         yield f"title_stems:![{_listed(stemmed.excluded)}]"
@@ -243,12 +237,15 @@ def _language_filter(language: str) -> str:
     """Return the filter for a language: `pt` takes `pt-BR`, and `pt-BR` takes `pt`, but
     not `pt-PT`.
     """
-    wider = [
-        "-".join(language.split("-")[:count])
-        for count in range(1, language.count("-") + 1)
-    ]
-    either = [
-        f"languages:={quoted(language)}",
-        *(f"language:={quoted(one)}" for one in wider),
-    ]
+    if not _has_letter(language):
+        return _NOTHING
+    either = [f"languages:={quoted(language)}"]
+    parts = language.split("-")
+    for count in range(1, len(parts)):
+        wider = "-".join(parts[:count])
+        either.append(f"language:={quoted(wider)}")
     return f"({' || '.join(either)})"
+
+
+def _theme_filter(theme: str) -> str:
+    return f"theme_path:={quoted(theme)}" if _has_letter(theme) else _NOTHING

@@ -11,18 +11,20 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
-from news_assets.clients.search.documents import MAX_NAMES, month_counts, most_first
-from news_assets.clients.search.explain import with_words
-from news_assets.clients.search.snippet import snippet
-from news_assets.clients.search.typesense.documents import day_of
+from news_assets.clients.search.hit_texts import snippet, with_words
+from news_assets.clients.search.stored_documents import (
+    MAX_NAMES,
+    month_counts,
+    most_first,
+)
+from news_assets.clients.search.typesense.document_lines import day_of
 from news_assets.clients.search.typesense.query import ALPHA, StemmedQuery
 from news_assets.ports.search import FACETS, Explanation, SearchHit
 from news_assets.text.words import shared_stem, word_spans
 
 _FIELDS = {"theme": "theme_path", "entity": "entities"}  # of facets with another name
-_HIGHLIGHTED_CHARS = (
-    60_000  # only this part of a longer text is searched for matching words
-)
+# only this part of a longer text is searched for matching words
+_HIGHLIGHTED_CHARS = 60_000
 
 Response = dict[str, Any]
 
@@ -57,12 +59,11 @@ NOTHING = Ranking((), 0, no_facets())
 
 def ranking_of(responses: Sequence[Response]) -> Ranking:
     """Return the ranking of `query.ranking_searches`."""
-    hits = [hit for response in responses for hit in response["hits"]]
-    return Ranking(
-        tuple(map(_candidate, hits)),
-        int(responses[0]["found"]),
-        facets_of(responses[0]),
-    )
+    candidates: list[Candidate] = []
+    for response in responses:
+        candidates += map(_candidate, response["hits"])
+    first = responses[0]
+    return Ranking(tuple(candidates), int(first["found"]), _facets_of(first))
 
 
 def _candidate(hit: Response) -> Candidate:
@@ -77,11 +78,9 @@ def _candidate(hit: Response) -> Candidate:
 
 
 def _score(hit: Response) -> float:
-    return (
-        1.0 - float(hit["vector_distance"])
-        if "vector_distance" in hit
-        else float(hit.get("text_match", 0))
-    )
+    if "vector_distance" in hit:
+        return 1.0 - float(hit["vector_distance"])
+    return float(hit.get("text_match", 0))
 
 
 def fused(
@@ -92,17 +91,14 @@ def fused(
     """
     if not (by_words and by_vector):
         return [*by_words, *by_vector]
-    ranks = {
-        score: rank
-        for rank, score in enumerate(dict.fromkeys(one.score for one in by_words), 1)
-    }
+    ranks: dict[float, int] = {}
+    for one in by_words:
+        ranks.setdefault(one.score, len(ranks) + 1)
     scores = {one.article_id: (1 - ALPHA) / ranks[one.score] for one in by_words}
     for rank, one in enumerate(by_vector, 1):
         scores[one.article_id] = scores.get(one.article_id, 0.0) + ALPHA / rank
     every = {one.article_id: one for one in (*by_words, *by_vector)}
-    rescored = [
-        replace(one, score=scores[article_id]) for article_id, one in every.items()
-    ]
+    rescored = [replace(one, score=scores[key]) for key, one in every.items()]
     return sorted(rescored, key=lambda one: (-one.score, -one.published_ts))
 
 
@@ -157,7 +153,7 @@ def _shown(group: list[Candidate]) -> Candidate:
 def hits_of(
     page: Iterable[Candidate],
     documents: Mapping[str, Response],
-    asked: StemmedQuery,
+    query: StemmedQuery,
     languages: tuple[str, ...],
     explained: Mapping[str, Explanation],
 ) -> tuple[SearchHit, ...]:
@@ -167,45 +163,30 @@ def hits_of(
     Args:
         page: The documents, in order.
         documents: Their stored fields, by id.
-        asked: The words of the query.
+        query: The words of the query.
         languages: Languages of the stems.
         explained: Ranks by id; hits without them have no explanation.
     """
-    found = ((documents.get(one.article_id), one.score) for one in page)
-    return tuple(
-        _hit(document, score, asked, languages, explained.get(document["id"]))
-        for document, score in found
-        if document is not None
-    )
+    hits = []
+    for one in page:
+        document = documents.get(one.article_id)
+        if document is None:
+            continue
+        explanation = explained.get(one.article_id)
+        if explanation is not None:
+            explanation = _with_words(explanation, document, query, languages)
+        hits.append(_hit(document, one.score, query, languages, explanation))
+    return tuple(hits)
 
 
 def _hit(
     document: Response,
     score: float,
-    asked: StemmedQuery,
+    query: StemmedQuery,
     languages: tuple[str, ...],
     explanation: Explanation | None,
 ) -> SearchHit:
-    summary = document.get("summary") or ""
-    text = document["text"] or summary
-    if explanation is not None:
-        labels = (
-            document.get("section", ""),
-            *document.get("tags", ()),
-            *document.get("keywords", ()),
-        )
-        fields = {
-            "title": document["title"],
-            "text": document["text"],
-            "summary": summary,
-            "labels": "\n".join(labels),
-        }
-        stems = {
-            word: (stem,) for word, stem in zip(asked.words, asked.stems, strict=True)
-        }
-        explanation = with_words(
-            explanation, stems, fields, lambda word: shared_stem(word, languages)
-        )
+    text = document["text"] or document.get("summary") or ""
     return SearchHit(
         article_id=document["id"],
         title=document["title"],
@@ -214,10 +195,31 @@ def _hit(
         agency=document["agency"],
         day=day_of(document["day"]),
         score=score,
-        snippet=snippet(text, _spans(text, frozenset(asked.stems), languages)),
+        snippet=snippet(text, _spans(text, frozenset(query.stems), languages)),
         theme_code=document.get("theme_code"),
         language=document.get("language"),
         explanation=explanation,
+    )
+
+
+def _with_words(
+    explanation: Explanation,
+    document: Response,
+    query: StemmedQuery,
+    languages: tuple[str, ...],
+) -> Explanation:
+    labels = [document.get("section", "")]
+    labels += [*document.get("tags", ()), *document.get("keywords", ())]
+    fields = {
+        "title": document["title"],
+        "text": document["text"],
+        "summary": document.get("summary") or "",
+        "labels": "\n".join(labels),
+    }
+    pairs = zip(query.words, query.stems, strict=True)
+    stems = {word: (stem,) for word, stem in pairs}
+    return with_words(
+        explanation, stems, fields, lambda word: shared_stem(word, languages)
     )
 
 
@@ -226,30 +228,26 @@ def _spans(
 ) -> list[tuple[int, int]]:
     if not stems:
         return []
-    found = word_spans(text[:_HIGHLIGHTED_CHARS])
     return [
         (start, end)
-        for word, start, end in found
+        for word, start, end in word_spans(text[:_HIGHLIGHTED_CHARS])
         if shared_stem(word, languages) in stems
     ]
 
 
-def facets_of(response: Response) -> dict[str, dict[str, int]]:
+def _facets_of(response: Response) -> dict[str, dict[str, int]]:
     """Return counts by facet value: the most frequent first, days and months newest
     first.
     """
     listed = {one["field_name"]: one["counts"] for one in response["facet_counts"]}
-    counts = {
-        facet: most_first(
-            (str(one["value"]), int(one["count"]))
-            for one in listed.get(_FIELDS.get(facet, facet), ())
-        )
-        for facet in FACETS
-    }
-    newest_first = sorted(counts["day"].items(), key=lambda pair: -int(pair[0]))
-    counts["day"] = {day_of(int(day)).isoformat(): count for day, count in newest_first}
+    counts: dict[str, dict[str, int]] = {}
+    for facet in FACETS:
+        values = listed.get(_FIELDS.get(facet, facet), ())
+        pairs = [(str(one["value"]), int(one["count"])) for one in values]
+        counts[facet] = most_first(pairs)
+    for name in ("entity", "matter"):
+        counts[name] = dict(islice(counts[name].items(), MAX_NAMES))
+    days = sorted(counts["day"].items(), key=lambda pair: -int(pair[0]))
+    counts["day"] = {day_of(int(day)).isoformat(): count for day, count in days}
     counts["month"] = month_counts(counts["day"])
-    return counts | {
-        name: dict(islice(counts[name].items(), MAX_NAMES))
-        for name in ("entity", "matter")
-    }
+    return counts

@@ -9,8 +9,13 @@ some of them, come between (`words.py`).
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from news_assets.clients.search.explain import ranks
-from news_assets.clients.search.typesense.connection import TypesenseConnection
+from news_assets.clients.search.hit_texts import ranks
+from news_assets.clients.search.stored_documents import check_query_vector
+from news_assets.clients.search.typesense.collection_schema import CollectionState
+from news_assets.clients.search.typesense.known_words import (
+    known_words,
+    ranking_by_some_words,
+)
 from news_assets.clients.search.typesense.query import (
     CANDIDATES,
     SHOWN,
@@ -33,12 +38,7 @@ from news_assets.clients.search.typesense.responses import (
     no_facets,
     ranking_of,
 )
-from news_assets.clients.search.typesense.schema import CollectionState
-from news_assets.clients.search.typesense.words import (
-    known_words,
-    ranking_by_some_words,
-)
-from news_assets.clients.search.vectors import check_query_vector
+from news_assets.clients.search.typesense.server_requests import TypesenseConnection
 from news_assets.ports.search import Explanation, SearchHit, SearchQuery
 from news_assets.text.search_query import ENOUGH_MATCHES
 
@@ -77,9 +77,8 @@ class Searcher:
         """
         state = self.state()
         if state is None or state.dim != len(vector):
-            state = (
-                self.refreshed()
-            )  # another process may have stored the first vectors, or rebuilt the index
+            # Another process may have stored the first vectors, or rebuilt the index.
+            state = self.refreshed()
         if state.dim is not None:
             check_query_vector(self.connection.where, vector, state.dim)
         return state.dim is not None
@@ -95,7 +94,7 @@ class Searcher:
         depth = max(CANDIDATES, end)
         in_order = newest if query.sort == "date" else fused
         while True:
-            by_words, by_vector, asked = self._rankings(query, stemmed, vector, depth)
+            by_words, by_vector, known = self._rankings(query, stemmed, vector, depth)
             ranked = in_order(by_words.candidates, by_vector.candidates)
             copies = copies_of(ranked)
             shown = collapsed(ranked, copies)
@@ -105,32 +104,25 @@ class Searcher:
             depth *= 2
         if query.sort == "date":
             shown = newest(shown, ())
-        counted = by_words if by_words.found else by_vector
-        repeated = len(counted.candidates) - len(
-            {copies[one.article_id] for one in counted.candidates}
-        )
         page = shown[query.offset : end]
-        explained = (
-            _explained(query, page, by_words, by_vector, copies)
-            if query.explain
-            else {}
-        )
-        return (
-            self._hits(page, asked, explained),
-            counted.found - repeated,
-            counted.facets,
-        )
+        explained: dict[str, Explanation] = {}
+        if query.explain:
+            explained = _explained(query, page, by_words, by_vector, copies)
+        counted = by_words if by_words.found else by_vector
+        texts = {copies[one.article_id] for one in counted.candidates}
+        repeated = len(counted.candidates) - len(texts)
+        hits = self._hits(page, known, explained)
+        return hits, counted.found - repeated, counted.facets
 
     def _hits(
         self,
         page: list[Candidate],
-        asked: StemmedQuery,
+        known: StemmedQuery,
         explained: Mapping[str, Explanation],
     ) -> tuple[SearchHit, ...]:
-        documents = self.connection.documents(
-            self.connection.alias, [one.article_id for one in page], SHOWN
-        )
-        return hits_of(page, documents, asked, self.languages, explained)
+        ids = [one.article_id for one in page]
+        documents = self.connection.documents(self.connection.alias, ids, SHOWN)
+        return hits_of(page, documents, known, self.languages, explained)
 
     def _rankings(
         self,
@@ -140,16 +132,12 @@ class Searcher:
         depth: int,
     ) -> tuple[Ranking, Ranking, StemmedQuery]:
         """Return the rankings by words and by vector, and the words that the index has."""
-        words = (
-            [] if stemmed.finds_nothing else self._word_searches(query, stemmed, depth)
-        )
+        words = []
+        if not stemmed.finds_nothing:
+            words = self._word_searches(query, stemmed, depth)
         near = []
         if vector is not None:
-            unworded = common_params(
-                self.connection.alias, replace(query, sort="relevance"), StemmedQuery()
-            )
-            k = CANDIDATES if query.sort == "date" else depth
-            near = ranking_searches(unworded | vector_params(vector, k), k)
+            near = self._vector_searches(query, vector, depth)
         responses = self.connection.search([*words, *near])
         of_words, of_vector = responses[: len(words)], responses[len(words) :]
         by_vector = ranking_of(of_vector) if of_vector else NOTHING
@@ -168,28 +156,32 @@ class Searcher:
         """
         if by_words.found and len(stemmed.stems) == 1:
             return by_words, stemmed
-        known = known_words(
-            self.connection, self.connection.alias, stemmed, self.languages
-        )
-        if not known.query.stems:
+        alias = self.connection.alias
+        known = known_words(self.connection, alias, stemmed, self.languages)
+        stems = known.query.stems
+        if not stems:
             return NOTHING, stemmed
-        if known.query.stems != stemmed.stems:
-            by_words = ranking_of(
-                self.connection.search(self._word_searches(query, known.query, depth))
-            )
-        if by_words.found >= ENOUGH_MATCHES or len(known.query.stems) == 1:
+        if stems != stemmed.stems:
+            searches = self._word_searches(query, known.query, depth)
+            by_words = ranking_of(self.connection.search(searches))
+        if by_words.found >= ENOUGH_MATCHES or len(stems) == 1:
             return by_words, known.query
-        common = common_params(
-            self.connection.alias, replace(query, sort="relevance"), known.query
-        )
+        common = common_params(alias, replace(query, sort="relevance"), known.query)
         return ranking_by_some_words(self.connection, common, known, depth), known.query
 
     def _word_searches(
         self, query: SearchQuery, stemmed: StemmedQuery, depth: int
     ) -> list[Params]:
-        return ranking_searches(
-            common_params(self.connection.alias, query, stemmed), depth
-        )
+        common = common_params(self.connection.alias, query, stemmed)
+        return ranking_searches(common, depth)
+
+    def _vector_searches(
+        self, query: SearchQuery, vector: tuple[float, ...], depth: int
+    ) -> list[Params]:
+        by_score = replace(query, sort="relevance")
+        common = common_params(self.connection.alias, by_score, StemmedQuery())
+        k = CANDIDATES if query.sort == "date" else depth
+        return ranking_searches(common | vector_params(vector, k), k)
 
 
 def _explained(
@@ -202,16 +194,23 @@ def _explained(
     """Return the ranks of each document of the page; sorted by date, the server has no
     ranks by words.
     """
-    of_words, of_vector = (
-        [
-            (copies[one.article_id], one.score)
-            for one in ranking.candidates
-            if one.article_id in copies
-        ]
-        for ranking in (by_words, by_vector)
-    )
-    found = ranks(of_words if query.sort == "relevance" else (), of_vector)
-    return {
-        one.article_id: found.get(copies[one.article_id], Explanation(words={}))
-        for one in page
-    }
+    of_words: list[tuple[str, float]] = []
+    if query.sort == "relevance":
+        of_words = _scores_of_texts(by_words, copies)
+    found = ranks(of_words, _scores_of_texts(by_vector, copies))
+    explained = {}
+    for one in page:
+        text = copies[one.article_id]
+        explained[one.article_id] = found.get(text, Explanation(words={}))
+    return explained
+
+
+def _scores_of_texts(
+    ranking: Ranking, copies: Mapping[str, str]
+) -> list[tuple[str, float]]:
+    """Return the scores of a ranking, in its order, by the key of each text."""
+    return [
+        (copies[one.article_id], one.score)
+        for one in ranking.candidates
+        if one.article_id in copies
+    ]

@@ -13,7 +13,8 @@ cost
 | reading    what of the answer is believed -> Enrichment, or EnrichError with the check
 that failed
 | ledger     the row with its outcome and price, the result and the article's row, in
-one transaction
+one
+transaction
 
 Text is data: whatever the article says, an answer can only choose among given values
 and summarise sentences that the text has.

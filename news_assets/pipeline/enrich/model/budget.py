@@ -27,9 +27,8 @@ class Budget:
         self._ceilings = ceilings or Ceilings()
         self._read_spent = read_spent
         self.is_backfill = is_backfill
-        self._of_run: dict[
-            str, float
-        ] = {}  # by call id: what was reserved, then the price
+        # by call id: what was reserved, then the price
+        self._of_run: dict[str, float] = {}
 
     def spent(self, reader: Reader, now: datetime) -> Spent:
         """Return what all runs spent, reservations included; nothing where no ceiling
@@ -53,9 +52,9 @@ class Budget:
             return ""
         if most_usd is None:
             return (
-                f"the price of {model} is not known, so no ceiling can be kept: set"
-                " NEWS_MAX_USD_PER_RUN, _DAY and _MONTH to 0, or choose a model whose price is"
-                " known"
+                f"the price of {model} is not known, so no ceiling can be kept: "
+                "set NEWS_MAX_USD_PER_RUN, _DAY and _MONTH to 0, "
+                "or choose a model whose price is known"
             )
         for setting, ceiling, used in self._limits(spent):
             if used + reserved_usd + most_usd > ceiling:
@@ -85,6 +84,6 @@ class Budget:
         )
         whole = ceiling / BACKFILL_SHARE if of_day else ceiling
         return (
-            f"{setting} is reached: {used:.4f} USD are spent or reserved, and the ceiling is"
-            f" {whole:g} USD{share}"
+            f"{setting} is reached: {used:.4f} USD are spent or reserved, "
+            f"and the ceiling is {whole:g} USD{share}"
         )

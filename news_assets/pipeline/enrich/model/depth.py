@@ -14,9 +14,11 @@ from news_assets.records.desks import DepthRules
 
 Depth = Literal["brief", "usual", "full"]
 
-# the sum that an item decides on stands at the beginning; later ones are of other
-# things
-MAX_SUM_CHARS: Final = 6_000
+MAX_SUM_CHARS: Final = (
+    # the sum that an item decides on stands at the beginning; later ones are of other
+    # things
+    6_000
+)
 _SUM = re.compile(
     r"\$ ?(\d[\d,]{0,15}(?:\.\d{1,2})?)(?: ?(thousand|million|billion|k|m|b)\b)?",
     re.IGNORECASE,

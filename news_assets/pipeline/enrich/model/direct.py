@@ -24,23 +24,18 @@ from news_assets.ports.lake import Lake, Rows
 from news_assets.records.model_calls import ModelCall
 from news_assets.records.reading import Enrichment
 
-# answers of so long are stored together: to store one takes 60 ms of CPU, to store 30
-# takes 80
+# Answers of so long are stored together: to store one takes 60 ms of CPU, to store 30
+# takes 80.
 GROUP_S: Final = 0.3
-# beyond the time that a call may take: until its answer is stored, also on a busy lake
+# Beyond the time that a call may take: until its answer is stored, also on a busy lake.
 CLAIM_MARGIN_S: Final = 120.0
 BUSY_S: Final = 1.0  # until an input that another run has claimed is looked up again
 MAX_WAIT_S: Final = 120.0  # a model that rests for longer is unavailable to the run
 MAX_REST: Final = timedelta(days=1)
-GIVEN_UP: Final = timedelta(
-    minutes=5
-)  # rest of a model after failures in a row, or whose key or account is refused
-_TRIES: Final = {
-    "retry": 4,
-    "rest": 5,
-    "unanswered": 2,
-    "too_long": 2,
-}  # requests for one input in one run
+# Rest of a model after failures in a row, or whose key or account is refused.
+GIVEN_UP: Final = timedelta(minutes=5)
+# Requests for one input in one run.
+_TRIES: Final = {"retry": 4, "rest": 5, "unanswered": 2, "too_long": 2}
 
 Reading = Callable[
     [Sequence[tuple[Question, ModelAnswer]]], list[Enrichment | EnrichError]
@@ -88,7 +83,7 @@ class _Try:
 
     def fit(self, window_tokens: int | None) -> None:
         """Cut the article so that the request fits into the context window, where that
-        is known and helps.
+        helps.
         """
         self.question = self.question._replace(
             request=fitted(self.request, window_tokens)
@@ -132,9 +127,8 @@ class DirectRequests:
         self._results = ModelResults()
         self._sent = 0
         self._failures = 0  # inputs in a row
-        self._failing_since = (
-            0  # number of the last request when the first of them failed
-        )
+        # number of the last request when the first of them failed
+        self._failing_since = 0
         self._idle_s = 0.0
 
     def answer(self, questions: Mapping[str, Question]) -> ModelResults:
@@ -144,38 +138,33 @@ class DirectRequests:
         Inputs that failed before are sent last, and those that another run has sent are
         waited for.
         """
+        name = self._model.name
         with self._lake.latest() as reader:
             past = histories(reader, questions.keys())
-            window = state_of(reader, self._model.name).window_tokens or context_window(
-                self._model.name
-            )
-        problems = {key: past[key].problems if key in past else 0 for key in questions}
-        for key in sorted(questions, key=problems.__getitem__):
+            window = state_of(reader, name).window_tokens or context_window(name)
+        for key in sorted(questions, key=lambda key: past.get(key, History()).problems):
             self._waiting.append(_Try(questions[key]))
             self._waiting[-1].fit(window)
         try:
-            while self._is_open():
+            while self._flights or self._may_send():
                 self._send()
                 if self._flights:
                     self._receive()
-                elif self._waiting and not self._results.unavailable:
+                elif self._may_send():
                     self._pause()
         finally:
             for call in self._flights:
                 call.cancel()
         return self._results
 
-    def _is_open(self) -> bool:
-        return bool(self._flights) or bool(
-            self._waiting and not self._results.unavailable
-        )
+    def _may_send(self) -> bool:
+        return bool(self._waiting) and not self._results.unavailable
 
     # --- sending ----------------------------------------------------------------------
 
     def _send(self) -> None:
         """Claim and send as many of the inputs that are due as the model takes now."""
-        due = self._due() if not self._results.unavailable else []
-        due = due[: self._model.slots()] if due else due
+        due = self._due()
         if not due:
             return
         valid_s = self._model.timeout_s + CLAIM_MARGIN_S
@@ -191,22 +180,32 @@ class DirectRequests:
             key = one.request.input_hash
             if key in claims.calls:
                 self._begin(one, claims.calls[key])
-            elif key in claims.busy and claims.busy[key] <= now + timedelta(
-                seconds=valid_s
-            ):
-                one.due_at = now + timedelta(seconds=BUSY_S)
-                self._results.reasons[key] = "another run has requested it"
             elif key in claims.busy:
-                self._waiting.remove(one)
-                self._results.reasons[key] = (
-                    f"it is in a batch that was sent to {self._model.name}"
+                self._defer(
+                    one, claims.busy[key] > now + timedelta(seconds=valid_s), now
                 )
         if not self._flights:  # else what they reserve more than they cost becomes free
             self._results.unavailable = claims.refusal
 
     def _due(self) -> list[_Try]:
+        """Return as many of the inputs that may be sent now as the model takes."""
+        if self._results.unavailable:
+            return []
         now = self._ledger.clock()
-        return [one for one in self._waiting if one.due_at is None or one.due_at <= now]
+        due = [one for one in self._waiting if one.due_at is None or one.due_at <= now]
+        return due[: self._model.slots()] if due else []
+
+    def _defer(self, one: _Try, is_in_batch: bool, now: datetime) -> None:
+        """Look an input that another run has sent up later; leave one of a batch alone."""
+        key = one.request.input_hash
+        if is_in_batch:
+            self._waiting.remove(one)
+            self._results.reasons[key] = (
+                f"it is in a batch that was sent to {self._model.name}"
+            )
+        else:
+            one.due_at = now + timedelta(seconds=BUSY_S)
+            self._results.reasons[key] = "another run has requested it"
 
     def _begin(self, one: _Try, call: ModelCall) -> None:
         self._waiting.remove(one)
@@ -246,8 +245,9 @@ class DirectRequests:
             one.due_at = max(one.due_at or until, until)
 
     def _pause(self) -> None:
-        """Wait until the next input may be sent; give the others up after a claim's
-        time without any progress.
+        """Wait until the next input may be sent.
+
+        Give the others up after a claim's time without any progress.
         """
         now = self._ledger.clock()
         next_at = min((one.due_at or now for one in self._waiting), default=now)
@@ -318,7 +318,7 @@ class DirectRequests:
             for one in arrived
             if isinstance(one.received, ModelAnswer)
         ]
-        read = iter(self._read(answers) if answers else [])
+        read = iter(self._read(answers))
         return [
             one.received if isinstance(one.received, ModelCallError) else next(read)
             for one in arrived
@@ -350,8 +350,9 @@ class DirectRequests:
         received: ModelAnswer | ModelCallError,
         read: Enrichment | EnrichError,
     ) -> _Try | None:
-        """Return what is sent next for an input without a result; None if nothing is in
-        this run.
+        """Return what is sent next for an input without a result.
+
+        It is None if nothing is sent again in this run.
         """
         question = tried.question
         if isinstance(received, ModelAnswer):
@@ -407,8 +408,8 @@ class DirectRequests:
             self._failures += 1
         if self._failures >= self._max_failures:
             self._results.unavailable = (
-                f"{self._model.name} was given up after {self._failures} failures in a row, the"
-                f" last one: {error}"
+                f"{self._model.name} was given up after {self._failures} failures in a row, "
+                f"the last one: {error}"
             )
 
     def _store_state(self, rows: Rows, received: ModelAnswer | ModelCallError) -> None:

@@ -9,25 +9,28 @@ from news_assets.pipeline.enrich.model.prices import price_usd
 from news_assets.ports.enrichment import ModelRequest
 from news_assets.records.model_calls import Kind, Tokens
 
-# of news in Portuguese and English, with the instructions and the schema around it
-CHARS_PER_TOKEN = 4.0
+CHARS_PER_TOKEN = (
+    # of news in Portuguese and English, with the instructions and the schema around it
+    4.0
+)
 OUTPUT_TOKENS: dict[Kind, int] = {"theme": 15, "enrich": 450, "entities": 300}
-# most tokens of an answer for each token of a short article, which has less to quote
-_OUTPUT_SHARE = 1.2
+_OUTPUT_SHARE = (
+    # most tokens of an answer for each token of a short article, which has less to
+    # quote
+    1.2
+)
 _FORM_TOKENS = 90  # the fields and brackets of an answer
 
 _LEAST_BYTES_PER_TOKEN = 2.5  # in UTF-8; fewer than texts of any script have
-_BILLS_CACHE_WRITES = (
-    "anthropic",
-    "bedrock",
-)  # at more than other tokens of the request
+# at more than other tokens of the request
+_BILLS_CACHE_WRITES = ("anthropic", "bedrock")
 
 
 def expected_tokens(
     request: ModelRequest, known: Tokens | None = None
 ) -> tuple[int, int, int]:
-    """Return tokens of the request, of the answer, and of the request that are read
-    from the provider's cache.
+    """Return the tokens of the request, of the answer, and those read from the
+    provider's cache.
 
     `known` are those of earlier calls of the same model, kind and prompt.
     """
@@ -49,8 +52,9 @@ def expected_usd(
     *,
     is_batch: bool,
 ) -> float | None:
-    """Return the price that a call is expected to have, in US dollars; None if the
-    model's price is not known.
+    """Return the price that a call is expected to have, in US dollars.
+
+    None if the model's price is not known.
     """
     return price_usd(model, *expected_tokens(request, known), at, is_batch=is_batch)
 
@@ -58,8 +62,9 @@ def expected_usd(
 def most_usd(
     model: str, request: ModelRequest, at: datetime, *, is_batch: bool
 ) -> float | None:
-    """Return the most that a call can cost, in US dollars; None if the model's price is
-    not known.
+    """Return the most that a call can cost, in US dollars.
+
+    None if the model's price is not known.
     """
     sent = f"{request.instructions}{request.text}{json.dumps(request.schema)}"
     tokens = round(len(sent.encode("utf-8", "surrogatepass")) / _LEAST_BYTES_PER_TOKEN)

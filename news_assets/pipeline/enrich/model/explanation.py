@@ -33,15 +33,15 @@ def is_outdated(row: EnrichedArticle, article: RawArticle) -> bool:
 
 
 def evidence_of(row: EnrichedArticle, text: str) -> list[Evidence]:
-    """Return the evidence of the summary's sentences and then of the key points; none
-    of a local result.
+    """Return the evidence of the summary's sentences and then of the key points.
+
+    None of a local result.
     """
     stored: list[tuple[str, str | None, str]] = [
         ("summary", None, span) for span in row.summary_spans
     ]
-    points = zip(
-        row.key_points, row.key_point_spans, strict=False
-    )  # the local enricher has neither
+    # The local enricher has neither.
+    points = zip(row.key_points, row.key_point_spans, strict=False)
     stored += [("key point", sentence, span) for sentence, span in points]
     return [
         _evidence(number, of, sentence, parse_span(span), text)
@@ -79,8 +79,9 @@ def _marks(evidence: Sequence[Evidence]) -> Iterator[tuple[int, int, str]]:
 
 
 def marked_paragraphs(text: str, evidence: Sequence[Evidence]) -> list[str]:
-    """Return the paragraphs of the text that hold evidence, marked; those without any
-    are one `…`.
+    """Return the paragraphs of the text that hold evidence, marked.
+
+    Those without any are one `…`.
     """
     lines: list[str] = []
     is_open = 0

@@ -10,15 +10,12 @@ from typing import Any, Final
 from news_assets.ports.lake import Reader
 from news_assets.records.model_calls import BATCH, ModelCall
 
-MAX_REFUSED: Final = (
-    2  # answers to one input that failed a check, each of which was paid
-)
-MAX_REJECTED: Final = (
-    2  # responses in which the provider refused the request for one input
-)
-MAX_UNANSWERED: Final = (
-    6  # requests for one input that were perhaps billed and have no answer
-)
+# answers to one input that failed a check, each of which was paid
+MAX_REFUSED: Final = 2
+# responses in which the provider refused the request for one input
+MAX_REJECTED: Final = 2
+# requests for one input that were perhaps billed and have no answer
+MAX_UNANSWERED: Final = 6
 
 _COLUMNS = (
     "input_hash",
@@ -34,8 +31,9 @@ _COLUMNS = (
 
 @dataclass(slots=True)
 class History:
-    """The earlier requests for one input. `batched_at`: when it was last in a batch, if
-    nothing was sent after.
+    """The earlier requests for one input.
+
+    `batched_at`: when it was last in a batch, if nothing was sent after.
     """
 
     is_answered: bool = False

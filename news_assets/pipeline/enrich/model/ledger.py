@@ -49,8 +49,10 @@ class Claims:
 
 
 class Ended(NamedTuple):
-    """A call that has ended: its row as it was claimed, what was received, and what was
-    read of an answer.
+    """A call that has ended.
+
+    `call` is its row as it was claimed, `received` what came, `read` what an answer
+    says.
     """
 
     call: ModelCall
@@ -138,7 +140,14 @@ class Ledger:
         now = self.clock()
         calls = [ended_call(one) for one in ended]
         caches = [
-            cache_of(one.call.input_hash, one.read, ENRICHER, one.call.model, now)
+            cache_of(
+                one.call.input_hash,
+                one.read,
+                ENRICHER,
+                one.call.model,
+                one.call.article_id,
+                now,
+            )
             for one in ended
             if isinstance(one.read, Enrichment)
         ]
@@ -157,11 +166,9 @@ class Ledger:
 def state_of(reader: Reader, model: str) -> ModelState:
     """Return what all runs know of a model."""
     found = reader.read(ModelState, model=[model])
-    return (
-        found[0]
-        if found
-        else ModelState(model=model, rests_until=None, reason=None, window_tokens=None)
-    )
+    if found:
+        return found[0]
+    return ModelState(model=model, rests_until=None, reason=None, window_tokens=None)
 
 
 def rest_model(
@@ -171,8 +178,8 @@ def rest_model(
     reason: str = "",
     window_tokens: int | None = None,
 ) -> None:
-    """Store that no run sends requests to a model before `until`, and its context
-    window, where these are known.
+    """Store that a model rests until `until`, and its context window, where these are
+    known.
     """
     state = state_of(rows, model)
     if until and (state.rests_until is None or until > state.rests_until):
@@ -196,7 +203,7 @@ def _claimed(
     is_batch: bool,
 ) -> ModelCall:
     return ModelCall(
-        # ordered by time: upserts read few files
+        # Ordered by time: upserts read few files.
         call_id=f"{round(now.timestamp() * 1000):012x}{uuid4().hex[12:]}",
         input_hash=request.input_hash,
         kind=request.kind,

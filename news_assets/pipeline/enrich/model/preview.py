@@ -37,8 +37,9 @@ ModelCalls = list[tuple[str, ModelRequest]]  # model and request
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """Calls that would be made, and what they are estimated to take. `usd` is None if
-    the price is not known.
+    """Calls that would be made, and what they are estimated to take.
+
+    `usd` is None if the price is not known.
     """
 
     calls: int = 0
@@ -49,8 +50,7 @@ class Sent:
 
 @dataclass(slots=True)
 class Found:
-    """The articles with a text of some agency-days, each counted once, and the calls
-    that would be made.
+    """The articles with a text, each counted once, and the calls that would be made.
 
     `new` have no row of their present state: any run sends them. `again` have one, of
     another model, prompt or taxonomy, and are sent with `re_enrich` only. `not_sent`
@@ -68,8 +68,7 @@ class Found:
 
 
 class Preview:
-    """Counts, a batch of agency-days after the other, what a run over them would send,
-    also with `re_enrich`.
+    """Counts what a run over agency-days would send, a batch after the other.
 
     Of a chain the first model is counted: it is requested for everything, and the
     others for what it leaves.
@@ -119,28 +118,16 @@ class Preview:
         if models is None:
             return
         prompts = models.prompts_of(plan.requested, rules.depth)
-        for model in models.models[:1]:
-            for article in plan.requested:
-                if is_descended(models.taxonomy):
-                    yield (
-                        article,
-                        model.name,
-                        models.theme_request(article, model.name, rules),
-                    )
-                prompt = prompts[article.article_id]
-                yield (
-                    article,
-                    model.name,
-                    models.request(article, model.name, prompt, None, rules),
-                )
-        entity_model = models.entity_model(rules)
-        for article in plan.readable if entity_model else ():
-            assert entity_model
-            yield (
-                article,
-                entity_model.name,
-                models.entities_request(article, entity_model.name, rules),
-            )
+        for article in plan.requested:
+            name = models.models[0].name
+            if is_descended(models.taxonomy):
+                yield article, name, models.theme_request(article, name, rules)
+            prompt = prompts[article.article_id]
+            yield article, name, models.request(article, name, prompt, None, rules)
+        if entity_model := models.entity_model(rules):
+            name = entity_model.name
+            for article in plan.readable:
+                yield article, name, models.entities_request(article, name, rules)
 
 
 def estimated(

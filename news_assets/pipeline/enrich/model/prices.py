@@ -15,13 +15,10 @@ from news_assets.ports.enrichment import ModelAnswer
 if TYPE_CHECKING:
     from genai_prices.types import PriceCalculation
 
-_LOCAL = frozenset(
-    {"ollama"}
-)  # runs on the user's own machine: its calls have no price
-_HOSTED_SUFFIXES = (
-    "-cloud",
-    ":cloud",
-)  # models that Ollama passes on to its own servers; they are not free
+# runs on the user's own machine: its calls have no price
+_LOCAL = frozenset({"ollama"})
+# Models that Ollama passes on to its own servers; they are not free.
+_HOSTED_SUFFIXES = ("-cloud", ":cloud")
 
 # Names of providers as pydantic-ai writes them, with the ids of genai-prices where
 # these differ.
@@ -57,14 +54,16 @@ def price_usd(
         model: Provider and model as NEWS_ENRICHER names them, for example
             `openai:gpt-5-mini`.
         input_tokens: Tokens of the request, with those that were read from the
-            provider's cache or stored in it.
+            provider's cache or
+            stored in it.
         output_tokens: Tokens of the answer, with those that were spent on reasoning.
         cached_tokens: How many of the input tokens were read from the provider's cache.
         at: When the call was made; prices change.
         is_batch: Whether it was part of a batch, which most providers bill at half the
             price.
         cache_write_tokens: How many of the input tokens the provider stored in its
-            cache; some bill these at more.
+            cache; some bill
+            these at more.
     """
     provider, _, name = model.partition(":")
     if provider in _LOCAL:
@@ -87,8 +86,9 @@ def price_usd(
 def answer_usd(
     model: str, answer: ModelAnswer, at: datetime, *, is_batch: bool = False
 ) -> float | None:
-    """Return what an answer costs; None if the price is not known, or the provider did
-    not state the tokens.
+    """Return what an answer costs.
+
+    None if the price is not known, or the provider did not state the tokens.
     """
     if answer.input_tokens is None or answer.output_tokens is None:
         return None
@@ -151,13 +151,14 @@ def _calculate(
     except (
         LookupError,
         ValueError,
-    ):  # an unknown provider or model; counts that contradict each other
+    ):  # an unknown model; counts that contradict each other
         return None
 
 
 def _prices_tokens(found: "PriceCalculation") -> bool:
-    """Return whether the price of text in both directions is stated; without it the sum
-    of the others would be 0.
+    """Return whether the price of text in both directions is stated.
+
+    Without it the sum of the others would be 0.
     """
     return (
         found.model_price.input_mtok is not None

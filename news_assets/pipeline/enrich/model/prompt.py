@@ -36,8 +36,9 @@ _SENTENCES, _MOST_SENTENCES = 2, 8
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """The instructions of one kind of call, and the fields of its answer. `version` is
-    part of the cache key.
+    """The instructions of one kind of call, and the fields of its answer.
+
+    `version` is part of the cache key.
     """
 
     kind: Kind
@@ -66,10 +67,11 @@ def load_prompt(kind: Kind, folder: Path | None = None, depth: str = "") -> Prom
             f"{path}: cannot be read ({type(error).__name__}); put a prompt there, in UTF-8"
         ) from error
     prompt, mistake = _parsed(text)
-    if prompt is None or prompt.kind != kind:
+    if prompt is None:
+        raise SettingsError(f"{path}: {mistake}")
+    if prompt.kind != kind:
         raise SettingsError(
-            f"{path}:"
-            f" {mistake or f'a prompt of kind {prompt and prompt.kind}; write `kind: {kind}`'}"
+            f"{path}: a prompt of kind {prompt.kind}; write `kind: {kind}`"
         )
     return prompt
 
@@ -93,9 +95,9 @@ def _parsed(text: str) -> tuple[Prompt | None, str]:
 
 def _mistake(front: object, body: str) -> str:
     if not isinstance(front, dict) or set(front) - {"sentences"} != _KEYS:
+        keys = ", ".join(sorted(_KEYS))
         return (
-            f"its front matter has the keys {', '.join(sorted(_KEYS))}, all of them, and may have"
-            " sentences"
+            f"its front matter has the keys {keys}, all of them, and may have sentences"
         )
     kind, answers = front["kind"], front["answers"]
     if kind not in get_args(Kind):
@@ -115,9 +117,9 @@ def _mistake(front: object, body: str) -> str:
 
 def _mistake_of_fields(kind: Kind, answers: Sequence[str], body: str) -> str:
     if unknown := [name for name in answers if name not in FIELDS[kind]]:
+        known = ", ".join(FIELDS[kind])
         return (
-            f"asks for the field `{unknown[0]}`, which no answer has; there are"
-            f" {', '.join(FIELDS[kind])}"
+            f"asks for the field `{unknown[0]}`, which no answer has; there are {known}"
         )
     if missing := [name for name in REQUIRED[kind] if name not in answers]:
         return f"does not ask for the field `{missing[0]}`, which every answer needs"

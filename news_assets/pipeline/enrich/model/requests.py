@@ -1,5 +1,6 @@
-"""What is sent for one article: the instructions, the article as data, and the schema
-of the answer.
+"""What is sent for one article.
+
+The instructions, the article as data, and the schema of the answer.
 """
 
 import re
@@ -13,7 +14,7 @@ from news_assets.pipeline.enrich.rows import MadeBy, input_hash
 from news_assets.ports.enrichment import ModelRequest
 from news_assets.records.articles import RawArticle
 from news_assets.records.desks import ReasoningEffort
-from news_assets.taxonomy.loader import Taxonomy, Theme
+from news_assets.taxonomy.taxonomy_files import Taxonomy, Theme
 
 ENRICHER = "model"  # `enricher` of rows that a language model made
 MAX_SENT_CHARS = 24_000  # some 6,000 tokens: the whole text of 99 articles in 100
@@ -32,8 +33,9 @@ INVISIBLE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class AnswerRules:
-    """Most tokens of an answer, effort of reasoning and temperature; None for the
-    model's default.
+    """Most tokens of an answer, effort of reasoning and temperature.
+
+    None for the model's default.
     """
 
     max_tokens: int = 4000
@@ -44,8 +46,9 @@ class AnswerRules:
 def request_hash(
     article: RawArticle, model: str, prompt: Prompt, taxonomy: Taxonomy
 ) -> str:
-    """Return the `input_hash` of the request for an article. Entities do not depend on
-    the taxonomy.
+    """Return the `input_hash` of the request for an article.
+
+    Entities do not depend on the taxonomy.
     """
     version = "" if prompt.kind == "entities" else taxonomy.version
     made_by = MadeBy(f"{ENRICHER}/{prompt.kind}", model, prompt.version, version)
@@ -108,7 +111,9 @@ def shortened(request: ModelRequest, window_tokens: int | None) -> ModelRequest 
 
 def _room(request: ModelRequest, window_tokens: int | None) -> int:
     """Return how many characters of the article fit beside instructions, schema and
-    answer; 0 if it is not known.
+    answer.
+
+    0 if it is not known.
     """
     if window_tokens is None:
         return 0
@@ -128,8 +133,9 @@ def _cut(request: ModelRequest, kept: int) -> ModelRequest:
 
 
 def _delimited(article: RawArticle, marker: str) -> str:
-    """Return the article between two lines that it cannot contain: they hold a part of
-    its own hash.
+    """Return the article between two lines that it cannot contain.
+
+    They hold a part of its own hash.
     """
     title = " ".join(visible(article.title or "").split())[:MAX_TITLE_CHARS]
     text = visible(article.text or "")[:MAX_SENT_CHARS]

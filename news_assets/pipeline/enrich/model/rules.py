@@ -1,6 +1,7 @@
 """Why an article is not sent to a language model."""
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 
 from news_assets.records.desks import EnrichRules
@@ -46,18 +47,19 @@ def plain(text: str) -> str:
 
 @lru_cache(maxsize=64)
 def any_phrase(phrases: tuple[str, ...]) -> re.Pattern[str]:
-    """Return the pattern of any of these phrases as whole words, in plain text; of none
-    it matches nothing.
+    """Return the pattern of any of these phrases as whole words, in plain text.
+
+    Of none it matches nothing.
     """
-    return re.compile(
-        rf"(?<!\w)(?:{'|'.join(re.escape(plain(phrase)) for phrase in phrases)})(?!\w)"
-        if phrases
-        else "(?!)"
-    )
+    if not phrases:
+        return re.compile("(?!)")
+    return re.compile(rf"(?<!\w)(?:{_alternatives(phrases)})(?!\w)")
 
 
 @lru_cache(maxsize=1)
 def _procedural() -> re.Pattern[str]:
-    return re.compile(
-        rf"\A\W*+({'|'.join(re.escape(plain(phrase)) for phrase in PROCEDURAL)})(?: |:|$)"
-    )
+    return re.compile(rf"\A\W*+({_alternatives(PROCEDURAL)})(?: |:|$)")
+
+
+def _alternatives(phrases: Iterable[str]) -> str:
+    return "|".join(re.escape(plain(phrase)) for phrase in phrases)

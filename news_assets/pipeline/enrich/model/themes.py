@@ -1,10 +1,11 @@
-"""The themes that a model may choose from: the whole taxonomy where it fits, else one
-level after the other.
+"""The themes that a model may choose from.
+
+The whole taxonomy where it fits, else one level after the other.
 """
 
 from collections.abc import Sequence
 
-from news_assets.taxonomy.loader import Taxonomy, Theme
+from news_assets.taxonomy.taxonomy_files import Taxonomy, Theme
 
 # Some 8,000 tokens: codes and labels have 2.9 characters a token. The list is the same
 # for all articles, so providers bill most of it at the price of cached tokens.
@@ -19,17 +20,18 @@ def is_descended(taxonomy: Taxonomy) -> bool:
 
 
 def upper_themes(taxonomy: Taxonomy) -> list[Theme]:
-    """Return the themes of as many levels as fit, parents before their children; at
-    least level 1.
+    """Return the themes of as many levels as fit, parents before their children.
+
+    They are those of level 1 at least.
     """
     return _fitting(list(taxonomy.themes.values()))
 
 
 def themes_below(taxonomy: Taxonomy, chosen: str | None) -> list[Theme]:
-    """Return the themes to choose from after the first call chose one: its branch of
-    level 1, or of itself.
+    """Return the themes to choose from after the first call chose one.
 
-    The upper themes where it chose none.
+    They are the branch of its theme of level 1, else its own; the upper themes where it
+    chose none.
     """
     if chosen is None:
         return upper_themes(taxonomy)
@@ -39,8 +41,9 @@ def themes_below(taxonomy: Taxonomy, chosen: str | None) -> list[Theme]:
 
 
 def list_text(themes: Sequence[Theme]) -> str:
-    """Return the list as it is sent: indented codes and labels, with descriptions where
-    they fit.
+    """Return the list as it is sent.
+
+    It has indented codes and labels, with descriptions where they fit.
     """
     described = _text(themes, has_descriptions=True)
     return (
@@ -76,9 +79,6 @@ def _text(themes: Sequence[Theme], *, has_descriptions: bool) -> str:
 
 
 def _named(theme: Theme, has_descriptions: bool) -> str:
-    description = (
-        next((texts[0] for texts in theme.descriptions.values() if texts), "")
-        if has_descriptions
-        else ""
-    )
-    return f"{theme.label('en')}: {description}" if description else theme.label("en")
+    label = theme.label("en")
+    described = [texts[0] for texts in theme.descriptions.values() if texts]
+    return f"{label}: {described[0]}" if described and has_descriptions else label

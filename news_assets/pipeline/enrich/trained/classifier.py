@@ -1,5 +1,6 @@
-"""Probabilities of themes: a linear model over stems, an embedding and the evidence for
-the taxonomy's themes.
+"""Probabilities of themes.
+
+A linear model over stems, an embedding and the evidence for the taxonomy's themes.
 
 Each of the parts has length 1: stems weighted by frequency and rarity, the embedding
 less the mean embedding, the evidence for themes of level 1, and the roots of the
@@ -25,8 +26,8 @@ NO_THEME = ""  # the code of articles that no theme fits
 
 @dataclass(frozen=True)
 class Space:
-    """The features: columns of stems with their rarity, then those of the embedding,
-    then those of the themes.
+    """The features: columns of stems with their rarity, of the embedding, and of the
+    themes.
     """
 
     stems: tuple[str, ...]
@@ -89,9 +90,7 @@ class ThemeClassifier:
     def probabilities(
         self, found: ThemeInput, vector: Sequence[float], untrained: Mapping[str, float]
     ) -> dict[str, float]:
-        """Return the probability of each code that the classifier knows, from
-        `untrained` scores too.
-        """
+        """Return the probability of each code that the classifier knows."""
         columns, values = self.space.words(found.stems)
         rest = self.space.rest(found, vector)
         scores = (
@@ -110,8 +109,9 @@ class ThemeClassifier:
 
 
 def centred(untrained: Mapping[str, float], codes: Sequence[str]) -> "Floats":
-    """Return the untrained scores in the order of the codes, less their mean; 0 for a
-    code without one.
+    """Return the untrained scores in the order of the codes, less their mean.
+
+    0 for a code without one.
     """
     import numpy as np
 

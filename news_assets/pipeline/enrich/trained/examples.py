@@ -13,7 +13,7 @@ from news_assets.pipeline.enrich.trained.training import Example
 from news_assets.ports.lake import Reader
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import ArticleEmbedding, EnrichedArticle, ThemeLabel
-from news_assets.taxonomy.loader import Taxonomy
+from news_assets.taxonomy.taxonomy_files import Taxonomy
 
 READ_TOGETHER = 500  # articles, whose texts and vectors are in memory at once
 

@@ -14,8 +14,8 @@ TITLE_REPEATS = 3
 
 @dataclass(frozen=True, slots=True)
 class ThemeInput:
-    """Counts of stems, evidence by theme code, and the text to embed, empty for an
-    article without words.
+    """Counts of stems, evidence by theme code, and the text to embed, empty without
+    words.
     """
 
     stems: Mapping[str, int]

@@ -17,7 +17,7 @@ from news_assets.pipeline.enrich.trained.classifier import (
     softmax,
 )
 from news_assets.pipeline.enrich.trained.features import ThemeInput
-from news_assets.taxonomy.loader import Taxonomy
+from news_assets.taxonomy.taxonomy_files import Taxonomy
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,8 +38,10 @@ MIN_LABELS_OF_THEME = 5  # one for each part of the cross-validation
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One labelled article: its input, its embedding, its theme of level 1, and the
-    scores of themes without labels.
+    """One labelled article.
+
+    Its input, its embedding, its theme of level 1, and the scores of themes without
+    labels.
     """
 
     article_id: str
@@ -66,8 +68,8 @@ class Validation:
     def sure(
         self, examples: Sequence[Example], wanted_error_rate: float
     ) -> tuple[float, float]:
-        """Return the share of sure themes (`is_sure`), which are the calls saved, and
-        the share of these wrong.
+        """Return the share of sure themes (`is_sure`), the calls saved, and of these
+        the wrong.
         """
         kept = [
             code == example.code
@@ -96,18 +98,15 @@ def train(
     trained = _held_out_scores(examples, taxonomy, codes)
     untrained = np.stack([centred(example.untrained, codes) for example in examples])
     truth = np.array([codes.index(example.code) for example in examples])
-    weight = max(
-        UNTRAINED_WEIGHTS,
-        key=lambda one: _likelihood(trained + np.float32(one) * untrained, truth),
-    )
-    scores = trained + np.float32(weight) * untrained
-    sharpness = _sharpness(scores, truth)
-    best = scores.argmax(axis=1)
+    mixed = {one: trained + np.float32(one) * untrained for one in UNTRAINED_WEIGHTS}
+    weight = max(mixed, key=lambda one: _likelihood(mixed[one], truth))
+    sharpness = _sharpness(mixed[weight], truth)
+    best = mixed[weight].argmax(axis=1)
     validation = Validation(
-        [codes[column] for column in best],
-        softmax(scores, sharpness).max(axis=1).tolist(),
-        float((best == truth).mean()),
-        float((untrained.argmax(axis=1) == truth).mean()),
+        codes=[codes[column] for column in best],
+        scores=softmax(mixed[weight], sharpness).max(axis=1).tolist(),
+        accuracy=float((best == truth).mean()),
+        untrained_accuracy=float((untrained.argmax(axis=1) == truth).mean()),
     )
     space = _space(examples, taxonomy)
     weights, bias = _fit(examples, space, codes)
@@ -126,12 +125,8 @@ def _held_out_scores(
     folds = np.array(folds_of(examples))
     scores = np.empty((len(examples), len(codes)), np.float32)
     for fold in range(FOLDS):
-        rest = [
-            example for example, at in zip(examples, folds, strict=True) if at != fold
-        ]
-        held_out = [
-            example for example, at in zip(examples, folds, strict=True) if at == fold
-        ]
+        rest = [examples[place] for place in np.flatnonzero(folds != fold)]
+        held_out = [examples[place] for place in np.flatnonzero(folds == fold)]
         space = _space(rest, taxonomy)
         weights, bias = _fit(rest, space, codes)
         scores[folds == fold] = _matrix(held_out, space) @ weights + bias
@@ -151,9 +146,9 @@ def _check(examples: Sequence[Example]) -> None:
     themes = len({example.code for example in examples})
     if len(examples) < MIN_EXAMPLES or themes < 2:
         raise NewsAssetsError(
-            f"{len(examples)} labelled articles with {themes} themes are too few to train on; label"
-            f" at least {MIN_EXAMPLES} with two themes (`news-assets label`), or enrich them with a"
-            " language model"
+            f"{len(examples)} labelled articles with {themes} themes are too few to train on; "
+            f"label at least {MIN_EXAMPLES} with two themes (`news-assets label`), "
+            "or enrich them with a language model"
         )
 
 
@@ -161,15 +156,12 @@ def folds_of(examples: Sequence[Example]) -> list[int]:
     """Return the fold of each example: each theme evenly over all folds, the same at
     every call.
     """
-    order = sorted(
-        range(len(examples)),
-        key=lambda place: (
-            examples[place].code,
-            hashlib.sha256(examples[place].article_id.encode()).digest(),
-        ),
-    )
+    keys: list[tuple[str, bytes, int]] = []
+    for place, example in enumerate(examples):
+        digest = hashlib.sha256(example.article_id.encode()).digest()
+        keys.append((example.code, digest, place))
     folds = [0] * len(examples)
-    for rank, place in enumerate(order):
+    for rank, (_, _, place) in enumerate(sorted(keys)):
         folds[place] = rank % FOLDS
     return folds
 
@@ -215,8 +207,9 @@ def _matrix(examples: Sequence[Example], space: Space) -> Any:
 def _fit(
     examples: Sequence[Example], space: Space, codes: Sequence[str]
 ) -> "tuple[Scores, Scores]":
-    """Return the weights (a column for each code) and biases; UNKNOWN_SCORE for codes
-    without an example.
+    """Return the weights (a column for each code) and biases.
+
+    UNKNOWN_SCORE for codes without an example.
     """
     import numpy as np
     from sklearn.svm import LinearSVC  # type: ignore[import-untyped]
@@ -240,8 +233,8 @@ def _fit(
 
 
 def _sharpness(scores: "Scores", truth: "Places") -> float:
-    """Return the factor that makes the held-out themes most likely, or less where sure
-    themes would be wrong too often.
+    """Return the factor that makes the held-out themes most likely, or a safer, lower
+    one.
 
     At each of CHECKED_ERROR_RATES the promise must hold with a standard error more of
     wrong themes than there are: on other texts than those that it was fitted to, some

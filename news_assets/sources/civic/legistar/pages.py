@@ -2,12 +2,12 @@
 `MeetingDetail.aspx`.
 
 A calendar is a grid of Telerik, `table.rgMasterTable` with `tr.rgRow` and
-`tr.rgAltRow`, whose columns are told by their headings; a page may hold two of them. Of
-links the part `M=` tells the kind: A agenda, M minutes, IC calendar.
+`tr.rgAltRow`, whose columns are known by their headings; a page may hold two of them. Of
+links the part `M=` gives the kind: A agenda, M minutes, IC calendar.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import date, timedelta
 from urllib.parse import urlencode, urljoin
 
@@ -15,7 +15,6 @@ from lxml.html import HtmlElement
 
 from news_assets.records.meetings import (
     AgendaItem,
-    Attachment,
     Link,
     Meeting,
     MeetingListing,
@@ -24,26 +23,38 @@ from news_assets.records.meetings import (
     Vote,
 )
 from news_assets.records.reading import Page
-from news_assets.sources.civic.reading.agenda import notes_beside, with_notes
+from news_assets.sources.civic.reading.agenda_pages import (
+    notes_beside,
+    page_of_item,
+    with_notes,
+)
 from news_assets.sources.civic.reading.build import Stated, location_of, meeting_of
 from news_assets.sources.civic.reading.ids import listed_key
-from news_assets.sources.civic.reading.moments import Moment, clock_of_text, day_of_text
-from news_assets.sources.civic.reading.pages import (
+from news_assets.sources.civic.reading.moments import moment_of_texts
+from news_assets.sources.civic.reading.page_values import (
+    attachments_of,
     changed,
-    clean,
+    dateless_rows,
+    first_match,
     href_of,
+    lines_of,
     links_in,
     parameter,
+    requests_to,
+    text_of,
     tree_of,
     words_at,
 )
-from news_assets.sources.civic.vendor import Reading
+from news_assets.sources.civic.vendor import Reading, Requests
 from news_assets.sources.html.document import base_of, select, words_of
 from news_assets.text.dates import day_of
+
+_Cells = dict[str, HtmlElement]  # of a row, by heading
 
 _GRIDS = "table.rgMasterTable"
 _ROWS = "tr.rgRow, tr.rgAltRow"
 _NAME, _DATE, _TIME, _PLACE = "name", "meeting date", "meeting time", "meeting location"
+_DETAILS = "meeting details"
 _NO_DOCUMENTS = {
     _NAME,
     _DATE,
@@ -52,7 +63,7 @@ _NO_DOCUMENTS = {
     "ics",
     "ical",
     "icalendar",
-    "meeting details",
+    _DETAILS,
     "ecomment",
     "",
 }
@@ -61,6 +72,7 @@ _ID = "[id$={}]"
 _HISTORY = re.compile(r"HistoryDetail\.aspx", re.IGNORECASE)
 _LEGISLATION = re.compile(r"LegislationDetail\.aspx", re.IGNORECASE)
 _POSTBACK = re.compile(r"__doPostBack\('([^']{1,200})'")
+_SEPARATOR = re.compile(r"\s{0,3}[,;]\s{0,3}")  # of sponsors
 _AHEAD_DAYS = 90  # of a pass
 
 
@@ -80,26 +92,33 @@ def parse(page: Page, reading: Reading) -> MeetingListing:
         return MeetingListing(meetings=(_legislation(tree, base, page),))
     if _HISTORY.search(page.final_url):
         return MeetingListing(meetings=(_history(tree, page),))
-    if select(tree, _ID.format("_lblDate")) and select(tree, _ID.format("_lblTime")):
+    if _has(tree, "_lblDate") and _has(tree, "_lblTime"):
         return MeetingListing(meetings=(_detail(tree, base, page, reading),))
     grids = select(tree, _GRIDS)
     if not grids:
         raise changed(page, _EXPECTED)
+    found = _calendar(grids, base, reading)
+    meetings = [meeting for meeting in found if meeting.starts_at]
+    return MeetingListing(
+        meetings=tuple(meetings),
+        problems=dateless_rows(len(found) - len(meetings)),
+        next_requests=tuple(_following(tree, page, reading)),
+    )
+
+
+def _calendar(
+    grids: Sequence[HtmlElement], base: str, reading: Reading
+) -> Collection[Meeting]:
+    """Return the meetings of these grids, each once."""
     found: dict[str, Meeting] = {}
     for grid in grids:
         for cells in _rows(grid, _NAME, _DATE):
             meeting = _meeting(cells, base, reading)
             found.setdefault(listed_key(meeting), meeting)
-    meetings = [meeting for meeting in found.values() if meeting.starts_at]
-    lost = len(found) - len(meetings)
-    return MeetingListing(
-        meetings=tuple(meetings),
-        problems=(f"{lost} rows have no date that can be read",) if lost else (),
-        next_requests=tuple(_following(tree, page, reading)),
-    )
+    return found.values()
 
 
-def _rows(grid: HtmlElement, *required: str) -> Iterator[dict[str, HtmlElement]]:
+def _rows(grid: HtmlElement, *required: str) -> Iterator[_Cells]:
     """Yield the cells of each row by their headings; nothing of a grid without these
     columns, or of a row without.
     """
@@ -113,62 +132,61 @@ def _rows(grid: HtmlElement, *required: str) -> Iterator[dict[str, HtmlElement]]
 
 def _headings(grid: HtmlElement) -> list[str]:
     cells = select(grid, "th.rgHeader")
-    return [(clean(words_of(cell)) or _image_of(cell)).lower() for cell in cells]
+    return [(text_of(cell) or _image_of(cell)).lower() for cell in cells]
 
 
 def _image_of(cell: HtmlElement) -> str:
-    return next((image.get("alt") or "" for image in cell.iter("img")), "")
+    return next((image.get("alt", "") for image in cell.iter("img")), "")
 
 
-def _meeting(cells: dict[str, HtmlElement], base: str, reading: Reading) -> Meeting:
-    name = clean(words_of(cells[_NAME]))
-    day = day_of_text(words_of(cells[_DATE]))
-    clock = clock_of_text(words_of(cells[_TIME])) if _TIME in cells else None
-    links = [
-        link
-        for title, cell in cells.items()
-        if title not in _NO_DOCUMENTS
-        for link in _documents(cell, base)
-    ]
-    detail = (
-        next((link.href for link in links_in(cells["meeting details"], base)), None)
-        if "meeting details" in cells
-        else None
-    )
-    calendar = next(
-        (
-            link.href
-            for cell in cells.values()
-            for link in links_in(cell, base)
-            if _is_ics(link)
-        ),
-        None,
-    )
-    place = cells.get(_PLACE)
-    text = "\n".join(place.itertext()) if place is not None else ""
+def _meeting(cells: _Cells, base: str, reading: Reading) -> Meeting:
+    name = text_of(cells[_NAME])
+    detail = None
+    if _DETAILS in cells:
+        detail = _first_href(links_in(cells[_DETAILS], base))
+    clock = words_of(cells[_TIME]) if _TIME in cells else ""
+    place = lines_of(cells.get(_PLACE))
     return meeting_of(
         Stated(
-            vendor_id=_id_of(detail) or _id_of(calendar),
+            vendor_id=_id_of(detail) or _id_of(_calendar_file(cells, base)),
             title=name,
             body=name,
-            start=Moment(day, clock) if day else None,
-            location=location_of(text),
+            start=moment_of_texts(words_of(cells[_DATE]), clock),
+            location=location_of(place),
             url=detail,
-            links=[link for link in links if not _is_ics(link)],
-            status_words=[
-                " ".join(text.split()),
-                words_of(cells[_TIME]) if _TIME in cells else "",
-            ],
+            links=_documents(cells, base),
+            status_words=[" ".join(place.split()), clock],
         ),
         reading,
     )
 
 
-def _documents(cell: HtmlElement, base: str) -> Iterable[Link]:
-    """Yield the links of one cell; a video opens in a window of its own."""
-    for link in links_in(cell, base):
-        if "not available" not in link.title.lower():
-            yield link
+def _documents(cells: _Cells, base: str) -> list[Link]:
+    """Return the links to documents in a row, without those to files of a calendar."""
+    found: list[Link] = []
+    for title, cell in cells.items():
+        if title not in _NO_DOCUMENTS:
+            found += links_in(cell, base)
+    return [link for link in _available(found) if not _is_ics(link)]
+
+
+def _available(links: Iterable[Link]) -> list[Link]:
+    return [link for link in links if "not available" not in link.title.lower()]
+
+
+def _first_href(links: Sequence[Link]) -> str | None:
+    if not links:
+        return None
+    return links[0].href
+
+
+def _calendar_file(cells: _Cells, base: str) -> str | None:
+    """Return the address of a meeting's iCalendar file, which has its id."""
+    for cell in cells.values():
+        for link in links_in(cell, base):
+            if _is_ics(link):
+                return link.href
+    return None
 
 
 def _is_ics(link: Link) -> bool:
@@ -183,98 +201,94 @@ def _id_of(url: str | None) -> str:
 
 
 def _detail(tree: HtmlElement, base: str, page: Page, reading: Reading) -> Meeting:
-    name = words_at(tree, _ID.format("_hypName")) or words_at(
-        tree, _ID.format("_lblName")
-    )
-    day = day_of_text(words_at(tree, _ID.format("_lblDate")))
-    place = select(tree, _ID.format("_lblLocation"))
-    anchors = [
-        anchor
-        for title in ("_hypAgenda", "_hypMinutes", "_hypVideo", "_hypAgendaPacket")
-        for anchor in select(tree, "a" + _ID.format(title))
-    ]
-    links = [
-        Link(title=clean(words_of(anchor)), href=href)
-        for anchor in anchors
-        if (href := href_of(anchor, base))
-    ]
+    name = _labelled(tree, "_hypName") or _labelled(tree, "_lblName")
+    links = _detail_links(tree, base)
+    status = _labelled(tree, "_lblAgendaStatus")
+    place = first_match(tree, _ID.format("_lblLocation"))
     meeting = meeting_of(
         Stated(
-            vendor_id=_id_of(page.final_url)
-            or _id_of(next((link.href for link in links), None)),
+            vendor_id=_id_of(page.final_url) or _id_of(_first_href(links)),
             title=name,
             body=name,
-            start=(
-                Moment(day, clock_of_text(words_at(tree, _ID.format("_lblTime"))))
-                if day
-                else None
+            start=moment_of_texts(
+                _labelled(tree, "_lblDate"), _labelled(tree, "_lblTime")
             ),
-            location=location_of("\n".join(place[0].itertext()))
-            if place
-            else location_of(""),
+            location=location_of(lines_of(place)),
             url=page.final_url,
-            links=[link for link in links if "not available" not in link.title.lower()],
+            links=_available(links),
             items=_items(tree, base),
-            status_words=[words_at(tree, _ID.format("_lblAgendaStatus"))],
-            is_final=words_at(tree, _ID.format("_lblAgendaStatus"))
-            .lower()
-            .startswith("final"),
+            status_words=[status],
+            is_final=status.lower().startswith("final"),
         ),
         reading,
     )
     return with_notes(meeting, notes_beside(tree, select(tree, _GRIDS)))
 
 
+def _has(tree: HtmlElement, id_end: str) -> bool:
+    return first_match(tree, _ID.format(id_end)) is not None
+
+
+def _labelled(tree: HtmlElement, id_end: str) -> str:
+    """Return the text of the element whose id ends so."""
+    return words_at(tree, _ID.format(id_end))
+
+
+def _detail_links(tree: HtmlElement, base: str) -> list[Link]:
+    found: list[Link] = []
+    for id_end in ("_hypAgenda", "_hypMinutes", "_hypVideo", "_hypAgendaPacket"):
+        for anchor in select(tree, "a" + _ID.format(id_end)):
+            href = href_of(anchor, base)
+            if href:
+                found.append(Link(title=text_of(anchor), href=href))
+    return found
+
+
 def _items(tree: HtmlElement, base: str) -> Sequence[AgendaItem]:
     """Return the rows of the agenda's grid: file number, agenda number, type and title."""
-    rows = (cells for grid in select(tree, _GRIDS) for cells in _rows(grid, "title"))
+    rows: list[_Cells] = []
+    for grid in select(tree, _GRIDS):
+        rows += _rows(grid, "title")
     return [_item(cells, number, base) for number, cells in enumerate(rows, start=1)]
 
 
-def _item(cells: dict[str, HtmlElement], sequence: int, base: str) -> AgendaItem:
-    file = next(
-        (cells[name] for name in ("file #", "record #", "file") if name in cells), None
-    )
+def _item(cells: _Cells, sequence: int, base: str) -> AgendaItem:
+    file = _first_cell(cells, "file #", "record #", "file")
     links = links_in(file, base) if file is not None else ()
-    number = next((cells[name] for name in ("agenda #", "#") if name in cells), None)
+    own_id = _id_of(_first_href(links))
+    titled = [link for link in links_in(cells["title"], base) if link.title]
     return AgendaItem(
         sequence=sequence,
-        vendor_id=_id_of(links[0].href) if links else "",
-        number=clean(words_of(number)).rstrip(".") if number is not None else "",
-        title=clean(words_of(cells["title"]))
-        or (clean(words_of(cells["name"])) if "name" in cells else ""),
-        matter_file=(clean(words_of(file)) or None) if file is not None else None,
-        matter_id=(_id_of(links[0].href) or None) if links else None,
-        matter_type=(clean(words_of(cells["type"])) or None)
-        if "type" in cells
-        else None,
+        vendor_id=own_id,
+        number=text_of(_first_cell(cells, "agenda #", "#")).rstrip("."),
+        title=text_of(cells["title"]) or text_of(cells.get("name")),
+        matter_file=text_of(file) or None,
+        matter_id=own_id or None,
+        matter_type=text_of(cells.get("type")) or None,
         details_urls=tuple(_detail_pages(cells, links, base)),
         outcome=Outcome(
-            action=_text_in(cells, "action"), result=_text_in(cells, "result")
+            action=text_of(cells.get("action")), result=text_of(cells.get("result"))
         ),
-        attachments=tuple(
-            Attachment(name=link.title, url=link.href)
-            for link in links_in(cells["title"], base)
-            if link.title
-        ),
+        attachments=attachments_of(titled),
     )
 
 
-def _detail_pages(
-    cells: dict[str, HtmlElement], links: Sequence[Link], base: str
-) -> Iterator[str]:
-    """Yield the page of an item's matter, and that of its votes once there is a result."""
-    yield from (link.href for link in links[:1] if _LEGISLATION.search(link.href))
-    if "action details" in cells and _text_in(cells, "result"):
-        yield from (
-            link.href
-            for link in links_in(cells["action details"], base)
-            if _HISTORY.search(link.href)
-        )
+def _first_cell(cells: _Cells, *names: str) -> HtmlElement | None:
+    for name in names:
+        if name in cells:
+            return cells[name]
+    return None
 
 
-def _text_in(cells: dict[str, HtmlElement], name: str) -> str:
-    return clean(words_of(cells[name])) if name in cells else ""
+def _detail_pages(cells: _Cells, links: Sequence[Link], base: str) -> list[str]:
+    """Return the page of an item's matter, and that of its votes once there is a
+    result.
+    """
+    pages = [link.href for link in links[:1] if _LEGISLATION.search(link.href)]
+    if "action details" in cells and text_of(cells.get("result")):
+        actions = links_in(cells["action details"], base)
+        pages += [link.href for link in actions if _HISTORY.search(link.href)]
+    return pages
 
 
 # --- the pages of one matter and of one vote ------------------------------------------
@@ -284,12 +298,10 @@ def _legislation(tree: HtmlElement, base: str, page: Page) -> Meeting:
     """Return what the page of a matter adds to its item: sponsors, type and
     attachments.
     """
-    files = [
-        link
-        for holder in select(tree, "[id*=_lblAttachments]")
-        for link in links_in(holder, base)
-    ]
-    sponsors = re.split(r"\s{0,3}[,;]\s{0,3}", _stated(tree, "_lblSponsors"))
+    files: list[Link] = []
+    for holder in select(tree, "[id*=_lblAttachments]"):
+        files += [link for link in links_in(holder, base) if link.title]
+    sponsors = _SEPARATOR.split(_stated(tree, "_lblSponsors"))
     item = AgendaItem(
         sequence=0,
         title="",
@@ -297,12 +309,10 @@ def _legislation(tree: HtmlElement, base: str, page: Page) -> Meeting:
         matter_file=_stated(tree, "_lblFile") or None,
         matter_type=_stated(tree, "_lblIntroType", "_lblType") or None,
         sponsors=tuple(filter(None, sponsors)),
-        attachments=tuple(
-            Attachment(name=link.title, url=link.href) for link in files if link.title
-        ),
+        attachments=attachments_of(files),
         details_urls=(page.url,),
     )
-    return Meeting(vendor_id="", items=(item,), is_partial=True)
+    return page_of_item(item)
 
 
 def _history(tree: HtmlElement, page: Page) -> Meeting:
@@ -312,23 +322,19 @@ def _history(tree: HtmlElement, page: Page) -> Meeting:
     votes: list[Vote] = []
     for grid in select(tree, "table[id*=gridVote]"):
         for cells in _rows(grid, "person name", "vote"):
-            person, value = (
-                clean(words_of(cells["person name"])),
-                clean(words_of(cells["vote"])),
-            )
-            votes.append(Vote(person=person, value=value))
-    outcome = Outcome(
-        mover=_stated(tree, "_hypMover", "_lblMover"),
-        seconder=_stated(tree, "_hypSeconder", "_lblSeconder"),
-    )
+            person = text_of(cells["person name"])
+            votes.append(Vote(person=person, value=text_of(cells["vote"])))
     item = AgendaItem(
         sequence=0,
         title="",
         votes=tuple(votes),
-        outcome=outcome,
+        outcome=Outcome(
+            mover=_stated(tree, "_hypMover", "_lblMover"),
+            seconder=_stated(tree, "_hypSeconder", "_lblSeconder"),
+        ),
         details_urls=(page.url,),
     )
-    return Meeting(vendor_id="", items=(item,), is_partial=True)
+    return page_of_item(item)
 
 
 def _stated(tree: HtmlElement, *labels: str) -> str:
@@ -336,12 +342,8 @@ def _stated(tree: HtmlElement, *labels: str) -> str:
     `..._lblFile1` be its name.
     """
     for label in labels:
-        values = [
-            words
-            for one in select(tree, f"[id*={label}]")
-            if (words := clean(words_of(one)))
-        ]
-        named = [value for value in values if not value.endswith(":")]
+        values = [text_of(one) for one in select(tree, f"[id*={label}]")]
+        named = [value for value in values if value and not value.endswith(":")]
         if named:
             return named[-1]
     return ""
@@ -350,11 +352,11 @@ def _stated(tree: HtmlElement, *labels: str) -> str:
 # --- requests -------------------------------------------------------------------------
 
 
-def upcoming(url: str, today: date) -> tuple[Request, ...]:
+def upcoming(url: str, today: date) -> Requests:
     """Return the request for the calendar, which shows the current month or year as the
     client has set.
     """
-    return (Request(url=urljoin(url, "/Calendar.aspx")),)
+    return requests_to(urljoin(url, "/Calendar.aspx"))
 
 
 def year(page: Page, number: int) -> Request:
@@ -373,7 +375,7 @@ def year(page: Page, number: int) -> Request:
 
 def _form(tree: HtmlElement, page: Page, chosen: dict[str, str]) -> Request:
     hidden = {
-        field.get("name") or "": field.get("value") or ""
+        field.get("name", ""): field.get("value", "")
         for field in select(tree, "input[type=hidden][name]")
     }
     if "__VIEWSTATE" not in hidden:
@@ -387,40 +389,39 @@ def _form(tree: HtmlElement, page: Page, chosen: dict[str, str]) -> Request:
     )
 
 
-def _following(tree: HtmlElement, page: Page, reading: Reading) -> Iterator[Request]:
-    """Yield the requests for the next page of the grid, and for the years of a pass
-    that are not shown.
+def _following(tree: HtmlElement, page: Page, reading: Reading) -> list[Request]:
+    """Return the request for the next page of the grid, else for the next year of a
+    pass that is not shown.
 
     A calendar shows one year, or "This Month" until a year is chosen.
     """
     if not select(tree, "input[name=__VIEWSTATE]"):
-        return
-    for current in select(tree, "a.rgCurrentPage"):
-        following = current.getnext()
-        target = (
-            _POSTBACK.search((following.get("href") or "")[:500])
-            if following is not None
-            else None
-        )
-        if target:
-            yield _form(tree, page, {"__EVENTTARGET": target[1]})
-            return
-    shown = next(
-        (
-            field.get("value") or ""
-            for field in select(tree, "[id*=lstYears] input[value]")
-        ),
-        None,
-    )
-    if shown is None:
-        return
+        return []
+    target = _next_page(tree)
+    if target is not None:
+        return [_form(tree, page, {"__EVENTTARGET": target})]
+    years = first_match(tree, "[id*=lstYears] input[value]")
+    if years is None:
+        return []
+    shown = years.get("value", "")
     today = day_of(reading.now, reading.timezone)
     wanted = dict.fromkeys((today.year, (today + timedelta(days=_AHEAD_DAYS)).year))
     later = [number for number in wanted if not shown.isdigit() or number > int(shown)]
-    if later:
-        yield year(page, later[0])
+    return [year(page, number) for number in later[:1]]
 
 
-def items(url: str, meeting: Meeting) -> tuple[Request, ...]:
+def _next_page(tree: HtmlElement) -> str | None:
+    """Return the control that shows the next page of the grid; None on the last one."""
+    for current in select(tree, "a.rgCurrentPage"):
+        following = current.getnext()
+        if following is None:
+            continue
+        target = _POSTBACK.search(following.get("href", "")[:500])
+        if target:
+            return target[1]
+    return None
+
+
+def items(url: str, meeting: Meeting) -> Requests:
     """Return the request for a meeting's own page."""
-    return (Request(url=meeting.url),) if meeting.url else ()
+    return requests_to(meeting.url)

@@ -11,21 +11,22 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 from urllib.parse import urlencode, urljoin
 
-from news_assets.records.meetings import Link, Meeting, MeetingListing, Request
+from news_assets.records.meetings import Link, Meeting, MeetingListing
 from news_assets.records.reading import Page
 from news_assets.sources.civic.municode.pages import parse as parse_pages
 from news_assets.sources.civic.reading.build import Stated, location_of, meeting_of
 from news_assets.sources.civic.reading.moments import Moment, wall_clock
-from news_assets.sources.civic.reading.pages import (
+from news_assets.sources.civic.reading.page_values import (
     Object,
     changed,
     is_json,
     json_of,
     objects,
+    requests_to,
     text_at,
     unique_links,
 )
-from news_assets.sources.civic.vendor import Reading
+from news_assets.sources.civic.vendor import Reading, Requests
 from news_assets.text.urls import web_url
 
 _EXPECTED = "an answer of Municode Meetings"
@@ -67,10 +68,12 @@ def _is_detail(document: Any) -> bool:
     return isinstance(document, dict) and "Meetings" not in document
 
 
-def _agenda_pages(row: Object, page: Page) -> tuple[Request, ...]:
+def _agenda_pages(row: Object, page: Page) -> Requests:
     """Return the request for the agenda as a page that the details of a meeting name."""
     link = _link("Agenda", row, "Agenda", page, ("LinksHtmlURL", "HtmlURL"))
-    return (Request(url=link.href),) if link else ()
+    if not link:
+        return ()
+    return requests_to(link.href)
 
 
 def _rows(document: Any) -> list[Object] | None:
@@ -80,7 +83,9 @@ def _rows(document: Any) -> list[Object] | None:
     if isinstance(listed, list):
         return objects(listed)
     one = document.get("Meeting", document)
-    return [one] if isinstance(one, dict) and "MeetingID" in one else None
+    if isinstance(one, dict) and "MeetingID" in one:
+        return [one]
+    return None
 
 
 def _meeting(row: Object, page: Page, reading: Reading) -> Meeting:
@@ -105,7 +110,9 @@ def _meeting(row: Object, page: Page, reading: Reading) -> Meeting:
 def _changed_at(value: Any, reading: Reading) -> datetime | None:
     if isinstance(value, str) and not value.isdecimal():
         moment = wall_clock(value)
-        return moment.placed(reading.timezone) if moment else None
+        if not moment:
+            return None
+        return moment.placed(reading.timezone)
     try:
         return datetime.fromtimestamp(int(value), UTC)
     except (TypeError, ValueError, OverflowError, OSError):
@@ -142,27 +149,31 @@ def _link(
     if isinstance(stated, list) and stated:
         stated = stated[0].get("URL") if isinstance(stated[0], dict) else stated[0]
     url = _url(stated, page) if isinstance(stated, str) else None
-    return Link(title=title, href=url) if url else None
+    if not url:
+        return None
+    return Link(title=title, href=url)
 
 
 def _url(text: str, page: Page) -> str | None:
-    return web_url(text, page.final_url) if text else None
+    if not text:
+        return None
+    return web_url(text, page.final_url)
 
 
 # --- requests -------------------------------------------------------------------------
 
 
-def upcoming(url: str, today: date) -> tuple[Request, ...]:
+def upcoming(url: str, today: date) -> Requests:
     """Return the request for the next half year."""
     return days(url, today, today + timedelta(days=182))
 
 
-def days(url: str, first: date, last: date) -> tuple[Request, ...]:
+def days(url: str, first: date, last: date) -> Requests:
     """Return the request for the meetings of these days."""
     query = urlencode({"datefrom": f"{first:%Y-%m-%d}", "dateto": f"{last:%Y-%m-%d}"})
-    return (Request(url=urljoin(url, f"{_API}list.json?{query}")),)
+    return requests_to(urljoin(url, f"{_API}list.json?{query}"))
 
 
-def items(url: str, meeting: Meeting) -> tuple[Request, ...]:
+def items(url: str, meeting: Meeting) -> Requests:
     """Return the request for a meeting's documents."""
-    return (Request(url=urljoin(url, f"{_API}{meeting.vendor_id}/details.json")),)
+    return requests_to(urljoin(url, f"{_API}{meeting.vendor_id}/details.json"))

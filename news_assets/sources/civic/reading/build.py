@@ -1,17 +1,29 @@
 """Makes meetings from what a vendor states: times placed in the zone, the status, and
 the roles of links.
+
+A stored meeting becomes a listed one again when its items are requested without a new
+listing.
 """
 
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from news_assets.records.meetings import AgendaItem, Link, Location, Meeting
+from news_assets.records.meetings import (
+    AgendaItem,
+    Link,
+    Location,
+    Meeting,
+    MeetingStatus,
+    StoredMeeting,
+)
 from news_assets.sources.civic.reading.moments import Moment
 from news_assets.sources.civic.reading.participation import participation_of
 from news_assets.sources.civic.reading.status import status_of
 from news_assets.sources.civic.vendor import Reading
+from news_assets.text.zones import zone_info
 
 # A text has the name before the address where a street number follows a separator:
 # "Town Hall - 12 Oak St".
@@ -21,6 +33,7 @@ _NAME_AND_ADDRESS = re.compile(
 )
 _STREET = re.compile(r"\b\d{1,6}\s{1,3}(?:[NSEW]\.?\s)?[A-Z0-9][\w'’.-]{0,30}")
 _ROOM = re.compile(r"\b(?:room|suite|floor|rm|ste|fl)\.?\s{1,3}#?\d", re.IGNORECASE)
+_STATE_AND_ZIP = re.compile(r"\b[A-Z]{2}\.?,?\s{1,3}\d{5}\b")
 
 _ROLES = {
     "agenda": (r"agenda", r"packet|minutes|cover|summary"),
@@ -63,23 +76,14 @@ def meeting_of(stated: Stated, reading: Reading) -> Meeting:
     """Return the meeting. A meeting of which only the day is known has passed when its
     day is over.
     """
-    start, links = stated.start, tuple(stated.links)
-    starts_at = start.placed(reading.timezone) if start else None
-    ends_at = (
-        stated.end.placed(reading.timezone)
-        if stated.end and stated.end.clock and start and start.clock
-        else None
-    )
-    if ends_at and starts_at and ends_at <= starts_at:
-        ends_at = None
-    all_day = start is not None and start.clock is None
-    over = starts_at + timedelta(days=1) if starts_at and all_day else ends_at
-    names = [
-        stated.title,
-        stated.body,
-        *stated.status_words,
-        *(link.title for link in links),
-    ]
+    links = tuple(stated.links)
+    starts_at, ends_at = _times(stated, reading)
+    all_day = stated.start is not None and stated.start.clock is None
+    over = ends_at
+    if starts_at and all_day:
+        over = starts_at + timedelta(days=1)
+    titles = [link.title for link in links]
+    names = [stated.title, stated.body, *stated.status_words, *titles]
     return Meeting(
         vendor_id=stated.vendor_id,
         agenda_id=stated.agenda_id,
@@ -106,44 +110,95 @@ def meeting_of(stated: Stated, reading: Reading) -> Meeting:
     )
 
 
+def _times(stated: Stated, reading: Reading) -> tuple[datetime | None, datetime | None]:
+    """Return begin and end in the zone; no end without hours, or not after the begin."""
+    start, end = stated.start, stated.end
+    if start is None:
+        return None, None
+    starts_at = start.placed(reading.timezone)
+    if end is None or start.clock is None or end.clock is None:
+        return starts_at, None
+    ends_at = end.placed(reading.timezone)
+    if ends_at <= starts_at:
+        return starts_at, None
+    return starts_at, ends_at
+
+
 def _first(links: Sequence[Link], role: str) -> str | None:
     """Return the first link with a role, by its title."""
     wanted, unwanted = _ROLE_PATTERNS[role]
-    fitting = (
-        link.href
-        for link in links
-        if wanted.search(link.title) and not unwanted.search(link.title)
-    )
-    return next(fitting, None)
+    for link in links:
+        if wanted.search(link.title) and not unwanted.search(link.title):
+            return link.href
+    return None
 
 
 def role_of(link: Link) -> str:
     """Return what a link is by its title: agenda, packet, minutes or video; else the
     title.
     """
-    found = (role for role in _ROLES if _first((link,), role))
-    return next(found, link.title.lower())
+    for role in _ROLES:
+        if _first((link,), role):
+            return role
+    return link.title.lower()
 
 
 def location_of(text: str) -> Location:
     """Return name and address of a place written as one text; a text that cannot be
-    told apart is one of the two.
+    divided is one of the two.
     """
-    words = "\n".join(
-        " ".join(part.split()) for part in text[:1000].split("\n") if part.strip()
-    ).strip(" ,;")
+    lines = [" ".join(part.split()) for part in text[:1000].split("\n")]
+    words = "\n".join(filter(None, lines)).strip(" ,;")
     match = _NAME_AND_ADDRESS.fullmatch(words)
     if match:
-        return Location(
-            name=_one_line(match["name"]), address=_one_line(match["address"])
-        )
-    if _STREET.search(_ROOM.sub("", words)) and re.search(
-        r"\b[A-Z]{2}\.?,?\s{1,3}\d{5}\b", words
-    ):
-        return Location(address=_one_line(words))
-    name, _, rest = words.partition("\n")
-    return Location(name=_one_line(name), address=_one_line(rest))
+        name, address = match["name"], match["address"]
+    elif _STREET.search(_ROOM.sub("", words)) and _STATE_AND_ZIP.search(words):
+        name, address = "", words
+    else:
+        name, _, address = words.partition("\n")
+    return Location(name=_one_line(name), address=_one_line(address))
 
 
 def _one_line(text: str) -> str:
     return " ".join(text.split()).strip(" ,;")
+
+
+# --- meetings from stored rows --------------------------------------------------------
+
+_STATUSES: dict[str, MeetingStatus] = {
+    "confirmed": "confirmed",
+    "cancelled": "cancelled",
+    "passed": "passed",
+}
+
+
+def listed_again(row: StoredMeeting, timezone: str) -> Meeting:
+    """Return a stored meeting as its source last listed it, with what its own pages
+    added.
+    """
+    links = [Link(**link) for link in json.loads(row.links_json)]
+    return Meeting(
+        vendor_id=row.vendor_id,
+        agenda_id=row.agenda_id,
+        title=row.title,
+        body=row.body,
+        starts_at=_local(row.starts_at, timezone),
+        ends_at=_local(row.ends_at, timezone),
+        all_day=row.is_all_day,
+        status=_STATUSES.get(row.status, "tentative"),
+        location=Location(name=row.location_name, address=row.location_address),
+        url=row.url,
+        agenda_url=row.agenda_url,
+        packet_url=row.packet_url,
+        minutes_url=row.minutes_url,
+        video_url=row.video_url,
+        links=tuple(links),
+        comment=row.comment,
+        participation=participation_of(row.comment),
+    )
+
+
+def _local(at: datetime | None, timezone: str) -> datetime | None:
+    if at is None:
+        return None
+    return at.astimezone(zone_info(timezone))

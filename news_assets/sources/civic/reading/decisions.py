@@ -4,18 +4,21 @@ An item is found by its file number, or by a line that begins with its number an
 words of its title. What follows, up to the next item, is searched for decisions: lines
 such as "RESULT: ADOPTED [4 TO 1]" and "AYES: Ruiz, Chen", and sentences such as "Motion
 by Chen, seconded by Ruiz, carried 5-0". Work is linear in the text.
+
+Some pages state the decision beside labels: RESULT, MOVER, AYES, "For (5)".
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final, NamedTuple
 
+from news_assets.records.meetings import Outcome, Vote
 from news_assets.text.fingerprint import normal_words
 
 MAX_CHARS: Final = 1_000_000  # of minutes
-MAX_DECISION_CHARS: Final = 600
+_MAX_DECISION_CHARS: Final = 600
 _MAX_LINE_CHARS = 600
 _TITLE_LINES = 4  # titles are broken over some lines
 _MIN_TITLE_WORDS = (
@@ -63,39 +66,40 @@ class _Start(NamedTuple):
 
 def decisions_of(text: str, items: Sequence[ItemName]) -> dict[str, str]:
     """Return what the minutes say was decided, by item_id; items without a decision are
-    left out.
+    omitted.
     """
     lines = [line[:_MAX_LINE_CHARS] for line in text[:MAX_CHARS].splitlines()]
     starts = [*_starts(lines, items), _Start(len(lines), "")]
     found: dict[str, str] = {}
     for start, following in pairwise(starts):
-        if decision := _decision(lines[start.line : following.line]):
+        decision = _decision(lines[start.line : following.line])
+        if decision:
             found[start.item_id] = decision
     return found
 
 
-def _starts(lines: Sequence[str], items: Sequence[ItemName]) -> Iterator[_Start]:
-    """Yield where items begin, in the order of the lines: each at most once, at the
+def _starts(lines: Sequence[str], items: Sequence[ItemName]) -> list[_Start]:
+    """Return where items begin, in the order of the lines: each at most once, at the
     first line that fits it.
     """
     by_number = {_plain_number(item.number): item for item in items if item.number}
     by_file = {_key(item.matter_file): item for item in items if item.matter_file}
     longest = max(map(len, by_file), default=0)
-    seen = set[str]()
+    found: dict[str, _Start] = {}
     for at, line in enumerate(lines):
         item = _by_file(line, by_file, longest) or _by_number(lines, at, by_number)
-        if item is not None and item.item_id not in seen:
-            seen.add(item.item_id)
-            yield _Start(at, item.item_id)
+        if item is not None:
+            found.setdefault(item.item_id, _Start(at, item.item_id))
+    return list(found.values())
 
 
 def _by_file(line: str, by_file: dict[str, ItemName], longest: int) -> ItemName | None:
     """Return the item whose file number is in a line: one to four words of it, without
     spaces and signs.
     """
-    words = (
-        normal_words(line) if longest and any(char.isdigit() for char in line) else []
-    )
+    if not longest or not any(char.isdigit() for char in line):
+        return None
+    words = normal_words(line)
     for first in range(len(words)):
         key = ""
         for word in words[first : first + 4]:
@@ -112,16 +116,16 @@ def _by_number(
 ) -> ItemName | None:
     """Return the item with the number that a line begins with, if its title follows."""
     match = _NUMBER.match(lines[at] + " ")
-    item = by_number.get(_plain_number(match["number"])) if match else None
+    if match is None:
+        return None
+    item = by_number.get(_plain_number(match["number"]))
     if item is None:
         return None
     title = set(normal_words(item.title)[:_TITLE_WORDS])
     following = set(normal_words(" ".join(lines[at : at + _TITLE_LINES])))
-    return (
-        item
-        if len(title & following) >= _MIN_TITLE_WORDS * max(1, len(title))
-        else None
-    )
+    if len(title & following) < _MIN_TITLE_WORDS * max(1, len(title)):
+        return None
+    return item
 
 
 def _plain_number(number: str) -> str:
@@ -138,11 +142,74 @@ def _decision(lines: Sequence[str]) -> str:
     for line in lines:
         if _LABELLED.match(line):
             found.append(" ".join(line.replace("|", " ").replace("*", "").split()))
+        else:
+            parts = _SENTENCE_END.split(line)
+            found += [part for part in parts if _is_decision(part)]
+    sentences = [" ".join(part.split()) for part in dict.fromkeys(found)]
+    return " ".join(sentences)[:_MAX_DECISION_CHARS].rstrip()
+
+
+def _is_decision(sentence: str) -> bool:
+    return bool(_MOTION.search(sentence) and _DECIDED.search(sentence))
+
+
+# --- decisions beside labels ----------------------------------------------------------
+
+_TALLY = re.compile(r"\s{0,2}[\[(](?P<tally>[^\])]{1,40})[\])]")
+_COUNT = re.compile(r"\s{0,2}[\[(]\d{1,3}[\])]")
+_LABEL = re.compile(
+    r"\A(?:moved|seconded)(?:\sby)?\s{0,2}:?\s{0,2}|\Amotion\s{1,2}", re.IGNORECASE
+)
+_NAMES = re.compile(r"\s{0,3}(?:,\s{0,3}and\s|,|;|\sand\s)\s{0,3}")
+_VALUES: Final = {
+    "ayes": "Aye",
+    "aye": "Aye",
+    "yes": "Yes",
+    "for": "For",
+    "in favor": "For",
+    "in favour": "For",
+    "nays": "Nay",
+    "nay": "Nay",
+    "noes": "No",
+    "no": "No",
+    "against": "Against",
+    "opposed": "Against",
+    "abstain": "Abstain",
+    "abstained": "Abstain",
+    "abstentions": "Abstain",
+    "absent": "Absent",
+    "excused": "Excused",
+    "recused": "Recused",
+    "recuse": "Recused",
+}
+
+
+def decision_of(facts: Mapping[str, str]) -> tuple[Outcome, tuple[Vote, ...]]:
+    """Return the outcome and votes of labels and their values: {"result": "ADOPTED [4
+    TO 1]", "ayes": "Ruiz, Chen"}.
+    """
+    named: dict[str, str] = {}
+    for name, value in facts.items():
+        named[_COUNT.sub("", name).strip(": ").lower()] = value
+    result = _LABEL.sub("", named.get("result", ""))
+    tally = _TALLY.search(result)
+    outcome = Outcome(
+        result=_TALLY.sub("", result).strip(),
+        tally=tally["tally"] if tally else "",
+        mover=_LABEL.sub("", named.get("mover", "")),
+        seconder=_LABEL.sub("", named.get("seconder", "")),
+    )
+    return outcome, _votes(named)
+
+
+def _votes(named: Mapping[str, str]) -> tuple[Vote, ...]:
+    """Return the votes of labels such as "ayes", each with the names of members."""
+    votes: list[Vote] = []
+    for name, names in named.items():
+        if name not in _VALUES:
             continue
-        found += [
-            part
-            for part in _SENTENCE_END.split(line)
-            if _MOTION.search(part) and _DECIDED.search(part)
-        ]
-    joined = " ".join(" ".join(part.split()) for part in dict.fromkeys(found))
-    return joined[:MAX_DECISION_CHARS].rstrip()
+        for part in _NAMES.split(names):
+            person = part.strip(" .")
+            if person:
+                votes.append(Vote(person=person, value=_VALUES[name]))
+    return tuple(votes)

@@ -10,7 +10,7 @@ import re
 from urllib.parse import urlsplit
 
 from news_assets.records.meetings import AgendaItem, Meeting
-from news_assets.sources.civic.reading.pages import parameter
+from news_assets.sources.civic.reading.page_values import parameter
 from news_assets.text.urls import host_of
 
 _PLAIN = re.compile(r"[A-Za-z0-9._-]{1,60}")
@@ -45,7 +45,7 @@ def id_of_key(owner: str, kind: str, key: str) -> str:
 
 
 def listed_key(meeting: Meeting) -> str:
-    """Return what tells a meeting from others in one answer: the vendor's id, else name
+    """Return what distinguishes a meeting from others in one answer: the vendor's id, else name
     and hash of what it lists.
 
     It is empty for a meeting with neither id, title nor day.
@@ -58,7 +58,9 @@ def listed_key(meeting: Meeting) -> str:
     href = meeting.links[0].href if meeting.links else ""
     found = digest(name, str(meeting.starts_at), href)
     match = _FILE_NAME.search(href[:2000])
-    return f"{match[1]}-{found}" if match else found
+    if match:
+        return f"{match[1]}-{found}"
+    return found
 
 
 def item_id(of_meeting: str, item: AgendaItem) -> str:
@@ -69,7 +71,9 @@ def item_id(of_meeting: str, item: AgendaItem) -> str:
 
 
 def _part(vendor_id: str) -> str:
-    return vendor_id if _PLAIN.fullmatch(vendor_id) else digest(vendor_id)
+    if _PLAIN.fullmatch(vendor_id):
+        return vendor_id
+    return digest(vendor_id)
 
 
 def digest(*parts: str) -> str:

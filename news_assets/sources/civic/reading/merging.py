@@ -1,15 +1,23 @@
-"""Puts together what several answers say of the same meeting or item; pure."""
+"""Puts together what several answers say of the same meeting or item, votes and
+sponsors included; pure.
+"""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import reduce
 
-from news_assets.records.meetings import AgendaItem, Location, Meeting
-from news_assets.sources.civic.reading.agenda import clock_in_notes
+from news_assets.records.meetings import (
+    AgendaItem,
+    Location,
+    Meeting,
+    MeetingListing,
+    Vote,
+)
+from news_assets.sources.civic.reading.agenda_pages import clock_in_notes
 from news_assets.sources.civic.reading.ids import listed_key
-from news_assets.sources.civic.reading.pages import unique_links
+from news_assets.sources.civic.reading.page_values import unique_links
 
 
 def merged(meetings: Iterable[Meeting]) -> tuple[Meeting, ...]:
@@ -28,10 +36,8 @@ def merged_by_key(meetings: Iterable[Meeting]) -> dict[str, Meeting]:
             partial.append(meeting)
             continue
         key = listed_key(meeting)
-        known = found.get(key)
-        found[key] = (
-            replace(meeting, items=meeting.items or known.items) if known else meeting
-        )
+        known = found.get(key, meeting)
+        found[key] = replace(meeting, items=meeting.items or known.items)
     by_agenda = {
         meeting.agenda_id: key for key, meeting in found.items() if meeting.agenda_id
     }
@@ -48,28 +54,31 @@ def completed(listed: Meeting, page: Meeting) -> Meeting:
     listing leaves out.
     """
     timed = _timed(listed, page)
+    missing = {
+        name: getattr(page, name)
+        for name in ("url", "agenda_url", "packet_url", "minutes_url", "video_url")
+        if not getattr(listed, name)
+    }
+    facts = dict.fromkeys((*listed.participation, *page.participation))
     return replace(
         listed,
+        **missing,
         items=_completed_items(listed.items, page.items),
         starts_at=timed.starts_at,
         ends_at=timed.ends_at,
         all_day=timed.all_day,
         status=page.status if _is_news(listed, page) else listed.status,
-        location=Location(
-            name=listed.location.name or page.location.name,
-            address=listed.location.address or page.location.address,
-        ),
-        url=listed.url or page.url,
-        agenda_url=listed.agenda_url or page.agenda_url,
-        packet_url=listed.packet_url or page.packet_url,
-        minutes_url=listed.minutes_url or page.minutes_url,
-        video_url=listed.video_url or page.video_url,
+        location=_completed_location(listed.location, page.location),
         links=unique_links((*listed.links, *page.links)),
         comment=listed.comment or page.comment,
         agenda_notes=page.agenda_notes or listed.agenda_notes,
-        participation=tuple(
-            dict.fromkeys((*listed.participation, *page.participation))
-        ),
+        participation=tuple(facts),
+    )
+
+
+def _completed_location(listed: Location, page: Location) -> Location:
+    return Location(
+        name=listed.name or page.name, address=listed.address or page.address
     )
 
 
@@ -77,16 +86,16 @@ def _timed(listed: Meeting, page: Meeting) -> Meeting:
     """Return which of them states the hour, for the day of the listing."""
     if listed.starts_at is None:
         return page if page.starts_at else listed
-    if listed.all_day and (
-        clock := clock_in_notes(page.agenda_notes, listed.starts_at.date())
-    ):
-        starts_at = datetime.combine(
-            listed.starts_at.date(), clock, listed.starts_at.tzinfo
-        )
-        return replace(listed, starts_at=starts_at, all_day=False)
-    if not listed.all_day or page.starts_at is None or page.all_day:
+    if not listed.all_day:
         return listed
-    return page if page.starts_at.date() == listed.starts_at.date() else listed
+    day = listed.starts_at.date()
+    clock = clock_in_notes(page.agenda_notes, day)
+    if clock is not None:
+        starts_at = datetime.combine(day, clock, listed.starts_at.tzinfo)
+        return replace(listed, starts_at=starts_at, all_day=False)
+    if page.starts_at is None or page.all_day or page.starts_at.date() != day:
+        return listed
+    return page
 
 
 def _is_news(listed: Meeting, page: Meeting) -> bool:
@@ -101,26 +110,61 @@ def _completed_items(
 ) -> tuple[AgendaItem, ...]:
     """Return the items of an agenda, each completed by its own pages."""
     pages: dict[str, list[AgendaItem]] = defaultdict(list)
+    agenda: list[AgendaItem] = []
     for item in found:
-        if not item.sequence:
+        if item.sequence:
+            agenda.append(item)
+        else:
             pages[item.vendor_id].append(item)
-    items = [item for item in found if item.sequence] or listed
     return tuple(
-        reduce(_completed_item, pages.get(item.vendor_id, ()), item) for item in items
+        reduce(_completed_item, pages.get(item.vendor_id, ()), item)
+        for item in agenda or listed
     )
 
 
 def _completed_item(item: AgendaItem, page: AgendaItem) -> AgendaItem:
+    missing = {
+        name: getattr(page, name)
+        for name in ("matter_file", "matter_id", "matter_type", "sponsors", "votes")
+        if not getattr(item, name)
+    }
+    unread = [url for url in item.details_urls if url not in page.details_urls]
+    files = dict.fromkeys((*item.attachments, *page.attachments))
     return replace(
         item,
-        matter_file=item.matter_file or page.matter_file,
-        matter_id=item.matter_id or page.matter_id,
-        matter_type=item.matter_type or page.matter_type,
-        sponsors=item.sponsors or page.sponsors,
-        votes=item.votes or page.votes,
-        attachments=tuple(dict.fromkeys((*item.attachments, *page.attachments))),
+        **missing,
+        attachments=tuple(files),
         outcome=item.outcome.completed(page.outcome),
-        details_urls=tuple(
-            url for url in item.details_urls if url not in page.details_urls
-        ),
+        details_urls=tuple(unread),
     )
+
+
+# --- votes and sponsors ---------------------------------------------------------------
+
+
+def with_votes(
+    meeting: Meeting,
+    listings: Sequence[MeetingListing],
+    versions: Collection[str] | None = None,
+) -> Meeting:
+    """Return a meeting with the votes and sponsors of these answers.
+
+    Items with one of these versions count as requested; without `versions` those that
+    an answer is about.
+    """
+    votes: dict[str, tuple[Vote, ...]] = {}
+    sponsors: dict[str, tuple[str, ...]] = {}
+    for listing in listings:
+        votes |= {one.item_id: one.votes for one in listing.votes}
+        sponsors |= {one.matter_id: one.sponsors for one in listing.sponsors}
+    items: list[AgendaItem] = []
+    for item in meeting.items:
+        is_known = item.vendor_id in votes or item.matter_id in sponsors
+        complete = replace(
+            item,
+            votes=votes.get(item.vendor_id, item.votes),
+            sponsors=sponsors.get(item.matter_id or "", item.sponsors),
+            has_votes=is_known if versions is None else item.version in versions,
+        )
+        items.append(complete)
+    return replace(meeting, items=tuple(items))

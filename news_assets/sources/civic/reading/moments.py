@@ -69,6 +69,7 @@ _RELATIVE = re.compile(
     r"\b(?:follow(?:s|ing)|after|immediately|upon|conclusion|adjournment of)\b",
     re.IGNORECASE,
 )
+_WALL_CLOCK = re.compile(r"[T ](\d\d):(\d\d)")
 _UTC = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)")
 
 
@@ -95,21 +96,33 @@ def day_of_text(text: str | None) -> date | None:
     """Return the first date in a text: 2026-02-19, 2/19/2026, 2/19/26, "Feb 19, 2026",
     "19 February 2026".
     """
-    words = _short(text)
-    found = [match for pattern in _DATES if (match := pattern.search(words))]
-    for match in sorted(found, key=lambda match: match.start()):
-        parts = match.groupdict()
-        year = int(parts["year"]) + (0 if len(parts["year"]) == 4 else 2000)
-        month = (
-            _MONTHS[parts["name"].lower()] if parts.get("name") else int(parts["month"])
-        )
-        try:
-            day = date(year, month, int(parts["day"]))
-        except ValueError:
-            continue
-        if FIRST_YEAR <= day.year < LAST_YEAR:
+    for match in sorted(_dates_in(_short(text)), key=re.Match.start):
+        day = _day_of_match(match)
+        if day is not None:
             return day
     return None
+
+
+def _dates_in(words: str) -> list[re.Match[str]]:
+    """Return the first match of each way to write a date."""
+    matches = [pattern.search(words) for pattern in _DATES]
+    return [match for match in matches if match is not None]
+
+
+def _day_of_match(match: re.Match[str]) -> date | None:
+    """Return the date; None for one that does not exist or is out of range."""
+    parts = match.groupdict()
+    year = int(parts["year"])
+    if len(parts["year"]) == 2:
+        year += 2000
+    month = _MONTHS[parts["name"].lower()] if parts.get("name") else int(parts["month"])
+    try:
+        day = date(year, month, int(parts["day"]))
+    except ValueError:
+        return None
+    if not FIRST_YEAR <= day.year < LAST_YEAR:
+        return None
+    return day
 
 
 def clock_of_text(text: str | None) -> time | None:
@@ -120,35 +133,43 @@ def clock_of_text(text: str | None) -> time | None:
     5:00 PM session".
     """
     words = _short(text)
-    if (span := _RANGE.search(words)) is not None:
-        start, end = int(span["hour"]), int(span["end"])
-        is_same_half = start % 12 <= end % 12
-        half = span["half"] if is_same_half else ("a" if span["half"] in "pP" else "p")
-        return (
-            None
-            if _is_relative(words, span.start())
-            else _time(start, span["minute"], half)
-        )
+    span = _RANGE.search(words)
+    if span is not None:
+        return _start_of_range(span)
     match = _TWELVE.search(words) or _TWENTY_FOUR.search(words) or _HOURS.search(words)
     if match is not None:
-        half = match.groupdict().get("half")
-        return (
-            None
-            if _is_relative(words, match.start())
-            else _time(int(match["hour"]), match["minute"], half)
-        )
-    return time(12) if _NOON.search(words) and not _RELATIVE.search(words) else None
+        if _is_relative(match):
+            return None
+        return _time(int(match["hour"]), match["minute"], match.groupdict().get("half"))
+    if _NOON.search(words) and not _RELATIVE.search(words):
+        return time(12)
+    return None
 
 
-def _is_relative(words: str, end: int) -> bool:
-    return _RELATIVE.search(words, 0, end) is not None
+def _start_of_range(span: re.Match[str]) -> time | None:
+    """Return the first hour of "4:30 - 6:00 pm", whose half of the day is that of the
+    end unless the hours go down.
+    """
+    if _is_relative(span):
+        return None
+    start, end = int(span["hour"]), int(span["end"])
+    half = span["half"]
+    if start % 12 > end % 12:
+        half = "a" if half in "pP" else "p"
+    return _time(start, span["minute"], half)
+
+
+def _is_relative(match: re.Match[str]) -> bool:
+    return _RELATIVE.search(match.string, 0, match.start()) is not None
 
 
 def _time(hour: int, minute: str | None, half: str | None) -> time | None:
     if half:
         if not 1 <= hour <= 12:
             return None
-        hour = hour % 12 + (12 if half in "pP" else 0)
+        hour %= 12
+        if half in "pP":
+            hour += 12
     try:
         return time(hour, int(minute or 0))
     except ValueError:
@@ -159,22 +180,26 @@ def moment_of_text(text: str | None) -> Moment | None:
     """Return the day and hour of one text, such as "Sep 6, 2022 6:30 PM"; None without
     a date.
 
-    The hour is looked for behind the date, then before it, so that neither `2022-09-06`
+    The hour is looked for after the date, then before it, so that neither `2022-09-06`
     nor a hidden number is taken for one.
     """
     words = _short(text)
     day = day_of_text(words)
     if day is None:
         return None
-    match = min(
-        (match for pattern in _DATES if (match := pattern.search(words))),
-        key=lambda match: match.start(),
-    )
-    return Moment(
-        day,
-        clock_of_text(words[match.end() :].lstrip("T"))
-        or clock_of_text(words[: match.start()]),
-    )
+    date_match = min(_dates_in(words), key=re.Match.start)
+    clock = clock_of_text(words[date_match.end() :].lstrip("T"))
+    if clock is None:
+        clock = clock_of_text(words[: date_match.start()])
+    return Moment(day, clock)
+
+
+def moment_of_texts(day_text: str | None, clock_text: str | None) -> Moment | None:
+    """Return the moment of a day and an hour stated apart; None without a day."""
+    day = day_of_text(day_text)
+    if day is None:
+        return None
+    return Moment(day, clock_of_text(clock_text))
 
 
 def wall_clock(text: str | None) -> Moment | None:
@@ -183,12 +208,12 @@ def wall_clock(text: str | None) -> Moment | None:
     """
     words = _short(text)
     day = day_of_text(words)
-    match = re.search(r"[T ](\d\d):(\d\d)", words)
-    return (
-        Moment(day, _time(int(match[1]), match[2], None) if match else None)
-        if day
-        else None
-    )
+    if day is None:
+        return None
+    match = _WALL_CLOCK.search(words)
+    if match is None:
+        return Moment(day)
+    return Moment(day, _time(int(match[1]), match[2], None))
 
 
 def utc_time(text: str | None) -> datetime | None:

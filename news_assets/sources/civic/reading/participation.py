@@ -13,8 +13,8 @@ from typing import Final
 from news_assets.records.meetings import ParticipationFact, ParticipationKind
 
 MAX_CHARS = 200_000  # of a text: instructions stand on the first pages of an agenda
-MAX_FACTS = 500  # of one kind in one text; a directory of the staff has some 100
-_BEFORE, _AFTER = 140, 60  # characters around an address that tell its purpose
+_MAX_FACTS = 500  # of one kind in one text; a directory of the staff has some 100
+_BEFORE, _AFTER = 140, 60  # characters around an address that say its purpose
 
 _EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4}")
 _PHONE = re.compile(
@@ -76,6 +76,7 @@ _VIRTUAL = re.compile(
     r"|\b(?:held|conducted|meet)\s[^.\n]{0,20}\b(?:virtually|remotely|online|via\s(?:zoom|videoconference|teleconference))\b",
     re.IGNORECASE,
 )
+_FORMATS = (("hybrid", _HYBRID), ("hybrid", _BOTH), ("virtual", _VIRTUAL))
 _WHEN = (
     r"(?:\d{1,2}(?::\d\d)?\s?[ap]\.?\s?m\b\.?|noon\b|\d{1,3}\s(?:hours|days|minutes)\s(?:before|prior)"
     r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day\b|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}\s\d"
@@ -88,11 +89,13 @@ _DEADLINE = re.compile(
 )
 _CONTACT = re.compile(
     r",?\s{1,2}(?:at|to|via|by)\s\S{1,64}@.{0,60}\Z"
-)  # where to, behind a deadline
+)  # where to, after a deadline
 _INSTRUCTION = re.compile(
     r"\bto\s(?:provide|submit|make|give|offer)\s[^.\n]{0,40}\bcomments?\b[^\n]{0,200}?(?:[.!?](?=\s|$)|\n|$)",
     re.IGNORECASE,
 )
+_SENTENCE_END = re.compile(r"[.!?]\s|\n\n")
+_CLAUSE_END = re.compile(r"[.!?;,]\s|\n|$")
 
 _PURPOSES = (
     ("fax", re.compile(r"\bfax\b", re.IGNORECASE)),
@@ -127,48 +130,47 @@ _PURPOSES = (
 def participation_of(text: str) -> tuple[ParticipationFact, ...]:
     """Return what a text says about taking part, in its order."""
     text = text[:MAX_CHARS]
-    found = [fact for read in _READERS for fact in islice(read(text), MAX_FACTS)]
+    found: list[ParticipationFact] = []
+    for read in _READERS:
+        found += islice(read(text), _MAX_FACTS)
     return tuple(sorted(found, key=lambda fact: (fact.start, fact.end)))
 
 
 def _emails(text: str) -> Iterator[ParticipationFact]:
     for match in _EMAIL.finditer(text):
         value = match[0].rstrip(".-")
-        yield _fact(
-            "email",
-            value,
-            match.start(),
-            match.start() + len(value),
-            _purpose(text, match),
-        )
+        yield _fact("email", value, match.start(), purpose=_purpose(text, match))
 
 
 def _phones(text: str) -> Iterator[ParticipationFact]:
     for match in _PHONE.finditer(text):
-        digits = "".join(filter(str.isdigit, match[0]))
-        yield _fact(
-            "phone",
-            f"+1{digits[-10:]}",
-            match.start(),
-            match.end(),
-            _purpose(text, match) or "",
-        )
+        number = f"+1{_digits(match[0])[-10:]}"
+        purpose = _purpose(text, match)
+        yield _fact("phone", number, *match.span(), purpose=purpose)
+
+
+def _digits(text: str) -> str:
+    return "".join(filter(str.isdigit, text))
 
 
 def _links(text: str) -> Iterator[ParticipationFact]:
     for match in _LINK.finditer(text):
-        host = match["host"].lower()
-        kind: ParticipationKind | None = (
-            "meeting_link"
-            if _is_at(host, _MEETING_HOSTS)
-            else "stream_link"
-            if _is_at(host, _STREAM_HOSTS)
-            else None
-        )
+        kind = _kind_of_link(match)
+        if kind is None:
+            continue
         written = match[0].rstrip(".,;:!?*")
-        if kind and (match["path"] or kind == "stream_link"):
-            value = written if "://" in written else f"https://{written}"
-            yield _fact(kind, value, match.start(), match.start() + len(written))
+        value = written if "://" in written else f"https://{written}"
+        yield _fact(kind, value, match.start(), match.start() + len(written))
+
+
+def _kind_of_link(match: re.Match[str]) -> ParticipationKind | None:
+    """Return what a link is for; a meeting's link has a path."""
+    host = match["host"].lower()
+    if _is_at(host, _MEETING_HOSTS):
+        return "meeting_link" if match["path"] else None
+    if _is_at(host, _STREAM_HOSTS):
+        return "stream_link"
+    return None
 
 
 def _is_at(host: str, hosts: tuple[str, ...]) -> bool:
@@ -177,8 +179,7 @@ def _is_at(host: str, hosts: tuple[str, ...]) -> bool:
 
 def _meeting_ids(text: str) -> Iterator[ParticipationFact]:
     for match in _MEETING_ID.finditer(text):
-        digits = "".join(filter(str.isdigit, match["value"]))
-        yield _fact("meeting_id", digits, *match.span("value"))
+        yield _fact("meeting_id", _digits(match["value"]), *match.span("value"))
 
 
 def _passcodes(text: str) -> Iterator[ParticipationFact]:
@@ -188,18 +189,13 @@ def _passcodes(text: str) -> Iterator[ParticipationFact]:
     for match in _PASSCODE.finditer(text):
         value = match["value"].rstrip("-")
         if not value.isalpha():
-            yield _fact(
-                "passcode",
-                value,
-                match.start("value"),
-                match.start("value") + len(value),
-            )
+            yield _fact("passcode", value, match.start("value"))
 
 
 def _formats(text: str) -> Iterator[ParticipationFact]:
     """Yield how the meeting is held; one that is also held in person is hybrid."""
-    for value, patterns in (("hybrid", (_HYBRID, _BOTH)), ("virtual", (_VIRTUAL,))):
-        match = next(filter(None, (pattern.search(text) for pattern in patterns)), None)
+    for value, pattern in _FORMATS:
+        match = pattern.search(text)
         if match:
             yield _fact("format", value, *match.span())
             return
@@ -207,15 +203,13 @@ def _formats(text: str) -> Iterator[ParticipationFact]:
 
 def _deadlines(text: str) -> Iterator[ParticipationFact]:
     for match in _DEADLINE.finditer(text):
-        start = match.start("value")
         value = _CONTACT.sub("", match["value"]).rstrip(" ,")
-        yield _fact("deadline", value, start, start + len(value))
+        yield _fact("deadline", value, match.start("value"))
 
 
 def _instructions(text: str) -> Iterator[ParticipationFact]:
     for match in _INSTRUCTION.finditer(text):
-        value = match[0].strip()
-        yield _fact("instruction", value, match.start(), match.start() + len(value))
+        yield _fact("instruction", match[0].strip(), match.start())
 
 
 _READERS: Final[tuple[Callable[[str], Iterator[ParticipationFact]], ...]] = (
@@ -231,8 +225,15 @@ _READERS: Final[tuple[Callable[[str], Iterator[ParticipationFact]], ...]] = (
 
 
 def _fact(
-    kind: ParticipationKind, value: str, start: int, end: int, purpose: str = ""
+    kind: ParticipationKind,
+    value: str,
+    start: int,
+    end: int | None = None,
+    purpose: str = "",
 ) -> ParticipationFact:
+    """Return a fact; without `end` it is as long as its value."""
+    if end is None:
+        end = start + len(value)
     return ParticipationFact(
         kind=kind, value=value, start=start, end=end, purpose=purpose
     )
@@ -240,18 +241,14 @@ def _fact(
 
 def _purpose(text: str, match: re.Match[str]) -> str:
     """Return what the words before an address in its sentence say it is for; else the
-    words behind it.
+    words after it.
     """
-    before = re.split(
-        r"[.!?]\s|\n\n", text[max(match.start() - _BEFORE, 0) : match.start()]
-    )[-1]
-    after = re.split(r"[.!?;,]\s|\n|$", text[match.end() : match.end() + _AFTER])[0]
-    for words in (before, after):
-        found = [
-            (one.start(), name)
-            for name, pattern in _PURPOSES
-            for one in pattern.finditer(words)
-        ]
+    before = text[max(match.start() - _BEFORE, 0) : match.start()]
+    after = text[match.end() : match.end() + _AFTER]
+    for words in (_SENTENCE_END.split(before)[-1], _CLAUSE_END.split(after)[0]):
+        found: list[tuple[int, str]] = []
+        for name, pattern in _PURPOSES:
+            found += [(one.start(), name) for one in pattern.finditer(words)]
         if found:
             return max(found)[1]
     return ""

@@ -23,22 +23,18 @@ def fingerprints(listing: MeetingListing) -> dict[str, str]:
     for meeting in listing.meetings:
         day = meeting.starts_at.date().isoformat() if meeting.starts_at else UNDATED
         by_day[day].append(repr(lasting(meeting)))
-    return {
-        day: hashlib.sha256(
-            "\n".join(sorted(rows)).encode("utf-8", "replace")
-        ).hexdigest()
-        for day, rows in by_day.items()
-    }
+    return {day: _hash("\n".join(sorted(rows))) for day, rows in by_day.items()}
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
 
 
 def lasting(meeting: Meeting) -> Meeting:
     """Return a meeting without what changes by itself."""
-    return replace(
-        meeting,
-        status="tentative" if meeting.status in _BY_ITSELF else meeting.status,
-        video_url=None,
-        links=tuple(link for link in meeting.links if not _is_recording(link)),
-    )
+    links = tuple(link for link in meeting.links if not _is_recording(link))
+    status = "tentative" if meeting.status in _BY_ITSELF else meeting.status
+    return replace(meeting, status=status, video_url=None, links=links)
 
 
 def _is_recording(link: Link) -> bool:
@@ -47,9 +43,7 @@ def _is_recording(link: Link) -> bool:
 
 def fingerprint(meeting: Meeting) -> str:
     """Return the SHA-256 of one meeting as it is listed, without its items."""
-    return hashlib.sha256(
-        repr(replace(lasting(meeting), items=())).encode("utf-8", "replace")
-    ).hexdigest()
+    return _hash(repr(replace(lasting(meeting), items=())))
 
 
 def changed_days(

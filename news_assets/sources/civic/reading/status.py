@@ -20,9 +20,15 @@ _OFF = (
     r"|adjourned\s(?:for|due\sto)\slack\sof\s(?:a\s)?quorum"
     r"|annul[eé]e?s?|report[eé]e?s?|cancelad[ao]s?|suspendid[ao]s?|aplazad[ao]s?|pospuest[ao]s?|adiad[ao]s?)"
 )
-_WHAT = r"(?:(?:the|this|regular|special|meeting|session|hearing|workshop|reunión|réunion|sesión|séance)\s){0,4}"
+_WHAT = (
+    r"(?:(?:the|this|regular|special|meeting|session|hearing|workshop"
+    r"|reunión|réunion|sesión|séance)\s){0,4}"
+)
 _SAID = r"(?:(?:is|are|was|were|has|have|been|hereby|notice\sof|aviso\sde|avis\sd['’])\s?){0,3}"
-_WHY = r"(?:due|for|because|owing|per|by|in\sobservance|until\sfurther|to\sa\s(?:later|future)|indefinitely|no\s|lack)"
+_WHY = (
+    r"(?:due|for|because|owing|per|by|in\sobservance|until\sfurther"
+    r"|to\sa\s(?:later|future)|indefinitely|no\s|lack)"
+)
 _AT_START = re.compile(
     rf"\A\W{{0,6}}{_SAID}{_WHAT}{_OFF}\b(?:\W{{0,3}}\Z|\s{{0,2}}[-–—:;!*/|)\].,]|\s(?:notice|{_WHY}))",
     re.IGNORECASE,
@@ -84,12 +90,26 @@ _NEW_DATE = re.compile(
     r"|\d{1,2}[/.-]\d{1,2}|\d{4}-\d\d|\d{1,2}(?:er|st|nd|rd|th)?\s(?:de\s)?[a-zéû]{3,10}\b|tomorrow|next\s(?:week|month))",
     re.IGNORECASE,
 )
-# In prose only what is said of the meeting itself counts: a comment may tell of another
+# In prose only what is said of the meeting itself counts: a comment may be about another
 # one.
 _OFF_IN_PROSE = re.compile(
     r"\b(?:meeting|hearing|session|workshop)s?\b[^.\n]{0,40}\b(?:cancel+ed|postponed|vacated|called\soff)\b"
     r"|\A\W{0,5}(?:notice\sof\s)?(?:cancel+ed|cancel+ation|postponed)\b",
     re.IGNORECASE,
+)
+
+_CANCELLED_FORMS = (
+    _NOTICE,
+    _RESCHEDULED,
+    _RECESS,
+    _NOT_HELD,
+    _OF_MEETING,
+    _AT_START,
+    _OF_BODY,
+    _LOUD_AT_START,
+    _AT_END,
+    _LOUD_AT_END,
+    _ONLY_END,
 )
 
 
@@ -101,18 +121,21 @@ def status_of(
     now: datetime,
     is_final: bool,
 ) -> MeetingStatus:
-    """Return a meeting's status. `names`: titles, the vendor's own status, and titles
-    of documents.
+    """Return a meeting's status: a meeting is confirmed if the vendor calls it or its
+    agenda final, not because an agenda is there. It has passed once it has ended, or
+    has begun if no end is stated.
 
-    A meeting is confirmed if the vendor calls it or its agenda final; that an agenda is
-    there does not say so. It has passed once it has begun and no end is stated; one
-    whose hour is unknown, with `ends_at` at the end of its day.
+    Args:
+        names: Titles of the meeting and of its documents, and the vendor's own status.
+        prose: What the vendor says of the meeting in sentences.
+        starts_at: When it begins; None if unknown.
+        ends_at: When it ends, or the end of its day if its hour is unknown.
+        now: The present.
+        is_final: Whether the vendor calls the meeting or its agenda final.
     """
-    if any(says_cancelled(name) for name in names) or _is_off_in_prose(
-        prose[:MAX_CHARS]
-    ):
-        return "cancelled"
     over = ends_at or starts_at
+    if any(map(says_cancelled, names)) or _is_off_in_prose(prose[:MAX_CHARS]):
+        return "cancelled"
     if over is not None and over <= now:
         return "passed"
     return "confirmed" if is_final else "tentative"
@@ -125,23 +148,11 @@ def says_cancelled(text: str) -> bool:
     words = " ".join(text[:MAX_CHARS].split())
     if _NEW_DATE.search(words) or _HELD.search(words):
         return False
-    if _NOTICE.search(words) or _RESCHEDULED.search(words) or _RECESS.search(words):
-        return True
-    forms = (
-        _NOT_HELD,
-        _OF_MEETING,
-        _AT_START,
-        _OF_BODY,
-        _LOUD_AT_START,
-        _AT_END,
-        _LOUD_AT_END,
-        _ONLY_END,
-    )
-    return any(form.search(words) for form in forms)
+    return any(form.search(words) for form in _CANCELLED_FORMS)
 
 
 def _is_off_in_prose(prose: str) -> bool:
     match = _OFF_IN_PROSE.search(prose)
-    return (
-        match is not None and not _NEW_DATE.search(prose) and not _HELD.search(match[0])
-    )
+    if match is None or _HELD.search(match[0]):
+        return False
+    return _NEW_DATE.search(prose) is None

@@ -31,7 +31,8 @@ _APPEARANCES = """
         SELECT article_id, url, desk, agency, text_hash FROM raw_articles
         WHERE outcome = 'ok' AND article_id IN (SELECT article_id FROM found)
     )
-    SELECT f.hit, f.article_id, f.meeting_id, f.matter, f.title, t.url, t.desk, t.agency, m.day, m.body, m.status
+    SELECT f.hit, f.article_id, f.meeting_id, f.matter, f.title, t.url, t.desk, t.agency, m.day,
+        m.body, m.status
     FROM found f JOIN texts t USING (article_id) JOIN texts h ON h.article_id = f.hit
         JOIN meetings m USING (meeting_id)
     WHERE NOT starts_with(f.matter, 'title:') OR t.text_hash = h.text_hash
@@ -39,7 +40,8 @@ _APPEARANCES = """
 """
 _EQUAL = """
     WITH found AS (
-        SELECT DISTINCT i.article_id FROM agenda_items h JOIN agenda_items i USING (desk, agency, matter)
+        SELECT DISTINCT i.article_id FROM agenda_items h
+            JOIN agenda_items i USING (desk, agency, matter)
         WHERE h.matter <> '' AND list_contains($ids, h.article_id) AND i.article_id IS NOT NULL
     ), texts AS (
         SELECT article_id, text_hash FROM raw_articles

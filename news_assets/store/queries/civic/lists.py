@@ -20,7 +20,8 @@ _BEHIND = 1_000_000
 _NEAREST = f"""
     WITH about AS (
         SELECT meeting_id FROM agenda_items
-        WHERE ($topic IS NULL OR list_contains(topics, $topic)) AND coalesce(filter_reason, '') <> '{REMOVED}'
+        WHERE ($topic IS NULL OR list_contains(topics, $topic))
+            AND coalesce(filter_reason, '') <> '{REMOVED}'
             AND ($article_ids IS NULL OR list_contains($article_ids, article_id))
     )
     SELECT meeting_id, distance, begin FROM (
@@ -33,10 +34,13 @@ _NEAREST = f"""
         WHERE ($desk IS NULL OR desk = $desk) AND ($agency IS NULL OR agency = $agency)
             AND ($status IS NULL OR status = $status)
             AND ($body IS NULL OR {OF_BODY})
-            AND (($topic IS NULL AND $article_ids IS NULL) OR meeting_id IN (SELECT meeting_id FROM about))
-            AND ($from_day IS NULL OR day >= $from_day::DATE) AND ($to_day IS NULL OR day <= $to_day::DATE)
+            AND (($topic IS NULL AND $article_ids IS NULL) OR 
+                meeting_id IN (SELECT meeting_id FROM about))
+            AND ($from_day IS NULL OR day >= $from_day::DATE)
+            AND ($to_day IS NULL OR day <= $to_day::DATE)
     )
-    WHERE $distance IS NULL OR (distance, begin, meeting_id) > ($distance::BIGINT, $begin::BIGINT, $meeting_id)
+    WHERE $distance IS NULL
+        OR (distance, begin, meeting_id) > ($distance::BIGINT, $begin::BIGINT, $meeting_id)
     ORDER BY distance, begin, meeting_id LIMIT $limit
 """
 _PLACE = """

@@ -17,10 +17,14 @@ from news_assets.store.lake import Lake
 WHOLE_AGENDA: Final = slice(None)
 # A body's name; where no body has this name, a part of it or of the title.
 OF_BODY = """
-    CASE WHEN EXISTS (SELECT 1 FROM meetings WHERE lower(body) = lower($body)) THEN lower(body) = lower($body)
+    CASE WHEN EXISTS (SELECT 1 FROM meetings WHERE lower(body) = lower($body))
+        THEN lower(body) = lower($body)
     ELSE contains(lower(body), lower($body)) OR contains(lower(title), lower($body)) END
 """
-_WITH_ITEMS = "meeting_id IN (SELECT meeting_id FROM agenda_items WHERE list_contains($ids, article_id))"
+_WITH_ITEMS = (
+    "meeting_id IN "
+    "(SELECT meeting_id FROM agenda_items WHERE list_contains($ids, article_id))"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

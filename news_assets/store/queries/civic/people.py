@@ -14,12 +14,14 @@ from news_assets.records.meetings import ItemId, MeetingDay, MeetingId
 from news_assets.store.lake import Lake
 
 _IS_PERSON = """
-    v.desk = $desk AND v.agency = $agency AND (v.person = $person OR (v.person_id <> '' AND v.person_id IN (
+    v.desk = $desk AND v.agency = $agency AND (
+        v.person = $person OR (v.person_id <> '' AND v.person_id IN (
         SELECT person_id FROM members WHERE desk = $desk AND agency = $agency AND person = $person
     )))
 """
 _VOTES = f"""
-    SELECT v.item_id, v.meeting_id, v.day, v.name, v.value, i.number, i.title, i.matter, i.matter_file, i.article_id,
+    SELECT v.item_id, v.meeting_id, v.day, v.name, v.value, i.number, i.title, i.matter,
+        i.matter_file, i.article_id,
         i.action, i.result, m.body
     FROM votes v JOIN agenda_items i USING (item_id) JOIN meetings m ON m.meeting_id = v.meeting_id
     WHERE {_IS_PERSON} AND ($day IS NULL OR (v.day, v.item_id) < ($day::DATE, $item_id))

@@ -14,10 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from news_assets.clients.search.embedded.index import SqliteSearchIndex
-from news_assets.clients.search.typesense.collection import collections
-from news_assets.clients.search.typesense.index import TypesenseSearchIndex
-from news_assets.clients.search.typesense.rebuild import drop, is_of_alias
+from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
+from news_assets.clients.search.typesense.collection import (
+    collections,
+    drop,
+    is_of_alias,
+)
+from news_assets.clients.search.typesense.typesense_index import TypesenseSearchIndex
 from news_assets.ports.search import SearchIndex
 from news_assets_tests.support.fakes import FakeSearchIndex
 from news_assets_tests.typesense_server import running

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from news_assets.clients.search.typesense.index import TypesenseSearchIndex
+from news_assets.clients.search.typesense.typesense_index import TypesenseSearchIndex
 from news_assets_tests.clients.search.typesense.samples import SECRET, opened
 from news_assets_tests.typesense_server import TestServer, running
 

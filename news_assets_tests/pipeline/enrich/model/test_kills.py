@@ -17,7 +17,7 @@ from news_assets_tests.support.model_enrichment import honest, made, rows
 from news_assets_tests.support.model_server import ModelServer, model_server
 from news_assets_tests.support.waiting import HANG_S
 
-ARTICLES, IN_FLIGHT, KILLS = 60, 4, 3
+ARTICLES, IN_FLIGHT, KILLS = 40, 4, 2
 
 
 def started(
@@ -74,14 +74,14 @@ def test_killed_runs_repeat_at_most_the_calls_in_flight(tmp_path: Path) -> None:
         assert len(of_killed) <= KILLS * IN_FLIGHT
 
 
-@pytest.mark.slow  # four processes, each of which imports everything
+@pytest.mark.slow  # three processes, each of which imports everything
 def test_processes_at_the_same_time_send_each_input_once(tmp_path: Path) -> None:
     place = SqliteCatalogs(tmp_path).new(tmp_path / "lake")
     with Lake.open(*place) as lake:
         upsert(lake, [made(number) for number in range(ARTICLES)])
     with model_server() as server:
         server.answer, server.latency_s = honest, 0.3
-        running = [started(place, server, timeout_s=60) for _ in range(4)]
+        running = [started(place, server, timeout_s=60) for _ in range(3)]
         for process in running:
             assert process.wait(HANG_S) == 0, process.communicate()[1].decode()
             process.communicate()

@@ -16,7 +16,7 @@ from news_assets.pipeline.enrich.model.themes import (
 from news_assets.ports.enrichment import ModelAnswer, ModelRequest
 from news_assets.records.model_calls import ModelCall
 from news_assets.store.lake import Lake
-from news_assets.taxonomy.loader import load_taxonomy
+from news_assets.taxonomy.taxonomy_files import load_taxonomy
 from news_assets_tests.store.examples import upsert
 from news_assets_tests.support.model_enrichment import (
     ScriptedModel,

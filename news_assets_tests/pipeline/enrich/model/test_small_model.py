@@ -13,7 +13,7 @@ from news_assets.pipeline.enrich.model.schema import answer_schema
 from news_assets.records.articles import RawArticle
 from news_assets.records.model_calls import ModelCall
 from news_assets.store.lake import Lake
-from news_assets.taxonomy.loader import Taxonomy
+from news_assets.taxonomy.taxonomy_files import Taxonomy
 from news_assets_tests.store.examples import upsert
 from news_assets_tests.support import small_model
 from news_assets_tests.support.model_enrichment import (
@@ -51,34 +51,6 @@ SUBJECTS = (
         "City plants ten thousand trees",
         "volunteers and workers planted ten thousand trees along the river",
     ),
-    (
-        "National team wins in Lima",
-        "the national team won the final by two goals to one in front of 40,000 people",
-    ),
-    (
-        "Central bank keeps its rate",
-        "the interest rate stays at 10.5 percent until the next meeting in June",
-    ),
-    (
-        "School meals for all pupils",
-        "all 3,200 pupils of the public schools will get a free meal every day",
-    ),
-    (
-        "Vaccination begins on Monday",
-        "the vaccination against influenza begins on Monday in 46 health centres",
-    ),
-    (
-        "Fires in the park under control",
-        "the fires that burnt 300 hectares of the park are under control",
-    ),
-    (
-        "Factory hires 500 workers",
-        "the factory of buses will hire 500 workers before the end of the year",
-    ),
-    (
-        "Marathon closes the avenue",
-        "the marathon with 12,000 runners closes the avenue on Sunday morning",
-    ),
 )
 
 
@@ -93,7 +65,8 @@ def themes() -> Taxonomy:
     return Taxonomy("five", MappingProxyType(own))
 
 
-@pytest.mark.slow  # a real model: loading takes 30 s of CPU and ten answers a minute
+@pytest.mark.slow  # a real model: loading takes 30 s of CPU and six answers a minute
+@pytest.mark.timeout(1200)
 @pytest.mark.skipif(
     not small_model.is_installed(), reason="`make test-all` installs the small model"
 )

@@ -13,7 +13,7 @@ from news_assets.ports.enrichment import ModelAnswer, ModelRequest
 from news_assets.ports.reading import Sandbox
 from news_assets.records.articles import RawArticle
 from news_assets.records.reading import Enrichment
-from news_assets.taxonomy.loader import Taxonomy
+from news_assets.taxonomy.taxonomy_files import Taxonomy
 
 
 class Question(NamedTuple):
@@ -34,6 +34,8 @@ def read_answers(
     Of entities only `entities` and `entities_json` are set, of a theme only
     `theme_path`.
     """
+    if not answers:
+        return []
     calls = [
         (received, request, article.title or "", article.text or "", local.language)
         for (request, article, local), received in answers
@@ -83,8 +85,8 @@ def _read_complete(
 
 
 def _completed(found: Enrichment, question: Question, taxonomy: Taxonomy) -> Enrichment:
-    """Return an enrichment with the whole path of its theme, and with what only the
-    local enricher finds.
+    """Return an enrichment with the path of its theme, and what only the local enricher
+    finds.
     """
     kind, local = question.request.kind, question.local
     if kind == "entities":

@@ -1,5 +1,6 @@
-"""The checks of an answer before it is believed: codes, lengths, language, evidence,
-contradictions.
+"""The checks of an answer before it is believed.
+
+Codes, lengths, language, evidence, contradictions.
 
 Pure functions over one answer and one article, which run in the sandbox: both come from
 outside.
@@ -37,20 +38,20 @@ _NO_SENTENCE = re.compile(
     r"https?:|www\.|\w@\w|<[a-z/!]|```|[{}]|\]\(|[\x00-\x08\x0b-\x1f]", re.IGNORECASE
 )
 
-# Passages that speak to a reader or to a model instead of reporting; an answer that
-# rests on one is unsure.
+# Passages that speak to a reader or to a model; an answer that rests on one is unsure.
 _ADDRESSING = re.compile(
     r"\b(?:you|your|voces?|leitor(?:es|as?)?|usted(?:es)?|assistants?|assistentes?|language models?"
-    r"|modelos? de"
-    r" linguagem|chatgpt|llms?|chatbots?|prompts?|ignor[ea](?:m|r)?|disregard|desconsider\w+"
+    r"|modelos? de linguagem|chatgpt|llms?|chatbots?|prompts?"
+    r"|ignor[ea](?:m|r)?|disregard|desconsider\w+"
     r"|instructions?|instruc(?:ao|oes)|instrucciones|classifi(?:y|que|quem|car)|summari[sz]e|resum(?:a|am|ir)"
     r"|respond(?:a|am|er)?|answer|output|json)\b"
 )
 
 
 class _Sentence(NamedTuple):
-    """A sentence of an answer: its span, why it is of no use, and why it is unsure;
-    both are empty for none.
+    """A sentence of an answer: its span, why it is of no use, and why it is unsure.
+
+    Both are empty for none.
     """
 
     text: str
@@ -67,11 +68,10 @@ def checked(
     language: str | None,
     max_sentences: int,
 ) -> Enrichment:
-    """Return what an answer to a request of kind `enrich` says about an article: of its
-    theme the code.
+    """Return what an answer to a request of kind `enrich` says about an article.
 
-    Sentences that fail a check are left out, and key points without evidence have an
-    empty span.
+    Its theme has the code only. Sentences that fail a check are left out, and key
+    points without evidence have an empty span.
 
     Raises:
         EnrichError: Says which check the answer, or each sentence of its summary,
@@ -83,35 +83,44 @@ def checked(
     if not answer["summary"]:
         raise EnrichError("length: the summary has no sentence")
     summary = [article.sentence(one) for one in answer["summary"][:max_sentences]]
-    usable = [one for one in summary if not one.problem]
-    _check_language([one.text for one in usable or summary], language)
-    if not usable:
+    stated = _usable(summary)
+    _check_language([one.text for one in stated or summary], language)
+    if not stated:
         raise EnrichError(summary[0].problem)
-    points = [
-        article.sentence(one, needs_evidence=False)
-        for one in (answer.get("key_points") or [])[:MAX_KEY_POINTS]
-    ]
-    points = [one for one in points if not one.problem]
+    given = (answer.get("key_points") or [])[:MAX_KEY_POINTS]
+    points = _usable([article.sentence(one, needs_evidence=False) for one in given])
     label, score = _sentiment(answer.get("sentiment"))
-    left_out = next(
-        (f"a sentence was left out: {one.problem}" for one in summary if one.problem),
-        "",
-    )
     return Enrichment(
         theme_path=(answer["theme"],) if answer["theme"] else (),
-        summary=" ".join(one.text for one in usable),
-        summary_spans=tuple(one.span for one in usable),
+        summary=" ".join(one.text for one in stated),
+        summary_spans=tuple(one.span for one in stated),
         key_points=tuple(one.text for one in points),
         key_point_spans=tuple(one.span for one in points),
         keywords=_keywords(answer.get("keywords") or [], f"{title}\n{sent}"),
         sentiment=label,
         sentiment_score=score,
         article_type=answer.get("article_type"),
-        unsure_reason=next(
-            (one.doubt for one in (*usable, *points) if one.doubt), left_out
-        )
-        or None,
+        unsure_reason=_unsure_reason(summary, points),
     )
+
+
+def _usable(sentences: Sequence[_Sentence]) -> list[_Sentence]:
+    return [one for one in sentences if not one.problem]
+
+
+def _unsure_reason(
+    summary: Sequence[_Sentence], points: Sequence[_Sentence]
+) -> str | None:
+    """Return the first doubt about a sentence that stays, else why one of the summary
+    does not.
+    """
+    for one in _usable([*summary, *points]):
+        if one.doubt:
+            return one.doubt
+    for one in summary:
+        if one.problem:
+            return f"a sentence was left out: {one.problem}"
+    return None
 
 
 class _Article:
@@ -136,26 +145,24 @@ class _Article:
                 f"evidence: nothing in the text supports the summary's “{shown(text)}”"
             )
             return _Sentence(text, "", missing if needs_evidence else "")
+        return self._supported(text, span)
+
+    def _supported(self, text: str, span: Span) -> _Sentence:
+        """Compare a sentence with the passage around its evidence."""
         passage = sentences_around(self._text, span)
         comparison = compared(text, passage, self._whole, self._language)
-        if comparison.contradiction:
+        if lacking := comparison.contradiction:
             problem = (
-                f"evidence: the text does not have {comparison.contradiction}, as in"
-                f" “{shown(text)}”"
+                f"evidence: the text does not have {lacking}, as in “{shown(text)}”"
             )
             return _Sentence(text, str(span), problem)
         if found := _ADDRESSING.search(fold(passage).lower()):
-            return _Sentence(
-                text,
-                str(span),
-                doubt=f"its evidence speaks to a reader or a model: “{found[0]}”",
-            )
-        doubt = (
-            f"its evidence lacks {comparison.doubt}: “{shown(text)}”"
-            if comparison.doubt
-            else ""
-        )
-        return _Sentence(text, str(span), doubt=doubt)
+            doubt = f"its evidence speaks to a reader or a model: “{found[0]}”"
+            return _Sentence(text, str(span), doubt=doubt)
+        if comparison.doubt:
+            doubt = f"its evidence lacks {comparison.doubt}: “{shown(text)}”"
+            return _Sentence(text, str(span), doubt=doubt)
+        return _Sentence(text, str(span))
 
     def _evidence(self, sentence: str, quote: str) -> Span | None:
         stems = _stems(sentence)
@@ -166,21 +173,17 @@ class _Article:
 def _problem(sentence: str) -> str:
     """Return why a text is no sentence of an answer."""
     if not MIN_SENTENCE_CHARS <= len(sentence) <= MAX_SENTENCE_CHARS:
-        return (
-            f"length: a sentence has {len(sentence)} characters, not {MIN_SENTENCE_CHARS} to "
-            f"{MAX_SENTENCE_CHARS}: “{shown(sentence)}”"
-        )
+        allowed = f"{MIN_SENTENCE_CHARS} to {MAX_SENTENCE_CHARS}"
+        return f"length: a sentence has {len(sentence)} characters, not {allowed}: “{shown(sentence)}”"
     if found := _NO_SENTENCE.search(sentence):
-        return (
-            f"a sentence contains {shown(found[0])!r}, which belongs into no sentence:"
-            f" {shown(sentence)}"
-        )
+        odd = f"{shown(found[0])!r}, which belongs into no sentence"
+        return f"a sentence contains {odd}: {shown(sentence)}"
     return ""
 
 
 def _check_language(sentences: Sequence[str], language: str | None) -> None:
-    """Check that the sentences are in the language of the article, where both are long
-    enough to tell.
+    """Check that the sentences are in the language of the article, where that can be
+    told.
     """
     found = language_of(" ".join(sentences), language)
     if language and found and found.partition("-")[0] != language.partition("-")[0]:
@@ -209,8 +212,9 @@ def _keywords(given: Sequence[str], text: str) -> tuple[str, ...]:
 
 
 def _sentiment(given: Mapping[str, Any] | None) -> tuple[str | None, float | None]:
-    """Return label and score, which is brought into its range; neither where they
-    contradict each other.
+    """Return label and score, which is brought into its range.
+
+    Both are None where they contradict each other.
     """
     if given is None:
         return None, None

@@ -1,5 +1,6 @@
-"""Compare a sentence with the passage that it quotes: numbers, dates, names, negations
-and directions.
+"""Compare a sentence with the passage that it quotes.
+
+Numbers, dates, names, negations and directions.
 
 A sentence is contradicted where it states what the article cannot mean: a number, date
 or name that it does not have in any form, a verb negated that its passage has without
@@ -25,11 +26,13 @@ def _set(words: str) -> frozenset[str]:
 
 
 _TOKEN = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*|\d+(?:[.,:/]\d+)*|[%.!?;:]")
-_SAME_CHARS: Final = (
-    5  # words are the same if their first letters are: "ampliou" and "ampliação"
+# words are the same if their first letters are: "ampliou" and "ampliação"
+_SAME_CHARS: Final = 5
+_NAME_CHARS: Final = (
+    # words of a name are the same if so many letters are: "Daniel Alves" and "Daniel
+    # Alvez"
+    4
 )
-# words of a name are the same if so many letters are: "Daniel Alves" and "Daniel Alvez"
-_NAME_CHARS: Final = 4
 _NEAR_WORDS: Final = 4  # a negation concerns the words that follow it
 
 _SCALES: Final = {
@@ -101,11 +104,11 @@ _WEEKDAY_OF_WORD: Final = _by_word(_WEEKDAYS)
 _DATE_WORDS: Final = _MONTH_OF_WORD | _WEEKDAY_OF_WORD
 # Words before a number that is rounded: "mais de 100" of 126.
 _ROUNDING: Final = _set(
-    "mais menos acima cerca quase aproximadamente torno over least more about around nearly almost"
-    " under"
+    "mais menos acima cerca quase aproximadamente torno "
+    "over least more about around nearly almost under"
 )
 _ROUNDED_BY: Final = 0.3
-# numbers up to here are written as words, and counted: three names are "three people"
+# Numbers up to here are written as words, and counted: three names are "three people".
 _MAX_COUNTED: Final = 12.0
 _CONNECTIVES: Final = _set("de da do das dos of the del la")  # within a name
 
@@ -156,8 +159,7 @@ class Comparison:
 def compared(
     sentence: str, passage: str, article: str, language: str | None = None
 ) -> Comparison:
-    """Return how a sentence differs from the passage that it rests on, which is a part
-    of the article.
+    """Return how a sentence differs from the passage of the article that it rests on.
 
     `language` is the BCP 47 code of the article, without it Portuguese is assumed.
     """
@@ -237,21 +239,21 @@ class _Words:
         self.names: list[_Name] = []
         self.name_words: list[frozenset[str]] = []
         for run in _runs(tokens):
-            self.names += _names_of(run, tokens, self.folded)
-            words = [self.folded[place] for place in run]
-            self.name_words.append(_long_words(words))
-            if _begins_sentence(
-                run[0], tokens
-            ):  # its first word may be no part of the name
-                self.name_words.append(_long_words(words[1:]))
-        self.acronyms = {
-            word
-            for token, word in zip(tokens, self.folded, strict=True)
-            if _is_acronym(token)
-        }
+            self._add_name(run, tokens)
+        pairs = zip(tokens, self.folded, strict=True)
+        self.acronyms = {word for token, word in pairs if _is_acronym(token)}
         self.is_negative = bool(self.all_words & negations)
         self.negated = _negated(self.folded, negations)
         self.stems = {_stem(word) for word in self.folded if _is_content(word)}
+
+    def _add_name(self, run: list[int], tokens: list[str]) -> None:
+        """Add the name whose words are the tokens at these places."""
+        self.names += _names_of(run, tokens, self.folded)
+        words = [self.folded[place] for place in run]
+        self.name_words.append(_long_words(words))
+        # its first word may be no part of the name
+        if _begins_sentence(run[0], tokens):
+            self.name_words.append(_long_words(words[1:]))
 
 
 T = TypeVar("T", _Number, _Date, _Name)
@@ -285,8 +287,9 @@ def _numbers(folded: list[str]) -> Iterator[_Number]:
 
 
 def _values(written: str) -> list[float]:
-    """Return what a number can mean: "1.500" is 1500 or 1.5, "10:30" and "12/03" are
-    two numbers.
+    """Return what a number can mean.
+
+    "1.500" is 1500 or 1.5, "10:30" and "12/03" are two numbers.
     """
     if re.search("[:/]", written):
         parts = re.split("[:/]", written)
@@ -299,8 +302,9 @@ def _values(written: str) -> list[float]:
 
 
 def _has_number(value: float, known: _Words) -> bool:
-    """Whether a number is in a text, exactly or rounded to two digits or more; a single
-    one or none says little.
+    """Whether a number is in a text, exactly or rounded to two digits or more.
+
+    A single one or none says little.
     """
     if value in (0.0, 1.0) or value in known.values:
         return True
@@ -368,9 +372,7 @@ def _long_words(words: Iterable[str]) -> frozenset[str]:
 
 
 def _may_mean_name(name: _Name, article: _Words) -> bool:
-    """Whether an article has a word of a name, its initials, or a shorter form of the
-    whole name.
-    """
+    """Whether an article has a word of a name, its initials, or a shorter form of it."""
     if _has_word(name.word, article.all_words) or _stem(name.word) in article.all_stems:
         return True
     if any(
@@ -439,8 +441,8 @@ def _negation(said: _Words, found: _Words) -> str:
 
 
 def _undecided_negation(said: _Words, found: _Words) -> str:
-    """Say so where a negation is of a word that the passage lacks, or a word such as
-    "rejected" may stand for one.
+    """Say what may be a negation: of a word that the passage lacks, or a word like
+    "rejected".
     """
     is_added = said.is_negative and not found.is_negative
     is_dropped = (

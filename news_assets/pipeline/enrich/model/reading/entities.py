@@ -6,6 +6,7 @@ here. A name that the text does not have is left out.
 """
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from news_assets.pipeline.enrich.model.reading.evidence import SearchedText
@@ -38,29 +39,31 @@ def located(given: list[dict[str, Any]], text: str) -> tuple[tuple[str, ...], st
     found: dict[str, dict[str, Any]] = {}
     for entity in given[: 2 * MAX_ENTITIES]:
         name = " ".join(entity["name"].split())
-        forms = [
-            form
-            for form in (name, *entity["forms"][:MAX_FORMS])
-            if len(form) <= MAX_NAME_CHARS
-        ]
-        spans = _spans(searched, forms)
-        if name.casefold() in found or not spans or not searched.occurrences(name, 1):
-            continue
-        others = [form for form in dict.fromkeys(forms) if form != name]
-        found[name.casefold()] = {
-            "name": name,
-            "kind": entity["kind"],
-            "count": len(spans),
-            "salience": max(0.0, min(1.0, float(entity["salience"]))),
-            "forms": [form for form in others if searched.occurrences(form, 1)],
-            "spans": spans,
-        }
-    ranked = sorted(found.values(), key=lambda entity: -entity["salience"])[
-        :MAX_ENTITIES
-    ]
+        if searched.occurrences(name, 1):
+            found.setdefault(name.casefold(), _located(name, entity, searched))
+    usable = [entity for entity in found.values() if entity["spans"]]
+    ranked = sorted(usable, key=lambda entity: -entity["salience"])[:MAX_ENTITIES]
     return tuple(entity["name"] for entity in ranked), json.dumps(
         ranked, ensure_ascii=False
     )
+
+
+def _located(
+    name: str, entity: Mapping[str, Any], searched: SearchedText
+) -> dict[str, Any]:
+    given = dict.fromkeys((name, *entity["forms"][:MAX_FORMS]))
+    forms = [form for form in given if len(form) <= MAX_NAME_CHARS]
+    spans = _spans(searched, forms)
+    return {
+        "name": name,
+        "kind": entity["kind"],
+        "count": len(spans),
+        "salience": max(0.0, min(1.0, float(entity["salience"]))),
+        "forms": [
+            form for form in forms if form != name and searched.occurrences(form, 1)
+        ],
+        "spans": spans,
+    }
 
 
 def _spans(searched: SearchedText, forms: list[str]) -> list[tuple[int, int]]:

@@ -19,9 +19,8 @@ MIN_LIKENESS = 90.0
 MIN_QUOTE_WORDS = 3
 MAX_QUOTE_CHARS = 600
 
-_TOKEN = re.compile(
-    r"\]\([^)\s]{0,2000}\)|(\w+)"
-)  # the target of a Markdown link is no part of the text
+# A word; the target of a Markdown link is no part of the text.
+_TOKEN = re.compile(r"\]\([^)\s]{0,2000}\)|(\w+)")
 
 
 class Span(NamedTuple):
@@ -45,8 +44,8 @@ _MAX_SENTENCE_CHARS = 600
 
 
 def sentences_around(text: str, span: Span) -> str:
-    """Return the part of a text from the beginning of the sentence in which a span
-    begins to the end of its last.
+    """Return the whole sentences of a text in which a span begins and ends, and those
+    between.
     """
     first = max(0, span.start - _MAX_SENTENCE_CHARS)
     before = [found.end() for found in _END.finditer(text, first, span.start)]
@@ -65,13 +64,13 @@ class SearchedText:
         words = [_folded(text[start:end]) for start, end in matches]
         self._spans = matches
         self._joined = f" {' '.join(words)} "
-        self._starts = [1, *accumulate((len(word) + 1 for word in words), initial=1)][
-            1:-1
-        ]  # of each word in `_joined`
+        starts = accumulate((len(word) + 1 for word in words), initial=1)
+        self._starts = list(starts)[:-1]  # of each word in `_joined`
 
     def find(self, quote: str) -> Span | None:
-        """Return where the quote is; None if nowhere, or if it is too short or too long
-        to support a sentence.
+        """Return where the quote is.
+
+        None if nowhere, or if it is too short or too long to support a sentence.
         """
         words = [
             _folded(match[1])

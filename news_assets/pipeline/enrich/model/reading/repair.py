@@ -27,8 +27,9 @@ _DROPPED: Final = object()  # in place of a value that cannot be mended
 def parsed(
     raw: str, schema: Mapping[str, Any], essential: Collection[str]
 ) -> dict[str, Any]:
-    """Return an answer as an object with all fields of the schema; None for one that is
-    missing or of no use.
+    """Return an answer as an object with all fields of the schema.
+
+    A field that is missing or of no use is None.
 
     Raises:
         EnrichError: There is no such object, or an essential field is of no use.
@@ -46,23 +47,23 @@ def parsed(
     for name, form in schema["properties"].items():
         value = mended(found[name], form) if name in found else _DROPPED
         if value is _DROPPED and name in essential:
-            problem = (
-                f"lacks `{name}`"
-                if name not in found
-                else f"has no usable `{name}`: {shown(repr(found[name]))}"
-            )
-            raise EnrichError(f"schema: the answer {problem}")
+            raise EnrichError(f"schema: the answer {_flaw(found, name)}")
         answer[name] = None if value is _DROPPED else value
     return answer
 
 
+def _flaw(found: Mapping[str, Any], name: str) -> str:
+    if name not in found:
+        return f"lacks `{name}`"
+    return f"has no usable `{name}`: {shown(repr(found[name]))}"
+
+
 def shown(text: str) -> str:
     """Return the beginning of an outside text on one line."""
-    line = " ".join(
-        "".join(
-            c if c.isprintable() else " " for c in text[: 2 * MAX_SHOWN_CHARS]
-        ).split()
+    printable = "".join(
+        c if c.isprintable() else " " for c in text[: 2 * MAX_SHOWN_CHARS]
     )
+    line = " ".join(printable.split())
     return line if len(line) <= MAX_SHOWN_CHARS else f"{line[:MAX_SHOWN_CHARS]}…"
 
 
@@ -118,9 +119,8 @@ def _text(value: object, schema: Mapping[str, Any]) -> Any:
     if codes is None or text in codes:
         return text
     folded = {code.casefold(): code for code in codes}
-    first = (
-        text.split(maxsplit=1)[0].rstrip(".:,-") if text.split() else ""
-    )  # "01.02 Education"
+    # "01.02 Education"
+    first = text.split(maxsplit=1)[0].rstrip(".:,-") if text.split() else ""
     return folded.get(text.strip().casefold()) or folded.get(first.casefold(), _DROPPED)
 
 

@@ -1,3 +1,0 @@
-"""Dagster's web server, asked over HTTP: `runs` requests a run. Nothing here imports
-Dagster.
-"""

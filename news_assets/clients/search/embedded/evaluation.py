@@ -1,0 +1,348 @@
+"""Evaluation of a query: match words, phrases and the vector, filter, rank, group
+duplicates, and read the hits.
+"""
+
+import sqlite3
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from typing import NamedTuple
+
+import numpy as np
+
+from news_assets.clients.search.embedded.duplicate_groups import Bools
+from news_assets.clients.search.embedded.nearest_vectors import VectorMatrix
+from news_assets.clients.search.embedded.postings import PostingsReader
+from news_assets.clients.search.embedded.ranking import (
+    LengthFactor,
+    QueryWord,
+    Ranked,
+    best,
+    fused,
+    length_factor,
+    query_word,
+    with_every_word,
+    with_some_words,
+)
+from news_assets.clients.search.embedded.table import DocumentTable
+from news_assets.clients.search.embedded.terms import (
+    Int64s,
+    corrections,
+    query_terms,
+    term_of,
+)
+from news_assets.clients.search.hit_texts import Highlighter, ranks, snippet, with_words
+from news_assets.ports.search import Explanation, SearchHit, SearchQuery, SearchSort
+from news_assets.text.search_query import (
+    ENOUGH_MATCHES,
+    ParsedQuery,
+    parse_query,
+    phrase_pattern,
+)
+from news_assets.text.words import fold, stem, stopwords
+
+# per ranking that is fused, and of a vector search; more for a page further down
+CANDIDATES = 100
+# best documents with a phrase's words, whose texts are searched for the phrase
+PHRASE_CANDIDATES = 1_000
+
+
+_NOTHING = Ranked(np.empty(0, np.int64), np.empty(0))
+
+
+@dataclass(frozen=True, slots=True)
+class MatchedWords:
+    """The words of a query that the index has: their terms by the word as typed, and
+    how to highlight them.
+    """
+
+    terms: Mapping[str, frozenset[int]]
+    highlighter: Highlighter
+
+
+_NO_WORDS = MatchedWords({}, Highlighter((), lambda word, language: False))
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """One page of an answer: document numbers with scores, the number of matches,
+    facets and the words of the query that the index has.
+
+    `ranks` has the documents of the page if explanations are wanted, else none.
+    """
+
+    page: tuple[tuple[int, float], ...]
+    found: int
+    facets: dict[str, dict[str, int]]
+    words: MatchedWords
+    ranks: Mapping[int, Explanation]
+
+
+@dataclass(slots=True)
+class Matcher:
+    """Evaluates queries on the index as it was at the last `refresh`."""
+
+    connection: sqlite3.Connection
+    table: DocumentTable
+    postings: PostingsReader
+    vectors: VectorMatrix
+    _factor: LengthFactor = field(
+        default_factory=lambda: length_factor(np.zeros(1, np.uint16), 1.0)
+    )
+    _vectors_are_fresh: bool = False
+
+    def refresh(self) -> None:
+        """Read what was written since; the table must have been refreshed before."""
+        self.postings.refresh(self.table.size)
+        self._vectors_are_fresh = False
+        self._factor = length_factor(
+            self.table.columns["length"], self.table.average_length()
+        )
+
+    def listed(self, query: SearchQuery) -> Listed:
+        """Return the page of documents that the query lists, with count and facets of
+        all matches.
+        """
+        mask = self.table.matching(query)
+        vector = query.vector if query.mode != "keyword" else None
+        by_date = query.sort == "date"
+        end = query.offset + query.limit
+        limit = CANDIDATES if by_date else max(CANDIDATES, 2 * end)
+        matched, words = _NOTHING, _NO_WORDS
+        if query.mode != "vector" or vector is None:
+            matched, words = self._by_words(query, mask)
+        near = _NOTHING if vector is None else self._by_vector(vector, mask, limit)
+        by_words = self._best(matched, limit)
+        if not len(matched.ns):
+            matched = near
+        if by_date:
+            ranked = self._best(self._without_copies(matched), 2 * end, "date")
+        elif len(near.ns) and len(by_words.ns):
+            ranked = fused(by_words, near)
+        else:
+            ranked = by_words if len(by_words.ns) else near
+        page = self._page(ranked, matched.ns, query)
+        explained: dict[int, Explanation] = {}
+        if query.explain:
+            explained = self._ranks_of_page(page, by_words, near)
+        return Listed(
+            page,
+            self.table.group_count(matched.ns),
+            self.table.facets(matched.ns),
+            words,
+            explained,
+        )
+
+    def _by_words(self, query: SearchQuery, mask: Bools) -> tuple[Ranked, MatchedWords]:
+        """Return the documents with the words of the query; those with an excluded word
+        are removed from `mask`.
+        """
+        languages = tuple(self.table.languages())
+        if query.language:
+            languages = (query.language,)
+        parsed = parse_query(query.text, languages)
+        for excluded in parsed.excluded:
+            word = self._word(query_terms(excluded, languages))
+            mask[word.postings.ns_within(mask)] = False
+        if not parsed.words:
+            if query.text.strip() and not parsed.excluded:
+                return _NOTHING, _NO_WORDS
+            ns = np.flatnonzero(mask)
+            return Ranked(ns, np.zeros(len(ns))), _NO_WORDS
+        forms, known = self._known_words(parsed, languages)
+        words = list(known.values())
+        if not words:
+            return _NOTHING, _NO_WORDS
+        matched = with_every_word(words, mask, self._factor)
+        if len(matched.ns) < ENOUGH_MATCHES and len(words) > 1:
+            matched = _first_then(matched, with_some_words(words, mask, self._factor))
+        terms_of = {typed: word.terms for typed, word in known.items()}
+        terms = frozenset[int]().union(*terms_of.values())
+        highlighter = Highlighter(forms, lambda *word: term_of(*word) in terms)
+        return self._with_phrases(matched, parsed), MatchedWords(terms_of, highlighter)
+
+    def _known_words(
+        self, parsed: ParsedQuery, languages: tuple[str, ...]
+    ) -> tuple[tuple[str, ...], dict[str, QueryWord]]:
+        """Return the words that the index has, as spelled there and, as typed, looked
+        up; typos are corrected.
+
+        Return nothing if words were dropped and only stop words remain, which are in
+        every text.
+        """
+        spelled: list[str] = []
+        found: dict[str, QueryWord] = {}
+        for typed in parsed.words:
+            forms = [typed]
+            word = self._word(query_terms(typed, languages))
+            if not word.postings.count:
+                forms = self._corrected(typed, languages)
+                terms: dict[int, None] = {}
+                for form in forms:
+                    terms |= dict.fromkeys(query_terms(form, languages))
+                word = self._word(tuple(terms))
+            if word.postings.count:
+                spelled += forms
+                found[typed] = word
+        ignored = frozenset[str]().union(*map(stopwords, languages))
+        if len(found) < len(parsed.words) and ignored.issuperset(spelled):
+            return (), {}
+        return tuple(spelled), found
+
+    def _corrected(self, word: str, languages: tuple[str, ...]) -> list[str]:
+        """Return known words one edit away, else known stems: the text may have another
+        form of the word.
+        """
+        found = corrections(self.connection, fold(word))
+        if found:
+            return found
+        for language in languages:
+            found += corrections(self.connection, stem(word, language))
+        return sorted(set(found))
+
+    def _word(self, terms: tuple[int, ...]) -> QueryWord:
+        return query_word(terms, self.postings.term, self.table.count, self.table.size)
+
+    def _with_phrases(self, matched: Ranked, parsed: ParsedQuery) -> Ranked:
+        if not parsed.phrases:
+            return matched
+        patterns = phrase_pattern(parsed.phrases)
+        ranked = self._best(matched, PHRASE_CANDIDATES)
+        ns, scores = ranked.ns, ranked.scores
+        find = "SELECT title || char(10) || text FROM texts WHERE n = ?"
+        kept = []
+        for i, n in enumerate(ns.tolist()):
+            (text,) = self.connection.execute(find, (n,)).fetchone()
+            folded = fold(text).lower()
+            if all(pattern.search(folded) for pattern in patterns):
+                kept.append(i)
+        order = np.argsort(ns[kept])
+        return Ranked(ns[kept][order], scores[kept][order])
+
+    def _best(
+        self, matched: Ranked, limit: int, sort: SearchSort = "relevance"
+    ) -> Ranked:
+        return best(matched, self.table.columns["published"], limit, sort)
+
+    def _by_vector(self, vector: tuple[float, ...], mask: Bools, limit: int) -> Ranked:
+        if not self._vectors_are_fresh:
+            self.vectors.refresh(len(vector))
+            self._vectors_are_fresh = True
+        return Ranked(*self.vectors.nearest(vector, mask, limit))
+
+    def _without_copies(self, matched: Ranked) -> Ranked:
+        """Return the documents without those whose original is among them."""
+        duplicates, ns = self.table.duplicates, matched.ns
+        originals = duplicates.original.take(duplicates.leader.take(ns))
+        kept = np.flatnonzero((originals == ns) | ~np.isin(originals, ns))
+        return Ranked(ns[kept], matched.scores[kept])
+
+    def _page(
+        self, ranked: Ranked, matched: Int64s, query: SearchQuery
+    ) -> tuple[tuple[int, float], ...]:
+        """Return the page of the ranking with one document per group of duplicates: the
+        original if it matches.
+        """
+        is_match = np.zeros(self.table.size, np.bool_)
+        is_match[matched] = True
+        leaders, originals = (
+            self.table.duplicates.leader,
+            self.table.duplicates.original,
+        )
+        end = query.offset + query.limit
+        groups: dict[int, tuple[int, float]] = {}
+        for n, score in zip(ranked.ns.tolist(), ranked.scores.tolist(), strict=True):
+            leader = int(leaders[n])
+            if leader not in groups:
+                original = int(originals[leader])
+                groups[leader] = (original if is_match[original] else n, score)
+            if len(groups) == end:
+                break
+        return tuple(groups.values())[query.offset : end]
+
+    def _ranks_of_page(
+        self, page: Iterable[tuple[int, float]], by_words: Ranked, near: Ranked
+    ) -> dict[int, Explanation]:
+        """Return the ranks of the documents of a page, which are those of their group."""
+        leader = self.table.duplicates.leader
+        rankings = []
+        for ranked in (by_words, near):
+            of_groups = leader.take(ranked.ns).tolist()
+            rankings.append(zip(of_groups, ranked.scores.tolist(), strict=True))
+        of_group = ranks(*rankings)
+        found = {}
+        for n, _ in page:
+            group = int(leader[n])
+            if group in of_group:
+                found[n] = of_group[group]
+        return found
+
+
+def _first_then(every: Ranked, some: Ranked) -> Ranked:
+    """Return the documents with some words, with scores that rank those with every word
+    first.
+    """
+    if not len(every.ns):
+        return some
+    scores = some.scores.copy()
+    has_every = np.isin(some.ns, every.ns)
+    scores[has_every] += scores.max(initial=0.0)
+    return Ranked(some.ns, scores)
+
+
+def hits_of(connection: sqlite3.Connection, listed: Listed) -> tuple[SearchHit, ...]:
+    """Return the hits of a page in order, with snippets, and with explanations if the
+    page has ranks.
+    """
+    find = f"SELECT {_COLUMNS} FROM documents JOIN texts USING (n) WHERE n = ?"
+    hits = []
+    for n, score in listed.page:
+        row = _Row(*connection.execute(find, (n,)).fetchone())
+        hits.append(_hit(row, score, listed.words, listed.ranks.get(n)))
+    return tuple(hits)
+
+
+class _Row(NamedTuple):
+    article_id: str
+    title: str
+    url: str
+    desk: str
+    agency: str
+    day: str
+    theme_code: str | None
+    language: str | None
+    text: str
+    summary: str | None
+    labels: str
+
+
+_COLUMNS = ", ".join(_Row._fields)
+
+
+def _hit(
+    row: _Row, score: float, words: MatchedWords, explanation: Explanation | None
+) -> SearchHit:
+    shown = row.text or row.summary or ""
+    if explanation is not None:
+        fields = {
+            "title": row.title,
+            "text": row.text,
+            "summary": row.summary or "",
+            "labels": row.labels,
+        }
+        explanation = with_words(
+            explanation, words.terms, fields, lambda word: term_of(word, row.language)
+        )
+    return SearchHit(
+        article_id=row.article_id,
+        title=row.title,
+        url=row.url,
+        desk=row.desk,
+        agency=row.agency,
+        day=date.fromisoformat(row.day),
+        score=score,
+        snippet=snippet(shown, words.highlighter.spans(shown, row.language)),
+        theme_code=row.theme_code,
+        language=row.language,
+        explanation=explanation,
+    )

@@ -1,1 +1,0 @@
-"""The commands `alerts list`, `alerts retry` and `alerts test`."""

@@ -1,1 +1,0 @@
-"""Commands about enrichment: `cost` and `explain`."""

@@ -1,0 +1,114 @@
+"""The command `status`: what is stored at each stage, or the history of one address."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich import box
+from rich.table import Table
+
+from news_assets.commands.jsonlines import write_line
+from news_assets.commands.opening import check_names, open_lake
+from news_assets.commands.options import Desk, Json
+from news_assets.errors import NewsAssetsError
+from news_assets.pipeline.civic.pace import FUTURE_DAYS
+from news_assets.store.queries.overview import count_columns, stage_counts
+from news_assets.store.queries.url_history import Event, url_history
+from news_assets.terminal import Terminal
+
+if TYPE_CHECKING:
+    import polars
+
+
+def status(
+    desk: Desk = None,
+    days: Annotated[int, typer.Option(min=1, help="how many days back from today")] = 7,
+    url: Annotated[
+        str | None, typer.Option(help="show the history of this address instead")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Print the rows of each stage, by agency, of the last days and, where meetings are
+    listed, of those to come; or the events of one address, oldest first.
+
+    Raises:
+        NewsAssetsError: No such desk, or no source has ever listed the address.
+    """
+    if url is not None:
+        _show_address(url, as_json=as_json)
+        return
+    check_names(desk, None)
+    # Tomorrow has begun for agencies east of Greenwich.
+    tomorrow = datetime.now(UTC).date() + timedelta(days=1)
+    first, last = (
+        tomorrow - timedelta(days=days),
+        tomorrow + timedelta(days=FUTURE_DAYS),
+    )
+    with open_lake() as lake:
+        counts = stage_counts(lake, first, last, desk)
+    if not as_json:
+        show_counts(counts)
+        return
+    for row in counts.iter_rows(named=True):
+        write_line(row)
+
+
+def show_counts(counts: "polars.DataFrame") -> None:
+    """Print counts, a table for each desk with its sums."""
+    terminal = Terminal()
+    if counts.is_empty():
+        terminal.print("the lake has no rows yet; `make demo` fills a sample lake")
+    for (desk,), rows in counts.group_by("desk", maintain_order=True):
+        terminal.print(_counts_table(f"desk {desk}", rows))
+
+
+def _counts_table(title: str, counts: "polars.DataFrame") -> Table:
+    table = Table(title=title, box=None, title_justify="left", padding=(0, 1, 0, 0))
+    table.add_column("agency")
+    names = count_columns()
+    for name in names:
+        table.add_column(name, justify="right")
+    table.add_column("last day", no_wrap=True)
+    for row in counts.iter_rows(named=True):
+        numbers = [str(row[name]) for name in names]
+        table.add_row(row["agency"], *numbers, str(row["last_day"] or "-"))
+    sums = [str(counts[name].sum()) for name in names]
+    table.add_row("all", *sums, "")
+    return table
+
+
+# --- one address ----------------------------------------------------------------------
+
+
+def _show_address(url: str, *, as_json: bool) -> None:
+    with open_lake() as lake:
+        events = url_history(lake, url)
+    if not events:
+        raise NewsAssetsError(
+            f"no source has listed {url}; `news-assets agencies` shows which sources are polled"
+        )
+    if not as_json:
+        _show_events(events)
+        return
+    for event in events:
+        write_line(asdict(event))
+
+
+def _show_events(events: Sequence[Event]) -> None:
+    terminal = Terminal()
+    for article_id in dict.fromkeys(event.article_id for event in events):
+        terminal.print(article_id, style="bold")
+    for trace_id in dict.fromkeys(event.trace_id for event in events):
+        if trace_id:
+            terminal.print(f"trace_id {trace_id}")
+    table = Table(box=box.SIMPLE, pad_edge=False)
+    for title in ("when (UTC)", "stage", "outcome"):
+        table.add_column(title, no_wrap=True)
+    table.add_column("what", overflow="fold")
+    for event in events:
+        attempt = f" (attempt {event.attempts})" if event.attempts else ""
+        when = f"{event.at:%Y-%m-%d %H:%M:%S}"
+        table.add_row(when, event.stage, event.outcome + attempt, event.what)
+    terminal.print(table)

@@ -1,0 +1,84 @@
+"""Open the lake that the settings name, and check the names of desks and agencies."""
+
+from collections.abc import Collection
+
+from news_assets.desks.desk_files import load_desks
+from news_assets.errors import NewsAssetsError
+from news_assets.records.desks import Desk
+from news_assets.settings import Settings
+from news_assets.sources.source_kinds import ALL_KINDS
+from news_assets.store.address import Address
+from news_assets.store.lake import Lake
+
+
+def lake_address() -> Address:
+    """Return the address of the lake that the settings name."""
+    settings = Settings.read()
+    return Address(settings.catalog, settings.data, str(settings.backups_dir))
+
+
+def open_lake() -> Lake:
+    """Return the lake that the settings name."""
+    address = lake_address()
+    return Lake.open(address.catalog, address.data, backups=address.backups)
+
+
+def desks_of_files(key: str | None) -> list[Desk]:
+    """Return the desks of the desk files, or the one with this key.
+
+    Raises:
+        NewsAssetsError: No desk file has the key.
+    """
+    settings = Settings.read()
+    desks = load_desks(settings.desks, ALL_KINDS, settings.caps)
+    chosen = [desk for desk in desks if key in (None, desk.key)]
+    if not chosen:
+        raise NewsAssetsError(
+            f"desk `{key}` is in the lake only; name its desk file in NEWS_DESKS"
+        )
+    return chosen
+
+
+def desk_named(key: str) -> Desk | None:
+    """Return the desk of this key in the desk files; None for one that is in the lake
+    only.
+    """
+    for desk in load_desks(Settings.read().desks, ALL_KINDS):
+        if desk.key == key:
+            return desk
+    return None
+
+
+def check_names(desk: str | None, agency: str | None) -> None:
+    """Check that the desk and the agency are in the desk files or in the lake.
+
+    Raises:
+        NewsAssetsError: One of them is not; the message lists those that exist.
+    """
+    if desk is None and agency is None:
+        return
+    known = _names_of_files()
+    if not _are_known(known, desk, agency):
+        with open_lake() as lake:
+            rows = lake.query("SELECT DISTINCT desk, agency FROM entries")
+        known |= set(rows.iter_rows())
+    if not _are_known(known, desk, None):
+        keys = ", ".join(sorted({key for key, _ in known}))
+        raise NewsAssetsError(f"no desk `{desk}`; there are: {keys}")
+    if not _are_known(known, desk, agency):
+        agencies = sorted({each for key, each in known if desk in (None, key)})
+        raise NewsAssetsError(f"no agency `{agency}`; there are: {', '.join(agencies)}")
+
+
+def _names_of_files() -> set[tuple[str, str]]:
+    """Return the keys of desk and agency of every agency in the desk files."""
+    found: set[tuple[str, str]] = set()
+    for desk in load_desks(Settings.read().desks, ALL_KINDS):
+        found.update((desk.key, agency.key) for agency in desk.agencies)
+    return found
+
+
+def _are_known(
+    known: Collection[tuple[str, str]], desk: str | None, agency: str | None
+) -> bool:
+    return any(desk in (None, key) and agency in (None, each) for key, each in known)

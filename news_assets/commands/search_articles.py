@@ -1,0 +1,216 @@
+"""The command `search`: query the index and print the hits as a table or JSON."""
+
+import html
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import Annotated, Literal
+
+import typer
+from rich import box
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+from news_assets.commands.jsonlines import write_line
+from news_assets.commands.opening import check_names, open_lake
+from news_assets.commands.options import Agency, Desk, From, Json, To, day_of
+from news_assets.errors import LakeError, NewsAssetsError
+from news_assets.records.meetings import MeetingStatus
+from news_assets.search import (
+    Filters,
+    SearchAnswer,
+    SearchHit,
+    SearchMode,
+    SearchSort,
+    copies,
+    next_meetings_first,
+    open_index,
+)
+from news_assets.store.queries.civic.meetings import bodies_named
+from news_assets.store.queries.copies import Copy
+from news_assets.terminal import Terminal
+
+Copies = Mapping[str, Sequence[Copy]]
+Sentiment = Literal["positive", "neutral", "negative"]
+
+_FACET_VALUES = 6
+_SHOWN_COPIES = 5  # of a hit
+_MARKED = re.compile(r"<mark>([^<]*)</mark>")  # a snippet is escaped HTML
+
+
+def search_articles(
+    query: Annotated[
+        str, typer.Argument(help="words, or a sentence; empty lists the newest")
+    ],
+    desk: Desk = None,
+    agency: Agency = None,
+    theme: Annotated[str | None, typer.Option(help="theme code, any level")] = None,
+    language: Annotated[str | None, typer.Option(help="language code")] = None,
+    entity: Annotated[
+        str | None, typer.Option(help="name of a person, body or place")
+    ] = None,
+    sentiment: Annotated[
+        Sentiment | None, typer.Option(help="tone of the text")
+    ] = None,
+    body: Annotated[
+        str | None,
+        typer.Option(help="council, board or committee; or a part of its name"),
+    ] = None,
+    matter: Annotated[str | None, typer.Option(help="key of a matter")] = None,
+    meeting_status: Annotated[
+        MeetingStatus | None, typer.Option(help="status of the meeting")
+    ] = None,
+    from_day: From = None,
+    to_day: To = None,
+    mode: Annotated[
+        SearchMode, typer.Option(help="by words, by meaning, or by both")
+    ] = "hybrid",
+    sort: Annotated[
+        SearchSort, typer.Option(help="the best first, or the newest")
+    ] = "relevance",
+    limit: Annotated[int, typer.Option(min=1, max=250, help="how many hits")] = 10,
+    explain: Annotated[
+        bool,
+        typer.Option("--explain", help="show ranks, and where each word was found"),
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Search the index that the settings name and print the answer.
+
+    Raises:
+        NewsAssetsError: No such desk or agency, not one body, or no index.
+    """
+    filters = Filters(
+        desk=desk,
+        agency=agency,
+        theme=theme,
+        language=language,
+        from_day=day_of(from_day),
+        to_day=day_of(to_day),
+        entity=entity,
+        sentiment=sentiment,
+        body=body,
+        matter=matter,
+        meeting_status=meeting_status,
+    )
+    check_names(desk, agency)
+    filters = _with_whole_name(filters)
+    with open_index() as index:
+        answer = index.search(
+            query, filters, mode=mode, sort=sort, limit=limit, explain=explain
+        )
+    hits, others = hits_with_copies(answer.hits, filters)
+    if not as_json:
+        show(replace(answer, hits=hits), query, others)
+        return
+    lines = []
+    for hit in hits:
+        copied = [asdict(copy) for copy in others.get(hit.article_id, ())]
+        lines.append(asdict(hit) | {"copies": copied})
+    write_line(
+        {
+            "hits": lines,
+            "found": answer.found,
+            "facets": answer.facets,
+            "took_ms": round(answer.took_ms, 2),
+        }
+    )
+
+
+def _with_whole_name(filters: Filters) -> Filters:
+    """Return the filters with the body's whole name in place of a part of it.
+
+    Raises:
+        NewsAssetsError: The part is in no body's name, or in several.
+    """
+    if filters.body is None:
+        return filters
+    with open_lake() as lake:
+        names = bodies_named(lake, filters.body)
+    if len(names) == 1:
+        return replace(filters, body=names[0])
+    found = "; ".join(names) if names else "none"
+    raise NewsAssetsError(
+        f"--body {filters.body}: it has to select one body, and selects: {found}"
+    )
+
+
+def hits_with_copies(
+    hits: Sequence[SearchHit], filters: Filters
+) -> tuple[tuple[SearchHit, ...], Copies]:
+    """Return the hits, each matter once, and their copies; if the lake cannot be read,
+    say so, and no copies.
+
+    The index may be on another machine.
+    """
+    try:
+        arranged = tuple(next_meetings_first(hits, filters)) if hits else ()
+        return arranged, copies(arranged) if arranged else {}
+    except LakeError as error:
+        Terminal(stderr=True).print_line(f"copies are not listed: {error}")
+        return tuple(hits), {}
+
+
+def show(answer: SearchAnswer, text: str, others: Copies) -> None:
+    """Print hits, each with its copies, and facets as a table."""
+    terminal = Terminal()
+    title = (
+        f"“{text}”: {answer.found} with these words, {len(answer.hits)} shown,"
+        f" {answer.took_ms:.1f} ms"
+    )
+    table = Table(title=title, title_justify="left", box=box.SIMPLE, show_header=False)
+    table.add_column("", justify="right")
+    table.add_column("article")
+    for number, hit in enumerate(answer.hits, start=1):
+        lines = _lines_of(hit, others.get(hit.article_id, ()))
+        table.add_row(str(number), Group(*lines), end_section=True)
+    terminal.print(table)
+    for name, counts in answer.facets.items():
+        if name == "day" or not counts:
+            continue
+        top = sorted(counts.items(), key=lambda item: -item[1])[:_FACET_VALUES]
+        values = ", ".join(f"{value} {count}" for value, count in top)
+        terminal.print(Text.assemble((f"{name}:", "dim"), f" {values}"))
+
+
+def _lines_of(hit: SearchHit, others: Sequence[Copy]) -> Iterator[Text]:
+    about = (hit.day.isoformat(), hit.agency, hit.theme_code)
+    yield Text(hit.title, style="bold")
+    yield Text(" · ".join(filter(None, about)), style="dim")
+    yield _highlighted(hit.snippet)
+    yield Text(hit.url)
+    yield from _explained(hit)
+    for one in others[:_SHOWN_COPIES]:
+        yield Text(f"also {one.day} · {one.agency} · {one.url}", style="dim")
+    if len(others) > _SHOWN_COPIES:
+        yield Text(f"and {len(others) - _SHOWN_COPIES} more copies", style="dim")
+
+
+def _explained(hit: SearchHit) -> Iterator[Text]:
+    """Yield a line of ranks, and one of the words that were found in each field."""
+    why = hit.explanation
+    if why is None:
+        return
+    parts = [f"score {hit.score:.4g}"]
+    if why.keyword_rank is not None:
+        parts.append(
+            f"by words: rank {why.keyword_rank}, score {why.keyword_score:.4g}"
+        )
+    if why.vector_rank is not None:
+        parts.append(
+            f"by vector: rank {why.vector_rank}, similarity {why.similarity:.3f}"
+        )
+    yield Text(" · ".join(parts), style="dim")
+    if why.words:
+        found = (f"{word} in {', '.join(fields)}" for word, fields in why.words.items())
+        yield Text(" · ".join(found), style="dim")
+
+
+def _highlighted(snippet: str) -> Text:
+    """Return a snippet's HTML as text with colours."""
+    text = Text()
+    for number, part in enumerate(_MARKED.split(snippet)):
+        # The parts with an odd number are what the pattern's group holds.
+        text.append(html.unescape(part), style="yellow" if number % 2 else "")
+    return text

@@ -1,1 +1,0 @@
-"""The commands `train-themes` and `label`."""

@@ -1,0 +1,184 @@
+"""Commands that keep the lake: `backup`, `restore`, `migrate` and `retention`."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from news_assets.commands.opening import lake_address, open_lake
+from news_assets.errors import LakeError
+from news_assets.settings import Settings
+from news_assets.store.address import Address
+from news_assets.store.backups.backup import Backup, back_up
+from news_assets.store.backups.restore import Plan, plan_restore
+from news_assets.store.backups.restore import restore as restore_lake
+from news_assets.store.connection import pending_changes
+from news_assets.store.lake_errors import way_back_of_files
+from news_assets.store.maintenance import FILE_GRACE, RESTORE_GRACE
+from news_assets.store.retention import OldRows, delete_old_rows
+from news_assets.terminal import Terminal
+
+_SHOWN_FILES = 20
+
+
+def backup(
+    to: Annotated[
+        Path | None,
+        typer.Option(help="folder of the backup; default: NEWS_HOME/backups"),
+    ] = None,
+    with_data: Annotated[
+        bool, typer.Option("--data", help="copy the data files too, or link them")
+    ] = False,
+) -> None:
+    """Make a backup of the lake and print what is in it."""
+    settings, now = Settings.read(), datetime.now(UTC)
+    with open_lake() as lake:
+        address = lake.address
+    made = back_up(address, to or settings.backups_dir, now, with_data=with_data)
+    _say(f"{made.file}: {_contents(made)}")
+    if not with_data:
+        whole_until = now + max(FILE_GRACE, timedelta(days=settings.backup_days))
+        _say(
+            f"its data files stay in {address.data} until {whole_until:%Y-%m-%d %H:%M} UTC at least"
+        )
+
+
+def _contents(backup: Backup) -> str:
+    megabytes = backup.data_bytes / 1e6
+    return (
+        f"commit {backup.commit} of {backup.committed_at:%Y-%m-%d %H:%M:%S} UTC, "
+        f"{len(backup.files)} data files of {megabytes:.1f} MB"
+    )
+
+
+def restore(
+    file: Annotated[Path, typer.Argument(help="the backup")],
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="show what would be done, and do nothing")
+    ] = False,
+    force: Annotated[
+        bool,
+        typer.Option("--force", help="also over a newer catalog or without some files"),
+    ] = False,
+) -> None:
+    """Bring the lake back from a backup and print what was done, or would be done."""
+    address = lake_address()
+    plan = plan_restore(address, file)
+    _show_plan(plan)
+    _check(address, plan, force=force)
+    if dry_run:
+        _say("nothing was changed")
+        return
+    restored = restore_lake(address, plan, datetime.now(UTC))
+    if restored.kept_as:
+        _say(f"the replaced catalog is kept: {restored.kept_as}")
+    if restored.orphans:
+        until = datetime.now(UTC) + RESTORE_GRACE
+        _say(
+            f"{len(restored.orphans)} files were written after the backup; they are kept until"
+            f" {until:%Y-%m-%d}:"
+        )
+        _show_files(restored.orphans)
+    _say(
+        f"the lake {address} is restored; bring the index in line with `news-assets rebuild search`"
+    )
+
+
+def _show_plan(plan: Plan) -> None:
+    _say(f"{plan.backup.file}: {_contents(plan.backup)}")
+    if plan.copied:
+        _say(f"{len(plan.copied)} of them come back from the backup's copy")
+    if plan.missing:
+        _say(f"{len(plan.missing)} of them are missing or have another size:")
+        _show_files(plan.missing)
+    if plan.lost_commits:
+        _say(f"the present catalog has {plan.lost_commits} later commits")
+
+
+def _show_files(files: tuple[str, ...]) -> None:
+    for file in files[:_SHOWN_FILES]:
+        _say(f"  {file}")
+    if len(files) > _SHOWN_FILES:
+        _say(f"  and {len(files) - _SHOWN_FILES} more")
+
+
+def _check(address: Address, plan: Plan, *, force: bool) -> None:
+    """Raise LakeError where the restore would lose rows and is not forced."""
+    if plan.missing and not force:
+        raise LakeError(
+            f"{address.data}: {len(plan.missing)} data files of this backup are missing;"
+            f" {way_back_of_files(address)}; with --force, the lake is restored, and reading their"
+            " tables fails"
+        )
+    if plan.lost_commits and not force:
+        raise LakeError(
+            f"{address}: this catalog can be read and is newer than the backup; stop what writes to"
+            " it, and use --force to replace it; it is kept beside the restored one"
+        )
+
+
+def migrate(
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="show what would change, and do nothing")
+    ] = False,
+) -> None:
+    """Bring the lake's tables up to date, which opening it does too; or print what that
+    would change.
+    """
+    address = lake_address()
+    changes = pending_changes(address)
+    for change in changes or (f"the lake {address} is up to date",):
+        _say(change)
+    if changes and not dry_run:
+        open_lake().close()
+        _say("done")
+
+
+def _say(line: str) -> None:
+    Terminal().print_line(line)
+
+
+# --- retention ------------------------------------------------------------------------
+
+
+def retention(
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="show what would be deleted, and do nothing"),
+    ] = False,
+    irreplaceable: Annotated[
+        bool,
+        typer.Option("--irreplaceable", help="also of articles whose page may be gone"),
+    ] = False,
+) -> None:
+    """Delete the rows that are too old, or only count them; print rows and bytes by
+    table and month.
+    """
+    keep, now = Settings.read().keep_days, datetime.now(UTC)
+    with open_lake() as lake:
+        deleted = delete_old_rows(
+            lake, keep, now, irreplaceable=irreplaceable, dry_run=dry_run
+        )
+        months = list(deleted)
+    if months:
+        Terminal().print(_months_table(months))
+    rows = sum(month.rows for month in months)
+    size = sum(month.file_bytes for month in months)
+    verb = "would be" if dry_run else "were"
+    _say(f"{rows:,} rows {verb} deleted, about {size / 1e6:,.1f} MB of files")
+    if rows and not dry_run:
+        _say("maintenance deletes the files when no snapshot and no backup needs them")
+
+
+def _months_table(months: list[OldRows]) -> Table:
+    table = Table("table", "month", box=None)
+    for name in ("rows", "MB", "kept whatever their age"):
+        table.add_column(name, justify="right")
+    for one in months:
+        size = f"{one.file_bytes / 1e6:,.1f}"
+        table.add_row(
+            one.table, f"{one.month:%Y-%m}", f"{one.rows:,}", size, f"{one.kept:,}"
+        )
+    return table

@@ -1,1 +1,0 @@
-"""Commands that keep the lake: `backup`, `restore`, `migrate` and `retention`."""

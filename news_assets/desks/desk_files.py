@@ -1,0 +1,336 @@
+"""Loads desk files and reports every mistake of every file at once, each with its line
+and fix.
+"""
+
+import hashlib
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from news_assets.desks.city_keys import city_key
+from news_assets.desks.desk_spec import (
+    DESK_KEY,
+    AgencySpec,
+    DepthSpec,
+    DeskSpec,
+    EnrichSpec,
+    FiltersSpec,
+    SourceSpec,
+    suggestion,
+)
+from news_assets.desks.import_rows import quoted
+from news_assets.desks.source_options import (
+    PageRuleSpec,
+    SelectorsSpec,
+    VendorSpec,
+    access_of,
+)
+from news_assets.desks.yaml_nodes import (
+    Location,
+    compose,
+    construct,
+    line_of,
+    repeated_keys,
+)
+from news_assets.errors import MAX_MISTAKES, DeskFileError
+from news_assets.records.desks import USUAL_CAPS, Agency, Caps, Desk, Source
+from news_assets.sources.civic.vendor_limits import CIVIC_LIMITS
+from news_assets.taxonomy.taxonomy_files import BUILT_IN, CIVIC_TOPICS
+from news_assets.text import bounded_yaml
+from news_assets.text.bounded_yaml import YamlLimitError
+
+_Mistake = tuple[Location, str]  # where it is in the file, and what is wrong
+
+_BUILT_IN = Path(__file__).parent
+_SPECS = (
+    DeskSpec,
+    AgencySpec,
+    SourceSpec,
+    SelectorsSpec,
+    PageRuleSpec,
+    VendorSpec,
+    EnrichSpec,
+    DepthSpec,
+    FiltersSpec,
+)
+
+
+def built_in_desks() -> tuple[str, ...]:
+    """Return the names of the built-in desks."""
+    return tuple(sorted(path.stem for path in _BUILT_IN.glob("*.yaml")))
+
+
+def load_desks(
+    names: Sequence[str], kinds: Collection[str], caps: Caps = USUAL_CAPS
+) -> tuple[Desk, ...]:
+    """Return the desks of these built-in names or paths, in order. `kinds` are the
+    known kinds of source.
+
+    Raises:
+        DeskFileError: All mistakes of all files, one `file:line: what; fix` each.
+    """
+    mistakes: list[str] = []
+    desks: list[Desk] = []
+    for name in names:
+        try:
+            path = path_of(name)
+            desks.append(replace(parse_desk(read_text(path), path, kinds), caps=caps))
+        except DeskFileError as error:
+            mistakes += error.mistakes
+    for key, count in Counter(desk.key for desk in desks).items():
+        if count > 1:
+            mistakes.append(f"{key}: two desks have this key; rename one")
+    if mistakes:
+        raise DeskFileError(mistakes)
+    return with_neighbours(desks)
+
+
+def with_neighbours(desks: Sequence[Desk]) -> tuple[Desk, ...]:
+    """Return the desks, each with the agencies of the others: an address belongs to one
+    agency among all desks.
+    """
+    agencies: list[tuple[str, Agency]] = []
+    for desk in desks:
+        agencies += [(desk.key, agency) for agency in desk.agencies]
+    return tuple(
+        replace(desk, neighbours=tuple(one for one in agencies if one[0] != desk.key))
+        for desk in desks
+    )
+
+
+def path_of(name: str) -> Path:
+    """Return the path of a built-in desk or of a desk file.
+
+    Raises:
+        DeskFileError: There is no such file.
+    """
+    path = _BUILT_IN / f"{name}.yaml"
+    if not DESK_KEY.fullmatch(name) or not path.exists():
+        path = Path(name)
+    if path.is_file():
+        return path
+    known = ", ".join(built_in_desks())
+    raise DeskFileError(
+        [f"{name}: no such desk or file; built-in desks: {known}; a path ends in .yaml"]
+    )
+
+
+def parse_desk(text: str, path: Path, kinds: Collection[str]) -> Desk:
+    """Return the desk described by a file's text; `path` is that of the file, where
+    other paths in it begin.
+
+    Raises:
+        DeskFileError: All its mistakes, one `file:line: what; fix` each.
+    """
+    root = compose(text, path)
+    mistakes = [
+        f"{path}:{line}: `{key}` is repeated; keep one"
+        for key, line in repeated_keys(root)
+    ]
+    try:
+        spec = DeskSpec.model_validate(
+            construct(root, path), context={"kinds": sorted(kinds)}
+        )
+    except ValidationError as error:
+        errors = error.errors()[: MAX_MISTAKES + 1]
+        found = [(line["loc"], explain(line)) for line in errors]
+        raise DeskFileError(mistakes + _with_lines(found, root, path)) from error
+    taxonomy = _taxonomy_file(spec, path)
+    wrong = chain(
+        _repeated_sources(spec),
+        _unknown_parents(spec),
+        _wrong_city_keys(spec),
+        _missing_file(spec, taxonomy),
+    )
+    mistakes += _with_lines(islice(wrong, MAX_MISTAKES + 1), root, path)
+    if mistakes:
+        raise DeskFileError(mistakes)
+    return _desk_of(spec, taxonomy)
+
+
+def _with_lines(found: Iterable[_Mistake], root: Any, path: Path) -> list[str]:
+    """Return mistakes with the lines that they are in, in the order of the lines."""
+    numbered = sorted((line_of(root, at), what) for at, what in found)
+    return [f"{path}:{line}: {what}" for line, what in numbered]
+
+
+def read_text(path: Path) -> str:
+    """Return a desk file's text. Raises DeskFileError."""
+    try:
+        return bounded_yaml.read_bytes(path).decode("utf-8")  # keeps line ends
+    except YamlLimitError as error:
+        raise DeskFileError([f"{path}:1: {error.problem}"]) from error
+    except UnicodeDecodeError as error:
+        raise DeskFileError(
+            [f"{path}:1: not UTF-8 text; save the file as UTF-8"]
+        ) from error
+    except OSError as error:
+        raise DeskFileError(
+            [f"{path}:1: cannot be read: {error}; give a readable YAML file"]
+        ) from error
+
+
+# --- mistakes and their lines ---------------------------------------------------------
+
+
+def explain(error: Any) -> str:
+    """Return `what; fix` for one of pydantic's errors on a desk file or a part of one."""
+    names = [str(part) for part in error["loc"] if part != "[key]"]
+    name = names[-1] if names else "file"
+    where = ".".join(names)
+    match error["type"]:
+        case "missing":
+            return f"{where} is missing; add `{name}: ...`"
+        case "extra_forbidden":
+            known = _known_keys() - {name}
+            return f"{where}: unknown key; {suggestion(name, known, 'remove it')}"
+        case "value_error":
+            return f"{where}: {error['ctx']['error']}"
+        case _:
+            return f"{where}: {error['msg']}; change {quoted(str(error['input']))}"
+
+
+def _known_keys() -> set[str]:
+    known: set[str] = set()
+    for spec in _SPECS:
+        known.update(spec.model_fields)
+    return known
+
+
+def _repeated_sources(spec: DeskSpec) -> Iterator[_Mistake]:
+    for key, agency in spec.agencies.items():
+        seen: set[str] = set()
+        for n, source in enumerate(agency.sources):
+            if source.url in seen:
+                what = f"agencies.{key}.sources.{n}: this url is repeated; keep one"
+                yield ("agencies", key, "sources", n), what
+            seen.add(source.url)
+
+
+def _unknown_parents(spec: DeskSpec) -> Iterator[_Mistake]:
+    for key, agency in spec.agencies.items():
+        known = {*spec.agencies, *spec.outside} - {key}
+        if agency.parent is None or agency.parent in known:
+            continue
+        hint = suggestion(agency.parent, known, "declare it under `outside`")
+        what = f"agencies.{key}.parent: no agency `{agency.parent}`; {hint}"
+        yield ("agencies", key, "parent"), what
+
+
+def _wrong_city_keys(spec: DeskSpec) -> Iterator[_Mistake]:
+    """Yield the keys of agencies with civic sources that are not those of a city,
+    unless the desk has other keys.
+    """
+    if not spec.city_keys:
+        return
+    for key, agency in spec.agencies.items():
+        if all(source.kind not in CIVIC_LIMITS for source in agency.sources):
+            continue
+        try:
+            city_key(key)
+        except DeskFileError as error:
+            what = f"agencies.{key}: {error.mistakes[0]}; or set `city_keys: false`"
+            yield ("agencies", key), what
+
+
+def _taxonomy_file(spec: DeskSpec, path: Path) -> Path | None:
+    if spec.taxonomy is None:
+        return None
+    built_in = {file.stem: file for file in (BUILT_IN, CIVIC_TOPICS)}
+    return built_in.get(spec.taxonomy) or path.parent / spec.taxonomy
+
+
+def _missing_file(spec: DeskSpec, taxonomy: Path | None) -> Iterator[_Mistake]:
+    if taxonomy is None or taxonomy.is_file():
+        return
+    names = " or ".join(file.stem for file in (BUILT_IN, CIVIC_TOPICS))
+    what = f"taxonomy: no file {taxonomy}; write {names}, or the path of a YAML file"
+    yield ("taxonomy",), what
+
+
+# --- from spec to desk ----------------------------------------------------------------
+
+
+def _desk_of(spec: DeskSpec, taxonomy: Path | None) -> Desk:
+    places = {key: place for place, key in enumerate(spec.agencies)}
+    agencies = tuple(
+        _agency_of(spec, key, agency, places[key])
+        for key, agency in sorted(spec.agencies.items())
+    )
+    return Desk(
+        key=spec.desk,
+        timezone=spec.timezone,
+        language=spec.language,
+        first_day=spec.first_day,
+        agencies=agencies,
+        enrich=spec.enrich.rules(),
+        filters=spec.filters.filters(),
+        taxonomy=taxonomy,
+    )
+
+
+def _agency_of(desk: DeskSpec, key: str, spec: AgencySpec, place: int) -> Agency:
+    sources = [_source_of(desk, key, spec, source) for source in spec.sources]
+    return Agency(
+        key=key,
+        name=spec.name,
+        timezone=spec.timezone or desk.timezone,
+        language=spec.language or desk.language,
+        sources=tuple(sources),
+        type=spec.type,
+        parent=spec.parent,
+        is_active=spec.active,
+        reason=spec.reason,
+        since=spec.since,
+        page_rules=tuple(rule.rule() for rule in spec.pages),
+        hosts=spec.hosts,
+        place=place,
+    )
+
+
+def _source_of(
+    desk: DeskSpec, key: str, agency: AgencySpec, spec: SourceSpec
+) -> Source:
+    """Return a source; what it does not state is its agency's, else the desk's."""
+    levels = (spec, agency, desk)
+    url_hash = hashlib.sha256(spec.url.encode()).hexdigest()[:8]
+    is_civic = spec.kind in CIVIC_LIMITS
+    return Source(
+        source_id=f"{desk.desk}/{key}/{spec.kind}-{url_hash}",
+        desk=desk.desk,
+        agency=key,
+        kind=spec.kind,
+        url=spec.url,
+        timezone=_nearest(levels, "timezone"),
+        language=_nearest(levels, "language"),
+        **_interval(*levels),
+        pace=_nearest(levels, "pace"),
+        access=access_of(spec, spec.url, spec.kind, desk.vendors),
+        selectors=spec.selectors.selectors() if spec.selectors else None,
+        is_civic=is_civic,
+        checks_documents=is_civic and _nearest(levels, "hash") == "metadata",
+    )
+
+
+def _nearest(levels: Iterable[SourceSpec | AgencySpec | DeskSpec], name: str) -> Any:
+    """Return the value of the first level that states one; None if none does."""
+    for level in levels:
+        value = getattr(level, name)
+        if value:
+            return value
+    return None
+
+
+def _interval(*levels: SourceSpec | AgencySpec | DeskSpec) -> dict[str, int | None]:
+    """Return what the nearest level says about the interval: a source that states a
+    ceiling has no fixed interval.
+    """
+    nearest = next(
+        (one for one in levels if one.every_minutes or one.max_minutes), levels[-1]
+    )
+    return {"every_minutes": nearest.every_minutes, "max_minutes": nearest.max_minutes}
