@@ -55,7 +55,8 @@ def _section(table: Table) -> str:
 
 
 def _purpose(table: Table) -> str:
-    return (inspect.getdoc(table.record) or "").partition("\n")[0]
+    first_paragraph = (inspect.getdoc(table.record) or "").partition("\n\n")[0]
+    return " ".join(first_paragraph.split())
 
 
 def _row(column: Column) -> str:

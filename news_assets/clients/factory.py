@@ -16,7 +16,7 @@ from news_assets.settings import Settings, variable_of
 if TYPE_CHECKING:
     from news_assets.clients.notify.notifier import ChannelNotifier
     from news_assets.clients.sandbox.sandboxed_enricher import SandboxedEnricher
-    from news_assets.pipeline.alerts.spec import Alerts
+    from news_assets.pipeline.alerts.query_file import Alerts
     from news_assets.pipeline.enrich.model.enricher import ModelEnricher
     from news_assets.ports.lake import Reader
     from news_assets.records.model_calls import Spent

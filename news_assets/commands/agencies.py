@@ -10,7 +10,7 @@ from news_assets.commands.opening import check_names, open_lake
 from news_assets.commands.options import Desk as DeskOption
 from news_assets.commands.options import Json
 from news_assets.desks.desk_files import load_desks
-from news_assets.pipeline.freshness.source_status import LEGEND, source_facts
+from news_assets.pipeline.freshness.source_health import LEGEND, source_facts
 from news_assets.records.desks import Desk
 from news_assets.settings import Settings
 from news_assets.sources.source_kinds import ALL_KINDS

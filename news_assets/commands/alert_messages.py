@@ -18,10 +18,9 @@ from news_assets.commands.opening import open_lake
 from news_assets.commands.options import Json
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.alerts.digests import messages_to
-from news_assets.pipeline.alerts.loader import load_alerts
+from news_assets.pipeline.alerts.query_file import Alerts, load_alerts
 from news_assets.pipeline.alerts.sending import send_again
-from news_assets.pipeline.alerts.spec import Alerts
-from news_assets.pipeline.alerts.stored import with_stored
+from news_assets.pipeline.alerts.stored_queries import with_stored
 from news_assets.records.alerts import OPERATORS, Message, QueryHit
 from news_assets.settings import Settings
 from news_assets.terminal import Terminal

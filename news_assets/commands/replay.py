@@ -23,10 +23,13 @@ from news_assets.commands.options import Agency, Days, From, Json, To, days_betw
 from news_assets.commands.options import Desk as DeskOption
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.batches import store_apart
-from news_assets.pipeline.replay.archive import archive_groups, replay_articles
-from news_assets.pipeline.replay.article import Change, Replayed
-from news_assets.pipeline.replay.storing import store_replayed
-from news_assets.pipeline.replay.summary import Summary, diff_of
+from news_assets.pipeline.replay.drift import Summary, diff_of
+from news_assets.pipeline.replay.replayed_article import (
+    Change,
+    Replayed,
+    store_replayed,
+)
+from news_assets.pipeline.replay.stored_pages import archive_groups, replay_articles
 from news_assets.pipeline.stages import STAGES
 from news_assets.ports.reading import Sandbox
 from news_assets.records.articles import RawArticle

@@ -12,7 +12,7 @@ import dagster as dg
 
 from news_assets.defs.clock import utc_now
 from news_assets.defs.instance.partition_metadata import add_partition_metadata
-from news_assets.pipeline.freshness.source_status import HEADER, LEGEND, source_facts
+from news_assets.pipeline.freshness.source_health import HEADER, LEGEND, source_facts
 from news_assets.pipeline.stage_state.declaration import Stage
 from news_assets.records.derived import EnrichedArticle
 from news_assets.records.desks import Desk

@@ -13,8 +13,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from math import sqrt
 
-from news_assets.pipeline.civic.chain import waiting_sources
-from news_assets.pipeline.civic.pace import SIGNAL_CEILING_S, SIGNAL_FLOOR_S
+from news_assets.pipeline.civic.pace import (
+    SIGNAL_CEILING_S,
+    SIGNAL_FLOOR_S,
+    waiting_sources,
+)
 from news_assets.pipeline.poll.rates import PublishingRates
 from news_assets.pipeline.stage_state.retries import MAX_PAUSE_S
 from news_assets.records.desks import Source

@@ -120,7 +120,7 @@ STAGES: tuple[Stage, ...] = (
         state=ARTICLE_STATE,
         retry_at=stage_retry_at,
         made_at="enriched_at",
-        then=on_call("news_assets.pipeline.civic.enriched:refresh_items_of"),
+        then=on_call("news_assets.pipeline.civic.item_rows:refresh_items_of"),
         done="enriched",
         check=(
             "every_article_is_enriched",

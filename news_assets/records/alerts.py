@@ -6,8 +6,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Final
 
-from news_assets.records.content import stays_when_withdrawn
-from news_assets.records.row_fields import Agency_, ArticleId, Day_, Desk_
+from news_assets.records.content import (
+    Agency_,
+    ArticleId,
+    Day_,
+    Desk_,
+    stays_when_withdrawn,
+)
 
 OPERATORS: Final = "operators"  # the topic of messages that no saved query made
 

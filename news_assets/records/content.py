@@ -8,8 +8,9 @@ without a line of code elsewhere.
 
 from collections.abc import Callable
 from dataclasses import fields, replace
+from datetime import date
 from types import NoneType
-from typing import Any, Final, TypeVar, get_args, get_type_hints
+from typing import Annotated, Any, Final, TypeVar, get_args, get_type_hints
 
 # in the Annotated of a column that holds no content
 KEPT: Final = "kept when the article is withdrawn"
@@ -80,3 +81,26 @@ def _empty(record: type, name: str, hint: Any) -> Any:
     raise TypeError(
         f"{record.__name__}.{name} has no empty value: mark it as KEPT, or allow None"
     )
+
+
+# --- columns that several tables have -------------------------------------------------
+
+Desk_ = Annotated[str, "key of the desk", KEPT]
+Agency_ = Annotated[str, "key of the agency", KEPT]
+Day_ = Annotated[
+    date,
+    "partition day: day of publication in the agency's time zone, or the day it was first seen",
+    KEPT,
+]
+ArticleId = Annotated[
+    str,
+    "readable, stable id: agency, day, slug of the title and hash of the canonical URL",
+    KEPT,
+]
+SourceId = Annotated[str, "id of the source", KEPT]
+RowOutcome = Annotated[
+    str,
+    "ok, unchanged, gone, blocked, failed or skipped; of articles also withdrawn",
+    KEPT,
+]
+Reason = Annotated[str | None, "reason for an outcome other than ok"]

@@ -4,14 +4,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated
 
-from news_assets.records.content import stays_when_withdrawn
-from news_assets.records.row_fields import (
+from news_assets.records.content import (
     Agency_,
     ArticleId,
     Day_,
     Desk_,
     Reason,
     RowOutcome,
+    stays_when_withdrawn,
 )
 
 

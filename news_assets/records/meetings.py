@@ -11,10 +11,9 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Annotated, Literal
 
-from news_assets.records.content import stays_when_withdrawn
+from news_assets.records.content import Agency_, Desk_, SourceId, stays_when_withdrawn
 from news_assets.records.desks import ItemFilters
 from news_assets.records.rosters import NO_ROSTER, Roster
-from news_assets.records.row_fields import Agency_, Desk_, SourceId
 
 MeetingStatus = Literal["confirmed", "tentative", "cancelled", "passed"]
 ParticipationKind = Literal[

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated
 
-from news_assets.records.content import KEPT, stays_when_withdrawn
-from news_assets.records.row_fields import (
+from news_assets.records.content import (
+    KEPT,
     Agency_,
     ArticleId,
     Day_,
@@ -13,6 +13,7 @@ from news_assets.records.row_fields import (
     Reason,
     RowOutcome,
     SourceId,
+    stays_when_withdrawn,
 )
 
 

@@ -15,8 +15,7 @@ from typing import Final, Self
 
 from news_assets.desks.desk_files import load_desks
 from news_assets.errors import IndexingError, NewsAssetsError
-from news_assets.pipeline.alerts.loader import load_alerts
-from news_assets.pipeline.alerts.spec import Alerts
+from news_assets.pipeline.alerts.query_file import Alerts, load_alerts
 from news_assets.records.derived import ArticleEmbedding
 from news_assets.records.desks import Desk
 from news_assets.records.polling import StoredPage

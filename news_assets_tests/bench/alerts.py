@@ -13,8 +13,8 @@ import sys
 import time
 from datetime import UTC, datetime
 
-from news_assets.pipeline.alerts.matching import Matchable, Matcher
-from news_assets.pipeline.alerts.spec import SavedQuery
+from news_assets.pipeline.alerts.hits import Matchable, Matcher
+from news_assets.pipeline.alerts.query_file import SavedQuery
 from news_assets.records.articles import RawArticle
 from news_assets_tests.store.examples import full
 

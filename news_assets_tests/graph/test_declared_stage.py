@@ -25,10 +25,7 @@ from news_assets.pipeline.stage_state.versions import ARTICLE_STATE
 from news_assets.ports.lake import Lake as LakePort
 from news_assets.ports.lake import Reader
 from news_assets.records.articles import RawArticle
-from news_assets.records.derived import EnrichedArticle, Failure
-from news_assets.records.desks import Desk
-from news_assets.records.reading import AgencyDays
-from news_assets.records.row_fields import (
+from news_assets.records.content import (
     Agency_,
     ArticleId,
     Day_,
@@ -36,6 +33,9 @@ from news_assets.records.row_fields import (
     Reason,
     RowOutcome,
 )
+from news_assets.records.derived import EnrichedArticle, Failure
+from news_assets.records.desks import Desk
+from news_assets.records.reading import AgencyDays
 from news_assets.settings import Settings
 from news_assets.store import tables
 from news_assets.store.lake import Lake

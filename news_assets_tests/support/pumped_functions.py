@@ -17,9 +17,9 @@ from news_assets.clients.search.hit_texts import Highlighter, snippet
 from news_assets.errors import SourceError
 from news_assets.pipeline.articles.likeness import Shingles, likeness, minhash, overlap
 from news_assets.pipeline.articles.near_duplicates import dedupe_stream
-from news_assets.pipeline.civic.excerpts import excerpt_about
-from news_assets.pipeline.documents import markdown, skipping
-from news_assets.pipeline.documents.kinds import kind_of
+from news_assets.pipeline.civic.composing import excerpt_about
+from news_assets.pipeline.documents import document_kinds, markdown_parts
+from news_assets.pipeline.documents.document_kinds import kind_of
 from news_assets.pipeline.documents.read import read_document
 from news_assets.pipeline.enrich.keywords import keywords
 from news_assets.pipeline.enrich.model.depth import depth_of
@@ -202,10 +202,10 @@ FUNCTIONS: tuple[tuple[str, Callable[[str], object], Iterable[str]], ...] = (
     ("keywords of a long title", lambda text: keywords(text, "a", "pt"), TEXT),
     ("snippet", lambda text: snippet(text, Highlighter(("a",), lambda *_: True).spans(text, "pt")), TEXT),
     ("markdown_of_fragment", markdown_of_fragment, (*TEXT, *MARKUP)),
-    ("lines of a document", markdown.lines_of, (*TEXT, "a\ufffe\n", "a" * 50 + "\n", "a\xad")),
-    ("marked", lambda text: markdown.marked((one, "~~" if one == "a" else "") for one in text), TEXT),
-    ("skip_by_name", skipping.skip_by_name, (*TEXT, "public ", "letters of ", "how to ")),
-    ("skip_by_text", lambda text: skipping.skip_by_text([text]), (*TEXT, "From:", " \n", "Subject: \n")),
+    ("lines of a document", markdown_parts.lines_of, (*TEXT, "a\ufffe\n", "a" * 50 + "\n", "a\xad")),
+    ("marked", lambda text: markdown_parts.marked((one, "~~" if one == "a" else "") for one in text), TEXT),
+    ("skip_by_name", document_kinds.skip_by_name, (*TEXT, "public ", "letters of ", "how to ")),
+    ("skip_by_text", lambda text: document_kinds.skip_by_text([text]), (*TEXT, "From:", " \n", "Subject: \n")),
     ("kind_of", lambda text: kind_of(text.encode("utf-8", "replace")), MARKUP),
     ("read_html", lambda text: read_document(text.encode("utf-8", "replace"), "text/html"), MARKUP[:30]),
     ("read_rtf", lambda text: read_document(b"{\\rtf1 " + text.encode("utf-8", "replace")), RICH),

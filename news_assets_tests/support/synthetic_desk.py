@@ -36,7 +36,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import yaml
 
-from news_assets.pipeline.poll.entries import entry_changes
+from news_assets.pipeline.poll.entry_rows import entry_changes
 from news_assets.records.desks import Desk
 from news_assets.records.polling import FeedEntry
 from news_assets.records.reading import ListedEntry, Listing

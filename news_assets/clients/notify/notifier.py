@@ -19,7 +19,13 @@ from typing import Self
 from news_assets.clients.notify.http import JsonSender
 from news_assets.clients.notify.mail import send_mail
 from news_assets.errors import NotifyError
-from news_assets.pipeline.alerts.spec import Channel, Mail, Slack, Telegram, Webhook
+from news_assets.pipeline.alerts.query_file import (
+    Channel,
+    Mail,
+    Slack,
+    Telegram,
+    Webhook,
+)
 from news_assets.records.alerts import Message
 
 _PREFIX = "whsec_"

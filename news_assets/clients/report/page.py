@@ -18,7 +18,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from news_assets.clients.report.plots import plot_pages
 from news_assets.errors import NewsAssetsError
 from news_assets.folders import private_folder
-from news_assets.pipeline.freshness.report import Report, Section
+from news_assets.pipeline.freshness.report_contents import Report, Section
 
 _CELL_CHARS = 200
 _LONG_CHARS = 40  # longer text wraps anywhere, shorter text between words

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Final
 
-from news_assets.pipeline.freshness.report import (
+from news_assets.pipeline.freshness.report_contents import (
     NO_THEME,
     OTHER_THEMES,
     Report,

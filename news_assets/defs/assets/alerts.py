@@ -12,14 +12,11 @@ from news_assets.clients.factory import open_notifier
 from news_assets.defs.clock import utc_now
 from news_assets.defs.metadata import OWNERS
 from news_assets.errors import NewsAssetsError
-from news_assets.pipeline.alerts.conditions import tell_conditions
-from news_assets.pipeline.alerts.digests import tell_hits
-from news_assets.pipeline.alerts.hits import follow, restart
-from news_assets.pipeline.alerts.loader import load_alerts
-from news_assets.pipeline.alerts.matching import Matcher
+from news_assets.pipeline.alerts.digests import tell_conditions, tell_hits
+from news_assets.pipeline.alerts.hits import Matcher, follow, restart
+from news_assets.pipeline.alerts.query_file import Alerts, load_alerts
 from news_assets.pipeline.alerts.sending import send_due
-from news_assets.pipeline.alerts.spec import Alerts
-from news_assets.pipeline.alerts.stored import with_stored
+from news_assets.pipeline.alerts.stored_queries import with_stored
 from news_assets.records.alerts import Message
 from news_assets.records.derived import Change
 from news_assets.records.desks import Desk

@@ -13,7 +13,7 @@ from news_assets.clients.report.page import write_page
 from news_assets.clients.report.plots import plot_history
 from news_assets.defs.clock import utc_now
 from news_assets.defs.metadata import OWNERS, markdown_table
-from news_assets.pipeline.freshness.report import Report, build_report
+from news_assets.pipeline.freshness.report_contents import Report, build_report
 from news_assets.pipeline.freshness.row_checks import Findings
 from news_assets.ports.search import SearchIndex
 from news_assets.records.desks import Desk

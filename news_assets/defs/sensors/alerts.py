@@ -16,8 +16,7 @@ from news_assets.defs.clock import utc_now
 from news_assets.defs.jobs import ALERTS
 from news_assets.errors import SettingsError
 from news_assets.pipeline.alerts.hits import FOLLOWER
-from news_assets.pipeline.alerts.loader import load_alerts
-from news_assets.pipeline.alerts.spec import Alerts
+from news_assets.pipeline.alerts.query_file import Alerts, load_alerts
 from news_assets.records.alerts import Follower, Message, QueryHit
 from news_assets.settings import Settings
 from news_assets.store.changes import Cursor, has_change

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from news_assets.defs.clock import utc_now
-from news_assets.pipeline.freshness.rectangles import AgencyDay
 from news_assets.pipeline.freshness.run_planner import (
+    AgencyDay,
     Attempt,
     attempts_from_json,
     attempts_to_json,

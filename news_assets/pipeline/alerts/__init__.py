@@ -1,9 +1,8 @@
-"""Saved queries and operators' messages: who is told what, once.
+"""Saved queries and operators' messages: who gets which message, once.
 
-    changes (indexed) -> matching -> query_hits -> digests -> messages -> sending -> a
-    channel of clients/notify
-    lake, checks      -> conditions -> messages
+    changes (indexed) | hits -> query_hits | digests -> messages | sending -> a channel
+    lake, checks                           | digests -> messages | sending -> a channel
 
-`spec` and `loader` read the file of queries, `stored` adds those that operators made on
-a page. What is due is decided here; what a channel looks like, is not.
+`query_file` reads the file of queries, `stored_queries` adds those that operators made
+on a page. What is due is decided here; what a channel looks like, is not.
 """

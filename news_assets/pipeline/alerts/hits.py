@@ -2,25 +2,138 @@
 with the saved queries once.
 """
 
+import re
 from collections.abc import Callable, Collection, Iterator, Sequence
-from datetime import UTC, datetime, timedelta
+from dataclasses import dataclass
+from datetime import UTC, datetime, time, timedelta
+from functools import cached_property
 
-from news_assets.pipeline.alerts.matching import Matchable, Matcher
-from news_assets.pipeline.alerts.spec import SavedQuery
+from news_assets.pipeline.alerts.query_file import SavedQuery
 from news_assets.ports.lake import Lake, Reader, Rows
 from news_assets.records.alerts import Follower, QueryHit
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import Change, EnrichedArticle
+from news_assets.text.search_query import parse_query, phrase_pattern
+from news_assets.text.words import fold, stem, words
+
+# --- which saved queries an article matches -------------------------------------------
+
+# the longest articles have half of that; agenda packets are matched by their beginning
+MAX_TEXT_CHARS = 200_000
+
+
+@dataclass(frozen=True)
+class Matchable:
+    """What queries are compared with: an article, enriched or not."""
+
+    article: RawArticle
+    enriched: EnrichedArticle | None
+
+    @cached_property
+    def language(self) -> str:
+        """The language of the text; empty if it is not known."""
+        stated = self.enriched.language if self.enriched else None
+        return stated or self.article.language or ""
+
+    @cached_property
+    def text(self) -> str:
+        """Title, subtitle, summary and text."""
+        summary = self.enriched.summary if self.enriched else None
+        parts = (self.article.title, self.article.subtitle, summary, self.article.text)
+        return "\n".join(part for part in parts if part)[:MAX_TEXT_CHARS]
+
+    @cached_property
+    def stems(self) -> frozenset[str]:
+        """The stems of all its words, in the language of the text."""
+        return frozenset(stem(word, self.language) for word in set(words(self.text)))
+
+    @cached_property
+    def folded(self) -> str:
+        """The text in lower case without accents, in which phrases are looked for."""
+        return fold(self.text.lower())
+
+
+class Matcher:
+    """Saved queries, prepared for many articles."""
+
+    def __init__(self, queries: Sequence[SavedQuery]) -> None:
+        self._queries = [_Prepared(query) for query in queries]
+
+    def matches(self, found: Matchable, now: datetime) -> Iterator[SavedQuery]:
+        """Yield the queries that match an article and report it, in the order of
+        the file.
+        """
+        for prepared in self._queries:
+            if _is_told(prepared.query, found.article, now) and prepared.is_match(
+                found
+            ):
+                yield prepared.query
+
+
+def _is_told(query: SavedQuery, article: RawArticle, now: datetime) -> bool:
+    """Whether a query reports an article of this age; without a time of publication its
+    day counts to its end.
+    """
+    published = article.published_at or datetime.combine(article.day, time.max, UTC)
+    return query.backfill or now - published <= timedelta(hours=query.max_age_hours)
+
+
+class _Prepared:
+    """A query with its words, stemmed in each language when that is first seen."""
+
+    def __init__(self, query: SavedQuery) -> None:
+        self.query = query
+        self._stems: dict[
+            str, tuple[frozenset[str], frozenset[str], list[re.Pattern[str]]]
+        ] = {}
+
+    def is_match(self, found: Matchable) -> bool:
+        if not self._passes_filters(found):
+            return False
+        if not self.query.query.strip():
+            return True
+        needed, excluded, phrases = self._in_language(found.language)
+        if not needed <= found.stems or not excluded.isdisjoint(found.stems):
+            return False
+        return all(phrase.search(found.folded) for phrase in phrases)
+
+    def _passes_filters(self, found: Matchable) -> bool:
+        query, enriched = self.query, found.enriched
+        for name in ("desk", "agency", "body", "matter", "meeting_status"):
+            if getattr(query, name) not in (None, getattr(found.article, name)):
+                return False
+        if query.language is not None:
+            wanted = f"{query.language}-".lower()
+            if not f"{found.language}-".lower().startswith(wanted):
+                return False
+        if enriched is None:
+            return query.theme is query.entity is query.sentiment is None
+        return (
+            query.theme in (None, *enriched.theme_path)
+            and query.entity in (None, *enriched.entities)
+            and query.sentiment in (None, enriched.sentiment)
+        )
+
+    def _in_language(
+        self, language: str
+    ) -> tuple[frozenset[str], frozenset[str], list[re.Pattern[str]]]:
+        if language not in self._stems:
+            parsed = parse_query(self.query.query, (language,))
+            needed = frozenset(stem(word, language) for word in parsed.words)
+            excluded = frozenset(stem(word, language) for word in parsed.excluded)
+            self._stems[language] = needed, excluded, phrase_pattern(parsed.phrases)
+        return self._stems[language]
+
 
 FOLLOWER = "alerts"
 
-ReadChanges = Callable[
+_ReadChanges = Callable[
     [str], tuple[Sequence[Change], str]
 ]  # the changes after a cursor, and the cursor after them
 
 
 def follow(
-    lake: Lake, matcher: Matcher, read_changes: ReadChanges, newest: str, now: datetime
+    lake: Lake, matcher: Matcher, read_changes: _ReadChanges, newest: str, now: datetime
 ) -> int:
     """Store the hits of all changes since the last call and return how many are new.
 
@@ -50,18 +163,17 @@ def _store(
     now: datetime,
 ) -> int:
     rows.upsert([Follower(name=FOLLOWER, cursor=cursor)])
-    hits = list(find_hits(rows, matcher, article_ids, now)) if article_ids else []
-    if hits:
-        rows.upsert(hits)
+    hits = _find_hits(rows, matcher, article_ids, now)
+    rows.upsert(hits)
     return len(hits)
 
 
-def find_hits(
+def _find_hits(
     rows: Reader, matcher: Matcher, article_ids: Collection[str], now: datetime
-) -> Iterator[QueryHit]:
-    """Yield a hit for each query and article that it has not found before.
+) -> list[QueryHit]:
+    """Return a hit for each query and article that it has not found before.
 
-    A copy is no hit of a query that has found its original: the same text is told once.
+    A copy is no hit of a query that has found its original: the same text is reported once.
     """
     articles = rows.read(RawArticle, article_id=article_ids, outcome=["ok"])
     enriched = {
@@ -69,34 +181,33 @@ def find_hits(
         for row in rows.read(EnrichedArticle, article_id=article_ids, outcome=["ok"])
     }
     originals = {article.duplicate_of for article in articles if article.duplicate_of}
-    told = {
-        (hit.query, hit.article_id)
-        for hit in rows.read(QueryHit, article_id={*article_ids, *originals})
-    }
-    for article in sorted(
-        articles, key=lambda one: (one.duplicate_of is not None, one.article_id)
-    ):
-        for query in matcher.matches(
-            Matchable(article, enriched.get(article.article_id)), now
-        ):
-            if not told & {
-                (query.name, article.article_id),
-                (query.name, article.duplicate_of or article.article_id),
-            }:
-                told.add((query.name, article.article_id))
-                yield QueryHit(
-                    query=query.name,
-                    article_id=article.article_id,
-                    desk=article.desk,
-                    agency=article.agency,
-                    day=article.day,
-                    found_at=now,
-                    due_at=due_at(query, now),
-                )
+    stored = rows.read(QueryHit, article_id={*article_ids, *originals})
+    known = {(hit.query, hit.article_id) for hit in stored}
+    # originals first, so that their copies are none
+    articles.sort(key=lambda one: (one.duplicate_of is not None, one.article_id))
+    hits: list[QueryHit] = []
+    for article in articles:
+        key = article.article_id
+        for query in matcher.matches(Matchable(article, enriched.get(key)), now):
+            of_original = query.name, article.duplicate_of or key
+            if (query.name, key) in known or of_original in known:
+                continue
+            known.add((query.name, key))
+            hit = QueryHit(
+                query=query.name,
+                article_id=key,
+                desk=article.desk,
+                agency=article.agency,
+                day=article.day,
+                found_at=now,
+                due_at=due_at(query, now),
+            )
+            hits.append(hit)
+    return hits
 
 
 def due_at(query: SavedQuery, now: datetime) -> datetime:
-    """Return when a hit is told: at once, at the next full hour, or at the next
+    """Return when a hit is reported: at once, at the next full hour, or at the next
     midnight (UTC).
     """
     hour = now.astimezone(UTC).replace(minute=0, second=0, microsecond=0)

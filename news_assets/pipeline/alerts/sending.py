@@ -32,45 +32,40 @@ class Sent:
 def send_due(lake: Lake, notifier: Notifier, clock: Callable[[], datetime]) -> Sent:
     """Send every message that is due, oldest first.
 
-    After a failure that can pass, the other messages of the channel are left to the
-    next call: a receiver that hangs is not waited for again and again.
+    After a failure that can pass, the other messages of the channel wait for the next
+    call, so that a receiver that hangs is requested once.
     """
-    counts = {"sent": 0, "delayed": 0, "given_up": 0}
+    sent = delayed = given_up = 0
     failed: set[str] = set()
     while message := lake.transact(lambda rows: _reserve_next(rows, failed, clock())):
         result = _attempt(notifier, message, clock)
         lake.transact(lambda rows: rows.upsert([result]))  # noqa: B023 - runs at once
         if result.next_try_at is not None:
             failed.add(message.channel)
-        counts[
-            "sent"
-            if result.sent_at
-            else "delayed"
-            if result.next_try_at
-            else "given_up"
-        ] += 1
-    return Sent(**counts)
+        if result.sent_at is not None:
+            sent += 1
+        elif result.next_try_at is not None:
+            delayed += 1
+        else:
+            given_up += 1
+    return Sent(sent=sent, delayed=delayed, given_up=given_up)
 
 
 def _reserve_next(
     rows: Rows, without: Collection[str], now: datetime
 ) -> Message | None:
-    waiting = rows.frame(
-        Message,
-        None,
-        ("message_id", "channel", "created_at", "next_try_at"),
-        sent_at=[None],
-    )
-    due = [
-        row
-        for row in waiting.iter_rows()
-        if row[3] is not None and row[3] <= now and row[1] not in without
-    ]
+    """Return the oldest message that is due, reserved for this call; None if none is."""
+    columns = ("message_id", "channel", "created_at", "next_try_at")
+    waiting = rows.frame(Message, None, columns, sent_at=[None])
+    due: list[tuple[datetime, str]] = []
+    for message_id, channel, created_at, next_try_at in waiting.iter_rows():
+        if channel in without or next_try_at is None or next_try_at > now:
+            continue
+        due.append((created_at, message_id))
     if not due:
         return None
-    message = rows.read(
-        Message, message_id=[min(due, key=lambda row: (row[2], row[0]))[0]]
-    )[0]
+    _, oldest = min(due)
+    [message] = rows.read(Message, message_id=[oldest])
     rows.upsert([replace(message, next_try_at=now + RESERVED)])
     return message
 
@@ -96,17 +91,14 @@ def _retry_at(attempts: int, error: NotifyError, now: datetime) -> datetime | No
     """
     if not error.is_transient or attempts > len(RETRIES_S):
         return None
-    return now + timedelta(
-        seconds=min(
-            max(RETRIES_S[attempts - 1], error.retry_after_s or 0.0), RETRIES_S[-1]
-        )
-    )
+    pause_s = max(RETRIES_S[attempts - 1], error.retry_after_s or 0.0)
+    return now + timedelta(seconds=min(pause_s, RETRIES_S[-1]))
 
 
 def send_again(
     rows: Rows, message_ids: Collection[str] | None, now: datetime
 ) -> list[Message]:
-    """Make these given up messages due, or all of them, with all attempts left; return
+    """Make these given up messages due, or all of them, with all attempts again; return
     them.
     """
     found = rows.read(Message, sent_at=[None], next_try_at=[None])

@@ -1,9 +1,12 @@
 """Meetings of councils: from the answers of a vendor to the articles of agenda items.
 
-asking.py       sources -> requests -> what their answers say together chain.py
-which sources of an agency wait while others answer storing.py      answers -> meetings,
-agenda items and entries, in the transaction of the poll filters.py      title of an
-item -> whether it is dropped, or kept but not enriched, and why matters.py      agenda
-items of the same file -> matter attachments.py  attachments of items -> documents
-composing.py    item and documents -> article
+sources of an agency
+| pace             which are polled now, how deep, and which wait for others
+| request_loop     sends the requests of all polls, and hands the answers over
+| council_poll     one source: which requests follow an answer -> MeetingAnswer
+| meeting_rows     answer -> meetings and entries, in the transaction of the poll
+| item_rows        ... -> agenda items, with `filters` (dropped or not enriched),
+|                  `topics`, and `matters` (the same file in several meetings)
+| attachments      addresses of items -> documents (`document_rows`)
+= composing        item and documents -> article
 """

@@ -11,8 +11,8 @@ document is the pages of the packet that the item begins on.
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime
-from itertools import islice
-from typing import Final
+from itertools import chain, islice
+from typing import Final, NamedTuple
 from urllib.parse import urldefrag
 
 from news_assets.errors import FetchError
@@ -23,9 +23,9 @@ from news_assets.pipeline.civic.document_rows import (
     rows_of_page,
     same_file,
 )
+from news_assets.pipeline.civic.document_takedown import withdrawn_documents
 from news_assets.pipeline.civic.pace import COMPARED
-from news_assets.pipeline.civic.withdrawal import withdrawn_documents
-from news_assets.pipeline.documents.skipping import skip_by_name
+from news_assets.pipeline.documents.document_kinds import skip_by_name
 from news_assets.pipeline.stage_state.declaration import Stage, of_articles
 from news_assets.pipeline.stage_state.failures import (
     drop_failures,
@@ -43,13 +43,23 @@ from news_assets.records.polling import FeedEntry, SourceState
 from news_assets.records.reading import WITHDRAWN, AgencyDays, Page, Validators
 from news_assets.text.dates import day_of
 
-BATCH_DOCUMENTS: Final = (
-    10  # stored in one transaction; a killed run reads at most these again
-)
+# stored in one transaction; a killed run reads at most these again
+_BATCH_DOCUMENTS: Final = 10
 _READ: Final = (
     "ok",
     "skipped",
 )  # outcomes of documents that were fetched, or are not worth it
+
+
+class _Work(NamedTuple):
+    """What all attachments of a run are read with."""
+
+    lake: Lake
+    stage: Stage
+    desk: Desk
+    fetcher: Fetcher
+    sandbox: Sandbox
+    clock: Callable[[], datetime]
 
 
 def read_attachments(
@@ -68,44 +78,44 @@ def read_attachments(
     return how many rows were written.
 
     Articles that are composed already are due again once one of their documents is
-    there or has changed. With `refetch` all but withdrawn ones are requested again,
-    with the validators of the last answer. What was read is kept if it cannot be
-    fetched again.
+    there or has changed. What was read is kept if it cannot be fetched again.
+
+    Args:
+        stage: The stage that reads documents.
+        lake: Where items are read, and documents stored.
+        desk: The desk of the agencies.
+        keys: The agency-days.
+        clock: The time of a batch.
+        fetcher: Sends the requests.
+        sandbox: Reads the documents.
+        only: Ids of the articles, if not all.
+        refetch: Request all but withdrawn documents again, with the validators of the
+            last answer.
     """
-    items = [
-        item
-        for item in lake.read(StoredItem, keys)
-        if item.article_id and item.filter_tier is None
-    ]
+    work = _Work(lake, stage, desk, fetcher, sandbox, clock)
+    listed = lake.read(StoredItem, keys)
+    items = [one for one in listed if one.article_id and one.filter_tier is None]
     entries = {
         entry.article_id: entry
         for entry in lake.read(FeedEntry, keys, **of_articles(only))
     }
-    due = _due(lake, stage, desk, items, entries, clock(), refetch=refetch)
-    access = {
-        source.source_id: source.access
-        for agency in desk.agencies
-        for source in agency.sources
-    }
+    due = _due(work, items, entries, refetch=refetch)
     written = 0
-    reading = _read_all(lake, due, items, access, desk, fetcher, sandbox, clock)
-    while read := list(islice(reading, BATCH_DOCUMENTS)):
-        found = [row for rows in read for row in rows]
+    reading = _read_all(work, due, items)
+    while read := list(islice(reading, _BATCH_DOCUMENTS)):
+        found = list(chain.from_iterable(read))
         lake.transact(lambda rows: _store(rows, stage, found, due, clock()))  # noqa: B023 - runs at once
         written += len(found)
     tried = {one.entry.article_id: one.entry for one in due}
     if tried:
-        lake.transact(lambda rows: _record(rows, stage, desk, items, tried, clock()))
+        lake.transact(lambda rows: _record(rows, work, items, tried))
     return written
 
 
 def _due(
-    lake: Lake,
-    stage: Stage,
-    desk: Desk,
+    work: _Work,
     items: Iterable[StoredItem],
-    entries: dict[str, FeedEntry],
-    now: datetime,
+    entries: Mapping[str, FeedEntry],
     *,
     refetch: bool,
 ) -> list[Attachment]:
@@ -113,160 +123,187 @@ def _due(
 
     One that failed waits until its article's next attempt.
     """
-    articles = lake.frame(
+    lake, now = work.lake, work.clock()
+    withdrawn = lake.frame(
         RawArticle, None, ("article_id",), article_id=entries, outcome=[WITHDRAWN]
     )
-    wanted = [
-        item
-        for item in items
-        if item.article_id in entries.keys() - set(articles["article_id"])
-    ]
-    ids = {one for item in wanted for one in item.document_ids}
-    stored = (
-        {row.document_id: row for row in lake.read(StoredDocument, document_id=ids)}
-        if ids
-        else {}
-    )
-    failures = (
-        lake.read(Failure, stage=[stage.name], article_id=entries) if entries else []
-    )
-    held_back = {
-        one.article_id
-        for one in failures
-        if (one.next_try_at is None or one.next_try_at > now)
-        and one.version == entries[one.article_id].entry_hash
-    }
-    passed_at = _last_passes(lake, desk)
-    checking = {source.source_id for source in desk.sources if source.checks_documents}
+    articles = entries.keys() - set(withdrawn["article_id"])
+    wanted = [item for item in items if item.article_id in articles]
+    stored = _stored(lake, wanted)
+    held_back = _held_back(work, entries, now)
+    checks = _Checks.of(work, now)
     due: dict[str, Attachment] = {}
     for item in wanted:
         entry = entries[item.article_id or ""]
-        check_from = (
-            None
-            if refetch
-            else _check_from(passed_at, checking, entry, day_of(now, desk.timezone))
-        )
-        for key, url, name in zip(
-            item.document_ids, item.attachment_urls, item.attachment_names, strict=True
-        ):
-            before = stored.get(key)
-            one = Attachment(key, url, name, item, entry, before)
-            is_due_again = (
-                before is not None
-                and before.outcome == "failed"
-                and item.article_id not in held_back
-            )
-            is_withdrawn = before is not None and before.outcome == WITHDRAWN
-            if before is None or is_due_again or (refetch and not is_withdrawn):
-                due.setdefault(key, one)
-            elif (
-                check_from
-                and before.outcome in _READ
-                and before.content_hash
-                and before.fetched_at < check_from
-            ):
-                due.setdefault(key, replace(one, by_head=True))
+        check_from = None if refetch else checks.since(entry)
+        waits = item.article_id in held_back
+        for one in _attachments_of(item, entry, stored):
+            if _is_due(one.before, refetch=refetch, waits=waits):
+                due.setdefault(one.document_id, one)
+            elif check_from and one.before and _is_to_check(one.before, check_from):
+                due.setdefault(one.document_id, replace(one, by_head=True))
     return list(due.values())
 
 
-def _last_passes(lake: Lake, desk: Desk) -> dict[str, datetime]:
-    """Return the time of the last pass of each source, by source_id."""
-    states = lake.read(
-        SourceState, source_id=[source.source_id for source in desk.sources]
+def _stored(lake: Lake, items: Iterable[StoredItem]) -> dict[str, StoredDocument]:
+    """Return the documents of these items that have a row, by document_id."""
+    ids = set(chain.from_iterable(item.document_ids for item in items))
+    if not ids:
+        return {}
+    return {row.document_id: row for row in lake.read(StoredDocument, document_id=ids)}
+
+
+def _attachments_of(
+    item: StoredItem, entry: FeedEntry, stored: Mapping[str, StoredDocument]
+) -> list[Attachment]:
+    files = zip(
+        item.document_ids, item.attachment_urls, item.attachment_names, strict=True
     )
-    return {state.source_id: state.passed_at for state in states if state.passed_at}
+    return [
+        Attachment(key, url, name, item, entry, stored.get(key))
+        for key, url, name in files
+    ]
 
 
-def _check_from(
-    passed_at: Mapping[str, datetime],
-    checking: Collection[str],
-    entry: FeedEntry,
-    today: date,
-) -> datetime | None:
-    """Return the time since which a document should have been compared; None for one
-    that is not compared.
+def _is_due(before: StoredDocument | None, *, refetch: bool, waits: bool) -> bool:
+    """Whether a document is fetched: it is new, failed and is tried again, or all are."""
+    if before is None:
+        return True
+    if before.outcome == "failed" and not waits:
+        return True
+    return refetch and before.outcome != WITHDRAWN
+
+
+def _is_to_check(before: StoredDocument, check_from: datetime) -> bool:
+    was_read = before.outcome in _READ and bool(before.content_hash)
+    return was_read and before.fetched_at < check_from
+
+
+def _held_back(
+    work: _Work, entries: Mapping[str, FeedEntry], now: datetime
+) -> set[str]:
+    """Return the articles whose next attempt is not due yet, or never."""
+    if not entries:
+        return set()
+    found = set[str]()
+    failures = work.lake.read(Failure, stage=[work.stage.name], article_id=entries)
+    for one in failures:
+        is_later = one.next_try_at is None or one.next_try_at > now
+        if is_later and one.version == entries[one.article_id].entry_hash:
+            found.add(one.article_id)
+    return found
+
+
+class _Checks(NamedTuple):
+    """Which documents are compared after each pass.
+
+    `passed_at` are the times of the last passes, by source_id; `checking` the sources
+    whose documents are compared for all meetings to come.
     """
-    is_near = today <= entry.day <= today + COMPARED
-    is_checked = entry.source_id in checking and entry.day >= today
-    return passed_at.get(entry.source_id) if is_near or is_checked else None
+
+    passed_at: Mapping[str, datetime]
+    checking: Collection[str]
+    today: date
+
+    @classmethod
+    def of(cls, work: _Work, now: datetime) -> "_Checks":
+        """Return the checks of a desk at a time."""
+        sources = work.desk.sources
+        ids = [source.source_id for source in sources]
+        passed_at: dict[str, datetime] = {}
+        for state in work.lake.read(SourceState, source_id=ids):
+            if state.passed_at:
+                passed_at[state.source_id] = state.passed_at
+        checking = {source.source_id for source in sources if source.checks_documents}
+        return cls(passed_at, checking, day_of(now, work.desk.timezone))
+
+    def since(self, entry: FeedEntry) -> datetime | None:
+        """Return the time since which a document should have been compared; None for
+        one that is not compared.
+        """
+        if entry.day < self.today:
+            return None
+        if entry.day > self.today + COMPARED and entry.source_id not in self.checking:
+            return None
+        return self.passed_at.get(entry.source_id)
 
 
 # --- fetch and read -------------------------------------------------------------------
 
 
 def _read_all(
-    lake: Lake,
-    due: Sequence[Attachment],
-    items: Sequence[StoredItem],
-    access: dict[str, Access],
-    desk: Desk,
-    fetcher: Fetcher,
-    sandbox: Sandbox,
-    clock: Callable[[], datetime],
+    work: _Work, due: Sequence[Attachment], items: Sequence[StoredItem]
 ) -> Iterator[list[StoredDocument]]:
     """Yield the rows of the attachments at each address; an address of several
     attachments is requested once.
     """
-    wanted, unchecked = list[Attachment](), list[Attachment]()
+    wanted: list[Attachment] = []
+    unchecked: list[Attachment] = []
     for one in due:
-        if reason := skip_by_name(one.name):
-            yield [
-                document_row(
-                    one,
-                    ReadDocument(kind="unknown", outcome="skipped", reason=reason),
-                    None,
-                    clock(),
-                )
-            ]
+        reason = skip_by_name(one.name)
+        if reason:
+            skipped = ReadDocument(kind="unknown", outcome="skipped", reason=reason)
+            yield [document_row(one, skipped, None, work.clock())]
+        elif one.by_head:
+            unchecked.append(one)
         else:
-            (unchecked if one.by_head else wanted).append(one)
-    for found, answer in _answers(fetcher, unchecked, access):
-        compared = [_compared(one, answer, clock()) for one in found]
-        wanted += [one for one in compared if isinstance(one, Attachment)]
-        yield [row for row in compared if isinstance(row, StoredDocument)]
+            wanted.append(one)
+    for found, answer in _answers(work, unchecked):
+        unchanged: list[StoredDocument] = []
+        for one in found:
+            compared = _compared(one, answer, work.clock())
+            if isinstance(compared, Attachment):
+                wanted.append(compared)
+            else:
+                unchanged.append(compared)
+        yield unchanged
     originals: dict[str, StoredDocument] = {}
-    languages = {agency.key: agency.language for agency in desk.agencies}
-    for found, answer in _answers(fetcher, wanted, access):
-        if isinstance(answer, FetchError):
-            yield [_unfetched(one, answer, clock()) for one in found]
-        elif answer.is_unchanged:
-            yield [
-                replace(one.before, fetched_at=answer.fetched_at)
-                for one in found
-                if one.before
-            ]
-        else:
-            yield list(
-                rows_of_page(
-                    lake,
-                    answer,
-                    found,
-                    items,
-                    languages[found[0].item.agency],
-                    sandbox,
-                    originals,
-                )
-            )
+    for found, answer in _answers(work, wanted):
+        yield _rows_of_answer(work, found, answer, items, originals)
+
+
+def _rows_of_answer(
+    work: _Work,
+    found: Sequence[Attachment],
+    answer: Page | FetchError,
+    items: Sequence[StoredItem],
+    originals: dict[str, StoredDocument],
+) -> list[StoredDocument]:
+    """Return the rows of the attachments at one address."""
+    if isinstance(answer, FetchError):
+        return [_unfetched(one, answer, work.clock()) for one in found]
+    if answer.is_unchanged:
+        known = [one.before for one in found if one.before]
+        return [replace(row, fetched_at=answer.fetched_at) for row in known]
+    languages = {agency.key: agency.language for agency in work.desk.agencies}
+    language = languages[found[0].item.agency]
+    return rows_of_page(
+        work.lake, answer, found, items, language, work.sandbox, originals
+    )
 
 
 def _answers(
-    fetcher: Fetcher, wanted: Iterable[Attachment], access: Mapping[str, Access]
+    work: _Work, wanted: Iterable[Attachment]
 ) -> Iterator[tuple[list[Attachment], Page | FetchError]]:
     """Yield the attachments at each address with its answer."""
+    access: dict[str, Access] = {}
+    for agency in work.desk.agencies:
+        access |= {source.source_id: source.access for source in agency.sources}
     by_url: dict[str, list[Attachment]] = {}
     for one in wanted:
         by_url.setdefault(urldefrag(one.url).url, []).append(one)
-    requests = [
-        PageRequest(
+    requests: list[PageRequest] = []
+    for url, of_url in by_url.items():
+        first = of_url[0]
+        request = PageRequest(
             url,
             validators=_validators(of_url),
             retries_connection=True,
-            access=access.get(of_url[0].entry.source_id, Access()),
-            is_head=of_url[0].by_head and of_url[0].head is None,
+            access=access.get(first.entry.source_id, Access()),
+            is_head=first.by_head and first.head is None,
         )
-        for url, of_url in by_url.items()
-    ]
-    for request, answer in fetcher.fetch_all(requests):
+        requests.append(request)
+    for request, answer in work.fetcher.fetch_all(requests):
         yield by_url[request.url], answer
 
 
@@ -281,11 +318,9 @@ def _compared(
     assert one.before is not None
     if isinstance(head, FetchError):
         return replace(one.before, fetched_at=now)
-    return (
-        replace(one, head=head)
-        if is_other_file(one.before, head)
-        else same_file(one.before, head)
-    )
+    if is_other_file(one.before, head):
+        return replace(one, head=head)
+    return same_file(one.before, head)
 
 
 def _unfetched(one: Attachment, error: FetchError, now: datetime) -> StoredDocument:
@@ -306,15 +341,13 @@ def _validators(of_url: Sequence[Attachment]) -> Validators:
     """Return the validators of the last answer if all attachments at an address were
     read from it.
     """
-    found = {
-        (
-            Validators(before.etag, before.last_modified)
-            if (before := one.before) and before.content_hash and not one.by_head
-            else None
-        )
-        for one in of_url
-    }
-    return (found.pop() if len(found) == 1 else None) or Validators()
+    found = set[Validators]()
+    for one in of_url:
+        before = one.before
+        if before is None or not before.content_hash or one.by_head:
+            return Validators()
+        found.add(Validators(before.etag, before.last_modified))
+    return found.pop() if len(found) == 1 else Validators()
 
 
 # --- store ----------------------------------------------------------------------------
@@ -330,15 +363,15 @@ def _store(
     """Store documents; the articles of all days that are composed already are due again
     where a text changed.
     """
-    withdrawn = withdrawn_documents(
-        rows, [row.document_id for row in read]
-    )  # meanwhile
-    read = [row for row in read if row.document_id not in withdrawn]
+    withdrawn = withdrawn_documents(rows, [row.document_id for row in read])
+    read = [row for row in read if row.document_id not in withdrawn]  # meanwhile
     if not read:
         return
     rows.upsert(read)
-    texts = {one.document_id: one.before.text if one.before else None for one in due}
-    changed = {row.document_id for row in read if row.text != texts[row.document_id]}
+    texts = {one.document_id: one.before.text for one in due if one.before}
+    changed = {
+        row.document_id for row in read if row.text != texts.get(row.document_id)
+    }
     if changed:
         _make_due(rows, stage, read, changed, now)
 
@@ -353,78 +386,67 @@ def _make_due(
     """Let the articles with a changed document be composed again; those that lack none
     now have not failed any more.
     """
-    columns = (
-        "article_id",
-        "document_ids",
-    )  # a document belongs to items of several meetings
     listed = rows.frame(
         StoredItem,
         None,
-        columns,
+        # a document belongs to items of several meetings
+        ("article_id", "document_ids"),
         desk={row.desk for row in read},
         agency={row.agency for row in read},
     )
-    documents = {
-        article: set(ids)
-        for article, ids in listed.iter_rows()
-        if article and not changed.isdisjoint(ids)
-    }
-    wanted = set[str]().union(*documents.values())
+    documents: dict[str, set[str]] = {}
+    for article, ids in listed.iter_rows():
+        if article and not changed.isdisjoint(ids):
+            documents[article] = set(ids)
     failed = rows.frame(
-        StoredDocument, None, ("document_id",), document_id=wanted, outcome=["failed"]
+        StoredDocument,
+        None,
+        ("document_id",),
+        document_id=set(chain.from_iterable(documents.values())),
+        outcome=["failed"],
     )["document_id"]
-    drop_failures(
-        rows,
-        stage,
-        {
-            article
-            for article, of_item in documents.items()
-            if of_item.isdisjoint(failed)
-        },
-    )
-    articles = (
-        rows.read(RawArticle, article_id=documents, outcome=["ok"]) if documents else []
-    )
-    if articles:
-        rows.upsert([replace(article, next_try_at=now) for article in articles])
+    complete = {key for key, ids in documents.items() if ids.isdisjoint(failed)}
+    drop_failures(rows, stage, complete)
+    articles = rows.read(RawArticle, article_id=documents, outcome=["ok"])
+    rows.upsert([replace(article, next_try_at=now) for article in articles])
 
 
 def _record(
     rows: Rows,
-    stage: Stage,
-    desk: Desk,
+    work: _Work,
     items: Iterable[StoredItem],
     tried: dict[str, FeedEntry],
-    now: datetime,
 ) -> None:
     """Store which of these articles have a document that could not be read, with the
     time of the next attempt.
     """
-    wanted = {
-        item.article_id: item.document_ids for item in items if item.article_id in tried
-    }
-    ids = {one for of_item in wanted.values() for one in of_item}
-    columns = ("document_id", "name", "outcome", "reason")
+    wanted: dict[str, Sequence[str]] = {}
+    for item in items:
+        if item.article_id in tried:
+            wanted[item.article_id] = item.document_ids
     found = rows.frame(
-        StoredDocument, None, columns, document_id=ids, outcome=["failed"]
+        StoredDocument,
+        None,
+        ("document_id", "name", "outcome", "reason"),
+        document_id=set(chain.from_iterable(wanted.values())),
+        outcome=["failed"],
     )
     reasons = {key: f"{name}: {reason}" for key, name, _, reason in found.iter_rows()}
-    failed = [
-        failure_of_work(
-            {
-                "article_id": article_id,
-                "agency": tried[article_id].agency,
-                "day": tried[article_id].day,
-                "version": tried[article_id].entry_hash,
-                "trace_id": tried[article_id].trace_id,
-            },
-            stage.name,
-            desk.key,
-            "; ".join(why),
-            now,
+    now = work.clock()
+    failed: list[Failure] = []
+    for article_id, ids in wanted.items():
+        why = "; ".join(reasons[one] for one in ids if one in reasons)
+        if not why:
+            continue
+        entry = tried[article_id]
+        of_article = {
+            "article_id": article_id,
+            "agency": entry.agency,
+            "day": entry.day,
+            "version": entry.entry_hash,
+            "trace_id": entry.trace_id,
+        }
+        failed.append(
+            failure_of_work(of_article, work.stage.name, work.desk.key, why, now)
         )
-        for article_id, ids_of_item in wanted.items()
-        if article_id
-        and (why := [reasons[one] for one in ids_of_item if one in reasons])
-    ]
-    record_failures(rows, stage, failed, tried)
+    record_failures(rows, work.stage, failed, tried)

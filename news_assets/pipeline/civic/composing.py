@@ -4,27 +4,26 @@ documents; nothing is fetched.
 The text has only what the matter has in each of its meetings, so that a matter is
 enriched once: number, section, day and votes are columns, and stay out of it. A
 document that several items of a meeting have is in the text of each; of a long one only
-what is about the item (`excerpts.py`).
+what is about the item.
 """
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Final
+from typing import Final, NamedTuple
 
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.articles.reading import ArticleText
 from news_assets.pipeline.articles.rows import composed_row, revision_of
-from news_assets.pipeline.civic.excerpts import excerpt_about
-from news_assets.pipeline.civic.items import is_minutes, is_whole_agenda
-from news_assets.pipeline.civic.storing import facts_json
+from news_assets.pipeline.civic.item_rows import is_minutes, is_whole_agenda
+from news_assets.pipeline.civic.meeting_rows import facts_json
 from news_assets.pipeline.stage_state.declaration import Stage
 from news_assets.pipeline.stage_state.failures import record_article_outcomes
 from news_assets.pipeline.stage_state.versions import content_hash
 from news_assets.ports.lake import Lake, Rows
 from news_assets.ports.reading import Sandbox
-from news_assets.records.articles import RawArticle
+from news_assets.records.articles import ArticleRevision, RawArticle
 from news_assets.records.derived import Failure
 from news_assets.records.documents import StoredDocument
 from news_assets.records.meetings import ParticipationFact, StoredItem, StoredMeeting
@@ -32,10 +31,11 @@ from news_assets.records.polling import FeedEntry
 from news_assets.records.reading import WITHDRAWN
 from news_assets.sources.civic.reading.decisions import ItemName, decisions_of
 from news_assets.sources.civic.reading.participation import participation_of
+from news_assets.text.fingerprint import normal_words
 from news_assets.text.limits import clean_text, most
 
 BATCH_ARTICLES: Final = 50  # stored in one transaction
-DOCUMENTS_STAGE: Final = "documents"
+_DOCUMENTS_STAGE: Final = "documents"
 _MAX_REASON_CHARS = 500
 
 
@@ -69,19 +69,38 @@ def compose_articles(
     written.
 
     An item waits until each of its documents is read, or reading them has failed.
-    `languages` are those of the agencies (BCP 47), for texts that are too short to
-    tell.
+
+    Args:
+        stage: The stage that fetches articles, for its failures.
+        lake: Where items, meetings and documents are read, and articles stored.
+        entries: The entries that are due.
+        languages: Of the agencies (BCP 47), for texts that are too short to tell.
+        clock: The time of a batch.
+        sandbox: Reads the texts.
     """
     written = 0
     for start in range(0, len(entries), BATCH_ARTICLES):
-        composed = _composed(
-            lake, entries[start : start + BATCH_ARTICLES], languages, sandbox
-        )
+        batch = entries[start : start + BATCH_ARTICLES]
+        composed = _composed(lake, batch, languages, sandbox)
         if composed:
             now = clock()
             lake.transact(lambda rows: _store(rows, stage, composed, now))  # noqa: B023 - runs at once
             written += len(composed)
     return written
+
+
+class _Ready(NamedTuple):
+    """An entry that can be composed: its item, and the documents wanted and read."""
+
+    entry: FeedEntry
+    item: StoredItem
+    wanted: Sequence[str]
+    documents: Mapping[str, StoredDocument]
+
+    def text(self, shared: Collection[tuple[str, str]]) -> str:
+        """Return the text of the item."""
+        read = [self.documents[one] for one in self.wanted if one in self.documents]
+        return _item_text(self.item, read, shared)
 
 
 def _composed(
@@ -90,60 +109,54 @@ def _composed(
     languages: Mapping[str, str],
     sandbox: Sandbox,
 ) -> list[_Composed]:
-    own = {
-        item.item_id: item
-        for item in lake.read(StoredItem, item_id=[entry.entry_id for entry in entries])
-    }
-    meeting_ids = {item.meeting_id for item in own.values()}
+    own = lake.read(StoredItem, item_id=[entry.entry_id for entry in entries])
+    ready = _ready(lake, entries, own)
+    meeting_ids = {item.meeting_id for item in own}
     meetings = {
         row.meeting_id: row for row in lake.read(StoredMeeting, meeting_id=meeting_ids)
     }
     agendas = lake.read(StoredItem, meeting_id=meeting_ids)
     shared = _shared_documents(agendas)
-    wanted = {
-        key: tuple(dict.fromkeys(_documents_of(item))) for key, item in own.items()
-    }
-    ids = {one for of_item in wanted.values() for one in of_item}
-    documents = (
-        {row.document_id: row for row in lake.read(StoredDocument, document_id=ids)}
-        if ids
-        else {}
-    )
-    articles = [entry.article_id for entry in entries]
-    given_up = {
-        row.article_id
-        for row in lake.read(Failure, stage=[DOCUMENTS_STAGE], article_id=articles)
-    }
-    ready = [
-        (entry, own[entry.entry_id], found)
-        for entry in entries
-        if entry.entry_id in own
-        for found in (wanted[entry.entry_id],)
-        if entry.article_id in given_up or all(one in documents for one in found)
-    ]
-    texts = sandbox.run(
-        ArticleText.of,
-        [
-            (
-                item_text(
-                    item, [documents[one] for one in found if one in documents], shared
-                ),
-                languages.get(entry.agency),
-            )
-            for entry, item, found in ready
-        ],
-    )
-    composed = [
-        _Composed(
-            entry,
-            item,
-            meetings[item.meeting_id],
-            _sound(text),
-            _unread(item, found, documents),
+    calls = [(one.text(shared), languages.get(one.entry.agency)) for one in ready]
+    texts = sandbox.run(ArticleText.of, calls)
+    composed: list[_Composed] = []
+    for one, text in zip(ready, texts, strict=True):
+        article = _Composed(
+            one.entry,
+            one.item,
+            meetings[one.item.meeting_id],
+            None if isinstance(text, NewsAssetsError) else text,
+            _unread(one),
         )
-        for (entry, item, found), text in zip(ready, texts, strict=True)
-    ]
-    return [_with_contents(one, agendas, sandbox) for one in composed]
+        composed.append(_with_contents(article, agendas, sandbox))
+    return composed
+
+
+def _ready(
+    lake: Lake, entries: Sequence[FeedEntry], items: Iterable[StoredItem]
+) -> list[_Ready]:
+    """Return the entries whose documents are all read, or could not be."""
+    wanted: dict[str, tuple[StoredItem, list[str]]] = {}
+    ids = set[str]()
+    for item in items:
+        of_item = list(dict.fromkeys(_documents_of(item)))
+        wanted[item.item_id] = item, of_item
+        ids.update(of_item)
+    documents: dict[str, StoredDocument] = {}
+    if ids:
+        for row in lake.read(StoredDocument, document_id=ids):
+            documents[row.document_id] = row
+    articles = [entry.article_id for entry in entries]
+    failures = lake.read(Failure, stage=[_DOCUMENTS_STAGE], article_id=articles)
+    given_up = {row.article_id for row in failures}
+    ready: list[_Ready] = []
+    for entry in entries:
+        if entry.entry_id not in wanted:
+            continue
+        item, of_item = wanted[entry.entry_id]
+        if entry.article_id in given_up or documents.keys() >= set(of_item):
+            ready.append(_Ready(entry, item, of_item, documents))
+    return ready
 
 
 def _with_contents(
@@ -152,7 +165,9 @@ def _with_contents(
     """Return an agenda or minutes with what they say about the meeting and its items."""
     if is_whole_agenda(one.item):
         return _with_facts(one, sandbox)
-    return _with_decisions(one, agendas, sandbox) if is_minutes(one.item) else one
+    if is_minutes(one.item):
+        return _with_decisions(one, agendas, sandbox)
+    return one
 
 
 def _with_facts(one: _Composed, sandbox: Sandbox) -> _Composed:
@@ -166,28 +181,22 @@ def _with_facts(one: _Composed, sandbox: Sandbox) -> _Composed:
 def _with_decisions(
     one: _Composed, agendas: Sequence[StoredItem], sandbox: Sandbox
 ) -> _Composed:
-    names = [
-        ItemName(
+    names: list[ItemName] = []
+    for item in agendas:
+        if item.meeting_id != one.item.meeting_id or is_minutes(item):
+            continue
+        name = ItemName(
             item_id=item.item_id,
             number=item.number,
             title=item.title,
             matter_file=item.matter_file,
         )
-        for item in agendas
-        if item.meeting_id == one.item.meeting_id and not is_minutes(item)
-    ]
-    [decisions] = sandbox.run(
-        decisions_of, [(one.text.text if one.text else "", names)]
-    )
-    return (
-        one
-        if isinstance(decisions, NewsAssetsError)
-        else replace(one, decisions=decisions)
-    )
-
-
-def _sound(text: ArticleText | NewsAssetsError | None) -> ArticleText | None:
-    return None if isinstance(text, NewsAssetsError) else text
+        names.append(name)
+    text = one.text.text if one.text else ""
+    [decisions] = sandbox.run(decisions_of, [(text, names)])
+    if isinstance(decisions, NewsAssetsError):
+        return one
+    return replace(one, decisions=decisions)
 
 
 def _documents_of(item: StoredItem) -> tuple[str, ...]:
@@ -200,11 +209,12 @@ def _shared_documents(items: Iterable[StoredItem]) -> set[tuple[str, str]]:
     """
     users = Counter[tuple[str, str]]()
     for item in items:
-        users.update((item.meeting_id, one) for one in set(_documents_of(item)))
+        for document_id in set(_documents_of(item)):
+            users[item.meeting_id, document_id] += 1
     return {key for key, count in users.items() if count > 1}
 
 
-def item_text(
+def _item_text(
     item: StoredItem,
     documents: Iterable[StoredDocument],
     shared: Collection[tuple[str, str]],
@@ -214,12 +224,13 @@ def item_text(
 
     Of a long document that it shares with other items it has what is about it.
     """
-    kind = f" ({item.matter_type})" if item.matter_type else ""
-    facts = [
-        f"File {item.matter_file}{kind}." if item.matter_file else "",
-        f"Sponsors: {', '.join(item.sponsors)}." if item.sponsors else "",
-    ]
-    parts = [item.title, " ".join(filter(None, facts))]
+    facts: list[str] = []
+    if item.matter_file:
+        kind = f" ({item.matter_type})" if item.matter_type else ""
+        facts.append(f"File {item.matter_file}{kind}.")
+    if item.sponsors:
+        facts.append(f"Sponsors: {', '.join(item.sponsors)}.")
+    parts = [item.title, " ".join(facts)]
     for one in documents:
         text = one.text or ""
         if (item.meeting_id, one.document_id) in shared:
@@ -229,20 +240,16 @@ def item_text(
     return clean_text("\n\n".join(filter(None, parts))[: most("text")])
 
 
-def _unread(
-    item: StoredItem, wanted: Collection[str], documents: Mapping[str, StoredDocument]
-) -> str | None:
+def _unread(one: _Ready) -> str | None:
     """Return which of an item's documents have no text, and why."""
-    names = dict(zip(item.document_ids, item.attachment_names, strict=True))
-    without = [
-        (
-            f"{names[one]}: {documents[one].reason or documents[one].outcome}"
-            if one in documents
-            else names[one]
-        )
-        for one in wanted
-        if one not in documents or not documents[one].text
-    ]
+    names = dict(zip(one.item.document_ids, one.item.attachment_names, strict=True))
+    without: list[str] = []
+    for key in one.wanted:
+        document = one.documents.get(key)
+        if document is None:
+            without.append(names[key])
+        elif not document.text:
+            without.append(f"{names[key]}: {document.reason or document.outcome}")
     return f"without {'; '.join(without)}"[:_MAX_REASON_CHARS] if without else None
 
 
@@ -250,59 +257,51 @@ def _store(
     rows: Rows, stage: Stage, composed: Sequence[_Composed], now: datetime
 ) -> None:
     """Store the articles and the texts that they replace."""
-    stored = {
-        row.article_id: row
-        for row in rows.read(
-            RawArticle, article_id=[one.entry.article_id for one in composed]
-        )
-    }
-    withdrawn = {
-        row.article_id for row in stored.values() if row.outcome == WITHDRAWN
-    }  # meanwhile
-    composed = [one for one in composed if one.entry.article_id not in withdrawn]
-    made = [_row(one, stored.get(one.entry.article_id), now) for one in composed]
+    articles = [one.entry.article_id for one in composed]
+    stored = {row.article_id: row for row in rows.read(RawArticle, article_id=articles)}
+    kept: list[_Composed] = []
+    made: list[RawArticle] = []
+    revisions: list[ArticleRevision] = []
+    for one in composed:
+        before = stored.get(one.entry.article_id)
+        if before is not None and before.outcome == WITHDRAWN:  # meanwhile
+            continue
+        row = _row(one, before, now)
+        kept.append(one)
+        made.append(row)
+        revision = None if before is None else revision_of(before, row, now)
+        if revision is not None:
+            revisions.append(revision)
     rows.upsert(made)
-    replaced = [
-        revision_of(stored[row.article_id], row, now)
-        for row in made
-        if row.article_id in stored
-    ]
-    if revisions := [revision for revision in replaced if revision]:
-        rows.upsert(revisions)
+    rows.upsert(revisions)
     record_article_outcomes(rows, stage, made)
-    _store_decisions(rows, composed)
-    agendas = {one.meeting.meeting_id: one.facts for one in composed if one.facts}
-    meetings = rows.read(StoredMeeting, meeting_id=agendas) if agendas else []
-    if meetings:
-        rows.upsert(
-            [
-                replace(
-                    row,
-                    participation_json=facts_json(
-                        "agenda", agendas[row.meeting_id], row.participation_json
-                    ),
-                )
-                for row in meetings
-            ]
-        )
+    _store_decisions(rows, kept)
+    _store_facts(rows, kept)
 
 
-def _store_decisions(rows: Rows, composed: Sequence[_Composed]) -> None:
+def _store_facts(rows: Rows, composed: Iterable[_Composed]) -> None:
+    """Store what agendas say about taking part with their meetings."""
+    facts = {one.meeting.meeting_id: one.facts for one in composed if one.facts}
+    changed: list[StoredMeeting] = []
+    for row in rows.read(StoredMeeting, meeting_id=facts):
+        stated = facts_json("agenda", facts[row.meeting_id], row.participation_json)
+        changed.append(replace(row, participation_json=stated))
+    rows.upsert(changed)
+
+
+def _store_decisions(rows: Rows, composed: Iterable[_Composed]) -> None:
     """Store what minutes say was decided with the items; what former minutes said of
     other items goes.
     """
     minutes = {
         one.item.meeting_id: one.decisions for one in composed if is_minutes(one.item)
     }
-    items = rows.read(StoredItem, meeting_id=minutes) if minutes else []
-    decided = [
-        replace(item, decision=minutes[item.meeting_id].get(item.item_id, ""))
-        for item in items
-    ]
-    if changed := [
-        now for now, before in zip(decided, items, strict=True) if now != before
-    ]:
-        rows.upsert(changed)
+    changed: list[StoredItem] = []
+    for item in rows.read(StoredItem, meeting_id=minutes):
+        decision = minutes[item.meeting_id].get(item.item_id, "")
+        if decision != item.decision:
+            changed.append(replace(item, decision=decision))
+    rows.upsert(changed)
 
 
 def _row(one: _Composed, previous: RawArticle | None, now: datetime) -> RawArticle:
@@ -320,3 +319,52 @@ def _row(one: _Composed, previous: RawArticle | None, now: datetime) -> RawArtic
         reason=one.unread or row.reason,
     )
     return replace(row, content_hash=content_hash(row))
+
+
+# --- what a shared document says about one item ---------------------------------------
+
+MAX_SHARED_CHARS: Final = 6_000  # of a shared document in the text of one item
+_BEGIN_CHARS: Final = 500  # says what the document is
+_MIN_WORD_CHARS: Final = 4
+_OMITTED: Final = "[…]"
+
+
+def excerpt_about(text: str, title: str, matter_file: str | None) -> str:
+    """Return a text, or of a long one its begin and the paragraphs with most words of a
+    title or a file number.
+
+    So a language model is paid for about one reading of a document, however many items
+    have it.
+    """
+    if len(text) <= MAX_SHARED_CHARS:
+        return text
+    stripped = [part.strip() for part in text.replace("\r", "").split("\n\n")]
+    paragraphs = [part for part in stripped if part]
+    words = normal_words(f"{title} {matter_file or ''}")
+    wanted = {word for word in words if len(word) >= _MIN_WORD_CHARS}
+    kept = _best(paragraphs, wanted)
+    parts: list[str] = []
+    for number, paragraph in enumerate(paragraphs):
+        if number in kept:
+            parts.append(paragraph[:MAX_SHARED_CHARS])
+        elif parts and parts[-1] != _OMITTED:
+            parts.append(_OMITTED)
+    return "\n\n".join(parts)[:MAX_SHARED_CHARS]
+
+
+def _best(paragraphs: Sequence[str], wanted: set[str]) -> set[int]:
+    """Return the numbers of the paragraphs of the begin, and of those with most of
+    these words, that have room.
+    """
+    words = [len(wanted & set(normal_words(paragraph))) for paragraph in paragraphs]
+    kept, room = set[int](), MAX_SHARED_CHARS
+    for number, paragraph in enumerate(paragraphs):
+        if MAX_SHARED_CHARS - room >= _BEGIN_CHARS:
+            break
+        kept.add(number)
+        room -= len(paragraph)
+    for number in sorted(range(len(paragraphs)), key=lambda number: -words[number]):
+        if words[number] and number not in kept and len(paragraphs[number]) <= room:
+            kept.add(number)
+            room -= len(paragraphs[number])
+    return kept

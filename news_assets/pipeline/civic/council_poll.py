@@ -6,7 +6,7 @@ sponsors of an item follow when it is new, or was decided or changed since they 
 requested.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from itertools import chain
@@ -19,11 +19,10 @@ from news_assets.errors import (
     NewsAssetsError,
     SourceError,
 )
-from news_assets.pipeline.civic.chain import SUSPECT
 from news_assets.pipeline.civic.filters import filtered
 from news_assets.pipeline.civic.identity import known_rows
-from news_assets.pipeline.civic.needs import AgendaState, Needs
-from news_assets.pipeline.documents.agenda import read_agenda
+from news_assets.pipeline.civic.pace import SUSPECT, AgendaState, Needs
+from news_assets.pipeline.documents.agenda_files import read_agenda
 from news_assets.pipeline.poll.listings import Polled
 from news_assets.pipeline.stage_state.retries import outcome_of
 from news_assets.ports.reading import Sandbox
@@ -53,13 +52,12 @@ from news_assets.sources.civic.vendor import Reading, Vendor, read
 from news_assets.sources.platforms import file_of
 from news_assets.text.dates import day_of
 
-MAX_ITEM_REQUESTS = (
-    60  # of one poll, nearest days first; the next poll requests the others
-)
+# of one poll, nearest days first; the next poll requests the others
+_MAX_ITEM_REQUESTS = 60
 _MIN_SUSPECT = 3  # missing meetings; fewer are a body's own changes
 _NO_PAGE: Final = (404, 410)
 
-MAX_VOTE_REQUESTS = 100  # of one poll, nearest days first
+_MAX_VOTE_REQUESTS = 100  # of one poll, nearest days first
 Step = Literal["signal", "listing", "items", "details", "document", "votes", "roster"]
 KnownVersions = Callable[
     [str, Collection[str]], Collection[str]
@@ -67,7 +65,7 @@ KnownVersions = Callable[
 KnownItems = Callable[
     [str], Sequence[StoredItem]
 ]  # the stored items of a meeting, by meeting_id
-Days = tuple[date, date]
+Days = tuple[date, date]  # the first and the last
 _OUTCOMES: Mapping[AnswerState, Outcome] = {
     "closed": "failed",
     "unknown_client": "failed",
@@ -90,6 +88,9 @@ class Purpose(NamedTuple):
     item: str = ""
 
 
+_Purposes = list[tuple[Request, Purpose]]  # requests, and what each is for
+
+
 @dataclass(slots=True, eq=False)
 class CouncilPoll:
     """The poll of one source while its answers arrive."""
@@ -108,7 +109,7 @@ class CouncilPoll:
     is_roster_due: bool = False
     listings: list[MeetingListing] = field(default_factory=list)
     partial: list[Meeting] = field(default_factory=list)
-    again: list[Meeting] = field(default_factory=list)
+    from_lake: list[Meeting] = field(default_factory=list)
     known: dict[str, StoredMeeting] = field(default_factory=dict)
     read_agendas: set[str] = field(default_factory=set)
     rechecked: set[str] = field(default_factory=set)
@@ -127,7 +128,7 @@ class CouncilPoll:
     is_whole: bool = True
     has_requested_items: bool = False
     has_requested_documents: bool = False
-    has_items_left: bool = False
+    has_deferred_items: bool = False
     votes: list[MeetingListing] = field(default_factory=list)
     rosters: list[Roster] = field(default_factory=list)
     requested_versions: set[str] | None = None
@@ -135,35 +136,27 @@ class CouncilPoll:
 
     # --- requests ---------------------------------------------------------------------
 
-    def first(self, since: datetime | None) -> list[tuple[Request, Purpose]]:
+    def first(self, since: datetime | None) -> _Purposes:
         """Return the requests that the poll begins with: the signal since a time, or
         those of its days.
         """
         if since is not None and self.vendor.signal is not None:
-            return [
-                (self.vendor.signal(self.source.url, since), Purpose(self, "signal"))
-            ]
-        return [*self._of_days(), *self._of_roster()]
+            signal = self.vendor.signal(self.source.url, since)
+            return [(signal, Purpose(self, "signal"))]
+        requests = self._of_days()
+        if self.vendor.roster is not None and self.is_roster_due:
+            for request in self.vendor.roster(self.source.url):
+                requests.append((request, Purpose(self, "roster")))
+        return requests
 
-    def _of_roster(self) -> list[tuple[Request, Purpose]]:
-        if self.vendor.roster is None or not self.is_roster_due:
-            return []
-        return [
-            (request, Purpose(self, "roster"))
-            for request in self.vendor.roster(self.source.url)
-        ]
-
-    def _of_days(self) -> list[tuple[Request, Purpose]]:
-        days, url = self.vendor.days, self.source.url
-        today = day_of(self.reading.now, self.source.timezone)
-        found = (
-            days(url, *self.days)
-            if days is not None
-            else self.vendor.upcoming(url, today)
-        )
+    def _of_days(self) -> _Purposes:
+        if self.vendor.days is not None:
+            found = self.vendor.days(self.source.url, *self.days)
+        else:
+            found = self.vendor.upcoming(self.source.url, self._today)
         return [(request, Purpose(self, "listing")) for request in found]
 
-    def of_items(self) -> list[tuple[Request, Purpose]]:
+    def of_items(self) -> _Purposes:
         """Return the requests for the items of the listed meetings that need them,
         once.
         """
@@ -172,40 +165,43 @@ class CouncilPoll:
         self.has_requested_items = True
         listed = self._listed()
         self.known = known_rows(self.source, _by_key(listed), self.stored, self._today)
-        found = [
-            AgendaState(one, self.known.get(listed_key(one)), self._listed_hash(one))
-            for one in listed
-        ]
-        self.changed = {
-            listed_key(one.meeting) for one in found if self.needs.document(one)
-        }
-        if self.vendor.items is None:
-            self.read_agendas |= {listed_key(meeting) for meeting in listed}
-            return []
-        self.read_agendas |= {
-            listed_key(meeting) for meeting in listed if meeting.items
-        }
-        wanted = sorted(filter(self.needs.items, found), key=self.needs.turn)
-        self.has_items_left = len(wanted) > MAX_ITEM_REQUESTS
-        if self.has_items_left:
-            count = len(wanted) - MAX_ITEM_REQUESTS
-            self.problems.append(
-                f"items of {count} meetings are left for the next poll"
+        states: list[AgendaState] = []
+        for meeting in listed:
+            key = listed_key(meeting)
+            state = AgendaState(
+                meeting, self.known.get(key), self._listed_hash(meeting)
             )
-        requests: list[tuple[Request, Purpose]] = []
-        for one in wanted[:MAX_ITEM_REQUESTS]:
-            key = listed_key(one.meeting)
-            if not self.needs.is_changed(one):
+            states.append(state)
+            if self.needs.document(state):
+                self.changed.add(key)
+            if meeting.items or self.vendor.items is None:
+                self.read_agendas.add(key)
+        if self.vendor.items is None:
+            return []
+        return self._of_agendas(states)
+
+    def _of_agendas(self, states: Iterable[AgendaState]) -> _Purposes:
+        """Return the requests for the items of meetings, of the nearest days first."""
+        assert self.vendor.items is not None
+        wanted = sorted(filter(self.needs.items, states), key=self.needs.order)
+        deferred_count = len(wanted) - _MAX_ITEM_REQUESTS
+        if deferred_count > 0:
+            self.has_deferred_items = True
+            self.problems.append(
+                f"items of {deferred_count} meetings are left for the next poll"
+            )
+        requests: _Purposes = []
+        for state in wanted[:_MAX_ITEM_REQUESTS]:
+            key = listed_key(state.meeting)
+            if not self.needs.is_changed(state):
                 self.rechecked.add(key)
-            of_meeting = self.vendor.items(self.source.url, one.meeting)
+            of_meeting = self.vendor.items(self.source.url, state.meeting)
             if not of_meeting:  # it has no agenda yet
                 self.read_agendas.add(key)
-            requests += [
-                (request, Purpose(self, "items", key)) for request in of_meeting
-            ]
+            requests += [(one, Purpose(self, "items", key)) for one in of_meeting]
         return requests
 
-    def of_documents(self) -> list[tuple[Request, Purpose]]:
+    def of_documents(self) -> _Purposes:
         """Return the requests for agendas that are documents, where items, notes or the
         hour are missing, once.
         """
@@ -213,99 +209,100 @@ class CouncilPoll:
             return []
         self.has_requested_documents = True
         sent = {request.url for request in self.sent}
-        requests: list[tuple[Request, Purpose]] = []
-        for key, meeting in merged_by_key((*self._listed(), *self.partial)).items():
+        wanted = self.changed - self.unread_agendas
+        requests: _Purposes = []
+        for key, meeting in self._merged(self._listed()).items():
             url = _document_of(meeting)
-            if key in self.changed - self.unread_agendas and url and url not in sent:
+            if key in wanted and url and url not in sent:
                 requests.append((Request(url=url), Purpose(self, "document", key)))
         return requests
 
-    def of_votes(self) -> list[tuple[Request, Purpose]]:
+    def of_votes(self) -> _Purposes:
         """Return the requests for votes and sponsors of the items that need them, once;
         each address once.
         """
         if self.vendor.votes is None or self.requested_versions is not None:
             return []
         self.requested_versions = set()
-        wanted: dict[Request, list[str]] = {}
+        versions: dict[Request, list[str]] = {}
         keys: dict[Request, str] = {}
         deferred = set[str]()
         for key, item in self._without_votes():
             requests = self.vendor.votes(self.source.url, item)
-            if len({*wanted, *requests}) > MAX_VOTE_REQUESTS:
+            if len({*versions, *requests}) > _MAX_VOTE_REQUESTS:
                 deferred.add(key)
                 continue
             self.requested_versions.add(item.version)
             for request in requests:
-                wanted.setdefault(request, []).append(item.version)
+                versions.setdefault(request, []).append(item.version)
                 keys.setdefault(request, key)
         if deferred:
             self.undetailed |= deferred
             self.problems.append(
                 f"votes of {len(deferred)} meetings are left for the next poll"
             )
-        return [
-            (one, Purpose(self, "votes", keys[one], tuple(versions)))
-            for one, versions in wanted.items()
-        ]
+        found: _Purposes = []
+        for request, of_items in versions.items():
+            purpose = Purpose(self, "votes", keys[request], tuple(of_items))
+            found.append((request, purpose))
+        return found
 
-    def _without_votes(self) -> Iterator[tuple[str, AgendaItem]]:
-        """Yield the items, those of the nearest days first, whose votes were not
-        requested in their version.
-
-        Each has the key of its meeting.
+    def _without_votes(self) -> list[tuple[str, AgendaItem]]:
+        """Return the items, those of the nearest days first, whose votes were not
+        requested in their version, each with the key of its meeting.
         """
-        found = merged_by_key((*self._listed(), *self.partial))
-        meetings = sorted(found.items(), key=lambda one: self.needs.distance(one[1]))
-        known = self.known_versions(
-            self.source.agency,
-            {item.version for _, one in meetings for item in one.items},
-        )
-        for key, meeting in meetings:
-            for item in meeting.items:
-                if item.version and item.version not in known:
-                    yield key, item
+        found = self._merged(self._listed())
+        versions = set[str]()
+        for meeting in found.values():
+            versions.update(item.version for item in meeting.items)
+        known = {"", *self.known_versions(self.source.agency, versions)}
+        wanted: list[tuple[str, AgendaItem]] = []
+        for key in sorted(found, key=lambda key: self.needs.distance(found[key])):
+            of_meeting = found[key].items
+            wanted += [(key, item) for item in of_meeting if item.version not in known]
+        return wanted
 
     def _listed_hash(self, meeting: Meeting) -> str:
         """Return the hash of a meeting as listed; that of one from the lake is as it
         was.
         """
         row = self.known.get(listed_key(meeting))
-        is_from_lake = any(meeting is one for one in self.again)
-        return row.listed_hash if row and is_from_lake else fingerprint(meeting)
+        if row is not None and any(meeting is one for one in self.from_lake):
+            return row.listed_hash
+        return fingerprint(meeting)
 
-    def _of_details(
-        self, key: str, items: Iterable[AgendaItem]
-    ) -> list[tuple[Request, Purpose]]:
+    def _of_details(self, key: str, items: Iterable[AgendaItem]) -> _Purposes:
         """Return the requests for the own pages of items, except of dropped ones.
 
         Where only the agenda is looked at again, items with the same title are known.
         """
         row = self.known.get(key)
-        titles = {}
+        titles: dict[str, str] = {}
         if row is not None and key in self.rechecked:
-            titles = {
-                item.item_id: item.title for item in self.known_items(row.meeting_id)
-            }
-        wanted: list[tuple[Request, Purpose]] = []
+            known = self.known_items(row.meeting_id)
+            titles = {item.item_id: item.title for item in known}
+        wanted: _Purposes = []
         for item in items:
-            why = filtered(item.title, self.filters)
-            is_dropped = why is not None and why.tier == "dropped"
-            is_known = (
+            if (
                 row is not None
                 and titles.get(item_id(row.meeting_id, item)) == item.title
-            )
-            if is_dropped or is_known or not item.vendor_id:
+            ):
+                continue
+            if not item.vendor_id or self._is_dropped(item):
                 continue
             purpose = Purpose(self, "details", key, item=item.vendor_id)
             wanted += [(Request(url=url), purpose) for url in item.details_urls]
         return wanted
 
+    def _is_dropped(self, item: AgendaItem) -> bool:
+        why = filtered(item.title, self.filters)
+        return why is not None and why.tier == "dropped"
+
     # --- answers ----------------------------------------------------------------------
 
     def take(
         self, purpose: Purpose, answer: Page | FetchError, sandbox: Sandbox
-    ) -> list[tuple[Request, Purpose]]:
+    ) -> _Purposes:
         """Add an answer; return the requests that continue it."""
         self.waiting -= 1
         self.elapsed_ms += answer.elapsed_ms
@@ -318,10 +315,9 @@ class CouncilPoll:
         if isinstance(listing, NewsAssetsError):
             return self._fail(purpose, listing, outcome_of(listing))
         if listing.state in _OUTCOMES:
+            reason = "; ".join(listing.problems)
             kind = SourceError if listing.state == "blocked" else ClosedSourceError
-            return self._fail(
-                purpose, kind("; ".join(listing.problems)), _OUTCOMES[listing.state]
-            )
+            return self._fail(purpose, kind(reason), _OUTCOMES[listing.state])
         if self.page is None and isinstance(answer, Page):
             self.page = answer
         self.problems += listing.problems
@@ -338,24 +334,24 @@ class CouncilPoll:
         purpose: Purpose,
         answer: Page | FetchError,
         listing: MeetingListing | NewsAssetsError,
-    ) -> list[tuple[Request, Purpose]]:
+    ) -> _Purposes:
         """Add votes, sponsors or a part of the roster; what failed is requested again
         when its meeting's items are.
         """
         if answer.status in _NO_PAGE:  # the client has none
             return []
-        if isinstance(listing, NewsAssetsError) or listing.state in _OUTCOMES:
-            self.failed_versions.update(purpose.versions)
-            reason = (
-                str(listing)
-                if isinstance(listing, NewsAssetsError)
-                else "; ".join(listing.problems)
-            )
-            self.problems.append(f"{purpose.step}: {reason}")
-            return []
-        self.votes.append(listing)
-        self.rosters.append(listing.roster)
-        return [(request, purpose) for request in listing.next_requests]
+        reason = ""
+        if isinstance(listing, NewsAssetsError):
+            reason = str(listing)
+        elif listing.state not in _OUTCOMES:
+            self.votes.append(listing)
+            self.rosters.append(listing.roster)
+            return [(request, purpose) for request in listing.next_requests]
+        else:
+            reason = "; ".join(listing.problems)
+        self.failed_versions.update(purpose.versions)
+        self.problems.append(f"{purpose.step}: {reason}")
+        return []
 
     def _take_document(
         self, purpose: Purpose, answer: Page | FetchError, sandbox: Sandbox
@@ -381,29 +377,27 @@ class CouncilPoll:
             )
         )
 
-    def _after_items(
-        self, purpose: Purpose, listing: MeetingListing
-    ) -> list[tuple[Request, Purpose]]:
+    def _after_items(self, purpose: Purpose, listing: MeetingListing) -> _Purposes:
         """Add what completes a meeting; return the requests for the own pages of its
         items.
         """
         self.read_agendas.add(purpose.meeting)
+        listed: list[AgendaItem] = []
         for meeting in listing.meetings:
             items = meeting.items
+            listed += items
             if purpose.step == "details":
                 items = tuple(replace(item, vendor_id=purpose.item) for item in items)
-            self.partial.append(
-                replace(
-                    meeting,
-                    vendor_id=purpose.meeting,
-                    agenda_id="",
-                    items=items,
-                    is_partial=True,
-                )
+            part = replace(
+                meeting,
+                vendor_id=purpose.meeting,
+                agenda_id="",
+                items=items,
+                is_partial=True,
             )
+            self.partial.append(part)
         if purpose.step == "details":
             return []
-        listed = chain.from_iterable(meeting.items for meeting in listing.meetings)
         return self._of_details(purpose.meeting, listed)
 
     def defer(self, purpose: Purpose) -> None:
@@ -417,7 +411,7 @@ class CouncilPoll:
         if purpose.step == "votes":
             self.failed_versions.update(purpose.versions)
             return
-        self.has_items_left = True
+        self.has_deferred_items = True
         if purpose.step == "items":
             self.unread_agendas.add(purpose.meeting)
 
@@ -431,20 +425,16 @@ class CouncilPoll:
 
     def _fail(
         self, purpose: Purpose, error: NewsAssetsError, outcome: Outcome
-    ) -> list[tuple[Request, Purpose]]:
+    ) -> _Purposes:
         """Note a failed answer: nothing is inferred from it.
 
         Without the signal all days are requested. The next poll requests missing items
         again.
         """
         if purpose.step == "listing":
-            self.is_whole = False
-            self.error = (
-                error
-                if isinstance(error, FetchError | SourceError)
-                else SourceError(str(error))
-            )
-            self.outcome = outcome
+            if not isinstance(error, FetchError | SourceError):
+                error = SourceError(str(error))
+            self.is_whole, self.error, self.outcome = False, error, outcome
             return []
         if purpose.step == "signal":
             self.problems.append(f"no change signal: {error}")
@@ -458,27 +448,22 @@ class CouncilPoll:
             self.unread_agendas.add(purpose.meeting)
         return []
 
-    def _after_signal(self, listing: MeetingListing) -> list[tuple[Request, Purpose]]:
+    def _after_signal(self, listing: MeetingListing) -> _Purposes:
         """Return the requests for the days that changed."""
-        found, lists_changes_only = (
-            fingerprints(listing),
-            self.vendor.lists_changes_only,
-        )
+        found = fingerprints(listing)
+        lists_changes_only = self.vendor.lists_changes_only
         changed = changed_days(
             self.known_signals, found, lists_changes_only=lists_changes_only
         )
         self.signals = {**self.known_signals, **found} if lists_changes_only else found
         if not changed:
-            self.again = [self._again(row) for row in self._soon_rows()]
+            self.from_lake = [self._as_listed(row) for row in self._soon_rows()]
             return []
         if UNDATED not in changed and self.vendor.days is not None:
             self._narrow([date.fromisoformat(day) for day in changed])
-            rows = [
-                row
-                for row in self._soon_rows()
-                if row.day and not self._is_within(row.day)
-            ]
-            self.again = [self._again(row) for row in rows]
+            for row in self._soon_rows():
+                if row.day and not self.days[0] <= row.day <= self.days[1]:
+                    self.from_lake.append(self._as_listed(row))
         return self._of_days()
 
     def _narrow(self, changed: Sequence[date]) -> None:
@@ -499,23 +484,20 @@ class CouncilPoll:
         if self.vendor.items is None:
             return []
         found: list[StoredMeeting] = []
-        for row in self.stored:
-            is_own = (
-                row.source_id == self.source.source_id and row.status != "cancelled"
-            )
-            if (
-                is_own
-                and row.starts_at
-                and (row.items_asked_at is None or self.needs.is_soon(row.starts_at))
-            ):
+        for row in self._own_rows():
+            if row.starts_at is None:
+                continue
+            if row.items_asked_at is None or self.needs.is_soon(row.starts_at):
                 found.append(row)
         return found
 
-    def _again(self, row: StoredMeeting) -> Meeting:
-        return listed_again(row, self.source.timezone)
+    def _own_rows(self) -> list[StoredMeeting]:
+        """Return the stored meetings of this source that are not cancelled."""
+        own = [row for row in self.stored if row.source_id == self.source.source_id]
+        return [row for row in own if row.status != "cancelled"]
 
-    def _is_within(self, day: date) -> bool:
-        return self.days[0] <= day <= self.days[1]
+    def _as_listed(self, row: StoredMeeting) -> Meeting:
+        return listed_again(row, self.source.timezone)
 
     # --- what they say ----------------------------------------------------------------
 
@@ -523,22 +505,21 @@ class CouncilPoll:
         """Return the meetings of the days requested; some clients ignore the days of a
         request.
         """
-        listed = merged(
-            meeting for listing in self.listings for meeting in listing.meetings
-        )
-        first, last = (
-            self.days if self.vendor.days is not None else (self.days[0], date.max)
-        )
-        found = list(self.again)
-        for meeting in listed:
-            day = meeting.starts_at.date() if meeting.starts_at else None
-            if (
-                listed_key(meeting)
-                and not meeting.is_partial
-                and (day is None or first <= day <= last)
-            ):
+        first, last = self.days
+        if self.vendor.days is None:
+            last = date.max
+        found = list(self.from_lake)
+        every = chain.from_iterable(listing.meetings for listing in self.listings)
+        for meeting in merged(every):
+            if meeting.is_partial or not listed_key(meeting):
+                continue
+            if meeting.starts_at is None or first <= meeting.starts_at.date() <= last:
                 found.append(meeting)
         return tuple(found)
+
+    def _merged(self, listed: Iterable[Meeting]) -> Mapping[str, Meeting]:
+        """Return the listed meetings with what completes them, by key."""
+        return merged_by_key((*listed, *self.partial))
 
     def _whole_days(self, meetings: Sequence[Meeting]) -> Days | None:
         """Return the days of which every meeting is listed: those requested, or up to
@@ -549,11 +530,8 @@ class CouncilPoll:
         if self.vendor.days is not None:
             return self.days
         listed = [meeting.starts_at.date() for meeting in meetings if meeting.starts_at]
-        return (
-            (self._today, max(listed))
-            if listed and max(listed) >= self._today
-            else None
-        )
+        last = max(listed, default=date.min)
+        return (self._today, last) if last >= self._today else None
 
     @property
     def _today(self) -> date:
@@ -563,20 +541,22 @@ class CouncilPoll:
         """Return that an answer lists none or few of the known meetings to come; None
         if it does not.
         """
-        first, last = days or self.days
-        coming = [
-            row
-            for row in self.stored
-            if row.source_id == self.source.source_id and row.status != "cancelled"
-            if row.starts_at and row.starts_at > self.reading.now
-            if row.day and first <= row.day <= last
-        ]
-        listed = {row.meeting_id for row in self.known.values()}
-        missing = [row for row in coming if row.meeting_id not in listed]
-        is_most = len(missing) >= _MIN_SUSPECT and len(missing) > len(coming) / 2
-        if not missing or (meetings and not is_most):
+        if not self.listings or not self.is_whole:
             return None
-        return f"{SUSPECT}: lists {len(coming) - len(missing)} of {len(coming)} known coming meetings"
+        first, last = days or self.days
+        listed = {row.meeting_id for row in self.known.values()}
+        coming_count = missing_count = 0
+        for row in self._own_rows():
+            if row.starts_at is None or row.starts_at <= self.reading.now:
+                continue
+            if row.day is not None and first <= row.day <= last:
+                coming_count += 1
+                missing_count += row.meeting_id not in listed
+        is_most = missing_count >= _MIN_SUSPECT and missing_count > coming_count / 2
+        if not missing_count or (meetings and not is_most):
+            return None
+        found_count = coming_count - missing_count
+        return f"{SUSPECT}: lists {found_count} of {coming_count} known coming meetings"
 
     # --- the poll ---------------------------------------------------------------------
 
@@ -594,11 +574,13 @@ class CouncilPoll:
         listed = self._listed()
         self.known = known_rows(self.source, _by_key(listed), self.stored, self._today)
         days = self._whole_days(listed)
-        suspicion = (
-            self._suspicion(listed, days) if self.listings and self.is_whole else None
-        )
+        suspicion = self._suspicion(listed, days)
         if suspicion and not (listed and self.needs.is_pass):
             days = None
+        listing = None
+        if self.listings:
+            problems = tuple(dict.fromkeys(self.problems))
+            listing = Listing(entries=(), is_whole=False, problems=problems)
         return Polled(
             source=self.source,
             polled_at=now,
@@ -606,37 +588,27 @@ class CouncilPoll:
             outcome="ok" if self.listings else "unchanged",
             is_of_past=self.is_of_past,
             page=self.page,
-            listing=self._listing(),
+            listing=listing,
             note=suspicion or self._note(),
-            answer=MeetingAnswer(
-                meetings=self._with_votes(merged_by_key((*listed, *self.partial))),
-                whole_days=days,
-                read_agendas=frozenset(self.read_agendas - self.unread_agendas),
-                undetailed=frozenset(self.undetailed),
-                listed_hashes={
-                    listed_key(one): self._listed_hash(one) for one in listed
-                },
-                signals=self._signals(),
-                is_pass=self.needs.is_pass
-                and self.is_whole
-                and not self.has_items_left,
-                filters=self.filters,
-                roster=_joined(self.rosters),
-            ),
+            answer=self._answer(listed, days),
         )
 
-    def _with_votes(self, meetings: Mapping[str, Meeting]) -> dict[str, Meeting]:
+    def _answer(self, listed: Sequence[Meeting], days: Days | None) -> MeetingAnswer:
         requested = (self.requested_versions or set()) - self.failed_versions
-        return {
-            key: with_votes(meeting, self.votes, requested)
-            for key, meeting in meetings.items()
-        }
-
-    def _listing(self) -> Listing | None:
-        if not self.listings:
-            return None
-        return Listing(
-            entries=(), is_whole=False, problems=tuple(dict.fromkeys(self.problems))
+        meetings: dict[str, Meeting] = {}
+        for key, meeting in self._merged(listed).items():
+            meetings[key] = with_votes(meeting, self.votes, requested)
+        is_complete = self.is_whole and not self.has_deferred_items
+        return MeetingAnswer(
+            meetings=meetings,
+            whole_days=days,
+            read_agendas=frozenset(self.read_agendas - self.unread_agendas),
+            undetailed=frozenset(self.undetailed),
+            listed_hashes={listed_key(one): self._listed_hash(one) for one in listed},
+            signals=self._signals(),
+            is_pass=self.needs.is_pass and is_complete,
+            filters=self.filters,
+            roster=_joined(self.rosters),
         )
 
     def _note(self) -> str | None:

@@ -6,24 +6,24 @@ packet.
 """
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 from urllib.parse import urldefrag
 
 from news_assets.errors import NewsAssetsError
-from news_assets.pipeline.civic.items import PACKET_PART
+from news_assets.pipeline.civic.item_rows import PACKET_PART
 from news_assets.pipeline.documents.pdf.packet import cut_packet
 from news_assets.pipeline.stage_state.declaration import sha256
 from news_assets.ports.lake import Lake
 from news_assets.ports.reading import Sandbox
-from news_assets.records.documents import ReadDocument, StoredDocument
+from news_assets.records.documents import PacketPart, ReadDocument, StoredDocument
 from news_assets.records.meetings import StoredItem
 from news_assets.records.polling import FeedEntry
 from news_assets.records.reading import Page
 
-NOT_IN_PACKET: Final = "not found in the packet"
+_NOT_IN_PACKET: Final = "not found in the packet"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,27 +56,23 @@ def is_other_file(before: StoredDocument, head: Page) -> bool:
     """
     known = (before.content_length, before.last_modified, before.etag)
     stated = (head.content_length, head.validators.last_modified, head.validators.etag)
-    return any(
-        old is not None and new is not None and old != new
-        for old, new in zip(known, stated, strict=True)
-    )
+    pairs = zip(known, stated, strict=True)
+    return any(None not in pair and pair[0] != pair[1] for pair in pairs)
 
 
 def same_file(before: StoredDocument, head: Page) -> StoredDocument:
     """Return the row of a document whose file did not change, with what the answer to a
     HEAD request states of it.
     """
-    return replace(
+    row = replace(
         before,
         etag=head.validators.etag or before.etag,
         last_modified=head.validators.last_modified or before.last_modified,
-        content_length=(
-            before.content_length
-            if head.content_length is None
-            else head.content_length
-        ),
         fetched_at=head.fetched_at,
     )
+    if head.content_length is None:
+        return row
+    return replace(row, content_length=head.content_length)
 
 
 def rows_of_page(
@@ -87,30 +83,42 @@ def rows_of_page(
     language: str,
     sandbox: Sandbox,
     originals: dict[str, StoredDocument],
-) -> Iterator[StoredDocument]:
-    """Yield the rows of the attachments at one address; `originals` are the documents
-    read by this run, by content.
+) -> list[StoredDocument]:
+    """Return the rows of the attachments at one address.
+
+    Args:
+        lake: Where former documents are read.
+        page: What the address answered.
+        found: The attachments with this address.
+        items: All items of their meetings: a packet is cut by their titles.
+        language: Of the agency (BCP 47), for text recognition.
+        sandbox: Reads the document.
+        originals: The documents read by this run, by content; new ones are added.
     """
     content = hashlib.sha256(page.body).hexdigest()
     wholes = [one for one in found if not one.is_part]
     if wholes and content not in originals:
-        for row in lake.read(
+        known = lake.read(
             StoredDocument, content_hash=[content], outcome=["ok", "skipped"]
-        ):
+        )
+        for row in known:
             if row.copy_of is None:
                 originals[content] = row
+    rows: list[StoredDocument] = []
     for one in wholes:
         original = originals.get(content)
         if original is not None and original.document_id != one.document_id:
-            yield _copy(one, original, page)
+            rows.append(_copy(one, original, page))
             continue
         read = sandbox.read_document(page.body, page.content_type, one.name, language)
         row = document_row(one, read, page, page.fetched_at, content)
         if row.outcome != "failed":
             originals[content] = row
-        yield row
-    if parts := [one for one in found if one.is_part]:
-        yield from _parts(page, content, parts, items, language, sandbox)
+        rows.append(row)
+    parts = [one for one in found if one.is_part]
+    if parts:
+        rows += _parts(page, content, parts, items, language, sandbox)
+    return rows
 
 
 def _parts(
@@ -120,62 +128,58 @@ def _parts(
     items: Sequence[StoredItem],
     language: str,
     sandbox: Sandbox,
-) -> Iterator[StoredDocument]:
-    """Yield the pages of a packet that belong to each item. It is cut by the titles of
+) -> list[StoredDocument]:
+    """Return the pages of a packet that belong to each item. It is cut by the titles of
     all items of its meeting.
     """
-    meetings = {one.item.meeting_id for one in found}
-    agenda = sorted(
-        (item for item in items if item.meeting_id in meetings),
-        key=lambda item: item.sequence,
-    )
     read = sandbox.read_document(page.body, page.content_type, "", language)
-    [parts] = sandbox.run(cut_packet, [(page.body, [item.title for item in agenda])])
-    if read.outcome != "ok" or isinstance(parts, NewsAssetsError):
-        reason = read.reason if read.outcome != "ok" else str(parts)
-        why = ReadDocument(
+    if read.outcome != "ok":
+        unread = ReadDocument(
             kind=read.kind,
             outcome="skipped" if read.outcome == "skipped" else "failed",
-            reason=reason,
+            reason=read.reason,
         )
-        yield from (document_row(one, why, page, page.fetched_at) for one in found)
-        return
-    pages = {
-        agenda[part.item].item_id: (part.first_page, part.last_page) for part in parts
-    }
+        return [document_row(one, unread, page, page.fetched_at) for one in found]
+    meetings = {one.item.meeting_id for one in found}
+    agenda = [item for item in items if item.meeting_id in meetings]
+    agenda.sort(key=lambda item: item.sequence)
+    [cut] = sandbox.run(cut_packet, [(page.body, [item.title for item in agenda])])
+    if isinstance(cut, NewsAssetsError):
+        uncut = ReadDocument(kind=read.kind, outcome="failed", reason=str(cut))
+        return [document_row(one, uncut, page, page.fetched_at) for one in found]
+    pages = {agenda[part.item].item_id: part for part in cut}
+    rows: list[StoredDocument] = []
     for one in found:
-        first, last = pages.get(one.item.item_id, (1, 0))
-        if not last:
-            missing = ReadDocument(
-                kind=read.kind, outcome="skipped", reason=NOT_IN_PACKET
-            )
-            yield document_row(
-                one,
-                missing,
-                page,
-                page.fetched_at,
-                sha256(f"{content} {one.document_id}"),
-            )
-            continue
-        part = replace(
-            read,
-            texts=read.texts[first - 1 : last],
-            pages=last - first + 1,
-            scanned_pages=tuple(
-                number - first + 1
-                for number in read.scanned_pages
-                if first <= number <= last
-            ),
-            ocr_pages=tuple(
-                number - first + 1
-                for number in read.ocr_pages
-                if first <= number <= last
-            ),
-            reason=f"pages {first} to {last} of the packet",
-        )
-        yield document_row(
-            one, part, page, page.fetched_at, sha256(f"{content} {first} {last}")
-        )
+        text, state = _part(read, one, pages.get(one.item.item_id))
+        hashed = sha256(f"{content} {state}")
+        rows.append(document_row(one, text, page, page.fetched_at, hashed))
+    return rows
+
+
+def _part(
+    read: ReadDocument, one: Attachment, part: PacketPart | None
+) -> tuple[ReadDocument, str]:
+    """Return the pages of an item, and what tells them apart within the packet."""
+    if part is None:
+        missing = ReadDocument(kind=read.kind, outcome="skipped", reason=_NOT_IN_PACKET)
+        return missing, one.document_id
+    pages = _pages_of(read, part.first_page, part.last_page)
+    return pages, f"{part.first_page} {part.last_page}"
+
+
+def _pages_of(read: ReadDocument, first: int, last: int) -> ReadDocument:
+    """Return the pages from the first to the last of a document, counted from 1."""
+    pages = range(first, last + 1)
+    scanned = [number - first + 1 for number in read.scanned_pages if number in pages]
+    recognised = [number - first + 1 for number in read.ocr_pages if number in pages]
+    return replace(
+        read,
+        texts=read.texts[first - 1 : last],
+        pages=len(pages),
+        scanned_pages=tuple(scanned),
+        ocr_pages=tuple(recognised),
+        reason=f"pages {first} to {last} of the packet",
+    )
 
 
 def document_row(
@@ -189,10 +193,7 @@ def document_row(
     `page` is what its text is of.
     """
     text = read.text if read.outcome == "ok" else None
-    stated = (
-        one.head or page
-    )  # some servers answer HEAD with other headers: the next HEAD is compared with this one
-    return StoredDocument(
+    row = StoredDocument(
         document_id=one.document_id,
         article_id=one.entry.article_id,
         desk=one.entry.desk,
@@ -210,18 +211,34 @@ def document_row(
         outcome=read.outcome,
         reason=read.reason,
         copy_of=None,
-        etag=stated.validators.etag if stated else None,
-        last_modified=stated.validators.last_modified if stated else None,
-        content_length=stated.content_length if stated else None,
+        etag=None,
+        last_modified=None,
+        content_length=None,
         fetched_at=fetched_at,
         trace_id=one.entry.trace_id,
+    )
+    return row if page is None and one.head is None else _with_headers(row, one, page)
+
+
+def _with_headers(
+    row: StoredDocument, one: Attachment, page: Page | None
+) -> StoredDocument:
+    """Return a row with what the next HEAD is compared with: some servers answer HEAD
+    with other headers, so those of a HEAD count first.
+    """
+    stated = one.head or page
+    assert stated is not None
+    return replace(
+        row,
+        etag=stated.validators.etag,
+        last_modified=stated.validators.last_modified,
+        content_length=stated.content_length,
     )
 
 
 def _copy(one: Attachment, original: StoredDocument, page: Page) -> StoredDocument:
     """Return the row of an attachment whose content was read already."""
-    stated = one.head or page
-    return replace(
+    row = replace(
         original,
         document_id=one.document_id,
         article_id=one.entry.article_id,
@@ -231,9 +248,7 @@ def _copy(one: Attachment, original: StoredDocument, page: Page) -> StoredDocume
         url=one.url,
         name=one.name,
         copy_of=original.document_id,
-        etag=stated.validators.etag,
-        last_modified=stated.validators.last_modified,
-        content_length=stated.content_length,
         fetched_at=page.fetched_at,
         trace_id=one.entry.trace_id,
     )
+    return _with_headers(row, one, page)

@@ -15,15 +15,10 @@ from news_assets.records.desks import Desk
 from news_assets.records.meetings import StoredItem, StoredMeeting
 from news_assets.text.zones import zone_info
 
-MAX_LISTED: Final = 60  # agenda items in the description of a calendar event
+_MAX_LISTED: Final = 60  # agenda items in the description of a calendar event
 _PRODUCT = "-//news_assets//meetings//EN"
 _NAMESPACE = uuid.uuid5(uuid.NAMESPACE_URL, "news_assets/meetings")
 _CALENDAR_STATUS = {"cancelled": "CANCELLED", "tentative": "TENTATIVE"}
-_DOCUMENTS = (
-    ("agenda", "agenda_url"),
-    ("packet", "packet_url"),
-    ("minutes", "minutes_url"),
-)
 
 Items = Mapping[
     str, Sequence[StoredItem]
@@ -33,32 +28,29 @@ Zones = Mapping[tuple[str, str], str]  # by desk and agency
 
 def zones_of(desks: Iterable[Desk]) -> Zones:
     """Return the time zones of the agencies of desks, by desk and agency."""
-    return {
-        (desk.key, agency.key): agency.timezone
-        for desk in desks
-        for agency in desk.agencies
-    }
+    zones: dict[tuple[str, str], str] = {}
+    for desk in desks:
+        for agency in desk.agencies:
+            zones[desk.key, agency.key] = agency.timezone
+    return zones
 
 
 def calendar_of(meetings: Sequence[StoredMeeting], items: Items, zones: Zones) -> bytes:
     """Return an iCalendar file with an event for each meeting that has a day."""
     from icalendar import Calendar
 
-    calendar, days = (
-        Calendar(),
-        [meeting.day for meeting in meetings if meeting.day is not None],
-    )
+    calendar = Calendar()
     calendar.add("prodid", _PRODUCT)
     calendar.add("version", "2.0")
+    years: list[int] = []
     for meeting in meetings:
         if meeting.day is not None:
-            calendar.add_component(
-                _event(meeting, items.get(meeting.meeting_id, ()), zones)
-            )
-    if days:
+            years.append(meeting.day.year)
+            of_meeting = items.get(meeting.meeting_id, ())
+            calendar.add_component(_event(meeting, of_meeting, zones))
+    if years:
         calendar.add_missing_timezones(
-            first_date=date(min(days).year, 1, 1),
-            last_date=date(max(days).year + 2, 1, 1),
+            first_date=date(min(years), 1, 1), last_date=date(max(years) + 2, 1, 1)
         )
     return bytes(calendar.to_ical())
 
@@ -78,36 +70,40 @@ def _event(meeting: StoredMeeting, items: Sequence[StoredItem], zones: Zones) ->
         event.add("dtstart", _local(meeting.starts_at, meeting, zones))
         if meeting.ends_at is not None and meeting.ends_at > meeting.starts_at:
             event.add("dtend", _local(meeting.ends_at, meeting, zones))
-    if place := ", ".join(
-        filter(None, (meeting.location_name, meeting.location_address))
-    ):
-        event.add("location", place)
-    if url := meeting.url or meeting.agenda_url:
-        event.add("url", url)
-    if described := _description(meeting, items):
-        event.add("description", described)
+    stated = {
+        "location": _place(meeting),
+        "url": meeting.url or meeting.agenda_url,
+        "description": _description(meeting, items),
+    }
+    for name, value in stated.items():
+        if value:
+            event.add(name, value)
     return event
 
 
+def _place(meeting: StoredMeeting) -> str:
+    return ", ".join(filter(None, (meeting.location_name, meeting.location_address)))
+
+
+def _documents(meeting: StoredMeeting) -> list[tuple[str, str]]:
+    """Return the name and address of each document of a meeting."""
+    stated = (
+        ("agenda", meeting.agenda_url),
+        ("packet", meeting.packet_url),
+        ("minutes", meeting.minutes_url),
+    )
+    return [(name, url) for name, url in stated if url]
+
+
 def _description(meeting: StoredMeeting, items: Sequence[StoredItem]) -> str:
-    links = (
-        f"{name.capitalize()}: {url}"
-        for name, column in _DOCUMENTS
-        if (url := getattr(meeting, column))
-    )
+    lines = [meeting.status_reason or ""]
+    lines += [f"{name.capitalize()}: {url}" for name, url in _documents(meeting)]
+    lines.append(meeting.comment)
     kept = [item for item in items if item.filter_tier != "dropped"]
-    listed = [f"{item.number} {item.title}".strip() for item in kept[:MAX_LISTED]]
-    more = [f"and {len(kept) - MAX_LISTED} more"] if len(kept) > MAX_LISTED else []
-    reason = [meeting.status_reason] if meeting.status_reason else []
-    return "\n".join(
-        [
-            *reason,
-            *links,
-            *([meeting.comment] if meeting.comment else []),
-            *listed,
-            *more,
-        ]
-    )
+    lines += [f"{item.number} {item.title}".strip() for item in kept[:_MAX_LISTED]]
+    if len(kept) > _MAX_LISTED:
+        lines.append(f"and {len(kept) - _MAX_LISTED} more")
+    return "\n".join(filter(None, lines))
 
 
 def name_of(meeting: StoredMeeting) -> str:
@@ -130,43 +126,32 @@ def ocd_event(
     """Return a meeting as an Event of Open Civic Data, with its agenda; dates without
     an hour are days.
     """
-    timezone = zones.get((meeting.desk, meeting.agency), "UTC")
-    place = ", ".join(filter(None, (meeting.location_name, meeting.location_address)))
+    is_committee = "committee" in meeting.body.lower()
+    url = meeting.url or meeting.agenda_url
+    host = {"note": "host", "name": meeting.body, "entity_type": "organization"}
+    links = json.loads(meeting.links_json)
     return {
         "_type": "event",
         "_id": f"ocd-event/{uuid.uuid5(_NAMESPACE, meeting.meeting_id)}",
         "name": name_of(meeting),
         "description": meeting.comment,
-        "classification": "committee-meeting"
-        if "committee" in meeting.body.lower()
-        else "meeting",
+        "classification": "committee-meeting" if is_committee else "meeting",
         "start_date": _date(meeting.starts_at, meeting, zones),
         "end_date": _date(meeting.ends_at, meeting, zones) if meeting.ends_at else "",
         "all_day": meeting.is_all_day,
-        "timezone": timezone,
+        "timezone": zones.get((meeting.desk, meeting.agency), "UTC"),
         "status": meeting.status,
-        "location": {"name": place or "unknown", "url": "", "coordinates": None},
-        "participants": (
-            [{"note": "host", "name": meeting.body, "entity_type": "organization"}]
-            if meeting.body
-            else []
-        ),
-        "documents": [
-            _link(name, getattr(meeting, column))
-            for name, column in _DOCUMENTS
-            if getattr(meeting, column)
-        ],
+        "location": {
+            "name": _place(meeting) or "unknown",
+            "url": "",
+            "coordinates": None,
+        },
+        "participants": [host] if meeting.body else [],
+        "documents": [_link(name, href) for name, href in _documents(meeting)],
         "media": [_link("recording", meeting.video_url)] if meeting.video_url else [],
-        "links": [
-            {"note": link["title"], "url": link["href"]}
-            for link in json.loads(meeting.links_json)
-        ],
+        "links": [{"note": link["title"], "url": link["href"]} for link in links],
         "agenda": [_agenda_item(item) for item in items],
-        "sources": (
-            [{"note": "", "url": meeting.url or meeting.agenda_url}]
-            if meeting.url or meeting.agenda_url
-            else []
-        ),
+        "sources": [{"note": "", "url": url}] if url else [],
         "extras": {
             "meeting_id": meeting.meeting_id,
             "desk": meeting.desk,

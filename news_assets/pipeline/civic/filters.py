@@ -197,20 +197,20 @@ _LEAD = frozenset(
     )
 )
 _BUSINESS = re.compile(
-    r"\b(?:emergency|disaster|ordinance|resolution|contract|agreement|budget|policy|moratorium|bonds?|lease"
-    r"|procedures?|rules|code|fees?)\b|[$€£]\s?\d",
+    r"\b(?:emergency|disaster|ordinance|resolution|contract|agreement|budget|policy|moratorium|bonds?"
+    r"|lease|procedures?|rules|code|fees?)\b|[$€£]\s?\d",
     re.IGNORECASE,
 )
 _WORD = re.compile(r"[^\W\d_][^\W_]*")
 
-Tier = Literal["dropped", "not_enriched"]
+_Tier = Literal["dropped", "not_enriched"]
 
 
 @dataclass(frozen=True, slots=True)
 class Filtered:
     """Why an item is filtered: its tier, and the reason that is stored."""
 
-    tier: Tier
+    tier: _Tier
     reason: str
 
 
@@ -234,8 +234,8 @@ def _names_business(title: str, match: re.Match[str]) -> bool:
     """Whether a title has words beside a procedural phrase that are not of the
     procedure.
     """
-    behind = _PERFORMED.sub(" ", _BRACKETS.sub(" ", title[match.end() :]))
-    words = _WORD.findall(f"{title[: match.start()]} {behind}".lower())
+    after = _PERFORMED.sub(" ", _BRACKETS.sub(" ", title[match.end() :]))
+    words = _WORD.findall(f"{title[: match.start()]} {after}".lower())
     return any(len(word) > 1 and word not in _BESIDE for word in words)
 
 

@@ -1,7 +1,7 @@
 """Which stored meeting a listed one is; pure.
 
 A meeting keeps the id that it was first stored with, whatever its title, day and agenda
-become, and whichever source of its agency lists it. Where ids do not tell, a meeting
+become, and whichever source of its agency lists it. Where ids do not decide, a meeting
 and a row belong together if a rule below gives both the same key, and gives it to no
 other: the rules are tried in their order.
 """
@@ -41,7 +41,7 @@ class _Seen:
     agenda_url: str | None
 
 
-Rule = Callable[[_Seen], Hashable]
+_Rule = Callable[[_Seen], Hashable]
 
 
 def known_rows(
@@ -54,32 +54,29 @@ def known_rows(
     listing.
     """
     rows = {row.meeting_id: row for row in stored}
+    found: dict[str, StoredMeeting] = {}
     of_rows = [_of_row(row, source) for row in rows.values()]
     of_listed = [_of_listed(key, meeting, source) for key, meeting in listed.items()]
-    found: dict[str, StoredMeeting] = {}
     for rule in (_by_id, _by_vendor_id, _by_time, _by_agenda):
-        found |= _pairs(rule, of_listed, of_rows, found, rows)
-    of_rows = [
-        one for one in of_rows if one.source_id != source.source_id or not one.vendor_id
-    ]
-    found |= _pairs(_by_day, of_listed, of_rows, found, rows)
-    of_rows = [one for one in of_rows if one.source_id == source.source_id]
-    found |= _pairs(_by_hour, of_listed, of_rows, found, rows)
-    coming = [one for one in of_rows if one.day and one.day >= today]
-    without_id = [
-        one for one in of_listed if not one.vendor_id and one.day and one.day >= today
-    ]
-    return found | _pairs(_by_name, without_id, coming, found, rows)
+        _pair(rule, of_listed, of_rows, rows, found)
+    # ids tell rows of this source apart, where it states any
+    without_id = [one for one in of_rows if not one.vendor_id]
+    _pair(_by_day, of_listed, without_id, rows, found)
+    own = [one for one in without_id if one.source_id == source.source_id]
+    _pair(_by_hour, of_listed, own, rows, found)
+    listed_without_id = [one for one in of_listed if not one.vendor_id]
+    _pair(_by_name, _coming(listed_without_id, today), _coming(own, today), rows, found)
+    return found
+
+
+def _coming(seen: Iterable[_Seen], today: date) -> list[_Seen]:
+    return [one for one in seen if one.day and one.day >= today]
 
 
 def _of_row(row: StoredMeeting, source: Source) -> _Seen:
-    starts_at = row.starts_at
-    has_clock = starts_at is not None and not row.is_all_day
-    local = (
-        starts_at.astimezone(zone_info(source.timezone))
-        if starts_at and has_clock
-        else None
-    )
+    clock = None
+    if row.starts_at is not None and not row.is_all_day:
+        clock = row.starts_at.astimezone(zone_info(source.timezone)).time()
     return _Seen(
         key=row.meeting_id,
         source_id=row.source_id,
@@ -87,23 +84,45 @@ def _of_row(row: StoredMeeting, source: Source) -> _Seen:
         vendor_id=row.vendor_id if row.source_id == source.source_id else "",
         name=_name(row.body or row.title),
         day=row.day,
-        clock=local.time() if local else None,
+        clock=clock,
         agenda_url=row.agenda_url,
     )
 
 
 def _of_listed(key: str, meeting: Meeting, source: Source) -> _Seen:
-    starts_at = meeting.starts_at
+    day = clock = None
+    if meeting.starts_at is not None:
+        day = meeting.starts_at.date()
+        clock = None if meeting.all_day else meeting.starts_at.time()
     return _Seen(
         key=key,
         source_id=source.source_id,
         meeting_id=id_of_key(source.agency, source.kind, key),
         vendor_id=meeting.vendor_id,
         name=_name(meeting.body or meeting.title),
-        day=starts_at.date() if starts_at else None,
-        clock=starts_at.time() if starts_at and not meeting.all_day else None,
+        day=day,
+        clock=clock,
         agenda_url=meeting.agenda_url,
     )
+
+
+def _pair(
+    rule: _Rule,
+    listed: Iterable[_Seen],
+    of_rows: Iterable[_Seen],
+    rows: Mapping[str, StoredMeeting],
+    found: dict[str, StoredMeeting],
+) -> None:
+    """Add to `found` the row of each meeting that is not in it yet and shares a rule's
+    key with one row alone.
+    """
+    used = {row.meeting_id for row in found.values()}
+    open_rows = _by_key(rule, [one for one in of_rows if one.key not in used])
+    open_listed = _by_key(rule, [one for one in listed if one.key not in found])
+    for key, meetings in open_listed.items():
+        same = open_rows.get(key, ())
+        if len(meetings) == 1 and len(same) == 1:
+            found[meetings[0].key] = rows[same[0].key]
 
 
 def _name(text: str) -> frozenset[str]:
@@ -113,30 +132,11 @@ def _name(text: str) -> frozenset[str]:
     return frozenset(normal_words(_ASIDE.sub(" ", text))) - _ANY_MEETING
 
 
-def _pairs(
-    rule: Rule,
-    listed: Iterable[_Seen],
-    of_rows: Iterable[_Seen],
-    found: dict[str, StoredMeeting],
-    rows: dict[str, StoredMeeting],
-) -> dict[str, StoredMeeting]:
-    """Return the row of each meeting that is not found yet and shares a rule's key with
-    one row alone.
-    """
-    taken = {row.meeting_id for row in found.values()}
-    open_listed = _by_key(rule, (one for one in listed if one.key not in found))
-    open_rows = _by_key(rule, (one for one in of_rows if one.key not in taken))
-    return {
-        meetings[0].key: rows[open_rows[key][0].key]
-        for key, meetings in open_listed.items()
-        if len(meetings) == 1 and len(open_rows.get(key, ())) == 1
-    }
-
-
-def _by_key(rule: Rule, seen: Iterable[_Seen]) -> dict[Hashable, list[_Seen]]:
+def _by_key(rule: _Rule, seen: Iterable[_Seen]) -> dict[Hashable, list[_Seen]]:
     grouped: dict[Hashable, list[_Seen]] = defaultdict(list)
     for one in seen:
-        if (key := rule(one)) is not None:
+        key = rule(one)
+        if key is not None:
             grouped[key].append(one)
     return grouped
 
@@ -153,11 +153,9 @@ def _by_vendor_id(seen: _Seen) -> Hashable:
 
 
 def _by_time(seen: _Seen) -> Hashable:
-    return (
-        (seen.name, seen.day, seen.clock)
-        if seen.name and seen.day and seen.clock
-        else None
-    )
+    if seen.name and seen.day and seen.clock:
+        return seen.name, seen.day, seen.clock
+    return None
 
 
 def _by_agenda(seen: _Seen) -> Hashable:

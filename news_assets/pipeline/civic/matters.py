@@ -5,10 +5,11 @@ matter has the newest. An equal text is enriched once, because results are cache
 their input.
 """
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import Final
+from typing import Final, Literal
 
 from news_assets.pipeline.stage_state.declaration import sha256
 from news_assets.ports.lake import Reader, Rows
@@ -18,9 +19,8 @@ from news_assets.records.meetings import AgendaItem, Matter, StoredItem
 from news_assets.sources.civic.reading.numbering import canonical_file
 from news_assets.text.fingerprint import normal_words
 
-MIN_TITLE_CHARS: Final = (
-    30  # shorter titles, such as "Budget update", are those of several matters
-)
+# shorter titles, such as "Budget update", are those of several matters
+MIN_TITLE_CHARS: Final = 30
 _BY_TITLE: Final = "title:"
 
 
@@ -51,27 +51,23 @@ def _appearances(
 ) -> list[_Appearances]:
     """Return the appearances of each of these matters that has any."""
     items: dict[str, list[StoredItem]] = {}
+    articles = set[str]()
     for item in reader.read(StoredItem, desk=[desk], agency=[agency], matter=keys):
         items.setdefault(item.matter, []).append(item)
-    ids = {
-        item.article_id
-        for of_matter in items.values()
-        for item in of_matter
-        if item.article_id
-    }
+        if item.article_id:
+            articles.add(item.article_id)
     found = reader.frame(
         RawArticle,
         None,
         ("article_id", "filter_reason"),
-        article_id=ids,
+        article_id=articles,
         outcome=["ok"],
     )
     shown = {article_id for article_id, reason in found.iter_rows() if not reason}
-    enriched = {
-        row.article_id: row
-        for row in reader.read(EnrichedArticle, article_id=shown, outcome=["ok"])
-        if row.summary
-    }
+    enriched: dict[str, EnrichedArticle] = {}
+    for row in reader.read(EnrichedArticle, article_id=shown, outcome=["ok"]):
+        if row.summary:
+            enriched[row.article_id] = row
     return [_of_matter(of_matter, enriched) for of_matter in items.values()]
 
 
@@ -79,10 +75,10 @@ def _of_matter(
     items: Iterable[StoredItem], enriched: Mapping[str, EnrichedArticle]
 ) -> _Appearances:
     ordered = sorted(items, key=lambda item: (item.day or date.max, item.item_id))
-    summarised = [
-        row for item in ordered if (row := enriched.get(item.article_id or ""))
-    ]
-    return _Appearances(ordered, summarised[-1] if summarised else None)
+    newest = None
+    for item in ordered:
+        newest = enriched.get(item.article_id or "", newest)
+    return _Appearances(ordered, newest)
 
 
 def refresh_matters(rows: Rows, desk: str, agency: str, keys: Collection[str]) -> None:
@@ -117,6 +113,8 @@ def refresh_matters_of(
 def _matter_row(one: _Appearances) -> Matter:
     last = one.items[-1]
     days = [item.day for item in one.items if item.day]
+    documents = "\n".join(sorted(last.document_ids))
+    statuses = [item.matter_status for item in one.items if item.matter_status]
     return Matter(
         desk=last.desk,
         agency=last.agency,
@@ -128,13 +126,64 @@ def _matter_row(one: _Appearances) -> Matter:
         article_ids=tuple(item.article_id for item in one.items if item.article_id),
         first_day=days[0] if days else None,
         last_day=days[-1] if days else None,
-        attachment_hash=sha256("\n".join(sorted(last.document_ids)))
-        if last.document_ids
-        else "",
+        attachment_hash=sha256(documents) if documents else "",
         summary=one.summarised.summary if one.summarised else None,
         summary_of=one.summarised.article_id if one.summarised else None,
-        status=next(
-            (item.matter_status for item in reversed(one.items) if item.matter_status),
-            "",
-        ),
+        status=statuses[-1] if statuses else "",
     )
+
+
+# --- the step of a matter's way that an appearance is ---------------------------------
+
+Step = Literal["introduced", "referred", "heard", "voted", "scheduled", "cancelled"]
+
+# The first that fits: "referred to committee; motion carried" is no vote on the matter
+# itself.
+_BY_WORDS: Final[tuple[tuple[Step, re.Pattern[str]], ...]] = (
+    (
+        "referred",
+        re.compile(
+            r"\b(?:re-?)?referr(?:ed|al)\b|\bassigned\b|\bsent to\b", re.IGNORECASE
+        ),
+    ),
+    (
+        "introduced",
+        re.compile(r"\bintroduc|\bfirst reading\b|\b1st reading\b", re.IGNORECASE),
+    ),
+    (
+        "heard",
+        re.compile(
+            r"\b(?:heard|held|continued|tabled|deferred|postponed|discussed|laid over|received and"
+            r" filed)\b",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        "voted",
+        re.compile(
+            r"\b(?:adopt|approv|pass|enact|fail|den(?:y|ied)|defeat|reject|carried|award|confirm"
+            r"|vote)",
+            re.IGNORECASE,
+        ),
+    ),
+)
+_HEARING: Final = re.compile(r"\bhearing", re.IGNORECASE)
+
+
+def step_of(item: StoredItem, meeting_status: str, *, is_first: bool) -> Step:
+    """Return the step that an appearance is; one without a stated decision is a first
+    or a further reading.
+    """
+    if meeting_status == "cancelled":
+        return "cancelled"
+    if meeting_status != "passed" and not item.action and not item.decision:
+        return "scheduled"
+    decided = f"{item.action} {item.decision}"
+    for step, words in _BY_WORDS:
+        if words.search(decided):
+            return step
+    if item.result or item.votes_json != "[]":
+        return "voted"
+    if _HEARING.search(f"{item.section} {item.title}"):
+        return "heard"
+    return "introduced" if is_first else "heard"

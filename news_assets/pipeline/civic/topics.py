@@ -14,7 +14,7 @@ from news_assets.pipeline.enrich.themes import ThemeTable
 from news_assets.taxonomy.taxonomy_files import CIVIC_TOPICS, Taxonomy, load_taxonomy
 
 OTHER: Final = "other"
-MAX_TOPICS = 3  # of an item
+_MAX_TOPICS = 3  # of an item
 _MIN_EVIDENCE = 1.2  # a keyword in the title, or two in the text
 _MIN_SHARE = 0.5  # of the evidence for the best topic
 _LANGUAGE = "en"
@@ -46,7 +46,7 @@ def topics_of_item(title: str, text: str = "") -> tuple[str, ...]:
     evidence = _table().evidence(title, text)
     ranked = sorted(evidence, key=lambda code: -evidence[code])
     least = max(_MIN_EVIDENCE, _MIN_SHARE * evidence[ranked[0]])
-    return tuple(code for code in ranked[:MAX_TOPICS] if evidence[code] >= least) or (
+    return tuple(code for code in ranked[:_MAX_TOPICS] if evidence[code] >= least) or (
         OTHER,
     )
 
@@ -55,7 +55,9 @@ def topics_of_meeting(items: Sequence[Sequence[str]]) -> tuple[tuple[str, int], 
     """Return the topics of a meeting's items with the number of items, the most
     frequent first, `other` last.
     """
-    counts = Counter(code for topics in items for code in dict.fromkeys(topics))
+    counts = Counter[str]()
+    for topics in items:
+        counts.update(set(topics))
     return tuple(
         sorted(counts.items(), key=lambda one: (one[0] == OTHER, -one[1], one[0]))
     )

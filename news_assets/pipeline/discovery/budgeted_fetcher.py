@@ -59,7 +59,11 @@ class BudgetedFetcher:
             return error
 
     def fetch(self, request: PageRequest) -> Page:
-        """Return one page. Raises FetchError."""
+        """Return one page.
+
+        Raises:
+            FetchError: The page could not be fetched.
+        """
         result = self.page_or_error(request.url)
         if isinstance(result, FetchError):
             raise result

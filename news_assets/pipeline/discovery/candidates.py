@@ -83,16 +83,16 @@ def contents_of(
     change counts as a date.
     """
     entries = listing.entries
-    times = [
-        time for entry in entries if (time := entry.published_at or entry.updated_at)
-    ]
+    times: list[datetime] = []
+    for entry in entries:
+        time = entry.published_at or entry.updated_at
+        if time and time <= now + _MAX_AHEAD:
+            times.append(time)
     stated = language_tag(listing.language) or stated_language
     return Contents(
         entries=entries,
         title=listing.title,
-        newest_at=max(
-            (time for time in times if time <= now + _MAX_AHEAD), default=None
-        ),
+        newest_at=max(times, default=None),
         dated_ratio=_share(
             entries, lambda entry: entry.published_at or entry.updated_at
         ),
@@ -114,11 +114,10 @@ def _has_full_text(entry: ListedEntry) -> bool:
 
 
 def _words_of(entries: Iterable[ListedEntry]) -> str:
-    return "\n".join(
-        filter(
-            None, (part for entry in entries for part in (entry.title, entry.summary))
-        )
-    )
+    parts: list[str] = []
+    for entry in entries:
+        parts += filter(None, (entry.title, entry.summary))
+    return "\n".join(parts)
 
 
 def evaluated(candidate: Candidate, criteria: Criteria) -> Candidate:
@@ -170,18 +169,19 @@ def _notes(
     candidate: Candidate, contents: Contents, criteria: Criteria
 ) -> tuple[str, ...]:
     stated, found, old = contents.stated_language, contents.language, candidate.replaces
-    is_mistaken = stated and found and _primary(stated) != _primary(found)
-    notes = {
+    notes = list(candidate.notes)
+    if contents.entries and not contents.dated_ratio:
         # Not a refusal: classic Plone lists no times, but its article pages state them.
-        "no entry has a date: freshness unknown": contents.entries
-        and not contents.dated_ratio,
-        "language unknown": contents.entries and criteria.language and not found,
-        f"declares language {stated}": is_mistaken,
-        f"replaces kind {old.kind} in desk {old.desk}, agency {old.agency}"
-        if old
-        else "": old,
-    }
-    return (*candidate.notes, *(note for note, holds in notes.items() if holds))
+        notes.append("no entry has a date: freshness unknown")
+    if contents.entries and criteria.language and not found:
+        notes.append("language unknown")
+    if stated and found and _primary(stated) != _primary(found):
+        notes.append(f"declares language {stated}")
+    if old:
+        notes.append(
+            f"replaces kind {old.kind} in desk {old.desk}, agency {old.agency}"
+        )
+    return tuple(notes)
 
 
 def _primary(tag: str) -> str:
@@ -201,18 +201,12 @@ def ranked(candidates: Iterable[Candidate]) -> list[Candidate]:
     """
     kept: list[Candidate] = []
     for candidate in sorted(candidates, key=_sort_key):
-        same = next(
-            (
-                number
-                for number, better in enumerate(kept)
-                if _lists_the_same(better, candidate)
-            ),
-            None,
-        )
-        if same is None:
-            kept.append(candidate)
+        for number, better in enumerate(kept):
+            if _lists_the_same(better, candidate):
+                kept[number] = _merged(better, candidate)
+                break
         else:
-            kept[same] = _merged(kept[same], candidate)
+            kept.append(candidate)
     return sorted(kept, key=_sort_key)
 
 

@@ -4,7 +4,7 @@ Where that answer lists none itself but names the lists of committees, the first
 is requested too.
 """
 
-from collections.abc import Collection
+from dataclasses import replace
 from typing import Final
 
 from news_assets.errors import FetchError, NewsAssetsError
@@ -18,7 +18,7 @@ from news_assets.sources.civic.vendor import Reading, read
 from news_assets.sources.civic.vendor_readers import vendor_of
 from news_assets.text.dates import day_of
 
-KEY_NOTE: Final = "give the agency the key of its city, such as paloaltoCA"
+_KEY_NOTE: Final = "give the agency the key of its city, such as paloaltoCA"
 _TOKEN_NOTE: Final = "name the variable of its token with `token_env` if you have one"
 
 
@@ -32,30 +32,37 @@ def civic_candidate(
     """Return the candidate at an address of a vendor, refused where it lists no current
     meetings.
     """
-    request = vendor_of(at.kind).upcoming(
-        at.url, day_of(criteria.now, criteria.timezone)
-    )[0]
-    refused = Candidate(url=at.url, kind=at.kind, found_by=found_by)
+    today = day_of(criteria.now, criteria.timezone)
+    request = vendor_of(at.kind).upcoming(at.url, today)[0]
+    candidate = Candidate(url=at.url, kind=at.kind, found_by=found_by)
     listing = _listing(at, request, requests, sandbox, criteria)
-    if (
-        isinstance(listing, MeetingListing)
-        and not listing.meetings
-        and listing.next_requests
-    ):
-        listing = _listing(at, listing.next_requests[0], requests, sandbox, criteria)
+    committees = _lists_of_committees(listing)
+    if committees:
+        listing = _listing(at, committees[0], requests, sandbox, criteria)
     if isinstance(listing, FetchError):
-        return _refused(refused, [listing.reason])
+        return replace(candidate, refusals=(listing.reason,))
     if isinstance(listing, NewsAssetsError):
-        return _refused(refused, [str(listing)])
+        return replace(candidate, refusals=(str(listing),))
     if listing.state != "ok":
-        return _refused(refused, listing.problems or ["no meetings"], listing.state)
-    return Candidate(
-        url=at.url,
-        kind=at.kind,
-        found_by=found_by,
+        return replace(
+            candidate,
+            refusals=tuple(listing.problems or ["no meetings"]),
+            notes=(_TOKEN_NOTE,) if listing.state == "closed" else (),
+        )
+    return replace(
+        candidate,
         contents=_contents(listing, at),
-        notes=(_meetings_note(listing, criteria), KEY_NOTE),
+        notes=(_meetings_note(listing, criteria), _KEY_NOTE),
     )
+
+
+def _lists_of_committees(
+    listing: MeetingListing | NewsAssetsError,
+) -> tuple[Request, ...]:
+    """Return the requests that an answer without meetings names."""
+    if isinstance(listing, NewsAssetsError) or listing.meetings:
+        return ()
+    return listing.next_requests
 
 
 def _listing(
@@ -80,19 +87,6 @@ def _listing(
     return listing
 
 
-def _refused(
-    candidate: Candidate, reasons: Collection[str], state: str = ""
-) -> Candidate:
-    notes = (_TOKEN_NOTE,) if state == "closed" else ()
-    return Candidate(
-        url=candidate.url,
-        kind=candidate.kind,
-        found_by=candidate.found_by,
-        refusals=tuple(reasons),
-        notes=notes,
-    )
-
-
 def _contents(listing: MeetingListing, at: VendorAddress) -> Contents:
     entries = tuple(_entry(meeting, at) for meeting in listing.meetings)
     dated = sum(entry.published_at is not None for entry in entries) / len(entries)
@@ -110,11 +104,9 @@ def _entry(meeting: Meeting, at: VendorAddress) -> ListedEntry:
 
 
 def _meetings_note(listing: MeetingListing, criteria: Criteria) -> str:
-    times = sorted(
-        meeting.starts_at for meeting in listing.meetings if meeting.starts_at
-    )
-    following = next((at for at in times if at >= criteria.now), None)
+    starts = [meeting.starts_at for meeting in listing.meetings if meeting.starts_at]
     count = f"{len(listing.meetings)} meetings"
-    if following is not None:
-        return f"{count}, the next on {following:%Y-%m-%d}"
-    return f"{count}, the last on {times[-1]:%Y-%m-%d}" if times else count
+    coming = [at for at in starts if at >= criteria.now]
+    if coming:
+        return f"{count}, the next on {min(coming):%Y-%m-%d}"
+    return f"{count}, the last on {max(starts):%Y-%m-%d}" if starts else count

@@ -45,7 +45,7 @@ from news_assets.sources.platforms import found_instead
 from news_assets.sources.storable_entries import unique
 
 MAX_LINKED: Final = 10  # a page of feeds by subject may link hundreds
-MAX_SITEMAPS: Final = 3
+_MAX_SITEMAPS: Final = 3
 _NOT_FOUND: Final = (404, 410)
 
 
@@ -82,27 +82,39 @@ def discover_sources(
     """Return the sources of the site that the page, feed or sitemap at `address`
     belongs to.
 
-    Usual addresses are only tried if nothing else was found, or with `tries_all`.
-    robots.txt is obeyed except for `address` itself. Discovery stops when the request
-    budget is used up or `has_time` returns False.
+    robots.txt is obeyed except for `address` itself.
+
+    Args:
+        address: Of a page, feed or sitemap of the site.
+        fetcher: Sends the requests.
+        sandbox: Reads the answers.
+        adapter_of: The adapter of a source.
+        criteria: What an accepted candidate has.
+        has_time: Discovery stops when it returns False, or when the request budget is
+            used up.
+        tries_all: Try the usual addresses even where something else was found.
     """
     requests = BudgetedFetcher(fetcher, address, has_time)
     evaluation = _Evaluation(requests, sandbox, adapter_of, criteria)
-    if vendors := vendors_of_address(address):
+    vendors = vendors_of_address(address)
+    if vendors:
         evaluation.add_vendors(vendors, "the address of a vendor")
+        candidates = tuple(ranked(evaluation.candidates))
         return Discovery(
-            address=address,
-            candidates=tuple(ranked(evaluation.candidates)),
-            notes=evaluation.notes(),
+            address=address, candidates=candidates, notes=evaluation.notes()
         )
-    result = requests.page_or_error(address)
-    if isinstance(result, FetchError) and result.status not in _NOT_FOUND:
-        return Discovery(address=address, error=result.reason)
-    home = result if isinstance(result, Page) else None
-    url = home.final_url if home else address
+    answer = requests.page_or_error(address)
+    url = address
+    facts: PageFacts | None = None
+    if isinstance(answer, Page):
+        url = answer.final_url
+    elif answer.status not in _NOT_FOUND:
+        return Discovery(address=address, error=answer.reason)
     evaluation.add([CandidateUrl(url=url, found_by="the address itself")])
-    facts = evaluation.known_facts_of(home) if home else None
-    if home is None or (facts and facts.may_link_sources):
+    if isinstance(answer, Page):
+        facts = evaluation.known_facts_of(answer)
+    is_missing = isinstance(answer, FetchError)
+    if is_missing or (facts and facts.may_link_sources):
         _search_site(evaluation, url, facts, tries_all=tries_all)
     candidates = tuple(ranked(evaluation.candidates))
     return Discovery(
@@ -116,28 +128,28 @@ def discover_sources(
 def _search_site(
     evaluation: "_Evaluation", url: str, facts: PageFacts | None, *, tries_all: bool
 ) -> None:
-    evaluation.add_vendors(
-        facts.vendors if facts else (), "a page of a vendor, or its links"
-    )
-    linked = facts.feeds if facts else ()
-    evaluation.add([*linked[:MAX_LINKED], *(facts.apis if facts else ())])
-    evaluation.untried_count = sum(one.refusal is None for one in linked[MAX_LINKED:])
-    platform = facts.platform if facts else None
+    platform = None
+    if facts is not None:
+        platform, linked = facts.platform, facts.feeds
+        evaluation.add_vendors(facts.vendors, "a page of a vendor, or its links")
+        evaluation.add([*linked[:MAX_LINKED], *facts.apis])
+        untried = [one for one in linked[MAX_LINKED:] if one.refusal is None]
+        evaluation.untried_count = len(untried)
     for usual in usual_feeds(url, platform):
         if tries_all or not evaluation.is_settled:
             evaluation.add([usual])
     if tries_all or not evaluation.is_settled:
-        evaluation.add(
-            evaluation.sitemaps_of(robots_url(url, platform))
-            or usual_sitemaps(url, platform)
-        )
+        stated = evaluation.sitemaps_of(robots_url(url, platform))
+        evaluation.add(stated or usual_sitemaps(url, platform))
 
 
 def _name(facts: PageFacts | None, candidates: Iterable[Candidate]) -> str | None:
-    titles = (
-        one.contents.title for one in candidates if one.contents and one.is_accepted
-    )
-    return (facts.name if facts else None) or name_of(next(filter(None, titles), None))
+    if facts is not None and facts.name:
+        return facts.name
+    for one in candidates:
+        if one.is_accepted and one.contents and one.contents.title:
+            return name_of(one.contents.title)
+    return name_of(None)
 
 
 class _Evaluation:
@@ -178,23 +190,21 @@ class _Evaluation:
 
     def add_vendors(self, vendors: Iterable[VendorAddress], found_by: str) -> None:
         """Evaluate addresses of civic vendors."""
-        for vendor in vendors:
-            known = self._criteria.known.get(same_source_key(vendor.url))
+        for at in vendors:
+            known = self._criteria.known.get(same_source_key(at.url))
             if known is None:
-                self.candidates.append(
-                    civic_candidate(
-                        vendor, found_by, self._requests, self._sandbox, self._criteria
-                    )
+                candidate = civic_candidate(
+                    at, found_by, self._requests, self._sandbox, self._criteria
                 )
             else:
-                already = f"already in desk {known.desk}, agency {known.agency}"
-                refused = Candidate(
-                    url=vendor.url,
-                    kind=vendor.kind,
+                candidate = Candidate(
+                    url=at.url,
+                    kind=at.kind,
                     found_by=found_by,
-                    refusals=(already,),
+                    refusals=(f"already in desk {known.desk}, agency {known.agency}",),
+                    known_as=known,
                 )
-                self.candidates.append(replace(refused, known_as=known))
+            self.candidates.append(candidate)
 
     def known_facts_of(self, page: Page) -> PageFacts | None:
         """Return what a page tells about its site; None if it could not be read within
@@ -218,7 +228,7 @@ class _Evaluation:
         urls = (
             ()
             if isinstance(listing, NewsAssetsError)
-            else listing.next_urls[:MAX_SITEMAPS]
+            else listing.next_urls[:_MAX_SITEMAPS]
         )
         return tuple(
             CandidateUrl(url=url, kind="sitemap", found_by="robots.txt") for url in urls
@@ -240,48 +250,35 @@ class _Evaluation:
 
     def _candidate_at(self, at: CandidateUrl) -> Candidate | None:
         """Return the candidate at an address; None for a guess with nothing at it."""
-        refused = Candidate(url=at.url, kind=at.kind, found_by=at.found_by)
         if at.refusal:
-            return replace(refused, refusals=(at.refusal,))
-        page = self._requests.page_or_error(at.url) if at.kind is None else None
+            return _refused(at, at.refusal)
+        if at.kind is not None:
+            polled = self._polled(at, [at.kind])
+            return self._with_contents(at, polled) or _refused(at, _why_not(polled))
+        page = self._requests.page_or_error(at.url)
         if isinstance(page, FetchError):
-            is_miss = at.is_guess and (
-                page.status in _NOT_FOUND or page.reason.startswith("not requested")
-            )
-            return None if is_miss else replace(refused, refusals=(page.reason,))
-        facts = self._facts_of(page) if page is not None else None
+            not_requested = page.reason.startswith("not requested")
+            is_nothing = page.status in _NOT_FOUND or not_requested
+            return None if at.is_guess and is_nothing else _refused(at, page.reason)
+        facts = self._facts_of(page)
         if isinstance(facts, NewsAssetsError):
-            return replace(refused, refusals=(str(facts),))
-        polled = self._polled(at, facts)
-        if polled.listing is None:
-            if page is None or facts is None or not facts.is_html:
-                reason = (polled.reason or "nothing to read").removeprefix(
-                    f"{polled.source.url}: "
-                )
-                return replace(refused, refusals=(reason,))
-            return (
-                None
-                if at.is_guess
-                else replace(
-                    refused, refusals=(self._no_listing(page, polled.source.kind),)
-                )
-            )
-        return self._with_contents(at, polled)
+            return _refused(at, str(facts))
+        known = self._criteria.known.get(same_source_key(at.url))
+        polled = self._polled(at, [known.kind if known else None, *facts.kinds])
+        candidate = self._with_contents(at, polled)
+        if candidate is not None:
+            return candidate
+        if not facts.is_html:
+            return _refused(at, _why_not(polled))
+        if at.is_guess:
+            return None
+        [found] = self._sandbox.run(found_instead, [(page, polled.source.kind)])
+        return _refused(at, f"not a listing: {found}")
 
-    def _no_listing(self, page: Page, kind: str) -> str:
-        [found] = self._sandbox.run(found_instead, [(page, kind)])
-        return f"not a listing: {found}"
-
-    def _polled(self, at: CandidateUrl, facts: PageFacts | None) -> Polled:
+    def _polled(self, at: CandidateUrl, kinds: Iterable[str | None]) -> Polled:
         """Return the poll of the first kind that yields entries, else the first without
         an error, else the first.
         """
-        known = self._criteria.known.get(same_source_key(at.url))
-        kinds = (
-            (at.kind,)
-            if facts is None
-            else (known.kind if known else None, *facts.kinds)
-        )
         polls: list[Polled] = []
         for kind in unique(kinds):
             source = self._source(kind, at.url)
@@ -295,29 +292,31 @@ class _Evaluation:
             )
             if polls[-1].listing is not None and polls[-1].listing.entries:
                 return polls[-1]
-        return next(
-            (polled for polled in polls if polled.listing is not None), polls[0]
-        )
+        for polled in polls:
+            if polled.listing is not None:
+                return polled
+        return polls[0]
 
-    def _with_contents(self, at: CandidateUrl, polled: Polled) -> Candidate:
-        assert polled.listing is not None
+    def _with_contents(self, at: CandidateUrl, polled: Polled) -> Candidate | None:
+        """Return the candidate whose listing was read; None if none was."""
+        if polled.listing is None:
+            return None
         assert polled.page is not None
-        known = self._criteria.known.get(same_source_key(at.url))
-        reads_as_known = known is not None and (
-            known.kind == polled.source.kind
-            or any(one.known_as == known for one in self.candidates)
-        )
         facts = self.known_facts_of(polled.page)
-        return Candidate(
+        language = facts.language if facts else None
+        candidate = Candidate(
             url=at.url,
             kind=polled.source.kind,
             found_by=at.found_by,
-            contents=contents_of(
-                polled.listing, facts.language if facts else None, self._criteria.now
-            ),
-            known_as=known if reads_as_known else None,
-            replaces=None if reads_as_known else known,
+            contents=contents_of(polled.listing, language, self._criteria.now),
         )
+        known = self._criteria.known.get(same_source_key(at.url))
+        if known is None:
+            return candidate
+        is_found = any(one.known_as == known for one in self.candidates)
+        if known.kind == polled.source.kind or is_found:
+            return replace(candidate, known_as=known)
+        return replace(candidate, replaces=known)
 
     def _source(self, kind: str, url: str) -> Source:
         language, timezone = self._criteria.language or "und", self._criteria.timezone
@@ -330,3 +329,13 @@ class _Evaluation:
             timezone=timezone,
             language=language,
         )
+
+
+def _refused(at: CandidateUrl, reason: str) -> Candidate:
+    return Candidate(url=at.url, kind=at.kind, found_by=at.found_by, refusals=(reason,))
+
+
+def _why_not(polled: Polled) -> str:
+    """Return why a poll gave no listing."""
+    reason = polled.reason or "nothing to read"
+    return reason.removeprefix(f"{polled.source.url}: ")

@@ -2,12 +2,12 @@
 bytes, so in the sandbox only.
 
     bytes
-    | kinds     pdf, docx, pptx, odt, rtf, html or text, by the bytes
-    | pdf/, docx, pptx, odt, plain   the reader of that kind
-    | skipping  bundles of public comments and boilerplate, with the reason
+    | document_kinds   pdf, docx, pptx, odt, rtf, html or text, by the bytes
+    | pdf/, docx, pptx, odt, markup_readers   the reader of that kind
+    | document_kinds   bundles of public comments and boilerplate, with the reason
     = ReadDocument
 
-`markdown` writes tables and marks for all of them, `archive` bounds what is unpacked,
-`pdf/packet` finds the pages of each agenda item in a packet, and `images` renders a
-scanned page for text recognition, which runs in `clients/documents`.
+`markdown_parts` writes tables and marks for all of them, `zip_archive` bounds what is
+unpacked, `agenda_files` reads the items of an agenda, and `pdf/packet` finds the pages
+of each item in a packet. Text recognition of scanned pages runs in `clients/documents`.
 """

@@ -6,7 +6,7 @@ A line with a number that the numbers below it begin with is a heading: 2 above 
 """
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from itertools import pairwise, product
 from typing import Final, NamedTuple
 
@@ -31,10 +31,10 @@ _WORD = re.compile(r"[^\W\d_]{3,}")
 _HOUR = re.compile(r"\A(?:\d{0,2}\s?)?[ap]\.?m\b", re.IGNORECASE)
 
 Parts = tuple[int, ...]
-Style = str  # of a number's first part: digits, roman or letters
+_Style = str  # of a number's first part: digits, roman or letters
 
 
-class NumberedLine(NamedTuple):
+class _NumberedLine(NamedTuple):
     """A numbered line: its number as written and in parts, its title, and its first and
     last line.
     """
@@ -52,12 +52,12 @@ def split_line(line: str) -> tuple[str, str] | None:
     return (match["number"], match["title"]) if match else None
 
 
-def items_of(lines: Sequence[NumberedLine]) -> list[AgendaItem]:
+def items_of(lines: Sequence[_NumberedLine]) -> list[AgendaItem]:
     """Return the items of numbered lines, each with the heading above it; a heading is
     no item.
     """
     items: list[AgendaItem] = []
-    heading: NumberedLine | None = None
+    heading: _NumberedLine | None = None
     for line, following in pairwise([*lines, None]):
         if line is None:
             continue
@@ -81,24 +81,23 @@ def _is_below(parts: Parts, above: Parts) -> bool:
     return len(parts) > len(above) > 0 and parts[: len(above)] == above
 
 
-def numbered_lines(lines: Sequence[str], least: int = MIN_ITEMS) -> list[NumberedLine]:
+def numbered_lines(lines: Sequence[str], least: int = MIN_ITEMS) -> list[_NumberedLine]:
     """Return the numbered lines of an agenda with the lines that they are continued on.
 
-    None if there are fewer than `least`. Numbers without a mark behind them count from
+    None if there are fewer than `least`. Numbers without a mark after them count from
     MIN_ITEMS on only.
     """
     matches: list[tuple[int, re.Match[str]]] = []
+    marked: list[tuple[int, re.Match[str]]] = []
     for place, line in enumerate(lines):
         match = _LINE.match(line)
-        if match and _is_title(match["title"]):
-            matches.append((place, match))
-    marked = [
-        one
-        for one in matches
-        if one[1]["mark"] or len(_written_parts(one[1]["number"])) > 1
-    ]
+        if match is None or not _is_title(match["title"]):
+            continue
+        matches.append((place, match))
+        if match["mark"] or len(_written_parts(match["number"])) > 1:
+            marked.append((place, match))
     for candidates, enough in ((marked, least), (matches, MIN_ITEMS)):
-        chosen = list(_in_order(candidates))
+        chosen = _in_order(candidates)
         if len(chosen) >= enough:
             return _continued(chosen, lines)
     return []
@@ -108,31 +107,34 @@ def _is_title(text: str) -> bool:
     return _WORD.search(text) is not None and not _HOUR.match(text)
 
 
-Chosen = tuple[int, re.Match[str], Parts]
+_Chosen = tuple[int, re.Match[str], Parts]
 
 
-def _in_order(candidates: Sequence[tuple[int, re.Match[str]]]) -> Iterator[Chosen]:
-    """Yield the lines whose number follows the one before it of the same style, or
+def _in_order(candidates: Sequence[tuple[int, re.Match[str]]]) -> list[_Chosen]:
+    """Return the lines whose number follows the one before it of the same style, or
     begins a list.
 
     A letter may be a Roman number: of its readings the one counts that goes on with a
     list.
     """
-    last: dict[Style, Parts] = {}
-    seen: dict[Style, set[Parts]] = {}
+    last: dict[_Style, Parts] = {}
+    seen: dict[_Style, set[Parts]] = {}
+    chosen: list[_Chosen] = []
     for place, match in candidates:
-        readings = _readings(match["number"])
-        going_on = [
-            one
-            for one in readings
-            if _goes_on(last.get(one[0]), one[1], seen.get(one[0], ()))
-        ]
-        beginning = [one for one in readings if _begins(last.get(one[0]), one[1])]
-        for style, parts in (*going_on, *beginning)[:1]:
-            is_new_list = (style, parts) not in going_on
-            seen[style] = {parts} if is_new_list else seen[style] | {parts}
-            last[style] = parts
-            yield place, match, parts
+        going_on: list[tuple[_Style, Parts]] = []
+        beginning: list[tuple[_Style, Parts]] = []
+        for style, parts in _readings(match["number"]):
+            if _goes_on(last.get(style), parts, seen.get(style, ())):
+                going_on.append((style, parts))
+            elif _begins(last.get(style), parts):
+                beginning.append((style, parts))
+        if not going_on and not beginning:
+            continue
+        style, parts = (going_on or beginning)[0]
+        seen[style] = {parts} if not going_on else seen[style] | {parts}
+        last[style] = parts
+        chosen.append((place, match, parts))
+    return chosen
 
 
 def _goes_on(last: Parts | None, parts: Parts, seen: Collection[Parts]) -> bool:
@@ -149,26 +151,26 @@ def _begins(last: Parts | None, parts: Parts) -> bool:
     return parts[0] == 1 and (last is None or len(parts) == 1)
 
 
-def _readings(number: str) -> list[tuple[Style, Parts]]:
+def _readings(number: str) -> list[tuple[_Style, Parts]]:
     """Return what a number may be: 4.A is (4, 1); C is the third letter, and a hundred
     in Roman.
     """
-    written = _written_parts(number)
-    values = [_values(part) for part in written]
-    return [
-        (chosen[0][0], tuple(value for _, value in chosen))
-        for chosen in product(*values)
-    ]
+    values = [_values(part) for part in _written_parts(number)]
+    readings: list[tuple[_Style, Parts]] = []
+    for chosen in product(*values):
+        parts = tuple(value for _, value in chosen)
+        readings.append((chosen[0][0], parts))
+    return readings
 
 
 def _written_parts(number: str) -> list[str]:
     return re.findall(r"\d+|[A-Za-z]+", number)
 
 
-def _values(part: str) -> list[tuple[Style, int]]:
+def _values(part: str) -> list[tuple[_Style, int]]:
     if part.isdigit():
         return [("digits", int(part))]
-    values: list[tuple[Style, int]] = []
+    values: list[tuple[_Style, int]] = []
     if _ROMAN.fullmatch(part):
         values.append(("roman", _roman_value(part.upper())))
     if len(part) == 1:
@@ -184,11 +186,11 @@ def _roman_value(letters: str) -> int:
     return total
 
 
-def _continued(chosen: Sequence[Chosen], lines: Sequence[str]) -> list[NumberedLine]:
+def _continued(chosen: Sequence[_Chosen], lines: Sequence[str]) -> list[_NumberedLine]:
     """Return the chosen lines, each with those that it is wrapped on."""
     full = _full_length(lines)
     starts = {place for place, _, _ in chosen}
-    found: list[NumberedLine] = []
+    found: list[_NumberedLine] = []
     for first, match, parts in chosen:
         last, title = first, match["title"]
         while last + 1 < len(lines) and last - first < _MAX_LINES_OF_TITLE:
@@ -196,7 +198,7 @@ def _continued(chosen: Sequence[Chosen], lines: Sequence[str]) -> list[NumberedL
             if last + 1 in starts or not _goes_on_in(lines[last], following, full):
                 break
             title, last = _joined(title, following), last + 1
-        found.append(NumberedLine(match["number"], title, first, last, parts))
+        found.append(_NumberedLine(match["number"], title, first, last, parts))
     return found
 
 
@@ -218,10 +220,11 @@ def _full_length(lines: Sequence[str]) -> float:
     """Return from how many characters on a line is full; addresses may be longer than
     the page is wide.
     """
-    return _WRAPPED * max(
-        (min(len(line), _WIDTH) if "://" in line else len(line) for line in lines),
-        default=0,
-    )
+    longest = 0
+    for line in lines:
+        length = min(len(line), _WIDTH) if "://" in line else len(line)
+        longest = max(longest, length)
+    return _WRAPPED * longest
 
 
 def _goes_on_in(line: str, following: str, full: float) -> bool:

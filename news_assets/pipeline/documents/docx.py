@@ -2,13 +2,21 @@
 with what they deleted.
 """
 
+import re
+from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from io import BytesIO
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from news_assets.pipeline.documents.archive import open_archive
-from news_assets.pipeline.documents.list_numbers import ListNumbers
-from news_assets.pipeline.documents.markdown import ADDED, STRUCK, Mark, marked, table
+from news_assets.pipeline.documents.markdown_parts import (
+    ADDED,
+    STRUCK,
+    Mark,
+    marked,
+    table,
+)
+from news_assets.pipeline.documents.zip_archive import open_archive
 from news_assets.records.documents import ReadDocument
 from news_assets.text.limits import clean_text
 
@@ -16,7 +24,139 @@ if TYPE_CHECKING:
     from docx.document import Document
     from lxml.etree import _Element
 
+
+# --- numbers of lists, which Word counts when it shows them ---------------------------
+
 _W: Final = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_LEVEL = re.compile(r"%([1-9])")
+_ROMAN: Final = (
+    *((100, "C"), (90, "XC"), (50, "L"), (40, "XL"), (10, "X"), (9, "IX")),
+    *((5, "V"), (4, "IV"), (1, "I")),
+)
+_MAX_LEVELS: Final = 9
+_MAX_TEXT_CHARS, _MAX_DIGITS = 40, 6  # of what a file says about a level
+_MAX_COUNTED: Final = 500  # longer lists go on with digits
+
+
+@dataclass(frozen=True, slots=True)
+class _Level:
+    """How a level of a list is counted: the form of its numbers, the text around them,
+    the first one.
+    """
+
+    form: str
+    text: str
+    start: int
+
+
+@dataclass(slots=True)
+class _ListNumbers:
+    """Counts the paragraphs of lists in their order."""
+
+    levels: dict[tuple[str, int], _Level]
+    of_style: dict[str, tuple[str, int]]
+    counts: dict[str, dict[int, int]] = field(default_factory=lambda: defaultdict(dict))
+
+    @classmethod
+    def of(cls, document: "Document") -> "_ListNumbers":
+        """Return the counters of a document; one without lists numbers nothing."""
+        styles: dict[str, tuple[str, int]] = {}
+        for style in document.styles.element.style_lst:
+            if (found := _list_of(style)) is not None:
+                styles[style.styleId] = found
+        return cls(_levels(document), styles)
+
+    def next_of(self, paragraph: "_Element") -> str:
+        """Return the number of a paragraph, such as "IV." or "4.A"; empty where it has
+        none.
+        """
+        place = _list_of(paragraph)
+        style = paragraph.find(f"{_W}pPr/{_W}pStyle")
+        if place is None and style is not None:
+            place = self.of_style.get(style.get(f"{_W}val") or "")
+        level = self.levels.get(place) if place else None
+        if place is None or level is None:
+            return ""
+        key, depth = place
+        counted = self.counts[key]
+        counted[depth] = counted.get(depth, level.start - 1) + 1
+        for below in [one for one in counted if one > depth]:
+            del counted[below]
+        return _LEVEL.sub(
+            lambda match: self._number(key, int(match[1]) - 1), level.text
+        )
+
+    def _number(self, key: str, depth: int) -> str:
+        level = self.levels.get((key, depth))
+        return _written(self.counts[key].get(depth, 1), level.form) if level else ""
+
+
+def _list_of(owner: "_Element") -> tuple[str, int] | None:
+    """Return the list and level that a paragraph or style names."""
+    numbered = owner.find(f"{_W}pPr/{_W}numPr")
+    if numbered is None or (key := _value(numbered, "numId")) in ("", "0"):
+        return None
+    depth = _value(numbered, "ilvl")[:_MAX_DIGITS]
+    return key, int(depth) if depth.isdigit() else 0
+
+
+def _levels(document: "Document") -> dict[tuple[str, int], _Level]:
+    try:
+        root = document.part.numbering_part.element
+    except (KeyError, NotImplementedError):  # the document has no lists
+        return {}
+    abstract = {
+        one.get(f"{_W}abstractNumId"): one for one in root.iter(f"{_W}abstractNum")
+    }
+    levels: dict[tuple[str, int], _Level] = {}
+    for number in root.iter(f"{_W}num"):
+        key = number.get(f"{_W}numId") or ""
+        definition = abstract.get(_value(number, "abstractNumId"))
+        for depth, level in enumerate(
+            () if definition is None else definition.iter(f"{_W}lvl")
+        ):
+            if depth < _MAX_LEVELS:
+                levels[key, depth] = _level(level)
+    return levels
+
+
+def _level(element: Any) -> _Level:
+    start = _value(element, "start")[:_MAX_DIGITS]
+    form = _value(element, "numFmt")
+    text = (
+        ""
+        if form in ("bullet", "none")
+        else _value(element, "lvlText")[:_MAX_TEXT_CHARS]
+    )
+    return _Level(form=form, text=text, start=int(start) if start.isdigit() else 1)
+
+
+def _value(owner: "_Element", name: str) -> str:
+    found = owner.find(f"{_W}{name}")
+    return (found.get(f"{_W}val") or "") if found is not None else ""
+
+
+def _written(number: int, form: str) -> str:
+    """Return a number in the form of a list."""
+    if not 0 < number <= _MAX_COUNTED:
+        return str(number)
+    if form.endswith("Letter"):
+        letter = chr(ord("A") + (number - 1) % 26) * ((number - 1) // 26 + 1)
+        return letter.lower() if form.startswith("lower") else letter
+    if form.endswith("Roman"):
+        roman = _roman(number)
+        return roman.lower() if form.startswith("lower") else roman
+    return str(number)
+
+
+def _roman(number: int) -> str:
+    written = ""
+    for value, letters in _ROMAN:
+        written += letters * (number // value)
+        number %= value
+    return written
+
+
 # What a reader of the newest format takes is in `Choice`; `Fallback` repeats it for
 # older ones.
 _REPEATED: Final = (
@@ -45,8 +185,11 @@ _WRAPPERS: Final = (
 
 
 def read_docx(body: bytes) -> ReadDocument:
-    """Return the text of a Word document. Raises ReadingError and the errors of
-    python-docx and lxml.
+    """Return the text of a Word document.
+
+    Raises:
+        ReadingError: It is no archive within the limits.
+        Exception: Those of python-docx and lxml, for broken files.
     """
     import docx
 
@@ -65,22 +208,24 @@ def read_docx(body: bytes) -> ReadDocument:
 
 def numbered_paragraphs(body: bytes) -> list[str]:
     """Return the paragraphs and table rows of a Word document with their numbers, an
-    empty line behind each.
+    empty line after each.
 
-    Raises ReadingError and the errors of python-docx and lxml.
+    Raises:
+        ReadingError: It is no archive within the limits.
+        Exception: Those of python-docx and lxml, for broken files.
     """
     import docx
 
     open_archive(body).close()
     document = docx.Document(BytesIO(body))
-    counters = ListNumbers.of(document)
+    counters = _ListNumbers.of(document)
     lines: list[str] = []
     for text in _lines(document.element.body, counters):
         lines += [" ".join(text.split()), ""]
     return lines
 
 
-def _lines(parent: "_Element", numbers: ListNumbers) -> Iterator[str]:
+def _lines(parent: "_Element", numbers: _ListNumbers) -> Iterator[str]:
     for child in parent:
         if child.tag == f"{_W}p":
             yield f"{numbers.next_of(child)} {_plain(child)}".strip()
@@ -92,7 +237,7 @@ def _lines(parent: "_Element", numbers: ListNumbers) -> Iterator[str]:
             yield from _lines(child, numbers)
 
 
-def _cell(cell: "_Element", numbers: ListNumbers) -> str:
+def _cell(cell: "_Element", numbers: _ListNumbers) -> str:
     return " ".join(_lines(cell, numbers)).strip()
 
 
@@ -134,9 +279,9 @@ def _paragraph(paragraph: "_Element", beginnings: dict[str, str]) -> str:
     if not text:
         return ""
     style = paragraph.find(f"{_W}pPr/{_W}pStyle")
-    beginning = (
-        beginnings.get(style.get(f"{_W}val") or "", "") if style is not None else ""
-    )
+    beginning = ""
+    if style is not None:
+        beginning = beginnings.get(style.get(f"{_W}val") or "", "")
     if beginning.startswith("#"):
         return beginning + " ".join(text.split())
     is_item = beginning or paragraph.find(f"{_W}pPr/{_W}numPr") is not None
@@ -154,10 +299,8 @@ def _pieces(element: "_Element", mark: Mark) -> Iterator[tuple[str, Mark]]:
             yield from _pieces(child, STRUCK)
         elif child.tag not in (_REPEATED, f"{_W}pPr", f"{_W}rPr"):
             yield from _pieces(child, _MARKS.get(str(child.tag), mark))
-            yield (
-                ("\n" if child.tag == f"{_W}p" else ""),
-                mark,
-            )  # a paragraph of a text box or a cell
+            if child.tag == f"{_W}p":  # of a text box or a cell
+                yield "\n", mark
 
 
 def _is_struck(run: "_Element") -> bool:

@@ -7,8 +7,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from news_assets.errors import ReadingError
-from news_assets.pipeline.documents.archive import open_archive
-from news_assets.pipeline.documents.markdown import ADDED, STRUCK, Mark, marked, table
+from news_assets.pipeline.documents.markdown_parts import (
+    ADDED,
+    STRUCK,
+    Mark,
+    marked,
+    table,
+)
+from news_assets.pipeline.documents.zip_archive import open_archive
 from news_assets.records.documents import ReadDocument
 from news_assets.text.limits import clean_text
 
@@ -41,8 +47,11 @@ class _Changes:
 
 
 def read_odt(body: bytes) -> ReadDocument:
-    """Return the text of an OpenDocument text. Raises ReadingError and the errors of
-    lxml.
+    """Return the text of an OpenDocument text.
+
+    Raises:
+        ReadingError: It is no archive within the limits.
+        Exception: Those of lxml, for broken files.
     """
     from lxml import etree
 
@@ -72,34 +81,45 @@ def _changes(root: "_Element") -> _Changes:
                 found.struck_styles.add(style.get(f"{_STYLE}name") or "")
     for region in root.iter(f"{_TEXT}changed-region"):
         key = region.get(f"{_TEXT}id") or ""
+        deletion = region.find(f"{_TEXT}deletion")
         if region.find(f"{_TEXT}insertion") is not None:
             found.added.add(key)
-        elif (deletion := region.find(f"{_TEXT}deletion")) is not None:
+        elif deletion is not None:
             paragraphs = deletion.iterfind(f"{_TEXT}p")
-            found.deleted[key] = " ".join(
-                "".join(map(str, one.itertext())) for one in paragraphs
-            )
+            texts = ["".join(map(str, one.itertext())) for one in paragraphs]
+            found.deleted[key] = " ".join(texts)
     return found
 
 
 def _blocks(parent: "_Element", changes: _Changes) -> Iterator[str]:
     for child in parent:
         if child.tag == f"{_TEXT}h":
-            level = child.get(f"{_TEXT}outline-level") or ""
-            hashes = "#" * (min(int(level) + 1, 6) if level.isdecimal() else 2)
-            text = " ".join(_inline(child, changes).split())
-            yield f"{hashes} {text}" if text else ""
+            yield _heading(child, changes)
         elif child.tag == f"{_TEXT}p":
             yield _inline(child, changes).strip()
         elif child.tag == f"{_TEXT}list":
             yield "\n".join(_items(child, changes, ""))
         elif child.tag == f"{_TABLE}table":
-            yield table(
-                [_inline(cell, changes) for cell in row.iter(f"{_TABLE}table-cell")]
-                for row in child.iter(f"{_TABLE}table-row")
-            )
+            yield _table(child, changes)
         elif child.tag in _CONTAINERS:
             yield from _blocks(child, changes)
+
+
+def _heading(element: "_Element", changes: _Changes) -> str:
+    text = " ".join(_inline(element, changes).split())
+    if not text:
+        return ""
+    level = element.get(f"{_TEXT}outline-level") or ""
+    hashes = "#" * (min(int(level) + 1, 6) if level.isdecimal() else 2)
+    return f"{hashes} {text}"
+
+
+def _table(element: "_Element", changes: _Changes) -> str:
+    rows: list[list[str]] = []
+    for row in element.iter(f"{_TABLE}table-row"):
+        cells = row.iter(f"{_TABLE}table-cell")
+        rows.append([_inline(cell, changes) for cell in cells])
+    return table(rows)
 
 
 def _items(element: "_Element", changes: _Changes, indent: str) -> Iterator[str]:
@@ -123,7 +143,9 @@ def _pieces(
     """
 
     def mark() -> Mark:
-        return STRUCK if is_struck else ADDED if changes.open & changes.added else ""
+        if is_struck:
+            return STRUCK
+        return ADDED if changes.open & changes.added else ""
 
     yield element.text or "", mark()
     for child in element:

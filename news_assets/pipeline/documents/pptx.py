@@ -4,15 +4,18 @@ from collections.abc import Iterable, Iterator
 from io import BytesIO
 from typing import Any
 
-from news_assets.pipeline.documents.archive import open_archive
-from news_assets.pipeline.documents.markdown import STRUCK, Mark, marked, table
+from news_assets.pipeline.documents.markdown_parts import STRUCK, Mark, marked, table
+from news_assets.pipeline.documents.zip_archive import open_archive
 from news_assets.records.documents import MAX_PAGES, ReadDocument
 from news_assets.text.limits import clean_text
 
 
 def read_pptx(body: bytes) -> ReadDocument:
-    """Return the text of a presentation by slide. Raises ReadingError and the errors of
-    python-pptx and lxml.
+    """Return the text of a presentation by slide.
+
+    Raises:
+        ReadingError: It is no archive within the limits.
+        Exception: Those of python-pptx and lxml, for broken files.
     """
     import pptx
 

@@ -5,13 +5,12 @@ from dataclasses import replace
 from typing import Final
 
 from news_assets.errors import ReadingError
+from news_assets.pipeline.documents.document_kinds import kind_of, name_of, skip_by_text
 from news_assets.pipeline.documents.docx import read_docx
-from news_assets.pipeline.documents.kinds import kind_of, name_of
+from news_assets.pipeline.documents.markup_readers import read_html, read_rtf, read_text
 from news_assets.pipeline.documents.odt import read_odt
-from news_assets.pipeline.documents.pdf.reader import MAX_TEXT_CHARS, read_pdf
-from news_assets.pipeline.documents.plain import read_html, read_rtf, read_text
+from news_assets.pipeline.documents.pdf.pdf_text import MAX_TEXT_CHARS, read_pdf
 from news_assets.pipeline.documents.pptx import read_pptx
-from news_assets.pipeline.documents.skipping import skip_by_text
 from news_assets.records.documents import DocumentKind, ReadDocument
 from news_assets.text.limits import line
 
@@ -50,11 +49,12 @@ def _bounded(found: ReadDocument) -> ReadDocument:
     """Return the document with at most MAX_TEXT_CHARS; PDFs are cut by their reader,
     before they are long.
     """
-    texts, left = [], MAX_TEXT_CHARS
+    texts: list[str] = []
+    remaining = MAX_TEXT_CHARS
     for text in found.texts:
-        texts.append(text[:left])
-        left -= len(texts[-1])
-    if left:
+        texts.append(text[:remaining])
+        remaining -= len(texts[-1])
+    if remaining:
         return found
     return replace(
         found, texts=tuple(texts), reason=f"cut at {MAX_TEXT_CHARS:,} characters"
@@ -65,10 +65,9 @@ def _judged(found: ReadDocument) -> ReadDocument:
     """Return the document, without its text where this is not worth keeping, or none."""
     if found.outcome != "ok":
         return found
-    if reason := skip_by_text(found.texts):
+    reason = skip_by_text(found.texts)
+    if reason:
         return replace(found, outcome="skipped", reason=reason, texts=())
-    return (
-        found
-        if found.text.strip()
-        else replace(found, outcome="skipped", reason=found.reason or "no text")
-    )
+    if found.text.strip():
+        return found
+    return replace(found, outcome="skipped", reason=found.reason or "no text")

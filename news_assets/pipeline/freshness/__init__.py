@@ -1,13 +1,10 @@
 """What is missing, stale, silent or failing, and the runs that process the backlog.
 Pure.
 
-backlog rows           | run_planner (rectangles)     = runs to start now, failures of
-work that was given up rows of a desk         | row_checks                   = Findings
-of the data quality checks entries by day, polls  | rhythm      = Habit
-                       | silence                      = Findings: agencies silent beyond
-                       their habit
-SourceState, polls     | source_health                = Findings: sources that fail or
-list nothing SourceState, polls     | source_status                = text for the UI and
-the command line counts, Findings       | report                       = contents of the
-daily report
+    backlog rows            | run_planner       = runs to start, and work given up
+    rows of a desk          | row_checks        = Findings of data quality checks
+    entries by day          | rhythm            = Habit of an agency
+    Habit, polls            | silence           = Findings: silent beyond the habit
+    SourceState, polls      | source_health     = Findings, and the status as text
+    counts, Findings        | report_contents   = contents of the daily report
 """

@@ -29,9 +29,8 @@ _LEAST_DISPERSION = 0.4
 _PAUSES_TO_COMPARE = 20
 _WORKING_DAY = 0.99  # of the mean day's entries; includes every day where all are equal
 _BISECTIONS = 14  # of a range of six decades: to a tenth of a percent
-_PRIOR_LATE_ENTRIES = (
-    10.0  # assumed at the end of the day: few observed hours make the share small
-)
+# assumed at the end of the day: few observed hours make the share small
+_PRIOR_LATE_ENTRIES = 10.0
 
 Floats = npt.NDArray[np.float64]
 

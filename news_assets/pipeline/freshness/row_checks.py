@@ -14,8 +14,8 @@ from news_assets.records.model_calls import ModelCall
 if TYPE_CHECKING:
     import polars as pl
 
-ACCEPTED_UNSUPPORTED = 0.1  # of a model's answers
-UNSUPPORTED = "evidence:"  # how the reason of a refused answer begins
+_ACCEPTED_UNSUPPORTED = 0.1  # of a model's answers
+_UNSUPPORTED = "evidence:"  # how the reason of a refused answer begins
 
 _UNIT_TOLERANCE = 1e-3  # float32 sums of 384 to 1,024 squares stay within 1e-5
 
@@ -94,26 +94,22 @@ def unsupported_answers(lake: Reader, desk: str) -> Findings:
     """
     import polars as pl
 
-    columns = ("article_id", "model", "key_points", "key_point_spans")
-    asked: dict[str, list[str | None]] = {
-        "outcome": ["ok"],
-        "enricher": [ENRICHER],
-        "reused_from": [None],
-    }
-    rows = lake.frame(EnrichedArticle, None, columns, desk=[desk], **asked)
-    points = rows.with_columns(
-        pl.col("key_point_spans")
-        .list.eval(pl.element() == "")
-        .list.sum()
-        .alias("empty")
+    rows = lake.frame(
+        EnrichedArticle,
+        None,
+        ("article_id", "model", "key_points", "key_point_spans"),
+        desk=[desk],
+        outcome=["ok"],
+        enricher=[ENRICHER],
+        reused_from=[None],
     )
-    kept = [
-        (article_id, model, f"{empty} of {total} key points")
-        for article_id, model, total, empty in points.select(
-            "article_id", "model", pl.col("key_points").list.len(), "empty"
-        ).iter_rows()
-        if empty
-    ]
+    spans = pl.col("key_point_spans").list
+    counted = rows.select(
+        "article_id",
+        "model",
+        pl.col("key_points").list.len(),
+        spans.eval(pl.element() == "").list.sum().alias("empty"),
+    )
     calls = lake.frame(
         ModelCall,
         None,
@@ -121,13 +117,16 @@ def unsupported_answers(lake: Reader, desk: str) -> Findings:
         desk=[desk],
         outcome=["refused"],
     )
-    refused = calls.filter(pl.col("reason").str.starts_with(UNSUPPORTED)).rows()
-    found, checked = (*refused, *kept), rows.height + len(refused)
+    found = calls.filter(pl.col("reason").str.starts_with(_UNSUPPORTED)).rows()
+    checked = rows.height + len(found)
+    for article_id, model, total, empty in counted.iter_rows():
+        if empty:
+            found.append((article_id, model, f"{empty} of {total} key points"))
     return Findings(
         checked,
         ("article_id", "model", "what is unsupported"),
-        found,
-        accepted=int(checked * ACCEPTED_UNSUPPORTED),
+        tuple(found),
+        accepted=int(checked * _ACCEPTED_UNSUPPORTED),
     )
 
 
@@ -137,24 +136,15 @@ def vectors_off_unit(lake: Reader, desk: str) -> Findings:
     """
     import polars as pl
 
-    frame = lake.frame(
-        ArticleEmbedding,
-        None,
-        ("article_id", "model", "dim", "vector"),
-        desk=[desk],
-        outcome=["ok"],
-    )
+    columns = ("article_id", "model", "dim", "vector")
+    frame = lake.frame(ArticleEmbedding, None, columns, desk=[desk], outcome=["ok"])
+    vector = pl.col("vector").list
+    squares = vector.eval(pl.element().pow(2)).list.sum()
     measured = frame.with_columns(
-        pl.col("vector")
-        .list.eval(pl.element().pow(2))
-        .list.sum()
-        .sqrt()
-        .alias("length"),
-        pl.col("vector").list.len().alias("dimensions"),
+        squares.sqrt().alias("length"), vector.len().alias("dimensions")
     ).drop("vector")
-    is_sound = ((pl.col("length") - 1).abs() <= _UNIT_TOLERANCE) & (
-        pl.col("dimensions") == pl.col("dim")
-    )
+    is_unit = (pl.col("length") - 1).abs() <= _UNIT_TOLERANCE
+    is_sound = is_unit & (pl.col("dimensions") == pl.col("dim"))
     return _findings(measured, measured.filter(~is_sound.fill_null(value=False)))
 
 

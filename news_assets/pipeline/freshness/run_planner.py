@@ -1,6 +1,6 @@
 """Plans runs for the agency-days in the backlog. Pure.
 
-An agency-day is planned at once when its state is new. If a run ended and left the same
+An agency-day is planned at once when its state is new. If a run ended in the same
 state, it is planned again after pauses that double, in smaller and smaller ranges, so
 that one bad page does not hold up its neighbours. After the last of its `Retries` it is
 given up. Agency-days of active runs are not planned.
@@ -11,18 +11,101 @@ saves a run: they change nothing and take little time.
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
-from typing import TYPE_CHECKING
+from itertools import product
+from typing import TYPE_CHECKING, NamedTuple
 
-from news_assets.pipeline.freshness.rectangles import AgencyDay, Rectangle, rectangles
 from news_assets.pipeline.stage_state.failures import failure_of_work
 from news_assets.records.derived import Failure
 from news_assets.records.desks import Desk
 
 if TYPE_CHECKING:
     import polars as pl
+
+
+# --- rectangles of agencies by days, which one run can cover --------------------------
+
+
+class AgencyDay(NamedTuple):
+    """One partition."""
+
+    agency: str
+    day: date
+
+
+class Rectangle(NamedTuple):
+    """Agencies by their position in the grid, and days; both ends are included."""
+
+    first: int
+    last: int
+    first_day: date
+    last_day: date
+
+    @property
+    def size(self) -> int:
+        """Number of agency-days."""
+        return (self.last - self.first + 1) * (
+            (self.last_day - self.first_day).days + 1
+        )
+
+    def joined(self, other: "Rectangle") -> "Rectangle":
+        """Return the smallest rectangle that covers both."""
+        return Rectangle(
+            min(self.first, other.first),
+            max(self.last, other.last),
+            min(self.first_day, other.first_day),
+            max(self.last_day, other.last_day),
+        )
+
+
+def rectangles(
+    days: Iterable[AgencyDay], agencies: Sequence[str], limit: int, spare: int
+) -> list[Rectangle]:
+    """Return rectangles that cover these agency-days, newest days first; each has at
+    most `limit` partitions.
+
+    Two are joined if that takes in at most `spare` agency-days that neither of them
+    has.
+    """
+    position = {agency: number for number, agency in enumerate(agencies)}
+    by_day: dict[date, list[int]] = {}
+    for agency, day in days:
+        by_day.setdefault(day, []).append(position[agency])
+    found: list[Rectangle] = []
+    for day in sorted(by_day, reverse=True):
+        for row in _rows(sorted(set(by_day[day])), day, limit, spare):
+            _add(found, row, limit, spare)
+    return found
+
+
+def _rows(
+    positions: Sequence[int], day: date, limit: int, spare: int
+) -> Iterator[Rectangle]:
+    """Yield rectangles of one day that cover these positions."""
+    first = last = positions[0]
+    for position in positions[1:]:
+        if position - last - 1 > spare or position - first >= limit:
+            yield Rectangle(first, last, day, day)
+            first = position
+        last = position
+    yield Rectangle(first, last, day, day)
+
+
+def _add(found: list[Rectangle], row: Rectangle, limit: int, spare: int) -> None:
+    """Join the row to the rectangle that grows least by it, or append it."""
+    best, least = None, spare + 1
+    for number, rectangle in enumerate(found):
+        joined = rectangle.joined(row)
+        more = joined.size - rectangle.size - row.size
+        if joined.size <= limit and more < least:
+            best, least = number, more
+    if best is None:
+        found.append(row)
+    else:
+        found[best] = found[best].joined(row)
+
 
 # doubles at each attempt: after an outage nothing waits longer than the outage took
 FIRST_PAUSE_S = 10.0
@@ -33,15 +116,13 @@ CIVIC_FIRST_PAUSE_S, CIVIC_MAX_ATTEMPTS = (
 )  # days of meetings are read again every night in any case
 MAX_PARTITIONS = 500  # of one run: some minutes of work where everything is new
 MAX_ACTIVE_RUNS = 40  # of a desk, queued or in progress; newer days are planned first
-PRIORITY = 150  # of today; one less for each day from today
-PRIORITY_STEP = 20  # lower at each attempt: 150, 130, 110
-RUN_COST = 120  # starting a run takes as long as this many current partitions
+_PRIORITY = 150  # of today; one less for each day from today
+_PRIORITY_STEP = 20  # lower at each attempt: 150, 130, 110
+_RUN_COST = 120  # starting a run takes as long as this many current partitions
 
-_AGES = (
-    1,
-    7,
-    31,
-)  # days: agency-days of different ages are not joined, so that recent ones do not wait for old ones
+# days: agency-days of different ages are not joined, so that recent ones do not
+# wait for old ones
+_AGES = (1, 7, 31)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,25 +171,21 @@ class PlannedRun:
         """Return a hash of the attempt and the states, which is equal for two plans of
         the same run.
         """
-        return _digest(
-            [
-                self.attempt,
-                *sorted((*one.key, one.stage, one.state) for one in self.work),
-            ]
-        )
+        states = sorted((*one.key, one.stage, one.state) for one in self.work)
+        return _digest([self.attempt, *states])
 
     def priority(self, today: date) -> int:
         """Return Dagster's priority: near days first, later attempts after first ones;
         0 as checks for today's.
         """
-        return priority_of(self.last.day, today, self.attempt) - PRIORITY
+        return priority_of(self.last.day, today, self.attempt) - _PRIORITY
 
 
 def priority_of(day: date, today: date, attempt: int = 1) -> int:
     """Return the priority of a day's work: 150 for today, one less for each day before
     or after, 20 less a retry.
     """
-    return max(0, PRIORITY - abs((day - today).days)) - PRIORITY_STEP * (attempt - 1)
+    return max(0, _PRIORITY - abs((day - today).days)) - _PRIORITY_STEP * (attempt - 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,9 +200,9 @@ class Retries:
 
 def retries_of(desk: Desk) -> Retries:
     """Return the retries of a desk: of a civic one few and far between."""
-    return (
-        Retries(CIVIC_MAX_ATTEMPTS, CIVIC_FIRST_PAUSE_S) if desk.is_civic else Retries()
-    )
+    if desk.is_civic:
+        return Retries(CIVIC_MAX_ATTEMPTS, CIVIC_FIRST_PAUSE_S)
+    return Retries()
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,18 +230,16 @@ def backlog_days(backlog: "pl.DataFrame", stages: Sequence[str]) -> list[Backlog
     `stages` are in their order.
     """
     rows: dict[AgencyDay, list[tuple[str, str, str]]] = {}
-    for row in backlog.select(
-        "agency", "day", "stage", "article_id", "version"
-    ).iter_rows():
-        rows.setdefault(AgencyDay(row[0], row[1]), []).append(row[2:])
-    return [
-        BacklogDay(
-            key,
-            min((row[0] for row in found), key=stages.index),
-            _digest(sorted(found)),
-        )
-        for key, found in rows.items()
-    ]
+    columns = ("agency", "day", "stage", "article_id", "version")
+    for agency, day, *work in backlog.select(columns).iter_rows():
+        stage, article_id, version = work
+        of_day = rows.setdefault(AgencyDay(agency, day), [])
+        of_day.append((stage, article_id, version))
+    days: list[BacklogDay] = []
+    for key, found in rows.items():
+        first = min((stage for stage, _, _ in found), key=stages.index)
+        days.append(BacklogDay(key, first, _digest(sorted(found))))
+    return days
 
 
 def plan_runs(
@@ -192,44 +267,42 @@ def plan_runs(
         first_day: Start of the scanned window; attempts of earlier days are kept.
         retries: Those of the desk.
     """
-    idle = [one for one in backlog if not any(run.covers(one) for run in active)]
-    given_up = [one for one in idle if _attempts(one, attempts) >= retries.max_attempts]
-    due = [
-        one
-        for one in idle
-        if _attempts(one, attempts) < retries.max_attempts
-        and _is_due(one, attempts, now_s)
-    ]
-    runs = _runs(due, attempts, agencies, stages, today)[
-        : max(0, MAX_ACTIVE_RUNS - len(active))
-    ]
-    planned = {
-        one.key: Attempt(
-            run.attempt,
-            now_s + retries.first_pause_s * 2.0 ** (run.attempt - 1),
-            one.state,
-        )
-        for run in runs
-        for one in run.work
-    }
+    due: list[BacklogDay] = []
+    given_up: list[BacklogDay] = []
+    for one in backlog:
+        if any(run.covers(one) for run in active):
+            continue
+        count = _attempts(one, attempts)
+        if count >= retries.max_attempts:
+            given_up.append(one)
+        elif count == 0 or attempts[one.key].next_at <= now_s:
+            due.append(one)
+    room = max(0, MAX_ACTIVE_RUNS - len(active))
+    runs = _runs(due, attempts, agencies, stages, today)[:room]
     waiting = {one.key for one in backlog} - {one.key for one in given_up}
     kept = {
         key: attempt
         for key, attempt in attempts.items()
         if key in waiting or key.day < first_day
     }
-    return Plan(tuple(runs), tuple(given_up), kept | planned)
+    return Plan(tuple(runs), tuple(given_up), kept | _planned(runs, now_s, retries))
+
+
+def _planned(
+    runs: Iterable[PlannedRun], now_s: float, retries: Retries
+) -> dict[AgencyDay, Attempt]:
+    """Return the attempts that these runs are."""
+    planned: dict[AgencyDay, Attempt] = {}
+    for run in runs:
+        pause_s = retries.first_pause_s * 2.0 ** (run.attempt - 1)
+        for one in run.work:
+            planned[one.key] = Attempt(run.attempt, now_s + pause_s, one.state)
+    return planned
 
 
 def _attempts(one: BacklogDay, attempts: Mapping[AgencyDay, Attempt]) -> int:
     last = attempts.get(one.key)
     return last.number if last and last.state == one.state else 0
-
-
-def _is_due(
-    one: BacklogDay, attempts: Mapping[AgencyDay, Attempt], now_s: float
-) -> bool:
-    return _attempts(one, attempts) == 0 or attempts[one.key].next_at <= now_s
 
 
 def _runs(
@@ -243,26 +316,28 @@ def _runs(
     groups: dict[tuple[str, int, int], dict[AgencyDay, BacklogDay]] = {}
     for one in due:
         age = sum((today - one.key.day).days > limit for limit in _AGES)
-        groups.setdefault((one.stage, age, _attempts(one, attempts) + 1), {})[
-            one.key
-        ] = one
-    runs = [
-        PlannedRun(
-            tuple(stages[stages.index(stage) :]),
-            AgencyDay(agencies[rectangle.first], rectangle.first_day),
-            AgencyDay(agencies[rectangle.last], rectangle.last_day),
-            attempt,
-            _take(rectangle, days, agencies),
-        )
-        for (stage, _, attempt), days in groups.items()
-        for rectangle in rectangles(
-            days, agencies, _max_partitions(attempt), RUN_COST if attempt == 1 else 0
-        )
-    ]
-    return sorted(
-        (run for run in runs if run.work),
-        key=lambda run: (-run.priority(today), -run.last.day.toordinal(), run.first),
+        group = one.stage, age, _attempts(one, attempts) + 1
+        groups.setdefault(group, {})[one.key] = one
+    runs: list[PlannedRun] = []
+    for (stage, _, attempt), days in groups.items():
+        run_cost = _RUN_COST if attempt == 1 else 0
+        covering = rectangles(days, agencies, _max_partitions(attempt), run_cost)
+        for rectangle in covering:
+            work = _take(rectangle, days, agencies)
+            if not work:
+                continue
+            run = PlannedRun(
+                tuple(stages[stages.index(stage) :]),
+                AgencyDay(agencies[rectangle.first], rectangle.first_day),
+                AgencyDay(agencies[rectangle.last], rectangle.last_day),
+                attempt,
+                work,
+            )
+            runs.append(run)
+    runs.sort(
+        key=lambda run: (-run.priority(today), -run.last.day.toordinal(), run.first)
     )
+    return runs
 
 
 def _max_partitions(attempt: int) -> int:
@@ -270,21 +345,21 @@ def _max_partitions(attempt: int) -> int:
 
 
 def _take(
-    rectangle: Rectangle, left: dict[AgencyDay, BacklogDay], agencies: Sequence[str]
+    rectangle: Rectangle,
+    remaining: dict[AgencyDay, BacklogDay],
+    agencies: Sequence[str],
 ) -> tuple[BacklogDay, ...]:
-    """Remove the agency-days of a rectangle from `left` and return them: overlapping
-    rectangles share none.
+    """Remove the agency-days of a rectangle from `remaining` and return them:
+    overlapping rectangles share none.
     """
-    days = [
-        rectangle.first_day + timedelta(n)
-        for n in range((rectangle.last_day - rectangle.first_day).days + 1)
-    ]
-    inside = (
-        AgencyDay(agency, day)
-        for agency in agencies[rectangle.first : rectangle.last + 1]
-        for day in days
-    )
-    return tuple(left.pop(key) for key in inside if key in left)
+    count = (rectangle.last_day - rectangle.first_day).days + 1
+    days = [rectangle.first_day + timedelta(n) for n in range(count)]
+    inside: list[BacklogDay] = []
+    for key in product(agencies[rectangle.first : rectangle.last + 1], days):
+        one = remaining.pop(AgencyDay(*key), None)
+        if one is not None:
+            inside.append(one)
+    return tuple(inside)
 
 
 def given_up_failures(
@@ -298,22 +373,15 @@ def given_up_failures(
     agency-days.
     """
     keys = {one.key for one in given_up}
-    return [
-        replace(
-            failure_of_work(
-                row,
-                row["stage"],
-                desk,
-                f"still {row['why']} after {retries.max_attempts} runs; see the runs of this"
-                " agency-day",
-                now,
-            ),
-            attempts=retries.max_attempts,
-            first_failed_at=row["since"],
-        )
-        for row in backlog.iter_rows(named=True)
-        if AgencyDay(row["agency"], row["day"]) in keys
-    ]
+    count = retries.max_attempts
+    failures: list[Failure] = []
+    for row in backlog.iter_rows(named=True):
+        if AgencyDay(row["agency"], row["day"]) not in keys:
+            continue
+        why = f"still {row['why']} after {count} runs; see the runs of this agency-day"
+        failure = failure_of_work(row, row["stage"], desk, why, now)
+        failures.append(replace(failure, attempts=count, first_failed_at=row["since"]))
+    return failures
 
 
 def attempts_to_json(attempts: Mapping[AgencyDay, Attempt]) -> list[list[object]]:
@@ -326,12 +394,11 @@ def attempts_to_json(attempts: Mapping[AgencyDay, Attempt]) -> list[list[object]
 
 def attempts_from_json(rows: Iterable[Sequence[object]]) -> dict[AgencyDay, Attempt]:
     """Return the attempts that `attempts_to_json` was given."""
-    return {
-        AgencyDay(str(agency), date.fromisoformat(str(day))): Attempt(
-            int(str(number)), float(str(next_at)), str(state)
-        )
-        for agency, day, number, next_at, state in rows
-    }
+    attempts: dict[AgencyDay, Attempt] = {}
+    for agency, day, number, next_at, state in rows:
+        key = AgencyDay(str(agency), date.fromisoformat(str(day)))
+        attempts[key] = Attempt(int(str(number)), float(str(next_at)), str(state))
+    return attempts
 
 
 def _digest(value: object) -> str:

@@ -33,14 +33,12 @@ EMPTY_AFTER = timedelta(
 )  # feeds list old entries at the first poll: an empty one has a wrong address
 
 _ALARMS_A_YEAR = 1 / 30  # by chance, for one agency
-_LEAST_DAYS = (
-    0.75  # of a usual day's entries: a morning is too short even for a busy agency
-)
+# of a usual day's entries: a morning is too short even for a busy agency
+_LEAST_DAYS = 0.75
 _RECENT_DAYS = 180
 _RECENT_FACTOR = 1.5  # times the earlier silence
-_SEASON_FACTOR = (
-    2.5  # times that of the same season last year: one week of recess may become two
-)
+# times that of the same season last year: one week of recess may become two
+_SEASON_FACTOR = 2.5
 _SEASON_DAYS = 10  # recesses move by a week from year to year
 _MIN_ACTIVITY = 0.2  # a desk that is silent as a whole is found too, only later
 _ACTIVITY_PRIOR = 3.0  # agencies
@@ -62,7 +60,7 @@ _WEEKDAYS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Silence:
+class _Silence:
     """Consecutive days without an entry, from `first` to `last` (ordinals), and the
     entries missed in them.
     """
@@ -80,19 +78,20 @@ def find_silences(agencies: Sequence[PublishingHistory], now: datetime) -> Findi
     out, except those without any entry although their sources have answered for
     EMPTY_AFTER.
     """
-    found = [
-        (float("inf"), _row_without_entries(one, now))
-        for one in agencies
-        if _is_empty(one, now)
-    ]
-    habits = [
-        (one, habit) for one in agencies if (habit := learn_habit(one)) is not None
-    ]
-    observed = [_observe(one, habit, now) for one, habit in habits]
-    desk = _Desk(observed)
-    for (one, habit), each in zip(habits, observed, strict=True):
-        if (excess := _excess(each, desk)) is not None:
-            found.append((excess.ratio, _row(one, habit, excess.missed, now)))
+    found: list[tuple[float, tuple[object, ...]]] = []
+    known: list[tuple[PublishingHistory, _Observed]] = []
+    for one in agencies:
+        habit = learn_habit(one)
+        if habit is not None:
+            known.append((one, _observe(one, habit, now)))
+        elif _is_empty(one, now):
+            found.append((float("inf"), _row_without_entries(one, now)))
+    desk = _Desk([observed for _, observed in known])
+    for one, observed in known:
+        excess = _excess(observed, desk)
+        if excess is not None:
+            row = _row(one, observed.habit, excess.missed, now)
+            found.append((excess.ratio, row))
     found.sort(key=lambda pair: (-pair[0], str(pair[1][0])))
     header = ("agency", "last_entry_at", "silent_for", "missed", "habit")
     return Findings(len(agencies), header, tuple(row for _, row in found))
@@ -204,35 +203,32 @@ def _excess(one: _Observed, desk: _Desk) -> _Excess | None:
     return _Excess(missed, missed / within) if missed >= within else None
 
 
-def silences(habit: Habit, expected: Floats) -> list[Silence]:
+def silences(habit: Habit, expected: Floats) -> list[_Silence]:
     """Return the past silences; `expected` are the entries expected on each day."""
     busy = np.flatnonzero(habit.counts)
     passed = np.concatenate(([0.0], np.cumsum(expected)))
     starts, ends = busy[:-1] + 1, busy[1:]
     missed = passed[ends] - passed[starts]
     return [
-        Silence(habit.first + int(start), habit.first + int(end) - 1, float(one))
+        _Silence(habit.first + int(start), habit.first + int(end) - 1, float(one))
         for start, end, one in zip(starts, ends, missed, strict=True)
         if end > start
     ]
 
 
-def _usual_silence(past: Sequence[Silence], today: int) -> float:
+def _usual_silence(past: Sequence[_Silence], today: int) -> float:
     """Return the missed entries that earlier silences explain.
 
     These are the second longest silence of the last half year, because a single one is
     a break or an outage and would hide the next for months, and the longest in the same
     season last year.
     """
-    recent = sorted(
-        (one.missed for one in past if one.last > today - _RECENT_DAYS), reverse=True
-    )
     first, last = today - 364 - _SEASON_DAYS, today - 364 + _SEASON_DAYS
-    season = (one.missed for one in past if one.first <= last and one.last >= first)
-    return max(
-        _RECENT_FACTOR * max(recent[1:2], default=0.0),
-        _SEASON_FACTOR * max(season, default=0.0),
-    )
+    recent = [one.missed for one in past if one.last > today - _RECENT_DAYS]
+    season = [one.missed for one in past if one.first <= last and one.last >= first]
+    second = sorted(recent)[-2] if len(recent) > 1 else 0.0
+    longest = max(season, default=0.0)
+    return max(_RECENT_FACTOR * second, _SEASON_FACTOR * longest)
 
 
 # --- as text --------------------------------------------------------------------------
@@ -265,31 +261,27 @@ def describe_habit(habit: Habit) -> str:
     longest silence 4 days`.
     """
     pauses = np.diff(np.flatnonzero(habit.counts)) - 1
-    longest = int(pauses.max()) if len(pauses) else 0
-    silence = (
-        f"longest silence {longest} day{'' if longest == 1 else 's'}"
-        if longest
-        else "never a day without"
-    )
-    return f"{_describe_rate(habit)}; {silence}"
+    longest = int(pauses.max(initial=0))
+    if not longest:
+        return f"{_describe_rate(habit)}; never a day without"
+    return f"{_describe_rate(habit)}; longest silence {_count(longest, 'day')}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _describe_rate(habit: Habit) -> str:
     rate = float(habit.rates.mean())
     off = [number for number in range(7) if habit.rates[number] < _DAY_OFF * rate]
     if rate < _TOO_FEW_FOR_DAYS_OFF or not off:
-        span, unit = next(
-            (span, unit)
-            for span, unit in _UNITS
-            if rate * span >= _MIN_RATE_SHOWN or unit == "year"
-        )
-        return f"{rate * span:.1f} a {unit}"
+        shown = [unit for unit in _UNITS if rate * unit[0] >= _MIN_RATE_SHOWN]
+        span, name = shown[0] if shown else _UNITS[-1]
+        return f"{rate * span:.1f} a {name}"
     working = float(np.delete(habit.rates, off).mean())
-    days = (
-        "at weekends"
-        if off == [5, 6]
-        else "on " + ", ".join(_WEEKDAYS[number] for number in off)
-    )
+    days = "on " + ", ".join(_WEEKDAYS[number] for number in off)
+    if off == [5, 6]:
+        days = "at weekends"
     return f"{working:.1f} a day, none {days}"
 
 
@@ -297,8 +289,8 @@ def duration(span: timedelta) -> str:
     """Return a span in its two largest units: `3 days 4 h`, `5 h 20 min`."""
     minutes = max(int(span.total_seconds() // 60), 0)
     days, hours, rest = minutes // 1440, minutes // 60 % 24, minutes % 60
+    if days and hours:
+        return f"{_count(days, 'day')} {hours} h"
     if days:
-        return f"{days} day{'' if days == 1 else 's'}" + (
-            f" {hours} h" if hours else ""
-        )
+        return _count(days, "day")
     return f"{hours} h {rest} min" if hours else f"{rest} min"

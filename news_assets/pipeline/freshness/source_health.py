@@ -1,15 +1,17 @@
 """Finds sources that fail, list nothing or are not polled. Pure.
 
-Sources of inactive agencies, and sources removed from the desk file, are left out.
+Sources of inactive agencies, and sources removed from the desk file, are omitted.
 `schedule.py` decides when a source is polled again; `silence.py` finds silent agencies.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import astuple, dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
-from news_assets.pipeline.civic.chain import SUSPECT, waiting_sources
+from news_assets.pipeline.civic.pace import SUSPECT, waiting_sources
 from news_assets.pipeline.freshness.row_checks import Findings
+from news_assets.pipeline.freshness.silence import duration
 from news_assets.records.desks import Desk, Source
 from news_assets.records.polling import SourceState
 
@@ -70,17 +72,12 @@ class _Finding:
     what: str
     since: datetime | None
     reason: str | None
-    failed_count: int
-    state: SourceState | None
+    failed_count: int = 0
+    state: SourceState | None = None
 
     @property
     def row(self) -> tuple[object, ...]:
-        points, next_at = (
-            (self.state.failure_points, self.state.next_poll_at)
-            if self.state
-            else (0.0, None)
-        )
-        source = self.source
+        source, state = self.source, self.state
         return (
             source.source_id,
             source.agency,
@@ -88,8 +85,8 @@ class _Finding:
             self.since,
             self.reason,
             self.failed_count,
-            points,
-            next_at,
+            state.failure_points if state else 0.0,
+            state.next_poll_at if state else None,
         )
 
 
@@ -102,7 +99,7 @@ def find_failing_sources(
     """Return the findings about the sources of a desk, the worst kind first; states and
     polls are by source_id.
 
-    Civic sources that stand in for others are left out while these answer.
+    Civic sources that stand in for others are omitted while these answer.
 
     - `gone`, `blocked` (access denied) and `fails`: the last poll failed. A single soft
       failure is no finding: the
@@ -116,49 +113,45 @@ def find_failing_sources(
     """
     waiting = waiting_sources(desk.sources, states)
     polled = [source for source in desk.sources if source.source_id not in waiting]
-    found = [
-        finding
-        for source in polled
-        for finding in _findings(
-            source, states.get(source.source_id), polls.get(source.source_id), now
-        )
-    ]
-    found.sort(
-        key=lambda finding: (_ORDER.index(finding.what), finding.source.source_id)
-    )
-    return Findings(len(polled), _HEADER, tuple(finding.row for finding in found))
+    found: list[_Finding] = []
+    for source in polled:
+        state = states.get(source.source_id)
+        if state is None:
+            never = _Finding(source, "never polled", None, "no poll is recorded")
+            found.append(never)
+            continue
+        finding = _finding(source, state, polls.get(source.source_id), now)
+        if finding is not None:
+            found.append(finding)
+        if _is_overdue(state, now):
+            since, reason = state.next_poll_at, "due but not polled"
+            found.append(_Finding(source, "overdue", since, reason, state=state))
+    found.sort(key=lambda one: (_ORDER.index(one.what), one.source.source_id))
+    return Findings(len(polled), _HEADER, tuple(one.row for one in found))
 
 
-def _findings(
-    source: Source, state: SourceState | None, polls: PollHistory | None, now: datetime
-) -> Iterator[_Finding]:
-    if state is None:
-        yield _Finding(source, "never polled", None, "no poll is recorded", 0, None)
-        return
+def _finding(
+    source: Source, state: SourceState, polls: PollHistory | None, now: datetime
+) -> _Finding | None:
+    """Return what is wrong with the last answers of a source; None if nothing is."""
     if state.last_outcome not in ANSWERS:
-        if _is_lasting(state, polls, now):
-            yield _failure(source, state, polls)
-    elif (
-        polls is not None
-        and (since := _empty_since(state, polls)) is not None
-        and now - since >= EMPTY_AFTER
-    ):
-        yield _Finding(
-            source, "lists nothing", since, "the listing has no entries", 0, state
+        return (
+            _failure(source, state, polls) if _is_lasting(state, polls, now) else None
         )
-    elif (state.last_reason or "").startswith(SUSPECT):
-        yield _Finding(
-            source,
-            "lists too few",
-            state.last_polled_at,
-            state.last_reason or "",
-            0,
-            state,
-        )
-    if now - state.next_poll_at > max(_OVERDUE, _OVERDUE_INTERVALS * _interval(state)):
-        yield _Finding(
-            source, "overdue", state.next_poll_at, "due but not polled", 0, state
-        )
+    since = None if polls is None else _empty_since(state, polls)
+    if since is not None and now - since >= EMPTY_AFTER:
+        reason = "the listing has no entries"
+        return _Finding(source, "lists nothing", since, reason, state=state)
+    reason = state.last_reason or ""
+    if reason.startswith(SUSPECT):
+        since = state.last_polled_at
+        return _Finding(source, "lists too few", since, reason, state=state)
+    return None
+
+
+def _is_overdue(state: SourceState, now: datetime) -> bool:
+    late = now - state.next_poll_at
+    return late > max(_OVERDUE, _OVERDUE_INTERVALS * _interval(state))
 
 
 def _failure(source: Source, state: SourceState, polls: PollHistory | None) -> _Finding:
@@ -189,12 +182,79 @@ def _empty_since(state: SourceState, polls: PollHistory) -> datetime | None:
     """Return since when the listing has no entries; None if it has some, or had some
     before these polls.
     """
-    if (
-        polls.entry_count is None
-    ):  # only unchanged documents: as when it last listed something
-        return polls.first_answer_at if state.last_new_at is None else None
-    return polls.empty_since if polls.entry_count == 0 else None
+    if polls.entry_count is not None:
+        return polls.empty_since if polls.entry_count == 0 else None
+    if state.last_new_at is not None:
+        return None
+    # only unchanged documents: as when it last listed something
+    return polls.first_answer_at
 
 
 def _interval(state: SourceState) -> timedelta:
     return timedelta(seconds=state.interval_s)
+
+
+# --- the status of a source, for the UI and the command line --------------------------
+
+LEGEND = (
+    "polls, newest last: + new entries, o listed nothing new, = unchanged, F failed, B blocked, G"
+    " gone"
+)
+HEADER = ("source", "polls", "every", "next", "new", "last new", "silent", "reason")
+
+_SYMBOLS = {"ok": "o", "unchanged": "=", "gone": "G", "blocked": "B", "failed": "F"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceFacts:
+    """The displayed status of one source, in the order of HEADER; None where a value is
+    unknown.
+    """
+
+    source_id: str
+    polls: str | None
+    every: str | None
+    next: str | None
+    new: str | None
+    last_new: str | None
+    silent: str | None
+    reason: str | None
+
+    @property
+    def row(self) -> tuple[str | None, ...]:
+        """The facts as a row of a table."""
+        return astuple(self)
+
+
+def source_facts(row: Mapping[str, Any], now: datetime) -> SourceFacts:
+    """Return the displayed status of a row of
+    `store.queries.source_status.source_rows`.
+    """
+    every = silent = new = last_new = due = None
+    if row["interval_s"]:
+        every = duration(timedelta(seconds=row["interval_s"]))
+    due_at = row["next_poll_at"]
+    if due_at is not None:
+        due = f"in {duration(due_at - now)}" if due_at > now else "due"
+    if row["new_ratio"] is not None:
+        new = f"{row['new_ratio']:.0%}"
+    if row["last_new_at"] is not None:
+        last_new = f"{row['last_new_at']:%Y-%m-%d %H:%M} UTC"
+    if row["silent_for"]:
+        silent = f"{row['silent_for']}; usually {row['habit']}"
+    return SourceFacts(
+        source_id=row["source_id"],
+        polls="".join(map(_symbol, row["polls"])) or None,
+        every=every,
+        next=due,
+        new=new,
+        last_new=last_new,
+        silent=silent,
+        reason=row["last_reason"],
+    )
+
+
+def _symbol(poll: Mapping[str, Any]) -> str:
+    if poll["outcome"] == "ok" and poll["new_count"]:
+        return "+"
+    return _SYMBOLS.get(poll["outcome"], "?")

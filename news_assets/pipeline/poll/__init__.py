@@ -2,17 +2,13 @@
 
 `poll.poll_agencies` runs all of it:
 
-    due sources                                                `runs` shares them out to
-    a quick and a slow run
-    | listings      Source -> first Page -> Listing            sources side by side, as
-    the answers arrive
-    | paging        Listing -> Listing with its next pages     one page per source at a
-    time
-    | microbatch    Polled -> [Polled]                         the first listing at
-    once, then about one batch a second
-    | storing       [Polled] -> FeedEntry, SourceState, Poll   one transaction per batch
+    due sources   `due_runs` shares them out to a quick and a slow run
+    | listings    Source -> first Page -> Listing, sources side by side
+    | paging      Listing -> Listing with its next pages, one at a time per source
+    | microbatch  Polled -> [Polled], the first at once, then one batch a second
+    | poll_rows   [Polled] -> FeedEntry, SourceState, Poll, one transaction per batch
 
-`entries` decides which entries of a listing are new or changed, `rates` learns from
+`entry_rows` decides which entries of a listing are new or changed, `rates` learns from
 them in which hours a source publishes, and `pipeline/schedule.py` decides with these
 rates when it is due again.
 """

@@ -29,7 +29,7 @@ from news_assets.ports.reading import Fetcher, PageRequest, Sandbox
 from news_assets.records.desks import Source
 from news_assets.records.meetings import MeetingAnswer
 from news_assets.records.polling import SourceState
-from news_assets.records.reading import Listing, Outcome, Page, Validators
+from news_assets.records.reading import ListedEntry, Listing, Outcome, Page, Validators
 from news_assets.sources.adapter import Adapter, Parse
 from news_assets.text.dates import day_in_address
 
@@ -37,7 +37,7 @@ AdapterOf = Callable[[Source], Adapter]
 Clock = Callable[[], datetime]
 
 # a feed without items is 1-2 kB; a larger document without entries is not a listing
-MAX_EMPTY_BYTES = 5_000
+_MAX_EMPTY_BYTES = 5_000
 _TRUST_S = (
     3 * 86_400.0
 )  # after so long without new entries no validators are sent: some servers never change an ETag
@@ -65,13 +65,9 @@ class Polled:
     @property
     def reason(self) -> str | None:
         """Return the error's message if there is an error, else the note."""
-        return (
-            self.error.reason
-            if isinstance(self.error, FetchError)
-            else str(self.error)
-            if self.error
-            else self.note
-        )
+        if isinstance(self.error, FetchError):
+            return self.error.reason
+        return str(self.error) if self.error else self.note
 
 
 def poll_sources(
@@ -89,36 +85,45 @@ def poll_sources(
     does not affect the others.
 
     A source is unchanged if it answers 304 or its first page has the same bytes as last
-    time. Next pages are fetched until entries are known (`known`) or older than
-    `first_day`, or until the requests have taken SOURCE_S; of a source without a state,
-    MAX_FIRST_PAGES only. After `begin_within_s` seconds no request begins: sources of
-    which nothing was requested are left out, and next pages are left for the next poll.
+    time. Next pages are fetched until entries are known or old, or until the requests
+    have taken SOURCE_S; of a source without a state, MAX_FIRST_PAGES only.
+
+    Args:
+        sources: The sources.
+        states: Their states, by source_id.
+        adapter_of: The adapter of a source.
+        fetcher: Sends the requests.
+        sandbox: Reads the answers.
+        clock: The time, for answers that failed.
+        known: Which URLs of a source are stored.
+        first_day: Older entries end a listing.
+        begin_within_s: Seconds after which no request begins: sources of which nothing
+            was requested are missing, and the next poll reads the next pages.
     """
-    listings = {
-        PageRequest(
+    listings: dict[PageRequest, Pagination] = {}
+    current: dict[str, SourceState] = {}
+    for source in sources:
+        state = states.get(source.source_id)
+        max_pages = MAX_FIRST_PAGES if state is None else MAX_PAGES
+        validators = Validators()
+        deferred: tuple[str, ...] = ()
+        if state is not None and state.url == source.url:
+            current[source.source_id] = state
+            validators, deferred = _validators_of(state), state.left_urls
+        request = PageRequest(
             adapter_of(source).first_url(source),
             source.source_id,
-            _validators_of(source, states.get(source.source_id)),
+            validators,
             obeys_robots=False,
             max_s=SOURCE_S,
             access=source.access,
-        ): _pagination(source, states.get(source.source_id), known, first_day)
-        for source in sources
-    }
+        )
+        listings[request] = Pagination(
+            source, known, first_day, max_pages, max_s=SOURCE_S, carried_over=deferred
+        )
     return _fetch_listings(
-        listings, states, _parser(adapter_of, sandbox), fetcher, clock, begin_within_s
+        listings, current, _parser(adapter_of, sandbox), fetcher, clock, begin_within_s
     )
-
-
-def _pagination(
-    source: Source,
-    state: SourceState | None,
-    known: KnownHashes,
-    first_day: date | None,
-) -> Pagination:
-    left = state.left_urls if state is not None and state.url == source.url else ()
-    most = MAX_FIRST_PAGES if state is None else MAX_PAGES
-    return Pagination(source, known, first_day, most, max_s=SOURCE_S, left=left)
 
 
 def poll_past_days(
@@ -133,19 +138,28 @@ def poll_past_days(
     """Yield what the sources that can list past days have of these days.
 
     A listing without a URL per day is read from today back to `first`, and its later
-    days are listed too. An entry whose day is told neither by a date nor by its URL is
-    left out: it would be filed under today.
+    days are listed too. An entry without a date and without a day in its URL is
+    skipped: it would be filed under today.
+
+    Args:
+        sources: The sources; those that cannot list past days are skipped.
+        first: The first day.
+        last: The last day.
+        adapter_of: The adapter of a source.
+        fetcher: Sends the requests.
+        sandbox: Reads the answers.
+        clock: The time, for answers that failed.
     """
-    listings = {
-        PageRequest(
-            url, source.source_id, obeys_robots=False, access=source.access
-        ): Pagination(source, nothing_known, first, MAX_PAST_PAGES)
-        for source in sources
-        for url in _day_urls(source, first, last, adapter_of)
-    }
-    polls = _fetch_listings(
-        listings, {}, _of_stated_days(_parser(adapter_of, sandbox)), fetcher, clock
-    )
+    listings: dict[PageRequest, Pagination] = {}
+    for source in sources:
+        for url in _day_urls(source, first, last, adapter_of):
+            request = PageRequest(
+                url, source.source_id, obeys_robots=False, access=source.access
+            )
+            pagination = Pagination(source, nothing_known, first, MAX_PAST_PAGES)
+            listings[request] = pagination
+    parse = _of_stated_days(_parser(adapter_of, sandbox))
+    polls = _fetch_listings(listings, {}, parse, fetcher, clock)
     return (replace(polled, is_of_past=True) for polled in polls)
 
 
@@ -174,17 +188,12 @@ def _day_urls(
     )
 
 
-def _validators_of(source: Source, state: SourceState | None) -> Validators:
-    """Return the validators to send: none to a new URL, and none after _TRUST_S without
-    new entries.
-    """
-    if state is None or state.url != source.url:
-        return Validators()
-    if (
-        state.last_new_at is not None
-        and (state.last_polled_at - state.last_new_at).total_seconds() > _TRUST_S
-    ):
-        return Validators()
+def _validators_of(state: SourceState) -> Validators:
+    """Return the validators to send: none after _TRUST_S without new entries."""
+    if state.last_new_at is not None:
+        quiet = state.last_polled_at - state.last_new_at
+        if quiet.total_seconds() > _TRUST_S:
+            return Validators()
     return Validators(state.etag, state.last_modified)
 
 
@@ -207,8 +216,7 @@ def _fetch_listings(
     requests = dict(listings)
     while requests:
         following: dict[PageRequest, Pagination] = {}
-        left_s = None if begin_within_s == inf else max(0.0, ends_at - time.monotonic())
-        for request, answer in fetcher.fetch_all(tuple(requests), left_s):
+        for request, answer in fetcher.fetch_all(tuple(requests), remaining_s(ends_at)):
             pagination = requests.pop(request)
             at = answer.fetched_at if isinstance(answer, Page) else clock()
             if pagination in begun:
@@ -219,17 +227,25 @@ def _fetch_listings(
             url = None if polled.listing is None else pagination.next_url()
             if url is None:
                 yield _complete(polled, pagination)
-            else:
-                begun[pagination] = polled
-                access, max_s = pagination.source.access, pagination.left_s
-                following[
-                    PageRequest(url, str(len(following)), max_s=max_s, access=access)
-                ] = pagination
-        for request, pagination in requests.items():
+                continue
+            begun[pagination] = polled
+            next_page = PageRequest(
+                url,
+                str(len(following)),
+                max_s=pagination.remaining_s,
+                access=pagination.source.access,
+            )
+            following[next_page] = pagination
+        for request, pagination in requests.items():  # no time remained for them
             if pagination in begun:
-                pagination.leave(request.url)
+                pagination.defer(request.url)
                 yield _complete(begun[pagination], pagination)
         requests = following
+
+
+def remaining_s(ends_at: float) -> float | None:
+    """Return the seconds until a time of the monotonic clock; None without an end."""
+    return None if ends_at == inf else max(0.0, ends_at - time.monotonic())
 
 
 def _complete(polled: Polled, pagination: Pagination) -> Polled:
@@ -271,9 +287,7 @@ def _polled(
     )
     if isinstance(answer, FetchError):
         return replace(polled, error=answer, outcome=outcome_of(answer))
-    known_hash = (
-        state.document_hash if state is not None and state.url == source.url else None
-    )
+    known_hash = state.document_hash if state else None
     if answer.is_unchanged or document_hash(answer) == known_hash:
         return replace(polled, page=answer, outcome="unchanged")
     try:
@@ -290,7 +304,7 @@ def _check_listing(page: Page, listing: Listing) -> None:
         return
     if not page.body.strip():
         raise SourceError("the document is empty")
-    if len(page.body) > MAX_EMPTY_BYTES:
+    if len(page.body) > _MAX_EMPTY_BYTES:
         raise ListingChangedError(
             f"no entry in {len(page.body):,} bytes of {page.content_type or 'unknown type'}: "
             "probably a changed page, a log-in page or a bot wall"
@@ -318,14 +332,15 @@ def _of_stated_days(parse: Parse) -> Parse:
 
     def parse_dated(page: Page, source: Source) -> Listing:
         listing = parse(page, source)
-        entries = (
-            replace(entry, day=day_in_address(entry.url)) for entry in listing.entries
-        )
-        dated = tuple(entry for entry in entries if entry.published_at or entry.day)
+        dated: list[ListedEntry] = []
+        for entry in listing.entries:
+            day = day_in_address(entry.url)
+            if entry.published_at or day:
+                dated.append(replace(entry, day=day))
         if listing.entries and not dated:
             raise SourceError(
                 f"none of {len(listing.entries)} entries has a date or a day in its URL"
             )
-        return replace(listing, entries=dated)
+        return replace(listing, entries=tuple(dated))
 
     return parse_dated

@@ -7,10 +7,10 @@ from contextlib import closing
 from news_assets.pipeline.batches import with_ticks
 from news_assets.pipeline.poll.listings import Polled
 
-PAUSE_S = 1.0  # least time from one batch to the next
+_PAUSE_S = 1.0  # least time from one batch to the next
 # largest share of the time spent storing: slow transactions get larger, rarer batches
-BUSY_SHARE = 0.2
-MAX_BATCH_BYTES = 40_000_000  # 400 pages of 100 kB
+_BUSY_SHARE = 0.2
+_MAX_BATCH_BYTES = 40_000_000  # 400 pages of 100 kB
 # polls without a listing in one transaction, which takes 0.2 s of CPU whatever it
 # stores
 MAX_QUIET = 200
@@ -19,8 +19,8 @@ _TICK_S = 0.1  # a batch is at most so late
 
 def micro_batches(
     polls: Generator[Polled, None, None],
-    pause_s: float = PAUSE_S,
-    max_bytes: int = MAX_BATCH_BYTES,
+    pause_s: float = _PAUSE_S,
+    max_bytes: int = _MAX_BATCH_BYTES,
     clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[list[Polled]]:
     """Yield the polls in order, in batches that the caller stores before it takes the
@@ -45,7 +45,7 @@ def micro_batches(
                 started_at = clock()
                 yield batch
                 not_before = started_at + max(
-                    pause_s, (clock() - started_at) / BUSY_SHARE
+                    pause_s, (clock() - started_at) / _BUSY_SHARE
                 )
                 batch, held_bytes = [], 0
     if batch:

@@ -2,17 +2,17 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
 from math import inf
 
 from news_assets.errors import SourceError
 from news_assets.pipeline.batches import store_apart
-from news_assets.pipeline.civic.chain import waiting_sources
 from news_assets.pipeline.civic.council_poll import KnownVersions
-from news_assets.pipeline.civic.pace import FUTURE_DAYS, PAST_DAYS
-from news_assets.pipeline.civic.polling import poll_councils
-from news_assets.pipeline.poll.entries import Filing
+from news_assets.pipeline.civic.pace import FUTURE_DAYS, PAST_DAYS, waiting_sources
+from news_assets.pipeline.civic.request_loop import CouncilRun, poll_councils
+from news_assets.pipeline.poll.due_runs import most_overdue_first
+from news_assets.pipeline.poll.entry_rows import Filing
 from news_assets.pipeline.poll.listings import (
     AdapterOf,
     Clock,
@@ -22,8 +22,7 @@ from news_assets.pipeline.poll.listings import (
 )
 from news_assets.pipeline.poll.microbatch import micro_batches
 from news_assets.pipeline.poll.paging import KnownHashes
-from news_assets.pipeline.poll.runs import most_overdue_first
-from news_assets.pipeline.poll.storing import skipped_poll, store_polls
+from news_assets.pipeline.poll.poll_rows import skipped_poll, store_polls
 from news_assets.pipeline.schedule import due_sources, recently_polled
 from news_assets.ports.lake import Lake
 from news_assets.ports.reading import Fetcher, Sandbox
@@ -31,11 +30,23 @@ from news_assets.records.desks import Desk, Source
 from news_assets.records.meetings import StoredItem, StoredMeeting
 from news_assets.records.polling import FeedEntry, Poll, SourceState
 
-RUN_S = (
-    120.0  # after so long a run begins no further poll: the next run begins with those
-)
+# after so long a run begins no further poll: the next run begins with those
+RUN_S = 120.0
 _BUSY = "another run polls it now; with `ask_again: true` it is polled all the same"
 _NOT_BEGUN = "not begun in the time of a run; it stays due"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Plan:
+    """What a run polls: sources of news and of councils, with their states by source_id.
+
+    `skipped` are the rows of sources that are not polled.
+    """
+
+    listed: list[Source]
+    civic: list[Source]
+    states: Mapping[str, SourceState] = field(default_factory=dict)
+    skipped: Sequence[Poll] = ()
 
 
 def poll_agencies(
@@ -59,96 +70,128 @@ def poll_agencies(
     """Yield the poll of each source of these agencies, once everything it listed is
     stored.
 
-    With `past`, a first and a last day, only sources that can list past days are
-    polled, for those days. Otherwise `only_due` polls the due sources; without it, all
-    sources are polled except those polled less than `cooldown` ago, and civic sources
-    that stand in for others that answer. `only` are the ids of the sources to poll, if
-    not all. Which are due is decided once, at the start; everything stored has the time
-    of its answer.
+    Without `past` and `only_due` all sources are polled, except those polled less than
+    `cooldown` ago, and civic sources that stand in for others that answer. Which are
+    due is decided once, at the start; everything stored has the time of its answer.
 
-    With `full_pass` civic sources are asked for all days of a pass, whatever their
-    change signal would say.
+    The poll of a source that is not polled has the outcome `skipped` and is not stored.
 
-    The poll of a source that is not polled has the outcome `skipped` and is not stored:
-    one that another run polls now (the ids in `busy`), one that was polled a moment
-    ago, and with `only_due` one that has not begun after `run_s` seconds, which stays
-    due.
+    Args:
+        lake: Where states are read, and polls stored.
+        desk: The desk of the agencies.
+        agencies: Keys of the agencies.
+        fetcher: Sends the requests.
+        sandbox: Reads the answers.
+        adapter_of: The adapter of a source.
+        clock: The time, for answers that failed.
+        trace_id: Id of the run, stored with each entry.
+        only_due: Poll the due sources only, the most overdue ones first.
+        only: Ids of the sources to poll, if not all.
+        busy: Ids of the sources that another run polls now: they are skipped.
+        past: First and last day: poll sources that can list past days, for these days.
+        cooldown: Skip sources that were polled so recently.
+        run_s: With `only_due`, no poll begins later; these sources stay due.
+        full_pass: Request all days of a pass from civic sources, whatever their change
+            signals would show.
     """
     now = clock()
-    sources = [
-        one
-        for one in desk.sources
-        if one.agency in agencies and (only is None or one.source_id in only)
-    ]
-    yield from (
-        skipped_poll(one, _BUSY, now) for one in sources if one.source_id in busy
-    )
-    sources = [one for one in sources if one.source_id not in busy]
-    due: Sequence[Source] = ()
-    civic = [one for one in sources if one.is_civic]
-    states: dict[str, SourceState] = {}
+    wanted: list[Source] = []
+    for source in _sources_of(desk, agencies, only):
+        if source.source_id in busy:
+            yield skipped_poll(source, _BUSY, now)
+        else:
+            wanted.append(source)
     begin_within_s = inf
     if past is not None:
-        listed = [one for one in sources if not one.is_civic]
-        polls = poll_past_days(listed, *past, adapter_of, fetcher, sandbox, clock)
+        plan = _plan_of(wanted)
+        listings = poll_past_days(
+            plan.listed, *past, adapter_of, fetcher, sandbox, clock
+        )
     else:
-        states = {
-            state.source_id: state for state in lake.read(SourceState, desk=[desk.key])
-        }
-        recent = (
-            {} if only_due else recently_polled(sources, states.values(), now, cooldown)
-        )
-        yield from (
-            skipped_poll(one, _recent(now, at, cooldown), now)
-            for one, at in recent.items()
-        )
-        due = (
-            most_overdue_first(due_sources(sources, states.values(), now), states, now)
-            if only_due
-            else _not_waiting(
-                [one for one in sources if one not in recent], desk, states, only
-            )
-        )
         begin_within_s = run_s if only_due else inf
-        known = _known_hashes(lake)
-        civic, listed = (
-            [one for one in due if one.is_civic],
-            [one for one in due if not one.is_civic],
-        )
-        polls = poll_sources(
-            listed,
-            states,
+        plan = _current_plan(lake, desk, wanted, now, only, cooldown, only_due=only_due)
+        yield from plan.skipped
+        listings = poll_sources(
+            plan.listed,
+            plan.states,
             adapter_of,
             fetcher,
             sandbox,
             clock,
-            known,
+            _known_hashes(lake),
             desk.first_day,
             begin_within_s,
         )
-    asked = poll_councils(
-        civic,
-        states,
-        _stored_meetings(lake, civic, past or (now.date(), now.date())),
-        lambda meeting: lake.read(StoredItem, meeting_id=[meeting]),
-        _known_versions(lake, desk),
-        desk.filters,
-        fetcher,
-        sandbox,
-        clock,
-        begin_within_s,
-        past,
+    councils = CouncilRun(
+        states=plan.states,
+        stored=_stored_meetings(lake, plan.civic, past or (now.date(), now.date())),
+        known_items=lambda meeting: lake.read(StoredItem, meeting_id=[meeting]),
+        known_versions=_known_versions(lake, desk),
+        filters=desk.filters,
+        past=past,
         full_pass=full_pass,
     )
-    polled, filing = set(), Filing.of(desk, now)
-    for batch in micro_batches(_one_after_the_other(polls, asked)):
-        polled |= {one.source.source_id for one in batch}
+    meetings = poll_councils(
+        plan.civic, councils, fetcher, sandbox, clock, begin_within_s
+    )
+    polled = set[str]()
+    filing = Filing.of(desk, now)
+    for batch in micro_batches(_one_after_the_other(listings, meetings)):
+        polled.update(one.source.source_id for one in batch)
         yield from store_apart(
             batch, lambda polls: _store(lake, polls, trace_id, filing), _unstored
         )
-    yield from (
-        skipped_poll(one, _NOT_BEGUN, now) for one in due if one.source_id not in polled
+    if past is None:
+        for source in (*plan.listed, *plan.civic):
+            if source.source_id not in polled:
+                yield skipped_poll(source, _NOT_BEGUN, now)
+
+
+def _sources_of(
+    desk: Desk, agencies: Collection[str], only: Collection[str] | None
+) -> list[Source]:
+    sources = [one for one in desk.sources if one.agency in agencies]
+    if only is None:
+        return sources
+    return [one for one in sources if one.source_id in only]
+
+
+def _plan_of(
+    sources: Sequence[Source],
+    states: Mapping[str, SourceState] | None = None,
+    skipped: Sequence[Poll] = (),
+) -> _Plan:
+    return _Plan(
+        listed=[one for one in sources if not one.is_civic],
+        civic=[one for one in sources if one.is_civic],
+        states=states or {},
+        skipped=skipped,
     )
+
+
+def _current_plan(
+    lake: Lake,
+    desk: Desk,
+    sources: Sequence[Source],
+    now: datetime,
+    only: Collection[str] | None,
+    cooldown: timedelta,
+    *,
+    only_due: bool,
+) -> _Plan:
+    """Return what a run of the present polls: the due sources, or those that were not
+    polled a moment ago.
+    """
+    states = {one.source_id: one for one in lake.read(SourceState, desk=[desk.key])}
+    if only_due:
+        due = due_sources(sources, states.values(), now)
+        return _plan_of(most_overdue_first(due, states, now), states)
+    recent = recently_polled(sources, states.values(), now, cooldown)
+    skipped = [
+        skipped_poll(one, _recent(now, at, cooldown), now) for one, at in recent.items()
+    ]
+    others = [one for one in sources if one not in recent]
+    return _plan_of(_not_waiting(others, desk, states, only), states, skipped)
 
 
 def _one_after_the_other(
@@ -180,15 +223,12 @@ def _stored_meetings(
     by_agency: dict[str, list[StoredMeeting]] = defaultdict(list)
     if not sources:
         return by_agency
-    first, last = (
-        days[0] - timedelta(days=PAST_DAYS + 1),
-        days[1] + timedelta(days=FUTURE_DAYS + 1),
-    )
+    first = days[0] - timedelta(days=PAST_DAYS + 1)
+    last = days[1] + timedelta(days=FUTURE_DAYS + 1)
     around = [first + timedelta(days=after) for after in range((last - first).days + 1)]
     agencies = {source.agency for source in sources}
-    for row in lake.read(
-        StoredMeeting, desk=[sources[0].desk], agency=agencies, day=around
-    ):
+    rows = lake.read(StoredMeeting, desk=[sources[0].desk], agency=agencies, day=around)
+    for row in rows:
         by_agency[row.agency].append(row)
     return by_agency
 
@@ -204,7 +244,8 @@ def _known_versions(lake: Lake, desk: Desk) -> KnownVersions:
 
 def _recent(now: datetime, polled_at: datetime, cooldown: timedelta) -> str:
     ago_s, again_at = (now - polled_at).total_seconds(), polled_at + cooldown
-    return f"polled {ago_s:.0f} s ago; again from {again_at:%H:%M:%S} UTC, or with `ask_again: true`"
+    again = f"again from {again_at:%H:%M:%S} UTC, or with `ask_again: true`"
+    return f"polled {ago_s:.0f} s ago; {again}"
 
 
 def _store(

@@ -24,15 +24,14 @@ from news_assets.text.zones import zone_info
 if TYPE_CHECKING:
     import polars
 
-LEARNT_WEEKS = 8
-WEEK_HOURS = 168
+_LEARNT_WEEKS = 8
+_WEEK_HOURS = 168
 
 _PRIOR_DAYS = 1.0  # a new source counts as observed for a day, with one entry
 _PRIOR_ENTRIES = 2.0  # added to the entries of an hour of the day and of a weekday
-_PRIOR_HOUR_ENTRIES = (
-    4.0  # added to the entries of an hour of the week: of few sources any hour has many
-)
-# a tenth of the entries: old ones pinned to a listing do not tell how far back it is
+# added to the entries of an hour of the week: of few sources any hour has many
+_PRIOR_HOUR_ENTRIES = 4.0
+# a tenth of the entries: old ones pinned to a listing do not show how far back it is
 # complete
 _OLDEST = 10
 
@@ -67,7 +66,7 @@ class PublishingRates:
         hour = local.weekday() * 24 + local.hour
         yield 1 - (local.minute * 60 + local.second) / 3600, float(self.per_hour[hour])
         while True:
-            hour = (hour + 1) % WEEK_HOURS
+            hour = (hour + 1) % _WEEK_HOURS
             yield 1.0, float(self.per_hour[hour])
 
 
@@ -75,34 +74,30 @@ def rates_of(
     reader: Reader, sources: Iterable[Source], now: datetime
 ) -> dict[str, PublishingRates]:
     """Return the rates of each source by source_id, learnt from its entries of the last
-    LEARNT_WEEKS.
+    _LEARNT_WEEKS.
     """
     zones = {source.source_id: source.timezone for source in sources}
-    days = {
-        (now - timedelta(days=ago)).date() for ago in range(-1, 7 * LEARNT_WEEKS + 1)
-    }
+    ages = range(-1, 7 * _LEARNT_WEEKS + 1)
     frame = reader.frame(
         FeedEntry,
         None,
         ("source_id", "published_at", "first_seen_at"),
         source_id=zones,
-        day=days,
+        day={(now - timedelta(days=ago)).date() for ago in ages},
     )
-    published, first_seen = (
-        _seconds(frame["published_at"]),
-        _seconds(frame["first_seen_at"]),
-    )
-    of_source, start = dict.fromkeys(zones, slice(0)), 0
-    for count, key in (
-        frame["source_id"].rle().struct.unnest().iter_rows()
-    ):  # rows are read by key
-        of_source[key], start = slice(start, start + count), start + count
-    return {
-        key: learn_rates(
-            published[of_source[key]], first_seen[of_source[key]], zone, now
-        )
-        for key, zone in zones.items()
-    }
+    published = _seconds(frame["published_at"])
+    first_seen = _seconds(frame["first_seen_at"])
+    of_source = dict.fromkeys(zones, slice(0))
+    start = 0
+    # rows are read by key, so that those of a source follow one another
+    for count, key in frame["source_id"].rle().struct.unnest().iter_rows():
+        of_source[key] = slice(start, start + count)
+        start += count
+    rates: dict[str, PublishingRates] = {}
+    for key, zone in zones.items():
+        own = of_source[key]
+        rates[key] = learn_rates(published[own], first_seen[own], zone, now)
+    return rates
 
 
 def _seconds(times: "polars.Series") -> Floats:
@@ -119,22 +114,21 @@ def learn_rates(
     # The offset of today for all weeks: after a clock change, habits are an hour off
     # for some days.
     offset = now.astimezone(zone_info(timezone)).utcoffset() or timedelta()
-    local = (
-        _visible_at(published_s, first_seen_s, offset.total_seconds())
-        + offset.total_seconds()
-    )
-    now_hour = int((now.timestamp() + offset.total_seconds()) // 3600) + _MONDAY
+    offset_s = offset.total_seconds()
+    local = _visible_at(published_s, first_seen_s, offset_s) + offset_s
+    now_hour = int((now.timestamp() + offset_s) // 3600) + _MONDAY
     hours = np.sort((local // 3600).astype(np.int64)) + _MONDAY
-    hours = hours[(hours > now_hour - LEARNT_WEEKS * WEEK_HOURS) & (hours < now_hour)]
+    hours = hours[(hours > now_hour - _LEARNT_WEEKS * _WEEK_HOURS) & (hours < now_hour)]
     start = len(hours) // _OLDEST
     first = int(hours[start]) if len(hours) else now_hour
-    observed = np.bincount(
-        hours[start + 1 :] % WEEK_HOURS, minlength=WEEK_HOURS
-    ).astype(float)
-    times = np.bincount(
-        np.arange(first, now_hour) % WEEK_HOURS, minlength=WEEK_HOURS
-    ).astype(float)
+    observed = _by_week_hour(hours[start + 1 :])
+    times = _by_week_hour(np.arange(first, now_hour))
     return PublishingRates(timezone, _rates(observed, times))
+
+
+def _by_week_hour(hours: "npt.NDArray[np.int64]") -> Floats:
+    """Return how many of these hours are each hour of the week."""
+    return np.bincount(hours % _WEEK_HOURS, minlength=_WEEK_HOURS).astype(float)
 
 
 def _visible_at(published_s: Floats, first_seen_s: Floats, offset_s: float) -> Floats:
@@ -142,7 +136,7 @@ def _visible_at(published_s: Floats, first_seen_s: Floats, offset_s: float) -> F
     the usual lag of the listing.
 
     A time of midnight is a date. Entries without a time, or with a future one, became
-    visible when first seen; those of a first poll tell nothing and are left out. The
+    visible when first seen; those of a first poll say nothing and are not counted. The
     lag is what nine of ten entries exceed: also the hours by which a source misstates
     its zone.
     """

@@ -2,11 +2,10 @@
 method, or library, change?
 
     articles of some agency-days
-    | archive   RawArticle -> its entry and its newest page, in batches
-    | article   entry, page and stored row -> Replayed, in the sandbox, by the policy of
-    a fetch
-    | summary   Replayed -> counts and the worst differences
-    = storing   RawArticle, ArticleRevision with cause `method`
+    | stored_pages       RawArticle -> its entry and its newest page, in batches
+    | replayed_article   entry, page and stored row -> Replayed, in the sandbox
+    | drift              Replayed -> counts and the worst differences
+    = replayed_article   RawArticle, ArticleRevision with cause `method`
 
-`drift` compares a daily sample.
+`drift` also compares a daily sample.
 """

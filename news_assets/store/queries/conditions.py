@@ -5,7 +5,7 @@ up, and the spent budget.
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from news_assets.pipeline.alerts.spec import Operators
+from news_assets.pipeline.alerts.query_file import Operators
 from news_assets.records.desks import Desk
 from news_assets.records.model_calls import Ceilings
 from news_assets.store.lake import Lake

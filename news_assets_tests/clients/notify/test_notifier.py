@@ -18,7 +18,13 @@ import pytest
 from news_assets.clients.notify.http import JsonSender
 from news_assets.clients.notify.notifier import ChannelNotifier, MailServer
 from news_assets.errors import NotifyError
-from news_assets.pipeline.alerts.spec import Channel, Mail, Slack, Telegram, Webhook
+from news_assets.pipeline.alerts.query_file import (
+    Channel,
+    Mail,
+    Slack,
+    Telegram,
+    Webhook,
+)
 from news_assets.records.alerts import Message
 from news_assets_tests.store.examples import full
 from news_assets_tests.support.receiver import Receiver, receiver

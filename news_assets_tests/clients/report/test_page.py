@@ -10,7 +10,7 @@ from lxml import etree
 from news_assets.clients.report.page import render_page, write_page
 from news_assets.clients.report.plots import plot_history, plot_pages
 from news_assets.errors import NewsAssetsError
-from news_assets.pipeline.freshness.report import (
+from news_assets.pipeline.freshness.report_contents import (
     DayCounts,
     DeskCounts,
     Headline,

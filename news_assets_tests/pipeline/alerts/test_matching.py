@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from news_assets.pipeline.alerts.matching import Matchable, Matcher
-from news_assets.pipeline.alerts.spec import SavedQuery
+from news_assets.pipeline.alerts.hits import Matchable, Matcher
+from news_assets.pipeline.alerts.query_file import SavedQuery
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import EnrichedArticle
 from news_assets_tests.store.examples import full

@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 
 from news_assets.errors import NotifyError
-from news_assets.pipeline.alerts.conditions import tell_conditions
-from news_assets.pipeline.alerts.digests import tell_hits
-from news_assets.pipeline.alerts.hits import follow
-from news_assets.pipeline.alerts.matching import Matcher
+from news_assets.pipeline.alerts.digests import tell_conditions, tell_hits
+from news_assets.pipeline.alerts.hits import Matcher, follow
+from news_assets.pipeline.alerts.query_file import Alerts, Mail, Operators, SavedQuery
 from news_assets.pipeline.alerts.sending import (
     RESERVED,
     RETRIES_S,
@@ -21,8 +20,7 @@ from news_assets.pipeline.alerts.sending import (
     send_again,
     send_due,
 )
-from news_assets.pipeline.alerts.spec import Alerts, Mail, Operators, SavedQuery
-from news_assets.pipeline.alerts.stored import stored_row, with_stored
+from news_assets.pipeline.alerts.stored_queries import stored_row, with_stored
 from news_assets.records.alerts import Condition, Message, QueryHit
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import Change, IndexedDocument

@@ -9,9 +9,9 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 
 from news_assets.errors import FetchError
-from news_assets.pipeline.poll.entries import Filing
+from news_assets.pipeline.poll.entry_rows import Filing
 from news_assets.pipeline.poll.listings import Polled
-from news_assets.pipeline.poll.storing import store_polls
+from news_assets.pipeline.poll.poll_rows import store_polls
 from news_assets.pipeline.stages import stage_named
 from news_assets.ports.reading import PageRequest
 from news_assets.records.articles import RawArticle

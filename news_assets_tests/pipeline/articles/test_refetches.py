@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from news_assets.clients.web.fetcher import HttpFetcher
-from news_assets.pipeline.poll.entries import entry_changes
+from news_assets.pipeline.poll.entry_rows import entry_changes
 from news_assets.pipeline.stages import stage_named
 from news_assets.ports.reading import PageRequest
 from news_assets.records.articles import RawArticle

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from news_assets.pipeline.civic.items import item_keys
+from news_assets.pipeline.civic.item_rows import item_keys
 from news_assets.records.meetings import AgendaItem
 from news_assets_tests.support.stored_meeting import ITEM
 

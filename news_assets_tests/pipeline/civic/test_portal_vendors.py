@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from news_assets.clients.search.backends import open_index
-from news_assets.pipeline.civic.items import is_minutes
+from news_assets.pipeline.civic.item_rows import is_minutes
 from news_assets.records.articles import RawArticle
 from news_assets.records.meetings import StoredItem, StoredMeeting
 from news_assets.records.polling import SourceState

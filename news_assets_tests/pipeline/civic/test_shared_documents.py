@@ -1,6 +1,6 @@
 """Documents that several items of a meeting have."""
 
-from news_assets.pipeline.civic.excerpts import MAX_SHARED_CHARS, excerpt_about
+from news_assets.pipeline.civic.composing import MAX_SHARED_CHARS, excerpt_about
 from news_assets.records.articles import RawArticle
 from news_assets_tests.pipeline.civic.conftest import attachment
 from news_assets_tests.support.council import Council

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from news_assets.pipeline.civic.steps import step_of
+from news_assets.pipeline.civic.matters import step_of
 from news_assets_tests.support.stored_meeting import ITEM
 
 

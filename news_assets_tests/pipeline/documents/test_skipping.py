@@ -1,7 +1,7 @@
 import pytest
 
+from news_assets.pipeline.documents.document_kinds import skip_by_name
 from news_assets.pipeline.documents.read import read_document
-from news_assets.pipeline.documents.skipping import skip_by_name
 from news_assets_tests.support.pdfs import pdf_of
 
 

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from news_assets.pipeline.freshness.rectangles import AgencyDay
 from news_assets.pipeline.freshness.run_planner import (
     FIRST_PAUSE_S,
     MAX_ACTIVE_RUNS,
     MAX_ATTEMPTS,
     MAX_PARTITIONS,
     ActiveRun,
+    AgencyDay,
     Attempt,
     BacklogDay,
     Plan,

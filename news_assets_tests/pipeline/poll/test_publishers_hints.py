@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from news_assets.clients.web.fetcher import HttpFetcher
-from news_assets.pipeline.poll.entries import EntryChanges
+from news_assets.pipeline.poll.entry_rows import EntryChanges
 from news_assets.pipeline.poll.listings import poll_sources
-from news_assets.pipeline.poll.storing import next_state
+from news_assets.pipeline.poll.poll_rows import next_state
 from news_assets.records.polling import SourceState
 from news_assets.sources.source_kinds import adapter_of
 from news_assets_tests.clients.web.conftest import Site, answer

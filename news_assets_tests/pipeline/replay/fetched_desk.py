@@ -9,9 +9,8 @@ from typing import Any
 
 from news_assets.errors import FetchError
 from news_assets.pipeline.page.readers import READERS
-from news_assets.pipeline.replay.archive import replay_articles
-from news_assets.pipeline.replay.article import Replayed
-from news_assets.pipeline.replay.storing import store_replayed
+from news_assets.pipeline.replay.replayed_article import Replayed, store_replayed
+from news_assets.pipeline.replay.stored_pages import replay_articles
 from news_assets.pipeline.stage_state.versions import content_hash
 from news_assets.pipeline.stages import stage_named
 from news_assets.ports.reading import PageReader, PageRequest

@@ -1,7 +1,7 @@
 from dataclasses import replace
 
-from news_assets.pipeline.replay.article import Replayed
-from news_assets.pipeline.replay.summary import WORST, Summary, diff_of
+from news_assets.pipeline.replay.drift import WORST, Summary, diff_of
+from news_assets.pipeline.replay.replayed_article import Replayed
 from news_assets_tests.pipeline.replay.fetched_desk import FetchedDesk
 
 

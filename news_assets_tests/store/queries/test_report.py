@@ -3,7 +3,11 @@ from typing import Any
 
 import pytest
 
-from news_assets.pipeline.freshness.report import DayCounts, DeskCounts, Headline
+from news_assets.pipeline.freshness.report_contents import (
+    DayCounts,
+    DeskCounts,
+    Headline,
+)
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import (
     ArticleEmbedding,

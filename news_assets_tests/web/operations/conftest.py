@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
-from news_assets.pipeline.alerts.spec import Alerts
+from news_assets.pipeline.alerts.query_file import Alerts
 from news_assets.search import Index
 from news_assets.store.lake import Lake
 from news_assets.taxonomy.taxonomy_files import load_taxonomy

@@ -9,7 +9,7 @@ import logging
 import re
 from collections.abc import Callable, Iterator, Sequence
 from ctypes import byref, c_int
-from itertools import islice, pairwise
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from news_assets.errors import ReadingError
@@ -23,19 +23,16 @@ Place = tuple[
     str, int
 ]  # what is said of an item, and the number of the page where it begins
 
-MIN_SHARE: Final = (
-    0.8  # of the words of the shorter of two titles, which the longer one has too
-)
+# of the words of the shorter of two titles, which the longer one has too
+MIN_SHARE: Final = 0.8
 MIN_WORDS: Final = 3  # of the shorter one, unless both are the same
-MIN_FOUND: Final = 0.5  # of the agenda's titles; fewer are chance
-AGENDA_PAGES: Final = (
-    40  # at the start of a packet, where links and page numbers are looked for
-)
+_MIN_FOUND: Final = 0.5  # of the agenda's titles; fewer are chance
+# at the start of a packet, where links and page numbers are looked for
+AGENDA_PAGES: Final = 40
 _MAX_PLACES = 5000  # bookmarks, links or numbers of one packet
 _MAX_TITLE_LINES = 4
-_MAX_OFFSET = (
-    12  # pages before the one that is numbered 1: covers and tables of contents
-)
+# pages before the one that is numbered 1: covers and tables of contents
+_MAX_OFFSET = 12
 _PAGE_NUMBER = re.compile(
     r"(?:\b(?:pages?|pgs?|p)\b\.?|[.…_]{2})\s*(\d{1,4})(?:\s?[-–]\s?\d{1,4})?\W{0,3}$",
     re.IGNORECASE,
@@ -70,7 +67,7 @@ def cut_packet(body: bytes, titles: Sequence[str]) -> tuple[PacketPart, ...]:
         for places in signals:
             found = agreeing(titles, list(islice(places(), _MAX_PLACES)))
             if found:
-                return parts_of(found, count)
+                return _parts_of(found, count)
     except PdfiumError as error:
         raise ReadingError(f"broken PDF: {error}") from error
     return ()
@@ -82,41 +79,37 @@ def agreeing(titles: Sequence[str], places: Sequence[Place]) -> dict[int, int]:
 
     Items begin in the order of the agenda, several perhaps on one page.
     """
-    worded = [(frozenset(normal_words(said)), page) for said, page in places]
+    worded = [(frozenset(normal_words(written)), page) for written, page in places]
     found: dict[int, int] = {}
     last = 1
     for number, title in enumerate(titles):
         words = frozenset(normal_words(title))
-        page = next(
-            (page for said, page in worded if page >= last and _is_same(words, said)),
-            None,
-        )
-        if page is not None:
-            found[number] = last = page
-    is_enough = len(found) >= max(min(2, len(titles)), MIN_FOUND * len(titles))
+        for written, page in worded:
+            if page >= last and _is_same(words, written):
+                found[number] = last = page
+                break
+    is_enough = len(found) >= max(min(2, len(titles)), _MIN_FOUND * len(titles))
     return found if is_enough else {}
 
 
-def _is_same(words: frozenset[str], said: frozenset[str]) -> bool:
-    shorter = min(len(words), len(said))
-    return bool(shorter) and (
-        words == said
-        or (shorter >= MIN_WORDS and len(words & said) >= MIN_SHARE * shorter)
-    )
+def _is_same(words: frozenset[str], written: frozenset[str]) -> bool:
+    shorter = min(len(words), len(written))
+    if not shorter:
+        return False
+    if words == written:
+        return True
+    return shorter >= MIN_WORDS and len(words & written) >= MIN_SHARE * shorter
 
 
-def parts_of(found: dict[int, int], count: int) -> tuple[PacketPart, ...]:
+def _parts_of(found: dict[int, int], count: int) -> tuple[PacketPart, ...]:
     """Return the pages of items from the first page of each: up to the page before the
     next item's.
     """
-    ends = [
-        *(max(page, following - 1) for page, following in pairwise(found.values())),
-        count,
-    ]
-    return tuple(
-        PacketPart(number, page, end)
-        for (number, page), end in zip(found.items(), ends, strict=True)
-    )
+    parts: list[PacketPart] = []
+    followers = [*list(found.values())[1:], count + 1]
+    for (number, page), following in zip(found.items(), followers, strict=True):
+        parts.append(PacketPart(number, page, max(page, following - 1)))
+    return tuple(parts)
 
 
 # --- what states where an item begins -------------------------------------------------
@@ -162,58 +155,50 @@ def _references(pdf: "PdfDocument", titles: Sequence[str]) -> Iterator[Place]:
     the page that is stated.
     """
     count = len(pdf)
-    stated = [
-        one
-        for index in range(min(count, AGENDA_PAGES))
-        for one in _numbered(_text(pdf, index), index)
-    ]
-    numbers = agreeing(titles, [(said, number) for said, number, _ in stated])
+    stated: list[tuple[str, int, int]] = []
+    for index in range(min(count, AGENDA_PAGES)):
+        stated += _numbered(_text(pdf, index), index)
+    numbers = agreeing(titles, [(written, number) for written, number, _ in stated])
     if not numbers:
         return
-    pages = {
-        number: frozenset(normal_words(_text(pdf, number - 1)))
-        for number in _reached(numbers, count)
-    }
-    offset = max(
-        range(_MAX_OFFSET + 1),
-        key=lambda one: (_hits(titles, numbers, pages, one), -one),
-    )
-    if _hits(titles, numbers, pages, offset) < MIN_FOUND * len(numbers):
+    pages: dict[int, frozenset[str]] = {}
+    for number in _reached(numbers, count):
+        pages[number] = frozenset(normal_words(_text(pdf, number - 1)))
+    hits = [_hits(titles, numbers, pages, one) for one in range(_MAX_OFFSET + 1)]
+    offset = hits.index(max(hits))
+    if hits[offset] < _MIN_FOUND * len(numbers):
         return
-    for said, number, index in stated:
+    for written, number, index in stated:
         if index + 1 < number + offset <= count:
-            yield said, number + offset
+            yield written, number + offset
 
 
 def _text(pdf: "PdfDocument", index: int) -> str:
     return str(pdf[index].get_textpage().get_text_range())
 
 
-def _numbered(text: str, index: int) -> Iterator[tuple[str, int, int]]:
-    """Yield each line of an agenda page that ends in a page number, with the lines
+def _numbered(text: str, index: int) -> list[tuple[str, int, int]]:
+    """Return each line of an agenda page that ends in a page number, with the lines
     above that may belong to it.
     """
+    found: list[tuple[str, int, int]] = []
     lines = text.splitlines()
     begin = 0
     for end, line in enumerate(lines, start=1):
-        if match := _PAGE_NUMBER.search(line[-_END_CHARS:]):
-            yield (
-                " ".join(lines[max(begin, end - _MAX_TITLE_LINES) : end])[
-                    : -len(match[0])
-                ],
-                int(match[1]),
-                index,
-            )
+        match = _PAGE_NUMBER.search(line[-_END_CHARS:])
+        if match:
+            written = " ".join(lines[max(begin, end - _MAX_TITLE_LINES) : end])
+            found.append((written[: -len(match[0])], int(match[1]), index))
             begin = end
+    return found
 
 
 def _reached(numbers: dict[int, int], count: int) -> set[int]:
-    return {
-        page + one
-        for page in numbers.values()
-        for one in range(_MAX_OFFSET + 1)
-        if 0 < page + one <= count
-    }
+    """Return the pages on which items may begin."""
+    reached = set[int]()
+    for page in numbers.values():
+        reached.update(range(max(page, 1), min(page + _MAX_OFFSET, count) + 1))
+    return reached
 
 
 def _hits(
@@ -223,12 +208,10 @@ def _hits(
     offset: int,
 ) -> int:
     """Return how many titles are on the page with their number, this many pages later."""
-    words = (
-        (frozenset(normal_words(titles[item])), pages.get(page + offset))
-        for item, page in numbers.items()
-    )
-    return sum(
-        1
-        for title, on_page in words
-        if title and on_page and len(title & on_page) >= MIN_SHARE * len(title)
-    )
+    hits = 0
+    for item, page in numbers.items():
+        words = frozenset(normal_words(titles[item]))
+        on_page = pages.get(page + offset, frozenset())
+        if words and on_page and len(words & on_page) >= MIN_SHARE * len(words):
+            hits += 1
+    return hits

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from news_assets.pipeline.documents.markdown import STRUCK
+from news_assets.pipeline.documents.markdown_parts import STRUCK
 
 if TYPE_CHECKING:
     from pypdfium2 import PdfPage, PdfTextPage
@@ -40,7 +40,10 @@ def struck_spans(page: "PdfPage", text_page: "PdfTextPage") -> list[Span]:
 
 def marked_text(text_page: "PdfTextPage", span: Span, struck: Iterable[Span]) -> str:
     """Return the text of some characters of a page, with marks around what is struck
-    out. Raises PdfiumError.
+    out.
+
+    Raises:
+        PdfiumError: The page is broken.
     """
     parts, begin = [], span[0]
     for start, end in struck:
@@ -60,12 +63,10 @@ def _text(text_page: "PdfTextPage", start: int, end: int) -> str:
 
 def _struck(text: str) -> str:
     core = text.strip()
+    if not core:
+        return text
     start = len(text) - len(text.lstrip())
-    return (
-        f"{text[:start]}{STRUCK}{core}{STRUCK}{text[start + len(core) :]}"
-        if core
-        else text
-    )
+    return f"{text[:start]}{STRUCK}{core}{STRUCK}{text[start + len(core) :]}"
 
 
 def _merged(spans: list[Span]) -> list[Span]:
@@ -97,18 +98,16 @@ def _lines_through(
     from pypdfium2 import raw
 
     texts = [text_page.get_rect(index) for index in range(text_page.count_rects())]
+    paths = page.get_objects(filter=(raw.FPDF_PAGEOBJ_PATH,), max_depth=2)
     at_height: dict[float, list[tuple[float, float]]] = {}
-    for path in islice(
-        page.get_objects(filter=(raw.FPDF_PAGEOBJ_PATH,), max_depth=2), _MAX_PATHS
-    ):
+    for path in islice(paths, _MAX_PATHS):
         left, bottom, right, top = path.get_bounds()
         if top - bottom > _MAX_HEIGHT_PT or right - left < _MIN_WIDTH_PT:
             continue
         y = round((bottom + top) / 2, 1)
         if y not in at_height:
-            at_height[y] = [
-                (start, end) for start, low, end, high in texts if low < y < high
-            ]
+            crossed = [box for box in texts if box[1] < y < box[3]]
+            at_height[y] = [(start, end) for start, _, end, _ in crossed]
         if any(start < right and left < end for start, end in at_height[y]):
             yield left, y, right
 
@@ -123,14 +122,15 @@ def _struck_letters(
     text_page: "PdfTextPage", indexes: range, left: float, right: float, y: float
 ) -> list[int]:
     """Return the letters under a line if it goes through the middle of most of them."""
-    letters, heights = [], []
+    letters: list[int] = []
+    struck_count = 0
     for index in indexes:
         start, bottom, end, top = text_page.get_charbox(index)
-        if (
-            left <= (start + end) / 2 <= right
-            and text_page.get_text_range(index, 1).isalnum()
-        ):
-            letters.append(index)
-            heights.append((y - bottom) / (top - bottom) if top > bottom else 0.0)
-    struck = sum(1 for height in heights if _MIDDLE[0] <= height <= _MIDDLE[1])
-    return letters if struck >= _MIN_STRUCK * len(letters) else []
+        if not left <= (start + end) / 2 <= right:
+            continue
+        if not text_page.get_text_range(index, 1).isalnum():
+            continue
+        letters.append(index)
+        height = (y - bottom) / (top - bottom) if top > bottom else 0.0
+        struck_count += _MIDDLE[0] <= height <= _MIDDLE[1]
+    return letters if struck_count >= _MIN_STRUCK * len(letters) else []

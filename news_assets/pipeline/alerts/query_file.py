@@ -1,0 +1,270 @@
+"""The schema of the file that NEWS_QUERIES names; each validation error states the fix."""
+
+import re
+from collections import Counter
+from datetime import datetime, time
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+from zoneinfo import ZoneInfo
+
+from pydantic import (
+    AfterValidator,
+    AnyHttpUrl,
+    BaseModel,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+
+from news_assets.desks.desk_files import read_text
+from news_assets.desks.desk_spec import TimeZone
+from news_assets.desks.source_options import TOKEN_PREFIX
+from news_assets.desks.yaml_nodes import compose, construct, line_of, repeated_keys
+from news_assets.errors import DeskFileError, SettingsError
+
+_NAME = re.compile(r"[\w][\w .-]{0,79}")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
+_ADDRESS = re.compile(r"[^\s@<>,;:\"]{1,64}@[^\s@<>,;:\"]{1,255}")
+_QUIET = re.compile(r"([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-3]):([0-5]\d)")
+_HTTP_URL: TypeAdapter[AnyHttpUrl] = TypeAdapter(AnyHttpUrl)
+
+
+def _name(value: str) -> str:
+    if not _NAME.fullmatch(value):
+        raise ValueError(
+            f"`{value[:80]}` cannot be a name; use up to 80 letters, digits, spaces, - _ and ."
+        )
+    return value
+
+
+def _variable(value: str) -> str:
+    if not _VARIABLE.fullmatch(value):
+        raise ValueError(
+            "not the name of an environment variable; write the secret into one and its name here"
+        )
+    return value
+
+
+def _token_variable(value: str) -> str:
+    if not _variable(value).startswith(TOKEN_PREFIX):
+        raise ValueError(
+            f"`{value}` is not a variable for tokens; give it a name that begins with"
+            f" {TOKEN_PREFIX}"
+        )
+    return value
+
+
+def _web_address(value: str) -> str:
+    try:
+        url = _HTTP_URL.validate_python(value)
+    except ValueError:
+        raise ValueError(
+            f"`{value[:200]}` is not a web address; write http://... or https://..."
+        ) from None
+    if url.username or url.password:
+        raise ValueError("the address has a user or password; leave them out")
+    return value
+
+
+def _mail_address(value: str) -> str:
+    if not _ADDRESS.fullmatch(value):
+        raise ValueError(f"`{value[:200]}` is not an e-mail address")
+    return value
+
+
+Name = Annotated[str, AfterValidator(_name)]
+_Variable = Annotated[str, AfterValidator(_variable)]
+Key = Annotated[str, Field(max_length=200)]
+_WebAddress = Annotated[str, AfterValidator(_web_address)]
+Names = Annotated[tuple[Name, ...], Field(min_length=1, max_length=20)]
+
+
+class _Spec(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Webhook(_Spec):
+    """A receiver of JSON, signed with the secret in an environment variable."""
+
+    kind: Literal["webhook"]
+    url: _WebAddress
+    secret_env: _Variable
+
+
+class Mail(_Spec):
+    """E-mail addresses; NEWS_SMTP names the server."""
+
+    kind: Literal["mail"]
+    to: Annotated[
+        tuple[Annotated[str, AfterValidator(_mail_address)], ...],
+        Field(min_length=1, max_length=50),
+    ]
+
+
+class Telegram(_Spec):
+    """A Telegram chat; the bot's token is in an environment variable. `api` is another
+    Bot API server.
+    """
+
+    kind: Literal["telegram"]
+    chat: str = Field(pattern=r"^(-?[0-9]{1,20}|@[A-Za-z0-9_]{1,64})$")
+    token_env: Annotated[str, AfterValidator(_token_variable)]
+    api: _WebAddress = "https://api.telegram.org"
+
+
+class Slack(_Spec):
+    """An incoming webhook of Slack, or of what accepts the same JSON; its address, a
+    secret, is in a variable.
+    """
+
+    kind: Literal["slack"]
+    url_env: _Variable
+
+
+Channel = Annotated[Webhook | Mail | Telegram | Slack, Field(discriminator="kind")]
+
+
+class SavedQuery(_Spec):
+    """A query with filters, and who gets messages about new articles that match it.
+
+    `query` has the syntax of searches, but every word must occur; an empty one matches
+    everything that passes the filters. Articles published more than `max_age_hours` ago
+    give no message, except with `backfill`.
+    """
+
+    name: Name
+    query: str = Field("", max_length=500)
+    desk: Key | None = None
+    agency: Key | None = None
+    theme: Key | None = None
+    language: Key | None = None
+    entity: Key | None = None
+    sentiment: Key | None = None
+    body: Key | None = None
+    matter: Key | None = None
+    meeting_status: Key | None = None
+    when: Literal["at_once", "hourly", "daily"] = "at_once"
+    max_age_hours: int = Field(48, ge=1, le=8760)
+    backfill: bool = False
+    to: Names
+
+
+class Operators(_Spec):
+    """Who gets a message when a state changes, and from which limits on.
+
+    Nothing is looked at during the `quiet` hours, so that afterwards only what lasts is
+    told.
+    """
+
+    to: Names
+    quiet: str = ""
+    timezone: TimeZone = "UTC"
+    every_minutes: int = Field(15, ge=1, le=1440)
+    given_up_failures: int = Field(1, ge=1)
+    disk_free_ratio: float = Field(0.1, ge=0, le=1)
+    budget_ratio: float = Field(1.0, gt=0, le=1)
+
+    @field_validator("quiet")
+    @classmethod
+    def _hours(cls, value: str) -> str:
+        if value and not _QUIET.fullmatch(value):
+            raise ValueError(
+                f"`{value[:40]}` is not a range of hours; write 22:00-07:00"
+            )
+        return value
+
+    def is_quiet(self, now: datetime) -> bool:
+        """Whether `now` is within the quiet hours, which may go over midnight."""
+        if not self.quiet:
+            return False
+        first, last = (time.fromisoformat(part) for part in self.quiet.split("-"))
+        at = now.astimezone(ZoneInfo(self.timezone)).time()
+        return first <= at < last if first <= last else at >= first or at < last
+
+
+class Alerts(_Spec):
+    """A whole file: channels by name, saved queries, and what operators get."""
+
+    channels: dict[Name, Channel] = Field(default_factory=dict)
+    queries: tuple[SavedQuery, ...] = Field((), max_length=5000)
+    operators: Operators | None = None
+
+    @model_validator(mode="after")
+    def _names(self) -> Self:
+        names = Counter(query.name for query in self.queries)
+        for name, count in names.items():
+            if count > 1:
+                raise ValueError(f"two queries have the name `{name}`; rename one")
+        users = [(query.name, query.to) for query in self.queries]
+        if self.operators:
+            users.append(("operators", self.operators.to))
+        for user, channels in users:
+            for channel in channels:
+                if channel not in self.channels:
+                    raise ValueError(
+                        f"`{user}` names a channel `{channel}` that is not among channels; "
+                        "add it there"
+                    )
+        return self
+
+
+# --- the file; each mistake is reported with its line and fix -------------------------
+
+_EMPTY = "no queries in this file; begin with `queries:`"
+_UNIONS = {
+    "webhook",
+    "mail",
+    "telegram",
+    "slack",
+}  # which pydantic adds to the path of a channel
+
+
+def load_alerts(path: Path | None) -> Alerts:
+    """Return the queries, channels and operators' rules of a file; None gives none of
+    them.
+
+    Raises:
+        SettingsError: All mistakes of the file, one `file:line: what; fix` each.
+    """
+    if path is None:
+        return Alerts()
+    try:
+        root = compose(read_text(path), path, _EMPTY)
+        mistakes = [
+            f"{path}:{line}: `{key}` is repeated; keep one"
+            for key, line in repeated_keys(root)
+        ]
+        value = construct(root, path)
+    except DeskFileError as error:
+        raise SettingsError(str(error)) from error
+    if not mistakes:
+        try:
+            return Alerts.model_validate(value)
+        except ValidationError as error:
+            found = sorted(
+                (line_of(root, line["loc"]), explain(line)) for line in error.errors()
+            )
+            mistakes = [f"{path}:{line}: {what}" for line, what in found]
+    raise SettingsError("\n".join(mistakes))
+
+
+def explain(error: Any) -> str:
+    """Return one line about a mistake that pydantic found in a file or a query: where
+    it is, and the fix.
+    """
+    where = (
+        ".".join(str(part) for part in error["loc"] if part not in ("[key]", *_UNIONS))
+        or "file"
+    )
+    match error["type"]:
+        case "missing":
+            return f"{where} is missing; add it"
+        case "extra_forbidden":
+            return f"{where}: unknown key; remove it"
+        case "value_error":
+            return f"{where}: {error['ctx']['error']}"
+        case _:
+            return f"{where}: {error['msg']}; change {str(error['input'])[:80]!r}"

@@ -1,0 +1,372 @@
+"""Makes the rows of agenda items from a poll's answer. Their ids never change with a
+title.
+"""
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
+from typing import Final
+
+from news_assets.pipeline.civic.filters import Filtered, filtered
+from news_assets.pipeline.civic.matters import matter_key, refresh_matters_of
+from news_assets.pipeline.civic.topics import topics_of_item
+from news_assets.pipeline.stage_state.declaration import sha256
+from news_assets.ports.lake import Rows
+from news_assets.records.derived import EnrichedArticle
+from news_assets.records.desks import ItemFilters, Source
+from news_assets.records.meetings import (
+    AgendaItem,
+    Attachment,
+    MeetingAnswer,
+    Outcome,
+    StoredItem,
+    StoredMeeting,
+    Vote,
+)
+from news_assets.sources.civic.reading.ids import item_id
+from news_assets.text.limits import line
+
+REMOVED: Final = "no longer on the agenda"
+PACKET_PART: Final = "item="  # fragment of a packet's address: the pages of one item
+# in place of an item's vendor id: the agenda or packet of a meeting whose items are not
+# known
+_WHOLE: Final = "agenda"
+MINUTES: Final = "minutes"  # in place of an item's vendor id: the minutes of a meeting
+
+
+@dataclass(frozen=True, slots=True)
+class CivicPoll:
+    """What a poll of a civic source found."""
+
+    source: Source
+    answer: MeetingAnswer
+    now: datetime
+    trace_id: str
+
+
+def item_rows(
+    poll: CivicPoll,
+    meeting: StoredMeeting,
+    key: str | None,
+    before: Sequence[StoredItem],
+) -> list[StoredItem]:
+    """Return the rows of the items of a meeting, listed with this key; None if it is
+    not listed.
+
+    They stay, on its day, where its items were not read, and where an answer has none
+    of those that are known: an agenda is revised item by item.
+    """
+    same_day = [replace(item, day=meeting.day) for item in before]
+    if key is None or key not in poll.answer.read_agendas:
+        return same_day
+    of_agenda = [item for item in same_day if not is_minutes(item)]
+    known = {item.item_id: item for item in before}
+    listed = poll.answer.meetings[key].items
+    if not listed:
+        rows = _without_items(poll, meeting, of_agenda)
+        return rows + _minutes_rows(poll, meeting, len(rows), known)
+    has_attachments = any(item.attachments for item in listed)
+    packet_url = None if has_attachments else meeting.packet_url
+    keys = item_keys(meeting.meeting_id, listed, before)
+    rows = []
+    for item, own_id in zip(listed, keys, strict=True):
+        rows.append(
+            _item_row(poll, meeting, item, own_id, packet_url, known.get(own_id))
+        )
+    removed = [_removed(item) for item in of_agenda if item.item_id not in keys]
+    return rows + removed + _minutes_rows(poll, meeting, len(listed), known)
+
+
+def _without_items(
+    poll: CivicPoll, meeting: StoredMeeting, before: Sequence[StoredItem]
+) -> list[StoredItem]:
+    """Return the known items of a meeting, or without any the row that stands for its
+    agenda.
+    """
+    if any(not is_whole_agenda(item) for item in before):
+        return list(before)
+    agenda = _whole_agenda(meeting)
+    if agenda is None:
+        return [_removed(item) for item in before]
+    known = before[0] if before else None
+    own_id = item_id(meeting.meeting_id, agenda)
+    return [_item_row(poll, meeting, agenda, own_id, None, known)]
+
+
+def item_keys(
+    of_meeting: str, items: Sequence[AgendaItem], before: Sequence[StoredItem]
+) -> list[str]:
+    """Return the id of each item. One without a vendor's id keeps that of the same
+    file, title or number.
+
+    A new one gets its id from its title, so that another item that is inserted before
+    it changes nothing.
+    """
+    named = {item_id(of_meeting, item) for item in items if item.vendor_id}
+    found = _kept_keys(items, [row for row in before if row.item_id not in named])
+    known = named | set(found.values()) | {row.item_id for row in before}
+    keys: dict[str, None] = {}
+    for place, item in enumerate(items):
+        if place in found:
+            key = _free_key(found[place], keys, ())
+        elif item.vendor_id:
+            key = _free_key(item_id(of_meeting, item), keys, ())
+        else:
+            key = _free_key(item_id(of_meeting, item), keys, known)
+        keys[key] = None
+    return list(keys)
+
+
+def _kept_keys(
+    items: Sequence[AgendaItem], before: Sequence[StoredItem]
+) -> dict[int, str]:
+    """Return the ids that items without a vendor's id keep, by their place."""
+    unused = {row.item_id: row for row in before}
+    found: dict[int, str] = {}
+    for trait in (_file_of, _title_of, _number_of):
+        for place, item in enumerate(items):
+            value = trait(item)
+            if item.vendor_id or place in found or not value:
+                continue
+            same = [key for key, row in unused.items() if trait(row) == value]
+            if len(same) == 1 or (same and trait is _title_of):
+                found[place] = same[0]
+                del unused[same[0]]
+    return found
+
+
+def _free_key(key: str, listed: Collection[str], known: Collection[str]) -> str:
+    """Return a key that no other item has: a matter may be twice on an agenda."""
+    free, number = key, 2
+    while free in listed or free in known:
+        free, number = f"{key}-{number}", number + 1
+    return free
+
+
+def _file_of(item: AgendaItem | StoredItem) -> str:
+    return item.matter_file or ""
+
+
+def _title_of(item: AgendaItem | StoredItem) -> str:
+    return " ".join(item.title.lower().split())
+
+
+def _number_of(item: AgendaItem | StoredItem) -> str:
+    return item.number
+
+
+def _whole_agenda(meeting: StoredMeeting) -> AgendaItem | None:
+    """Return an item that stands for the agenda of a meeting without items; None
+    without an agenda.
+    """
+    if meeting.status == "cancelled":
+        return None
+    if meeting.packet_url:
+        attachment = Attachment(name="Agenda packet", url=meeting.packet_url)
+    elif meeting.agenda_url is not None:
+        attachment = Attachment(name="Agenda", url=meeting.agenda_url)
+    else:
+        return None
+    return AgendaItem(
+        sequence=0,
+        title=meeting.title or meeting.body,
+        vendor_id=_WHOLE,
+        attachments=(attachment,),
+    )
+
+
+def _minutes_rows(
+    poll: CivicPoll,
+    meeting: StoredMeeting,
+    item_count: int,
+    known: Mapping[str, StoredItem],
+) -> list[StoredItem]:
+    """Return the row that stands for the minutes of a meeting, after those of its
+    agenda, if there are minutes.
+    """
+    if meeting.minutes_url is None or meeting.status == "cancelled":
+        return []
+    title = f"Minutes: {meeting.title or meeting.body}"
+    attachment = Attachment(name="Minutes", url=meeting.minutes_url)
+    item = AgendaItem(
+        sequence=item_count + 1,
+        title=title,
+        vendor_id=MINUTES,
+        attachments=(attachment,),
+    )
+    key = item_id(meeting.meeting_id, item)
+    return [_item_row(poll, meeting, item, key, None, known.get(key))]
+
+
+def _removed(item: StoredItem) -> StoredItem:
+    if item.filter_tier == "dropped":
+        return item
+    return replace(item, filter_tier="not_enriched", filter_reason=REMOVED)
+
+
+def _item_row(
+    poll: CivicPoll,
+    meeting: StoredMeeting,
+    item: AgendaItem,
+    key: str,
+    packet_url: str | None,
+    before: StoredItem | None,
+) -> StoredItem:
+    why = _filtered(item, poll.answer.filters)
+    item = _with_former_details(item, before)
+    if packet_url is not None and why is None:
+        part = f"{packet_url}#{PACKET_PART}{key.rpartition('/')[2]}"
+        pages = Attachment(name="Agenda packet", url=part)
+        item = replace(item, attachments=(pages,))
+    names = tuple(line(one.name, "name") or "" for one in item.attachments)
+    urls = tuple(one.url for one in item.attachments)
+    row = StoredItem(
+        item_id=key,
+        meeting_id=meeting.meeting_id,
+        desk=poll.source.desk,
+        agency=poll.source.agency,
+        day=meeting.day,
+        sequence=item.sequence,
+        number=item.number,
+        title=line(item.title, "title") or "",
+        section=line(item.section, "name") or "",
+        matter="" if item.vendor_id == MINUTES else matter_key(item),
+        matter_file=item.matter_file,
+        matter_id=item.matter_id,
+        matter_type=item.matter_type,
+        sponsors=item.sponsors,
+        votes_json=json.dumps([asdict(one) for one in item.votes]),
+        votes_version=item.version if item.has_votes else "",
+        action=item.outcome.action,
+        result=item.outcome.result,
+        tally=item.outcome.tally,
+        mover=item.outcome.mover,
+        seconder=item.outcome.seconder,
+        matter_status=item.matter_status,
+        attachment_names=names,
+        attachment_urls=urls,
+        document_ids=tuple(map(document_id, urls, names)),
+        topics=_topics(item, why, before),
+        filter_tier=why.tier if why else None,
+        filter_reason=why.reason if why else None,
+        article_id=None,
+        first_seen_at=poll.now,
+        last_seen_at=poll.now,
+    )
+    return row if before is None else _with_former(row, before, item.has_votes)
+
+
+def _with_former(row: StoredItem, before: StoredItem, has_votes: bool) -> StoredItem:
+    """Return a row with what stays of the one before: its votes too, if this poll has
+    none.
+    """
+    row = replace(
+        row,
+        decision=before.decision,
+        article_id=before.article_id,
+        first_seen_at=before.first_seen_at,
+    )
+    if has_votes or not before.votes_version:
+        return row
+    return replace(
+        row,
+        sponsors=before.sponsors,
+        votes_json=before.votes_json,
+        votes_version=before.votes_version,
+    )
+
+
+def _with_former_details(item: AgendaItem, before: StoredItem | None) -> AgendaItem:
+    """Return an item whose own pages were not all read this time with what they stated
+    before.
+    """
+    if not item.details_urls or before is None:
+        return item
+    attachments = dict.fromkeys(item.attachments)
+    pairs = zip(before.attachment_names, before.attachment_urls, strict=True)
+    for name, url in pairs:
+        attachments[Attachment(name=name, url=url)] = None
+    votes = tuple(Vote(**vote) for vote in json.loads(before.votes_json))
+    return replace(
+        item,
+        matter_file=item.matter_file or before.matter_file,
+        matter_id=item.matter_id or before.matter_id,
+        matter_type=item.matter_type or before.matter_type,
+        sponsors=item.sponsors or before.sponsors,
+        attachments=tuple(attachments),
+        votes=item.votes or votes,
+        outcome=item.outcome.completed(_outcome_of(before)),
+    )
+
+
+def _outcome_of(item: StoredItem) -> Outcome:
+    return Outcome(
+        action=item.action,
+        result=item.result,
+        tally=item.tally,
+        mover=item.mover,
+        seconder=item.seconder,
+    )
+
+
+def _topics(
+    item: AgendaItem, why: Filtered | None, before: StoredItem | None
+) -> tuple[str, ...]:
+    """Return the topics by the title; those by the summary of an item with the same
+    title stay.
+    """
+    if item.vendor_id in (_WHOLE, MINUTES):
+        return ()
+    if why is not None and why.tier == "dropped":
+        return ()
+    title = line(item.title, "title") or ""
+    if before is not None and before.topics and before.title == title:
+        return before.topics
+    return topics_of_item(title)
+
+
+def _filtered(item: AgendaItem, filters: ItemFilters) -> Filtered | None:
+    if item.vendor_id in (_WHOLE, MINUTES):
+        return None
+    if not item.title.strip():
+        return Filtered("dropped", "without a title")
+    return filtered(item.title, filters)
+
+
+def document_id(url: str, name: str) -> str:
+    """Return the id of an attachment."""
+    return sha256(f"{url}\n{name}")
+
+
+def is_whole_agenda(item: StoredItem) -> bool:
+    """Whether an item stands for the agenda of a meeting whose items are not known."""
+    return item.item_id.endswith(f"/{_WHOLE}")
+
+
+def is_minutes(item: StoredItem) -> bool:
+    """Whether an item stands for the minutes of a meeting."""
+    return item.item_id.endswith(f"/{MINUTES}")
+
+
+# --- after enrichment: topics of items, and summaries of matters ----------------------
+
+
+def refresh_items_of(rows: Rows, enriched: Sequence[EnrichedArticle]) -> None:
+    """Store the topics of the items of these articles, by title and summary, and make
+    their matters again.
+    """
+    summaries = {row.article_id: row.summary for row in enriched}
+    items = rows.read(StoredItem, article_id=summaries)
+    if not items:  # articles of news
+        return
+    changed: list[StoredItem] = []
+    for item in items:
+        summary = summaries[item.article_id or ""]
+        if not summary or is_whole_agenda(item) or is_minutes(item):
+            continue
+        topics = topics_of_item(item.title, summary)
+        if topics != item.topics:
+            changed.append(replace(item, topics=topics))
+    rows.upsert(changed)
+    refresh_matters_of(rows, enriched)

@@ -1,0 +1,420 @@
+"""Finds the ruled tables of a page of a PDF: lines that cross, and the characters
+between them.
+"""
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from ctypes import c_float
+from dataclasses import dataclass
+from itertools import islice, pairwise
+from math import inf
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from pypdfium2 import PdfObject, PdfPage, PdfTextPage
+
+
+# --- straight lines drawn on a page ---------------------------------------------------
+
+_Box = tuple[float, float, float, float]  # left, bottom, right, top
+
+# lines so close to each other are one: the two edges of a thin rectangle, or a corner
+# that is not closed
+_NEAR_PT = 3.0
+_MAX_WIDTH_PT, _MIN_LENGTH_PT = 2.5, 4.0
+_RECTANGLE_POINTS = (4, 5)  # the fifth is the first one again
+_MAX_DEPTH = 2  # the page, and a form on it
+_MAX_PATHS, _MAX_EDGES = (
+    3000,
+    12_000,
+)  # of a page; maps and plans have more, and no tables
+
+
+class Rule(NamedTuple):
+    """A line parallel to an edge of the page: its height or distance from the left, and
+    both ends, in points.
+    """
+
+    at: float
+    start: float
+    end: float
+
+
+def _rules_on(page: "PdfPage") -> tuple[list[Rule], list[Rule]]:
+    """Return the horizontal and the vertical lines of a page as it is shown, those of
+    one line joined.
+
+    Raises PdfiumError.
+    """
+    from pypdfium2 import raw
+
+    degrees = page.get_rotation()
+    level, upright = list[Rule](), list[Rule]()
+    paths = page.get_objects(filter=(raw.FPDF_PAGEOBJ_PATH,), max_depth=_MAX_DEPTH)
+    for edge in islice(_edges(islice(paths, _MAX_PATHS)), _MAX_EDGES):
+        left, bottom, right, top = turned(edge, degrees)
+        if top - bottom <= _MAX_WIDTH_PT and right - left >= _MIN_LENGTH_PT:
+            level.append(Rule((bottom + top) / 2, left, right))
+        elif right - left <= _MAX_WIDTH_PT and top - bottom >= _MIN_LENGTH_PT:
+            upright.append(Rule((left + right) / 2, bottom, top))
+    return _joined(level), _joined(upright)
+
+
+def turned(box: _Box, degrees: int) -> _Box:
+    """Return a box of a page where it is shown if the page is turned clockwise, around
+    the origin.
+    """
+    left, bottom, right, top = box
+    match degrees:
+        case 90:
+            return bottom, -right, top, -left
+        case 180:
+            return -right, -top, -left, -bottom
+        case 270:
+            return -top, left, -bottom, right
+    return box
+
+
+def _edges(paths: Iterable["PdfObject"]) -> Iterator[_Box]:
+    """Yield the sides of rectangles, also of thin ones that are lines, and the segments
+    of other paths.
+    """
+    for path in paths:
+        yield from _sides(path) if _is_rectangle(path) else _segments(path)
+
+
+def _is_rectangle(path: "PdfObject") -> bool:
+    """Whether a path is one closed polygon of four corners: nearly all of these are
+    rectangles.
+    """
+    from pypdfium2 import raw
+
+    count = raw.FPDFPath_CountSegments(path)
+    is_four = count in _RECTANGLE_POINTS
+    return is_four and bool(
+        raw.FPDFPathSegment_GetClose(raw.FPDFPath_GetPathSegment(path, count - 1))
+    )
+
+
+def _sides(path: "PdfObject") -> Iterator[_Box]:
+    box = path.get_bounds()
+    left, bottom, right, top = (
+        path.container.get_matrix().on_rect(*box) if path.container else box
+    )
+    yield from ((left, y, right, y) for y in (bottom, top))
+    yield from ((x, bottom, x, top) for x in (left, right))
+
+
+def _segments(path: "PdfObject") -> Iterator[_Box]:
+    from pypdfium2 import raw
+
+    matrix = path.get_matrix()
+    if path.container:
+        matrix = matrix.multiply(path.container.get_matrix())
+    first = before = (0.0, 0.0)
+    x, y = c_float(), c_float()
+    for index in range(raw.FPDFPath_CountSegments(path)):
+        segment = raw.FPDFPath_GetPathSegment(path, index)
+        raw.FPDFPathSegment_GetPoint(segment, x, y)
+        point = matrix.on_point(x.value, y.value)
+        kind = raw.FPDFPathSegment_GetType(segment)
+        if kind == raw.FPDF_SEGMENT_MOVETO:
+            first = point
+        elif kind == raw.FPDF_SEGMENT_LINETO:
+            yield _box(before, point)
+        if raw.FPDFPathSegment_GetClose(segment):
+            yield _box(point, first)
+        before = point
+
+
+def _box(one: tuple[float, float], other: tuple[float, float]) -> _Box:
+    return (
+        min(one[0], other[0]),
+        min(one[1], other[1]),
+        max(one[0], other[0]),
+        max(one[1], other[1]),
+    )
+
+
+def _joined(rules: Iterable[Rule]) -> list[Rule]:
+    """Return the lines with those joined that lie on one line and touch."""
+    joined: list[Rule] = []
+    for of_line in _clustered(rules):
+        at = sum(rule.at for rule in of_line) / len(of_line)
+        end = -inf
+        for rule in sorted(of_line, key=lambda rule: rule.start):
+            if rule.start <= end + _NEAR_PT:
+                joined[-1] = Rule(at, joined[-1].start, max(end, rule.end))
+            else:
+                joined.append(Rule(at, rule.start, rule.end))
+            end = joined[-1].end
+    return joined
+
+
+def _clustered(rules: Iterable[Rule]) -> list[list[Rule]]:
+    """Return the lines in groups of the same place, in the order of their places."""
+    groups: list[list[Rule]] = []
+    for rule in sorted(rules):
+        if groups and rule.at - groups[-1][0].at <= _NEAR_PT:
+            groups[-1].append(rule)
+        else:
+            groups.append([rule])
+    return groups
+
+
+Span = tuple[int, int]  # from a character to before another
+Place = tuple[int, int]  # row from the top and column from the left, both from 0
+
+_MAX_RULES: Final = 300  # in each direction; maps and plans have more
+_MAX_CELL_CHARS: Final = 600  # longer cells are parts of a page's layout
+_MIN_CELLS: Final = 4
+_MIN_FILLED: Final = 0.4  # of the cells
+# between the last character of a cell and the first of the next one
+_MIN_GAP_PT: Final = 1.0
+_SPACES: Final = frozenset(map(ord, " \t\r\n\u00a0")) | {0}
+
+
+@dataclass(frozen=True, slots=True)
+class _PdfTable:
+    """A table: the characters that it takes in the text of its page, and those of each
+    cell, row by row.
+    """
+
+    span: Span
+    rows: tuple[tuple[tuple[Span, ...], ...], ...]
+
+
+def tables_on(page: "PdfPage", text_page: "PdfTextPage") -> list[_PdfTable]:
+    """Return the tables of a page in the order of its text; none of a page whose
+    drawing is broken.
+
+    A table has two rows and two columns with text or more, and no text of others
+    between that of its cells: the text of a page with tables has the same words in the
+    same order, but for those in different cells.
+    """
+    from pypdfium2 import PdfiumError
+
+    try:
+        level, upright = _rules_on(page)
+        if max(len(level), len(upright)) > _MAX_RULES:
+            return []
+        grids = [_grid(*rules) for rules in _crossing(level, upright)]
+        boxes = _boxes(text_page, page.get_rotation()) if any(grids) else []
+    except PdfiumError:
+        return []
+    found: list[_PdfTable] = []
+    for grid in grids:
+        table = None if grid is None else _table(grid, boxes)
+        if table is not None:
+            found.append(table)
+    return _apart(sorted(found, key=lambda table: table.span))
+
+
+def _apart(tables: Sequence[_PdfTable]) -> list[_PdfTable]:
+    """Return the tables without those that begin within the one before."""
+    kept: list[_PdfTable] = []
+    for table in tables:
+        if not kept or table.span[0] >= kept[-1].span[1]:
+            kept.append(table)
+    return kept
+
+
+# --- grids ----------------------------------------------------------------------------
+
+
+def _crossing(
+    level: list[Rule], upright: list[Rule]
+) -> list[tuple[list[Rule], list[Rule]]]:
+    """Return the lines that are connected by crossings, horizontal and vertical."""
+    groups: list[tuple[list[Rule], list[Rule]]] = []
+    free_levels, free_uprights = list(level), list(upright)
+    while free_levels:
+        levels, uprights = [], []
+        new = [free_levels.pop()]
+        while new:
+            levels += new
+            crossed = [one for one in free_uprights if _crosses_any(new, one)]
+            uprights += crossed
+            free_uprights = _without(free_uprights, crossed)
+            new = [one for one in free_levels if _is_crossed_by_any(one, crossed)]
+            free_levels = _without(free_levels, new)
+        groups.append((levels, uprights))
+    return groups
+
+
+def _crosses_any(level: Iterable[Rule], upright: Rule) -> bool:
+    return any(_cross(one, upright) for one in level)
+
+
+def _is_crossed_by_any(level: Rule, upright: Iterable[Rule]) -> bool:
+    return any(_cross(level, one) for one in upright)
+
+
+def _without(rules: Iterable[Rule], gone: Iterable[Rule]) -> list[Rule]:
+    ids = set(map(id, gone))
+    return [rule for rule in rules if id(rule) not in ids]
+
+
+def _cross(level: Rule, upright: Rule) -> bool:
+    return (
+        level.start - _NEAR_PT <= upright.at <= level.end + _NEAR_PT
+        and upright.start - _NEAR_PT <= level.at <= upright.end + _NEAR_PT
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Grid:
+    """Places of the lines from the left and downwards, and the cell that each field
+    between them belongs to.
+    """
+
+    lefts: list[float]
+    tops: list[float]
+    cells: dict[Place, Place]
+
+    def cell_at(self, x: float, y: float) -> Place | None:
+        """Return the cell at a point."""
+        return self.cells.get(
+            (bisect_right(self.tops, -y) - 1, bisect_right(self.lefts, x) - 1)
+        )
+
+
+def _grid(level: list[Rule], upright: list[Rule]) -> _Grid | None:
+    """Return the grid of lines that cross; None if it has fewer than two rows, two
+    columns or four cells.
+    """
+    above, left_of = _clustered(level)[::-1], _clustered(upright)
+    if len(above) < 3 or len(left_of) < 3:
+        return None
+    tops = [-_place(rules) for rules in above]
+    lefts = [_place(rules) for rules in left_of]
+    cells: dict[Place, Place] = {}
+    for row, (top, bottom) in enumerate(pairwise(tops)):
+        for column, (left, right) in enumerate(pairwise(lefts)):
+            if column and not _is_drawn(left_of[column], -(top + bottom) / 2):
+                cells[row, column] = cells[row, column - 1]
+            elif row and not _is_drawn(above[row], (left + right) / 2):
+                cells[row, column] = cells[row - 1, column]
+            else:
+                cells[row, column] = row, column
+    if len(set(cells.values())) < _MIN_CELLS:
+        return None
+    return _Grid(lefts, tops, cells)
+
+
+def _place(rules: list[Rule]) -> float:
+    return sum(rule.at for rule in rules) / len(rules)
+
+
+def _is_drawn(rules: list[Rule], at: float) -> bool:
+    return any(rule.start - _NEAR_PT <= at <= rule.end + _NEAR_PT for rule in rules)
+
+
+# --- characters -----------------------------------------------------------------------
+
+
+def _boxes(text_page: "PdfTextPage", degrees: int) -> list[tuple[int, _Box]]:
+    """Return index and box, as shown, of each character of a page but spaces and ends
+    of lines.
+
+    Raises:
+        PdfiumError: The page is broken.
+    """
+    from pypdfium2 import raw
+
+    boxes: list[tuple[int, _Box]] = []
+    for index in range(text_page.count_chars()):
+        if raw.FPDFText_GetUnicode(text_page, index) in _SPACES:
+            continue
+        box = turned(text_page.get_charbox(index), degrees)
+        boxes.append((index, box))
+    return boxes
+
+
+class _Character(NamedTuple):
+    """A character in a cell of a grid, by its offset in the text of its page."""
+
+    place: Place
+    offset: int
+    box: _Box
+
+
+def _table(grid: _Grid, boxes: Sequence[tuple[int, _Box]]) -> _PdfTable | None:
+    """Return the table of a grid if it is one: its text is in one piece, and fills rows
+    and columns.
+    """
+    inside = _inside(grid, boxes)
+    cells: dict[Place, list[Span]] = {}
+    before: _Character | None = None
+    for one in inside:
+        spans = cells.setdefault(one.place, [])
+        if before is None:
+            spans.append((one.offset, one.offset + 1))
+        elif one.place == before.place:
+            spans[-1] = spans[-1][0], one.offset + 1
+        elif one.offset == before.offset + 1 and _is_one_word(before.box, one.box):
+            return None
+        else:
+            spans.append((one.offset, one.offset + 1))
+        before = one
+    if not _is_table(cells):
+        return None
+    return _PdfTable((inside[0].offset, inside[-1].offset + 1), _rows(cells))
+
+
+def _inside(grid: _Grid, boxes: Sequence[tuple[int, _Box]]) -> list[_Character]:
+    """Return the characters in the cells of a grid; none where others are between them."""
+    inside: list[_Character] = []
+    last = 0
+    for number, (index, box) in enumerate(boxes):
+        left, bottom, right, top = box
+        place = grid.cell_at((left + right) / 2, (bottom + top) / 2)
+        if place is None:
+            continue
+        if inside and number != last + 1:
+            return []
+        last = number
+        inside.append(_Character(place, index, box))
+    return inside
+
+
+def _is_one_word(one: _Box, following: _Box) -> bool:
+    """Whether two characters in different cells stand so close that a word runs over
+    the line between them.
+    """
+    left, bottom, _, top = following
+    is_same_line = bottom < one[3] and one[1] < top
+    return is_same_line and one[0] <= left < one[2] + _MIN_GAP_PT
+
+
+def _rows(cells: dict[Place, list[Span]]) -> tuple[tuple[tuple[Span, ...], ...], ...]:
+    rows = sorted({row for row, _ in cells})
+    columns = sorted({column for _, column in cells})
+    return tuple(
+        tuple(_spans(cells, row, column) for column in columns) for row in rows
+    )
+
+
+def _spans(cells: dict[Place, list[Span]], row: int, column: int) -> tuple[Span, ...]:
+    return tuple(cells.get((row, column), ()))
+
+
+def _is_table(cells: dict[Place, list[Span]]) -> bool:
+    """Whether cells with text are those of a table, not boxes of a form or of a page's
+    layout.
+    """
+    rows, columns = Counter[int](), Counter[int]()
+    for (row, column), spans in cells.items():
+        rows[row] += 1
+        columns[column] += 1
+        if sum(end - start for start, end in spans) > _MAX_CELL_CHARS:
+            return False
+    if not _have_two_filled(rows) or not _have_two_filled(columns):
+        return False
+    return len(cells) >= _MIN_FILLED * len(rows) * len(columns)
+
+
+def _have_two_filled(counts: Counter[int]) -> bool:
+    """Whether two rows, or two columns, have text in more than one cell."""
+    return sum(count > 1 for count in counts.values()) > 1

@@ -1,0 +1,388 @@
+"""Store polls: next states of the sources, entries, and one row per poll."""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from news_assets.errors import ClosedSourceError, FetchError
+from news_assets.pipeline.articles.withdrawal import withdrawn_among
+from news_assets.pipeline.civic.meeting_rows import store_answer
+from news_assets.pipeline.civic.pace import signal_interval
+from news_assets.pipeline.poll.entry_rows import (
+    ALL_OWN,
+    EntryChanges,
+    Filing,
+    entry_changes,
+    keyed_entries,
+)
+from news_assets.pipeline.poll.listings import Polled, document_hash
+from news_assets.pipeline.poll.rates import PublishingRates, rates_of
+from news_assets.pipeline.schedule import (
+    CIVIC_WEEKS,
+    MIN_INTERVAL_S,
+    civic_interval,
+    first_interval,
+    is_adaptive,
+    learnt_interval,
+    next_poll_after_failure,
+    next_poll_at,
+)
+from news_assets.pipeline.stage_state.retries import MAX_PAUSE_S
+from news_assets.ports.lake import Rows
+from news_assets.records.content import without_content
+from news_assets.records.desks import Source
+from news_assets.records.meetings import MeetingAnswer
+from news_assets.records.polling import FeedEntry, Poll, SourceState
+from news_assets.records.reading import Page
+from news_assets.text.urls import url_hash
+
+_PARSE_WEIGHT = 1.0
+
+
+def store_polls(
+    rows: Rows,
+    batch: Sequence[Polled],
+    trace_id: str,
+    filing: Filing = ALL_OWN,
+) -> list[Poll]:
+    """Store entries, states and poll rows of these polls in the transaction of `rows`;
+    return the poll rows.
+
+    Everything gets the time of the poll's answer: the batch may be stored a minute
+    later, on another day.
+    """
+    changed = _store_entries(rows, batch, trace_id, filing)
+    current = [one for one in zip(batch, changed, strict=True) if not one[0].is_of_past]
+    rows.upsert(_next_states(rows, current))
+    polls: list[Poll] = []
+    for polled, changes in zip(batch, changed, strict=True):
+        polls.append(poll_row(polled, changes, polled.polled_at))
+    rows.append(polls)
+    return polls
+
+
+def _next_states(
+    rows: Rows, batch: Sequence[tuple[Polled, EntryChanges]]
+) -> list[SourceState]:
+    """Return the states of the sources after these polls of the present, whose entries
+    are stored.
+    """
+    polls = [polled for polled, _ in batch]
+    sources = {polled.source.source_id for polled in polls}
+    states = {one.source_id: one for one in rows.read(SourceState, source_id=sources)}
+    recent = _recent_counts(rows, polls)
+    rates = _rates(rows, polls)
+    following: list[SourceState] = []
+    for polled, changes in batch:
+        source_id, now = polled.source.source_id, polled.polled_at
+        state = next_state(
+            polled.source,
+            states.get(source_id),
+            polled,
+            changes,
+            now,
+            recent[source_id],
+            rates.get(source_id),
+        )
+        if polled.answer is not None:
+            state = _after_answer(state, polled.answer, now)
+        following.append(state)
+    return following
+
+
+def _rates(rows: Rows, polls: Sequence[Polled]) -> Mapping[str, PublishingRates]:
+    """Return the rates of the sources whose interval is learnt, by source_id."""
+    learning = {
+        one.source for one in polls if one.error is None and is_adaptive(one.source)
+    }
+    if not learning:
+        return {}
+    return rates_of(rows, learning, max(one.polled_at for one in polls))
+
+
+def _after_answer(
+    state: SourceState, answer: MeetingAnswer, now: datetime
+) -> SourceState:
+    """Return the state of a civic source with what its change signal listed and the
+    time of the last pass.
+    """
+    if answer.signals is not None:
+        state = replace(state, signals=answer.signals)
+    if answer.is_pass:
+        state = replace(state, passed_at=now)
+    return state
+
+
+# --- states ---------------------------------------------------------------------------
+
+
+def next_state(
+    source: Source,
+    state: SourceState | None,
+    polled: Polled,
+    changes: EntryChanges,
+    now: datetime,
+    recent_count: int = 0,
+    rates: PublishingRates | None = None,
+) -> SourceState:
+    """Return the source's state after a poll, to be stored in the transaction that
+    stores the poll's entries.
+
+    After an error it keeps the validators and the hash of the last document whose
+    entries were stored.
+
+    Args:
+        source: The source.
+        state: Its state so far; None before its first poll.
+        polled: The poll.
+        changes: What it changed among the entries.
+        now: The time of the answer.
+        recent_count: Entries of the last CIVIC_WEEKS, for the pace `civic`.
+        rates: For sources whose interval is learnt; without them it stays.
+    """
+    if state is not None and state.url != source.url:
+        state = None
+    if polled.error is not None or polled.page is None:
+        return _failed_state(source, state, polled, now)
+    if state is None:
+        interval_s = first_interval(source)
+    else:
+        interval_s = _interval(source, state, changes, now, recent_count, rates)
+    return _answered_state(source, state, polled.page, polled, changes, now, interval_s)
+
+
+def _failed_state(
+    source: Source, state: SourceState | None, polled: Polled, now: datetime
+) -> SourceState:
+    error, before = polled.error, state or _new_state(source, now)
+    points, retry_after_s = before.failure_points + _PARSE_WEIGHT, None
+    if isinstance(error, FetchError):
+        points = before.failure_points + error.weight
+        retry_after_s = error.retry_after_s
+    if isinstance(error, ClosedSourceError):
+        retry_after_s = MAX_PAUSE_S
+    return replace(
+        before,
+        last_polled_at=now,
+        next_poll_at=next_poll_after_failure(
+            before.interval_s, points, polled.outcome, now, retry_after_s=retry_after_s
+        ),
+        failure_points=points,
+        last_outcome=polled.outcome,
+        last_reason=polled.reason,
+        elapsed_ms=polled.elapsed_ms,
+    )
+
+
+def _answered_state(
+    source: Source,
+    state: SourceState | None,
+    page: Page,
+    polled: Polled,
+    changes: EntryChanges,
+    now: datetime,
+    interval_s: float,
+) -> SourceState:
+    before = state or _new_state(source, now)
+    ttl_s, left_urls, is_whole = before.ttl_s, before.left_urls, True
+    if polled.listing is not None:
+        ttl_s, left_urls = polled.listing.ttl_s, polled.listing.next_urls
+        is_whole = polled.listing.is_whole
+    due_at = next_poll_at(
+        source,
+        interval_s,
+        now,
+        is_first=state is None,
+        max_age_s=page.max_age_s,
+        ttl_s=ttl_s,
+    )
+    if changes.deferred_count or left_urls:
+        due_at = now + timedelta(seconds=MIN_INTERVAL_S)
+    after = replace(
+        before,
+        etag=None,
+        last_modified=None,
+        document_hash=None,
+        last_polled_at=now,
+        next_poll_at=due_at,
+        interval_s=interval_s,
+        failure_points=0.0,
+        last_outcome=polled.outcome,
+        last_reason=polled.reason,
+        ttl_s=ttl_s,
+        elapsed_ms=polled.elapsed_ms,
+        left_urls=left_urls,
+    )
+    if changes.new_count:
+        after = replace(after, last_new_at=now)
+    if changes.deferred_count or not is_whole:
+        return after  # without validators, so that the rest is listed again
+    return replace(
+        after,
+        etag=page.validators.etag,
+        last_modified=page.validators.last_modified,
+        document_hash=before.document_hash
+        if page.is_unchanged
+        else document_hash(page),
+    )
+
+
+def _interval(
+    source: Source,
+    state: SourceState,
+    changes: EntryChanges,
+    now: datetime,
+    recent_count: int,
+    rates: PublishingRates | None,
+) -> float:
+    if source.every_minutes is not None:
+        return first_interval(source)
+    if source.pace == "civic":
+        return civic_interval(recent_count)
+    if source.pace == "signals":
+        is_changed = changes.new_count + changes.updated_count > 0
+        return signal_interval(
+            state.interval_s, source.timezone, now, is_changed=is_changed
+        )
+    if rates is None:
+        return state.interval_s
+    return learnt_interval(source, rates, now)
+
+
+def _new_state(source: Source, now: datetime) -> SourceState:
+    """Return the state of a source that was never polled, for `next_state` to change."""
+    return SourceState(
+        source_id=source.source_id,
+        desk=source.desk,
+        agency=source.agency,
+        url=source.url,
+        etag=None,
+        last_modified=None,
+        document_hash=None,
+        last_polled_at=now,
+        last_new_at=None,
+        next_poll_at=now,
+        interval_s=first_interval(source),
+        failure_points=0.0,
+        last_outcome="skipped",
+        last_reason=None,
+    )
+
+
+# --- poll rows ------------------------------------------------------------------------
+
+
+def poll_row(polled: Polled, changes: EntryChanges, now: datetime) -> Poll:
+    """Return the row of a poll."""
+    source = polled.source
+    return Poll(
+        source_id=source.source_id,
+        desk=source.desk,
+        agency=source.agency,
+        polled_at=now,
+        outcome=polled.outcome,
+        reason=polled.reason,
+        status=_status(polled),
+        entry_count=_entry_count(polled),
+        new_count=changes.new_count,
+        updated_count=changes.updated_count,
+        body_bytes=len(polled.page.body) if polled.page else 0,
+        elapsed_ms=polled.elapsed_ms,
+    )
+
+
+def _status(polled: Polled) -> int | None:
+    if polled.page is not None:
+        return polled.page.status
+    return polled.error.status if isinstance(polled.error, FetchError) else None
+
+
+def _entry_count(polled: Polled) -> int:
+    """Return the number of entries listed, or of meetings."""
+    if polled.listing is None:
+        return 0
+    if polled.answer is not None:
+        return len(polled.answer.meetings)
+    return len(polled.listing.entries)
+
+
+def skipped_poll(source: Source, reason: str, now: datetime) -> Poll:
+    """Return the row of a source that was not polled. It is not stored."""
+    polled = Polled(source=source, polled_at=now, outcome="skipped", note=reason)
+    return poll_row(polled, EntryChanges(), now)
+
+
+# --- entries --------------------------------------------------------------------------
+
+
+def _store_entries(
+    rows: Rows, batch: Sequence[Polled], trace_id: str, filing: Filing
+) -> list[EntryChanges]:
+    """Store and return what the listings change; each listing sees the changes of those
+    before it in the batch.
+    """
+    known: dict[str, dict[tuple[str, str], FeedEntry]] = defaultdict(dict)
+    for row in _known_entries(rows, batch):
+        known[row.agency][row.source_id, row.entry_id] = row
+    changed: list[EntryChanges] = []
+    written: dict[tuple[str, str], FeedEntry] = {}
+    for polled in batch:
+        source, now = polled.source, polled.polled_at
+        if polled.answer is not None:
+            changed.append(store_answer(rows, source, polled.answer, now, trace_id))
+            continue
+        of_agency = known[source.agency]
+        changes = entry_changes(
+            source, polled.listing, of_agency.values(), now, trace_id, filing
+        )
+        by_key = {(row.source_id, row.entry_id): row for row in changes.rows}
+        of_agency |= by_key
+        written |= by_key
+        changed.append(changes)
+    if written:
+        withdrawn = withdrawn_among(rows, {row.article_id for row in written.values()})
+        for key, row in written.items():
+            if row.article_id in withdrawn:
+                written[key] = without_content(row)
+        rows.upsert(list(written.values()))
+    return changed
+
+
+def _known_entries(rows: Rows, batch: Sequence[Polled]) -> list[FeedEntry]:
+    """Return the stored rows that match listed entries: of these sources by id, of
+    their agencies by URL hash.
+    """
+    ids, hashes = set[str](), set[str]()
+    listed: list[Source] = []
+    for polled in batch:
+        if polled.listing is None:
+            continue
+        listed.append(polled.source)
+        for entry_id, entry in keyed_entries(polled.listing).items():
+            ids.add(entry_id)
+            hashes.add(url_hash(entry.url))
+    sources = {source.source_id for source in listed}
+    desks = {source.desk for source in listed}
+    agencies = {source.agency for source in listed}
+    own = rows.read(FeedEntry, source_id=sources, entry_id=ids)
+    return own + rows.read(FeedEntry, desk=desks, agency=agencies, url_hash=hashes)
+
+
+def _recent_counts(rows: Rows, batch: Sequence[Polled]) -> Counter[str]:
+    """Count the entries of the last CIVIC_WEEKS of the civic sources among these, by
+    source_id.
+
+    They are counted by their day: a first poll, or a poll of past days, stores entries
+    of many days at once.
+    """
+    civic: dict[str, datetime] = {}
+    for one in batch:
+        if one.source.pace == "civic" and one.source.every_minutes is None:
+            civic[one.source.source_id] = one.polled_at
+    if not civic:
+        return Counter()
+    now = max(civic.values())
+    days = {(now - timedelta(days=ago)).date() for ago in range(7 * CIVIC_WEEKS)}
+    found = rows.frame(FeedEntry, None, ("source_id",), source_id=civic, day=days)
+    return Counter(found["source_id"])
