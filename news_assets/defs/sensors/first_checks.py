@@ -11,7 +11,7 @@ import dagster as dg
 from news_assets.defs.clock import utc_now
 from news_assets.defs.partitions import last_day, newest_begun_day
 from news_assets.defs.sensors.backlog import WINDOW, OpenLake, up_to
-from news_assets.pipeline.civic.chain import waiting_sources
+from news_assets.pipeline.civic.pace import waiting_sources
 from news_assets.records.desks import Desk
 from news_assets.records.polling import SourceState
 from news_assets.store.lake import Lake
