@@ -25,12 +25,12 @@ from news_assets.folders import close_to_others
 from news_assets.records.desks import Caps, KeepDays, ReasoningEffort
 from news_assets.records.model_calls import Ceilings
 
-CommaSeparated = Annotated[
+_CommaSeparated = Annotated[
     tuple[str, ...], NoDecode, BeforeValidator(values.split_commas)
 ]
-OptionalPath = Annotated[Path | None, BeforeValidator(values.none_if_empty)]
-Temperature = Annotated[float, Field(ge=0, le=2)]
-Usd = Annotated[float, BeforeValidator(values.zero_if_empty), Field(ge=0, le=1e6)]
+_OptionalPath = Annotated[Path | None, BeforeValidator(values.none_if_empty)]
+_Temperature = Annotated[float, Field(ge=0, le=2)]
+_Usd = Annotated[float, BeforeValidator(values.zero_if_empty), Field(ge=0, le=1e6)]
 
 
 class Settings(BaseSettings):
@@ -41,7 +41,7 @@ class Settings(BaseSettings):
     home: Path = Field(
         Path(".news"), description="folder for everything this machine keeps"
     )
-    desks: Annotated[CommaSeparated, AfterValidator(values.check_desks)] = Field(
+    desks: Annotated[_CommaSeparated, AfterValidator(values.check_desks)] = Field(
         ("sample",),
         description="built-in desks by name, or paths of desk files, comma separated",
     )
@@ -63,13 +63,15 @@ class Settings(BaseSettings):
         description="multilingual-e5-small-q4, or name or folder of a sentence-transformers model",
         min_length=1,
     )
-    enricher: Annotated[CommaSeparated, AfterValidator(values.check_enrichers)] = Field(
-        (values.LOCAL_ENRICHER,),
-        description=(
-            "local, or PROVIDER:MODEL with a provider of "
-            f"{', '.join(values.MODEL_PROVIDERS)}; "
-            "or several, local first, in the order in which they are asked, comma separated"
-        ),
+    enricher: Annotated[_CommaSeparated, AfterValidator(values.check_enrichers)] = (
+        Field(
+            (values.LOCAL_ENRICHER,),
+            description=(
+                "local, or PROVIDER:MODEL with a provider of "
+                f"{', '.join(values.MODEL_PROVIDERS)}; "
+                "or several, local first, in the order in which they are asked, comma separated"
+            ),
+        )
     )
     enricher_error_rate: float = Field(
         0.1,
@@ -84,7 +86,7 @@ class Settings(BaseSettings):
         "",
         description="PROVIDER:MODEL of the call that finds entities; empty for no such call",
     )
-    prompts: OptionalPath = Field(
+    prompts: _OptionalPath = Field(
         None,
         description="folder of prompts, enrich.md and entities.md; empty for the built-in ones",
     )
@@ -142,7 +144,7 @@ class Settings(BaseSettings):
         ),
     )
     model_temperature: Annotated[
-        Temperature | None, BeforeValidator(values.none_if_empty)
+        _Temperature | None, BeforeValidator(values.none_if_empty)
     ] = Field(
         None,
         description="temperature of language models, 0 to 2; empty for the model's default",
@@ -200,7 +202,7 @@ class Settings(BaseSettings):
         description="pause between two requests to one host, 0 to 3600 seconds",
     )
     allow_private_hosts: Annotated[
-        CommaSeparated, AfterValidator(values.check_hosts)
+        _CommaSeparated, AfterValidator(values.check_hosts)
     ] = Field(
         (),
         description="hosts or CIDR blocks on private networks that may be fetched, comma separated",
@@ -257,21 +259,21 @@ class Settings(BaseSettings):
             "how many days the record of changes is kept for those who follow it; 0 for ever"
         ),
     )
-    max_usd_per_run: Usd = Field(
+    max_usd_per_run: _Usd = Field(
         0.0,
         description="most that a run may spend on language models, in US dollars; 0 for no limit",
     )
-    max_usd_per_day: Usd = Field(
+    max_usd_per_day: _Usd = Field(
         0.0,
         description="most for a day (UTC), of which backfills spend 80 %; 0 for no limit",
     )
-    max_usd_per_month: Usd = Field(
+    max_usd_per_month: _Usd = Field(
         0.0, description="most for a month (UTC); 0 for no limit"
     )
-    taxonomy: OptionalPath = Field(
+    taxonomy: _OptionalPath = Field(
         None, description="path of a taxonomy file; empty for the built-in ones"
     )
-    queries: OptionalPath = Field(
+    queries: _OptionalPath = Field(
         None, description="path of a file of saved queries and channels; empty for none"
     )
     smtp: Annotated[SecretStr, AfterValidator(values.check_mail_server)] = Field(

@@ -26,7 +26,7 @@ from news_assets.text.defuse import escape_unencodable, terminal_line
 _WIDEST = 2000  # characters of a line
 _U_ESCAPES = "news_assets.u_escapes"
 
-Thing = TypeVar("Thing")
+_Thing = TypeVar("_Thing")
 
 
 class Terminal(Console):
@@ -70,7 +70,7 @@ def report(line: str) -> None:
     sys.stderr.write(f"{terminal_line(line)}\n")
 
 
-def progress(items: Iterable[Thing], label: str) -> Iterable[Thing]:
+def progress(items: Iterable[_Thing], label: str) -> Iterable[_Thing]:
     """Yield the items, with a progress bar if standard error is a terminal."""
     return track(
         items,

@@ -107,13 +107,13 @@ def installed_tesseract() -> Tesseract | None:
 LIMIT_S: Final = 60.0  # of reading one document; a thousand pages take 10
 # address space of the reading process; with all libraries loaded it has 200
 MEMORY_MB: Final = 500
-PAGE_S: Final = 60.0  # of recognising the text of one page
+_PAGE_S: Final = 60.0  # of recognising the text of one page
 DOCUMENT_S: Final = 300.0  # of recognising the text of all pages of a document
 # of texts that are kept to be given again for the same content
 _KEPT_CHARS = 20_000_000
 
 
-class OwnSandbox(Sandbox, Protocol):
+class _OwnSandbox(Sandbox, Protocol):
     """A sandbox that its user closes."""
 
     def close(self) -> None:
@@ -126,7 +126,9 @@ class DocumentReader:
     One thread reads at a time.
     """
 
-    def __init__(self, sandbox: OwnSandbox, tesseract: Tesseract | None = None) -> None:
+    def __init__(
+        self, sandbox: _OwnSandbox, tesseract: Tesseract | None = None
+    ) -> None:
         """Return a reader; `sandbox` is the process, with LIMIT_S and MEMORY_MB, and is
         closed with the reader.
         """
@@ -223,7 +225,7 @@ class DocumentReader:
                     f"text of later pages not recognised in {DOCUMENT_S:.0f} s"
                 )
                 break
-            limit_s = min(PAGE_S, remaining_s)
+            limit_s = min(_PAGE_S, remaining_s)
             try:
                 text = self._recognised(
                     self._tesseract, body, number, limit_s, language

@@ -64,7 +64,7 @@ def build_enricher(
     names = [name for name in settings.enricher if name != LOCAL_ENRICHER]
     for name in filter(None, (*names, settings.entities)):
         check_model(name)
-    open_model = lru_cache(maxsize=None)(partial(concurrent_model, settings))
+    open_model = lru_cache(maxsize=None)(partial(_concurrent_model, settings))
     is_local_first = LOCAL_ENRICHER in settings.enricher
     of_bedrock = (settings.bedrock_batch_folder, settings.bedrock_batch_role)
     return ModelEnricher(
@@ -93,7 +93,7 @@ def build_enricher(
     )
 
 
-def concurrent_model(settings: Settings, name: str) -> LanguageModel:
+def _concurrent_model(settings: Settings, name: str) -> LanguageModel:
     """Return a language model with the limits of its provider; it is opened by
     its first request.
     """

@@ -22,7 +22,7 @@ from news_assets.terminal import Terminal
 from news_assets.text.sentences import prose
 
 NO_THEME = "none"
-SHOWN_CHARS = 400
+_SHOWN_CHARS = 400
 _HELP = (
     f"a code; Enter if the theme is right; `{NO_THEME}` if none fits; `?` for the codes; `s` to"
     " skip; `q` to end"
@@ -117,7 +117,7 @@ def _question(row: Mapping[str, Any], article: RawArticle) -> Item:
     return {
         "id": row["article_id"],
         "title": article.title,
-        "text": prose(article.text or "")[:SHOWN_CHARS],
+        "text": prose(article.text or "")[:_SHOWN_CHARS],
         "url": article.url,
         "day": row["day"],
         "code": row["theme_code"],

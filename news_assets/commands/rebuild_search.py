@@ -46,9 +46,9 @@ from news_assets.store.lake import Lake
 from news_assets.store.queries.index_drift import expected_documents
 from news_assets.terminal import Terminal
 
-MAX_ROUNDS = 5  # each is far shorter than the one before
+_MAX_ROUNDS = 5  # each is far shorter than the one before
 # a round that sends no more is the last; later changes are sent after the swap
-FEW_DOCUMENTS = 200
+_FEW_DOCUMENTS = 200
 
 _MODELS = "SELECT DISTINCT model, dim FROM article_embeddings WHERE outcome = 'ok' ORDER BY ALL"
 _HELP = (
@@ -209,7 +209,7 @@ def _fill(
     with Progress(
         *columns, console=terminal, disable=not terminal.is_terminal
     ) as progress:
-        for round_ in range(MAX_ROUNDS):
+        for round_ in range(_MAX_ROUNDS):
             if round_:
                 _refresh(lake, desks)
             total = sum(desk.expected.height for desk in desks)
@@ -220,7 +220,7 @@ def _fill(
             sent = 0
             for desk in desks:
                 sent += sync_desk(lake, rebuild, sandbox, desk, advance)
-            if sent <= FEW_DOCUMENTS:
+            if sent <= _FEW_DOCUMENTS:
                 return
 
 

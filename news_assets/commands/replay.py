@@ -37,7 +37,7 @@ from news_assets.records.desks import Desk
 from news_assets.store.lake import Lake
 from news_assets.terminal import Terminal
 
-SHOWN_DIFFS = 3
+_SHOWN_DIFFS = 3
 
 _MEANINGS: dict[Change, str] = {
     "unchanged": "unchanged",
@@ -178,7 +178,7 @@ def _show(
         terminal.print()
         terminal.print(_table([one for one, _ in diffs]))
     changed = [(one, diff) for one, diff in diffs if diff]
-    for one, diff in changed[:SHOWN_DIFFS]:
+    for one, diff in changed[:_SHOWN_DIFFS]:
         terminal.print()
         terminal.print_line(one.article.article_id, style="bold")
         for line in diff:

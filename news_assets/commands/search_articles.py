@@ -36,7 +36,7 @@ from news_assets.store.queries.copies import Copy, copies_of
 from news_assets.terminal import Terminal
 
 Copies = Mapping[str, Sequence[Copy]]
-Sentiment = Literal["positive", "neutral", "negative"]
+_Sentiment = Literal["positive", "neutral", "negative"]
 
 _FACET_VALUES = 6
 _SHOWN_COPIES = 5  # of a hit
@@ -55,7 +55,7 @@ def search_articles(
         str | None, typer.Option(help="name of a person, body or place")
     ] = None,
     sentiment: Annotated[
-        Sentiment | None, typer.Option(help="tone of the text")
+        _Sentiment | None, typer.Option(help="tone of the text")
     ] = None,
     body: Annotated[
         str | None,

@@ -19,11 +19,11 @@ RANGE_START, RANGE_END = (
 ATTEMPT_TAG = (
     "news/attempt"  # how often the run's work was requested, this time included
 )
-POLL_TAG = "news/poll"  # quick or slow: the sources that the run polls
-MODELS_TAG = "news/models"  # of runs that only request language models
+_POLL_TAG = "news/poll"  # quick or slow: the sources that the run polls
+_MODELS_TAG = "news/models"  # of runs that only request language models
 # of runs that may wait for a server for minutes; the profiles limit these together
-SLOW_TAG = "news/slow"
-MODEL_TAGS = {MODELS_TAG: "only", SLOW_TAG: "models"}
+_SLOW_TAG = "news/slow"
+MODEL_TAGS = {_MODELS_TAG: "only", _SLOW_TAG: "models"}
 LOCAL_ONLY = "local_only"  # option of `enriched_articles`
 _PARTITION = "dagster/partition"
 _WAITING = [
@@ -70,7 +70,7 @@ def _requests_models(desk: Desk, run: dg.DagsterRun) -> bool:
 
 
 def _does_more_than_models(run: dg.DagsterRun) -> bool:
-    return MODELS_TAG not in run.tags
+    return _MODELS_TAG not in run.tags
 
 
 def runs_before(instance: dg.DagsterInstance, run_id: str) -> list[dg.DagsterRun]:
@@ -95,8 +95,8 @@ def polled_sources(desk: Desk, runs: Sequence[dg.DagsterRun]) -> set[str]:
 
 def poll_tags(desk_key: str, speed: Speed) -> dict[str, str]:
     """Return the tags of a poll of a desk's quick or slow sources."""
-    tags = {"news/desk": desk_key, POLL_TAG: speed}
-    return tags | {SLOW_TAG: "poll"} if speed == "slow" else tags
+    tags = {"news/desk": desk_key, _POLL_TAG: speed}
+    return tags | {_SLOW_TAG: "poll"} if speed == "slow" else tags
 
 
 def awaits_start(desk: Desk, speed: Speed, runs: Sequence[dg.DagsterRun]) -> bool:

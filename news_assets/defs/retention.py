@@ -25,8 +25,8 @@ NOTHING_NEW = {
     "news/polled": "nothing new"
 }  # tag of a poll run that materialised nothing
 
-BATCH_RUNS = 500  # deletions per log line
-MAX_RUNS = (
+_BATCH_RUNS = 500  # deletions per log line
+_MAX_RUNS = (
     10_000  # per call: a week of 60 polls an hour; 11 minutes on SQLite, at 66 ms each
 )
 _FINISHED = [
@@ -73,7 +73,7 @@ def delete_old_runs(
     assets: Collection[dg.AssetKey],
     now: datetime,
     log: Logger,
-    limit: int = MAX_RUNS,
+    limit: int = _MAX_RUNS,
 ) -> dict[str, int]:
     """Delete runs by these rules, oldest first, at most `limit`; return the number of
     deleted runs by job.
@@ -110,8 +110,8 @@ def delete_old_runs(
 
 
 def _batches(run_ids: Sequence[str]) -> Iterator[Sequence[str]]:
-    for start in range(0, len(run_ids), BATCH_RUNS):
-        yield run_ids[start : start + BATCH_RUNS]
+    for start in range(0, len(run_ids), _BATCH_RUNS):
+        yield run_ids[start : start + _BATCH_RUNS]
 
 
 def _old_runs(

@@ -140,7 +140,7 @@ Language = Annotated[str, AfterValidator(_language)]
 Minutes = Annotated[int, Field(ge=5, le=1440)]
 _MaxMinutes = Annotated[Minutes, AfterValidator(_without_fixed_interval)]
 Hash = Literal["name", "metadata"]
-Pace_ = Annotated[Pace, BeforeValidator(_pace)]
+_Pace_ = Annotated[Pace, BeforeValidator(_pace)]
 Host = Annotated[str, AfterValidator(_host)]
 _DeskKey = Annotated[
     str,
@@ -174,7 +174,7 @@ class SourceSpec(AccessSpec):
     url: str
     every_minutes: Minutes | None = None
     max_minutes: _MaxMinutes | None = None
-    pace: Pace_ | None = None
+    pace: _Pace_ | None = None
     hash: Hash | None = None
     timezone: TimeZone | None = None
     language: Language | None = None
@@ -247,7 +247,7 @@ class AgencySpec(_Spec):
     hosts: tuple[Host, ...] = ()
     every_minutes: Minutes | None = None
     max_minutes: _MaxMinutes | None = None
-    pace: Pace_ | None = None
+    pace: _Pace_ | None = None
     hash: Hash | None = None
     timezone: TimeZone | None = None
     language: Language | None = None
@@ -355,7 +355,7 @@ class DeskSpec(_Spec):
     first_day: date
     every_minutes: Minutes | None = None
     max_minutes: _MaxMinutes | None = None
-    pace: Pace_ = "adaptive"
+    pace: _Pace_ = "adaptive"
     hash: Hash = "name"
     city_keys: bool = True
     taxonomy: Annotated[str, Field(min_length=1, max_length=1000)] | None = None

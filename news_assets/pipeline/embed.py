@@ -19,7 +19,7 @@ from news_assets.records.reading import AgencyDays, Embedded
 from news_assets.text.sentences import prose
 
 STORED_TOGETHER = 200  # articles: some ten seconds of work, which a killed run repeats
-BATCH_TEXTS = (
+_BATCH_TEXTS = (
     256  # a failing batch is repeated text by text, so it is not the whole day
 )
 
@@ -46,9 +46,9 @@ def embed_batch(
         IndexingError: The index cannot be used, and a later attempt does not help.
     """
     if replace_model:
-        delete_other_models(lake, desk, embedder)
+        _delete_other_models(lake, desk, embedder)
     with lake.latest() as reader:
-        check_embeddings(reader, desk, embedder, search, replace_model=replace_model)
+        _check_embeddings(reader, desk, embedder, search, replace_model=replace_model)
         articles = reader.read(RawArticle, keys, outcome=["ok"], **of_articles(only))
         enriched = {row.article_id: row for row in reader.read(EnrichedArticle, keys)}
         stored = {row.article_id: row for row in reader.read(ArticleEmbedding, keys)}
@@ -73,7 +73,7 @@ def embed_batch(
     return written
 
 
-def delete_other_models(lake: Lake, desk: Desk, embedder: Embedder) -> None:
+def _delete_other_models(lake: Lake, desk: Desk, embedder: Embedder) -> None:
     """Delete the desk's vectors of other models."""
     others = set(_stored_models(lake, desk)) - {embedder.model}
     lake.transact(
@@ -81,7 +81,7 @@ def delete_other_models(lake: Lake, desk: Desk, embedder: Embedder) -> None:
     )
 
 
-def check_embeddings(
+def _check_embeddings(
     lake: Reader,
     desk: Desk,
     embedder: Embedder,
@@ -240,8 +240,8 @@ def _embed_batches(
 ) -> Iterator[tuple[str, Embedded | EmbedError]]:
     """Yield each key with the embedding of its text or its error."""
     keys = list(texts)
-    for start in range(0, len(keys), BATCH_TEXTS):
-        batch = keys[start : start + BATCH_TEXTS]
+    for start in range(0, len(keys), _BATCH_TEXTS):
+        batch = keys[start : start + _BATCH_TEXTS]
         try:
             yield from zip(
                 batch, embedder.embed([texts[key] for key in batch]), strict=True

@@ -72,7 +72,7 @@ def index_batch(
             row.article_id: row
             for row in reader.read(IndexedDocument, keys, **of_articles(only))
         }
-    check_vectors(embeddings, search)
+    _check_vectors(embeddings, search)
     documents = build_documents(
         articles,
         {row.article_id: row for row in enriched},
@@ -186,7 +186,7 @@ def _document(
     )
 
 
-def check_vectors(embeddings: Iterable[ArticleEmbedding], index: SearchIndex) -> None:
+def _check_vectors(embeddings: Iterable[ArticleEmbedding], index: SearchIndex) -> None:
     """Check that the index has vectors of the same model and dimensions; store the
     model's name in a new index.
 

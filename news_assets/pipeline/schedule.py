@@ -27,8 +27,10 @@ from news_assets.text.zones import zone_info
 
 MIN_INTERVAL_S = 300.0
 MAX_INTERVAL_S = 86_400.0
-FIRST_INTERVAL_S = 1800.0
-CIVIC_STEP_S = 43_200.0  # the intervals of civic sources are one, two or fourteen of it
+_FIRST_INTERVAL_S = 1800.0
+_CIVIC_STEP_S = (
+    43_200.0  # the intervals of civic sources are one, two or fourteen of it
+)
 CIVIC_WEEKS = 4  # the entries of so many weeks decide on a civic interval
 SLOTS = (
     4  # offsets within a fixed interval: each is a run of its own, which costs seconds
@@ -103,10 +105,10 @@ def first_interval(source: Source) -> float:
     if source.every_minutes is not None:
         return _clamped(source.every_minutes * 60.0)
     if source.pace == "civic":
-        return CIVIC_STEP_S
+        return _CIVIC_STEP_S
     if source.pace == "signals":
         return SIGNAL_FLOOR_S
-    return min(FIRST_INTERVAL_S, (source.max_minutes or FIRST_INTERVAL_S) * 60.0)
+    return min(_FIRST_INTERVAL_S, (source.max_minutes or _FIRST_INTERVAL_S) * 60.0)
 
 
 def learnt_interval(
@@ -232,7 +234,7 @@ def civic_interval(recent_count: int) -> float:
     least one, or fewer.
     """
     per_week = recent_count / CIVIC_WEEKS
-    return CIVIC_STEP_S * (1 if per_week >= 2 else 2 if per_week >= 1 else 14)
+    return _CIVIC_STEP_S * (1 if per_week >= 2 else 2 if per_week >= 1 else 14)
 
 
 def next_poll_at(
@@ -260,7 +262,7 @@ def next_poll_at(
         return now + timedelta(seconds=max(interval_s, min(stated_s, SIGNAL_CEILING_S)))
     not_before = now + timedelta(seconds=_clamped(stated_s))
     if source.pace == "civic":
-        return max(_next_slot(source, interval_s, CIVIC_STEP_S, now), not_before)
+        return max(_next_slot(source, interval_s, _CIVIC_STEP_S, now), not_before)
     # Half of the first interval to all of it: 160 sources of a new desk are polled
     # together once only.
     pause_s = interval_s * (1 + _jitter(source)) / 2 if is_first else interval_s

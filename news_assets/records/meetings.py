@@ -27,7 +27,7 @@ ParticipationKind = Literal[
     "deadline",
     "instruction",
 ]
-ParticipationText = Literal["comment", "agenda"]
+_ParticipationText = Literal["comment", "agenda"]
 AnswerState = Literal["ok", "empty", "stale", "closed", "unknown_client", "blocked"]
 
 
@@ -64,7 +64,7 @@ class ParticipationFact:
     start: int
     end: int
     purpose: str = ""
-    text: ParticipationText = "comment"
+    text: _ParticipationText = "comment"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

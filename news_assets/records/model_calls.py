@@ -124,8 +124,8 @@ class ModelState:
 
 # `submitting`: perhaps made; `running`; `collected`; `failed`: refused, nothing was
 # run; `lost`: it was never made.
-BatchProgress = Literal["submitting", "running", "collected", "failed", "lost"]
-OPEN: Final[tuple[BatchProgress, ...]] = ("submitting", "running")
+_BatchProgress = Literal["submitting", "running", "collected", "failed", "lost"]
+OPEN: Final[tuple[_BatchProgress, ...]] = ("submitting", "running")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

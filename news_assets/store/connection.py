@@ -37,7 +37,7 @@ from news_assets.store.write_lock import (
 )
 
 # a second attachment of the Postgres database, for the write lock and backups
-LOCKS = "locks"
+_LOCKS = "locks"
 
 
 def connect(
@@ -66,7 +66,7 @@ def connect(
         connection.execute("SET GLOBAL allocator_background_threads = true")
         connection.execute("SET GLOBAL allocator_flush_threshold = '1MB'")
         for name in address.extensions:
-            load_extension(connection, name)
+            _load_extension(connection, name)
         connection.execute("SET GLOBAL TimeZone = 'UTC'")
         connection.execute("SET GLOBAL ducklake_max_retry_count = 0")
         connection.execute(
@@ -87,7 +87,7 @@ def connect(
     return connection
 
 
-def load_extension(connection: duckdb.DuckDBPyConnection, name: str) -> None:
+def _load_extension(connection: duckdb.DuckDBPyConnection, name: str) -> None:
     """Load an extension from its Python package, or else from DuckDB's repository."""
     package = find_spec(f"duckdb_extension_{name}")
     version = f"v{duckdb.__version__}"
@@ -118,7 +118,7 @@ def attach(
         if _is_read_only(address):
             return _attach_copy(connection, address)
         write_lock = write_lock_of(connection, address)
-        if not attach_existing(connection, address):
+        if not _attach_existing(connection, address):
             _create_folders(address)
             with write_lock.held(wait_s):
                 _create(connection, address)
@@ -134,11 +134,11 @@ def attach(
         if not folder.check_id(identity.lake_id):
             folder.write_id(identity.lake_id)
     except duckdb.Error as error:
-        raise attach_error(address, error) from _without_password(error)
+        raise _attach_error(address, error) from _without_password(error)
     return write_lock
 
 
-def attach_error(address: Address, error: duckdb.Error) -> LakeError:
+def _attach_error(address: Address, error: duckdb.Error) -> LakeError:
     """Return the error of an attempt to open the catalog."""
     if "does not match existing data path" in str(error):
         advice = (
@@ -170,13 +170,13 @@ def write_lock_of(connection: duckdb.DuckDBPyConnection, address: Address) -> Wr
     """
     if not address.is_postgres:
         return FileWriteLock(Path(address.catalog))
-    connection.execute(f"ATTACH {quoted(address.catalog)} AS {LOCKS} (TYPE postgres)")
-    return PostgresWriteLock(connection, LOCKS)
+    connection.execute(f"ATTACH {quoted(address.catalog)} AS {_LOCKS} (TYPE postgres)")
+    return PostgresWriteLock(connection, _LOCKS)
 
 
 def _create(connection: duckdb.DuckDBPyConnection, address: Address) -> None:
     """Create the lake, under the write lock, unless another process has just done so."""
-    if attach_existing(connection, address):
+    if _attach_existing(connection, address):
         return
     DataFolder(address, connection).check_unused()
     if not address.is_postgres:
@@ -225,14 +225,14 @@ def pending_changes(address: Address, wait_s: float = 30.0) -> tuple[str, ...]:
     with connect(address, threads=1, memory_mb=256) as connection:
         try:
             write_lock = write_lock_of(connection, address)
-            if not attach_existing(connection, address):
+            if not _attach_existing(connection, address):
                 raise LakeError(f"{address}: there is no lake in this catalog yet")
             if is_current(connection, read_identity(connection)):
                 return ()
             with write_lock.held(wait_s):
                 return upgraded(connection, address, dry_run=True).changes
         except duckdb.Error as error:
-            raise attach_error(address, error) from _without_password(error)
+            raise _attach_error(address, error) from _without_password(error)
 
 
 def _create_folders(address: Address) -> None:
@@ -247,7 +247,7 @@ def _create_folders(address: Address) -> None:
             ) from error
 
 
-def attach_existing(connection: duckdb.DuckDBPyConnection, address: Address) -> bool:
+def _attach_existing(connection: duckdb.DuckDBPyConnection, address: Address) -> bool:
     """Attach the lake and return whether it exists."""
     if not address.is_postgres and not Path(address.catalog).exists():
         return False

@@ -16,7 +16,7 @@ from news_assets.errors import LakeError
 from news_assets.store.address import METADATA, Address, quoted
 from news_assets.store.lake_errors import way_back, way_back_of_files
 
-ID_FILE = "lake_id"
+_ID_FILE = "lake_id"
 
 
 # The files of the latest commit as (path, bytes); a path is relative to that of the
@@ -84,7 +84,7 @@ class DataFolder:
     def lake_id(self) -> str | None:
         """Return the id of the lake that the files belong to; None without one."""
         if self.address.is_local:
-            file = Path(self._path(ID_FILE))
+            file = Path(self._path(_ID_FILE))
             try:
                 return file.read_text().strip() if file.is_file() else None
             except OSError as error:
@@ -96,7 +96,7 @@ class DataFolder:
                 self.cursor.cursor() as reader
             ):  # an error would end the transaction of the other cursor
                 row = reader.execute(
-                    f"SELECT content FROM read_text({quoted(self._path(ID_FILE))})"
+                    f"SELECT content FROM read_text({quoted(self._path(_ID_FILE))})"
                 ).fetchone()
         except duckdb.Error as error:
             if "404" in str(error) or "No files found" in str(error):
@@ -107,13 +107,13 @@ class DataFolder:
     def write_id(self, lake_id: str) -> None:
         """Store the id of the lake that the files belong to."""
         if not self.address.is_local:
-            target = quoted(self._path(ID_FILE))
+            target = quoted(self._path(_ID_FILE))
             self.cursor.execute(
                 f"COPY (SELECT {quoted(lake_id)}) TO {target} (FORMAT csv, HEADER false)"
             )
             return
-        file = Path(self._path(ID_FILE))
-        draft = file.with_name(f"{ID_FILE}.{os.getpid()}")
+        file = Path(self._path(_ID_FILE))
+        draft = file.with_name(f"{_ID_FILE}.{os.getpid()}")
         try:
             draft.write_text(f"{lake_id}\n")
             draft.replace(file)

@@ -42,15 +42,15 @@ RESTORE_GRACE = timedelta(
 # this many, and than this share of the files in use, mean that the catalog is not the
 # one that the files were written for.
 MAX_ORPHANS = 20
-MAX_ORPHAN_SHARE = 0.2
+_MAX_ORPHAN_SHARE = 0.2
 
 # One step rewrites or merges so much: 16 MB of pages take 1 to 2 s beside a full load
 # of two processors. Files are merged to SMALL_BYTES first, so that a step reads some
 # 200 files at most (the smallest have 5 kB): each of them costs requests on S3.
 STEP_BYTES = 16 << 20
 SMALL_BYTES = 1 << 20
-STEP_FILES = 100
-STEP_SNAPSHOTS = 100
+_STEP_FILES = 100
+_STEP_SNAPSHOTS = 100
 
 # Rows in the catalog are read and flushed all at once, in memory, which fails at 200 MB
 # of pages. DuckLake sets the option of a table only in a later transaction than the one
@@ -208,7 +208,7 @@ def _why_kept(count: int, in_use: int, identity: Identity, now: datetime) -> str
             "the lake was restored from a backup; files written after the backup are kept until"
             f" {until:%Y-%m-%d}"
         )
-    if count > max(MAX_ORPHANS, in_use * MAX_ORPHAN_SHARE):
+    if count > max(MAX_ORPHANS, in_use * _MAX_ORPHAN_SHARE):
         return (
             f"{count} unknown files beside {in_use} files in use are too many to be left over from"
             " writers that died; check that no other lake uses this data folder and that the"
@@ -297,7 +297,7 @@ def _rewrite(transaction: Transaction, table: str, had_withdrawn: str) -> bool:
             share=_REWRITE_SHARE,
             small=STEP_BYTES // 2,
             step=STEP_BYTES,
-            count=STEP_FILES,
+            count=_STEP_FILES,
             had_withdrawn=had_withdrawn,
         )
     )
@@ -337,7 +337,7 @@ def _expire(transaction: Transaction, expired: datetime) -> bool:
     old = transaction.query(
         f"SELECT snapshot_id FROM ducklake_snapshots('{LAKE}') "
         f"WHERE snapshot_time < {_time(expired)} AND snapshot_id < {transaction.snapshot()} "
-        f"ORDER BY snapshot_id LIMIT {STEP_SNAPSHOTS}"
+        f"ORDER BY snapshot_id LIMIT {_STEP_SNAPSHOTS}"
     )["snapshot_id"].to_list()
     if old:
         _run(
@@ -351,7 +351,7 @@ def _clean_up(transaction: Transaction, unused: datetime) -> bool:
     found = transaction.query(
         "SELECT schedule_start::TIMESTAMPTZ AS scheduled_at FROM"
         f" {METADATA}.ducklake_files_scheduled_for_deletion WHERE scheduled_at <"
-        f" {_time(unused)} ORDER BY scheduled_at LIMIT {STEP_FILES}"
+        f" {_time(unused)} ORDER BY scheduled_at LIMIT {_STEP_FILES}"
     )["scheduled_at"]
     if found.is_empty():
         return False

@@ -76,7 +76,7 @@ _IN_ADDRESS = re.compile(
     r"(?!-\d\d-\d\d)",  # Joomla's name of a folder: the time of its making
     re.IGNORECASE,
 )
-FIRST_ADDRESS_YEAR = (
+_FIRST_ADDRESS_YEAR = (
     1990  # no page is older; smaller numbers in an address are not years
 )
 _COMPACT = re.compile(r"\d{8}(?:T\S+)?|\d{4}-?W\d\d\S*", re.IGNORECASE)
@@ -129,7 +129,7 @@ def day_in_address(url: str) -> date | None:
 
 def _day_of_match(match: re.Match[str]) -> date | None:
     year, month, day = match["year"], match["month"], match["day"]
-    if int(year) < FIRST_ADDRESS_YEAR or (
+    if int(year) < _FIRST_ADDRESS_YEAR or (
         not match["sep"] and (len(month), len(day)) != (2, 2)
     ):
         return None

@@ -9,7 +9,7 @@ from datetime import date
 
 from news_assets.text.words import fold, words
 
-SHINGLE_WORDS = 4
+_SHINGLE_WORDS = 4
 _MAX_SLUG_CHARS = 80
 _URL_HASH_CHARS = 10
 _ESCAPE = re.compile(r"&(?:#\d+|#x[0-9a-f]+|[a-z]+\d*);", re.IGNORECASE)
@@ -48,9 +48,9 @@ def shingles(found: list[str]) -> frozenset[str]:
     """Return the distinct runs of four of these words; fewer words are one shingle, no
     words none.
     """
-    count = max(len(found) - SHINGLE_WORDS + 1, 1)
+    count = max(len(found) - _SHINGLE_WORDS + 1, 1)
     return frozenset(
-        " ".join(found[start : start + SHINGLE_WORDS]) for start in range(count)
+        " ".join(found[start : start + _SHINGLE_WORDS]) for start in range(count)
     ) - {""}
 
 

@@ -43,14 +43,14 @@ LIMITS: Final = {
 
 # Controls but tab and line breaks, lone surrogates, which have no UTF-8 form,
 # noncharacters, which lxml refuses, and marks without width.
-CONTROLS: Final = (
+_CONTROLS: Final = (
     "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b\u2060\ufeff\ufffe\uffff\ud800-\udfff"
 )
-_CONTROL = re.compile(f"[{CONTROLS}]")
+_CONTROL = re.compile(f"[{_CONTROLS}]")
 # They reverse or hide what follows: overrides, embeddings and isolates of direction.
-_CONTROL_OR_DIRECTION = re.compile(f"[{CONTROLS}\u202a-\u202e\u2066-\u2069]")
-_NO_ID = re.compile(f"[{CONTROLS}\t\n\r]")
-_NOT_IN_ADDRESS = re.compile(f"[{CONTROLS}\t\n\r \u202a-\u202e\u2066-\u2069]")
+_CONTROL_OR_DIRECTION = re.compile(f"[{_CONTROLS}\u202a-\u202e\u2066-\u2069]")
+_NO_ID = re.compile(f"[{_CONTROLS}\t\n\r]")
+_NOT_IN_ADDRESS = re.compile(f"[{_CONTROLS}\t\n\r \u202a-\u202e\u2066-\u2069]")
 
 
 def most(name: str) -> int:

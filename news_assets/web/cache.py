@@ -19,7 +19,7 @@ from news_assets.web.archive import MAX_SECONDS, Archive, BusyError
 from news_assets.web.forms.choice import form_of
 from news_assets.web.phrases import language_of
 
-MAX_AGE_SECONDS: Final = 60.0  # pages also say what is due now
+_MAX_AGE_SECONDS: Final = 60.0  # pages also say what is due now
 MAX_BYTES: Final = 8_000_000
 _ENTRY_BYTES: Final = 2_000  # of an answer's headers and the dictionaries that hold it
 
@@ -116,7 +116,7 @@ class AnswerCache:
             self._kept.clear()
             self._commit, self._bytes = commit, 0
         kept = self._kept.get(key)
-        if kept is None or time.monotonic() - kept.made_at > MAX_AGE_SECONDS:
+        if kept is None or time.monotonic() - kept.made_at > _MAX_AGE_SECONDS:
             return None
         self._kept.move_to_end(key)
         return kept

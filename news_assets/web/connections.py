@@ -17,14 +17,14 @@ from typing import Final
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 # from the opening of a connection, or the answer before, to the end of a request
-REQUEST_S: Final = 10.0
+_REQUEST_S: Final = 10.0
 ANSWER_S: Final = (
     60.0  # from there to the end of the answer, also where the client does not read it
 )
 STOP_S: Final = 5  # for which a server that is to end goes on with its answers
-MAX_OF_CLIENT: Final = 20
-MAX_CONNECTIONS: Final = 500
-MAX_UNSENT_BYTES: Final = 50_000_000  # of answers that are not read yet; one has 20 MB
+_MAX_OF_CLIENT: Final = 20
+_MAX_CONNECTIONS: Final = 500
+_MAX_UNSENT_BYTES: Final = 50_000_000  # of answers that are not read yet; one has 20 MB
 
 
 @lru_cache(10_000)
@@ -52,11 +52,11 @@ class Connections:
 
     def __init__(
         self,
-        of_client: int = MAX_OF_CLIENT,
-        in_all: int = MAX_CONNECTIONS,
-        request_s: float = REQUEST_S,
+        of_client: int = _MAX_OF_CLIENT,
+        in_all: int = _MAX_CONNECTIONS,
+        request_s: float = _REQUEST_S,
         answer_s: float = ANSWER_S,
-        unsent_bytes: int = MAX_UNSENT_BYTES,
+        unsent_bytes: int = _MAX_UNSENT_BYTES,
     ) -> None:
         self._of_client, self._in_all = of_client, in_all
         self._unsent_bytes = unsent_bytes
@@ -143,7 +143,7 @@ class Connections:
             self._open.pop(client, None)
 
 
-class BoundedProtocol(H11Protocol):
+class _BoundedProtocol(H11Protocol):
     """A connection that is closed when it takes too long to send a request or to read
     its answer.
     """
@@ -228,12 +228,12 @@ class BoundedProtocol(H11Protocol):
         self._deadline = self.loop.call_later(seconds, self.transport.abort)
 
 
-def bounded_protocol(connections: Connections) -> type[BoundedProtocol]:
+def bounded_protocol(connections: Connections) -> type[_BoundedProtocol]:
     """Return the class of connections that are counted in these, for uvicorn's option
     `http`.
     """
 
-    class Counted(BoundedProtocol):
+    class Counted(_BoundedProtocol):
         all_connections = connections
 
     return Counted

@@ -25,7 +25,7 @@ _MAX_CLIENTS: Final = 10_000
 MAX_REQUESTS: Final = (
     100  # that are answered at a time; further ones are refused with 503
 )
-MAX_THREADS: Final = 12  # anyio allows 40; each keeps memory of its own
+_MAX_THREADS: Final = 12  # anyio allows 40; each keeps memory of its own
 LIVE_PATH: Final = "/health/live"  # answered whatever else is to be done
 
 
@@ -37,7 +37,7 @@ def in_time(
     """
 
     async def answer(request: Request) -> Response:
-        to_thread.current_default_thread_limiter().total_tokens = MAX_THREADS
+        to_thread.current_default_thread_limiter().total_tokens = _MAX_THREADS
         try:
             with anyio.fail_after(MAX_SECONDS):
                 return await to_thread.run_sync(

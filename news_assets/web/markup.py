@@ -14,7 +14,7 @@ from news_assets.text.html import sanitize
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
 
-MAX_RENDERED_CHARS: Final = 50_000  # the worst Markdown takes quadratic time
+_MAX_RENDERED_CHARS: Final = 50_000  # the worst Markdown takes quadratic time
 _MAX_WORDS: Final = 20_000  # of each text that is compared: 0.1 s
 _IMAGE: Final = re.compile(
     r"<img\b[^<>]*+>"
@@ -42,7 +42,7 @@ def _markdown() -> "MarkdownIt":
 
 def is_cut(text: str) -> bool:
     """Whether only the beginning of a text is shown."""
-    return len(text) > MAX_RENDERED_CHARS
+    return len(text) > _MAX_RENDERED_CHARS
 
 
 def article_html(text: str, spans: Sequence[tuple[int, Span]] = ()) -> str:
@@ -50,10 +50,10 @@ def article_html(text: str, spans: Sequence[tuple[int, Span]] = ()) -> str:
     headings begin at level 2.
 
     Numbered spans of the text are in `<mark>`; behind a span is its number, with the id
-    `evidence-1`. Of a long text the first MAX_RENDERED_CHARS are shown.
+    `evidence-1`. Of a long text the first _MAX_RENDERED_CHARS are shown.
     """
     if is_cut(text):
-        text = text[:MAX_RENDERED_CHARS]
+        text = text[:_MAX_RENDERED_CHARS]
         spans = [(number, span) for number, span in spans if span.end <= len(text)]
     rendered = sanitize(_markdown().render(_with_signs(text, spans)))
     lowered = re.sub(

@@ -52,10 +52,10 @@ from news_assets.web.phrases import LANGUAGES, language_of, translation
 from news_assets.web.revisions import revision_and_successor, revision_number
 from news_assets.web.saved_queries import listed_queries
 
-FACET_VALUES: Final = 8
-MAX_REVISIONS: Final = 10  # that the page of an article names
-INDEXED_ITEMS: Final = 8  # an agenda of so many items has an index
-APPEARANCES_SHOWN: Final = 5  # of a matter beneath its hit
+_FACET_VALUES: Final = 8
+_MAX_REVISIONS: Final = 10  # that the page of an article names
+_INDEXED_ITEMS: Final = 8  # an agenda of so many items has an index
+_APPEARANCES_SHOWN: Final = 5  # of a matter beneath its hit
 # A stored page is shown without scripts, and nothing is requested from its site.
 _ORIGINAL_HEADERS: Final = {
     "Content-Security-Policy": (
@@ -106,13 +106,13 @@ class Pages:
             "word_diff": word_diff,
             "marked_spans": _marked_spans,
             "duration": duration,
-            "facet_values": FACET_VALUES,
-            "max_revisions": MAX_REVISIONS,
+            "facet_values": _FACET_VALUES,
+            "max_revisions": _MAX_REVISIONS,
             "revision_number": revision_number,
             "is_cut": is_cut,
             "topic_label": topic_label,
-            "indexed_items": INDEXED_ITEMS,
-            "appearances_shown": APPEARANCES_SHOWN,
+            "indexed_items": _INDEXED_ITEMS,
+            "appearances_shown": _APPEARANCES_SHOWN,
             "has_meetings": has_meetings(archive),
             "dagster_url": access.links_url,
             "is_open": bool(access.token),

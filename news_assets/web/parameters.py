@@ -18,7 +18,7 @@ from news_assets.records.meetings import MeetingStatus
 from news_assets.search import Filters
 
 MAX_QUERY_CHARS: Final = 500
-MAX_KEY_CHARS: Final = 200
+_MAX_KEY_CHARS: Final = 200
 MAX_LIMIT: Final = 100
 MAX_PAGE: Final = 100
 _SHOWN_CHARS: Final = 40
@@ -32,7 +32,7 @@ class ParameterError(NewsAssetsError):
 
 
 def _key(meaning: str) -> Any:
-    return Field(None, max_length=MAX_KEY_CHARS, description=meaning)
+    return Field(None, max_length=_MAX_KEY_CHARS, description=meaning)
 
 
 class Parameters(BaseModel, frozen=True, validate_by_name=True):
@@ -81,7 +81,7 @@ class Parameters(BaseModel, frozen=True, validate_by_name=True):
 class OneArticle(Parameters, frozen=True):
     """An article."""
 
-    article_id: str = Field(max_length=MAX_KEY_CHARS, description="id of the article")
+    article_id: str = Field(max_length=_MAX_KEY_CHARS, description="id of the article")
 
 
 class ListParameters(Parameters, frozen=True):
@@ -178,26 +178,26 @@ class OneMeeting(ListParameters, frozen=True):
     """A meeting with a part of its agenda."""
 
     limit: int = Field(250, ge=1, le=1_000, description="number of agenda items")
-    meeting_id: str = Field(max_length=MAX_KEY_CHARS, description="id of the meeting")
+    meeting_id: str = Field(max_length=_MAX_KEY_CHARS, description="id of the meeting")
 
 
 class OneMatter(Parameters, frozen=True):
     """A matter of an agency."""
 
-    desk: str = Field(max_length=MAX_KEY_CHARS, description="key of the desk")
-    agency: str = Field(max_length=MAX_KEY_CHARS, description="key of the agency")
+    desk: str = Field(max_length=_MAX_KEY_CHARS, description="key of the desk")
+    agency: str = Field(max_length=_MAX_KEY_CHARS, description="key of the agency")
     matter: str = Field(
-        max_length=MAX_KEY_CHARS, description="key of the matter within the agency"
+        max_length=_MAX_KEY_CHARS, description="key of the matter within the agency"
     )
 
 
 class OnePerson(ListParameters, frozen=True):
     """A member of a body of an agency, with a part of the votes."""
 
-    desk: str = Field(max_length=MAX_KEY_CHARS, description="key of the desk")
-    agency: str = Field(max_length=MAX_KEY_CHARS, description="key of the agency")
+    desk: str = Field(max_length=_MAX_KEY_CHARS, description="key of the desk")
+    agency: str = Field(max_length=_MAX_KEY_CHARS, description="key of the agency")
     person: str = Field(
-        max_length=MAX_KEY_CHARS,
+        max_length=_MAX_KEY_CHARS,
         description="key of the person: the name in lower case, with hyphens",
     )
 

@@ -17,7 +17,7 @@ FILTERS: Final = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ListedQuery:
+class _ListedQuery:
     """A saved query. `row` is None for one of the file; `problem` says why a stored one
     is not followed as it is.
     """
@@ -35,11 +35,11 @@ class ListedQuery:
         )
 
 
-def listed_queries(archive: Archive) -> list[ListedQuery]:
+def listed_queries(archive: Archive) -> list[_ListedQuery]:
     """Return all saved queries. Raises LakeError."""
-    of_file = [ListedQuery(query=query) for query in archive.rules.queries]
+    of_file = [_ListedQuery(query=query) for query in archive.rules.queries]
     stored = [(row, query_of(row)) for row in archive.lake.read(StoredQuery)]
     return of_file + [
-        ListedQuery(query=query, row=row, problem=problem_of(query, archive.rules))
+        _ListedQuery(query=query, row=row, problem=problem_of(query, archive.rules))
         for row, query in stored
     ]

@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
 # On a Zen 3 core texts of 256 tokens are as fast one at a time as in pairs, and a tenth
 # faster than in eights: the activations between two layers have to stay in the cache.
-BATCH_TOKENS = 256
+_BATCH_TOKENS = 256
 # Tokenising 1 MB takes a second. Languages have 2 to 5 characters per token, so this is
 # far beyond the model's limit.
-MAX_CHARS_PER_TOKEN = 64
-TOKENISED_TEXTS = 64  # complete token lists in memory at a time
+_MAX_CHARS_PER_TOKEN = 64
+_TOKENISED_TEXTS = 64  # complete token lists in memory at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class OnnxEmbedder:
 
         `token_count` is the length of the whole text with the model's prompt and
         special tokens; a text that exceeds the model's limit is cut. Of a text longer
-        than MAX_CHARS_PER_TOKEN characters per token of that limit only the beginning
+        than _MAX_CHARS_PER_TOKEN characters per token of that limit only the beginning
         is tokenised, and its count is extrapolated. A lone surrogate is read as `?`.
 
         Raises:
@@ -97,11 +97,11 @@ class OnnxEmbedder:
     def _embed(self, texts: Sequence[str], prompt: str) -> list[Embedded]:
         _refuse_blank(texts)
         tokens: list[_Tokens] = []
-        for start in range(0, len(texts), TOKENISED_TEXTS):
+        for start in range(0, len(texts), _TOKENISED_TEXTS):
             tokens += self._tokens(
                 [
                     prompt + _encodable(text)
-                    for text in texts[start : start + TOKENISED_TEXTS]
+                    for text in texts[start : start + _TOKENISED_TEXTS]
                 ]
             )
         vectors = self._vectors([of_text.ids for of_text in tokens]) if tokens else []
@@ -113,7 +113,7 @@ class OnnxEmbedder:
         ]
 
     def _tokens(self, texts: Sequence[str]) -> list[_Tokens]:
-        max_chars = MAX_CHARS_PER_TOKEN * self._about.max_tokens
+        max_chars = _MAX_CHARS_PER_TOKEN * self._about.max_tokens
         heads = [_head(text, max_chars) for text in texts]
         ids_of_heads = self._tokenizer.encode(heads)
         return [
@@ -215,7 +215,7 @@ def _batches(texts: Sequence[list[int]]) -> Iterator[list[int]]:
     order = sorted(range(len(texts)), key=lambda i: -len(texts[i]))
     for length, group in groupby(order, key=lambda i: len(texts[i])):
         positions = list(group)
-        size = max(1, BATCH_TOKENS // length)
+        size = max(1, _BATCH_TOKENS // length)
         yield from (
             positions[start : start + size] for start in range(0, len(positions), size)
         )

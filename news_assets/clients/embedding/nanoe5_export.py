@@ -55,7 +55,7 @@ Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Packed:
+class _Packed:
     """The pieces of the tokenizer with their scores, and the tensors by name."""
 
     pieces: list[tuple[str, float]]
@@ -87,7 +87,7 @@ def convert(weights: Path, graph: Path, tokenizer: Path) -> None:
     _tokenizer(packed.pieces).save(str(tokenizer), pretty=False)
 
 
-def read_packed(data: bytes) -> Packed:
+def read_packed(data: bytes) -> _Packed:
     """Return the content of the file."""
     at = _SIZES.size
     count, _, _, _, _, length = struct.unpack_from("<5iQ", data, at)
@@ -101,7 +101,7 @@ def read_packed(data: bytes) -> Packed:
     ]
     at += length
     (replaced,) = struct.unpack_from("<4xI", data, at)
-    return Packed(pieces, dict(_tensors(data, at + 8 + replaced)))
+    return _Packed(pieces, dict(_tensors(data, at + 8 + replaced)))
 
 
 def _tensors(data: bytes, at: int) -> Iterator[tuple[str, Array]]:

@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
     from torch import Tensor
 
-MIN_COSINE = 0.9999
-OPSET = 17  # the first with LayerNormalization, which onnxruntime fuses
-MAX_GRAPH_BYTES = 2_000_000_000  # protobuf's limit
-HUB_TIMEOUT_S = 10
+_MIN_COSINE = 0.9999
+_OPSET = 17  # the first with LayerNormalization, which onnxruntime fuses
+_MAX_GRAPH_BYTES = 2_000_000_000  # protobuf's limit
+_HUB_TIMEOUT_S = 10
 # Prompts of queries and passages by part of the name, first match, for models whose own
 # files state none.
 _PROMPTS = (
@@ -131,7 +131,7 @@ def _load(source: str) -> "SentenceTransformer":
     if not is_local:
         from huggingface_hub import HfApi
 
-        HfApi().model_info(_repository(source), timeout=HUB_TIMEOUT_S)
+        HfApi().model_info(_repository(source), timeout=_HUB_TIMEOUT_S)
     from sentence_transformers import SentenceTransformer
 
     # sdpa handles the missing mask in a branch on shapes, which tracing cannot follow
@@ -191,7 +191,7 @@ def _save_graph(model: "SentenceTransformer", path: Path) -> None:
     import onnxruntime  # type: ignore[import-untyped]  # it ships no types
 
     raw = path.with_suffix(".raw")
-    if sum(weight.numel() * 4 for weight in model.parameters()) > MAX_GRAPH_BYTES:
+    if sum(weight.numel() * 4 for weight in model.parameters()) > _MAX_GRAPH_BYTES:
         raise EmbedError(
             "it has more than 2 GB of weights, which one ONNX file does not hold"
         )
@@ -247,7 +247,7 @@ def _trace(model: "SentenceTransformer", path: Path) -> None:
                 "input_ids": {0: "batch", 1: "sequence"},
                 "vectors": {0: "batch"},
             },
-            opset_version=OPSET,
+            opset_version=_OPSET,
             dynamo=False,  # the new exporter needs onnxscript as well as onnx
         )
 
@@ -259,7 +259,7 @@ def _compare(model: "SentenceTransformer", folder: Path, prompt: str) -> None:
         float(sum(a * b for a, b in zip(v.vector, e, strict=True)))
         for v, e in zip(found, expected, strict=True)
     ]
-    if not min(cosines) >= MIN_COSINE:
+    if not min(cosines) >= _MIN_COSINE:
         raise EmbedError(
             f"its exported vectors differ from its own (cosine {min(cosines):.4f})"
         )

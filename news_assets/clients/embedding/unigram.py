@@ -65,7 +65,7 @@ class UnigramTokenizer:
         if found := _stored(path):
             return cls(*found)
         config = json.loads(path.read_bytes())
-        if not is_unigram(config):
+        if not _is_unigram(config):
             return None
         facts, pieces = packed(config)
         with suppress(OSError):
@@ -193,7 +193,7 @@ def _origin(path: Path) -> list[int]:
     return [_FORMAT, found.st_size, found.st_mtime_ns]
 
 
-def is_unigram(config: Mapping[str, Any]) -> bool:
+def _is_unigram(config: Mapping[str, Any]) -> bool:
     """Whether a tokenizer's file is one that `UnigramTokenizer` reads as `tokenizers`
     does.
     """

@@ -23,7 +23,7 @@ from news_assets.ports.enrichment import ModelAnswer, ModelRequest
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
 
-CLOSE_S: Final = 10.0
+_CLOSE_S: Final = 10.0
 _MINUTE_S: Final = 60.0
 
 
@@ -94,9 +94,9 @@ class ConcurrentModel:
         """End the thread; calls in flight are cancelled, and connections closed."""
         loop, thread, self._loop, self._thread = self._loop, self._thread, None, None
         if loop and thread:
-            asyncio.run_coroutine_threadsafe(self._end(), loop).result(CLOSE_S)
+            asyncio.run_coroutine_threadsafe(self._end(), loop).result(_CLOSE_S)
             loop.call_soon_threadsafe(loop.stop)
-            thread.join(CLOSE_S)
+            thread.join(_CLOSE_S)
 
     def _ended(self, _call: Future[ModelAnswer]) -> None:
         with self._lock:

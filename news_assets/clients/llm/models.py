@@ -17,7 +17,7 @@ from news_assets.settings import variable_of
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
 
-OLLAMA_HERE = "http://localhost:11434"
+_OLLAMA_HERE = "http://localhost:11434"
 
 
 class _Provider(NamedTuple):
@@ -116,7 +116,7 @@ def _ollama(model: str, timeout_s: float, calls: int) -> "Model":
     from news_assets.clients.llm.ollama import OllamaChat
 
     address, key = (
-        variable_of("OLLAMA_BASE_URL") or OLLAMA_HERE,
+        variable_of("OLLAMA_BASE_URL") or _OLLAMA_HERE,
         variable_of("OLLAMA_API_KEY"),
     )
     if not address.rstrip("/").endswith("/v1"):

@@ -16,7 +16,7 @@ from news_assets.clients.web.transport import GuardedTransport, deadline
 from news_assets.errors import FetchError, ForbiddenAddressError, NotifyError
 
 # of one message; a receiver that hangs holds up the others of its run
-TOTAL_S: Final = 30.0
+_TOTAL_S: Final = 30.0
 _TRANSIENT: Final = (408, 425, 429)
 
 
@@ -28,7 +28,7 @@ class JsonSender:
         user_agent: str,
         allow_private_hosts: Iterable[str] = (),
         ssl_context: ssl.SSLContext | None = None,
-        total_s: float = TOTAL_S,
+        total_s: float = _TOTAL_S,
     ) -> None:
         context = ssl_context or httpx.create_ssl_context(trust_env=False)
         self._client = httpx.Client(

@@ -31,7 +31,7 @@ from news_assets.records.alerts import Message
 _PREFIX = "whsec_"
 
 
-def signed_headers(
+def _signed_headers(
     secret: str, message_id: str, body: bytes, now: datetime
 ) -> dict[str, str]:
     """Return the headers of a message; a secret `whsec_...` is base64, any other is
@@ -127,7 +127,7 @@ class ChannelNotifier:
     def _send_webhook(self, webhook: Webhook, message: Message) -> None:
         body = message.payload_json.encode()
         secret = self._secret(webhook.secret_env)
-        headers = signed_headers(secret, message.message_id, body, datetime.now(UTC))
+        headers = _signed_headers(secret, message.message_id, body, datetime.now(UTC))
         self._http.post(webhook.url, body, headers, retries_refusals=True)
 
     def _send_mail(self, mail: Mail, message: Message) -> None:

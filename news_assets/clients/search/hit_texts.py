@@ -14,7 +14,7 @@ from typing import TypeVar
 from news_assets.ports.search import Explanation
 from news_assets.text.words import fold, word_spans, words
 
-SNIPPET_CHARS = 240
+_SNIPPET_CHARS = 240
 _LEAD_CHARS = 60  # before the first match
 _STEM_CHARS = 4
 
@@ -92,11 +92,11 @@ def snippet(text: str, spans: Collection[tuple[int, int]]) -> str:
 
 
 def _window(text: str, spans: list[tuple[int, int]]) -> tuple[int, int]:
-    if len(text) <= SNIPPET_CHARS:
+    if len(text) <= _SNIPPET_CHARS:
         return 0, len(text)
     start = _densest(text, spans) - _LEAD_CHARS
     start = 0 if start < _LEAD_CHARS else _next_word(text, start)
-    end = start + SNIPPET_CHARS
+    end = start + _SNIPPET_CHARS
     if end >= len(text):
         return start, len(text)
     return start, _last_word(text, start, end)
@@ -110,7 +110,7 @@ def _densest(text: str, spans: list[tuple[int, int]]) -> int:
     for first, (start, _) in enumerate(spans[:100]):
         within = set()
         for begin, end in spans[first : first + 20]:
-            if end <= start + SNIPPET_CHARS - _LEAD_CHARS:
+            if end <= start + _SNIPPET_CHARS - _LEAD_CHARS:
                 within.add(text[begin:end].lower()[:_STEM_CHARS])
         if len(within) > most:
             best, most = start, len(within)
@@ -123,7 +123,7 @@ def _next_word(text: str, start: int) -> int:
 
 
 def _last_word(text: str, start: int, end: int) -> int:
-    space = text.rfind(" ", start + SNIPPET_CHARS // 2, end)
+    space = text.rfind(" ", start + _SNIPPET_CHARS // 2, end)
     return space if space >= 0 else end
 
 
@@ -138,7 +138,7 @@ def _marked(text: str, start: int, end: int, spans: Iterable[tuple[int, int]]) -
 
 
 Key = TypeVar("Key", bound=Hashable)
-Term = TypeVar("Term", bound=Hashable)
+_Term = TypeVar("_Term", bound=Hashable)
 
 _UNRANKED = (None, None)
 
@@ -174,9 +174,9 @@ def _first_ranks(ranking: Iterable[tuple[Key, float]]) -> dict[Key, tuple[int, f
 
 def with_words(
     explanation: Explanation,
-    wanted: Mapping[str, Collection[Term]],
+    wanted: Mapping[str, Collection[_Term]],
     fields: Mapping[str, str],
-    term_of: Callable[[str], Term],
+    term_of: Callable[[str], _Term],
 ) -> Explanation:
     """Return the explanation with the words of the query that the fields have.
 

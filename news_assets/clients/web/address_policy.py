@@ -102,14 +102,14 @@ class AddressPolicy:
         Private addresses and names of local networks may not; what a public name
         resolves to, the proxy checks.
         """
-        literal = literal_of(host)
+        literal = _literal_of(host)
         if literal is not None:
             return self.is_allowed(host, literal)
         name = _normalised(host)
         return name in self._hosts or ("." in name and not _LOCAL_NAMES.fullmatch(name))
 
 
-def literal_of(host: str) -> str | None:
+def _literal_of(host: str) -> str | None:
     """Return the address that a host is written as, also as `127.1` or `2130706433`;
     None for a name.
     """

@@ -23,9 +23,9 @@ from news_assets.ports.reading import PageRequest
 from news_assets.records.desks import Vendor
 
 # some sites state an hour, at which most of their pages would never be fetched
-MAX_CRAWL_DELAY_S = 30.0
+_MAX_CRAWL_DELAY_S = 30.0
 # remembered for a day at most; the poll schedule keeps longer pauses
-MAX_RETRY_AFTER_S = 86_400.0
+_MAX_RETRY_AFTER_S = 86_400.0
 _MAX_PAUSE_S = 3_600.0  # the longest NEWS_HOST_DELAY_S
 # a Retry-After up to this long is waited out, a longer one is raised as an error
 MAX_WAIT_S = 60.0
@@ -187,9 +187,9 @@ class Politeness:
 
     def set_crawl_delay(self, host: str, crawl_delay_s: float) -> None:
         """Use a host's Crawl-delay where it is longer than the configured pauses, up to
-        MAX_CRAWL_DELAY_S.
+        _MAX_CRAWL_DELAY_S.
         """
-        self._host(host).crawl_delay_s = min(crawl_delay_s, MAX_CRAWL_DELAY_S)
+        self._host(host).crawl_delay_s = min(crawl_delay_s, _MAX_CRAWL_DELAY_S)
 
     def set_delay(self, host: str, delay_s: float, break_s: float = 0.0) -> None:
         """Raise the pause of a host or a vendor's slot to `delay_s`, in a slot to
@@ -241,7 +241,7 @@ class Politeness:
         # would bring two requests closer together at the server than the pause.
         now = self._clock()
         responded_at = slot.responded_at or now
-        retry_after_s = min(slot.retry_after_s, MAX_RETRY_AFTER_S)
+        retry_after_s = min(slot.retry_after_s, _MAX_RETRY_AFTER_S)
         entry.times = _Times(
             responded_at,
             entry.pause_s,
@@ -293,6 +293,6 @@ class _Host:
             return _Times()
         is_possible = (
             times.pause_s <= _MAX_PAUSE_S
-            and times.retry_at - times.responded_at <= 2 * MAX_RETRY_AFTER_S
+            and times.retry_at - times.responded_at <= 2 * _MAX_RETRY_AFTER_S
         )
         return times if is_possible else _Times()

@@ -39,7 +39,9 @@ from news_assets.terminal import Terminal
 if TYPE_CHECKING:
     import polars as pl
 
-OneAgency = Annotated[str, typer.Argument(help="key of the agency, such as paloaltoCA")]
+_OneAgency = Annotated[
+    str, typer.Argument(help="key of the agency, such as paloaltoCA")
+]
 
 _SHOWN_DAYS = 50  # without --limit
 _SHOWN_KEYS = 5  # in an error message
@@ -198,7 +200,7 @@ def _queue_table(found: Sequence[_Waiting]) -> Table:
 
 
 def poll(
-    agency: OneAgency,
+    agency: _OneAgency,
     desk: DeskOption = None,
     full: Annotated[
         bool,
@@ -241,7 +243,7 @@ def poll(
         )
 
 
-def process(agency: OneAgency, desk: DeskOption = None) -> None:
+def process(agency: _OneAgency, desk: DeskOption = None) -> None:
     """Run every stage over the days of one agency that have work, and print how much
     each stage wrote.
 

@@ -14,14 +14,14 @@ from news_assets.pipeline.enrich.model.enricher import ModelEnricher
 from news_assets.records.desks import Desk
 from news_assets.store.lake import Lake
 
-BATCHES_KEY = dg.AssetKey(["newsroom", "enrichment_batches"])
+_BATCHES_KEY = dg.AssetKey(["newsroom", "enrichment_batches"])
 
 
 def build_enrichment_batches(desks: Sequence[Desk]) -> dg.AssetsDefinition:
     """Return the asset over these desks."""
 
     @dg.asset(
-        key=BATCHES_KEY,
+        key=_BATCHES_KEY,
         group_name="newsroom",
         owners=OWNERS,
         kinds={"python"},

@@ -25,7 +25,7 @@ from news_assets.store.maintenance import (
 )
 from news_assets.store.retention import OldRows, delete_old_rows
 
-MAINTENANCE_KEY = dg.AssetKey(["lake", "maintenance"])
+_MAINTENANCE_KEY = dg.AssetKey(["lake", "maintenance"])
 KNOWN_FILES = "data_files_are_known"
 BACKED_UP = "catalog_is_backed_up"
 _SHOWN_FILES = 100
@@ -41,20 +41,20 @@ def build_lake_maintenance(
     all others, are kept.
     """
     rules = retention_rules(desks)
-    keys = [MAINTENANCE_KEY, *(key for asset in assets for key in asset.keys)]
+    keys = [_MAINTENANCE_KEY, *(key for asset in assets for key in asset.keys)]
     checks = {
         BACKED_UP: "Today's backup of the catalog was made.",
         KNOWN_FILES: "The data folder has no orphans that maintenance must not delete.",
     }
 
     @dg.asset(
-        key=MAINTENANCE_KEY,
+        key=_MAINTENANCE_KEY,
         group_name="lake",
         owners=OWNERS,
         kinds={"ducklake"},
         code_version="4",
         check_specs=[
-            dg.AssetCheckSpec(name, asset=MAINTENANCE_KEY, description=text)
+            dg.AssetCheckSpec(name, asset=_MAINTENANCE_KEY, description=text)
             for name, text in checks.items()
         ],
     )

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     Jobs = Sequence[UnresolvedAssetJobDefinition]
 
 
-NamesOf = Callable[
+_NamesOf = Callable[
     [Desk], Sequence[str]
 ]  # the stages of a desk that runs are requested for
 OpenLake = Callable[[], Lake]  # returns the lake that this process has open
@@ -65,9 +65,9 @@ Query = Callable[
 
 # sources that became due meanwhile are one run; none is polled more often than every
 # five minutes
-POLL_EVERY_S = 60
-COMPARE_EVERY_S = 60
-FORMER_MODELS_EVERY_S = 300
+_POLL_EVERY_S = 60
+_COMPARE_EVERY_S = 60
+_FORMER_MODELS_EVERY_S = 300
 WINDOW = timedelta(
     days=35
 )  # of an evaluation; 0.6 s among 500,000 articles, the whole grid 4 s
@@ -83,7 +83,7 @@ def build_due_sources(desks: Sequence[Desk], jobs: "Jobs") -> dg.SensorDefinitio
     @dg.sensor(
         name="due_sources",
         jobs=jobs,
-        minimum_interval_seconds=POLL_EVERY_S,
+        minimum_interval_seconds=_POLL_EVERY_S,
         default_status=dg.DefaultSensorStatus.RUNNING,
         description=(
             "Requests a poll of the due sources of each desk that no unfinished run polls, slow"
@@ -141,7 +141,7 @@ def build_pending_entries(
     jobs: "Jobs",
     tick_s: float,
     open_lake: OpenLake,
-    names_of: NamesOf = stages.stage_names,
+    names_of: _NamesOf = stages.stage_names,
 ) -> dg.SensorDefinition:
     """Return the sensor that requests the agency-days of entries without a current
     article, for these stages.
@@ -168,7 +168,7 @@ def build_stale_stages(
     jobs: "Jobs",
     tick_s: float,
     open_lake: OpenLake,
-    names_of: NamesOf = stages.stage_names,
+    names_of: _NamesOf = stages.stage_names,
 ) -> dg.SensorDefinition:
     """Return the sensor that requests the agency-days of rows of these stages that are
     missing or outdated.
@@ -210,7 +210,7 @@ def build_due_model_calls(
     @dg.sensor(
         name="due_model_calls",
         jobs=jobs,
-        minimum_interval_seconds=1 if has_models else FORMER_MODELS_EVERY_S,
+        minimum_interval_seconds=1 if has_models else _FORMER_MODELS_EVERY_S,
         default_status=dg.DefaultSensorStatus.RUNNING,
         description=(
             "Requests `enriched_articles` of the agency-days in which language models are to"
@@ -258,7 +258,7 @@ def build_lost_documents(desks: Sequence[Desk], jobs: "Jobs") -> dg.SensorDefini
     @dg.sensor(
         name="lost_documents",
         jobs=jobs,
-        minimum_interval_seconds=COMPARE_EVERY_S,
+        minimum_interval_seconds=_COMPARE_EVERY_S,
         default_status=dg.DefaultSensorStatus.RUNNING,
         description=(
             "Compares index and lake, and requests the agency-days of documents that only one of"
@@ -313,7 +313,7 @@ def _watch(
     query: Query,
     tick_s: float,
     open_lake: OpenLake,
-    names_of: NamesOf = stages.stage_names,
+    names_of: _NamesOf = stages.stage_names,
     *,
     with_models: bool = False,
 ) -> dg.SensorResult:
@@ -355,7 +355,7 @@ def _evaluate(
     query: Query,
     cursor: Cursor,
     now: datetime,
-    names_of: NamesOf = stages.stage_names,
+    names_of: _NamesOf = stages.stage_names,
     *,
     with_models: bool = False,
 ) -> tuple[list[dg.RunRequest], Cursor, str]:

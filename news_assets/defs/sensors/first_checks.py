@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
     Jobs = Sequence[UnresolvedAssetJobDefinition]
 
-FIRST_CHECKS_EVERY_S = 30  # until the desk is current; later ticks read only the cursor
+_FIRST_CHECKS_EVERY_S = (
+    30  # until the desk is current; later ticks read only the cursor
+)
 
 
 def build_first_checks(
@@ -33,7 +35,7 @@ def build_first_checks(
     @dg.sensor(
         name="first_checks",
         jobs=jobs,
-        minimum_interval_seconds=FIRST_CHECKS_EVERY_S,
+        minimum_interval_seconds=_FIRST_CHECKS_EVERY_S,
         default_status=dg.DefaultSensorStatus.RUNNING,
         description="Requests all checks of a desk once, when it is current for the first time.",
     )

@@ -15,7 +15,7 @@ from news_assets.store.lake import Lake
 if TYPE_CHECKING:
     from news_assets.defs.instance.job_type import UnresolvedAssetJobDefinition
 
-LOOK_EVERY_S = 600  # most batches end within the hour, all within a day
+_LOOK_EVERY_S = 600  # most batches end within the hour, all within a day
 
 
 def build_open_batches(
@@ -28,7 +28,7 @@ def build_open_batches(
     @dg.sensor(
         name="open_batches",
         job=next(job for job in jobs if job.name == BATCHES),
-        minimum_interval_seconds=LOOK_EVERY_S,
+        minimum_interval_seconds=_LOOK_EVERY_S,
         default_status=dg.DefaultSensorStatus.RUNNING,
         description="Requests a look at the batches of language models that are not over.",
     )

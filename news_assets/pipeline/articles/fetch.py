@@ -45,7 +45,9 @@ BATCH_ARTICLES = (
     50  # stored in one transaction; a killed run fetches at most these again
 )
 BATCH_BYTES = 16 << 20  # compressed pages held in memory until they are stored
-BATCH_S = 20.0  # of waiting for slow pages, after which those that were read are stored
+_BATCH_S = (
+    20.0  # of waiting for slow pages, after which those that were read are stored
+)
 _TICK_S = 0.5
 
 
@@ -102,7 +104,7 @@ def fetch_batch(
     due = [one for one in due if one.source_id not in civic]
     if desk.caps.pages:
         due = sorted(due, key=lambda entry: entry.day, reverse=True)[: desk.caps.pages]
-    validators = {} if refetch else stored_validators(lake, due, stored)
+    validators = {} if refetch else _stored_validators(lake, due, stored)
 
     def store(batch: Sequence[FetchedEntry]) -> list[RawArticle]:
         now = clock()
@@ -155,7 +157,7 @@ def _is_withdrawn(article: RawArticle | None) -> bool:
     return article is not None and article.outcome == WITHDRAWN
 
 
-def stored_validators(
+def _stored_validators(
     lake: Reader, due: Iterable[FeedEntry], stored: Mapping[str, RawArticle]
 ) -> dict[str, Validators]:
     """Return the validators of the pages of articles that stay as they are if their
@@ -302,7 +304,7 @@ def _stored_page(entry: FeedEntry, page: Page) -> StoredPage:
 
 
 def in_batches(
-    fetched: Generator[FetchedEntry, None, None], max_s: float = BATCH_S
+    fetched: Generator[FetchedEntry, None, None], max_s: float = _BATCH_S
 ) -> Iterator[list[FetchedEntry]]:
     """Yield lists of at most BATCH_ARTICLES entries and about BATCH_BYTES, no later
     than about `max_s` after the first.

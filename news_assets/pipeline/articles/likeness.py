@@ -26,7 +26,7 @@ _MIN_WORDS = 25
 LEAD_WORDS = 60
 # Twice a lead. In a longer text a lead with other words is news on the same background:
 # a follow-up and no copy.
-SHORT_TEXT_SHINGLES = 2 * LEAD_WORDS
+_SHORT_TEXT_SHINGLES = 2 * LEAD_WORDS
 
 MINHASH_BYTES = 32
 # Leads that share 40 % of their shingles have as many equal bytes 99 times in 100,
@@ -73,7 +73,7 @@ class Thresholds(NamedTuple):
 
     reworded: float = 0.4
     lead_words: float = 0.75
-    """A few edits in a short text (SHORT_TEXT_SHINGLES) leave few shingles, but the same words. In those pairs the
+    """A few edits in a short text (_SHORT_TEXT_SHINGLES) leave few shingles, but the same words. In those pairs the
     leads of copies have .74 to .90 of their words in common, and those of other short texts with as many common
     shingles at most .67; of long follow-ups up to .73."""
 
@@ -130,7 +130,7 @@ def likeness(found: Overlap, thresholds: Thresholds = THRESHOLDS) -> float:
         found.jaccard >= thresholds.reworded
         and found.lead_words >= thresholds.lead_words
     )
-    if has_same_words and found.longer <= SHORT_TEXT_SHINGLES:
+    if has_same_words and found.longer <= _SHORT_TEXT_SHINGLES:
         return found.jaccard
     is_cut_off = (
         found.contained >= thresholds.contained

@@ -25,7 +25,7 @@ from news_assets.text.urls import host_of, site_of
 _OF_FEEDS: Final = frozenset({"atom", "feed", "feeds", "index", "rss", "xml"})
 _RANKS: Final[dict[str, int]] = {"own": 0, "shared": 1, "": 1, "nobody": 2, "other": 3}
 
-AgencyId = tuple[str, str]  # keys of desk and agency
+_AgencyId = tuple[str, str]  # keys of desk and agency
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class _Claim:
     its path.
     """
 
-    agency: AgencyId
+    agency: _AgencyId
     host: str
     segments: tuple[str, ...]
 
@@ -49,7 +49,7 @@ def owner_rank(owner: str) -> int:
 class Owners:
     """Whose site an address is on, among the agencies of some desks."""
 
-    def __init__(self, agencies: Iterable[tuple[AgencyId, Agency]]) -> None:
+    def __init__(self, agencies: Iterable[tuple[_AgencyId, Agency]]) -> None:
         self._by_site: dict[str, list[_Claim]] = defaultdict(list)
         for key, agency in agencies:
             declared = [f"https://{host}/" for host in agency.hosts]
@@ -76,7 +76,7 @@ class Owners:
         """Return whether two addresses on one site belong to the same agencies."""
         return self._holders(url) == self._holders(other)
 
-    def _owner(self, agency: AgencyId, url: str) -> AddressOwner:
+    def _owner(self, agency: _AgencyId, url: str) -> AddressOwner:
         holders = self._holders(url)
         if not holders:
             return "nobody"
@@ -84,7 +84,7 @@ class Owners:
             return "other"
         return "own" if len(holders) == 1 else "shared"
 
-    def _holders(self, url: str) -> set[AgencyId]:
+    def _holders(self, url: str) -> set[_AgencyId]:
         claims = self._by_site.get(_site(url), [])
         if len({claim.agency for claim in claims}) > 1:
             claims = _of_nearest_host(claims, _host(url))

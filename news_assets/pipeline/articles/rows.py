@@ -34,10 +34,10 @@ from news_assets.records.polling import FeedEntry
 from news_assets.records.reading import ExtractedArticle, Outcome, Page, PublishedOrigin
 from news_assets.text.urls import address_hash, canonical_url, served_url
 
-FEED_RATIO = (
+_FEED_RATIO = (
     0.6  # pages with less of the feed's text were cut by the extraction or a wall
 )
-KEPT_RATIO = (
+_KEPT_RATIO = (
     0.3  # pages with less of the stored text are broken, unless they state an update
 )
 # Listings go before these: a URL has no time of day, and a guess is not stated
@@ -256,7 +256,7 @@ def _chosen_text(
     if (
         of_feed
         and feed_chars >= MIN_FEED_CHARS
-        and page_chars < FEED_RATIO * feed_chars
+        and page_chars < _FEED_RATIO * feed_chars
     ):
         why = (
             failure[1]
@@ -298,7 +298,7 @@ def _is_remnant(
     """Whether a new text is far shorter than the stored one, and the page states no
     update since.
     """
-    if len(chosen.read.text) >= KEPT_RATIO * kept.text_chars:
+    if len(chosen.read.text) >= _KEPT_RATIO * kept.text_chars:
         return False
     updated_at = extracted.updated_at if extracted else None
     return updated_at is None or updated_at <= (kept.updated_at or kept.fetched_at)

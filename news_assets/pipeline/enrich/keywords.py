@@ -14,12 +14,12 @@ from news_assets.text.words import stem, stopwords, word_spans
 
 MAX_KEYWORDS = 8
 MAX_CHARS = 5_000  # about 800 words: the first occurrence there counts a quarter
-MAX_TERM_WORDS = 4
-MIN_CHARS = 3
+_MAX_TERM_WORDS = 4
+_MIN_CHARS = 3
 
 TITLE_FACTOR, NAME_FACTOR, PHRASE_FACTOR = 2.0, 1.6, 1.5
 # a term that first occurs here counts half of one in the first line
-HALF_LIFE_WORDS = 250
+_HALF_LIFE_WORDS = 250
 
 _LINKS = frozenset(("de", "da", "do", "das", "dos", "of", "del", "la", "y"))
 
@@ -61,7 +61,7 @@ class _Term:
     def score(self) -> float:
         if self.count < 2 and not self.is_in_title and not self.name_count:
             return 0.0
-        score = math.log1p(self.count) / (1 + self.first / HALF_LIFE_WORDS)
+        score = math.log1p(self.count) / (1 + self.first / _HALF_LIFE_WORDS)
         score *= TITLE_FACTOR if self.is_in_title else 1.0
         score *= NAME_FACTOR if self.name_count * 2 > self.count else 1.0
         return score * (
@@ -143,7 +143,7 @@ def _runs(tokens: Sequence[_Token], place: int) -> Iterator[Sequence[_Token]]:
 
     They are significant words and links between them, joined by a space or a hyphen.
     """
-    for end in range(place, min(place + MAX_TERM_WORDS, len(tokens))):
+    for end in range(place, min(place + _MAX_TERM_WORDS, len(tokens))):
         token = tokens[end]
         if end > place and not (
             token.is_joined and (token.is_significant or token.is_link)
@@ -159,7 +159,7 @@ def _tokens(text: str, language: str | None) -> list[_Token]:
     last = 0
     for word, start, end in word_spans(text):
         is_significant = (
-            len(word) >= MIN_CHARS and word not in excluded and word.isalpha()
+            len(word) >= _MIN_CHARS and word not in excluded and word.isalpha()
         )
         is_joined = start - last == 1 and text[last] in " \u00a0-"
         found.append(

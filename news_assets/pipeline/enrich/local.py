@@ -11,9 +11,9 @@ from news_assets.text.language import language_of
 from news_assets.text.sentences import paragraphs, prose, sentences
 from news_assets.text.words import words
 
-READING_WPM = 220  # adults read 200 to 230 words a minute
+_READING_WPM = 220  # adults read 200 to 230 words a minute
 MODEL = "lexical-2"  # changed with every change to themes, summaries or keywords
-PROMPT_VERSION = "1"
+_PROMPT_VERSION = "1"
 
 
 class LocalEnricher:
@@ -24,7 +24,7 @@ class LocalEnricher:
     def __init__(self, taxonomy: Taxonomy, lender: Taxonomy | None = None) -> None:
         self.name = "local"
         self.model = f"{MODEL}+{lender.version}" if lender else MODEL
-        self.prompt_version = PROMPT_VERSION
+        self.prompt_version = _PROMPT_VERSION
         self.taxonomy_version = taxonomy.version
         self._taxonomy, self._lender = taxonomy, lender
         self._tables: dict[str | None, ThemeTable] = {}
@@ -50,7 +50,7 @@ class LocalEnricher:
             keywords=keywords(title, plain, primary),
             language=detected,
             word_count=len(counted),
-            reading_minutes=max(1, round(len(counted) / READING_WPM)),
+            reading_minutes=max(1, round(len(counted) / _READING_WPM)),
             readability=readability(
                 counted, sum(len(sentences(part)) for part in paragraphs(text)), primary
             ),

@@ -144,7 +144,7 @@ def plan_batch(
             if re_enrich or _is_due(plan, article, chain)
         ]
         own = [article for article in due if not article.filter_reason]
-        found = LocalResults(reader, own, chain.local, now)
+        found = _LocalResults(reader, own, chain.local, now)
         originals = _read_originals(reader, own, chain)
     plan.filtered = [article for article in due if article.filter_reason]
     plan.drafts |= {
@@ -187,7 +187,7 @@ def _may_be_copy(article: RawArticle) -> bool:
     return bool(article.duplicate_of) and article.duplicate_reason != NEARLY_SAME_TEXT
 
 
-class LocalResults:
+class _LocalResults:
     """The local enricher's results for these articles.
 
     It is called once for each input that is not cached.
@@ -268,7 +268,7 @@ def _add_copies(
     plan: Plan,
     own: Sequence[RawArticle],
     originals: Mapping[str, _Original],
-    found: LocalResults,
+    found: _LocalResults,
     local: Enricher,
 ) -> None:
     """Let exact copies take the result of their original.

@@ -15,10 +15,10 @@ from news_assets.text.words import stem, stopwords, words
 MIN_WORDS, MAX_WORDS = 6, 70  # of one sentence
 # a second sentence is added below the minimum
 MIN_SUMMARY_WORDS, MAX_SUMMARY_WORDS = 28, 75
-MAX_SENTENCES = 80  # from the beginning, searched for candidates
+_MAX_SENTENCES = 80  # from the beginning, searched for candidates
 CANDIDATES = 12  # sentences from the beginning; later ones are background
 MIN_BEGINNING_CHARS, MAX_BEGINNING_CHARS = 20, 280  # if no sentence is usable
-TITLE_SHARE = 0.8  # of a sentence's words in the title: it repeats the title
+_TITLE_SHARE = 0.8  # of a sentence's words in the title: it repeats the title
 
 _BOILERPLATE = re.compile(
     r"""\s*(?:leia|veja|saiba|confira|assista|ouça|acesse|clique|siga|assine|inscreva|baixe|receba|entenda)\b
@@ -49,7 +49,7 @@ def summary(title: str, text: str, language: str | None) -> str | None:
     """
     stop = stopwords(language)
     every = chain.from_iterable(map(sentences, paragraphs(text)))
-    found = list(islice(every, MAX_SENTENCES))
+    found = list(islice(every, _MAX_SENTENCES))
     stems = [_stems(sentence, language, stop) for sentence in found]
     in_title = _stems(title, language, stop)
     usable = [
@@ -114,7 +114,7 @@ def _is_usable(sentence: str, stems: frozenset[str], in_title: frozenset[str]) -
 
 
 def _adds_to_title(stems: frozenset[str], in_title: frozenset[str]) -> bool:
-    return len(stems & in_title) < TITLE_SHARE * len(stems)
+    return len(stems & in_title) < _TITLE_SHARE * len(stems)
 
 
 def _scores(

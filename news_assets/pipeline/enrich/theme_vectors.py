@@ -24,10 +24,10 @@ VERSION = "vectors-3"  # changed with every change to the scores
 # Length of the evidence that counts half. With 5 and 20 the results are within .01 of
 # these. Newspaper articles have evidence of a length of 18 in the median, single
 # sentences of 1.
-EVIDENCE_AT_HALF_WEIGHT = 10.0
+_EVIDENCE_AT_HALF_WEIGHT = 10.0
 # In the logit of the score: of two themes with equal scores the first is right in a
 # third of the texts.
-SCORE_OFFSET = -0.6
+_SCORE_OFFSET = -0.6
 # Of the best theme, before it is made a probability: texts about nothing ("Leia mais",
 # "Nothing.") have up to 0.051.
 MIN_BEST = 0.052
@@ -81,7 +81,7 @@ class ThemeVectors:
 
         found = np.array([max(evidence[code], 0.0) for code in self.codes], np.float32)
         length = float(np.linalg.norm(found))
-        share = length / (length + EVIDENCE_AT_HALF_WEIGHT)
+        share = length / (length + _EVIDENCE_AT_HALF_WEIGHT)
         likeness = self.directions @ unit(np.array(vector, np.float32) - self.center)
         scores = share * unit(np.sqrt(found)) + weights.likeness * likeness
         return dict(zip(self.codes, scores.tolist(), strict=True))
@@ -130,7 +130,7 @@ def score_of(scores: Mapping[str, float], weights: Weights = WEIGHTS) -> float:
     ranked = sorted(scores.values(), reverse=True)
     lead = ranked[0] - ranked[1] if len(ranked) > 1 else ranked[0]
     return 1 / (
-        1 + math.exp(-(SCORE_OFFSET + weights.slope * math.sqrt(max(lead, 0.0))))
+        1 + math.exp(-(_SCORE_OFFSET + weights.slope * math.sqrt(max(lead, 0.0))))
     )
 
 

@@ -21,14 +21,14 @@ from news_assets.taxonomy.taxonomy_files import (
 from news_assets.text.words import fold, has_stemmer, stem, stopwords, words
 
 # Weight of a mention by part of the theme, as a phrase and as single words.
-PHRASE_WEIGHTS = {
+_PHRASE_WEIGHTS = {
     "label": 1.0,
     "keywords": 1.0,
     "hints": 0.35,
     "includes": 0.5,
     "excludes": -0.6,
 }
-WORD_WEIGHTS = {
+_WORD_WEIGHTS = {
     "label": 0.3,
     "keywords": 0.12,
     "includes": 0.2,
@@ -36,14 +36,14 @@ WORD_WEIGHTS = {
     "examples": 0.1,
 }
 # only the stem is equal: "parte" and "partido", "important" and "imports"
-OTHER_FORM_FACTOR = 0.4
-PHRASE_BONUS = 1.5  # of two words or more
-MAX_PHRASE_WORDS = 4
+_OTHER_FORM_FACTOR = 0.4
+_PHRASE_BONUS = 1.5  # of two words or more
+_MAX_PHRASE_WORDS = 4
 
 TITLE_WEIGHT = 4.0
 LEAD_WEIGHT, LEAD_WORDS = 1.5, 60
 BODY_WEIGHT, BODY_WORDS = 1.0, 300
-TAIL_WEIGHT = 0.5
+_TAIL_WEIGHT = 0.5
 MAX_CHARS = 12_000  # enough to settle a theme
 
 # `_confidence` approximates the share of correct themes. Its three constants, and no
@@ -52,8 +52,8 @@ MAX_CHARS = 12_000  # enough to settle a theme
 # to .9 were right in 88 %, from .6 to .7 in 62 %, from .5 to .55 in 54 %, from .35 to
 # .5 in 48 %, and below in 30 %. Where a theme is given from .5 on, 5 texts in 100 lose
 # theirs, and nearly half of these are right.
-MIN_SCORE = 0.42
-MIN_LEAD = 1.01  # less is a tie
+_MIN_SCORE = 0.42
+_MIN_LEAD = 1.01  # less is a tie
 MIN_CHILD_EVIDENCE, MIN_CHILD_LEAD = 0.8, 1.15
 
 _REFERENCE = re.compile(r"\((?:ver|see|vide)\b[^()]*+\)", re.IGNORECASE)
@@ -61,11 +61,11 @@ _REFERENCE = re.compile(r"\((?:ver|see|vide)\b[^()]*+\)", re.IGNORECASE)
 # Evidence for the lender's themes counts this much. With .5 to 1, the share of right
 # themes of the gov.br taxonomy rose by .03 to .07 on gov.br news, Brazilian papers and
 # SIB-200.
-LENT_WEIGHT = 0.7
+_LENT_WEIGHT = 0.7
 # A theme whose texts mean little to the other taxonomy lends little: half of its
 # evidence where the other one has a seventh of the evidence for them that the lender
 # has.
-STRANGE = 0.02
+_STRANGE = 0.02
 
 Evidence = dict[str, float]
 _Read = tuple[list[str], list[str]]  # the significant words of a text, and their stems
@@ -140,9 +140,9 @@ class ThemeTable:
             found = self._own_evidence(*read)
             claims = {root: max(found[root], 0.0) ** 2 for root in self._taxonomy.roots}
             own = lender._own_evidence(*read)[lender._taxonomy.path(code)[0]]
-            total = sum(claims.values()) + STRANGE * own**2
+            total = sum(claims.values()) + _STRANGE * own**2
             shares[code] = {
-                root: LENT_WEIGHT * claim / total
+                root: _LENT_WEIGHT * claim / total
                 for root, claim in claims.items()
                 if claim
             }
@@ -164,16 +164,16 @@ class ThemeTable:
                 # "Série A" without its stop word would match every "série".
                 is_complete = len(stems) > 1 or len(words(phrase)) == 1
                 if (
-                    part in PHRASE_WEIGHTS
-                    and 0 < len(stems) <= MAX_PHRASE_WORDS
+                    part in _PHRASE_WEIGHTS
+                    and 0 < len(stems) <= _MAX_PHRASE_WORDS
                     and is_complete
                 ):
-                    bonus = PHRASE_BONUS if len(stems) > 1 else 1.0
-                    yield " ".join(stems), PHRASE_WEIGHTS[part] * bonus
+                    bonus = _PHRASE_BONUS if len(stems) > 1 else 1.0
+                    yield " ".join(stems), _PHRASE_WEIGHTS[part] * bonus
                 for word, stemmed in zip(significant, stems, strict=True):
                     self._forms[stemmed].add(_form(word))
-                for word in stems if part in WORD_WEIGHTS else ():
-                    yield word, WORD_WEIGHTS[part]
+                for word in stems if part in _WORD_WEIGHTS else ():
+                    yield word, _WORD_WEIGHTS[part]
 
     def _texts(self, texts: ByLanguage) -> tuple[str, ...]:
         return texts.get(self._language or ANY_LANGUAGE, ()) + (
@@ -223,14 +223,14 @@ class ThemeTable:
             length = self._longest(stems, place)
             if length == 1:
                 is_same = _form(found[place]) in self._forms[stems[place]]
-                yield stems[place], 1.0 if is_same else OTHER_FORM_FACTOR, place
+                yield stems[place], 1.0 if is_same else _OTHER_FORM_FACTOR, place
             elif length:
                 yield " ".join(stems[place : place + length]), 1.0, place
             place += length or 1
 
     def _longest(self, stems: list[str], place: int) -> int:
         longest, term = 0, stems[place]
-        for length in range(1, MAX_PHRASE_WORDS + 1):
+        for length in range(1, _MAX_PHRASE_WORDS + 1):
             if term in self._rarity:
                 longest = length
             if term not in self._prefixes or place + length >= len(stems):
@@ -327,7 +327,7 @@ def _prefixes(terms: Iterable[str]) -> frozenset[str]:
 def _place_weight(place: int) -> float:
     if place < LEAD_WORDS:
         return LEAD_WEIGHT
-    return BODY_WEIGHT if place < BODY_WORDS else TAIL_WEIGHT
+    return BODY_WEIGHT if place < BODY_WORDS else _TAIL_WEIGHT
 
 
 def _form(word: str) -> str:
@@ -347,12 +347,12 @@ def _doubt(first: float, second: float, score: float) -> str | None:
     """Return why the first theme is not given; None if it is."""
     if first <= 0:
         return "the text has no words of a theme"
-    if first < second * MIN_LEAD:
+    if first < second * _MIN_LEAD:
         return "two themes fit equally"
-    if score < MIN_SCORE:
+    if score < _MIN_SCORE:
         return (
             "the evidence is weak: "
-            f"the best theme has a score of {score:.2f}, less than {MIN_SCORE:.2f}"
+            f"the best theme has a score of {score:.2f}, less than {_MIN_SCORE:.2f}"
         )
     return None
 

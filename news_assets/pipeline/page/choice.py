@@ -16,7 +16,7 @@ from news_assets.text.fingerprint import normal_words
 Mode = Literal["default", "recall"]
 Read = Callable[[Mode], list[Block]]
 
-SHORT_TEXT_CHARS = 250  # trafilatura's own bound: shorter texts are rarely whole
+_SHORT_TEXT_CHARS = 250  # trafilatura's own bound: shorter texts are rarely whole
 LONG_CHARS = (
     80  # of a text on the page that is a sentence, not a menu entry, caption or byline
 )
@@ -43,16 +43,16 @@ def chosen(
     between its first and last. It counts if it is longer and holds the default reading.
     """
     blocks = read("default")
-    if chars_of(blocks) >= SHORT_TEXT_CHARS and _gap(blocks, long) <= thresholds.gap:
+    if chars_of(blocks) >= _SHORT_TEXT_CHARS and _gap(blocks, long) <= thresholds.gap:
         return blocks
     other = read("recall")
     is_longer = chars_of(other) > chars_of(blocks)
     return (
-        other if is_longer and share_of(blocks, other) >= thresholds.agreed else blocks
+        other if is_longer and _share_of(blocks, other) >= thresholds.agreed else blocks
     )
 
 
-def share_of(blocks: Sequence[Block], other: Sequence[Block]) -> float:
+def _share_of(blocks: Sequence[Block], other: Sequence[Block]) -> float:
     """Return the share of the word pairs of some blocks that are in other ones; 1 for
     blocks without words.
     """

@@ -30,7 +30,7 @@ from news_assets.text.limits import clean_text, line, lines, most
 from news_assets.text.urls import served_url
 
 # longer texts on a page with a paywall in its markup are whole more often than not
-PAYWALLED_CHARS = 1000
+_PAYWALLED_CHARS = 1000
 # without scripts and styles; the largest article pages seen have 0.9 million
 MAX_HTML_CHARS = 2_000_000
 # four times the largest article page seen; trafilatura takes 0.1 ms and more for each
@@ -59,7 +59,7 @@ def extract(page: Page, timezone: str, language: str | None = None) -> Extracted
 
         reset_caches()
     try:
-        elements = page_elements(page)
+        elements = _page_elements(page)
         if not elements:
             return replace(failed, reason="not HTML: no element in it")
         return _bounded(_article_of(elements[0], page, timezone, language))
@@ -110,7 +110,7 @@ def _article_of(
         return replace(article, outcome=outcome, reason=reason, text=None)
     links = out_links(tree, text, base_url(tree, page.final_url), page.final_url)
     is_paywalled = metadata.is_paywalled or (
-        len(text) <= PAYWALLED_CHARS and _has_paywall(tree)
+        len(text) <= _PAYWALLED_CHARS and _has_paywall(tree)
     )
     notes = []
     if rule.content and not ruled:
@@ -167,7 +167,7 @@ def _language_of(text: str, stated: str | None, usual: str | None) -> str | None
 # --- the tree -------------------------------------------------------------------------
 
 
-def page_elements(page: Page) -> list[HtmlElement]:
+def _page_elements(page: Page) -> list[HtmlElement]:
     """Return the elements of the parsed page in order, root first; empty where it has
     none or is nested too deeply.
 
@@ -186,8 +186,8 @@ def page_elements(page: Page) -> list[HtmlElement]:
 
 
 def page_tree(page: Page) -> HtmlElement | None:
-    """Return the root of the parsed page; None where `page_elements` has none."""
-    return next(iter(page_elements(page)), None)
+    """Return the root of the parsed page; None where `_page_elements` has none."""
+    return next(iter(_page_elements(page)), None)
 
 
 @lru_cache(maxsize=1)

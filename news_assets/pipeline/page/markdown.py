@@ -9,7 +9,7 @@ from lxml.etree import _Element
 
 from news_assets.text.fingerprint import normal_words
 
-BlockKind = Literal["paragraph", "heading", "list", "quote", "table", "code"]
+_BlockKind = Literal["paragraph", "heading", "list", "quote", "table", "code"]
 
 _BLOCK_TAGS = frozenset({"p", "head", "list", "quote", "table", "code", "div", "body"})
 _HEADING_LEVEL = {
@@ -27,7 +27,7 @@ _MAX_DEPTH = 60  # of nested quotes and lists; deeper is flattened
 class Block:
     """One paragraph, heading, list, quote or table, as Markdown."""
 
-    kind: BlockKind
+    kind: _BlockKind
     markdown: str
 
     @property

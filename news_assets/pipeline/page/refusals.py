@@ -19,10 +19,10 @@ from news_assets.text.words import alphabetic_length
 Refusal = tuple[Outcome, str]
 
 MIN_TEXT_CHARS = 60  # two short sentences, on a page that states that it is an article
-MIN_UNSTATED_CHARS = (
+_MIN_UNSTATED_CHARS = (
     100  # on any other page: shorter texts are menus, teasers and error messages
 )
-PROSE_LINE_CHARS = 150  # longer than a teaser or a menu entry
+_PROSE_LINE_CHARS = 150  # longer than a teaser or a menu entry
 _SMALL_CHARS = 1500  # pages with more text are not checked for walls and error messages
 _CHALLENGE_CHARS = 400  # pages that only run a bot check have less text
 _CHALLENGE = re.compile(
@@ -120,7 +120,9 @@ def _refusal_of_text(
 ) -> Refusal | None:
     states = (metadata.is_stated_article, metadata.article_type, metadata.published_at)
     is_article = any(states) or len(list(islice(tree.iter("article"), 2))) == 1
-    if alphabetic_length(text) < (MIN_TEXT_CHARS if is_article else MIN_UNSTATED_CHARS):
+    if alphabetic_length(text) < (
+        MIN_TEXT_CHARS if is_article else _MIN_UNSTATED_CHARS
+    ):
         if target := _refresh_target(tree):
             return "failed", f"only redirects to {target}"
         return "failed", f"too little text: {len(text)} characters"
@@ -150,5 +152,5 @@ def _is_prose(text: str) -> bool:
     return 2 * sum(
         len(line)
         for line in text.splitlines()
-        if alphabetic_length(line) > PROSE_LINE_CHARS
+        if alphabetic_length(line) > _PROSE_LINE_CHARS
     ) >= len(text)

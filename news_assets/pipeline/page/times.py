@@ -41,8 +41,8 @@ _UPDATED = (
 _OFTEN_RENDERED = frozenset(
     {"date", "dc.date", "dcterms.date", "last-modified", "lastmod", "revised"}
 )
-RENDERED_WITHIN = timedelta(minutes=2)  # of fetching: taken for the time of rendering
-MAX_AHEAD = timedelta(
+_RENDERED_WITHIN = timedelta(minutes=2)  # of fetching: taken for the time of rendering
+_MAX_AHEAD = timedelta(
     hours=1
 )  # servers' clocks differ; later times are not times of publication
 
@@ -59,7 +59,7 @@ _SHORT_CHARS = 120
 _PLONE_PUBLISHED, _PLONE_UPDATED = "documentPublished", "documentModified"
 
 
-class Dated(NamedTuple):
+class _Dated(NamedTuple):
     """A time with its origin."""
 
     at: datetime
@@ -97,12 +97,12 @@ class DatedPage:
         return dates_near_headline(self.tree, self.headline)
 
 
-def published_time(page: DatedPage) -> Dated | None:
+def published_time(page: DatedPage) -> _Dated | None:
     """Return the time of publication that the page states, else the day in its URL."""
     return _first_time(page, _published(page)) or _from_url(page)
 
 
-def guessed_time(page: DatedPage, day: str | None) -> Dated | None:
+def guessed_time(page: DatedPage, day: str | None) -> _Dated | None:
     """Return a guess where nothing is stated.
 
     That is the update, htmldate's `day` (ISO), the only day worded as one of updates,
@@ -110,7 +110,7 @@ def guessed_time(page: DatedPage, day: str | None) -> Dated | None:
     in the future. What a year alone gives is the first of January.
     """
     if updated := updated_time(page, None):
-        return Dated(updated, "guess")
+        return _Dated(updated, "guess")
     is_found = day is not None and not day.endswith("-01-01")
     guesses = (
         [*_on_day(_visible(page.tree), day, page.timezone), day]
@@ -209,7 +209,7 @@ def _agreed(dates: list[VisibleDate], timezone: str) -> list[str]:
     return [date.text for date in dates] if len(days) == 1 else []
 
 
-def _from_url(page: DatedPage) -> Dated | None:
+def _from_url(page: DatedPage) -> _Dated | None:
     """Return the day in the URL, with the time of day that the page shows for it."""
     day = day_in_address(page.url)
     if day is None:
@@ -262,14 +262,14 @@ def _text(element: HtmlElement, limit: int = _SHORT_CHARS) -> str:
 
 def _first_time(
     page: DatedPage, candidates: Iterable[_Candidate], *, ahead: bool = False
-) -> Dated | None:
+) -> _Dated | None:
     """Return the first valid time; if it is a bare day, the first one with a time of
     day on the same day.
 
     Times in the future and times of the page's rendering are ignored, unless `ahead`
     allows them.
     """
-    first: Dated | None = None
+    first: _Dated | None = None
     for candidate in candidates:
         at = parse_date(candidate.text, page.timezone)
         has_clock = bool(_CLOCK.search(candidate.text))
@@ -282,12 +282,12 @@ def _first_time(
             first is None
             or day_of(at, page.timezone) == day_of(first.at, page.timezone)
         ):
-            return Dated(at.replace(second=0, microsecond=0), candidate.origin)
-        first = first or Dated(at, candidate.origin)
+            return _Dated(at.replace(second=0, microsecond=0), candidate.origin)
+        first = first or _Dated(at, candidate.origin)
     return first
 
 
 def _is_implausible(page: DatedPage, at: datetime, may_be_rendered: bool) -> bool:
-    return at > page.fetched_at + MAX_AHEAD or (
-        may_be_rendered and abs(at - page.fetched_at) <= RENDERED_WITHIN
+    return at > page.fetched_at + _MAX_AHEAD or (
+        may_be_rendered and abs(at - page.fetched_at) <= _RENDERED_WITHIN
     )

@@ -124,7 +124,7 @@ def trimmed(
     if "teasers" in names:
         kept = _without_teasers(kept)
     rules: dict[str, Rule] = {
-        "headline": partial(below_headline, titles=titles, thresholds=thresholds),
+        "headline": partial(_below_headline, titles=titles, thresholds=thresholds),
         "pointers": _without_pointers,
         "prompts": _without_prompts,
     }
@@ -135,7 +135,7 @@ def trimmed(
     return kept
 
 
-def below_headline(
+def _below_headline(
     blocks: list[Block], titles: Iterable[str], thresholds: Thresholds = THRESHOLDS
 ) -> list[Block]:
     """Cut the headline, and the kickers, bylines and breadcrumbs above it."""

@@ -15,14 +15,14 @@ from lxml.html import HtmlElement
 
 Kind = Literal["published", "updated", "plain"]
 
-MAX_HEAD_LINES = (
+_MAX_HEAD_LINES = (
     40  # below the headline: bylines follow a picture, its caption and share buttons
 )
-MAX_LINES_ABOVE = 6
-MAX_SOURCE_LINES = 6  # below the headline, of a source with its date
-MAX_PAGE_LINES = 1500
-MAX_HEADINGS = 300
-MAX_NAMED = 200  # elements that are named as dates
+_MAX_LINES_ABOVE = 6
+_MAX_SOURCE_LINES = 6  # below the headline, of a source with its date
+_MAX_PAGE_LINES = 1500
+_MAX_HEADINGS = 300
+_MAX_NAMED = 200  # elements that are named as dates
 _SAME_HEADLINE = 0.5  # of all words of the headline and a heading
 _SAME_TEXT = 0.7  # of all words of the headline and a text that is no heading
 _TITLED = ("td", "div", "p", "span", "b", "strong", "font")
@@ -35,7 +35,7 @@ _MAX_PLAIN_CHARS, _MAX_PLAIN_LETTERS = (
     14,
 )  # of a line with a bare date, after a place or weekday at most
 _MAX_WORDS_BEFORE, MAX_WORDS_AFTER, _MAX_DATE_CHARS = 60, 45, 110
-MAX_FAR_WORDS_AFTER = 25  # far from the headline, where sentences have the same words
+_MAX_FAR_WORDS_AFTER = 25  # far from the headline, where sentences have the same words
 
 _PUBLISHED = (
     r"publicad[oa]s?|publicação|postad[oa]|criad[oa]|divulgad[oa]"
@@ -117,7 +117,7 @@ def dates_near_headline(tree: HtmlElement, headline: str | None) -> list[Visible
     return [
         *_worded(lines),
         *_plain([*own[:1], *lines]),
-        *_sourced(below[:MAX_SOURCE_LINES]),
+        *_sourced(below[:_MAX_SOURCE_LINES]),
     ]
 
 
@@ -131,7 +131,7 @@ def named_dates(tree: HtmlElement) -> list[VisibleDate]:
     )
     own = [
         one
-        for one in islice(named, MAX_NAMED)
+        for one in islice(named, _MAX_NAMED)
         if not any(map(_is_unrelated, (one, *one.iterancestors())))
     ]
     return list(
@@ -143,7 +143,7 @@ def worded_dates(tree: HtmlElement) -> list[VisibleDate]:
     """Return the dates on the whole page that are worded as dates of publication or
     update.
     """
-    return list(_worded(_page_lines(tree), MAX_FAR_WORDS_AFTER))
+    return list(_worded(_page_lines(tree), _MAX_FAR_WORDS_AFTER))
 
 
 def bare_dates(tree: HtmlElement) -> list[VisibleDate]:
@@ -153,7 +153,7 @@ def bare_dates(tree: HtmlElement) -> list[VisibleDate]:
 
 def _page_lines(tree: HtmlElement) -> list[str]:
     body = tree.find("body")
-    return [] if body is None else list(islice(_lines(body), MAX_PAGE_LINES))
+    return [] if body is None else list(islice(_lines(body), _MAX_PAGE_LINES))
 
 
 # --- wording --------------------------------------------------------------------------
@@ -235,7 +235,7 @@ def _heading(tree: HtmlElement, headline: str | None) -> HtmlElement | None:
 
     Of two alike the first one counts.
     """
-    headings = list(islice(tree.iter("h1", "h2", "h3", "h4"), MAX_HEADINGS))
+    headings = list(islice(tree.iter("h1", "h2", "h3", "h4"), _MAX_HEADINGS))
     words = _words(headline or "")
     best = max(headings, key=lambda one: _likeness(words, _words_of(one)), default=None)
     if best is not None and _likeness(words, _words_of(best)) >= _SAME_HEADLINE:
@@ -263,7 +263,7 @@ def _words(text: str) -> set[str]:
 def _before_body(lines: Iterator[str]) -> Iterator[str]:
     """Yield the lines up to the second long one; the first may be the subtitle."""
     long = 0
-    for line in islice(lines, MAX_HEAD_LINES):
+    for line in islice(lines, _MAX_HEAD_LINES):
         long += len(line) >= _BODY_LINE_CHARS
         if long == 2:
             return
@@ -288,10 +288,10 @@ def _lines_above(heading: HtmlElement) -> list[str]:
     for _ in range(3):
         if node is None or node.tag in ("article", "main", "body"):
             break
-        for sibling in islice(node.itersiblings(preceding=True), MAX_LINES_ABOVE):
-            above = [*islice(_lines(sibling), MAX_HEAD_LINES), *above]
+        for sibling in islice(node.itersiblings(preceding=True), _MAX_LINES_ABOVE):
+            above = [*islice(_lines(sibling), _MAX_HEAD_LINES), *above]
         node = node.getparent()
-    return above[-MAX_LINES_ABOVE:]
+    return above[-_MAX_LINES_ABOVE:]
 
 
 def _lines(element: HtmlElement) -> Iterator[str]:

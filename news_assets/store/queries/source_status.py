@@ -17,8 +17,8 @@ from news_assets.store.transaction import Snapshot
 if TYPE_CHECKING:
     import polars
 
-LAST_POLLS = 10
-POLL_DAYS = 30
+_LAST_POLLS = 10
+_POLL_DAYS = 30
 
 Row = dict[str, Any]
 
@@ -32,7 +32,7 @@ _SOURCES = f"""
         SELECT source_id,
             list_reverse(arg_max(
                 {{'polled_at': polled_at, 'outcome': outcome, 'new_count': new_count}},
-                polled_at, {LAST_POLLS}
+                polled_at, {_LAST_POLLS}
             )) AS polls,
             sum(new_count) / nullif(sum(entry_count), 0) AS new_ratio
         FROM polls WHERE polled_at >= $since AND ($desk IS NULL OR desk = $desk)
@@ -58,7 +58,7 @@ def source_records(
     `source_rows` for civic sources, whose new entries are items of the meetings that
     they list), last_new_at, last_polled_at, last_outcome and last_reason.
     """
-    since = now - timedelta(days=POLL_DAYS)
+    since = now - timedelta(days=_POLL_DAYS)
     return lake.query(_SOURCES, {"since": since, "desk": desk, "agencies": agencies})
 
 

@@ -40,7 +40,7 @@ FROM model_calls WHERE {{where}} GROUP BY ALL ORDER BY ALL
 """
 
 
-MIN_CALLS = 5  # from which a mean is taken
+_MIN_CALLS = 5  # from which a mean is taken
 
 _MEANS = """
 SELECT model, kind, sum(sent_chars) / sum(input_tokens), avg(output_tokens),
@@ -118,7 +118,7 @@ def mean_tokens(
     """Return what the answered calls with these prompts took, by model and kind;
     nothing of a few calls.
     """
-    found = lake.query(_MEANS, {"prompts": list(prompt_versions), "calls": MIN_CALLS})
+    found = lake.query(_MEANS, {"prompts": list(prompt_versions), "calls": _MIN_CALLS})
     return {
         (model, kind): Tokens(*tokens) for model, kind, *tokens in found.iter_rows()
     }

@@ -66,10 +66,10 @@ def url_history(lake: Reader, url: str) -> list[Event]:
     to.
     """
     ids = article_ids_at(lake, url)
-    return article_history(lake, ids) if ids else []
+    return _article_history(lake, ids) if ids else []
 
 
-def article_history(lake: Reader, ids: Sequence[str]) -> list[Event]:
+def _article_history(lake: Reader, ids: Sequence[str]) -> list[Event]:
     """Return the events of these articles from their first listing to the index, oldest
     first.
     """

@@ -36,12 +36,12 @@ _DATA: Final = (
 
 async def serve_tools(archive: Archive) -> None:
     """Answer requests on standard input until it ends."""
-    server = build_server(archive)
+    server = _build_server(archive)
     async with stdio_server() as (requests, answers):
         await server.run(requests, answers, server.create_initialization_options())
 
 
-def build_server(archive: Archive) -> Server:
+def _build_server(archive: Archive) -> Server:
     """Return a server of the tools over an archive."""
 
     async def list_tools(

@@ -12,7 +12,7 @@ from news_assets.web.meetings.answers import MeetingItem
 from news_assets.web.meetings.reading import meetings_from
 from news_assets.web.parameters import MeetingParameters
 
-MAX_EVENTS: Final = 1_000
+_MAX_EVENTS: Final = 1_000
 
 
 def entries_of(
@@ -46,10 +46,10 @@ def entries_of(
 
 
 def calendar(archive: Archive, parameters: MeetingParameters) -> bytes:
-    """Return the meetings of a list, at most MAX_EVENTS, as iCalendar. Raises
+    """Return the meetings of a list, at most _MAX_EVENTS, as iCalendar. Raises
     ParameterError.
     """
-    _, found = meetings_from(archive, parameters, MAX_EVENTS)
+    _, found = meetings_from(archive, parameters, _MAX_EVENTS)
     return _calendar_of(archive, [row for _, row in found])
 
 

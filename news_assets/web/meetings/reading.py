@@ -141,7 +141,7 @@ def matter_view(archive: Archive, one: OneMatter) -> MatterView | None:
         archive.lake,
         [items[item_id] for item_id in matter.item_ids if item_id in items],
     )
-    meetings = meetings_by_id(archive, {one.item.meeting_id for one in details})
+    meetings = _meetings_by_id(archive, {one.item.meeting_id for one in details})
     appearances: list[Appearance] = []
     for detail in details:
         if meeting := meetings.get(detail.item.meeting_id):
@@ -183,7 +183,7 @@ def person_view(archive: Archive, one: OnePerson) -> PersonView | None:
     )
 
 
-def meetings_by_id(
+def _meetings_by_id(
     archive: Archive, meeting_ids: Collection[str]
 ) -> dict[str, MeetingItem]:
     """Return these meetings by id."""

@@ -14,7 +14,7 @@ COVERAGE_DAYS: Final = 14
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
+class _Cell:
     """Articles of one agency and day, and how many of them failed or wait for a stage."""
 
     articles: int
@@ -30,7 +30,7 @@ class Coverage:
 
     desk: str
     days: Sequence[date]
-    rows: Sequence[tuple[str, str, Sequence[Cell | None]]]
+    rows: Sequence[tuple[str, str, Sequence[_Cell | None]]]
 
 
 def coverage_of(desk: Desk, cells: "polars.DataFrame", now: datetime) -> Coverage:
@@ -38,7 +38,7 @@ def coverage_of(desk: Desk, cells: "polars.DataFrame", now: datetime) -> Coverag
     behind.
     """
     found = {
-        (row["agency"], row["day"]): Cell(
+        (row["agency"], row["day"]): _Cell(
             articles=row["articles"] or 0,
             failed=row["failed"] or 0,
             behind=row["behind"] or 0,

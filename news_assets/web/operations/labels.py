@@ -31,7 +31,7 @@ class Option:
 
 
 @dataclass(frozen=True, slots=True)
-class ThemeForm:
+class _ThemeForm:
     """The present theme of an article (`code` is empty for none), who labelled it, and
     the themes to choose.
     """
@@ -43,7 +43,7 @@ class ThemeForm:
     options: list[Option]
 
 
-def theme_form(archive: Archive, article_id: str) -> ThemeForm | None:
+def theme_form(archive: Archive, article_id: str) -> _ThemeForm | None:
     """Return the form of an article; None where it is not enriched, or its desk has no
     desk file.
     """
@@ -61,7 +61,7 @@ def theme_form(archive: Archive, article_id: str) -> ThemeForm | None:
         article_id
     )
     by = label.labelled_by if label else None
-    return ThemeForm(
+    return _ThemeForm(
         row.theme_code or "", row.theme_labels, row.theme_score, by, options
     )
 

@@ -27,7 +27,7 @@ from news_assets.web.operations.sessions import (
     private,
 )
 
-MAX_BODY_BYTES: Final = 100_000  # a thousand agencies
+_MAX_BODY_BYTES: Final = 100_000  # a thousand agencies
 
 Posted = Callable[[Request, bytes], Response]
 
@@ -94,8 +94,8 @@ async def _body_of(request: Request) -> bytes:
     body = bytearray()
     async for part in request.stream():
         body += part
-        if len(body) > MAX_BODY_BYTES:
-            raise HTTPException(413, f"more than {MAX_BODY_BYTES:,} bytes")
+        if len(body) > _MAX_BODY_BYTES:
+            raise HTTPException(413, f"more than {_MAX_BODY_BYTES:,} bytes")
     return bytes(body)
 
 

@@ -28,7 +28,7 @@ from news_assets.clients.search.embedded.terms import (
 from news_assets.clients.search.stored_documents import is_stored, labels
 from news_assets.ports.search import SearchDocument
 
-MAX_KNOWN_WORDS = 300_000
+_MAX_KNOWN_WORDS = 300_000
 
 _IDS_PER_QUERY = 500
 _MODEL = "model"  # the kind of code that holds the model's name
@@ -74,7 +74,7 @@ class DocumentWriter:
         the first vector of the file.
         """
         latest = {document.article_id: document for document in documents}
-        stored = stored_hashes(self.connection, latest)
+        stored = _stored_hashes(self.connection, latest)
         changed = [one for one in latest.values() if not is_stored(one, stored)]
         if not changed:
             return {}
@@ -109,7 +109,7 @@ class DocumentWriter:
     ) -> dict[str, str]:
         with writing(self.connection):
             ids = [one.document.article_id for one in prepared]
-            stored = stored_hashes(self.connection, ids)
+            stored = _stored_hashes(self.connection, ids)
             changed = [one for one in prepared if not is_stored(one.document, stored)]
             dim = read_state(self.connection, "dim") or dim or _first_dim(changed)
             refused = _refusals(prepared, dim)
@@ -124,7 +124,7 @@ class DocumentWriter:
         return refused
 
     def _remember(self, words: Mapping[str | None, set[str]]) -> None:
-        if sum(map(len, self._known_words.values())) > MAX_KNOWN_WORDS:
+        if sum(map(len, self._known_words.values())) > _MAX_KNOWN_WORDS:
             self._known_words.clear()
         for language, known in words.items():
             self._known_words.setdefault(language, set()).update(known)
@@ -334,7 +334,7 @@ def count_write(connection: sqlite3.Connection) -> None:
     connection.execute("UPDATE state SET value = value + 1 WHERE key = 'writes'")
 
 
-def stored_hashes(
+def _stored_hashes(
     connection: sqlite3.Connection, article_ids: Iterable[str]
 ) -> dict[str, str]:
     """Return {article_id: document_hash} of the stored ones of these documents."""

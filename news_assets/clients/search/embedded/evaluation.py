@@ -44,14 +44,14 @@ from news_assets.text.words import fold, stem, stopwords
 # per ranking that is fused, and of a vector search; more for a page further down
 CANDIDATES = 100
 # best documents with a phrase's words, whose texts are searched for the phrase
-PHRASE_CANDIDATES = 1_000
+_PHRASE_CANDIDATES = 1_000
 
 
 _NOTHING = Ranked(np.empty(0, np.int64), np.empty(0))
 
 
 @dataclass(frozen=True, slots=True)
-class MatchedWords:
+class _MatchedWords:
     """The words of a query that the index has: their terms by the word as typed, and
     how to highlight them.
     """
@@ -60,7 +60,7 @@ class MatchedWords:
     highlighter: Highlighter
 
 
-_NO_WORDS = MatchedWords({}, Highlighter((), lambda word, language: False))
+_NO_WORDS = _MatchedWords({}, Highlighter((), lambda word, language: False))
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class Listed:
     page: tuple[tuple[int, float], ...]
     found: int
     facets: dict[str, dict[str, int]]
-    words: MatchedWords
+    words: _MatchedWords
     ranks: Mapping[int, Explanation]
 
 
@@ -133,7 +133,9 @@ class Matcher:
             explained,
         )
 
-    def _by_words(self, query: SearchQuery, mask: Bools) -> tuple[Ranked, MatchedWords]:
+    def _by_words(
+        self, query: SearchQuery, mask: Bools
+    ) -> tuple[Ranked, _MatchedWords]:
         """Return the documents with the words of the query; those with an excluded word
         are removed from `mask`.
         """
@@ -159,7 +161,7 @@ class Matcher:
         terms_of = {typed: word.terms for typed, word in known.items()}
         terms = frozenset[int]().union(*terms_of.values())
         highlighter = Highlighter(forms, lambda *word: term_of(*word) in terms)
-        return self._with_phrases(matched, parsed), MatchedWords(terms_of, highlighter)
+        return self._with_phrases(matched, parsed), _MatchedWords(terms_of, highlighter)
 
     def _known_words(
         self, parsed: ParsedQuery, languages: tuple[str, ...]
@@ -207,7 +209,7 @@ class Matcher:
         if not parsed.phrases:
             return matched
         patterns = phrase_pattern(parsed.phrases)
-        ranked = self._best(matched, PHRASE_CANDIDATES)
+        ranked = self._best(matched, _PHRASE_CANDIDATES)
         ns, scores = ranked.ns, ranked.scores
         find = "SELECT title || char(10) || text FROM texts WHERE n = ?"
         kept = []
@@ -320,7 +322,7 @@ _COLUMNS = ", ".join(_Row._fields)
 
 
 def _hit(
-    row: _Row, score: float, words: MatchedWords, explanation: Explanation | None
+    row: _Row, score: float, words: _MatchedWords, explanation: Explanation | None
 ) -> SearchHit:
     shown = row.text or row.summary or ""
     if explanation is not None:

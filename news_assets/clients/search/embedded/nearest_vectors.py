@@ -46,7 +46,7 @@ _OPSET, _IR_VERSION = 17, 8  # every onnxruntime version that is allowed reads t
 
 
 @dataclass(frozen=True, slots=True)
-class QuantisedQuery:
+class _QuantisedQuery:
     """A vector of length 1 as two digits times a step; `error` is the length of the
     remainder.
     """
@@ -57,7 +57,7 @@ class QuantisedQuery:
 
 
 @dataclass(frozen=True, slots=True)
-class QuantisedBlock:
+class _QuantisedBlock:
     """Rows as integer multiples of a step per row; `errors` are the lengths of the
     remainders.
     """
@@ -67,7 +67,7 @@ class QuantisedBlock:
     lengths: Float32s
     errors: Float32s
 
-    def bounds(self, query: QuantisedQuery) -> tuple[Float32s, Float32s]:
+    def bounds(self, query: _QuantisedQuery) -> tuple[Float32s, Float32s]:
         """Return a lower and an upper bound of each row's product with the query
         (Cauchy-Schwarz).
         """
@@ -77,24 +77,24 @@ class QuantisedBlock:
         return products - margin, products + margin
 
 
-def quantised_query(unit: Float32s) -> QuantisedQuery:
-    """Return a vector of length 1 as `QuantisedBlock.bounds` takes it."""
+def quantised_query(unit: Float32s) -> _QuantisedQuery:
+    """Return a vector of length 1 as `_QuantisedBlock.bounds` takes it."""
     step = np.abs(unit).max() / np.float32(_QUERY_LEVELS)
     coarse = np.rint(unit / step)
     fine = np.rint((unit / step - coarse) * _FINE)
-    return QuantisedQuery(
+    return _QuantisedQuery(
         digits=(np.stack([coarse, fine]) + _QUERY_ZERO).astype(np.uint8),
         step=step,
         error=np.linalg.norm(unit - (coarse + fine / _FINE) * step),
     )
 
 
-def quantised_block(rows: Float32s) -> QuantisedBlock:
+def quantised_block(rows: Float32s) -> _QuantisedBlock:
     """Return a block of these rows, which have a length of about 1."""
     steps = np.abs(rows).max(axis=1, keepdims=True) / np.float32(_ROW_LEVELS)
     levels = np.rint(rows / steps)
     kept = levels * steps
-    return QuantisedBlock(
+    return _QuantisedBlock(
         session=_session(levels.astype(np.int8)),
         steps=steps[:, 0],
         lengths=_lengths(kept),
@@ -165,7 +165,7 @@ class VectorMatrix:
     # rows that are in no block yet
     _tail: Float32s = field(default_factory=lambda: np.zeros((0, 0), np.float32))
     _tail_count: int = 0
-    _blocks: list[QuantisedBlock] = field(default_factory=list)
+    _blocks: list[_QuantisedBlock] = field(default_factory=list)
 
     def refresh(self, dim: int) -> None:
         """Read new vectors; deleted ones stay until the process ends and are masked."""

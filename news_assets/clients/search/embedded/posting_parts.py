@@ -21,7 +21,7 @@ FOLD_AT = 2_000  # documents; folding takes 0.1 s, comparing a term with theirs 
 MERGE_AT = 16  # parts; merging 16 of 2,000 documents takes 1 to 2 s
 # document numbers are stored as 16-bit offsets from the part's first
 MAX_PART_SPAN = 0xFFFF
-SMALL_PART_SPAN = MAX_PART_SPAN // 4  # larger parts are not merged again
+_SMALL_PART_SPAN = MAX_PART_SPAN // 4  # larger parts are not merged again
 
 POSTING = np.dtype([("offset", "<u2"), ("weight", "u1")])
 ENTRY = np.dtype([("term", "<i8"), ("n", "<u4"), ("weight", "u1")])
@@ -171,7 +171,7 @@ def _run_to_merge(parts: Sequence[_Part]) -> list[_Part]:
     """
     run: list[_Part] = []
     for one in parts:
-        is_small = one.last_n - one.first_n <= SMALL_PART_SPAN
+        is_small = one.last_n - one.first_n <= _SMALL_PART_SPAN
         has_room = not run or one.last_n - run[0].first_n <= MAX_PART_SPAN
         if is_small and has_room:
             run.append(one)

@@ -21,7 +21,7 @@ from news_assets.clients.search.embedded.posting_parts import (
 )
 from news_assets.clients.search.embedded.terms import Int64s
 
-CACHE_BYTES = 128 * 2**20
+_CACHE_BYTES = 128 * 2**20
 # a term of one in 8 documents is smaller and combined faster as a column
 DENSE_FROM = 8
 
@@ -77,7 +77,7 @@ class ListedPostings:
 
 
 @dataclass(frozen=True, slots=True)
-class ColumnPostings:
+class _ColumnPostings:
     """A term of many documents: its weight by document number. The column may be longer
     or shorter than the index.
     """
@@ -116,10 +116,10 @@ class ColumnPostings:
         if ns[-1] >= len(column):
             column = _lengthened(column, int(ns[-1]) * 9 // 8 + 1)
         column[ns] = weights
-        return ColumnPostings(column, self.count + len(ns))
+        return _ColumnPostings(column, self.count + len(ns))
 
 
-Postings = ListedPostings | ColumnPostings
+Postings = ListedPostings | _ColumnPostings
 
 
 def _lengthened(column: Uint8s, size: int) -> Uint8s:
@@ -130,7 +130,7 @@ def postings_of(ns: Int64s, weights: Uint8s, size: int) -> Postings:
     """Return postings in the smaller form for an index of `size` documents."""
     listed = ListedPostings(ns, weights)
     return (
-        ColumnPostings(listed.column(size), len(ns))
+        _ColumnPostings(listed.column(size), len(ns))
         if len(ns) * DENSE_FROM > size
         else listed
     )
@@ -150,7 +150,7 @@ def union(forms: list[Postings], size: int) -> Postings:
             np.maximum(weights, form.column(size), out=weights)
     count = int(np.count_nonzero(weights))
     if count * DENSE_FROM > size:
-        return ColumnPostings(weights, count)
+        return _ColumnPostings(weights, count)
     ns = np.flatnonzero(weights)
     return ListedPostings(ns, weights[ns])
 
@@ -248,6 +248,6 @@ class PostingsReader:
     def _store(self, term: int, cached: _Cached) -> None:
         self._cache[term] = cached
         self._cache_bytes += cached.postings.nbytes
-        while self._cache_bytes > CACHE_BYTES and len(self._cache) > 1:
+        while self._cache_bytes > _CACHE_BYTES and len(self._cache) > 1:
             oldest = self._cache.pop(next(iter(self._cache)))
             self._cache_bytes -= oldest.postings.nbytes

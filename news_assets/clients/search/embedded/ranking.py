@@ -34,9 +34,9 @@ MIN_SHARE = 0.1
 #     vectors .874 .969 .550 .987   scores .901 .969 .568 .990
 # .65 to .75 are as good on these sets; .5 and less lose to vectors across languages
 VECTOR_SHARE = 0.7
-SPAN_RANK = 100  # the cosine at this rank counts nothing
+_SPAN_RANK = 100  # the cosine at this rank counts nothing
 # of cosines, for few documents of one cosine; on these sets it is .02 to .13
-MIN_SPAN = 0.05
+_MIN_SPAN = 0.05
 
 Float32s = npt.NDArray[np.float32]
 Float64s = npt.NDArray[np.float64]
@@ -212,7 +212,7 @@ def fused(by_words: Ranked, near: Ranked, vector_share: float = VECTOR_SHARE) ->
     the rest.
     """
     best_cosine = near.scores[0]
-    lowest = min(near.scores[:SPAN_RANK][-1], best_cosine - MIN_SPAN)
+    lowest = min(near.scores[:_SPAN_RANK][-1], best_cosine - _MIN_SPAN)
     shares = np.clip((near.scores - lowest) / (best_cosine - lowest), 0, 1)
     of_vectors = vector_share * shares
     scores = dict(zip(near.ns.tolist(), of_vectors.tolist(), strict=True))

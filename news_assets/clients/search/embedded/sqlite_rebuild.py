@@ -36,7 +36,7 @@ from news_assets.ports.search import SearchDocument
 if TYPE_CHECKING:
     import polars as pl
 
-SWAP_WAIT_S = 120.0  # for writers of the file in use
+_SWAP_WAIT_S = 120.0  # for writers of the file in use
 # documents; parts as large as merged ones are written once instead of twice
 FOLD_AT = 32_000
 _SUFFIXES = ("", "-wal", "-shm")
@@ -171,7 +171,7 @@ def _copy_over(source: Path, target: Path) -> None:
         used.execute("PRAGMA synchronous = NORMAL")
         new.backup(
             used,
-            progress=_give_up_after(target, time.monotonic() + SWAP_WAIT_S),
+            progress=_give_up_after(target, time.monotonic() + _SWAP_WAIT_S),
             sleep=0.05,
         )
         used.execute("PRAGMA wal_checkpoint(TRUNCATE)")

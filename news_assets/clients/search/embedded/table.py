@@ -25,7 +25,7 @@ from news_assets.clients.search.stored_documents import (
 )
 from news_assets.ports.search import FACETS, SearchQuery
 
-Scalar = TypeVar("Scalar", bound=np.generic)
+_Scalar = TypeVar("_Scalar", bound=np.generic)
 
 # between the codes of a theme path, which is stored as one value
 PATH_SEPARATOR = "\x1f"
@@ -227,7 +227,7 @@ class DocumentTable:
         return mask & self._of_days(query.from_day, query.to_day)
 
     def _of_language(self, wanted: str) -> Bools:
-        return self._has_code("language", lambda value: is_language(value, wanted))
+        return self._has_code("language", lambda value: _is_language(value, wanted))
 
     def _of_theme(self, wanted: str) -> Bools:
         return self._has_code(
@@ -306,7 +306,7 @@ class DocumentTable:
         return int(np.count_nonzero(seen))
 
 
-def is_language(value: str, wanted: str | None) -> bool:
+def _is_language(value: str, wanted: str | None) -> bool:
     """Return whether a language passes the filter: `pt` takes `pt-BR`, `pt-BR` takes
     `pt` but not `pt-PT`.
     """
@@ -318,5 +318,5 @@ def is_language(value: str, wanted: str | None) -> bool:
     )
 
 
-def _grown(array: npt.NDArray[Scalar], size: int) -> npt.NDArray[Scalar]:
+def _grown(array: npt.NDArray[_Scalar], size: int) -> npt.NDArray[_Scalar]:
     return np.concatenate([array, np.zeros(size - len(array), array.dtype)])

@@ -53,7 +53,7 @@ class DocumentTerms:
 
 
 @dataclass(frozen=True, slots=True)
-class BatchTerms:
+class _BatchTerms:
     """The terms of several documents, in their order, and the distinct words of each
     language.
     """
@@ -62,7 +62,7 @@ class BatchTerms:
     words: dict[str | None, set[str]]
 
 
-def batch_terms(documents: Sequence[SearchDocument]) -> BatchTerms:
+def batch_terms(documents: Sequence[SearchDocument]) -> _BatchTerms:
     """Return the terms of documents, each stemmed in its own language.
 
     Agency and theme are filters, not terms: "educação" should not find everything the
@@ -85,7 +85,7 @@ def batch_terms(documents: Sequence[SearchDocument]) -> BatchTerms:
             known[language].update(distinct)
             keys = np.array([term_of(word, language) for word in distinct], np.int64)
             terms.update(zip(positions, _document_terms(words, keys), strict=True))
-    return BatchTerms([terms[position] for position in range(len(documents))], known)
+    return _BatchTerms([terms[position] for position in range(len(documents))], known)
 
 
 def _document_terms(words: TextWords, keys: Int64s) -> Iterator[DocumentTerms]:

@@ -166,7 +166,7 @@ def add_fields(
 # --- export ---------------------------------------------------------------------------
 
 
-def wait_until_replayed(connection: TypesenseConnection) -> None:
+def _wait_until_replayed(connection: TypesenseConnection) -> None:
     """Return once the server has no queued writes; while it replays its log, it shows a
     part of the documents.
 
@@ -201,7 +201,7 @@ def stored_frame(
     """
     import polars as pl
 
-    wait_until_replayed(connection)
+    _wait_until_replayed(connection)
     columns = {
         "id": pl.String,
         "agency": pl.String,

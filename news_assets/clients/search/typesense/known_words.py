@@ -31,11 +31,11 @@ from news_assets.clients.search.typesense.server_requests import (
 )
 from news_assets.text.words import fold, shared_stem, words
 
-MAX_CORRECTED_WORDS = 12
+_MAX_CORRECTED_WORDS = 12
 MIN_TYPO_CHARS = 4  # an edit of a shorter word makes another word
 _MAX_WORD_CHARS = 24
 
-MAX_STARTS = 8  # words that begin a search
+_MAX_STARTS = 8  # words that begin a search
 MIN_SHARE, K1, B, TITLE_WEIGHT = 0.1, 1.5, 0.6, 3  # as in the embedded index
 
 
@@ -84,7 +84,9 @@ def known_words(
     counts, total = _counts(connection, name, stemmed.stems)
     pairs = list(zip(stemmed.words, stemmed.stems, strict=True))
     unknown = [(word, stem) for word, stem in pairs if not counts[stem]]
-    corrected = _corrections(connection, name, unknown[:MAX_CORRECTED_WORDS], languages)
+    corrected = _corrections(
+        connection, name, unknown[:_MAX_CORRECTED_WORDS], languages
+    )
     new = [stem for stem in corrected.values() if stem and stem not in counts]
     counts |= _counts(connection, name, new)[0]
     kept_words, kept_stems = [], []
@@ -198,7 +200,7 @@ def ranking_by_some_words(
     """
     query = replace(known.query, stems=tuple(known.by_rarity()))
     informative = known.informative()
-    starts, per_search = informative[:MAX_STARTS], min(depth, HITS_PER_SEARCH)
+    starts, per_search = informative[:_MAX_STARTS], min(depth, HITS_PER_SEARCH)
     searches = [counting_search(common, query, informative)]
     searches += [search_from(common, query, start, per_search) for start in starts]
     counted, *responses = connection.search(searches)

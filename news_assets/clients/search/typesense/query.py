@@ -33,10 +33,10 @@ EF = 200  # recall@20 .999; the server's default of 10 gives .893
 #     words .788 .681 .268 .447     equal weights .900 .865 .416 .809
 #     vectors .954 .969 .539 .977   .8 for vectors .955 .969 .543 .978
 ALPHA = 0.8
-MAX_FACET_VALUES = 4_000  # 11 years of days
+_MAX_FACET_VALUES = 4_000  # 11 years of days
 CUTOFF_MS = 8_000  # below the client's timeout, so that the server reports the reason
 
-RANKED = "id,text_hash,duplicate_of,published_ts"
+_RANKED = "id,text_hash,duplicate_of,published_ts"
 SHOWN = "id,title,text,summary,section,tags,keywords,url,desk,agency,day,theme_code,language"
 FACETS = (
     "desk,agency,theme_path,language,sentiment,entities,body,matter,meeting_status,day"
@@ -134,7 +134,7 @@ def ranking_searches(common: Params, depth: int) -> list[Params]:
     """Return the searches for the best `depth` documents, each for at most
     `HITS_PER_SEARCH`; the first has facets.
     """
-    ranked = common | {"include_fields": RANKED}
+    ranked = common | {"include_fields": _RANKED}
     searches = []
     for start in range(0, depth, HITS_PER_SEARCH):
         limit = min(HITS_PER_SEARCH, depth - start)
@@ -144,7 +144,7 @@ def ranking_searches(common: Params, depth: int) -> list[Params]:
 
 def _with_facets(params: Params) -> Params:
     """Return the search with the facets of all its matches."""
-    return params | {"facet_by": FACETS, "max_facet_values": MAX_FACET_VALUES}
+    return params | {"facet_by": FACETS, "max_facet_values": _MAX_FACET_VALUES}
 
 
 def counting_search(
@@ -171,7 +171,7 @@ def search_from(
     query as well are first.
     """
     stems = (start, *(stem for stem in stemmed.stems if stem != start))
-    ranked = {"include_fields": RANKED, "limit": depth, "drop_tokens_threshold": depth}
+    ranked = {"include_fields": _RANKED, "limit": depth, "drop_tokens_threshold": depth}
     return common | ranked | {"q": replace(stemmed, stems=stems).text}
 
 

@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
 DEFAULT_ALIAS = "news_articles"
 # ordinary writes leave the queue sooner; a replay of 100,000 documents takes a minute
-QUEUE_WAIT_S = 5.0
+_QUEUE_WAIT_S = 5.0
 SEARCH_TIMEOUT_S = 10.0
 WRITE_TIMEOUT_S = 120.0  # 1,000 documents take .7 s on an idle server
 LINES_PER_IMPORT = 1_000
-BYTES_PER_IMPORT = 20_000_000
-SEARCHES_PER_REQUEST = 50  # the server's limit
+_BYTES_PER_IMPORT = 20_000_000
+_SEARCHES_PER_REQUEST = 50  # the server's limit
 HITS_PER_SEARCH = 250  # the server's limit
 # of an encoded filter; the server accepts 4,000 characters in a URL
-MAX_FILTER_CHARS = 3_500
+_MAX_FILTER_CHARS = 3_500
 _UNBOUNDED = 1 << 30  # filters in a request body may have any length
 
 _ADDRESS = re.compile(
@@ -84,7 +84,7 @@ class TypesenseConnection:
         self.address = address
         self.where = str(address)
         self.alias = address.alias
-        self.queue_wait_s = QUEUE_WAIT_S
+        self.queue_wait_s = _QUEUE_WAIT_S
         self._api_key = api_key
         self._timeouts_s = {"search": search_timeout_s, "write": write_timeout_s}
         self._clients: dict[str, Client] = {}
@@ -175,8 +175,8 @@ class TypesenseConnection:
                 response partial.
         """
         responses: list[Response] = []
-        for start in range(0, len(searches), SEARCHES_PER_REQUEST):
-            body = {"searches": list(searches[start : start + SEARCHES_PER_REQUEST])}
+        for start in range(0, len(searches), _SEARCHES_PER_REQUEST):
+            body = {"searches": list(searches[start : start + _SEARCHES_PER_REQUEST])}
             answer = self._request("search", "post", "/multi_search", body, None)
             responses += answer["results"]
         for response in responses:
@@ -281,7 +281,7 @@ class TypesenseConnection:
 
     def delete(self, name: str, article_ids: Sequence[str]) -> None:
         """Remove documents by id; unknown ids are ignored."""
-        for filter_by in id_filters(article_ids, MAX_FILTER_CHARS):
+        for filter_by in id_filters(article_ids, _MAX_FILTER_CHARS):
             self.call(
                 "delete",
                 f"/collections/{name}/documents",
@@ -294,7 +294,7 @@ def _batches(lines: Sequence[tuple[str, str]]) -> Iterator[list[tuple[str, str]]
     size = 0
     for line in lines:
         is_full = len(batch) == LINES_PER_IMPORT
-        if batch and (is_full or size + len(line[1]) > BYTES_PER_IMPORT):
+        if batch and (is_full or size + len(line[1]) > _BYTES_PER_IMPORT):
             yield batch
             batch, size = [], 0
         batch.append(line)

@@ -65,7 +65,7 @@ if TYPE_CHECKING:
 Written = TypeVar("Written")
 
 
-class IndexSettings(TypedDict, total=False):
+class _IndexSettings(TypedDict, total=False):
     """Optional settings of an index.
 
     languages: Their stemmers, one after the other, make the stems of documents and
@@ -96,7 +96,7 @@ class TypesenseSearchIndex:
 
     @classmethod
     def open(
-        cls, address: str, api_key: str, **settings: Unpack[IndexSettings]
+        cls, address: str, api_key: str, **settings: Unpack[_IndexSettings]
     ) -> Self:
         """Return the index at this address, which is created if missing.
 
@@ -122,7 +122,7 @@ class TypesenseSearchIndex:
 
     @classmethod
     def connect(
-        cls, address: str, api_key: str, **settings: Unpack[IndexSettings]
+        cls, address: str, api_key: str, **settings: Unpack[_IndexSettings]
     ) -> Self:
         """Return the index without a request, as for a rebuild. Raises IndexingError if
         the address is invalid.

@@ -52,9 +52,9 @@ from news_assets.records.reading import Enrichment
 SENT_WITHIN: Final = timedelta(minutes=15)  # else it was cut off, or the reply was lost
 EARLIER: Final = timedelta(minutes=5)  # by which the provider's clock may differ
 # in a batch too, what a batch left unanswered
-SENT_AGAIN_WITHIN: Final = timedelta(days=3)
+_SENT_AGAIN_WITHIN: Final = timedelta(days=3)
 # a claim ends with its batch; this is for one that nobody settles
-CLAIM_S: Final = 3 * 86_400.0
+_CLAIM_S: Final = 3 * 86_400.0
 # answers, so that a killed process loses few that it has read
 STORED_TOGETHER: Final = 100
 STAGE: Final = "enriched_articles"
@@ -118,7 +118,7 @@ class BatchRequests:
             return True
         return (
             history.batched_at is not None
-            and history.batched_at >= now - SENT_AGAIN_WITHIN
+            and history.batched_at >= now - _SENT_AGAIN_WITHIN
         )
 
     def _send(
@@ -136,7 +136,7 @@ class BatchRequests:
                 rows.upsert([_with_inputs(row, claims)])
 
         claims = self._ledger.claim(
-            row.model, requests, CLAIM_S, is_batch=True, then=store
+            row.model, requests, _CLAIM_S, is_batch=True, then=store
         )
         answers.unavailable = answers.unavailable or claims.refusal
         waiting = set(claims.busy)

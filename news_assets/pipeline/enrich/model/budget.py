@@ -6,7 +6,7 @@ from datetime import datetime
 from news_assets.ports.lake import Reader
 from news_assets.records.model_calls import Ceilings, Spent
 
-BACKFILL_SHARE = 0.8  # of the day's ceiling; the rest is left to live news
+_BACKFILL_SHARE = 0.8  # of the day's ceiling; the rest is left to live news
 
 
 class Budget:
@@ -69,7 +69,7 @@ class Budget:
 
     def _limits(self, spent: Spent) -> Iterator[tuple[str, float, float]]:
         """Yield the setting, its ceiling for this run, and what was spent of it."""
-        share = BACKFILL_SHARE if self.is_backfill else 1.0
+        share = _BACKFILL_SHARE if self.is_backfill else 1.0
         if self._ceilings.run:
             yield "NEWS_MAX_USD_PER_RUN", self._ceilings.run, sum(self._of_run.values())
         if self._ceilings.day:
@@ -80,9 +80,9 @@ class Budget:
     def _reason(self, setting: str, ceiling: float, used: float) -> str:
         of_day = self.is_backfill and setting == "NEWS_MAX_USD_PER_DAY"
         share = (
-            f", of which a backfill may spend {BACKFILL_SHARE:.0%}" if of_day else ""
+            f", of which a backfill may spend {_BACKFILL_SHARE:.0%}" if of_day else ""
         )
-        whole = ceiling / BACKFILL_SHARE if of_day else ceiling
+        whole = ceiling / _BACKFILL_SHARE if of_day else ceiling
         return (
             f"{setting} is reached: {used:.4f} USD are spent or reserved, "
             f"and the ceiling is {whole:g} USD{share}"

@@ -14,7 +14,7 @@ from news_assets.records.desks import DepthRules
 
 Depth = Literal["brief", "usual", "full"]
 
-MAX_SUM_CHARS: Final = (
+_MAX_SUM_CHARS: Final = (
     # the sum that an item decides on stands at the beginning; later ones are of other
     # things
     6_000
@@ -50,7 +50,7 @@ def depth_of(item: RawArticle, rules: DepthRules) -> tuple[Depth, str]:
     for depth, phrases, place, words in looked_for:
         if found := phrases.search(plain(words)):
             return depth, f"its {place} has “{found[0]}”"
-    if (largest := max(_sums(text[:MAX_SUM_CHARS]), default=0)) >= rules.dollars:
+    if (largest := max(_sums(text[:_MAX_SUM_CHARS]), default=0)) >= rules.dollars:
         return "full", f"it names ${largest:,.0f}"
     if len(text) >= rules.chars:
         return "full", f"its text has {len(text):,} characters"

@@ -26,14 +26,14 @@ from news_assets.records.reading import Enrichment
 
 # Answers of so long are stored together: to store one takes 60 ms of CPU, to store 30
 # takes 80.
-GROUP_S: Final = 0.3
+_GROUP_S: Final = 0.3
 # Beyond the time that a call may take: until its answer is stored, also on a busy lake.
-CLAIM_MARGIN_S: Final = 120.0
-BUSY_S: Final = 1.0  # until an input that another run has claimed is looked up again
+_CLAIM_MARGIN_S: Final = 120.0
+_BUSY_S: Final = 1.0  # until an input that another run has claimed is looked up again
 MAX_WAIT_S: Final = 120.0  # a model that rests for longer is unavailable to the run
-MAX_REST: Final = timedelta(days=1)
+_MAX_REST: Final = timedelta(days=1)
 # Rest of a model after failures in a row, or whose key or account is refused.
-GIVEN_UP: Final = timedelta(minutes=5)
+_GIVEN_UP: Final = timedelta(minutes=5)
 # Requests for one input in one run.
 _TRIES: Final = {"retry": 4, "rest": 5, "unanswered": 2, "too_long": 2}
 
@@ -167,7 +167,7 @@ class DirectRequests:
         due = self._due()
         if not due:
             return
-        valid_s = self._model.timeout_s + CLAIM_MARGIN_S
+        valid_s = self._model.timeout_s + _CLAIM_MARGIN_S
         claims = self._ledger.claim(
             self._model.name, [one.request for one in due], valid_s
         )
@@ -204,7 +204,7 @@ class DirectRequests:
                 f"it is in a batch that was sent to {self._model.name}"
             )
         else:
-            one.due_at = now + timedelta(seconds=BUSY_S)
+            one.due_at = now + timedelta(seconds=_BUSY_S)
             self._results.reasons[key] = "another run has requested it"
 
     def _begin(self, one: _Try, call: ModelCall) -> None:
@@ -252,7 +252,7 @@ class DirectRequests:
         now = self._ledger.clock()
         next_at = min((one.due_at or now for one in self._waiting), default=now)
         seconds = max(0.1, (next_at - now).total_seconds())
-        if self._idle_s > self._model.timeout_s + CLAIM_MARGIN_S + MAX_WAIT_S:
+        if self._idle_s > self._model.timeout_s + _CLAIM_MARGIN_S + MAX_WAIT_S:
             self._waiting.clear()
             return
         self._model.pause(seconds)
@@ -267,7 +267,7 @@ class DirectRequests:
         """Wait for answers, and take those that arrive together."""
         if not wait(self._flights, self._next_send_s(), FIRST_COMPLETED).done:
             return
-        calls = wait(list(self._flights), GROUP_S).done
+        calls = wait(list(self._flights), _GROUP_S).done
         self._idle_s = 0.0
         self._take(
             [_Arrived(*self._flights.pop(call), _received(call)) for call in calls]
@@ -418,14 +418,14 @@ class DirectRequests:
             return
         now, name, reason = self._ledger.clock(), self._model.name, str(received)
         if received.kind == "fatal":
-            rest_model(rows, name, now + GIVEN_UP, reason)
+            rest_model(rows, name, now + _GIVEN_UP, reason)
         elif received.kind == "rest":
-            pause = min(timedelta(seconds=received.wait_s or 1.0), MAX_REST)
+            pause = min(timedelta(seconds=received.wait_s or 1.0), _MAX_REST)
             rest_model(rows, name, now + pause, reason)
         elif received.kind == "too_long" and received.window_tokens:
             rest_model(rows, name, window_tokens=received.window_tokens)
         elif self._failures >= self._max_failures:
-            rest_model(rows, name, now + GIVEN_UP, self._results.unavailable)
+            rest_model(rows, name, now + _GIVEN_UP, self._results.unavailable)
 
 
 def _is_closed(history: History | None, received: ModelAnswer | ModelCallError) -> bool:

@@ -11,11 +11,11 @@ from news_assets.ports.lake import Reader
 from news_assets.records.model_calls import BATCH, ModelCall
 
 # answers to one input that failed a check, each of which was paid
-MAX_REFUSED: Final = 2
+_MAX_REFUSED: Final = 2
 # responses in which the provider refused the request for one input
-MAX_REJECTED: Final = 2
+_MAX_REJECTED: Final = 2
 # requests for one input that were perhaps billed and have no answer
-MAX_UNANSWERED: Final = 6
+_MAX_UNANSWERED: Final = 6
 
 _COLUMNS = (
     "input_hash",
@@ -51,9 +51,9 @@ class History:
         """Whether the input is not sent again."""
         return (
             self.is_declined
-            or self.refused >= MAX_REFUSED
-            or self.rejected >= MAX_REJECTED
-            or self.unanswered >= MAX_UNANSWERED
+            or self.refused >= _MAX_REFUSED
+            or self.rejected >= _MAX_REJECTED
+            or self.unanswered >= _MAX_UNANSWERED
         )
 
     @property

@@ -138,7 +138,7 @@ class Ledger:
         call only.
         """
         now = self.clock()
-        calls = [ended_call(one) for one in ended]
+        calls = [_ended_call(one) for one in ended]
         caches = [
             cache_of(
                 one.call.input_hash,
@@ -160,7 +160,7 @@ class Ledger:
             then(rows)
 
         self._lake.transact(store)
-        self._budget.record({call.call_id: counted_usd(call) for call in calls})
+        self._budget.record({call.call_id: _counted_usd(call) for call in calls})
 
 
 def state_of(reader: Reader, model: str) -> ModelState:
@@ -189,7 +189,7 @@ def rest_model(
     rows.upsert([state])
 
 
-def counted_usd(call: ModelCall) -> float | None:
+def _counted_usd(call: ModelCall) -> float | None:
     """Return what counts for the ceilings."""
     return call.usd if call.reserved_usd is None else call.reserved_usd
 
@@ -231,7 +231,7 @@ def _claimed(
     )
 
 
-def ended_call(ended: Ended) -> ModelCall:
+def _ended_call(ended: Ended) -> ModelCall:
     """Return the row of a call that has ended.
 
     A status of 4xx or 5xx costs nothing. A call that was perhaps billed keeps its

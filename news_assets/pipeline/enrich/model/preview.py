@@ -32,7 +32,7 @@ from news_assets.records.desks import Desk
 from news_assets.records.model_calls import Kind, Tokens, total_usd
 from news_assets.records.reading import AgencyDays
 
-ModelCalls = list[tuple[str, ModelRequest]]  # model and request
+_ModelCalls = list[tuple[str, ModelRequest]]  # model and request
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +63,8 @@ class Found:
     sure: int = 0
     failed: int = 0
     not_sent: Counter[str] = field(default_factory=Counter)
-    new: ModelCalls = field(default_factory=list)
-    again: ModelCalls = field(default_factory=list)
+    new: _ModelCalls = field(default_factory=list)
+    again: _ModelCalls = field(default_factory=list)
 
 
 class Preview:

@@ -19,8 +19,8 @@ from news_assets.taxonomy.taxonomy_files import Taxonomy, Theme
 ENRICHER = "model"  # `enricher` of rows that a language model made
 MAX_SENT_CHARS = 24_000  # some 6,000 tokens: the whole text of 99 articles in 100
 MAX_TITLE_CHARS = 500
-MIN_SENT_CHARS = 300  # of an article that is cut to a context window
-CHARS_PER_TOKEN_OF_WINDOW = 2.5  # fewer than texts have, so that what is sent fits
+_MIN_SENT_CHARS = 300  # of an article that is cut to a context window
+_CHARS_PER_TOKEN_OF_WINDOW = 2.5  # fewer than texts have, so that what is sent fits
 
 # Characters without a shape of their own, in which a text can carry what no reader
 # sees: controls but for tab and newline, soft hyphens, zero-width and directional
@@ -93,7 +93,7 @@ def fitted(request: ModelRequest, window_tokens: int | None) -> ModelRequest:
     """
     room = _room(request, window_tokens)
     return (
-        _cut(request, room) if MIN_SENT_CHARS <= room < len(request.text) else request
+        _cut(request, room) if _MIN_SENT_CHARS <= room < len(request.text) else request
     )
 
 
@@ -104,9 +104,9 @@ def shortened(request: ModelRequest, window_tokens: int | None) -> ModelRequest 
     """
     room = _room(request, window_tokens)
     kept = (
-        room if MIN_SENT_CHARS <= room < len(request.text) else len(request.text) // 2
+        room if _MIN_SENT_CHARS <= room < len(request.text) else len(request.text) // 2
     )
-    return _cut(request, kept) if kept >= MIN_SENT_CHARS else None
+    return _cut(request, kept) if kept >= _MIN_SENT_CHARS else None
 
 
 def _room(request: ModelRequest, window_tokens: int | None) -> int:
@@ -120,7 +120,8 @@ def _room(request: ModelRequest, window_tokens: int | None) -> int:
     fixed = request.chars - len(request.text)
     return max(
         0,
-        round((window_tokens - request.max_tokens) * CHARS_PER_TOKEN_OF_WINDOW) - fixed,
+        round((window_tokens - request.max_tokens) * _CHARS_PER_TOKEN_OF_WINDOW)
+        - fixed,
     )
 
 

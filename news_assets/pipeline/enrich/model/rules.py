@@ -8,7 +8,7 @@ from news_assets.records.desks import EnrichRules
 from news_assets.text.words import fold
 
 # Texts of set form, of which a summary says no more than their title.
-PROCEDURAL = (
+_PROCEDURAL = (
     "agenda",
     "pauta",
     "ata",
@@ -58,7 +58,7 @@ def any_phrase(phrases: tuple[str, ...]) -> re.Pattern[str]:
 
 @lru_cache(maxsize=1)
 def _procedural() -> re.Pattern[str]:
-    return re.compile(rf"\A\W*+({_alternatives(PROCEDURAL)})(?: |:|$)")
+    return re.compile(rf"\A\W*+({_alternatives(_PROCEDURAL)})(?: |:|$)")
 
 
 def _alternatives(phrases: Iterable[str]) -> str:

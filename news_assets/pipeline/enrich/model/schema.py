@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 
-SENTIMENTS: Final = ("positive", "neutral", "negative")
+_SENTIMENTS: Final = ("positive", "neutral", "negative")
 ARTICLE_TYPES: Final = (
     "news",
     "service",
@@ -21,7 +21,7 @@ ARTICLE_TYPES: Final = (
     "feature",
     "other",
 )
-ENTITY_KINDS: Final = (
+_ENTITY_KINDS: Final = (
     "person",
     "organisation",
     "place",
@@ -55,7 +55,7 @@ _ENTITY: Final = _object(
     {
         "name": _TEXT,
         "forms": _list(_TEXT),
-        "kind": {"type": "string", "enum": list(ENTITY_KINDS)},
+        "kind": {"type": "string", "enum": list(_ENTITY_KINDS)},
         "salience": _NUMBER,
     }
 )
@@ -69,7 +69,7 @@ FIELDS: Final[Mapping[str, Mapping[str, Schema]]] = MappingProxyType(
             "keywords": _list(_TEXT),
             "sentiment": _object(
                 {
-                    "label": {"type": "string", "enum": list(SENTIMENTS)},
+                    "label": {"type": "string", "enum": list(_SENTIMENTS)},
                     "score": _NUMBER,
                 }
             ),

@@ -15,9 +15,9 @@ from news_assets.records.articles import RawArticle
 from news_assets.records.derived import ArticleEmbedding, EnrichedArticle, ThemeLabel
 from news_assets.taxonomy.taxonomy_files import Taxonomy
 
-READ_TOGETHER = 500  # articles, whose texts and vectors are in memory at once
+_READ_TOGETHER = 500  # articles, whose texts and vectors are in memory at once
 
-ThemeInputOf = Callable[[str, str, str | None], ThemeInput]
+_ThemeInputOf = Callable[[str, str, str | None], ThemeInput]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ def _codes_of_models(lake: Reader, desk: str) -> dict[str, str | None]:
 def examples_of(
     lake: Reader,
     labels: Labels,
-    theme_input: ThemeInputOf,
+    theme_input: _ThemeInputOf,
     vectors: ThemeVectors | None,
 ) -> list[Example]:
     """Return an example for each label whose article has a text and a vector.
@@ -94,8 +94,8 @@ def examples_of(
     """
     ids = list(labels.codes)
     examples: list[Example] = []
-    for start in range(0, len(ids), READ_TOGETHER):
-        part = ids[start : start + READ_TOGETHER]
+    for start in range(0, len(ids), _READ_TOGETHER):
+        part = ids[start : start + _READ_TOGETHER]
         examples += _examples(lake, part, labels, theme_input, vectors)
     return examples
 
@@ -104,7 +104,7 @@ def _examples(
     lake: Reader,
     ids: Sequence[str],
     labels: Labels,
-    theme_input: ThemeInputOf,
+    theme_input: _ThemeInputOf,
     vectors: ThemeVectors | None,
 ) -> Iterator[Example]:
     embeddings = lake.read(ArticleEmbedding, article_id=ids, outcome=["ok"])

@@ -9,7 +9,7 @@ from news_assets.pipeline.enrich.themes import MAX_CHARS, ThemeTable
 from news_assets.text.sentences import prose
 from news_assets.text.words import stem, stopwords, words
 
-TITLE_REPEATS = 3
+_TITLE_REPEATS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +26,10 @@ class ThemeInput:
 def theme_input(
     table: ThemeTable, title: str, text: str, language: str | None
 ) -> ThemeInput:
-    """Return the input of one article; its title counts TITLE_REPEATS times."""
+    """Return the input of one article; its title counts _TITLE_REPEATS times."""
     plain = prose(text)
     stop = stopwords(language)
-    found = [*words(title) * TITLE_REPEATS, *words(plain[:MAX_CHARS])]
+    found = [*words(title) * _TITLE_REPEATS, *words(plain[:MAX_CHARS])]
     stems = Counter(stem(word, language) for word in found if word not in stop)
     return ThemeInput(
         dict(stems), table.evidence(title, plain), embedding_text(title, text, None)

@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     Places = npt.NDArray[Any]
 
 FOLDS = 5
-MIN_EXAMPLES = 50  # with fewer the calibration is a guess
-MIN_ARTICLES_OF_STEM = 2
-PENALTY = 1.0  # LinearSVC's C
-UNKNOWN_SCORE = -1.3  # of a theme without an example; a decided "no" is about -1
-UNTRAINED_WEIGHTS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0)
+_MIN_EXAMPLES = 50  # with fewer the calibration is a guess
+_MIN_ARTICLES_OF_STEM = 2
+_PENALTY = 1.0  # LinearSVC's C
+_UNKNOWN_SCORE = -1.3  # of a theme without an example; a decided "no" is about -1
+_UNTRAINED_WEIGHTS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0)
 CHECKED_ERROR_RATES = (0.05, 0.1, 0.2)
 # Of a wanted error rate, on the texts that scores are fitted to: others have more.
 FITTED_SHARE = 0.7
@@ -100,7 +100,7 @@ def train(
     trained = _held_out_scores(examples, taxonomy, codes)
     untrained = np.stack([centred(example.untrained, codes) for example in examples])
     truth = np.array([codes.index(example.code) for example in examples])
-    mixed = {one: trained + np.float32(one) * untrained for one in UNTRAINED_WEIGHTS}
+    mixed = {one: trained + np.float32(one) * untrained for one in _UNTRAINED_WEIGHTS}
     weight = max(mixed, key=lambda one: _likelihood(mixed[one], truth))
     sharpness = _sharpness(mixed[weight], truth)
     best = mixed[weight].argmax(axis=1)
@@ -146,10 +146,10 @@ def data_hash(examples: Sequence[Example]) -> str:
 
 def _check(examples: Sequence[Example]) -> None:
     themes = len({example.code for example in examples})
-    if len(examples) < MIN_EXAMPLES or themes < 2:
+    if len(examples) < _MIN_EXAMPLES or themes < 2:
         raise NewsAssetsError(
             f"{len(examples)} labelled articles with {themes} themes are too few to train on; "
-            f"label at least {MIN_EXAMPLES} with two themes (`news-assets label`), "
+            f"label at least {_MIN_EXAMPLES} with two themes (`news-assets label`), "
             "or enrich them with a language model"
         )
 
@@ -174,7 +174,7 @@ def _space(examples: Sequence[Example], taxonomy: Taxonomy) -> Space:
     articles = Counter(chain.from_iterable(example.found.stems for example in examples))
     stems = tuple(
         sorted(
-            stem for stem, count in articles.items() if count >= MIN_ARTICLES_OF_STEM
+            stem for stem, count in articles.items() if count >= _MIN_ARTICLES_OF_STEM
         )
     )
     rarity = [
@@ -211,12 +211,12 @@ def _fit(
 ) -> "tuple[Scores, Scores]":
     """Return the weights (a column for each code) and biases.
 
-    UNKNOWN_SCORE for codes without an example.
+    _UNKNOWN_SCORE for codes without an example.
     """
     import numpy as np
     from sklearn.svm import LinearSVC  # type: ignore[import-untyped]
 
-    model = LinearSVC(C=PENALTY, class_weight="balanced", random_state=0)
+    model = LinearSVC(C=_PENALTY, class_weight="balanced", random_state=0)
     model.fit(_matrix(examples, space), [one.code for one in examples])
     found, found_bias = (
         model.coef_.T.astype(np.float32),
@@ -229,7 +229,7 @@ def _fit(
         )
     columns = [codes.index(code) for code in model.classes_]
     weights = np.zeros((found.shape[0], len(codes)), np.float32)
-    bias = np.full(len(codes), UNKNOWN_SCORE, np.float32)
+    bias = np.full(len(codes), _UNKNOWN_SCORE, np.float32)
     weights[:, columns], bias[columns] = found, found_bias
     return weights, bias
 

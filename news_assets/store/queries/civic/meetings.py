@@ -14,7 +14,7 @@ from news_assets.records.documents import StoredDocument
 from news_assets.records.meetings import StoredItem, StoredMeeting
 from news_assets.store.lake import Lake
 
-WHOLE_AGENDA: Final = slice(None)
+_WHOLE_AGENDA: Final = slice(None)
 # A body's name; where no body has this name, a part of it or of the title.
 OF_BODY = """
     CASE WHEN EXISTS (SELECT 1 FROM meetings WHERE lower(body) = lower($body))
@@ -54,7 +54,7 @@ class MeetingDetails:
 
 
 def meeting_details(
-    lake: Reader, meeting_id: str, part: slice = WHOLE_AGENDA
+    lake: Reader, meeting_id: str, part: slice = _WHOLE_AGENDA
 ) -> MeetingDetails | None:
     """Return a meeting with a part of its items; None for an unknown id."""
     found = lake.read(StoredMeeting, meeting_id=[meeting_id])
@@ -102,7 +102,7 @@ def item_details(lake: Reader, items: Sequence[StoredItem]) -> list[ItemDetails]
         row.article_id: row.summary or ""
         for row in lake.read(EnrichedArticle, article_id=articles)
     }
-    documents = documents_of(lake, items)
+    documents = _documents_of(lake, items)
     return [
         ItemDetails(
             item=item,
@@ -116,7 +116,7 @@ def item_details(lake: Reader, items: Sequence[StoredItem]) -> list[ItemDetails]
     ]
 
 
-def documents_of(
+def _documents_of(
     lake: Reader, items: Sequence[StoredItem]
 ) -> dict[str, StoredDocument]:
     """Return the documents of these items by id; a copy has the text of the document

@@ -51,7 +51,7 @@ class VoteOfPerson:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PersonDetails:
+class _PersonDetails:
     """A person: the row of the member, if the vendor lists one, the offices, and votes."""
 
     person: PersonKey
@@ -67,7 +67,7 @@ def person_details(
     person: str,
     after: tuple[date, str] | None,
     limit: int,
-) -> PersonDetails | None:
+) -> _PersonDetails | None:
     """Return a person with so many votes after the one of a day and item_id; None for
     one who is not known.
     """
@@ -96,7 +96,7 @@ def person_details(
     offices.sort(
         key=lambda office: (office.last_day or date.max, office.body), reverse=True
     )
-    return PersonDetails(
+    return _PersonDetails(
         person=person,
         member=members[0] if members else None,
         offices=offices,

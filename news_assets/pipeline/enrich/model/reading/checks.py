@@ -26,12 +26,12 @@ from news_assets.text.words import fold, words
 
 MAX_KEY_POINTS, MAX_KEYWORDS = 5, 8
 MIN_SENTENCE_CHARS, MAX_SENTENCE_CHARS = 15, 450
-MAX_KEYWORD_CHARS = 60
+_MAX_KEYWORD_CHARS = 60
 
 # A sentence whose words are not the article's is unsupported, whatever it quotes. Words
 # count from four letters on, and are the same if their first five letters are:
 # "ampliou" and "ampliação".
-MIN_SHARED_WORDS = 0.4
+_MIN_SHARED_WORDS = 0.4
 _WORD_CHARS, _SAME_CHARS = 4, 5
 
 _NO_SENTENCE = re.compile(
@@ -166,7 +166,7 @@ class _Article:
 
     def _evidence(self, sentence: str, quote: str) -> Span | None:
         stems = _stems(sentence)
-        is_about_it = len(stems & self._stems) >= MIN_SHARED_WORDS * len(stems)
+        is_about_it = len(stems & self._stems) >= _MIN_SHARED_WORDS * len(stems)
         return self._searched.find(quote) if is_about_it else None
 
 
@@ -206,7 +206,7 @@ def _keywords(given: Sequence[str], text: str) -> tuple[str, ...]:
     found: dict[str, str] = {}
     for keyword in given[: 3 * MAX_KEYWORDS]:
         word = " ".join(keyword.split())
-        if 0 < len(word) <= MAX_KEYWORD_CHARS and searched.occurrences(word, 1):
+        if 0 < len(word) <= _MAX_KEYWORD_CHARS and searched.occurrences(word, 1):
             found.setdefault(word.casefold(), word)
     return tuple(found.values())[:MAX_KEYWORDS]
 

@@ -13,10 +13,10 @@ from news_assets.pipeline.enrich.model.reading.evidence import SearchedText
 from news_assets.pipeline.enrich.model.reading.repair import parsed
 from news_assets.pipeline.enrich.model.schema import REQUIRED
 
-MAX_ENTITIES = 30
-MAX_FORMS = 6
+_MAX_ENTITIES = 30
+_MAX_FORMS = 6
 MAX_NAME_CHARS = 120
-MAX_SPANS = 50  # of one entity
+_MAX_SPANS = 50  # of one entity
 
 
 def found_entities(
@@ -37,12 +37,12 @@ def located(given: list[dict[str, Any]], text: str) -> tuple[tuple[str, ...], st
     """Return the same for entities with `name`, `forms`, `kind` and `salience`."""
     searched = SearchedText(text)
     found: dict[str, dict[str, Any]] = {}
-    for entity in given[: 2 * MAX_ENTITIES]:
+    for entity in given[: 2 * _MAX_ENTITIES]:
         name = " ".join(entity["name"].split())
         if searched.occurrences(name, 1):
             found.setdefault(name.casefold(), _located(name, entity, searched))
     usable = [entity for entity in found.values() if entity["spans"]]
-    ranked = sorted(usable, key=lambda entity: -entity["salience"])[:MAX_ENTITIES]
+    ranked = sorted(usable, key=lambda entity: -entity["salience"])[:_MAX_ENTITIES]
     return tuple(entity["name"] for entity in ranked), json.dumps(
         ranked, ensure_ascii=False
     )
@@ -51,7 +51,7 @@ def located(given: list[dict[str, Any]], text: str) -> tuple[tuple[str, ...], st
 def _located(
     name: str, entity: Mapping[str, Any], searched: SearchedText
 ) -> dict[str, Any]:
-    given = dict.fromkeys((name, *entity["forms"][:MAX_FORMS]))
+    given = dict.fromkeys((name, *entity["forms"][:_MAX_FORMS]))
     forms = [form for form in given if len(form) <= MAX_NAME_CHARS]
     spans = _spans(searched, forms)
     return {
@@ -73,10 +73,10 @@ def _spans(searched: SearchedText, forms: list[str]) -> list[tuple[int, int]]:
     places: set[tuple[int, int]] = set()
     for form in forms:
         places |= {
-            (span.start, span.end) for span in searched.occurrences(form, MAX_SPANS)
+            (span.start, span.end) for span in searched.occurrences(form, _MAX_SPANS)
         }
     kept: list[tuple[int, int]] = []
     for start, end in sorted(places, key=lambda place: (place[0], -place[1])):
         if not kept or start >= kept[-1][1]:
             kept.append((start, end))
-    return kept[:MAX_SPANS]
+    return kept[:_MAX_SPANS]

@@ -15,9 +15,9 @@ from typing import NamedTuple
 # The share of letters that agree. Measured on 2,000 sentences of news texts: with two
 # words in a hundred misspelt or left out, 97 % are found from 90 on, and of sentences
 # of other articles none.
-MIN_LIKENESS = 90.0
-MIN_QUOTE_WORDS = 3
-MAX_QUOTE_CHARS = 600
+_MIN_LIKENESS = 90.0
+_MIN_QUOTE_WORDS = 3
+_MAX_QUOTE_CHARS = 600
 
 # A word; the target of a Markdown link is no part of the text.
 _TOKEN = re.compile(r"\]\([^)\s]{0,2000}\)|(\w+)")
@@ -74,10 +74,10 @@ class SearchedText:
         """
         words = [
             _folded(match[1])
-            for match in _TOKEN.finditer(quote[: MAX_QUOTE_CHARS + 1])
+            for match in _TOKEN.finditer(quote[: _MAX_QUOTE_CHARS + 1])
             if match[1]
         ]
-        if len(words) < MIN_QUOTE_WORDS or len(quote) > MAX_QUOTE_CHARS:
+        if len(words) < _MIN_QUOTE_WORDS or len(quote) > _MAX_QUOTE_CHARS:
             return None
         wanted = f" {' '.join(words)} "
         found = self._joined.find(wanted)
@@ -91,7 +91,7 @@ class SearchedText:
         """
         words = [
             _folded(match[1])
-            for match in _TOKEN.finditer(name[:MAX_QUOTE_CHARS])
+            for match in _TOKEN.finditer(name[:_MAX_QUOTE_CHARS])
             if match[1]
         ]
         wanted = f" {' '.join(words)} "
@@ -108,7 +108,7 @@ class SearchedText:
         if len(wanted) > len(self._joined):
             return None
         found = fuzz.partial_ratio_alignment(
-            wanted, self._joined, score_cutoff=MIN_LIKENESS
+            wanted, self._joined, score_cutoff=_MIN_LIKENESS
         )
         if found is None:
             return None

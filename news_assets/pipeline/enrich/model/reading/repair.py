@@ -13,8 +13,8 @@ from typing import Any, Final
 from news_assets.errors import EnrichError
 from news_assets.pipeline.enrich.model.requests import INVISIBLE
 
-MAX_RAW_CHARS: Final = 4_000_000
-MAX_SHOWN_CHARS: Final = 60
+_MAX_RAW_CHARS: Final = 4_000_000
+_MAX_SHOWN_CHARS: Final = 60
 _MAX_STARTS: Final = 50  # places where the JSON of an answer may begin
 _MAX_NUMBER: Final = 1e9
 
@@ -34,9 +34,9 @@ def parsed(
     Raises:
         EnrichError: There is no such object, or an essential field is of no use.
     """
-    if len(raw) > MAX_RAW_CHARS:
+    if len(raw) > _MAX_RAW_CHARS:
         raise EnrichError(
-            f"the answer has {len(raw):,} characters, more than {MAX_RAW_CHARS:,}"
+            f"the answer has {len(raw):,} characters, more than {_MAX_RAW_CHARS:,}"
         )
     if not raw.strip():
         raise EnrichError("the answer is empty")
@@ -61,10 +61,10 @@ def _flaw(found: Mapping[str, Any], name: str) -> str:
 def shown(text: str) -> str:
     """Return the beginning of an outside text on one line."""
     printable = "".join(
-        c if c.isprintable() else " " for c in text[: 2 * MAX_SHOWN_CHARS]
+        c if c.isprintable() else " " for c in text[: 2 * _MAX_SHOWN_CHARS]
     )
     line = " ".join(printable.split())
-    return line if len(line) <= MAX_SHOWN_CHARS else f"{line[:MAX_SHOWN_CHARS]}…"
+    return line if len(line) <= _MAX_SHOWN_CHARS else f"{line[:_MAX_SHOWN_CHARS]}…"
 
 
 def _object_in(raw: str, names: Collection[str]) -> dict[str, Any] | None:
