@@ -19,7 +19,8 @@ from news_assets.settings import Settings, outdated_settings
 from news_assets.terminal import accept_any_text, report
 
 # Each command with the function, or the group, that declares its options in a module of
-# `news_assets.commands`, and its help. The modules are imported when their command runs.
+# `news_assets.commands`, and its help. The modules are imported when their command
+# runs.
 _COMMANDS = {
     "parse-feed": (
         "texts:parse_feed",

@@ -56,8 +56,8 @@ def demo(
         ),
     ] = None,
 ) -> None:
-    """Serve the sample site; unless `serve`, run the graph over it, edit an article, run
-    again, and show the results.
+    """Serve the sample site; unless `serve`, run the graph over it, edit an article,
+    run again, and show the results.
     """
     if serve:
         _serve(port)

@@ -1,5 +1,5 @@
-"""Import of lists of sources: OPML, CSV with named columns, or one address a line, distinguished
-apart by their content.
+"""Import of lists of sources: OPML, CSV with named columns, or one address a line,
+distinguished apart by their content.
 """
 
 import csv

@@ -50,10 +50,11 @@ DOCUMENTS: Final = Stage(
         "Every attachment of the last days is read, or the reason why not is known.",
     ),
     describe=lambda row: f"{row.characters} characters of {row.name}",
-    description="""Attachments of the agenda items of these agencies and days: their text in Markdown, or the reason.
+    description="""Attachments of the agenda items of these agencies and days: their text in
+    Markdown, or the reason.
 
-    Each content is read once, under whatever addresses it is listed. An item whose attachments could not be read is
-    composed with the reason, and again when they come.
+    Each content is read once, under whatever addresses it is listed. An item whose
+    attachments could not be read is composed with the reason, and again when they come.
     """,
     kind="pdf",
     preview=("name", "kind", "pages", "characters", "outcome", "reason"),
@@ -91,10 +92,12 @@ STAGES: tuple[Stage, ...] = (
             f"{row.word_count} words, revision {row.rev_n}"
             + (f", a copy of {row.duplicate_of}" if row.duplicate_of else "")
         ),
-        description="""Articles of these agencies and days: text in Markdown and metadata, exact copies marked.
+        description="""Articles of these agencies and days: text in Markdown and metadata,
+        exact copies marked.
 
-        An entry that cannot be fetched or read is a row too, with `outcome` and `reason`, and is retried when due.
-        Re-running fetches only what is missing, changed or due; `refetch` in the run config fetches everything.
+        An entry that cannot be fetched or read is a row too, with `outcome` and `reason`,
+        and is retried when due. Re-running fetches only what is missing, changed or due;
+        `refetch` in the run config fetches everything.
         """,
         kind="html",
         preview=("title", "outcome", "reason", "duplicate_of", "text_chars"),
@@ -142,11 +145,13 @@ STAGES: tuple[Stage, ...] = (
         describe=lambda row: (
             f"theme {row.theme_code or 'none'}, by {row.enricher} {row.model}"
         ),
-        description="""Theme of up to three levels, summary, keywords, language, length and readability of each article.
+        description="""Theme of up to three levels, summary, keywords, language, length and
+        readability of each article.
 
-        Cached by input: one text is enriched once by the same enricher and taxonomy, and a copy takes its original's
-        result. Articles without a text have no row. A language model adds key points, sentiment, type and entities, and
-        the part of the text that each sentence rests on. The local row is stored first, and replaced by the answer.
+        Cached by input: one text is enriched once by the same enricher and taxonomy, and a
+        copy takes its original's result. Articles without a text have no row. A language
+        model adds key points, sentiment, type and entities, and the part of the text that
+        each sentence rests on. The local row is stored first, and replaced by the answer.
         """,
         kind="python",
         preview=(
@@ -187,10 +192,11 @@ STAGES: tuple[Stage, ...] = (
             ),
         ),
         describe=lambda row: f"{row.dim} dimensions, by {row.model}",
-        description="""Unit vector of each article's title and text, with the model, its dimension and the token cut.
+        description="""Unit vector of each article's title and text, with the model, its
+        dimension and the token cut.
 
-        Only texts that changed are embedded. Fails before it writes where the lake holds vectors of another model, or
-        the index vectors of another dimension.
+        Only texts that changed are embedded. Fails before it writes where the lake holds
+        vectors of another model, or the index vectors of another dimension.
         """,
         kind="onnx",
         preview=("article_id", "model", "dim", "token_count", "is_cut", "outcome"),
@@ -212,11 +218,13 @@ STAGES: tuple[Stage, ...] = (
         describe=lambda row: (
             f"indexed {'with' if row.has_vector else 'without'} its vector"
         ),
-        description="""Documents of the search index, with a receipt for each in the lake: id, document hash and time.
+        description="""Documents of the search index, with a receipt for each in the lake:
+        id, document hash and time.
 
-        Only changed documents are sent; those whose article is gone are removed. An article whose embedding failed is
-        indexed without a vector and found by its words. An index that is unavailable or full fails the run with the
-        reason, and no receipt is written for a document that it did not confirm.
+        Only changed documents are sent; those whose article is gone are removed. An article
+        whose embedding failed is indexed without a vector and found by its words. An index
+        that is unavailable or full fails the run with the reason, and no receipt is written
+        for a document that it did not confirm.
         """,
         kind="search",
         preview=("article_id", "has_vector", "indexed_at", "outcome", "reason"),

@@ -98,8 +98,8 @@ _NAME_TAGS = 'meta[property="og:site_name"], meta[name="application-name"]'
 class CandidateUrl:
     """An address that may be a source, and how it was found.
 
-    `kind` is None if only the document shows it. `refusal` is a reason not to request the
-    address. A guess that fails is not reported.
+    `kind` is None if only the document shows it. `refusal` is a reason not to request
+    the address. A guess that fails is not reported.
     """
 
     url: str

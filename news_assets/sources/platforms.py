@@ -1,5 +1,5 @@
-"""Recognises the software that makes a page, or that the page is a wall: a log-in form, a
-bot check, an empty shell.
+"""Recognises the software that makes a page, or that the page is a wall: a log-in form,
+a bot check, an empty shell.
 
 Patterns are rows of tables. A wall is only reported where the page shows almost no
 other text, because articles quote the same words. Refusals by status code are

@@ -9,8 +9,10 @@ from news_assets.store.address import Address
 
 Mark = tuple[int, ...]
 
-_SHARED_S = 0.2  # all waiting sensors of a process together read a Postgres catalog at most so often
-_SETTLED_S = 1.0  # SQLite writes a commit to its log, syncs the file, and then lets readers see it
+# all waiting sensors of a process together read a Postgres catalog at most so often
+_SHARED_S = 0.2
+# SQLite writes a commit to its log, syncs the file, and then lets readers see it
+_SETTLED_S = 1.0
 
 
 class Watch:
@@ -50,7 +52,9 @@ class Watch:
             return self._mark
 
     def _of_files(self, catalog: Path) -> Mark:
-        """Return a mark that is another one at each call until all that was written can be read."""
+        """Return a mark that is another one at each call until all that was written can
+        be read.
+        """
         mark = *_state_of(catalog), *_state_of(self._log)
         now_ns = round(self._clock() * 1e9)
         is_settled = now_ns - max(mark[0], mark[2]) >= _SETTLED_S * 1e9

@@ -91,7 +91,9 @@ def _normal(text: str) -> str:
         return text
     host = host_of(text)
     query = _query_of(parts.query, host)
-    return f"{parts.scheme}://{_netloc(parts, host)}{_path_of(parts.path, query)}{query}{_route(parts.fragment)}"
+    path = _path_of(parts.path, query)
+    place = f"{parts.scheme}://{_netloc(parts, host)}"
+    return f"{place}{path}{query}{_route(parts.fragment)}"
 
 
 def served_url(url: str) -> str:

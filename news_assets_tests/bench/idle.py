@@ -1,9 +1,11 @@
-"""What a profile costs while nothing happens: CPU and memory of each process, after some articles.
+"""What a profile costs while nothing happens: CPU and memory of each process, after
+some articles.
 
     python -m news_assets_tests.bench.idle [plain local] [--settle-s 360] [--minutes 2]
 
-After the articles it waits until workers have given their models back. CPU is in percent of one core; memory
-is the proportional set size, in which what processes share is divided among them.
+After the articles it waits until workers have given their models back. CPU is in
+percent of one core; memory is the proportional set size, in which what processes share
+is divided among them.
 """
 
 import argparse
@@ -64,7 +66,9 @@ def uses(profile: Profile) -> dict[int, Use]:
 
 
 def measure(name: str, settle_s: float, minutes: float, models_dir: Path) -> bool:
-    """Print the use of each process of one profile; return whether their sum is within the goals."""
+    """Print the use of each process of one profile; return whether their sum is within
+    the goals.
+    """
     embedder = OnnxEmbedder.open(Settings.read().embedding_model, models_dir, 1)
     with profile_with_desk(
         name, models_dir, date(datetime.now(UTC).year, 1, 1), 8

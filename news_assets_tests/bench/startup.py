@@ -1,8 +1,10 @@
-"""CPU time to start, as multiples of `import dagster` in the same run; fails if loading imports a heavy library.
+"""CPU time to start, as multiples of `import dagster` in the same run; fails if loading
+imports a heavy library.
 
     python -m news_assets_tests.bench.startup [--repeats 5]
 
-The commands run over a small lake, which the first of them creates. Medians of alternating rounds.
+The commands run over a small lake, which the first of them creates. Medians of
+alternating rounds.
 """
 
 import argparse

@@ -94,7 +94,9 @@ def readability_cases() -> list[Case]:
 
 
 def articles(name: str) -> list[Case]:
-    """Return the cases of one set that are articles, and not shorter than a text that is stored."""
+    """Return the cases of one set that are articles, and not shorter than a text that
+    is stored.
+    """
     known = readability_cases() if name == "article_readability" else cases(name)
     return [case for case in known if _is_article(case[0])]
 

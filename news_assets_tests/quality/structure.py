@@ -2,9 +2,9 @@
 
     python -m news_assets_tests.quality.structure
 
-Prints each figure beside its goal and exits with 1 where one is missed. Tokens are those
-of the tokenizer without comments, docstrings, line ends and indentation; a figure per line
-counts only lines that hold code. The number of lines is no goal.
+Prints each figure beside its goal and exits with 1 where one is missed. Tokens are
+those of the tokenizer without comments, docstrings, line ends and indentation; a figure
+per line counts only lines that hold code. The number of lines is no goal.
 """
 
 import ast

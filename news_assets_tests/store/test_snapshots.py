@@ -1,4 +1,6 @@
-"""A SQLite catalog keeps its newest snapshots, and those that withdrawn articles are brought back from."""
+"""A SQLite catalog keeps its newest snapshots, and those that withdrawn articles are
+brought back from.
+"""
 
 from dataclasses import replace
 from random import Random

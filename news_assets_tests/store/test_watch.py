@@ -12,7 +12,9 @@ from news_assets_tests.store.examples import article
 
 
 def later_watch(lake: Lake) -> Watch:
-    """Return the watch of a SQLite catalog, for which everything was written a while ago."""
+    """Return the watch of a SQLite catalog, for which everything was written a while
+    ago.
+    """
     if lake.address.is_postgres:
         pytest.skip("the mark of a Postgres catalog is its last commit")
     return Watch(lake.address, lake.snapshot, clock=lambda: time.time() + 60)

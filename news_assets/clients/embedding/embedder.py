@@ -267,7 +267,10 @@ def _load_session(path: Path) -> "onnxruntime.InferenceSession":
         onnx_errors.InvalidProtobuf,
         onnx_errors.NotImplemented,
     ) as error:
-        reason = f"{path} cannot be loaded: {_first_line(error)}; delete its folder to export it again"
+        reason = (
+            f"{path} cannot be loaded: {_first_line(error)}; "
+            "delete its folder to export it again"
+        )
         raise EmbedError(reason) from error
 
 

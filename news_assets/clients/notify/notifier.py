@@ -103,7 +103,8 @@ class ChannelNotifier:
             case Mail() as mail:
                 self._send_mail(mail, message)
             case Telegram() as telegram:
-                url = f"{telegram.api.rstrip('/')}/bot{self._secret(telegram.token_env)}/sendMessage"
+                token = self._secret(telegram.token_env)
+                url = f"{telegram.api.rstrip('/')}/bot{token}/sendMessage"
                 text = f"{message.subject}\n\n{message.text}"
                 self._post(
                     url,

@@ -41,7 +41,8 @@ def try_selectors(
     instead, and show the entries.
 
     Raises:
-        NewsAssetsError: The page cannot be fetched, or has no entries with these selectors.
+        NewsAssetsError: The page cannot be fetched, or has no entries with these
+            selectors.
     """
     given = _given(stated)
     address = None

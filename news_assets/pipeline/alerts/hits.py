@@ -173,7 +173,8 @@ def _find_hits(
 ) -> list[QueryHit]:
     """Return a hit for each query and article that it has not found before.
 
-    A copy is no hit of a query that has found its original: the same text is reported once.
+    A copy is no hit of a query that has found its original: the same text is reported
+    once.
     """
     articles = rows.read(RawArticle, article_id=article_ids, outcome=["ok"])
     enriched = {

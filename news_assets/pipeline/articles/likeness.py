@@ -73,9 +73,10 @@ class Thresholds(NamedTuple):
 
     reworded: float = 0.4
     lead_words: float = 0.75
-    """A few edits in a short text (_SHORT_TEXT_SHINGLES) leave few shingles, but the same words. In those pairs the
-    leads of copies have .74 to .90 of their words in common, and those of other short texts with as many common
-    shingles at most .67; of long follow-ups up to .73."""
+    """A few edits in a short text (_SHORT_TEXT_SHINGLES) leave few shingles, but the
+    same words. In those pairs the leads of copies have .74 to .90 of their words in
+    common, and those of other short texts with as many common shingles at most .67; of
+    long follow-ups up to .73."""
 
 
 THRESHOLDS = Thresholds()

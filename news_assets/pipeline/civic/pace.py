@@ -5,8 +5,8 @@
     pass     the days from a week back to 90 days on, once a night, because dates of
     change are not reliable
 
-Limits by vendor (slots, delays) are in `sources/civic/vendor_limits.py`; a desk file may set
-others.
+Limits by vendor (slots, delays) are in `sources/civic/vendor_limits.py`; a desk file
+may set others.
 """
 
 import hashlib

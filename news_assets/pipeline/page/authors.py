@@ -18,7 +18,8 @@ _MAX_PARTS = 8  # texts of one byline; a description of the author follows the n
 _MAX_BYLINE_CHARS = 200
 _NAME_WORDS = range(2, 6)
 
-_STATED = ("author", "article:author", "parsely-author", "sailthru.author", "byl", "dc.creator", "dcterms.creator",
+_STATED = ("author", "article:author", "parsely-author", "sailthru.author", "byl", "dc.creator",
+"dcterms.creator",
            "citation_author", "cxenseparse:author")  # fmt: skip
 _BY = re.compile(
     r"^\W*(?:(?:written|posted|story|words|published|reported|escrito|publicado|redactado)\s+(?:by|por):?"

@@ -89,8 +89,10 @@ _PRICE = re.compile(
 )
 _CONTROL = re.compile(
     r"""\W{0,3}(?:sort(?:ed)?(?:\sby)?|filters?(?:\sby)?|filter\sresults|refine(?:\sby)?|clear\sall|(?:results?|items)\sper\spage
-    | showing\s\d.*|\d+(?:\sof\s\d+)?\s(?:results|items|products|resultados|produtos|notícias|articles)
-    | ordenar(?:\spor)?|filtrar(?:\spor)?|resultados\spor\spágina|sortieren(?:\snach)?|filtern|trier(?:\spar)?|filtrer)
+    | showing\s\d.*
+    | \d+(?:\sof\s\d+)?\s(?:results|items|products|resultados|produtos|notícias|articles)
+    | ordenar(?:\spor)?|filtrar(?:\spor)?|resultados\spor\spágina|sortieren(?:\snach)?|filtern
+    | trier(?:\spar)?|filtrer)
     \b.{0,20}""",
     re.IGNORECASE | re.VERBOSE,
 )

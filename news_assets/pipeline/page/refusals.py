@@ -27,7 +27,8 @@ _SMALL_CHARS = 1500  # pages with more text are not checked for walls and error 
 _CHALLENGE_CHARS = 400  # pages that only run a bot check have less text
 _CHALLENGE = re.compile(
     r"""just\sa\smoment|attention\srequired!|access\sdenied|acesso\snegado|403\sforbidden|captcha|security\scheck
-    | are\syou\s(?:a\s)?(?:human|robot)|checking\syour\sbrowser|pardon\sour\sinterruption|request\sunsuccessful
+    | are\syou\s(?:a\s)?(?:human|robot)|checking\syour\sbrowser|pardon\sour\sinterruption
+    | request\sunsuccessful
     | verif(?:y|ying)\syou\sare\shuman|verifi(?:que|cando)\s(?:se\s)?você\sé\shumano|ddos-guard
     | bot\s(?:detection|protection)""",
     re.IGNORECASE | re.VERBOSE,
@@ -37,12 +38,14 @@ _CHALLENGE_SCRIPT = re.compile(
 )
 _CONSENT = re.compile(
     r"""before\syou\scontinue|antes\sde\scontinuar|cookie\s(?:consent|wall|settings|preferences|notice)
-    | privacy\s(?:consent|gate)|consent\s(?:manager|required)|zustimmung|einwilligung|(?:aviso|uso)\sde\scookies""",
+    | privacy\s(?:consent|gate)|consent\s(?:manager|required)|zustimmung|einwilligung
+    | (?:aviso|uso)\sde\scookies""",
     re.IGNORECASE | re.VERBOSE,
 )
 _LOG_IN = re.compile(
     r"""^\W*(?:log\s?in|sign\s?in|log\son|please\slog\sin.*|entrar|acess(?:ar|e)\s(?:sua\s)?conta|acesso\srestrito
-    | faça\s(?:seu\s)?login|autenticação|anmelden|iniciar\ssesión|se\sconnecter|connexion)\b\W*(?:$|[|–—-])""",
+    | faça\s(?:seu\s)?login|autenticação|anmelden|iniciar\ssesión|se\sconnecter
+    | connexion)\b\W*(?:$|[|–—-])""",
     re.IGNORECASE | re.VERBOSE,
 )
 _LOG_IN_PATH = re.compile(
@@ -51,7 +54,8 @@ _LOG_IN_PATH = re.compile(
 _MISSING = re.compile(
     r"""\b(?:404|410)\b.{0,30}\b(?:not\sfound|error|erro|gone|página)|^\W*(?:erro?r?\W*)?404\b|not\sfound
     | (?:page|article|story|content)\s(?:is\s)?(?:no\slonger\savailable|unavailable)
-    | (?:página|conteúdo|notícia)\snão\s(?:foi\s)?encontrad[ao]|página\sinexistente|página\sno\sencontrada
+    | (?:página|conteúdo|notícia)\snão\s(?:foi\s)?encontrad[ao]|página\sinexistente
+    | página\sno\sencontrada
     | page\sintrouvable|seite\snicht\sgefunden|pagina\snon\strovata|страница\sне\sнайдена""",
     re.IGNORECASE | re.VERBOSE,
 )

@@ -31,7 +31,8 @@ from news_assets.text.html import plain_text
 _MAX_HOME_LINKS = 20
 _MAX_SITE_WORDS = 10
 _MIN_PLACE_CHARS = 8  # of a text that is part of a site's name
-_NAMED = 0.6  # of the long words of a site's name in the address of a page: it is the page's title
+# of the long words of a site's name in the address of a page: it is the page's title
+_NAMED = 0.6
 _HOME_LINK = re.compile(r"\s*(?:(?:https?:)?//[^/?#\s]+/?|/)\s*", re.IGNORECASE)
 _TITLE = (
     "og:title",
@@ -114,7 +115,7 @@ def _is_in(text: str, sites: Collection[str]) -> bool:
     return len(place) >= _MIN_PLACE_CHARS and any(place in site for site in sites)
 
 
-# --- names at the end of a title --------------------------------------------------------------------------------------
+# --- names at the end of a title ------------------------------------------------------
 
 
 def without_site(title: str, meta: MetaTags) -> str:

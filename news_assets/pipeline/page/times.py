@@ -28,14 +28,20 @@ from news_assets.records.reading import PublishedOrigin
 from news_assets.text.dates import day_in_address, day_of, parse_date
 
 _PUBLISHED = (
-    "article:published_time", "og:article:published_time", "datepublished", "og:published_time", "rnews:datepublished",
-    "parsely-pub-date", "sailthru.date", "article.published", "cxenseparse:recs:publishtime", "published-date",
-    "publish-date", "publish_date", "publishdate", "pubdate", "article_date_original", "originalpublicationdate",
-    "dcterms.issued", "dc.date.issued", "dc.date.created", "dcterms.created", "dc.date", "dcterms.date", "date",
+    "article:published_time", "og:article:published_time", "datepublished", "og:published_time",
+    "rnews:datepublished",
+    "parsely-pub-date", "sailthru.date", "article.published", "cxenseparse:recs:publishtime",
+    "published-date",
+    "publish-date", "publish_date", "publishdate", "pubdate", "article_date_original",
+    "originalpublicationdate",
+    "dcterms.issued", "dc.date.issued", "dc.date.created", "dcterms.created", "dc.date",
+    "dcterms.date", "date",
 )  # fmt: skip
 _UPDATED = (
-    "article:modified_time", "og:updated_time", "datemodified", "og:article:modified_time", "rnews:datemodified",
-    "dcterms.modified", "dc.date.modified", "article.updated", "last-modified", "lastmod", "revised",
+    "article:modified_time", "og:updated_time", "datemodified", "og:article:modified_time",
+    "rnews:datemodified",
+    "dcterms.modified", "dc.date.modified", "article.updated", "last-modified", "lastmod",
+    "revised",
 )  # fmt: skip
 # Some templates fill these with the time of rendering.
 _OFTEN_RENDERED = frozenset(

@@ -7,7 +7,8 @@ from news_assets.text.words import fold
 
 MAX_CHARS = 400  # of a text that may be a title
 MIN_WORDS = 3  # shorter titles are often names of sites and sections
-AGREES = 0.3  # of an h1's words in another form of the title; newsrooms word the two differently
+# of an h1's words in another form of the title; newsrooms word the two differently
+AGREES = 0.3
 _LONG_WORD_CHARS = 4  # shorter ones are in all texts of a language
 
 SEPARATOR = re.compile(r" (?:[|–—•·»≈-]|::) ")

@@ -36,7 +36,8 @@ _READ_MORE = re.compile(
     | (?:notícias|matérias|conteúdo)\srelacionad[ao]s?|mais\slidas|continue\slendo
     | read\s(?:more|also|next|the\sfull\sstory)|see\s(?:more|also)|also\sread
     | related(?:\s(?:articles?|stories|news|posts?))?
-    | more\s(?:on\sthis|from|stories)|don['’]t\smiss|you\s(?:may|might)\s(?:also\s)?like|recommended|popular\son
+    | more\s(?:on\sthis|from|stories)|don['’]t\smiss|you\s(?:may|might)\s(?:also\s)?like
+    | recommended|popular\son
     | watch|listen|(?:click|tap)\shere|trending|most\s(?:read|popular)
     | lea?\s(?:también|más)|leer\smás|ver\smás|te\spuede\sinteresar
     | lire\s(?:aussi|plus|la\ssuite)|à\slire(?:\saussi)?|voir\saussi
@@ -59,14 +60,19 @@ _CREDITED = re.compile(
 _PROMPT_OR_CREDIT = re.compile(
     r"""[\W_]*(?:
       comentários?\b|comments?\b|\d+\scomments?|kommentare?\b|comentarios?\b|commentaires?\b|comentar\b
-    | deixe\s(?:um|seu)\scomentário|(?:leave|post|add)\sa\s(?:comment|reply)|kommentar\sabgeben|tell\sus\swhat
+    | deixe\s(?:um|seu)\scomentário|(?:leave|post|add)\sa\s(?:comment|reply)|kommentar\sabgeben
+    | tell\sus\swhat
     | (?:assine|inscreva-se|cadastre-se|siga(?:-nos)?|acompanhe|compartilhe|clique\saqui|receba)\b
-    | (?:sign\sup|subscribe|follow|join|share\sthis|like\sthis|click\shere|stay\s(?:informed|on\stop))\b
+    | (?:sign\sup|subscribe|follow|join|share\sthis|like\sthis|click\shere
+        |stay\s(?:informed|on\stop))\b
     | get\s(?:the|our|all)\slatest\b|your\semail\saddress\swill|o\sseu\sendereço\sde\s
     | (?:suscríbete|síguenos|comparte|abonnez-vous|suivez|partager|abonniere|folg(?:e|t|st)|teile)\b
-    | copyright|\(c\)|©|ⓒ|todos\sos\sdireitos|all\srights\sreserved|alle\srechte|tous\sdroits|todos\slos\sderechos
-    | this\scopy\sis\sfor\syour\spersonal|an\serror\s(?:has\s)?occurred|this\sarticle\shas\sbeen\ssent
-    | publicidade|continua\s(?:depois|após)\sd|advertisement|article\scontent|anzeige|werbung|publicité
+    | copyright|\(c\)|©|ⓒ|todos\sos\sdireitos|all\srights\sreserved|alle\srechte|tous\sdroits
+    | todos\slos\sderechos
+    | this\scopy\sis\sfor\syour\spersonal|an\serror\s(?:has\s)?occurred
+    | this\sarticle\shas\sbeen\ssent
+    | publicidade|continua\s(?:depois|após)\sd|advertisement|article\scontent|anzeige|werbung
+    | publicité
     | tempo\sde\sleitura|tags?:|share:?$|print$|imprimir$|editing\sby|\(?reporting\sby
     )""",
     re.IGNORECASE | re.VERBOSE,
@@ -87,16 +93,19 @@ class Thresholds(NamedTuple):
     """
 
     gap: float = 0.1
-    """Long texts missing between the first and last of a reading, per text in it; from here on recall mode is tried."""
+    """Long texts missing between the first and last of a reading, per text in it; from
+    here on recall mode is tried."""
 
     agreed: float = 0.9
     """Of one text's word pairs in another: the other holds it."""
 
     same_title: float = 0.75
-    """Of the words of two headlines; those on the page and in its head differ by a word or a section name."""
+    """Of the words of two headlines; those on the page and in its head differ by a word
+    or a section name."""
 
     byline_chars: float = 250
-    """Of a block above the headline; longer ones are text. 80 costs .009 on naeb, 700 costs .006 on trafilatura."""
+    """Of a block above the headline; longer ones are text. 80 costs .009 on naeb, 700
+    costs .006 on trafilatura."""
 
 
 THRESHOLDS = Thresholds()

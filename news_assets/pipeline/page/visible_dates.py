@@ -79,11 +79,13 @@ _DATE_NAME = re.compile(
     re.IGNORECASE,
 )
 _INLINE = frozenset(
-    ("a", "abbr", "b", "big", "cite", "data", "em", "font", "i", "ins", "label", "mark", "small", "span", "strong",
+    ("a", "abbr", "b", "big", "cite", "data", "em", "font", "i", "ins", "label", "mark", "small",
+    "span", "strong",
      "sub", "sup", "time", "u")
 )  # fmt: skip
 _UNRELATED = frozenset(
-    ("aside", "button", "dialog", "footer", "h1", "iframe", "nav", "noscript", "script", "select", "style", "svg",
+    ("aside", "button", "dialog", "footer", "h1", "iframe", "nav", "noscript", "script", "select",
+    "style", "svg",
      "textarea")
 )  # fmt: skip
 _UNRELATED_CLASS = re.compile(

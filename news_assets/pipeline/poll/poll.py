@@ -38,7 +38,8 @@ _NOT_BEGUN = "not begun in the time of a run; it stays due"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Plan:
-    """What a run polls: sources of news and of councils, with their states by source_id.
+    """What a run polls: sources of news and of councils, with their states by
+    source_id.
 
     `skipped` are the rows of sources that are not polled.
     """

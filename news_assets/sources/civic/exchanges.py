@@ -3,8 +3,8 @@ answers.
 
 An exchange is `{method, url, status, headers, text}` or with `base64` in place of
 `text`. Answers that are not of the vendor's pages, such as its PDF documents, are
-omitted. Meetings of several answers are put together: an answer that only has a meeting's
-items completes the listed one.
+omitted. Meetings of several answers are put together: an answer that only has a
+meeting's items completes the listed one.
 """
 
 import base64

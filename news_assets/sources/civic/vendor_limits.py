@@ -2,8 +2,8 @@
 
 The hosts of all clients of a vendor share `slots` concurrent requests, each slot with a
 pause of `delay_s` seconds between two. A vendor without a delay has no shared limit.
-The table of readers, `vendor_readers.py`, has the same kinds: reading a desk file needs only
-this module, and imports no reader.
+The table of readers, `vendor_readers.py`, has the same kinds: reading a desk file needs
+only this module, and imports no reader.
 """
 
 from typing import Final

@@ -5,6 +5,7 @@
                             +-> xml_documents.sound_xml ->
                             syndication.read_xml (feedparser) -> Listing
 
-`xml_documents` decodes and repairs broken documents and bounds their size, so that feedparser takes bounded
-time. `feed.parse` adds the rules of `storable_entries.storable`.
+`xml_documents` decodes and repairs broken documents and bounds their size, so that
+feedparser takes bounded time. `feed.parse` adds the rules of
+`storable_entries.storable`.
 """

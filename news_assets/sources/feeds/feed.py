@@ -1,5 +1,5 @@
-"""Feeds of any format, distinguished by the document's content rather than by its name or
-Content-Type.
+"""Feeds of any format, distinguished by the document's content rather than by its name
+or Content-Type.
 """
 
 import re

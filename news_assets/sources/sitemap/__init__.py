@@ -2,6 +2,7 @@
 
 Page.body -> sitemap: gunzip, decode -> sitemap_xml.read_sitemap -> urlset:
 Listing.entries
-                                                         -> sitemapindex: sitemap_xml.in_order
+                                                         -> sitemapindex:
+                                                         sitemap_xml.in_order
                                                          -> Listing.next_urls
 """

@@ -4,8 +4,8 @@ each `url` or `sitemap`.
 Nothing external is loaded and no entity is resolved. After an error of form parsing
 resumes at the next item, so that only the broken item is lost. lxml's recovery is not
 used: it drops the text after a bare `&`, which changes the address, and takes quadratic
-time for `<a <a <a` (10 s for 1.2 million). `feeds/xml_documents.py` is not used either: it stops
-at 100,000 elements.
+time for `<a <a <a` (10 s for 1.2 million). `feeds/xml_documents.py` is not used either:
+it stops at 100,000 elements.
 
 The children of an index are ordered by how likely they are to list new articles, or
 those of a given day. Names say more than `lastmod`: `news-sitemap.xml` has the last two

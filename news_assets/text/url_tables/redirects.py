@@ -13,7 +13,8 @@ from urllib.parse import SplitResult, unquote_plus
 
 AMP_CACHE = re.compile(
     r"""http(?P<scheme>s)?://(?:(?:[\w-]+\.(?:cdn\.ampproject\.org|bing-amp\.com)/[aciv]
-    | (?:www\.)?google(?:\.[a-z]{2,3}){1,2}/amp)/(?P<secure>s/)?|(?P<kept>(?:[\w-]+\.)*marfeelcache\.com/amp/))
+    | (?:www\.)?google(?:\.[a-z]{2,3}){1,2}/amp)/(?P<secure>s/)?
+    | (?P<kept>(?:[\w-]+\.)*marfeelcache\.com/amp/))
     (?=\w)(?=[^/]+\.)""",
     re.IGNORECASE | re.VERBOSE,
 )

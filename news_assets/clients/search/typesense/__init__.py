@@ -2,7 +2,8 @@
 
 `typesense_index` is the `ports.SearchIndex`; the other modules are its parts:
 
-    documents -> document_lines (stored fields, JSON) -> document_import, which compares,
+    documents -> document_lines (stored fields, JSON) -> document_import, which
+    compares,
     imports and reads each result
     query -> query (parameters) -> searcher, which sends searches -> responses
     (rankings, copies, hits and facets)

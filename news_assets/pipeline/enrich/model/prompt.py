@@ -130,7 +130,10 @@ def _mistake_of_fields(kind: Kind, answers: Sequence[str], body: str) -> str:
             ", ".join(f"{{{name}}}" for name in sorted(_PLACEHOLDERS[kind]))
             or "no placeholder"
         )
-        return f"has the placeholder `{{{wrong[0]}}}`, for which there is no value; it takes {known}"
+        return (
+            f"has the placeholder `{{{wrong[0]}}}`, for which there is no value; "
+            f"it takes {known}"
+        )
     if absent := [name for name in _PLACEHOLDERS[kind] if f"{{{name}}}" not in body]:
         return f"lacks the placeholder `{{{absent[0]}}}`"
     return ""

@@ -30,7 +30,10 @@ _PROCEDURAL = (
 def reason_not_sent(title: str, text: str, rules: EnrichRules) -> str | None:
     """Return why an article is left to the local enricher; None if it is sent."""
     if len(text.strip()) < rules.min_chars:
-        return f"not sent: the text has {len(text.strip())} characters, fewer than {rules.min_chars}"
+        return (
+            f"not sent: the text has {len(text.strip())} characters, "
+            f"fewer than {rules.min_chars}"
+        )
     if found := any_phrase(rules.skip_titles).search(plain(title)):
         return (
             f"not sent: the title has “{found[0].strip()}”, which the desk file skips"

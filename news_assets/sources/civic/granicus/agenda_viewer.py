@@ -180,8 +180,8 @@ def _items(tree: HtmlElement, entries: Sequence[_Entry], base: str) -> list[Agen
 def _item(
     entry: _Entry, sequence: int, heading: _Entry | None, base: str
 ) -> AgendaItem:
-    """Return an item; the number of its heading is omitted from its own: 4.B below A for
-    A.4.B.
+    """Return an item; the number of its heading is omitted from its own: 4.B below A
+    for A.4.B.
     """
     above = f"{heading.number}." if heading and heading.number else ""
     return AgendaItem(

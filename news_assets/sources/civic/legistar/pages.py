@@ -2,8 +2,8 @@
 `MeetingDetail.aspx`.
 
 A calendar is a grid of Telerik, `table.rgMasterTable` with `tr.rgRow` and
-`tr.rgAltRow`, whose columns are known by their headings; a page may hold two of them. Of
-links the part `M=` gives the kind: A agenda, M minutes, IC calendar.
+`tr.rgAltRow`, whose columns are known by their headings; a page may hold two of them.
+Of links the part `M=` gives the kind: A agenda, M minutes, IC calendar.
 """
 
 import re

@@ -45,8 +45,8 @@ def id_of_key(owner: str, kind: str, key: str) -> str:
 
 
 def listed_key(meeting: Meeting) -> str:
-    """Return what distinguishes a meeting from others in one answer: the vendor's id, else name
-    and hash of what it lists.
+    """Return what distinguishes a meeting from others in one answer: the vendor's id,
+    else name and hash of what it lists.
 
     It is empty for a meeting with neither id, title nor day.
     """

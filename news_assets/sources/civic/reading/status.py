@@ -90,8 +90,8 @@ _NEW_DATE = re.compile(
     r"|\d{1,2}[/.-]\d{1,2}|\d{4}-\d\d|\d{1,2}(?:er|st|nd|rd|th)?\s(?:de\s)?[a-zéû]{3,10}\b|tomorrow|next\s(?:week|month))",
     re.IGNORECASE,
 )
-# In prose only what is said of the meeting itself counts: a comment may be about another
-# one.
+# In prose only what is said of the meeting itself counts: a comment may be about
+# another one.
 _OFF_IN_PROSE = re.compile(
     r"\b(?:meeting|hearing|session|workshop)s?\b[^.\n]{0,40}\b(?:cancel+ed|postponed|vacated|called\soff)\b"
     r"|\A\W{0,5}(?:notice\sof\s)?(?:cancel+ed|cancel+ation|postponed)\b",

@@ -174,7 +174,10 @@ def _problem(sentence: str) -> str:
     """Return why a text is no sentence of an answer."""
     if not MIN_SENTENCE_CHARS <= len(sentence) <= MAX_SENTENCE_CHARS:
         allowed = f"{MIN_SENTENCE_CHARS} to {MAX_SENTENCE_CHARS}"
-        return f"length: a sentence has {len(sentence)} characters, not {allowed}: “{shown(sentence)}”"
+        return (
+            f"length: a sentence has {len(sentence)} characters, not {allowed}: "
+            f"“{shown(sentence)}”"
+        )
     if found := _NO_SENTENCE.search(sentence):
         odd = f"{shown(found[0])!r}, which belongs into no sentence"
         return f"a sentence contains {odd}: {shown(sentence)}"
