@@ -179,11 +179,9 @@ class ModelCallError(EnrichError):
 
     Attributes:
         kind: `retry`: the provider failed, and bills nothing. `rest`: it wants no
-            request before `wait_s`.
-            `unanswered`: the request was sent, and perhaps billed. `too_long`: it
-            exceeds the context window.
-            `rejected`: the provider refuses this request, `declined`: its content.
-            `fatal`: it would refuse any.
+            request before `wait_s`. `unanswered`: the request was sent, and perhaps
+            billed. `too_long`: it exceeds the context window. `rejected`: the provider
+            refuses this request, `declined`: its content. `fatal`: it would refuse any.
         wait_s: Pause that the provider wants, in seconds; None if it states none.
         window_tokens: Context window that the provider states, with `too_long`.
     """

@@ -4,10 +4,9 @@ and prints. No policy.
     standard input    texts: parse-feed, extract, canonical-url, dedupe, classify, embed
     sites and lists   sites/ (try_source, try_selectors, try_page), import_sources
     lake              lake_status, export, agencies, gaps, failure_commands, upkeep,
-    replay,
-                      withdraw, alert_messages
+                      replay, withdraw, alert_messages
     meetings          civic/ (agency_runs, show_meeting, export_meetings,
-    parse_meetings)
+                      parse_meetings)
     search index      search_articles, rebuild_search, search_server
     enrichment        cost, explain_article, train_themes, label_themes
     sample desk       demo

@@ -2,14 +2,12 @@
 
     due sources                                              schedule
     | poll/             listing -> FeedEntry, SourceState, Poll
-    | articles/fetch    FeedEntry -> Page                    one request at a time per
-    host
+    | articles/fetch    FeedEntry -> Page                    one request at a time per host
     | page/             Page -> ExtractedArticle -> RawArticle
     | articles/dedupe   RawArticle -> RawArticle with `duplicate_of`
     | enrich/           RawArticle -> EnrichedArticle        cached by its input
     | embed             EnrichedArticle -> ArticleEmbedding
-    | index             all three -> documents of the search index, IndexedDocument
-    receipts
+    | index             all three -> documents of the search index, IndexedDocument receipts
 
 `stages` declares the assets that follow `feed_entries`, and `stage_state/` what their
 rows are made from and what failed. `freshness/` plans the runs and finds what is

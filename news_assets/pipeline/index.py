@@ -61,8 +61,7 @@ def index_batch(
 
     Raises:
         IndexingError: The index holds vectors of another model, or could not be read or
-            written. The sensors plan the
-            rest again.
+            written. The sensors plan the rest again.
     """
     with lake.latest() as reader:
         articles = reader.read(RawArticle, keys, outcome=["ok"], **of_articles(only))

@@ -5,8 +5,8 @@ The same comparison fills a new index, resumes an interrupted rebuild, applies l
 changes, and repairs an index that lost documents.
 
     expected hashes (lake) ─┐
-                            ├─ differences ─ read rows ─ build documents ─ send, in
-                            chunks ordered like the lake's files
+                            ├─ differences ─ read rows ─ build documents ─ send,
+                            │  in chunks ordered like the lake's files
     stored hashes (index)  ─┘
 
 The caller decides when a new index replaces the old one.

@@ -378,8 +378,7 @@ class Caps:
         new_entries: Entries of one listing that a poll stores; the next polls store the
             others.
         pages: Articles that a run fetches of 200 agencies and days, the newest first;
-            the next runs fetch the others. 0
-            for no limit.
+            the next runs fetch the others. 0 for no limit.
         text_chars: Characters of an article's text that are kept.
     """
 

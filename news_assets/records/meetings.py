@@ -231,8 +231,7 @@ class MeetingAnswer:
         meetings: The meetings listed, by key (`listed_key`), with the items that were
             requested.
         whole_days: First and last day of which every meeting is listed; None if nothing
-            may be inferred about missing
-            ones.
+            may be inferred about missing ones.
         read_agendas: Keys of the meetings whose items the answers hold, or say that
             there are none.
         undetailed: Keys of those with items whose own pages could not be read.
@@ -241,8 +240,7 @@ class MeetingAnswer:
         signals: `day=hash` of each day that the change signal listed; None if it was
             not requested.
         is_pass: Whether it completes the pass of a night: all days were requested, and
-            no items of their meetings are
-            left for the next poll.
+            no items of their meetings are left for the next poll.
         filters: The phrases that decide which items become articles.
         roster: Bodies, persons and offices, if they were requested.
     """

@@ -1,12 +1,11 @@
 """The lake: every table of the pipeline in DuckLake, with its catalog in SQLite or
 Postgres and its data as Parquet.
 
-    row types of `records` -> tables (columns, DDL) -> connection (DuckDB, catalog
-    attached, missing tables created)
-    read:   agency-days and values -> where -> transaction.Snapshot -> rows -> records,
-        or a Polars frame
-    write:  records -> rows -> transaction.Transaction, under the write_lock of
-        `lake.Lake.transact`
+    row types of `records` -> tables (columns, DDL) -> connection (DuckDB, catalog attached,
+                                                       missing tables created)
+    read:   agency-days and values -> where -> transaction.Snapshot -> rows -> records, or a
+                                               Polars frame
+    write:  records -> rows -> transaction.Transaction, under the write_lock of `lake.Lake.transact`
 
 Callers use `lake.Lake` only. `maintenance` keeps its files few and large; `queries`
 reads across tables.

@@ -111,8 +111,8 @@ def attach(
 
     Raises:
         LakeError: The catalog is not a DuckLake catalog, cannot be reached, belongs to
-            another data folder or to a
-            newer program, or is lost while its data is there.
+            another data folder or to a newer program, or is lost while its data is
+            there.
     """
     try:
         if _is_read_only(address):

@@ -4,17 +4,13 @@ Concurrent writers were measured with four processes that each read a row and wr
 back (160 commits), and a fifth with two-second transactions (3 commits):
 
 - With its own retries (`ducklake_max_retry_count` 10), DuckLake adds a commit that lost
-  the race to the other one
-  without reading again: on Postgres one of 160 updates was lost. So the count is 0: a
-      commit fails if another one came
-  in between, and `transact` runs its work again from the reads. No update was lost on
-  either catalog.
+  the race to the other one without reading again: on Postgres one of 160 updates was
+  lost. So the count is 0: a commit fails if another one came in between, and `transact`
+  runs its work again from the reads. No update was lost on either catalog.
 - Retries alone starve slow writers: the two-second transactions got through only when
-  the others had finished, after
-  up to 10.4 s, and a third of all attempts failed. So a writer holds the write lock
-  (`write_lock.py`) from its reads to
-  its commit: no attempt failed, and the longest wait was 2.4 s on Postgres and 7.9 s on
-      SQLite.
+  the others had finished, after up to 10.4 s, and a third of all attempts failed. So a
+  writer holds the write lock (`write_lock.py`) from its reads to its commit: no attempt
+  failed, and the longest wait was 2.4 s on Postgres and 7.9 s on SQLite.
 
 The lock orders the writers. The failing commit protects the rows, also from a writer
 without the lock.
@@ -269,8 +265,7 @@ class Lake:
 
         Raises:
             LakeError: The write lock was not free in time, or the lake could not be
-                written. `is_transient` is set if
-                another attempt can succeed.
+                written. `is_transient` is set if another attempt can succeed.
         """
         retrying = Retrying(
             retry=retry_if_exception(is_conflict),

@@ -110,8 +110,7 @@ def maintain(
 
     Raises:
         LakeError: A step failed, or the data folder belongs to another lake. Earlier
-            steps are committed, and another
-            run continues after them.
+            steps are committed, and another run continues after them.
     """
     before, had_withdrawn = lake_size(lake), _had_withdrawn(lake)
     lake.transact(_widen_statistics)

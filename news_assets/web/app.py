@@ -100,9 +100,8 @@ def build_app(
     Args:
         archive: What the pages show; used from several threads.
         hosts: Names that the server is reached by. Requests for another name are
-            refused, so that a page of another
-            site cannot read this one through a name that it points here (DNS
-            rebinding).
+            refused, so that a page of another site cannot read this one through a name
+            that it points here (DNS rebinding).
         origins: Other sites whose pages may read this one (CORS), such as
             https://pages.example.org.
         requests_per_minute: What one client may ask for; 0 for no limit.

@@ -3,10 +3,8 @@ two words of its own.
 
     with SyntheticSite(agencies=160, days=days, per_day=2) as site:
         desk = load_desks([str(desk_file(folder, days[0], site.base))], KINDS)[0]
-        lake.transact(lambda rows: rows.upsert(stored_entries(desk, days, 2, now)))    #
-        as if polled
-        published = site.publish("a012", today)                                        #
-        one new article
+        lake.transact(lambda rows: rows.upsert(stored_entries(desk, days, 2, now)))    # as if polled
+        published = site.publish("a012", today)                                        # one new article
 
 An article is computed from its agency, day and number, so that nothing has to be
 stored. The site runs in a process of its own (`python -m

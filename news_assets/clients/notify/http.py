@@ -56,9 +56,8 @@ class JsonSender:
 
         Raises:
             NotifyError: The message was not accepted. Another attempt can help after
-                408, 425, 429, 5xx and without an
-                answer; with `retries_refusals` after other refusals too, but for 410
-                (Gone) and redirects.
+                408, 425, 429, 5xx and without an answer; with `retries_refusals` after
+                other refusals too, but for 410 (Gone) and redirects.
         """
         headers = {"Content-Type": "application/json", **(headers or {})}
         try:

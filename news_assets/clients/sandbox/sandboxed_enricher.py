@@ -82,8 +82,7 @@ class SandboxedEnricher:
         Raises:
             TaxonomyError: The taxonomy cannot be read.
             EnrichError: The desk wants a classifier and has none, or it cannot be read,
-                or was trained on vectors of
-                another model.
+                or was trained on vectors of another model.
             EmbedError: The embedding model that the classifier needs cannot be opened.
         """
         return self.with_taxonomy_of(desk)._choose(desk.key, desk.enrich.themes)

@@ -7,12 +7,10 @@ more workers for more concurrent runs.
 
 - Celery's default pool forks, which Polars and DuckDB do not survive.
 - In a thread pool Dagster could neither capture a run's output, which it redirects for
-  the whole process, nor stop a
-  run, which takes a signal to the main thread.
+  the whole process, nor stop a run, which takes a signal to the main thread.
 - A worker that executes a run does not answer the broker, so `broker_heartbeat` is 0.
-  Messages are acknowledged late:
-  if a worker dies, the broker sends its message to another one, which ignores a run
-  that had begun.
+  Messages are acknowledged late: if a worker dies, the broker sends its message to
+  another one, which ignores a run that had begun.
 """
 
 import importlib

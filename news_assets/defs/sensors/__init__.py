@@ -1,14 +1,17 @@
 """Sensors: they read the lake and request runs. No sensor uses the network.
 
-due_sources      sources that are due                       -> polls of each desk, of
-quick and of slow sources pending_entries  entries without a current article          ->
-their agency-days, all stages in one run stale_stages     rows of later stages missing
-or outdated   -> their agency-days, from that stage on due_model_calls  rows that a
-language model is to replace   -> their agency-days, `enriched_articles` only
-lost_documents   documents that index and lake do not share -> their agency-days,
-`search_index` alone first_checks     a desk that is current for the first time  -> all
-its checks, once open_batches     batches of language models                 -> a look
-at them alerts           articles and states to tell                -> messages
+due_sources      sources that are due                       -> polls of each desk, of quick and
+                 of slow sources
+pending_entries  entries without a current article          -> their agency-days, all stages in
+                 one run
+stale_stages     rows of later stages missing or outdated   -> their agency-days, from that stage on
+due_model_calls  rows that a language model is to replace   -> their agency-days,
+                 `enriched_articles` only
+lost_documents   documents that index and lake do not share -> their agency-days, `search_index`
+                 alone
+first_checks     a desk that is current for the first time  -> all its checks, once
+open_batches     batches of language models                 -> a look at them
+alerts           articles and states to tell                -> messages
 """
 
 from collections.abc import Sequence

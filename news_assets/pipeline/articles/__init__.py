@@ -3,11 +3,11 @@ them.
 
     due FeedEntry rows
     | fetch     FeedEntry -> Page -> ExtractedArticle (`pipeline/page`), in batches
-    | rows      entry, article and stored row -> RawArticle and, where the text changed,
-    ArticleRevision
+    | rows      entry, article and stored row -> RawArticle and,
+    |           where the text changed, ArticleRevision
     | dedupe    RawArticle -> RawArticle with `duplicate_of`, reason and score; CopyKey
-    = rows of raw_articles, copy_keys, article_revisions and pages, stored in one
-    transaction per batch
+    = rows of raw_articles, copy_keys, article_revisions and pages, stored in one transaction
+        per batch
 
 `near_duplicates` compares any stream of documents, for the `dedupe` command. `likeness`
 compares two texts for both.

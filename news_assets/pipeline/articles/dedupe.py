@@ -90,8 +90,7 @@ def store_marked(
         stored: The present rows of those that have one, by article id.
 
     Returns:
-        The articles as they were stored, in their order, and then the copies that were
-        marked anew.
+        The articles as they were stored, in their order, and then the copies that were marked anew.
     """
     settled = [
         _with_mark(row, _mark_of(stored[row.article_id]))

@@ -1,9 +1,9 @@
 """How often cities are polled; pure.
 
     signal   the vendor's cheapest answer that shows changes, every 10 to 60 minutes;
-    then the days that changed
-    pass     the days from a week back to 90 days on, once a night, because dates of
-    change are not reliable
+             then the days that changed
+    pass     the days from a week back to 90 days on, once a night, because
+             dates of change are not reliable
 
 Limits by vendor (slots, delays) are in `sources/civic/vendor_limits.py`; a desk file
 may set others.

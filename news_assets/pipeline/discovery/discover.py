@@ -1,13 +1,11 @@
 """Discovers the sources of a site step by step.
 
-    the address itself, with every kind that may read it; an address of a civic vendor
-    with its kinds alone
+    the address itself, with every kind that may read it; an address of a civic vendor with its
+        kinds alone
     | the civic vendors that its page links
     | the feeds its page links, and the API of its software
-    | the usual feed addresses                                  only if nothing was
-    found yet
-    | the sitemaps in robots.txt, or the usual ones             only if nothing was
-    found yet
+    | the usual feed addresses                                  only if nothing was found yet
+    | the sitemaps in robots.txt, or the usual ones             only if nothing was found yet
 
 Candidates are polled by `poll_sources`, so that they yield what a later poll yields.
 """

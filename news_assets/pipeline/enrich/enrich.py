@@ -1,12 +1,9 @@
 """Enrich articles.
 
-    plan      what is due, with the local enricher's result          plan.py | store
-    the local
-    rows, so that the later stages go on | request language models, directly or in a
-    batch
-    model/direct.py, model/batches.py | store   each answer, its cost and its row, in
-    one
-    transaction
+    plan      what is due, with the local enricher's result               plan.py
+    | store   the local rows, so that the later stages go on
+    | request language models, directly or in a batch     model/direct.py, model/batches.py
+    | store   each answer, its cost and its row, in one transaction
 
 Results are cached by their input (title, text, enricher, model, prompt and taxonomy
 version), so an edited text is enriched again and an unchanged one is not. Failures are
@@ -79,8 +76,7 @@ def enrich_batch(
 
     Raises:
         EnrichError: No model is available, and the desk wants no rows of the local
-            enricher
-            instead.
+            enricher instead.
     """
     chain = Chain.of(enricher, desk)
     plan = plan_batch(lake, desk, keys, chain, clock(), only, re_enrich=re_enrich)

@@ -60,18 +60,15 @@ class Stage:
         record: Type of its rows.
         upstream: Assets it is made from, where the desk has them.
         run: `run(stage, lake, desk, keys, clock, **ports, only=None, **options)`, which
-            brings the rows of a batch of
-            agency-days up to date, or of the articles `only`, and returns how many rows
-            it wrote. It can be repeated at
-            any time.
+            brings the rows of a batch of agency-days up to date, or of the articles
+            `only`, and returns how many rows it wrote. It can be repeated at any time.
         ports: Names of the ports that `run` takes: fetcher, enricher, embedder, search,
             sandbox.
         options: Switches that `run` takes.
         state: The state its rows are made from; None for articles, which are made from
             listed entries.
         retry_at: When a failure is retried after so many attempts, None for never;
-            without it the row has its own
-            `attempts` and `next_try_at`.
+            without it the row has its own `attempts` and `next_try_at`.
         made_at: Column with the time a row was made.
         then: What else is stored in the transaction that stores rows made from
             articles, given these rows.

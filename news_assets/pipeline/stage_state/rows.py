@@ -60,8 +60,8 @@ def store_derived(
         read: The states in which their articles were read, by article id.
         now: The time of attempts that failed.
         provisional: Why rows with `is_provisional` are to be made again, by article id.
-            Rows without a reason are due
-            at once, and leave an earlier failure as it is.
+            Rows without a reason are due at once, and leave an earlier failure as it
+            is.
     """
     found = rows.frame(
         RawArticle, keys, ("article_id", "content_hash", "text_chars"), outcome=["ok"]

@@ -87,8 +87,7 @@ class Sessions:
 
         Raises:
             HTTPException: It does not come from a page of this server (403) or from an
-                operator (401), or the pages are
-                read-only (403).
+                operator (401), or the pages are read-only (403).
         """
         if not self.is_open:
             raise HTTPException(

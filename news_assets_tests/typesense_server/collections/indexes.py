@@ -117,8 +117,7 @@ class VectorIndex:
 
         Args:
             query: A vector of any length. It is cut or padded with zeros, as a hybrid
-                search of the server reads
-                beyond its end.
+                search of the server reads beyond its end.
             numbers: Documents to search; None for all, with stale vectors.
             count: Maximum number of results.
         """

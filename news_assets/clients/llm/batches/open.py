@@ -45,8 +45,7 @@ def open_batches(
 
     Raises:
         SettingsError: The provider has no batches, its library is not installed, or its
-            key is not
-            set.
+            key is not set.
     """
     provider = name.partition(":")[0]
     apis: dict[str, Callable[[], BatchApi]] = {

@@ -70,8 +70,7 @@ class ProviderBatches:
 
         Raises:
             BatchError: It was not made; or, if transient, it is not known whether it
-                was: look with
-                `find`.
+                was: look with `find`.
         """
 
         async def make(model: "Model") -> str:

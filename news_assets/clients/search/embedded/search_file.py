@@ -2,20 +2,17 @@
 as `IndexingError`.
 
     documents  one small row each: id, agency, day, hash, and what readers load at once:
-        `facts`, a fixed-width record,
-               and `entities`, the codes of names
+               `facts`, a fixed-width record, and `entities`, the codes of names
     texts      what a hit shows and explains
     vectors    float16, one row each
-    fresh      terms of the newest documents, one row each, until `FOLD_AT` of them are
-    folded into a part
-    postings   (part, term) -> the part's documents with the term, and its weight in
-    each; a part changes only when it
-               is rewritten without its deleted documents
+    fresh      terms of the newest documents, one row each, until `FOLD_AT` of them are folded
+               into a part
+    postings   (part, term) -> the part's documents with the term, and its weight in each;
+               a part changes only when it is rewritten without its deleted documents
     words      every folded word and every stem, to correct typos
-    codes      small numbers for agencies, languages and other facet values, which
-    readers load
-    names      numbers for entities and matters, of which there may be as many as
-    documents; readers look them up
+    codes      small numbers for agencies, languages and other facet values, which readers load
+    names      numbers for entities and matters, of which there may be as many as documents;
+               readers look them up
     deleted    numbers of deleted documents, which readers apply after `documents.n`
 
 `n` is the document's number, assigned in the order of commits and never reused: a

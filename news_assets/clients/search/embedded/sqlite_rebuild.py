@@ -107,8 +107,7 @@ class SqliteRebuild:
 
         Raises:
             IndexingError: The new file differs from what is expected, or the file in
-                use could not be written; the
-                file in use is unchanged.
+                use could not be written; the file in use is unchanged.
         """
         problems = parity_problems(expected, self.stored, self._index.count())
         if problems:

@@ -102,15 +102,13 @@ class TypesenseSearchIndex:
 
         Args:
             address: `typesense://host:port` or `typesense+https://...`; `/name` after
-                it is another alias than
-                `news_articles`.
+                it is another alias than `news_articles`.
             api_key: A key with all permissions.
             settings: Settings other than the defaults.
 
         Raises:
             IndexingError: The server is unavailable or refuses the key, or the index
-                has other languages or another
-                schema version.
+                has other languages or another schema version.
         """
         index = cls.connect(address, api_key, **settings)
         try:
@@ -260,8 +258,7 @@ class TypesenseSearchIndex:
 
         Raises:
             IndexingError: The query's vector has other dimensions than the index's, or
-                no direction, or the server is
-                unavailable.
+                no direction, or the server is unavailable.
         """
         started = time.perf_counter()
         hits, found, facets = self._searcher.search(query)

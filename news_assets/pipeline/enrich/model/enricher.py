@@ -42,11 +42,9 @@ class ModelEnricher:
 
     Attributes:
         local: Finds language, length and readability of every text, and fills in where
-            no model
-            answers.
+            no model answers.
         models: Requested in order, each for what those before it gave no usable answer
-            to; none for
-            entities only.
+            to; none for entities only.
         open_model: Opens a model by its name, the same one at each call.
         entities: Name of the model that finds entities; empty for none.
         prompt: Of the enrichment.
@@ -57,13 +55,12 @@ class ModelEnricher:
         taxonomy: Whose codes an answer may have.
         taxonomy_of: Returns the taxonomy of a desk, where desks have several.
         accepted_error: Where the local enricher is the first of the chain: the share of
-            wrong
-            themes that is accepted of it. None where it is not: then it only fills in.
+            wrong themes that is accepted of it. None where it is not: then it only
+            fills in.
         sandbox: Where texts and answers are read.
         open_batches: Opens the batches of a model by its name.
         has_batches: Whether backfills are sent to the model of this name in batches,
-            where the desk
-            file does not say.
+            where the desk file does not say.
         answer_rules: Length, effort and temperature of answers, where the desk file
             does not say.
         max_failures: Inputs in a row without an answer after which a model is given up.

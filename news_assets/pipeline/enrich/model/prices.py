@@ -54,16 +54,14 @@ def price_usd(
         model: Provider and model as NEWS_ENRICHER names them, for example
             `openai:gpt-5-mini`.
         input_tokens: Tokens of the request, with those that were read from the
-            provider's cache or
-            stored in it.
+            provider's cache or stored in it.
         output_tokens: Tokens of the answer, with those that were spent on reasoning.
         cached_tokens: How many of the input tokens were read from the provider's cache.
         at: When the call was made; prices change.
         is_batch: Whether it was part of a batch, which most providers bill at half the
             price.
         cache_write_tokens: How many of the input tokens the provider stored in its
-            cache; some bill
-            these at more.
+            cache; some bill these at more.
     """
     provider, _, name = model.partition(":")
     if provider in _LOCAL:

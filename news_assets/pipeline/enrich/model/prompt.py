@@ -3,8 +3,7 @@
     ---
     kind: enrich                    # or entities, theme
     version: "1"
-    answers: [theme, summary]       # the fields of the answer, of those that
-        `schema.py` knows
+    answers: [theme, summary]       # the fields of the answer, of those that `schema.py` knows
     sentences: 2                    # most sentences of the summary; optional
     ---
     Instructions. `{themes}` stands for the list of themes to choose from.
