@@ -58,9 +58,9 @@ from news_assets.text import (
 from news_assets_tests.sources.page_builders import page_of, source_of
 from news_assets_tests.store.examples import full
 
-CHARS = 50_000
-LIMIT_S = 0.5  # CPU for CHARS characters
-PAGE_LIMIT_S = 2.0  # of a page of 15,000 elements, most of it in trafilatura; linear
+CHARS = 100_000
+LIMIT_S = 1.0  # CPU for CHARS characters
+PAGE_LIMIT_S = 4.0  # of a page of 30,000 elements, most of it in trafilatura; linear
 GUARD_S = 30  # of one call; the process is killed then
 URL = "https://www.example.org/noticias/1"
 ZONE = "America/Sao_Paulo"
