@@ -40,9 +40,8 @@ def build_definitions(
         else with_neighbours(desks)
     )
     with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore", dg.BetaWarning
-        )  # range backfills, and the mapping of agency-days to agencies
+        # range backfills, and the mapping of agency-days to agencies
+        warnings.simplefilter("ignore", dg.BetaWarning)
         assets = {desk.key: build_desk_assets(desk) for desk in desks}
         report = build_daily_report(desks)
     meetings = [spec for desk in desks for spec in build_meeting_specs(desk)]

@@ -413,9 +413,8 @@ class Settings(BaseSettings):
         """Threads an embedding model may use in a run: the cores divided by WORKERS,
         the concurrent runs here (2).
         """
-        workers = os.environ.get(
-            "WORKERS", ""
-        )  # set by deploy/start and compose.yaml; without it two runs at once
+        # set by deploy/start and compose.yaml; without it two runs at once
+        workers = os.environ.get("WORKERS", "")
         return max(
             1, self.threads // max(1, int(workers) if workers.isdecimal() else 2)
         )

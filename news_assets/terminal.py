@@ -46,9 +46,8 @@ class Terminal(Console):
         if isinstance(renderable, Text):
             styled = renderable
             renderable = styled.copy()
-            renderable.plain = terminal_line(
-                styled.plain
-            )  # as long as before, so that the styles fit
+            # as long as before, so that the styles fit
+            renderable.plain = terminal_line(styled.plain)
         return super().render(renderable, options)
 
     def print_line(self, text: str | Text, style: str = "") -> None:
@@ -115,9 +114,8 @@ def write_document(data: bytes, output: Path | None) -> None:
         documents.write_bytes(data)
         return
     try:
-        if (
-            output.exists() and not output.is_file()
-        ):  # a device or pipe, which stays what it is
+        # a device or pipe, which stays what it is
+        if output.exists() and not output.is_file():
             output.write_bytes(data)
             return
         draft = output.with_name(f"{output.name}.part")

@@ -40,10 +40,11 @@ from news_assets_tests.support.waiting import HANG_S, wait_for
 
 ROOT = Path(__file__).parents[1]
 FILE, KEPT = ROOT / "deploy" / "compose.yaml", ROOT / ".news" / "containers"
+# the project's name is that of no deployment
 PROJECT, IMAGE = (
     "news-check",
     "news_assets:check",
-)  # the project's name is that of no deployment
+)
 SERVERS, OTHERS = ("postgres", "rabbitmq"), ("daemon", "webserver", "pages", "worker")
 HEALTHY_S, LARGEST_MB = 300.0, 1500
 _IN_IMAGE = """
@@ -216,9 +217,8 @@ def running(engine: Engine, folder: Path) -> Iterator[Stack]:
 
 def main() -> None:
     """Run all steps; the first failed assertion ends it."""
-    signal.signal(
-        signal.SIGTERM, lambda *_: sys.exit("terminated")
-    )  # so that everything is removed then, too
+    # so that everything is removed then, too
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))
     try:
         engine = Engine(KEPT)
         console.print(engine.name)

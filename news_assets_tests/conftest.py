@@ -24,9 +24,8 @@ from news_assets_tests.support.servers import Postgres, has_postgres
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-hypothesis.settings.register_profile(
-    "untimed", deadline=None
-)  # a busy machine is no reason to fail
+# a busy machine is no reason to fail
+hypothesis.settings.register_profile("untimed", deadline=None)
 hypothesis.settings.load_profile("untimed")
 
 SHARED = Path(__file__).parents[2] / "shared"

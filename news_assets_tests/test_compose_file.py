@@ -17,9 +17,8 @@ TEXT = (DEPLOY / "compose.yaml").read_text()
 COMPOSE = yaml.safe_load(TEXT)
 SERVICES = COMPOSE["services"]
 DOCKERFILE = (DEPLOY / "Dockerfile").read_text()
-TAKEN = re.compile(
-    r"\$\{([A-Z][A-Z0-9_]*)(?::([-?])([^${}]*))?\}"
-)  # of nested ones the inner one
+# of nested ones the inner one
+TAKEN = re.compile(r"\$\{([A-Z][A-Z0-9_]*)(?::([-?])([^${}]*))?\}")
 KEYS = {
     *(
         "build",

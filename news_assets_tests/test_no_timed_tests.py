@@ -20,13 +20,14 @@ CLOCKS = {
     "monotonic_ns",
     "perf_counter_ns",
 }
+# they measure, or are servers with a clock
 SCRIPTS = {
     "bench",
     "fuzz",
     "quality",
     "soak",
     "typesense_server",
-}  # they measure, or are servers with a clock
+}
 WITH_CLOCK = {
     "compose.py": "a script that prints how long each step takes",
     "scaleout.py": "a script that prints how long each step takes",

@@ -16,9 +16,8 @@ RANGE_START, RANGE_END = (
     "dagster/asset_partition_range_start",
     "dagster/asset_partition_range_end",
 )
-ATTEMPT_TAG = (
-    "news/attempt"  # how often the run's work was requested, this time included
-)
+# how often the run's work was requested, this time included
+ATTEMPT_TAG = "news/attempt"
 _POLL_TAG = "news/poll"  # quick or slow: the sources that the run polls
 _MODELS_TAG = "news/models"  # of runs that only request language models
 # of runs that may wait for a server for minutes; the profiles limit these together

@@ -21,14 +21,12 @@ import dagster as dg
 from news_assets.defs.jobs import DAILY_JOBS, FRESHNESS
 from news_assets.records.desks import Desk
 
-NOTHING_NEW = {
-    "news/polled": "nothing new"
-}  # tag of a poll run that materialised nothing
+# tag of a poll run that materialised nothing
+NOTHING_NEW = {"news/polled": "nothing new"}
 
 _BATCH_RUNS = 500  # deletions per log line
-_MAX_RUNS = (
-    10_000  # per call: a week of 60 polls an hour; 11 minutes on SQLite, at 66 ms each
-)
+# per call: a week of 60 polls an hour; 11 minutes on SQLite, at 66 ms each
+_MAX_RUNS = 10_000
 _FINISHED = [
     dg.DagsterRunStatus.SUCCESS,
     dg.DagsterRunStatus.FAILURE,

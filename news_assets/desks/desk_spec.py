@@ -40,19 +40,19 @@ from news_assets.setting_values import MODEL_PROVIDERS, check_model_name
 from news_assets.sources.civic.vendor_limits import CIVIC_LIMITS
 from news_assets.text.urls import host_of
 
-DESK_KEY = re.compile(
-    r"[a-z][a-z0-9_]*"
-)  # a Dagster asset key prefix, group and queue name
+# a Dagster asset key prefix, group and queue name
+DESK_KEY = re.compile(r"[a-z][a-z0-9_]*")
 AGENCY_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _HOST = re.compile(r"[^\s/@?#:]+(:\d+)?(/[^\s?#]*)?")
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z]{4})?(-([A-Z]{2}|[0-9]{3}))?")
 
 _PACES = get_args(Pace)
 BY_SELECTORS = "html_listing"  # the kind of source whose selectors are in the desk file
+# this one finds links to PDFs without them too
 _WITH_SELECTORS = (
     BY_SELECTORS,
     "pdf_links",
-)  # this one finds links to PDFs without them too
+)
 _MAX_CHOICES = 2000  # 10 ms; there are 600 time zones
 
 Many = TypeVar("Many", bound=Sized)

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from news_assets.errors import without_credentials
 from news_assets.text.urls import canonical_url, host_of
 
-_FEED_SCHEME = re.compile(
-    r"feed:(?://)?(?=https?:)", re.IGNORECASE
-)  # feed:https://example.org/rss
+# feed:https://example.org/rss
+_FEED_SCHEME = re.compile(r"feed:(?://)?(?=https?:)", re.IGNORECASE)
 _FEED_HOST = re.compile(r"feed://", re.IGNORECASE)  # feed://example.org/rss means http
 _BARE_HOST = re.compile(
     r"[\w-]+(?:\.[\w-]+)*\.[a-z]{2,63}(?::\d{1,5})?(?:[/?]\S*)?", re.IGNORECASE

@@ -44,12 +44,10 @@ _COLUMNS: Final = {
 }
 _TEXTS: Final = ("name", "agency", "type", "kind", "timezone", "pace")
 _DELIMITERS: Final = ",;\t|"  # Excel writes ; in locales with a decimal comma
-_MAX_HEADER_CHARS: Final = (
-    10_000  # longer lines are not headers and may exceed csv's field limit
-)
-_COMMENT: Final = re.compile(
-    r"(?<!\s)\s+#.*$"
-)  # with the look-behind, linear in a row of blanks
+# longer lines are not headers and may exceed csv's field limit
+_MAX_HEADER_CHARS: Final = 10_000
+# with the look-behind, linear in a row of blanks
+_COMMENT: Final = re.compile(r"(?<!\s)\s+#.*$")
 
 
 def parse_source_file(body: bytes) -> ImportRows:

@@ -19,9 +19,8 @@ from news_assets.records.reading import AgencyDays, Embedded
 from news_assets.text.sentences import prose
 
 STORED_TOGETHER = 200  # articles: some ten seconds of work, which a killed run repeats
-_BATCH_TEXTS = (
-    256  # a failing batch is repeated text by text, so it is not the whole day
-)
+# a failing batch is repeated text by text, so it is not the whole day
+_BATCH_TEXTS = 256
 
 
 def embed_batch(
@@ -57,9 +56,8 @@ def embed_batch(
         a.article_id for a in articles if a.text_chars
     }
     written = 0
-    for start in range(
-        0, len(articles) or 1, STORED_TOGETHER
-    ):  # at least once: rows of lost articles are deleted
+    # at least once: rows of lost articles are deleted
+    for start in range(0, len(articles) or 1, STORED_TOGETHER):
         some = articles[start : start + STORED_TOGETHER]
         changed = embed_articles(some, enriched, stored, embedder, sandbox, clock())
         if not (changed or may_have_lost):

@@ -40,9 +40,8 @@ from news_assets.records.derived import (
 if TYPE_CHECKING:
     import polars as pl
 
-CHUNK_DOCUMENTS = (
-    5_000  # about 120 MB with texts and vectors; two chunks are in memory at once
-)
+# about 120 MB with texts and vectors; two chunks are in memory at once
+CHUNK_DOCUMENTS = 5_000
 _RECEIPTS_PER_TRANSACTION = 10_000
 
 

@@ -28,21 +28,19 @@ from news_assets.text.zones import zone_info
 MIN_INTERVAL_S = 300.0
 MAX_INTERVAL_S = 86_400.0
 _FIRST_INTERVAL_S = 1800.0
-_CIVIC_STEP_S = (
-    43_200.0  # the intervals of civic sources are one, two or fourteen of it
-)
+# the intervals of civic sources are one, two or fourteen of it
+_CIVIC_STEP_S = 43_200.0
 CIVIC_WEEKS = 4  # the entries of so many weeks decide on a civic interval
-SLOTS = (
-    4  # offsets within a fixed interval: each is a run of its own, which costs seconds
-)
+# offsets within a fixed interval: each is a run of its own, which costs seconds
+SLOTS = 4
 
-REQUEST_PRICE_MINUTES = (
-    0.4  # of one entry waiting, or of several together, that a request is worth
-)
+# of one entry waiting, or of several together, that a request is worth
+REQUEST_PRICE_MINUTES = 0.4
+# in the zone of the source: when `max_minutes` holds
 WORKING_DAYS, WORKING_HOURS = (
     range(5),
     range(7, 20),
-)  # in the zone of the source: when `max_minutes` holds
+)
 
 # without it, a source polled daily that fails once would wait for more than a day
 _MAX_FIRST_PAUSE_S = 3600.0

@@ -11,9 +11,10 @@ Outcome = Literal[
     "ok", "unchanged", "gone", "blocked", "failed", "skipped", "withdrawn"
 ]
 WITHDRAWN: Final = "withdrawn"
+# most reliable first
 PublishedOrigin = Literal[
     "json_ld", "meta", "markup", "text", "listing", "url", "guess"
-]  # most reliable first
+]
 
 
 @dataclass(frozen=True, slots=True)

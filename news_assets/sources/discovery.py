@@ -37,20 +37,20 @@ if TYPE_CHECKING:
 
 _FEED_KINDS: Final = ("feed", "json_feed", "sitemap")
 _PAGE_KINDS: Final = ("plone_listing", "ebc", "g1")
-_KIND_OF_HOST: Final = {
-    "g1.globo.com": "g1"
-}  # its feeds are RSS; this kind reads more of them than kind feed
+# its feeds are RSS; this kind reads more of them than kind feed
+_KIND_OF_HOST: Final = {"g1.globo.com": "g1"}
 _FEED_TYPES: Final = (
     "application/rss+xml",
     "application/atom+xml",
     "application/rdf+xml",
     "application/feed+json",
 )
+# a feed, or the page in an API's format
 _ANY_XML_OR_JSON: Final = (
     "application/xml",
     "text/xml",
     "application/json",
-)  # a feed, or the page in an API's format
+)
 _FEED_PATH = re.compile(
     r"/\.?(?:feeds?|rss2?|atom)(?:/|$|\.(?:xml|php|json|aspx?)$)|\.(?:rss|rdf|atom)$|/(?:index|feed|rss)\.(?:xml|rdf)$",
     re.IGNORECASE,
@@ -82,11 +82,12 @@ _AT_ROOT: Final = (
     "index.xml",
     "feed.json",
 )
+# not at the root: one host has many Plone sites
 _BELOW_PLONE: Final = (
     "RSS",
     "assuntos/noticias",
     "noticias",
-)  # not at the root: one host has many Plone sites
+)
 _SITEMAPS: Final = ("sitemap.xml", "sitemap_index.xml", "news-sitemap.xml")
 
 _FEED_SCHEME = re.compile(r"^feed:(?://)?(?=https?:)", re.IGNORECASE)

@@ -58,9 +58,8 @@ def connect(
         }
     )
     try:
-        connection.execute(
-            "SET enable_progress_bar = false"
-        )  # DuckDB takes `python -c` for an interactive prompt
+        # DuckDB takes `python -c` for an interactive prompt
+        connection.execute("SET enable_progress_bar = false")
         # What queries free goes back to the system, from a thread of the allocator: 15
         # MB in a server of pages
         connection.execute("SET GLOBAL allocator_background_threads = true")
@@ -69,9 +68,8 @@ def connect(
             _load_extension(connection, name)
         connection.execute("SET GLOBAL TimeZone = 'UTC'")
         connection.execute("SET GLOBAL ducklake_max_retry_count = 0")
-        connection.execute(
-            "SET GLOBAL parquet_metadata_cache = true"
-        )  # DuckLake's files never change
+        # DuckLake's files never change
+        connection.execute("SET GLOBAL parquet_metadata_cache = true")
         if not address.is_postgres:
             # By default each scan of the catalog opens its own connection, outside the
             # transaction: a reader that began before maintenance saw half of the new
@@ -180,9 +178,8 @@ def _create(connection: duckdb.DuckDBPyConnection, address: Address) -> None:
         return
     DataFolder(address, connection).check_unused()
     if not address.is_postgres:
-        Path(address.catalog).touch(
-            mode=0o600
-        )  # SQLite gives its other files the same mode
+        # SQLite gives its other files the same mode
+        Path(address.catalog).touch(mode=0o600)
     _attach(connection, address, may_create=True)
 
 
@@ -273,9 +270,8 @@ def _attach(
     ]
     if not address.is_postgres:
         options.append("META_BUSY_TIMEOUT 10000")
-        options.append(
-            "META_JOURNAL_MODE 'WAL'"
-        )  # readers and the writer do not block each other
+        # readers and the writer do not block each other
+        options.append("META_JOURNAL_MODE 'WAL'")
     place = quoted(f"ducklake:{catalog or address.metadata}")
     connection.execute(f"ATTACH {place} AS {LAKE} ({', '.join(options)})")
 

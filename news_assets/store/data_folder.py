@@ -92,9 +92,8 @@ class DataFolder:
                     f"{file}: cannot be read: {error.strerror}; check permissions"
                 ) from error
         try:
-            with (
-                self.cursor.cursor() as reader
-            ):  # an error would end the transaction of the other cursor
+            # an error would end the transaction of the other cursor
+            with self.cursor.cursor() as reader:
                 row = reader.execute(
                     f"SELECT content FROM read_text({quoted(self._path(_ID_FILE))})"
                 ).fetchone()

@@ -26,9 +26,8 @@ _MISSING = re.compile(r"cannot open file|no such file|\b404\b", re.IGNORECASE)
 _DISK = re.compile(
     r"disk I/O error|disk is full|no space left|could not write|enospc", re.IGNORECASE
 )
-_FREE_BYTES = (
-    4 << 20
-)  # less is none: a transaction writes a page of the catalog and a file
+# less is none: a transaction writes a page of the catalog and a file
+_FREE_BYTES = 4 << 20
 _UNWRITABLE = re.compile(
     r"permission denied|read-only file system|readonly database", re.IGNORECASE
 )
@@ -123,9 +122,8 @@ def newest_backup(address: Address, *, with_data: bool = False) -> Path | None:
     candidates = [
         file for file in files if not with_data or data_copy_of(file).is_dir()
     ]
-    return max(
-        candidates, key=lambda file: file.stem.rpartition("-")[2], default=None
-    )  # the time in the name
+    # the time in the name
+    return max(candidates, key=lambda file: file.stem.rpartition("-")[2], default=None)
 
 
 def data_copy_of(backup: Path) -> Path:

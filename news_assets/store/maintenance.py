@@ -34,9 +34,8 @@ from news_assets.store.upgrade import Identity, read_identity
 
 KEEP_DAYS = 7
 FILE_GRACE = timedelta(days=1)  # longer than any read or open transaction
-RESTORE_GRACE = timedelta(
-    days=14
-)  # for the files written after a backup, which its restore made orphans
+# for the files written after a backup, which its restore made orphans
+RESTORE_GRACE = timedelta(days=14)
 
 # A writer that dies leaves a file for each table and month it wrote. More orphans than
 # this many, and than this share of the files in use, mean that the catalog is not the
@@ -69,9 +68,8 @@ _INLINED_ROWS, _FILE_SIZE = (
     "ducklake_default_data_inlining_row_limit",
     "ducklake_target_file_size",
 )
-_REWRITE_SHARE = (
-    0.1  # files are rewritten without their deleted rows from this share of them on
-)
+# files are rewritten without their deleted rows from this share of them on
+_REWRITE_SHARE = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +112,8 @@ def maintain(
     """
     before, had_withdrawn = lake_size(lake), _had_withdrawn(lake)
     lake.transact(_widen_statistics)
-    enough = (
-        before.files + before.file_bytes // STEP_BYTES + 1
-    )  # writers may add files faster than they are merged
+    # writers may add files faster than they are merged
+    enough = before.files + before.file_bytes // STEP_BYTES + 1
     lake.transact(partial(_run, statement=_PAGES_IN_FILES))
     try:
         for table in TABLES:

@@ -44,9 +44,8 @@ class Watch:
         if self._catalog is not None:
             return self._of_files(self._catalog)
         with self._reading:
-            if (
-                abs(self._clock() - self._read_at) >= _SHARED_S
-            ):  # a clock may be set back
+            # a clock may be set back
+            if abs(self._clock() - self._read_at) >= _SHARED_S:
                 self._mark = (self._snapshot(),)
                 self._read_at = self._clock()
             return self._mark

@@ -57,9 +57,8 @@ def compose(text: str, loader: Any) -> yaml.Node | None:
 
 def _check(text: str, loader: Any) -> None:
     """Raise YamlLimitError at the first event that is over a limit."""
-    open_nodes: list[
-        list[Any]
-    ] = []  # whether each open collection is a mapping, and how many nodes it has so far
+    # whether each open collection is a mapping, and how many nodes it has so far
+    open_nodes: list[list[Any]] = []
     for count, event in enumerate(yaml.parse(text, Loader=loader)):
         if isinstance(event, events.CollectionEndEvent):
             open_nodes.pop()

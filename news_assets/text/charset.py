@@ -33,13 +33,15 @@ _READ_AS = {
     "shift_jis": "cp932",
     "utf-7": "cp1252",
 }
+# encoded as escapes in ASCII, so valid UTF-8 but not readable as such
 _ESCAPING = (
     "iso2022",
     "hz",
-)  # encoded as escapes in ASCII, so valid UTF-8 but not readable as such
+)
+# not base64, rot13
 _CHARSETS = re.compile(
     r"ascii|big5|cp\d|euc|gb|hz|iso|johab|koi8|mac|ptcp154|shift|tis|utf-[78]"
-)  # not base64, rot13
+)
 _MAX_BROKEN = 0.02  # of the non-ASCII characters of a text that still counts as UTF-8
 
 

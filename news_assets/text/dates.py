@@ -20,10 +20,11 @@ from news_assets.text.zones import (
 )
 
 MAX_CHARS = 120  # longer is a sentence, not a date
+# years 0, 1 and 9999 are what software writes for "none"
 FIRST_YEAR, LAST_YEAR = (
     1900,
     2100,
-)  # years 0, 1 and 9999 are what software writes for "none"
+)
 _UNIX_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 # First letters of month names in de, en, es, fr, id, it, nl, pl, pt, ro, tr, without
@@ -76,9 +77,8 @@ _IN_ADDRESS = re.compile(
     r"(?!-\d\d-\d\d)",  # Joomla's name of a folder: the time of its making
     re.IGNORECASE,
 )
-_FIRST_ADDRESS_YEAR = (
-    1990  # no page is older; smaller numbers in an address are not years
-)
+# no page is older; smaller numbers in an address are not years
+_FIRST_ADDRESS_YEAR = 1990
 _COMPACT = re.compile(r"\d{8}(?:T\S+)?|\d{4}-?W\d\d\S*", re.IGNORECASE)
 _EPOCH = re.compile(r"\d{10}(?:\d{3})?(?:\.\d+)?")
 
@@ -96,9 +96,8 @@ def parse_date(text: str | None, timezone: str) -> datetime | None:
     is None. Fractions of seconds are dropped, because sources disagree about them for
     the same article.
     """
-    words = " ".join(
-        (text or "")[: 5 * MAX_CHARS].split()
-    )  # five times: indented markup around a date
+    # five times: indented markup around a date
+    words = " ".join((text or "")[: 5 * MAX_CHARS].split())
     if not words or len(words) > MAX_CHARS:
         return None
     try:

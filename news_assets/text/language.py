@@ -8,9 +8,8 @@ if TYPE_CHECKING:
     from py3langid.langid import LanguageIdentifier  # type: ignore[import-untyped]
 
 _READ_CHARS = 1000  # measured on 813 news texts: no errors from 200 characters on
-_MIN_CHARS = (
-    60  # below, one text in twenty is detected as a related language (gl for pt)
-)
+# below, one text in twenty is detected as a related language (gl for pt)
+_MIN_CHARS = 60
 _SURE = 0.5  # with a hint; below this certainty the hint is right more often
 _SURE_ALONE = 0.25  # without one
 _HINT = re.compile(

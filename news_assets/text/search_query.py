@@ -12,9 +12,8 @@ from news_assets.text.words import fold, stopwords, words
 
 MAX_QUERY_CHARS = 4_000
 MAX_WORDS = 32  # enough for a pasted article to find itself
-ENOUGH_MATCHES = (
-    10  # if fewer documents have every word, those with some of the words match as well
-)
+# if fewer documents have every word, those with some of the words match as well
+ENOUGH_MATCHES = 10
 
 _TOKEN = re.compile(r'(?<!\S)(-)?(?:"([^"]*)"|([^\s"]+))|"([^"]*)"|([^\s"]+)')
 

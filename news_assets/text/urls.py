@@ -31,14 +31,12 @@ from news_assets.text.url_tables.tracking import (
 _C0_AND_SPACE = "".join(map(chr, range(0x21)))
 _IP_OR_LOCAL = re.compile(r"[0-9.]+|[^:\n]*+:.*|[^.]*")
 _TOKEN = re.compile(r"(?=.*\d)[0-9a-z]{16,}")
-_FORBIDDEN_IN_HOST = re.compile(
-    r"[\x00-\x20#%/<>?@\[\\\]^|\x7f]"
-)  # WHATWG URL, forbidden domain code points
+# WHATWG URL, forbidden domain code points
+_FORBIDDEN_IN_HOST = re.compile(r"[\x00-\x20#%/<>?@\[\\\]^|\x7f]")
 _WEB_OR_RELATIVE = re.compile(r"https?:|[/\\]", re.IGNORECASE)
 _SCHEME_SLASHES = re.compile(r"^(https?):(?:/?|/{3,})(?=[^/])", re.IGNORECASE)
-_DOUBLED_SCHEME = re.compile(
-    r"^(?:https?:/+)+(?=https?:/)", re.IGNORECASE
-)  # http://https://example.org
+# http://https://example.org
+_DOUBLED_SCHEME = re.compile(r"^(?:https?:/+)+(?=https?:/)", re.IGNORECASE)
 _LINE_BREAKS = re.compile(r"[\t\r\n]")
 # Not after a "%" that begins no escape: `%4%34` would become the escape `%44`, and that
 # another address.
@@ -46,9 +44,8 @@ _ESCAPE = re.compile(r"(?<!%)(?<!%[0-9A-Fa-f])%([0-9A-Fa-f]{2})")
 _UNRESERVED = frozenset(
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
 )
-_SLASHES = re.compile(
-    r"(?<!:)/{2,}"
-)  # except in an address within the path: web.archive.org/web/2020/https://...
+# except in an address within the path: web.archive.org/web/2020/https://...
+_SLASHES = re.compile(r"(?<!:)/{2,}")
 _PAIR_START = re.compile(r"&(?:amp;)+")  # an address that was escaped twice
 _PATH_SESSION = re.compile(r";(?:jsessionid|phpsessid)=[^/;]*", re.IGNORECASE)
 _DOTNET_SESSION = re.compile(r"/\([SAF]\([a-z0-9]{20,}\)\)(?=/)", re.IGNORECASE)
@@ -124,9 +121,8 @@ def host_of(url: str) -> str:
     except ValueError:
         return ""
     if (not host.isascii() or "xn--" in host) and len(host) <= _MAX_HOST_CHARS:
-        with suppress(
-            idna.IDNAError, UnicodeError
-        ):  # a name that is not valid in DNS is kept
+        # a name that is not valid in DNS is kept
+        with suppress(idna.IDNAError, UnicodeError):
             host = idna.encode(host, uts46=True).decode("ascii")
     return host.rstrip(".")
 
@@ -155,9 +151,8 @@ def site_of(url: str) -> str:
         and get_fld(f"https://a.b.{host.rpartition('.')[2]}", fail_silently=True)
         is None
     ):
-        domain = ".".join(
-            host.split(".")[-2:]
-        )  # the list's rule for a top-level domain that it does not have
+        # the list's rule for a top-level domain that it does not have
+        domain = ".".join(host.split(".")[-2:])
     return host if domain is None or domain in SHARED_DOMAINS else str(domain)
 
 

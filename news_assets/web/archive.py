@@ -50,9 +50,8 @@ from news_assets.web.parameters import (
 )
 from news_assets.web.parts import part_of
 
-MAX_SECONDS: Final = (
-    10.0  # that a request waits for its turn to search, or for its answer
-)
+# that a request waits for its turn to search, or for its answer
+MAX_SECONDS: Final = 10.0
 _SIMILAR: Final = 5
 _log = logging.getLogger(__name__)
 _COMMIT_SECONDS: Final = 0.5  # for which the number of the last commit is believed
@@ -153,9 +152,8 @@ class Archive:
 
     def _search(self, address: SearchAddress) -> SearchAnswer:
         is_by_meaning = address.mode != "keyword" and bool(address.text.strip())
-        vector = (
-            self._index.vector_of(address.text) if is_by_meaning else None
-        )  # while others search
+        # while others search
+        vector = self._index.vector_of(address.text) if is_by_meaning else None
         with self._turn():
             return self._index.search(
                 address.text,

@@ -88,9 +88,8 @@ class AnswerCache:
         Raises:
             BusyError: Another request's answer takes too long.
         """
-        commit = (
-            self._archive.commit()
-        )  # from before: what is stored meanwhile makes the answer outdated
+        # from before: what is stored meanwhile makes the answer outdated
+        commit = self._archive.commit()
         with self._changing:
             if (kept := self._found(key, commit)) is not None:
                 return kept

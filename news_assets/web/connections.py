@@ -18,9 +18,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 # from the opening of a connection, or the answer before, to the end of a request
 _REQUEST_S: Final = 10.0
-ANSWER_S: Final = (
-    60.0  # from there to the end of the answer, also where the client does not read it
-)
+# from there to the end of the answer, also where the client does not read it
+ANSWER_S: Final = 60.0
 STOP_S: Final = 5  # for which a server that is to end goes on with its answers
 _MAX_OF_CLIENT: Final = 20
 _MAX_CONNECTIONS: Final = 500

@@ -18,13 +18,14 @@ from news_assets.web.archive import Archive
 
 MAX_BYTES: Final = 5_000_000
 KEPT: Final = 20  # images in memory, for an hour at most
+# SVG can have scripts
 KINDS: Final = {
     "image/avif",
     "image/gif",
     "image/jpeg",
     "image/png",
     "image/webp",
-}  # SVG can have scripts
+}
 _FETCH_S: Final = 8.0
 _HEADERS: Final = {
     "Cache-Control": "private, max-age=86400",

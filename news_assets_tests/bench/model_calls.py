@@ -81,9 +81,8 @@ def main() -> None:
         local_s = time.process_time() - begun
         model = served(NAME, concurrency=IN_FLIGHT, timeout_s=60)
         by = enricher(model)
-        model.send(
-            by.request(made(-1), NAME, by.prompt, None, EnrichRules())
-        ).result()  # imports, connects
+        # imports, connects
+        model.send(by.request(made(-1), NAME, by.prompt, None, EnrichRules())).result()
         figures = []
         for _ in range(2):
             here.send(True)

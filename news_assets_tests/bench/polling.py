@@ -41,10 +41,11 @@ from news_assets_tests.support.feed_server import NEWS_EVERY, feed_server, feed_
 from news_assets_tests.support.inline_sandbox import InlineSandbox
 
 MAX_CPU_S, MAX_PEAK_MB, MAX_PARSE_MS = 6.0, 200.0, 35.0
+# summaries only, which the target is for, and full texts
 PARSED_ENTRIES, TEXT_CHARS = (
     50,
     (0, 3000),
-)  # summaries only, which the target is for, and full texts
+)
 
 
 def desk_of(feeds: int, port: int) -> Desk:

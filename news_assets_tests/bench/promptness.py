@@ -43,14 +43,14 @@ from news_assets_tests.support.publication_histories import (
 
 CORPUS = Path(__file__).parents[2] / "../shared/corpus"
 WARM_UP_DAYS = 28
+# requests a day: median and p90 of the delay, in minutes
 TARGETS = {
     96: (3.75, 10.0),
     32: (7.5, 20.0),
-}  # requests a day: median and p90 of the delay, in minutes
+}
 LISTED = 20  # entries of a document
-LEARN_EVERY_S = (
-    6 * 3600.0
-)  # rates change little within hours, and learning takes longer than deciding
+# rates change little within hours, and learning takes longer than deciding
+LEARN_EVERY_S = 6 * 3600.0
 
 _CALIBRATIONS = 4
 

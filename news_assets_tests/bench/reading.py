@@ -29,9 +29,8 @@ _NOW = datetime(2026, 9, 1, tzinfo=UTC)
 def pages() -> list[Page]:
     """Return the pages of every labelled set; without them made ones."""
     if extraction.CORPUS.is_dir():
-        names = [
-            name for name in extraction.FLOORS if name != "article_wcxb"
-        ]  # whose pages are larger than news
+        # whose pages are larger than news
+        names = [name for name in extraction.FLOORS if name != "article_wcxb"]
         return [
             extraction.page(*case) for name in names for case in extraction.cases(name)
         ]

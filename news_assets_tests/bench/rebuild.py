@@ -226,10 +226,11 @@ def main() -> None:
                 figures["typesense"] = measure(
                     "typesense (client)", rebuild, environment(home, address)
                 )
+    # wall time of the embedded index, CPU time of the client
     limited = {
         "embedded": 0,
         "typesense": 1,
-    }  # wall time of the embedded index, CPU time of the client
+    }
     slow = [
         name
         for name, figure in figures.items()

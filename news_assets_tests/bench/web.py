@@ -213,9 +213,8 @@ def main() -> int:
         client = Client(port)
         asked = list(lists(ids, today))
         if not options.no_search:
-            client.get(
-                "/search?q=x&mode=keyword"
-            )  # loads what the index keeps in memory
+            # loads what the index keeps in memory
+            client.get("/search?q=x&mode=keyword")
             asked = [
                 *searches(
                     [quote_plus(text) for text in topical(words["pt"], options.times)],

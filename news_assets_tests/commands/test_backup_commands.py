@@ -143,9 +143,8 @@ def test_a_read_only_home_is_read_and_says_so_when_it_is_written(
         closing(sqlite3.connect(home / "catalog.sqlite")) as catalog,
         closing(sqlite3.connect(home / "search.sqlite")),
     ):
-        if (
-            writer == "open"
-        ):  # SQLite keeps its log and shared memory beside an open file
+        # SQLite keeps its log and shared memory beside an open file
+        if writer == "open":
             catalog.execute("PRAGMA journal_mode = WAL")
             catalog.execute("SELECT * FROM ducklake_snapshot").fetchall()
         make_read_only(home)

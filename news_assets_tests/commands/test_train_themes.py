@@ -70,9 +70,8 @@ def labelled_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
                 reused_from=None,
             ),
         ]
-    rows.append(
-        full(FeedEntry, desk="d", agency="a", day=TODAY)
-    )  # so that the desk is known
+    # so that the desk is known
+    rows.append(full(FeedEntry, desk="d", agency="a", day=TODAY))
     with Lake.open(tmp_path / "catalog.sqlite", tmp_path / "data") as lake:
         for record in (FeedEntry, RawArticle, ArticleEmbedding, EnrichedArticle):
             lake.transact(

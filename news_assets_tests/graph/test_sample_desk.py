@@ -69,9 +69,8 @@ def search(graph: Graph, text: str) -> list[str]:
 def test_every_entry_becomes_a_searchable_article_or_a_failure_with_a_reason(
     desk: Desk, tmp_path: Path, models_dir: Path
 ) -> None:
-    (tmp_path / "models").symlink_to(
-        models_dir
-    )  # here and in no other test of the sample desk, the model's vectors
+    # here and in no other test of the sample desk, the model's vectors
+    (tmp_path / "models").symlink_to(models_dir)
     with dg.DagsterInstance.ephemeral() as instance:
         graph = Graph(desk, tmp_path, instance)
         result = run_all(graph)

@@ -211,9 +211,8 @@ def test_missing_stale_and_orphaned_documents_are_found_and_fixed(
     assert (lost(room), hashes(room.index, "d")) == ([], before)
 
 
-@pytest.mark.parametrize(
-    "place", ["typesense"], indirect=True
-)  # only a server replays a log
+# only a server replays a log
+@pytest.mark.parametrize("place", ["typesense"], indirect=True)
 def test_a_server_that_replays_its_log_has_lost_no_document(
     room: Newsroom, place: Backend
 ) -> None:

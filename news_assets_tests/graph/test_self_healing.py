@@ -120,9 +120,8 @@ def test_deleted_rows_are_restored_by_runs_of_their_agency_days(filled: Graph) -
             for row in lake.read(RawArticle, outcome=["ok"])
             if row.duplicate_of is None
         ]
-        lost = dict(
-            zip(TABLES[1:], articles, strict=False)
-        )  # one article for each stage
+        # one article for each stage
+        lost = dict(zip(TABLES[1:], articles, strict=False))
         for record, article in lost.items():
             lake.transact(
                 lambda rows, r=record, a=article: rows.delete(

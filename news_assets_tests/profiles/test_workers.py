@@ -75,9 +75,8 @@ def test_a_run_starts_at_once_while_workers_are_free_and_otherwise_waits_in_the_
 ) -> None:
     profile, site = place
     site.is_open.clear()
-    config = {
-        "ops": {"sample__feed_entries": {"config": {"ask_again": True}}}
-    }  # else one skips what the other polls
+    # else one skips what the other polls
+    config = {"ops": {"sample__feed_entries": {"config": {"ask_again": True}}}}
     runs = [profile.launch("sample_poll", "prefeitura", config) for _ in range(3)]
     for run_id in runs[:2]:
         profile.wait(run_id, until_started=True)
@@ -145,9 +144,8 @@ def test_a_run_continues_when_a_restarted_broker_sends_its_message_again(
     )
     profile.rabbitmq.stop()
     profile.rabbitmq.start()
-    profile.wait_for_line(
-        f"Run {run.run_id} has already begun"
-    )  # the second worker ignores it
+    # the second worker ignores it
+    profile.wait_for_line(f"Run {run.run_id} has already begun")
     site.is_open.set()
     ended = profile.wait(run.run_id)
     with profile.instance as instance:

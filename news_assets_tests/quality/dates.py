@@ -29,16 +29,18 @@ DAY_FLOORS = {
     "article_goose3": 9,
     "article_naeb": 54,
 }
+# the others state days only
 MINUTE_FLOORS = {
     "article_fundus": 61,
     "article_readability": 6,
     "article_goose3": 8,
-}  # the others state days only
+}
+# of the second table; guesses have no floor
 SHARE_FLOORS = {
     "markup": 0.9,
     "text": 0.95,
     "url": 0.99,
-}  # of the second table; guesses have no floor
+}
 
 _LINKED = re.compile(rb"<script[^>]*ld\+json.*?</script>", re.IGNORECASE | re.DOTALL)
 _META = re.compile(rb"<meta\b[^>]*>", re.IGNORECASE)

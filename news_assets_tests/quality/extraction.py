@@ -235,9 +235,8 @@ def run_set(name: str) -> Run:
     reference: list[tuple[dict[str, Any], str]] = []
     seconds = [0.0, 0.0]
     refused = 0
-    for number, (truth, body) in enumerate(
-        pages
-    ):  # alternating, so that other load and warm caches affect both
+    # alternating, so that other load and warm caches affect both
+    for number, (truth, body) in enumerate(pages):
         order = (0, 1) if number % 2 else (1, 0)
         for who in order:
             started = time.perf_counter()
@@ -249,9 +248,8 @@ def run_set(name: str) -> Run:
                 texts.append((truth, found.text or ""))
                 refused += found.outcome != "ok"
     own, other = scored(name, texts), scored(name, reference)
-    pairs = [
-        (one, two) for one, two in zip(texts, reference, strict=True) if one[1]
-    ]  # the others are counted as refused
+    # the others are counted as refused
+    pairs = [(one, two) for one, two in zip(texts, reference, strict=True) if one[1]]
     lost = sum(
         2 * f1_of(name, *one) < f1_of(name, *two) > WELL_READ for one, two in pairs
     )

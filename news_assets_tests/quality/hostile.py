@@ -86,9 +86,10 @@ def main() -> int:
     if not CORPUS.is_dir():
         print(f"skipped: no corpus at {CORPUS}")
         return 0
+    # loads libraries
     read_document(
         f"<html><body>{'<p>Uma frase de teste.</p>' * 20}".encode(), "text/html", None
-    )  # loads libraries
+    )
     parts = [part for part in (CORPUS / "dev", CORPUS / "test") if part.is_dir()]
     for part in parts:
         cases(part)
@@ -299,9 +300,8 @@ def _differences(listing: Listing, expect: dict[str, Any]) -> Iterator[str]:
     entries = listing.entries
     titles, links = [entry.title for entry in entries], [entry.url for entry in entries]
     ids = [entry.entry_id for entry in entries]
-    is_reported = any(
-        "link" in problem for problem in listing.problems
-    )  # not lost silently
+    # not lost silently
+    is_reported = any("link" in problem for problem in listing.problems)
     if len(entries) != expect.get("n_items", len(entries)) and not is_reported:
         yield f"{len(entries)} entries instead of {expect['n_items']}"
     if len(entries) < expect.get("min_items", 0):
@@ -437,9 +437,10 @@ def allows(policy: AddressPolicy, link: str, *, resolves_inside: bool) -> bool:
         resolved = str(getaddrinfo(host.strip("[]"), 80, flags=AI_NUMERICHOST)[0][4][0])
     except (gaierror, UnicodeError):
         name = host.rstrip(".").lower()
+        # RFC 6761
         is_inside = (
             resolves_inside or name == "localhost" or name.endswith(".localhost")
-        )  # RFC 6761
+        )
         resolved = "127.0.0.1" if is_inside else "1.1.1.1"
     return policy.is_allowed(host, resolved)
 
@@ -512,9 +513,8 @@ def _naughty(texts: list[str]) -> dict[str, Any]:
         markdown_of_fragment(sanitize(text, URL))
         for clean in (clean_line, identifier, address, canonical_url, plain_text):
             once = clean(text)
-            is_clean = clean is canonical_url or not _NO_TEXT.search(
-                once
-            )  # what is no address is returned as it is
+            # what is no address is returned as it is
+            is_clean = clean is canonical_url or not _NO_TEXT.search(once)
             if not is_clean or (clean is not plain_text and clean(once) != once):
                 mistakes.append(f"{clean.__name__} of {text!r}: {once!r}")
     return {"mistakes": mistakes}

@@ -77,10 +77,11 @@ FLOORS = {
 # What the pages of a vendor do not state, or not in each of their forms, and the share
 # that they do state.
 BELOW = {
+    # known by its id, which a meeting without an agenda has not
     (
         "novusagenda",
         "meeting",
-    ): 0.6,  # known by its id, which a meeting without an agenda has not
+    ): 0.6,
     ("icalendar", "items"): 0.0,
     ("primegov", "matter file"): 0.6,
     ("granicus", "matter file"): 0.6,
@@ -89,11 +90,12 @@ BELOW = {
     ("pdf_links", "attachments"): 0.0,
     ("pdf_links", "item text"): 0.0,
 }
+# others tell it by the number or title only
 STATING_TYPES = (
     "legistar",
     "legistar_html",
     "iqm2",
-)  # others tell it by the number or title only
+)
 
 
 class CountingSandbox(InlineSandbox):

@@ -202,9 +202,8 @@ def same_href(one: str, other: str) -> bool:
     ).replace(":443/", "/")
 
 
-Verdict = tuple[
-    str, str, bool, str
-]  # field, asserted value, whether it was read, what was read instead
+# field, asserted value, whether it was read, what was read instead
+Verdict = tuple[str, str, bool, str]
 
 
 def verdicts(

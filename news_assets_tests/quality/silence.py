@@ -30,6 +30,7 @@ CHECKED_AT = timedelta(hours=17)
 SEEN_HOURS = tuple(10 if 8 <= hour < 18 else 0 for hour in range(24))
 MAX_ALARMS = 0.13  # per habit, agency and year: two in sixteen
 MAX_MEAN_ALARMS = 0.02
+# days of the year on which few publish
 HOLIDAYS = (
     12,
     45,
@@ -43,7 +44,7 @@ HOLIDAYS = (
     265,
     300,
     330,
-)  # days of the year on which few publish
+)
 YEARS_END = 302  # 31 December, counted from BEGIN
 
 

@@ -80,9 +80,8 @@ def vectors() -> None:
         ):
             once = canonical_url(url)
             score("idempotent", canonical_url(once) == once, url, once)
-        is_ural_normal = (
-            row["function"] == "normalize_url" and "ural" in row["source"]
-        )  # drops the scheme
+        # drops the scheme
+        is_ural_normal = row["function"] == "normalize_url" and "ural" in row["source"]
         tool = NORMALISERS.get(row["function"])
         if (
             tool is None

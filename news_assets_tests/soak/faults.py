@@ -22,9 +22,8 @@ _BOMB_MB = 512
 def wrong_status(
     handler: BaseHTTPRequestHandler, good: Answer, rng: random.Random
 ) -> None:
-    status = rng.choice(
-        (403, 404, 429, 500, 502, 503, 504)
-    )  # not 410: a page that is gone is not requested again
+    # not 410: a page that is gone is not requested again
+    status = rng.choice((403, 404, 429, 500, 502, 503, 504))
     _head(
         handler,
         status,
@@ -138,9 +137,8 @@ def empty(handler: BaseHTTPRequestHandler, good: Answer, rng: random.Random) -> 
     _head(handler, 200, **{"Content-Type": good[1], "Content-Length": "0"})
 
 
-FAULTS: tuple[
-    tuple[Fault, float], ...
-] = (  # with weights: those that block a host for long are rare
+# with weights: those that block a host for long are rare
+FAULTS: tuple[tuple[Fault, float], ...] = (
     (wrong_status, 4),
     (stall, 0.3),
     (slow, 1),

@@ -37,9 +37,8 @@ class Watched:
     """The samples of every process of a profile, by process id."""
 
     def __init__(self) -> None:
-        self._samples: defaultdict[int, dict[int, Sample]] = defaultdict(
-            dict
-        )  # by number of the round
+        # by number of the round
+        self._samples: defaultdict[int, dict[int, Sample]] = defaultdict(dict)
         self._names: dict[int, str] = {}
         self.rounds = 0
 

@@ -47,11 +47,12 @@ def broken_promises(room: Newsroom, reference: Newsroom) -> list[str]:
         soon = datetime.now(UTC) + timedelta(minutes=1)
         maintain(lake, now=soon, keep_days=0, grace=timedelta(0))
         orphans = delete_orphans(lake, now=soon, grace=timedelta(0))
+        # more than a few are reported instead
         kept = (
             {Path(file).resolve() for file in orphans.files}
             if orphans.why_kept
             else set()
-        )  # more than a few are reported instead
+        )
         changed = (
             f"after maintenance: {one}" for one in _different_tables(lake, undisturbed)
         )

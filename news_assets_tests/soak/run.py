@@ -98,9 +98,8 @@ class Soak:
             "dagster__asset_partition_range_start": keys[0],
             "dagster__asset_partition_range_end": keys[-1],
         }
-        with suppress(
-            OSError
-        ):  # the web server may wait for a Postgres that is restarted
+        # the web server may wait for a Postgres that is restarted
+        with suppress(OSError):
             self.profile.launch(f"{self.desk.key}_poll", **tags)
 
     def measure(self) -> None:
@@ -364,9 +363,8 @@ def main() -> None:
     parser.add_argument("--scaleout", action="store_true")
     parser.add_argument("--seed", type=int, default=random.randrange(10_000))
     options = parser.parse_args()
-    signal.signal(
-        signal.SIGTERM, lambda *_: sys.exit(143)
-    )  # stops everything that was started
+    # stops everything that was started
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     with (
         exported_model() as models,
         running_soak(options.scaleout, models, options.seed) as soak,

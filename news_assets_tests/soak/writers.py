@@ -141,9 +141,8 @@ def write(
         lake.report = index.report = reports.send if reports else lambda _: None
         for number in rounds:
             pages = ShelfPages(room.agencies, number)
-            first = number % len(
-                chosen
-            )  # so that no agency's entries leave its feed before they are stored
+            # so that no agency's entries leave its feed before they are stored
+            first = number % len(chosen)
             for agency in chosen[first:] + chosen[:first]:
                 list(
                     poll_agencies(

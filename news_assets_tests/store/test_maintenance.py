@@ -196,9 +196,8 @@ def test_a_writer_gets_its_turn_between_the_steps(
         "m" if pages in changed else "w" if polls in changed else ""
         for changed in tables
     )
-    assert (
-        len(re.findall("m+", turns[turns.index("w") :])) > 3
-    )  # flush, rewriting and merging of the whole table are 3
+    # flush, rewriting and merging of the whole table are 3
+    assert len(re.findall("m+", turns[turns.index("w") :])) > 3
 
 
 @pytest.mark.slow  # kills a process

@@ -15,9 +15,8 @@ from news_assets.store.retention import OldRows, delete_old_rows
 from news_assets_tests.store.examples import MANY, full
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
-KEEP = KeepDays(
-    pages=60, polls=60, revisions=60
-)  # until 23 September: what is from before September is too old
+# until 23 September: what is from before September is too old
+KEEP = KeepDays(pages=60, polls=60, revisions=60)
 OLD, KEPT = datetime(2026, 8, 31, 23, tzinfo=UTC), datetime(2026, 9, 1, tzinfo=UTC)
 
 

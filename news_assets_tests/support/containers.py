@@ -182,7 +182,6 @@ def _podman_settings(folder: Path) -> dict[str, str]:
     has_systemd = Path("/run/systemd/system").is_dir()
     return {
         **{variable: str(folder / name) for variable, (name, _) in files.items()},
-        **(
-            {} if has_systemd else {"DISABLE_HC_SYSTEMD": "true"}
-        ),  # else it asks systemd for a timer of each check
+        # else it asks systemd for a timer of each check
+        **({} if has_systemd else {"DISABLE_HC_SYSTEMD": "true"}),
     }

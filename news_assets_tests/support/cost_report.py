@@ -31,9 +31,8 @@ class CostReport:
     def pytest_runtest_makereport(self) -> Any:
         report = yield
         now_s = _cpu_s()
-        report.cpu_s = (
-            now_s - self._last_s
-        )  # an extra attribute reaches the collecting process
+        # an extra attribute reaches the collecting process
+        report.cpu_s = now_s - self._last_s
         self._last_s = now_s
         return report
 

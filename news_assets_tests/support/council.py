@@ -37,9 +37,8 @@ class Council:
     items: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
     files: dict[str, bytes] = field(default_factory=dict)
     modified: dict[str, str] = field(default_factory=dict)  # Last-Modified by path
-    refusals: dict[str, int] = field(
-        default_factory=dict
-    )  # statuses by the beginning of a path
+    # statuses by the beginning of a path
+    refusals: dict[str, int] = field(default_factory=dict)
     requests: Counter[str] = field(default_factory=Counter)
 
     def meet(

@@ -204,9 +204,8 @@ class Terms:
             if minus
             for word in words(quoted or bare)
         ]
-        self.forgiven: set[str] = (
-            set()
-        )  # words without an exact match, for which one typo is accepted
+        # words without an exact match, for which one typo is accepted
+        self.forgiven: set[str] = set()
         self.lists_all = not query.text.strip() or bool(
             self.excluded and not self.words
         )

@@ -123,9 +123,8 @@ class _Connection(asyncio.Protocol):
 
 async def _serve(port: int) -> None:
     loop = asyncio.get_running_loop()
-    server = await loop.create_server(
-        _Connection, "0.0.0.0", port, backlog=2048
-    )  # all of 127.0.0.0/8
+    # all of 127.0.0.0/8
+    server = await loop.create_server(_Connection, "0.0.0.0", port, backlog=2048)
     await server.serve_forever()
 
 

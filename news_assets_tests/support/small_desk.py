@@ -82,9 +82,8 @@ class Pages(ScriptedFetcher):
         if status := self.refused.get(request.url):
             return FetchError(request.url, f"refused ({status})", status=status)
         number = request.url.rpartition("/")[2]
-        own = " ".join(
-            f"stop{number}x{n}" for n in range(60)
-        )  # without them, all pages were copies of one text
+        # without them, all pages were copies of one text
+        own = " ".join(f"stop{number}x{n}" for n in range(60))
         text = (
             f"<p>{_STORY.format(number=number)}</p><p>{own}</p><p>{self.words * 20}</p>"
             * 2

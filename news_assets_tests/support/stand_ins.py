@@ -22,9 +22,8 @@ NAMES = {
     "rabbitmq:3.13": "rabbitmq",
 }
 PULL_S = 120
-_CERTIFICATES = Path(
-    "/etc/ssl/certs/ca-certificates.crt"
-)  # pip in the image has to trust what pip here trusts
+# pip in the image has to trust what pip here trusts
+_CERTIFICATES = Path("/etc/ssl/certs/ca-certificates.crt")
 # As in the official image: neither packages nor indexes nor manuals are kept
 _APT = """DPkg::Post-Invoke { "rm -f /var/cache/apt/archives/*.deb"; };
 Dir::Cache::pkgcache "";

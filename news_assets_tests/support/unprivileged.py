@@ -6,10 +6,11 @@ import subprocess
 from pathlib import Path
 
 _PR_CAPBSET_DROP = 24
+# CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH: root's rights over files of any mode
 _CAP_DAC = (
     1,
     2,
-)  # CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH: root's rights over files of any mode
+)
 
 
 def _drop_rights() -> None:

@@ -434,6 +434,5 @@ TOWNS: dict[str, tuple[str, Callable[[], Answers]]] = {
     "pdf_links": ("/agendas", _pdf_links),
     "primegov": ("/", _primegov),
 }
-DECIDED_LEGISTAR: Answers = (
-    _decided_legistar()
-)  # what the pages of Legistar show after the meeting
+# what the pages of Legistar show after the meeting
+DECIDED_LEGISTAR: Answers = _decided_legistar()

@@ -60,9 +60,8 @@ class Description:
 
     def __init__(self, path: Path) -> None:
         loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-        self._root: Schema = yaml.load(
-            path.read_text(encoding="utf-8"), Loader=loader
-        )  # the fast safe loader
+        # the fast safe loader
+        self._root: Schema = yaml.load(path.read_text(encoding="utf-8"), Loader=loader)
         self._paths = {
             template: template.strip("/").split("/") for template in self._root["paths"]
         }

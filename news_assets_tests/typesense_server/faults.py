@@ -32,9 +32,8 @@ class Faults:
     delay_s: float = 0.0
     drops_connections: int = 0  # number of next requests that get no response
     fails_next: int = 0  # number of next requests that get a 500
-    refused_ids: dict[str, str] = field(
-        default_factory=dict
-    )  # ids of import lines, with their errors
+    # ids of import lines, with their errors
+    refused_ids: dict[str, str] = field(default_factory=dict)
     queued_writes: int = 0  # as shown at /status
 
     def wait(self) -> None:

@@ -23,10 +23,11 @@ from news_assets_tests.typesense_server.server import running
 
 RECORDINGS = Path(__file__).parents[3] / "shared" / "typesense" / "recordings.jsonl"
 ADMIN_KEY = "adminkey123"  # as in the query string of recording 771
+# their bodies are not recorded completely and are generated here
 GZIPPED, LONG_BODY = (
     103,
     104,
-)  # their bodies are not recorded completely and are generated here
+)
 LONG_WORDS = 200_000
 DISTANCE_TOLERANCE = 1e-6  # distances are sums of float32 in another order
 VALUES_NOT_SIMULATED = {"created_at", "search_time_ms", "expires_at"}
@@ -147,9 +148,8 @@ def _sent(
         recorded["method"], url, headers=headers, content=_body(recorded)
     )
     kind, body = _read(response.text)
-    media_type = response.headers["Content-Type"].partition(";")[
-        0
-    ]  # a few routes name no charset
+    # a few routes name no charset
+    media_type = response.headers["Content-Type"].partition(";")[0]
     if media_type != recorded["response_headers"]["content-type"].partition(";")[0]:
         kind = media_type
     if recorded["path"] == "/keys" and response.status_code == 201:
@@ -215,9 +215,10 @@ def _lines(text: str) -> list[Any]:
 def comparable(value: Any) -> Any:
     """Return a response without values that are not simulated."""
     if isinstance(value, dict):
+        # of a key
         hidden = VALUES_NOT_SIMULATED | (
             {"value", "value_prefix"} if "actions" in value else set()
-        )  # of a key
+        )
         kept = {
             name: comparable(one) for name, one in value.items() if name not in hidden
         }

@@ -71,9 +71,8 @@ def test_no_page_violates_wcag_2_2_aa_or_is_wider_than_the_screen(
     colours: str,
     size: dict[str, int],
 ) -> None:
-    page = chrome.new_page(
-        color_scheme=colours, viewport=size, bypass_csp=True
-    )  # for axe's own script
+    # for axe's own script
+    page = chrome.new_page(color_scheme=colours, viewport=size, bypass_csp=True)
     found = {}
     for url in (
         *(site + path for path in PAGES),

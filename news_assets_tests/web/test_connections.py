@@ -193,9 +193,8 @@ def test_a_server_that_ends_does_not_wait_for_clients_without_a_whole_request(
         serving(Connections(request_s=10 * HANG_S)) as served,
         closing(served.connected(sent)),
     ):
-        assert (
-            httpx.get(f"http://127.0.0.1:{served.port}/").text == "here"
-        )  # so the other has been read
+        # so the other has been read
+        assert httpx.get(f"http://127.0.0.1:{served.port}/").text == "here"
         served.stop()
         assert not served.thread.is_alive()
 

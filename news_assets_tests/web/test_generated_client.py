@@ -31,9 +31,8 @@ def generated(site: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
         "--output-path",
         str(folder),
     ]
-    path = {
-        "PATH": f"{GENERATOR.parent}:{os.environ['PATH']}"
-    }  # it formats with the ruff beside it
+    # it formats with the ruff beside it
+    path = {"PATH": f"{GENERATOR.parent}:{os.environ['PATH']}"}
     done = subprocess.run(
         [*made, "--fail-on-warning"],
         env=os.environ | path,

@@ -81,9 +81,8 @@ def test_a_client_that_asks_too_often_is_told_when_to_come_again(serve: Serve) -
 def test_an_answer_that_takes_too_long_is_given_up_and_the_others_go_on(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        limits, "MAX_SECONDS", 1.5
-    )  # far above the other, also on a busy machine
+    # far above the other, also on a busy machine
+    monkeypatch.setattr(limits, "MAX_SECONDS", 1.5)
     monkeypatch.setattr(archive_module, "MAX_SECONDS", 0.2)
     with serve() as client:
         late = client.get("/search.json?q=slow&mode=keyword")

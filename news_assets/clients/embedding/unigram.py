@@ -30,9 +30,8 @@ _ALIGNED: Final = 8  # bytes
 _UNKNOWN_PENALTY: Final = 10.0  # of SentencePiece: below the lowest score of a piece
 _KEPT_WORDS: Final = 20_000
 _MAX_KEPT_CHARS: Final = 40
-_PRIME: Final = (
-    2**63 - 25
-)  # the largest that fits the file's signed numbers; hashes are remainders
+# the largest that fits the file's signed numbers; hashes are remainders
+_PRIME: Final = 2**63 - 25
 
 
 class UnigramTokenizer:
@@ -44,9 +43,8 @@ class UnigramTokenizer:
         count = facts["count"]
         self._hashes = pieces[: 8 * count].cast("q")
         self._scores = pieces[8 * count : 16 * count].cast("d")  # by id
-        self._ids = pieces[16 * count : 20 * count].cast(
-            "i"
-        )  # by the hashes of their pieces
+        # by the hashes of their pieces
+        self._ids = pieces[16 * count : 20 * count].cast("i")
         self._unknown, self._unknown_score = facts["unknown"], facts["unknown_score"]
         self._longest = facts["longest"]
         self._before, self._after = facts["before"], facts["after"]
@@ -100,9 +98,8 @@ class UnigramTokenizer:
         without a piece is unknown.
         """
         size = len(word)
-        best = [0.0] * (
-            size + 1
-        )  # the sum up to each position, with where its last piece begins and its id
+        # the sum up to each position, with where its last piece begins and its id
+        best = [0.0] * (size + 1)
         begins, last = [-1] * (size + 1), [self._unknown] * (size + 1)
         for start in range(size):
             for end in range(start + 1, min(start + self._longest, size) + 1):

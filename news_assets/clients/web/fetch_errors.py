@@ -135,9 +135,8 @@ def _error_of_cause(url: str, cause: BaseException) -> FetchError | None:
         )
     if isinstance(cause, DeadlineError):
         return FetchError(url, "total time limit exceeded")
-    if isinstance(
-        cause, ProtocolError
-    ):  # which httpcore takes for the client's mistake
+    # which httpcore takes for the client's mistake
+    if isinstance(cause, ProtocolError):
         detail = f"{type(cause).__name__}: {cause}"
         return FetchError(url, f"invalid response: HTTP/2, {detail}")
     return None

@@ -60,9 +60,8 @@ class Robots:
         self._token = product_token(user_agent)
         self._fetch_text = fetch_text
         self._folder = folder
-        self._cache: dict[
-            tuple[str, str | None], _Cached
-        ] = {}  # by origin and proxy, the one added first is the first
+        # by origin and proxy, the one added first is the first
+        self._cache: dict[tuple[str, str | None], _Cached] = {}
 
     def check(self, url: httpx.URL, request: PageRequest) -> float | None:
         """Return the origin's Crawl-delay in seconds, None if it states none.

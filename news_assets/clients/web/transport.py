@@ -99,9 +99,8 @@ class GuardedTransport(httpx.BaseTransport):
         self._ssl_context = ssl_context
         self._policy = policy
         self._backend = _GuardedBackend(policy)
-        self._pools: dict[
-            tuple[str, Proxy | None], httpcore.ConnectionPool
-        ] = {}  # least recently used first
+        # least recently used first
+        self._pools: dict[tuple[str, Proxy | None], httpcore.ConnectionPool] = {}
         self._lock = threading.Lock()
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:

@@ -72,9 +72,8 @@ def build_lake_maintenance(
         now = utc_now()
         deleted = delete_old_runs(context.instance, rules, keys, now, context.log)
         backed_up = _backup(lake, backup_days, now)
-        grace = max(
-            FILE_GRACE, timedelta(days=backup_days)
-        )  # a kept backup needs the files of its commit
+        # a kept backup needs the files of its commit
+        grace = max(FILE_GRACE, timedelta(days=backup_days))
         old_rows = list(delete_old_rows(lake, keep, now))
         upkeep = _upkeep(*maintain(lake, now=now, grace=grace))
         orphans = delete_orphans(lake, now=now, grace=grace)

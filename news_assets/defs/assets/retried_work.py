@@ -39,9 +39,8 @@ def run_apart(
     backlog = work_of(lake, desk, stage, keys, clock())
     if backlog.height > MAX_ARTICLES:
         return None
-    written = stage.run_batch(
-        lake, desk, keys, clock, ports, options, only=()
-    )  # deletes rows of lost articles
+    # deletes rows of lost articles
+    written = stage.run_batch(lake, desk, keys, clock, ports, options, only=())
     for work in backlog.iter_rows(named=True):
         lake.transact(lambda rows: record_attempt(rows, stage, work, desk.key, clock()))  # noqa: B023 - runs at once
         own_keys = AgencyDays(desk.key, frozenset({(work["agency"], work["day"])}))

@@ -79,9 +79,8 @@ class Heartbeat:
             self.has_interrupted = True
             main = threading.main_thread().ident
             assert main is not None
-            signal.pthread_kill(
-                main, signal.SIGINT
-            )  # to the main thread, so that a blocking call returns
+            # to the main thread, so that a blocking call returns
+            signal.pthread_kill(main, signal.SIGINT)
 
 
 class HeartbeatMonitor:

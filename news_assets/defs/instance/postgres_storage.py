@@ -39,9 +39,8 @@ class BatchPostgresEventLogStorage(PostgresEventLogStorage):
         if not are_partition_events(events):
             super().store_event_batch(events)
             return
-        with (
-            self.index_transaction() as connection
-        ):  # a transaction in spite of the pool's isolation level
+        # a transaction in spite of the pool's isolation level
+        with self.index_transaction() as connection:
             store_in_index(
                 self,
                 connection,

@@ -53,9 +53,8 @@ def delete_runs(
     for run_id in run_ids:
         instance.compute_log_manager.delete_logs(prefix=[run_id])
         instance.delete_run(run_id)
-        if isinstance(
-            storage, SqliteEventLogStorage
-        ):  # Dagster empties the run's own file and leaves it: 131 kB
+        # Dagster empties the run's own file and leaves it: 131 kB
+        if isinstance(storage, SqliteEventLogStorage):
             for ending in _SHARD_FILES:
                 Path(storage.path_for_shard(run_id) + ending).unlink(missing_ok=True)
     _delete_check_results(storage, run_ids)

@@ -46,9 +46,8 @@ class BatchSqliteEventLogStorage(SqliteEventLogStorage):
     """
 
     def __init__(self, base_dir: str) -> None:
-        self._engines: dict[
-            str, sqlalchemy.Engine
-        ] = {}  # by shard: the index, or the id of a run
+        # by shard: the index, or the id of a run
+        self._engines: dict[str, sqlalchemy.Engine] = {}
         super().__init__(base_dir)
         # Dagster's lock is not reentrant, and a batch opens both files.
         self._db_lock = threading.RLock()  # type: ignore[assignment]

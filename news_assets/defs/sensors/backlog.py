@@ -55,26 +55,22 @@ if TYPE_CHECKING:
     Jobs = Sequence[UnresolvedAssetJobDefinition]
 
 
-_NamesOf = Callable[
-    [Desk], Sequence[str]
-]  # the stages of a desk that runs are requested for
+# the stages of a desk that runs are requested for
+_NamesOf = Callable[[Desk], Sequence[str]]
 OpenLake = Callable[[], Lake]  # returns the lake that this process has open
-Query = Callable[
-    [Lake, Desk, datetime, date], "pl.DataFrame"
-]  # the backlog of a desk, now, from a day on
+# the backlog of a desk, now, from a day on
+Query = Callable[[Lake, Desk, datetime, date], "pl.DataFrame"]
 
 # sources that became due meanwhile are one run; none is polled more often than every
 # five minutes
 _POLL_EVERY_S = 60
 _COMPARE_EVERY_S = 60
 _FORMER_MODELS_EVERY_S = 300
-WINDOW = timedelta(
-    days=35
-)  # of an evaluation; 0.6 s among 500,000 articles, the whole grid 4 s
+# of an evaluation; 0.6 s among 500,000 articles, the whole grid 4 s
+WINDOW = timedelta(days=35)
 _MODEL_STAGE = "enriched_articles"
-_POLL_PRIORITY = (
-    "5"  # above every agency-day: a poll is short, and all work starts with it
-)
+# above every agency-day: a poll is short, and all work starts with it
+_POLL_PRIORITY = "5"
 
 
 def build_due_sources(desks: Sequence[Desk], jobs: "Jobs") -> dg.SensorDefinition:
@@ -328,9 +324,8 @@ def _watch(
         if not cursor.is_look_due(mark_of_open_lake(), now.timestamp()):
             continue
         lake = open_lake()
-        mark = (
-            lake.mark()
-        )  # before the commit is read: another one in between is then seen next time
+        # before the commit is read: another one in between is then seen next time
+        mark = lake.mark()
         cursor = cursor.after(mark, lake.snapshot(), now.timestamp())
         if cursor.is_evaluation_due(now.timestamp()):
             requests, cursor, reason = _evaluate(

@@ -24,14 +24,12 @@ from news_assets.pipeline.freshness.run_planner import (
 from news_assets.store.watch import Mark
 
 TICK_S = 4.4  # a row is stored for each tick
-_QUIET_TICKS = (
-    3  # ticks that a tick of a quiet lake takes; to stop Dagster takes as long
-)
+# ticks that a tick of a quiet lake takes; to stop Dagster takes as long
+_QUIET_TICKS = 3
 _QUIET_AFTER_S = 30.0
 _PAUSE_S = 0.1
-_EVALUATE_AGAIN_S = (
-    60.0  # work that becomes due by the clock changes nothing in the lake
-)
+# work that becomes due by the clock changes nothing in the lake
+_EVALUATE_AGAIN_S = 60.0
 _EVALUATE_AGAIN_ACTIVE_S = 0.5
 # of one core during runs: with 100 pending agency-days an evaluation takes 0.25 s
 _EVALUATE_SHARE = 0.08

@@ -22,9 +22,8 @@ if TYPE_CHECKING:
 
     Jobs = Sequence[UnresolvedAssetJobDefinition]
 
-_FIRST_CHECKS_EVERY_S = (
-    30  # until the desk is current; later ticks read only the cursor
-)
+# until the desk is current; later ticks read only the cursor
+_FIRST_CHECKS_EVERY_S = 30
 
 
 def build_first_checks(

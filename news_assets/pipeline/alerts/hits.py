@@ -127,9 +127,8 @@ class _Prepared:
 
 FOLLOWER = "alerts"
 
-_ReadChanges = Callable[
-    [str], tuple[Sequence[Change], str]
-]  # the changes after a cursor, and the cursor after them
+# the changes after a cursor, and the cursor after them
+_ReadChanges = Callable[[str], tuple[Sequence[Change], str]]
 
 
 def follow(

@@ -214,12 +214,13 @@ class Alerts(_Spec):
 # --- the file; each mistake is reported with its line and fix -------------------------
 
 _EMPTY = "no queries in this file; begin with `queries:`"
+# which pydantic adds to the path of a channel
 _UNIONS = {
     "webhook",
     "mail",
     "telegram",
     "slack",
-}  # which pydantic adds to the path of a channel
+}
 
 
 def load_alerts(path: Path | None) -> Alerts:

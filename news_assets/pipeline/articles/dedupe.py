@@ -43,17 +43,15 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-WINDOW = timedelta(
-    days=7
-)  # agencies republish a text within days; twice as many days take twice as long
+# agencies republish a text within days; twice as many days take twice as long
+WINDOW = timedelta(days=7)
 # stored articles that are read for one new article, those with the likeliest leads
 _MAX_CANDIDATES = 20
 _URL_BYTES = 4  # of a copy key; the others are those of the MinHash
 _LAST = datetime.max.replace(tzinfo=UTC)
 
-Mark = tuple[
-    str | None, str | None, float | None
-]  # duplicate_of, duplicate_reason, duplicate_score
+# duplicate_of, duplicate_reason, duplicate_score
+Mark = tuple[str | None, str | None, float | None]
 _ORIGINAL: Mark = (None, None, None)
 
 
@@ -193,9 +191,8 @@ def _preceded(rows: Rows, marked: Sequence[RawArticle]) -> list[RawArticle]:
     ]
     if not copies:
         return []
-    first: dict[
-        str, tuple[int, datetime]
-    ] = {}  # by original, the place of the copy that is before all others
+    # by original, the place of the copy that is before all others
+    first: dict[str, tuple[int, datetime]] = {}
     for row in sorted(copies, key=precedence):
         first.setdefault(row.duplicate_of or "", precedence(row)[:2])
     days = {day for row in copies for day in _days_near(row)}

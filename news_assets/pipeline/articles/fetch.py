@@ -41,13 +41,11 @@ from news_assets.records.desks import Access, Agency, Desk
 from news_assets.records.polling import FeedEntry, StoredPage
 from news_assets.records.reading import WITHDRAWN, AgencyDays, Page, Validators
 
-BATCH_ARTICLES = (
-    50  # stored in one transaction; a killed run fetches at most these again
-)
+# stored in one transaction; a killed run fetches at most these again
+BATCH_ARTICLES = 50
 BATCH_BYTES = 16 << 20  # compressed pages held in memory until they are stored
-_BATCH_S = (
-    20.0  # of waiting for slow pages, after which those that were read are stored
-)
+# of waiting for slow pages, after which those that were read are stored
+_BATCH_S = 20.0
 _TICK_S = 0.5
 
 

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+# why one is a copy
 SAME_ADDRESS, SAME_TEXT, NEARLY_SAME_TEXT = (
     "same address",
     "same text",
     "nearly the same text",
-)  # why one is a copy
-MIN_TEXT_CHARS = (
-    100  # shorter texts ("Leia mais", "Em atualização") repeat without being copies
 )
+# shorter texts ("Leia mais", "Em atualização") repeat without being copies
+MIN_TEXT_CHARS = 100
 _MIN_WORDS = 25
 LEAD_WORDS = 60
 # Twice a lead. In a longer text a lead with other words is news on the same background:

@@ -19,10 +19,11 @@ from news_assets.pipeline.page.links import is_home
 from news_assets.text.fingerprint import text_hash
 from news_assets.text.urls import canonical_url
 
+# two rows a band: finds leads that share 30 % of their shingles 95 times in 100
 _PERMUTATIONS, _BANDS = (
     64,
     32,
-)  # two rows a band: finds leads that share 30 % of their shingles 95 times in 100
+)
 
 Match = tuple[str | None, str | None, float]  # id of the original, reason, score
 _NO_MATCH: Match = (None, None, 0.0)

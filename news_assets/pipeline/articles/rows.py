@@ -34,12 +34,10 @@ from news_assets.records.polling import FeedEntry
 from news_assets.records.reading import ExtractedArticle, Outcome, Page, PublishedOrigin
 from news_assets.text.urls import address_hash, canonical_url, served_url
 
-_FEED_RATIO = (
-    0.6  # pages with less of the feed's text were cut by the extraction or a wall
-)
-_KEPT_RATIO = (
-    0.3  # pages with less of the stored text are broken, unless they state an update
-)
+# pages with less of the feed's text were cut by the extraction or a wall
+_FEED_RATIO = 0.6
+# pages with less of the stored text are broken, unless they state an update
+_KEPT_RATIO = 0.3
 # Listings go before these: a URL has no time of day, and a guess is not stated
 # anywhere.
 _WEAKER_THAN_LISTING = (None, "url", "guess")

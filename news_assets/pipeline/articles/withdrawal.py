@@ -35,10 +35,11 @@ from news_assets.records.reading import WITHDRAWN, Page
 
 CONFIRMED_AFTER = timedelta(days=1)
 _REMOVED = (410, 451)
+# a document stays while items of other articles have it
 _CLEARED_APART = (
     RawArticle,
     StoredDocument,
-)  # a document stays while items of other articles have it
+)
 _MADE_AGAIN = (CopyKey, Failure)  # deleted with an article, and not brought back
 
 
@@ -117,9 +118,8 @@ def withdraw(
     calls = rows.read(ModelCall, article_id=ids)
     inputs = {row.input_hash for row in enriched} | {call.input_hash for call in calls}
     rows.delete(CachedEnrichment, input_hash=inputs)
-    rows.delete(
-        CachedEnrichment, article_id=[None], enricher=["local"]
-    )  # perhaps of its earlier texts
+    # perhaps of its earlier texts
+    rows.delete(CachedEnrichment, article_id=[None], enricher=["local"])
     if same_input := rows.read(ModelCall, input_hash=inputs):  # what they cost stays
         rows.upsert([without_content(call) for call in same_input])
     for record in filter(is_deleted_with_article, rows.records):

@@ -45,10 +45,11 @@ from news_assets.text.dates import day_of
 
 # stored in one transaction; a killed run reads at most these again
 _BATCH_DOCUMENTS: Final = 10
+# outcomes of documents that were fetched, or are not worth it
 _READ: Final = (
     "ok",
     "skipped",
-)  # outcomes of documents that were fetched, or are not worth it
+)
 
 
 class _Work(NamedTuple):

@@ -59,12 +59,10 @@ _NO_PAGE: Final = (404, 410)
 
 _MAX_VOTE_REQUESTS = 100  # of one poll, nearest days first
 Step = Literal["signal", "listing", "items", "details", "document", "votes", "roster"]
-KnownVersions = Callable[
-    [str, Collection[str]], Collection[str]
-]  # those of an agency whose votes are stored
-KnownItems = Callable[
-    [str], Sequence[StoredItem]
-]  # the stored items of a meeting, by meeting_id
+# those of an agency whose votes are stored
+KnownVersions = Callable[[str, Collection[str]], Collection[str]]
+# the stored items of a meeting, by meeting_id
+KnownItems = Callable[[str], Sequence[StoredItem]]
 Days = tuple[date, date]  # the first and the last
 _OUTCOMES: Mapping[AnswerState, Outcome] = {
     "closed": "failed",

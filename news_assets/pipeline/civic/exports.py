@@ -20,9 +20,8 @@ _PRODUCT = "-//news_assets//meetings//EN"
 _NAMESPACE = uuid.uuid5(uuid.NAMESPACE_URL, "news_assets/meetings")
 _CALENDAR_STATUS = {"cancelled": "CANCELLED", "tentative": "TENTATIVE"}
 
-Items = Mapping[
-    str, Sequence[StoredItem]
-]  # of meetings by meeting_id, in the order of the agenda
+# of meetings by meeting_id, in the order of the agenda
+Items = Mapping[str, Sequence[StoredItem]]
 Zones = Mapping[tuple[str, str], str]  # by desk and agency
 
 

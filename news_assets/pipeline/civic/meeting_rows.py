@@ -38,6 +38,7 @@ from news_assets.text.limits import line
 _MISSING_POLLS: Final = 2
 _VANISHED: Final = "missing from two successive answers"
 _SEEN_EVERY = timedelta(hours=20)
+# what a meeting's own pages state where the listing does not
 _ADDED: Final = (
     *(
         "vendor_id",
@@ -48,7 +49,7 @@ _ADDED: Final = (
         "agenda_url",
     ),
     *("packet_url", "minutes_url", "video_url", "comment", "agenda_notes"),
-)  # what a meeting's own pages state where the listing does not
+)
 _MAX_DAYS = 4000  # of an archive, from its first meeting on
 
 Row = TypeVar("Row", StoredMeeting, StoredItem)

@@ -25,16 +25,16 @@ SIGNAL_CEILING_S = 3600.0
 # on working days: half of the changes are then seen within 10 minutes
 WORKING_CEILING_S = 900.0
 _SIGNAL_STEP_S = 300.0  # longer after each answer without a change
+# local, when offices of cities publish
 _WORKING_DAYS, _WORKING_HOURS = (
     range(5),
     range(8, 18),
-)  # local, when offices of cities publish
+)
 
 PAST_DAYS, FUTURE_DAYS = 7, 90
 _SOON = timedelta(days=7)  # items of meetings so near are requested with each signal
-COMPARED = timedelta(
-    days=14
-)  # documents of meetings so near are compared each night; few have an agenda earlier
+# documents of meetings so near are compared each night; few have an agenda earlier
+COMPARED = timedelta(days=14)
 _PASS_AT = time(1)  # local
 _PASS_SPREAD_S = 3 * 3600.0
 

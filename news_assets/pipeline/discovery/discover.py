@@ -165,9 +165,8 @@ class _Evaluation:
         self._requests, self._sandbox = requests, sandbox
         self._adapter_of, self._criteria = adapter_of, criteria
         self._missed_count = 0
-        self._facts: dict[
-            str, PageFacts | NewsAssetsError
-        ] = {}  # by the page's address
+        # by the page's address
+        self._facts: dict[str, PageFacts | NewsAssetsError] = {}
 
     @property
     def is_settled(self) -> bool:

@@ -16,9 +16,8 @@ MIN_ITEMS: Final = 2  # fewer numbered lines are chance
 _MAX_JUMP = 2  # of numbers: an item may have been withdrawn
 _WRAPPED = 0.7  # of the longest line's length; a shorter line ends its paragraph
 _WIDTH = 90  # of a page, in characters
-_LABEL = re.compile(
-    r"[A-Z][\w ]{1,25}:\s"
-)  # what begins a line of its own: "Location: Hall"
+# what begins a line of its own: "Location: Hall"
+_LABEL = re.compile(r"[A-Z][\w ]{1,25}:\s")
 _MAX_LINES_OF_TITLE = 5
 _NUMBER = (
     r"\(?(?P<number>(?:\d{1,2}[A-Za-z]?|[IVXL]{1,7}|[A-Z])"

@@ -15,9 +15,8 @@ ADDED: Final[Mark] = "++"
 _FULL_LINE_CHARS = 40
 _SENTENCE_ENDS = (".", ":", ";", "!", "?")
 _FIGURE = re.compile(r"[$€£]?\d")
-_LISTED = re.compile(
-    r"\d{1,3}(?:\.\d{1,3}){0,3}[.)]?(?:\s+[A-ZÀ-Ý(]|\Z)|\d{1,3}[.)]\s"
-)  # an item's number
+# an item's number
+_LISTED = re.compile(r"\d{1,3}(?:\.\d{1,3}){0,3}[.)]?(?:\s+[A-ZÀ-Ý(]|\Z)|\d{1,3}[.)]\s")
 # PDFium writes U+FFFE, once U+0002, for a hyphen at the end of a line and for the
 # line's end; others a soft hyphen.
 _BROKEN_WORD = re.compile(r"(?<=[^\W\d_])[\ufffe\x02\xad]\n?(?=[^\W\d_A-Z])")

@@ -17,6 +17,7 @@ from news_assets.records.desks import Desk
 from news_assets.records.model_calls import Spending, total_usd
 
 HISTORY_DAYS = 14
+# of articles, best first
 OUTCOMES = (
     "ok",
     "skipped",
@@ -24,7 +25,7 @@ OUTCOMES = (
     "gone",
     "blocked",
     "failed",
-)  # of articles, best first
+)
 _SHOWN_FINDINGS = 10
 _SHOWN_THEMES = 15
 NO_THEME = "no theme"

@@ -20,11 +20,12 @@ HISTORY_DAYS = 400  # a year and a month: includes the same season last year
 LEARNT_DAYS, LEARNT_BUSY_DAYS = 84, 30  # the longer of the two, within the history
 MIN_ENTRIES, MIN_DAYS = 5, 14  # no habit is learnt from less
 
+# weight of random publishing against few observations
 _PRIOR_ENTRIES, _PRIOR_WEEKS, _PRIOR_EMPTY = (
     5.0,
     2.0,
     2.0,
-)  # weight of random publishing against few observations
+)
 _LEAST_DISPERSION = 0.4
 _PAUSES_TO_COMPARE = 20
 _WORKING_DAY = 0.99  # of the mean day's entries; includes every day where all are equal

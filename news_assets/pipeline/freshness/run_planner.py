@@ -110,10 +110,11 @@ def _add(found: list[Rectangle], row: Rectangle, limit: int, spare: int) -> None
 # doubles at each attempt: after an outage nothing waits longer than the outage took
 FIRST_PAUSE_S = 10.0
 MAX_ATTEMPTS = 12  # the pauses add up to eleven hours
+# days of meetings are read again every night in any case
 CIVIC_FIRST_PAUSE_S, CIVIC_MAX_ATTEMPTS = (
     300.0,
     3,
-)  # days of meetings are read again every night in any case
+)
 MAX_PARTITIONS = 500  # of one run: some minutes of work where everything is new
 MAX_ACTIVE_RUNS = 40  # of a desk, queued or in progress; newer days are planned first
 _PRIORITY = 150  # of today; one less for each day from today

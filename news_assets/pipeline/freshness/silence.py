@@ -28,9 +28,8 @@ from news_assets.pipeline.freshness.rhythm import (
 from news_assets.pipeline.freshness.row_checks import Findings
 from news_assets.text.dates import day_of
 
-EMPTY_AFTER = timedelta(
-    days=3
-)  # feeds list old entries at the first poll: an empty one has a wrong address
+# feeds list old entries at the first poll: an empty one has a wrong address
+EMPTY_AFTER = timedelta(days=3)
 
 _ALARMS_A_YEAR = 1 / 30  # by chance, for one agency
 # of a usual day's entries: a morning is too short even for a busy agency

@@ -31,9 +31,8 @@ _NO_NAME = re.compile(
     r" by)$",
     re.IGNORECASE,
 )
-_SLUG = re.compile(
-    r"[a-z0-9]+(?:[-_][a-z0-9]+)+"
-)  # an account name; the page gives the person's name as well
+# an account name; the page gives the person's name as well
+_SLUG = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)+")
 # In plain text, which has single spaces.
 _BETWEEN_NAMES = re.compile(
     rf" ?(?:;|\||\band\b|&|\bund\b|\bog\b|,(?= ?\S{{1,{_MAX_AUTHOR_CHARS}}} \S)) ?"

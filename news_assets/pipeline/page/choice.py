@@ -17,9 +17,8 @@ Mode = Literal["default", "recall"]
 Read = Callable[[Mode], list[Block]]
 
 _SHORT_TEXT_CHARS = 250  # trafilatura's own bound: shorter texts are rarely whole
-LONG_CHARS = (
-    80  # of a text on the page that is a sentence, not a menu entry, caption or byline
-)
+# of a text on the page that is a sentence, not a menu entry, caption or byline
+LONG_CHARS = 80
 _NO_TEXT = ("script", "style", "noscript", "template", "textarea", "iframe")
 _LONG_TEXTS = XPath(
     "//body//text()[string-length() >="

@@ -50,12 +50,13 @@ class Signs(NamedTuple):
 
 
 SIGNS = Signs()
+# origins of dates that lists and side columns do not give a page
 _STATED = (
     "json_ld",
     "meta",
     "markup",
     "url",
-)  # origins of dates that lists and side columns do not give a page
+)
 # all labelled index pages have 39 and more; short notices on plain pages have fewer
 _MIN_LINKS = 20
 _SHORT_TITLE_WORDS = 3
@@ -104,9 +105,8 @@ _LISTING_SEGMENT = re.compile(
     r"|label|search|busca|sections?|tags?|temas?|topics?|assuntos?)/?(?:/[^/]+/?){0,2}$",
     re.IGNORECASE,
 )
-_SLUG_AT_END = re.compile(
-    r"/[^/]*[^\W\d_]{3}[^/]*/?$"
-)  # /2026/09/11/name/; an archive of a day ends in digits
+# /2026/09/11/name/; an archive of a day ends in digits
+_SLUG_AT_END = re.compile(r"/[^/]*[^\W\d_]{3}[^/]*/?$")
 _EXTENSION = re.compile(r"\.\w{2,5}$")
 _BETWEEN_WORDS = re.compile(r"[-_+]|%20")
 

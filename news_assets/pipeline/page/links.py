@@ -37,9 +37,8 @@ _COMPARED_CHARS = 60  # of a block that is searched for in the text
 _LINK_CHARS = 500  # of a link's own text
 _READ_CHARS = 5000  # of an element, until it has as many letters
 _MAX_LINKS = 200
-_MAX_TRIED = (
-    2000  # links with an address; the words of each are searched for in the text
-)
+# links with an address; the words of each are searched for in the text
+_MAX_TRIED = 2000
 _MAX_STATED = 10
 _NO_WORD = re.compile(r"[\W_]+")
 
@@ -101,9 +100,8 @@ def out_links(tree: HtmlElement, text: str, base: str, url: str) -> tuple[str, .
     found: dict[str, None] = {}
     links = (link for link in tree.iter("a") if "//" in (link.get("href") or ""))
     for link in islice(links, _MAX_TRIED):
-        if not _is_in_text(
-            link, squeezed
-        ):  # before the address, whose parsing takes longer
+        # before the address, whose parsing takes longer
+        if not _is_in_text(link, squeezed):
             continue
         target = web_url(link.get("href") or "", base)
         if (

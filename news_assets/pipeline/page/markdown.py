@@ -12,6 +12,7 @@ from news_assets.text.fingerprint import normal_words
 _BlockKind = Literal["paragraph", "heading", "list", "quote", "table", "code"]
 
 _BLOCK_TAGS = frozenset({"p", "head", "list", "quote", "table", "code", "div", "body"})
+# level 1 is the article's title
 _HEADING_LEVEL = {
     "h1": 2,
     "h2": 2,
@@ -19,7 +20,7 @@ _HEADING_LEVEL = {
     "h4": 4,
     "h5": 5,
     "h6": 6,
-}  # level 1 is the article's title
+}
 _MAX_DEPTH = 60  # of nested quotes and lists; deeper is flattened
 
 

@@ -19,9 +19,8 @@ from news_assets.text.words import alphabetic_length
 Refusal = tuple[Outcome, str]
 
 MIN_TEXT_CHARS = 60  # two short sentences, on a page that states that it is an article
-_MIN_UNSTATED_CHARS = (
-    100  # on any other page: shorter texts are menus, teasers and error messages
-)
+# on any other page: shorter texts are menus, teasers and error messages
+_MIN_UNSTATED_CHARS = 100
 _PROSE_LINE_CHARS = 150  # longer than a teaser or a menu entry
 _SMALL_CHARS = 1500  # pages with more text are not checked for walls and error messages
 _CHALLENGE_CHARS = 400  # pages that only run a bot check have less text

@@ -48,9 +48,8 @@ _OFTEN_RENDERED = frozenset(
     {"date", "dc.date", "dcterms.date", "last-modified", "lastmod", "revised"}
 )
 _RENDERED_WITHIN = timedelta(minutes=2)  # of fetching: taken for the time of rendering
-_MAX_AHEAD = timedelta(
-    hours=1
-)  # servers' clocks differ; later times are not times of publication
+# servers' clocks differ; later times are not times of publication
+_MAX_AHEAD = timedelta(hours=1)
 
 _CLOCK = re.compile(
     r"\d\s?[:hH]\s?\d|\d\s?h\b|\d\s?[ap]\.?m\b|T\d\d|^\s*\d{10,13}\s*$", re.IGNORECASE
@@ -183,11 +182,12 @@ def _updated(page: DatedPage) -> Iterator[_Candidate]:
 
 
 def _in_json_ld(article: Node, name: str) -> list[str]:
+    # seconds since 1970
     numbers = [
         str(value)
         for value in as_list(article.get(name))
         if type(value) in (int, float)
-    ]  # seconds since 1970
+    ]
     return [*texts_of(article.get(name)), *numbers]
 
 

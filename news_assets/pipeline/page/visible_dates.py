@@ -15,9 +15,8 @@ from lxml.html import HtmlElement
 
 Kind = Literal["published", "updated", "plain"]
 
-_MAX_HEAD_LINES = (
-    40  # below the headline: bylines follow a picture, its caption and share buttons
-)
+# below the headline: bylines follow a picture, its caption and share buttons
+_MAX_HEAD_LINES = 40
 _MAX_LINES_ABOVE = 6
 _MAX_SOURCE_LINES = 6  # below the headline, of a source with its date
 _MAX_PAGE_LINES = 1500
@@ -30,10 +29,11 @@ _WORD = re.compile(r"\w+")
 _SHORT_CHARS = 60  # of a small heading that may be a date
 _MAX_LINE_CHARS = 160  # longer lines are sentences
 _BODY_LINE_CHARS = 250  # the second line as long as this is the article's text
+# of a line with a bare date, after a place or weekday at most
 _MAX_PLAIN_CHARS, _MAX_PLAIN_LETTERS = (
     80,
     14,
-)  # of a line with a bare date, after a place or weekday at most
+)
 _MAX_WORDS_BEFORE, MAX_WORDS_AFTER, _MAX_DATE_CHARS = 60, 45, 110
 _MAX_FAR_WORDS_AFTER = 25  # far from the headline, where sentences have the same words
 
@@ -64,9 +64,8 @@ _IN_SENTENCE = re.compile(
     re.IGNORECASE,
 )
 _DATE = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)|\d{1,2}[/.-]\d{1,2}[/.-]\d\d(?!\d)")
-_BAR = re.compile(
-    r"(?<=\d\d) [|•] (?=\D|\d+ [a-z]{4})"
-)  # "25/10/2016 11:35 | 20 comentários"
+# "25/10/2016 11:35 | 20 comentários"
+_BAR = re.compile(r"(?<=\d\d) [|•] (?=\D|\d+ [a-z]{4})")
 # Not after a preposition: "inscrições até 30/11/2016".
 _SOURCED = re.compile(
     r"\D*?(?:[^\W\d]{5,}|[A-Z]\w*|[^\w\s])\s+"
@@ -172,9 +171,8 @@ def _worded(
     text = "\n".join(map(_byline, lines))
     matches = list(_WORDING.finditer(text))
     ends = [*(match.start() for match in matches[1:]), len(text)]
-    for match, end in zip(
-        matches, ends, strict=False
-    ):  # without a match there is one end too many
+    # without a match there is one end too many
+    for match, end in zip(matches, ends, strict=False):
         before = text[text.rfind("\n", 0, match.start()) + 1 : match.start()]
         after = text[match.end() : min(end, match.end() + _MAX_DATE_CHARS)]
         near = re.search(r"\d", after[:max_between])

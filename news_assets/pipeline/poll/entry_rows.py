@@ -20,13 +20,11 @@ from news_assets.text.dates import day_of
 from news_assets.text.fingerprint import article_id
 from news_assets.text.urls import canonical_url, url_hash
 
-_FUTURE_SLACK = timedelta(
-    hours=1
-)  # clocks are off and time zones are misstated; up to this counts as now
+# clocks are off and time zones are misstated; up to this counts as now
+_FUTURE_SLACK = timedelta(hours=1)
 _MOVE_AFTER = timedelta(days=1)
-_FIRST_DATE = datetime(
-    1990, 1, 1, tzinfo=UTC
-)  # before the first news site; 1970 and 1904 are epochs of clocks
+# before the first news site; 1970 and 1904 are epochs of clocks
+_FIRST_DATE = datetime(1990, 1, 1, tzinfo=UTC)
 _BUILD_TIME_ENTRIES = 3
 _TAG, _WORD = re.compile(r"<[^<>]*>"), re.compile(r"[^\W\d_]+")
 

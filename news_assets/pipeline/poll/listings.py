@@ -38,9 +38,9 @@ Clock = Callable[[], datetime]
 
 # a feed without items is 1-2 kB; a larger document without entries is not a listing
 _MAX_EMPTY_BYTES = 5_000
-_TRUST_S = (
-    3 * 86_400.0
-)  # after so long without new entries no validators are sent: some servers never change an ETag
+# after so long without new entries no validators are sent: some servers never change an
+# ETag
+_TRUST_S = 3 * 86_400.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,9 +12,8 @@ from news_assets.records.reading import ListedEntry, Listing, Page
 from news_assets.text.dates import day_of
 from news_assets.text.urls import url_hash
 
-KnownHashes = Callable[
-    [Source, Sequence[str]], Collection[str]
-]  # which of these URL hashes a source has stored
+# which of these URL hashes a source has stored
+KnownHashes = Callable[[Source, Sequence[str]], Collection[str]]
 
 # known URLs in a row: one or two may be articles pinned to the top
 _STOP_AFTER_KNOWN = 3

@@ -157,9 +157,8 @@ def page_of(stored: StoredPage) -> Page:
 def _without_new_row(
     article: RawArticle, made: RawArticle, read: ReadEntry
 ) -> Replayed:
-    if (
-        not article.text or made.reason == article.reason
-    ):  # the last fetch kept the stored text for the same reason
+    # the last fetch kept the stored text for the same reason
+    if not article.text or made.reason == article.reason:
         return Replayed(article, "unchanged")
     found = read.page_text or read.feed_text
     if found is None:

@@ -16,10 +16,11 @@ from news_assets.ports.lake import Rows
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import Failure
 
+# what is gone, or is no article, is a known outcome and not a failure
 _RECORDED = (
     "failed",
     "blocked",
-)  # what is gone, or is no article, is a known outcome and not a failure
+)
 
 
 def record_article_outcomes(

@@ -15,19 +15,21 @@ from news_assets.records.reading import Outcome
 MAX_ATTEMPTS = 8
 MAX_PAUSE_S = 30 * 86_400.0  # whatever a Retry-After says
 
+# transient failures; the last one repeats
 _RETRIES_S = (
     300,
     1800,
     7200,
     21_600,
     86_400,
-)  # transient failures; the last one repeats
+)
+# pages with 404 and 403 come back, but late
 _SLOW_RETRIES_S = (
     86_400,
     604_800,
     604_800,
     604_800,
-)  # pages with 404 and 403 come back, but late
+)
 
 
 class Tries(NamedTuple):

@@ -39,13 +39,14 @@ _READ_BY_LATER_STAGES = (
     "image_url",
     "duplicate_of",
 )
+# empty for news
 _OF_AGENDA_ITEMS = (
     "body",
     "matter",
     "meeting_id",
     "meeting_status",
     "filter_reason",
-)  # empty for news
+)
 
 
 def content_hash(article: RawArticle) -> str:

@@ -42,9 +42,8 @@ _CATEGORIES = "select[name=lngArchiveMasterID] option"
 _DOCUMENT = re.compile(r"archive\.aspx\?.{0,200}?\badid=\d", re.IGNORECASE)
 _NUMBER = re.compile(r"[0-9]{1,12}")
 _WORD = re.compile(r"[a-z0-9]+")
-_LOOSE = re.compile(
-    r"\s[-–—|:,]{1,3}(?=\s|\Z)|\A\W{1,5}"
-)  # what remains between words without a date
+# what remains between words without a date
+_LOOSE = re.compile(r"\s[-–—|:,]{1,3}(?=\s|\Z)|\A\W{1,5}")
 _READ = re.compile(r"\b(?:agendas?|packets?|minutes)\b", re.IGNORECASE)
 _NOT_READ = re.compile(r"\b(?:audio|video|scanned)\b", re.IGNORECASE)
 _MINUTES = re.compile(r"\bminutes\b", re.IGNORECASE)

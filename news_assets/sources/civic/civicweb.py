@@ -59,9 +59,8 @@ from news_assets.sources.html.document import base_of
 _EXPECTED = "an answer of CivicWeb"
 _SERVICE = "/Services/MeetingsService.svc/meetings"
 _OF_MEETING = re.compile(r"/meetings/(\d{1,12})/meetingdocuments", re.IGNORECASE)
-_MARK = re.compile(
-    r"Agenda(?P<kind>Heading|Item)(?P<id>\d{1,12})"
-)  # the name of an anchor before a line's table
+# the name of an anchor before a line's table
+_MARK = re.compile(r"Agenda(?P<kind>Heading|Item)(?P<id>\d{1,12})")
 _DOCUMENT = re.compile(r"/document/", re.IGNORECASE)
 _FORMAT = re.compile(r"\s{0,3}-\s{0,3}(?:pdf|docx?|xlsx?|pptx?|html?)\Z", re.IGNORECASE)
 _MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}\.?"

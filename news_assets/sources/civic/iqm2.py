@@ -52,9 +52,8 @@ from news_assets.sources.html.document import base_of, select, words_of
 _EXPECTED = "a page of IQM2"
 _FACTS = ("board", "type", "status")
 _HIDDEN = "HiddenDocumentLink"
-_NO_ADDRESS = re.compile(
-    r"(?:N/?A[\s,]*+)+"
-)  # what clerks type for a meeting without a place
+# what clerks type for a meeting without a place
+_NO_ADDRESS = re.compile(r"(?:N/?A[\s,]*+)+")
 _MATTER = re.compile(r"Detail_(?:LegiFile|Motion)\.aspx", re.IGNORECASE)
 _LEGISLATION = re.compile(r"Detail_LegiFile\.aspx", re.IGNORECASE)
 _SEPARATOR = re.compile(r"\s{0,3}[,;]\s{0,3}")  # of sponsors

@@ -48,9 +48,8 @@ _PERIOD_S = {
     "monthly": 2_592_000,
     "yearly": 31_536_000,
 }
-_FULL_TEXT_CHARS = (
-    1000  # a description this long is the article itself, as in G1's feeds
-)
+# a description this long is the article itself, as in G1's feeds
+_FULL_TEXT_CHARS = 1000
 _IMAGE_NAME = re.compile(r"\.(?:avif|gif|jpe?g|png|webp)(?:$|\?)", re.IGNORECASE)
 _NOT_LINKS: Final = (
     "self",

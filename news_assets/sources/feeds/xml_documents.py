@@ -27,12 +27,10 @@ if TYPE_CHECKING:
 
 MAX_DEPTH = 256  # libxml2's own limit; no feed nests as deep, XHTML content included
 MAX_ATTRIBUTES = 256  # in one tag; feedparser takes quadratic time: 13 s for 20,000
-MAX_ELEMENTS = (
-    100_000  # as in a feed of 5,000 entries; feedparser reads about 20,000 a second
-)
-_MAX_BROKEN_BYTES = (
-    65_536  # of a document for feedparser's lenient parser: at most 1.5 s
-)
+# as in a feed of 5,000 entries; feedparser reads about 20,000 a second
+MAX_ELEMENTS = 100_000
+# of a document for feedparser's lenient parser: at most 1.5 s
+_MAX_BROKEN_BYTES = 65_536
 
 _TAIL_BYTES = 8192
 _CLOSING = re.compile(rb"</(?:[\w.-]+:)?(?:rss|feed|rdf|channel)\s*>", re.IGNORECASE)
@@ -131,9 +129,8 @@ def _scan(body: bytes, url: str) -> _Scan:
     limits of depth or attributes.
     """
     scan = _Scan()
-    parser = expat.ParserCreate(
-        "utf-8", " "
-    )  # namespace-aware, as feedparser's strict parser is
+    # namespace-aware, as feedparser's strict parser is
+    parser = expat.ParserCreate("utf-8", " ")
     depth = count = 0
 
     def start(_: str, attributes: list[str]) -> None:

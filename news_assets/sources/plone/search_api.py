@@ -38,9 +38,8 @@ from news_assets.text.html import plain_text
 from news_assets.text.urls import web_url
 
 _API = "++api++"
-_LANGUAGE_FOLDER = re.compile(
-    r"[a-z]{2}-[a-z]{2}", re.IGNORECASE
-)  # pt-br: the site ends before it
+# pt-br: the site ends before it
+_LANGUAGE_FOLDER = re.compile(r"[a-z]{2}-[a-z]{2}", re.IGNORECASE)
 _QUERY: Final = (
     ("portal_type", "News Item"),
     ("sort_on", "effective"),

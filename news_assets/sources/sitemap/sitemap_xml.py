@@ -24,9 +24,8 @@ from xml.parsers import expat
 
 from news_assets.errors import SourceError
 
-Fields = dict[
-    str, str
-]  # "loc", "lastmod", "news:title", "image:loc", ... -> the first non-empty text
+# "loc", "lastmod", "news:title", "image:loc", ... -> the first non-empty text
+Fields = dict[str, str]
 
 MAX_ITEMS = 50_000  # in one document, as the protocol allows
 _MAX_ERRORS = 100

@@ -34,9 +34,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 PROVISIONAL = "provisional"  # why a row is stale that a language model is to replace
-UNCHECKED = (
-    "unchecked"  # why an attachment is requested by HEAD: its file may have changed
-)
+# why an attachment is requested by HEAD: its file may have changed
+UNCHECKED = "unchecked"
 
 # stage: the asset that has the work; why: missing, outdated, failed, due, unchecked or
 # orphaned (its article is gone, version "gone"), or provisional (a language model is to

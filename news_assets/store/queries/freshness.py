@@ -73,9 +73,8 @@ def desk_gaps(
             stale_rows(lake, desk, now, first_day),
         ]
     )
-    overdue = backlog.filter(
-        pl.col("since") <= now - grace, pl.col("why") != UNCHECKED
-    )  # these may take the night
+    # these may take the night
+    overdue = backlog.filter(pl.col("since") <= now - grace, pl.col("why") != UNCHECKED)
     entries, articles = lake.query(
         _CHECKED, {"desk": desk.key, "first_day": first_day}
     ).row(0)

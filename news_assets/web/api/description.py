@@ -79,9 +79,8 @@ def describe(operations: Iterable[Operation], version: str) -> dict[str, Any]:
     answers, definitions = TypeAdapter.json_schemas(inputs, ref_template=_REF)
     schemas = definitions.get("$defs", {})
     for schema in schemas.values():
-        schema.pop(
-            "title", None
-        )  # the same for the parts of all lists, of which clients make the names of types
+        # the same for the parts of all lists, of which clients make the names of types
+        schema.pop("title", None)
     for one in known:
         for kind in (one.item, *one.parts):
             _add_meanings(schemas.get(kind.__name__, {}), kind)

@@ -16,9 +16,8 @@ from news_assets.web.forms.choice import MEDIA_TYPES
 from news_assets.web.forms.documents import json_document
 
 _ATOM: Final = "http://www.w3.org/2005/Atom"
-_EMPTY: Final = datetime(
-    1970, 1, 1, tzinfo=UTC
-)  # `updated` of a feed without entries, so that it has one ETag
+# `updated` of a feed without entries, so that it has one ETag
+_EMPTY: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

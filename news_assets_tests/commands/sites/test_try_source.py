@@ -29,9 +29,8 @@ agencies:
       - kind: plone_listing
         url: {site}/mec/noticias
 """
-RECENT = datetime.now(UTC).replace(microsecond=0) - timedelta(
-    days=3, minutes=10
-)  # tests may run half an hour later
+# tests may run half an hour later
+RECENT = datetime.now(UTC).replace(microsecond=0) - timedelta(days=3, minutes=10)
 
 
 @pytest.fixture

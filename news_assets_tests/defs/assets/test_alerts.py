@@ -102,9 +102,8 @@ def test_articles_and_states_are_told_once_and_sent_again_where_the_receiver_fai
         there.answers = [503]
         assert run(lake, instance).success
 
-        assert (
-            len(there.received) == 1
-        )  # the failure; the other message waits for the next run
+        # the failure; the other message waits for the next run
+        assert len(there.received) == 1
         waiting = lake.read(Message)
         assert [one.sent_at for one in waiting] == [None, None]
         lake.transact(

@@ -23,9 +23,8 @@ from news_assets_tests.store.examples import sparse
 from news_assets_tests.support.inline_sandbox import InlineSandbox
 from news_assets_tests.support.scripted_fetcher import ScriptedFetcher
 
-pytestmark = pytest.mark.filterwarnings(
-    "ignore::dagster.BetaWarning"
-)  # backfill policies, as in definitions.py
+# backfill policies, as in definitions.py
+pytestmark = pytest.mark.filterwarnings("ignore::dagster.BetaWarning")
 
 NOW = datetime(2026, 11, 20, 15, tzinfo=UTC)
 DAY = date(2026, 11, 2)

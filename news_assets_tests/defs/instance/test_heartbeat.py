@@ -17,9 +17,8 @@ from news_assets.defs.instance.heartbeat import (
 
 @pytest.fixture
 def instance(tmp_path: Path) -> Iterator[DagsterInstance]:
-    with DagsterInstance.local_temp(
-        str(tmp_path)
-    ) as opened:  # two threads may read and write it
+    # two threads may read and write it
+    with DagsterInstance.local_temp(str(tmp_path)) as opened:
         yield opened
 
 

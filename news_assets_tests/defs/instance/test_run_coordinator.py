@@ -95,9 +95,8 @@ def test_the_daemon_of_each_profile_starts_a_round_of_sensors_each_two_seconds(
     file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DAGSTER_MAX_RUNS", "2")
-    monkeypatch.setattr(
-        sensor, "MIN_INTERVAL_LOOP_TIME", 5
-    )  # fails where Dagster has renamed it
+    # fails where Dagster has renamed it
+    monkeypatch.setattr(sensor, "MIN_INTERVAL_LOOP_TIME", 5)
     config = {
         "run_coordinator": yaml.safe_load((ROOT / file).read_text())["run_coordinator"]
     }

@@ -324,9 +324,10 @@ def test_a_state_is_told_when_it_begins_and_when_it_is_over_and_not_in_between(
     assert [one.name for one in lake.read(Condition)] == ["silent d/b"]
 
 
+# 3 hours behind UTC
 @pytest.mark.parametrize(
     ("hour", "is_quiet"), [(0, False), (1, True), (9, True), (10, False)]
-)  # 3 hours behind UTC
+)
 def test_quiet_hours_are_those_of_the_zone_and_go_over_midnight(
     hour: int, is_quiet: bool
 ) -> None:

@@ -234,9 +234,8 @@ def test_many_copies_hide_no_original(lake: Lake) -> None:
 
 
 WORDS = [f"w{n}" for n in range(90)]
-TEXTS = [
-    " ".join(WORDS[start:] + WORDS[:start]) for start in range(0, 60, 6)
-]  # each like its neighbours
+# each like its neighbours
+TEXTS = [" ".join(WORDS[start:] + WORDS[:start]) for start in range(0, 60, 6)]
 
 
 @pytest.mark.slow  # marks many articles

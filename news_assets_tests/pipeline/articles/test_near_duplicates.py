@@ -97,9 +97,9 @@ print(json.dumps(list(dedupe_stream(json.load(sys.stdin)))))
 
 def test_every_process_finds_the_same_near_duplicates() -> None:
     documents = []
-    for number in range(
-        20
-    ):  # rotated texts: the leads share a fifth of their shingles, which MinHash finds or misses
+    # rotated texts: the leads share a fifth of their shingles, which MinHash finds or
+    # misses
+    for number in range(20):
         words = [f"word{number}x{position}" for position in range(120)]
         documents += [{"id": f"a{number}", "text": " ".join(words)}]
         documents += [{"id": f"b{number}", "text": " ".join(words[40:] + words[:40])}]

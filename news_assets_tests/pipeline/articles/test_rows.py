@@ -149,10 +149,11 @@ def test_a_page_that_is_missing_after_five_transient_failures_is_tried_again() -
     ("change", "attempts"),
     [
         ({"entry_hash": "h2", "news_hash": "n2"}, 1),
+        # the listing's text alone, during the pause
         (
             {"entry_hash": "h2", "news_hash": "n1"},
             9,
-        ),  # the listing's text alone, during the pause
+        ),
         ({}, 9),
     ],
     ids=["news", "text", "same"],

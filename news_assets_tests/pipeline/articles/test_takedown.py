@@ -153,21 +153,20 @@ def files_with_secret(folder: Path) -> list[str]:
 def test_no_file_of_the_lake_and_no_backup_has_a_string_after_their_keep_time(
     lake: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        "news_assets.store.maintenance.STEP_BYTES", 1000
-    )  # files count as large: few deleted rows
+    # files count as large: few deleted rows
+    monkeypatch.setattr("news_assets.store.maintenance.STEP_BYTES", 1000)
     monkeypatch.setattr("news_assets.store.maintenance.SMALL_BYTES", 100)
     article, now = withdrawn_article(lake), datetime.now(UTC)
     back_up(lake.address, tmp_path / "backups", now, is_daily=True)
-    assert (
-        len(files_with_secret(tmp_path)) >= 3
-    )  # of the catalog, of a table, and of the backup
+    # of the catalog, of a table, and of the backup
+    assert len(files_with_secret(tmp_path)) >= 3
 
     lake.transact(lambda rows: withdraw(rows, [article], "by order", now))
+    # backups are kept for 14 days, and with them the files of their commits
     for days in (
         15,
         30,
-    ):  # backups are kept for 14 days, and with them the files of their commits
+    ):
         later = now + timedelta(days=days)
         delete_daily_backups(
             lake.address, tmp_path / "backups", later - timedelta(days=14)

@@ -33,14 +33,12 @@ from news_assets_tests.support.vendor_town import Town, serving
 from news_assets_tests.web.conftest import served
 from news_assets_tests.web.test_pages import text_of
 
-COUNCIL_AT = datetime(
-    2026, 3, 10, 23, tzinfo=UTC
-)  # 18:00 in Springfield, in summer time
+# 18:00 in Springfield, in summer time
+COUNCIL_AT = datetime(2026, 3, 10, 23, tzinfo=UTC)
 WITH_FILES = ("boarddocs", "civicweb", "onbase")
 WITH_MINUTES = ("civicengage", "civicweb", "onbase")
-MANY = (
-    pytest.mark.slow
-)  # two polls and their stages take some 3 s of CPU, for each vendor
+# two polls and their stages take some 3 s of CPU, for each vendor
+MANY = pytest.mark.slow
 OpenTown = Callable[[str], tuple[CouncilRoom, Town]]
 
 

@@ -96,9 +96,8 @@ def test_the_local_enricher_fills_in_with_one_reason_and_is_replaced_when_there_
     enrich(room.lake, enricher(model, Budget(Ceilings(run=0.02))))
 
     calls = room.lake.read(ModelCall)
-    assert (
-        1 <= model.calls == len(calls) <= 9
-    )  # more than one price is reserved for each
+    # more than one price is reserved for each
+    assert 1 <= model.calls == len(calls) <= 9
     assert sum(call.usd or 0.0 for call in calls) == pytest.approx(model.calls * USD)
     rows = room.lake.read(EnrichedArticle)
     assert [row.enricher for row in rows] == ["words"] * 9

@@ -52,9 +52,8 @@ def test_after_an_answer_the_state_has_the_validators_and_hash_of_the_document()
 def test_an_unchanged_source_gets_the_interval_of_its_habit_and_keeps_its_hash() -> (
     None
 ):
-    rates = PublishingRates(
-        "UTC", np.full(168, 0.3)
-    )  # 0.4 minutes of waiting at 0.3 an hour: 12 min 39 s
+    # 0.4 minutes of waiting at 0.3 an hour: 12 min 39 s
+    rates = PublishingRates("UTC", np.full(168, 0.3))
     polled, _ = poll(page(b"", 304, validators=Validators('"old"', "newer")), STATE)
     state = next_state(SOURCE, STATE, polled, NO_CHANGES, NOW, rates=rates)
     assert state.interval_s == pytest.approx(3600 * (2 * 0.4 / 60 / 0.3) ** 0.5)

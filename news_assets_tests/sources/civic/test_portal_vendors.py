@@ -220,10 +220,11 @@ def test_a_boards_list_has_days_without_hours_and_may_end_with_an_empty_object()
 @pytest.mark.parametrize(
     ("name", "status"),
     [
+        # the row of 17 March stays, beside the new one
         (
             "Postponed to March 24, 2026--REGULAR MEETING",
             "cancelled",
-        ),  # the row of 17 March stays, beside the new one
+        ),
         ("Rescheduled to March 17, 2026 - REGULAR MEETING", "tentative"),
         ("CANCELLED - REGULAR MEETING", "cancelled"),
     ],

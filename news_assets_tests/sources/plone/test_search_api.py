@@ -313,9 +313,8 @@ def test_the_text_is_that_of_blocks_or_rich_text(
 
 def test_nested_blocks_that_are_listed_many_times_are_read_once() -> None:
     block: dict[str, Any] = slate({"text": "fundo"})
-    for _ in range(
-        30
-    ):  # nine times as many readings for each level, if every listing counted
+    # nine times as many readings for each level, if every listing counted
+    for _ in range(30):
         block = {
             "@type": "gridBlock",
             "blocks": {"1": block},

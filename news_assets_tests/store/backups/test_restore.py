@@ -231,9 +231,8 @@ def test_a_restore_leaves_a_reader_its_snapshot_or_fails(
         frames = lake.stream(RawArticle, batch_rows=1)
         count = len(next(frames))
 
-        if (
-            address.is_postgres
-        ):  # the tables of the catalog cannot be moved while they are read
+        # the tables of the catalog cannot be moved while they are read
+        if address.is_postgres:
             with pytest.raises(
                 LakeError, match="could not be restored; stop what reads it"
             ):

@@ -67,9 +67,8 @@ def desk(*active: str, inactive: tuple[str, ...] = ()) -> Desk:
 
 
 def test_only_the_agency_that_stopped_is_silent(lake: Lake) -> None:
-    days = [
-        date(2026, 9, 1) + number * DAY for number in range(81)
-    ]  # to the 20th of November
+    # to the 20th of November
+    days = [date(2026, 9, 1) + number * DAY for number in range(81)]
     alive = [entry("anp", day, number) for day in days for number in range(4)]
     dead = [entry("mec", day, number) for day in days[:-10] for number in range(4)]
     store(lake, *alive, *dead, state("anp"), state("mec"), state("new"))

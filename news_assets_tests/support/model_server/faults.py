@@ -19,9 +19,8 @@ class Fault(Enum):
     PAGE = auto()  # 200 with a page in HTML, as of a network that wants a log-in
     HANG = auto()  # no answer until the client leaves or the server stops
     CUT_JSON = auto()  # ended at the limit of tokens
-    WRONG_CODES = (
-        auto()
-    )  # values of keys that name themes or codes exist in no taxonomy
+    # values of keys that name themes or codes exist in no taxonomy
+    WRONG_CODES = auto()
     OTHER_LANGUAGE = auto()  # texts of the answer are German
     REFUSAL = auto()
     NO_USAGE = auto()

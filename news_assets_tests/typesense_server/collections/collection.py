@@ -104,10 +104,11 @@ class Collection:
         return self._replace(number, document, action != "upsert", dirty_values)
 
     def _add(self, action: str, document: Document, dirty_values: str) -> Document:
+        # a refused document uses up a number too
         number, self.next_number = (
             self.next_number,
             self.next_number + 1,
-        )  # a refused document uses up a number too
+        )
         sorted_by = "" if action == "emplace" else self.default_sorting_field
         stored = checked(
             document,
@@ -140,9 +141,8 @@ class Collection:
                 if value is not None or name not in self.fields
             }
         for index in self.indexes.values():
-            if isinstance(
-                index, TextIndex
-            ):  # a vector that is dropped here stays searchable
+            # a vector that is dropped here stays searchable
+            if isinstance(index, TextIndex):
                 index.remove(number)
         self._store(number, stored)
         return stored

@@ -22,9 +22,8 @@ class TextIndex:
         self.analysis = field.analysis
         self.postings: defaultdict[str, set[int]] = defaultdict(set)
         self.elements: dict[int, list[list[str]]] = {}
-        self.near: dict[
-            tuple[str, bool], dict[str, int]
-        ] = {}  # candidates by token, until the words change
+        # candidates by token, until the words change
+        self.near: dict[tuple[str, bool], dict[str, int]] = {}
         self._sorted: list[str] | None = None
 
     def add(self, number: int, value: Any) -> None:

@@ -23,9 +23,8 @@ WORD_CHOICES = 16  # of matching words in one document
 EVERYTHING_SCORE = 100  # of every document, for a query without words
 PHRASE_SCORE = 100_000
 MAX_WEIGHT = 15
-NEAR_WORDS = (
-    15  # number of words whose distance counts: as many as the score has bits for
-)
+# number of words whose distance counts: as many as the score has bits for
+NEAR_WORDS = 15
 NEAR_STARTS = 50  # occurrences of the first word that are compared
 
 
@@ -253,9 +252,8 @@ def _spread_over(limits: list[int], total: int) -> Iterator[tuple[int, ...]]:
 def _fewer(tokens: list[str], mode: str) -> Iterator[list[str]]:
     """Yield the tokens with one after another dropped from the right, the left or both."""
     name, _, most = mode.partition(":")
-    if name == "both_sides" and len(tokens) > int(
-        most or 3
-    ):  # longer queries are cut on the right alone
+    # longer queries are cut on the right alone
+    if name == "both_sides" and len(tokens) > int(most or 3):
         name = "right_to_left"
     if name != "left_to_right":
         yield from (tokens[:count] for count in range(len(tokens) - 1, 0, -1))

@@ -183,9 +183,8 @@ def _by_words(
 ) -> tuple[list[Hit], int]:
     query = parse(params.get("q", ""), collection.fields[fields[0].name].analysis)
     matches = Search(collection, fields, _options(params), allowed).run(query)
-    query_words = tuple(
-        (token, token) for token in query.tokens
-    )  # highlighted even where dropped
+    # highlighted even where dropped
+    query_words = tuple((token, token) for token in query.tokens)
     token_count = len(query.tokens) or 1
     hits = {
         number: Hit(

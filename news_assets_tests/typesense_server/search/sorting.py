@@ -103,9 +103,8 @@ def _value_of(collection: Collection, sort: Sort) -> Callable[[Hit], Any]:
     if sort.name == "_text_match":
         return lambda hit: hit.rank
     if sort.name == "_vector_distance":
-        return lambda hit: (
-            hit.distance or 0.0
-        )  # a hit without a vector counts as nearest
+        # a hit without a vector counts as nearest
+        return lambda hit: hit.distance or 0.0
     if sort.name == "_eval":
         passes = passing(collection, sort.argument)
         return lambda hit: hit.number in passes

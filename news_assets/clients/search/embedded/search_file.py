@@ -185,9 +185,8 @@ def check_owner(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def _check_version(connection: sqlite3.Connection, path: Path) -> None:
-    if is_empty(
-        connection
-    ):  # first, because another process may create the tables at any time
+    # first, because another process may create the tables at any time
+    if is_empty(connection):
         return
     check_owner(connection, path)
     (version,) = connection.execute("PRAGMA user_version").fetchone()

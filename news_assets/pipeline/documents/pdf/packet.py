@@ -19,9 +19,8 @@ from news_assets.text.fingerprint import normal_words
 if TYPE_CHECKING:
     from pypdfium2 import PdfDocument
 
-Place = tuple[
-    str, int
-]  # what is said of an item, and the number of the page where it begins
+# what is said of an item, and the number of the page where it begins
+Place = tuple[str, int]
 
 # of the words of the shorter of two titles, which the longer one has too
 MIN_SHARE: Final = 0.8
@@ -53,9 +52,8 @@ def cut_packet(body: bytes, titles: Sequence[str]) -> tuple[PacketPart, ...]:
     """
     from pypdfium2 import PdfDocument, PdfiumError
 
-    logging.getLogger("pypdfium2").setLevel(
-        logging.CRITICAL
-    )  # of bookmarks that lead to each other
+    # of bookmarks that lead to each other
+    logging.getLogger("pypdfium2").setLevel(logging.CRITICAL)
     try:
         pdf = PdfDocument(body)
         count = len(pdf)

@@ -105,12 +105,10 @@ def read_by_pypdf(body: bytes, why: str) -> ReadDocument:
     from pypdf import filters
     from pypdf.errors import PyPdfError
 
-    logging.getLogger("pypdf").setLevel(
-        logging.CRITICAL
-    )  # it repeats parts of broken files
-    filters.JBIG2DEC_BINARY = (
-        None  # a program that pypdf would start on the images of the file
-    )
+    # it repeats parts of broken files
+    logging.getLogger("pypdf").setLevel(logging.CRITICAL)
+    # a program that pypdf would start on the images of the file
+    filters.JBIG2DEC_BINARY = None
     errors = (
         PyPdfError,
         AttributeError,

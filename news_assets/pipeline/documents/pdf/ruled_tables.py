@@ -25,10 +25,11 @@ _NEAR_PT = 3.0
 _MAX_WIDTH_PT, _MIN_LENGTH_PT = 2.5, 4.0
 _RECTANGLE_POINTS = (4, 5)  # the fifth is the first one again
 _MAX_DEPTH = 2  # the page, and a form on it
+# of a page; maps and plans have more, and no tables
 _MAX_PATHS, _MAX_EDGES = (
     3000,
     12_000,
-)  # of a page; maps and plans have more, and no tables
+)
 
 
 class Rule(NamedTuple):

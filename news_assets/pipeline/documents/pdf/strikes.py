@@ -15,16 +15,18 @@ Span = tuple[int, int]  # from a character to before another
 
 _MAX_PATHS = 1000  # of a page; maps and plans have more, and no struck-out text
 _MAX_HEIGHT_PT, _MIN_WIDTH_PT = 2.5, 4.0  # of a line
+# of a letter's height, where a line strikes it out; an underline is lower
 _MIDDLE = (
     0.2,
     0.8,
-)  # of a letter's height, where a line strikes it out; an underline is lower
+)
 _MIN_STRUCK = 0.6  # of the letters under a line
+# from the ends of a line, where its first and last letters are looked for
 _STEPS_PT = (
     1.0,
     3.0,
     6.0,
-)  # from the ends of a line, where its first and last letters are looked for
+)
 _MAX_CHARS = 400  # under one line
 
 

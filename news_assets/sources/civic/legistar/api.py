@@ -52,9 +52,8 @@ from news_assets.sources.storable_entries import problem_if
 
 _MAX_ROWS = 1000  # the API gives no more in one answer
 _SIGNAL_ROWS = 200
-_OVERLAP = timedelta(
-    hours=72
-)  # changes are published with the date of the edit, up to days later
+# changes are published with the date of the edit, up to days later
+_OVERLAP = timedelta(hours=72)
 _SIGNAL_FIELDS = (
     "EventLastModifiedUtc",
     "EventAgendaLastPublishedUTC",

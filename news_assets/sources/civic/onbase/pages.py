@@ -77,9 +77,8 @@ _DATE = re.compile(
     re.IGNORECASE,
 )
 _MAX_LINKS: Final = 20  # of a meeting, in which its name is looked for
-_BLOCKS_AROUND: Final = (
-    3  # of a link outside a table: its own cell, its row, and what holds both
-)
+# of a link outside a table: its own cell, its row, and what holds both
+_BLOCKS_AROUND: Final = 3
 
 
 def parse(page: Page, reading: Reading) -> MeetingListing:

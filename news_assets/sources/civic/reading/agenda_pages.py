@@ -147,9 +147,8 @@ def _first_clock(lines: Iterable[str]) -> time | None:
 
 # --- agendas made by Word -------------------------------------------------------------
 
-_AROUND_FILE: Final = (
-    12  # characters of a line that is a number alone: "File No. VAC-26-09"
-)
+# characters of a line that is a number alone: "File No. VAC-26-09"
+_AROUND_FILE: Final = 12
 _TOP_OF_AGENDA_LINES: Final = 40  # where an agenda says that its meeting is cancelled
 _MAX_TOP_CHARS: Final = 80
 

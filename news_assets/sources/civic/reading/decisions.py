@@ -21,9 +21,8 @@ MAX_CHARS: Final = 1_000_000  # of minutes
 _MAX_DECISION_CHARS: Final = 600
 _MAX_LINE_CHARS = 600
 _TITLE_LINES = 4  # titles are broken over some lines
-_MIN_TITLE_WORDS = (
-    0.5  # share of the title's words that the lines after its number have
-)
+# share of the title's words that the lines after its number have
+_MIN_TITLE_WORDS = 0.5
 _TITLE_WORDS = 12
 
 _LABELLED = re.compile(

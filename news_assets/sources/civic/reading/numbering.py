@@ -98,9 +98,8 @@ _SHORT: Final = {
     "reso": "res",
     "motion": "mot",
 }
-_NO_KINDS: Final = frozenset(
-    ("fy", "sr", "us", "hwy", "rt", "cr", "covid")
-)  # years and roads
+# years and roads
+_NO_KINDS: Final = frozenset(("fy", "sr", "us", "hwy", "rt", "cr", "covid"))
 _YEARLY = r"\d{2,4}-(?:[A-Z]{1,3}-)?\d{1,6}(?:-\d{1,4})?[A-Z]?"
 _NUMBER = (
     r"(?:(?P<kind>[A-Za-z]{1,12})\.?[\s#-]{0,3}(?:[Nn]o\.?\s{0,2}|[Nn]umber\s)?#?)?"
@@ -116,12 +115,10 @@ _STATED = re.compile(
     re.IGNORECASE,
 )
 _YEAR = re.compile(r"(?:19|20)\d\d")
-_UNMISTAKABLE = re.compile(
-    r"(?:20)?\d\d-(?!(?:19|20)\d\d\Z)\d{4,6}"
-)  # no years, no houses
-_BARE_DIGITS = (
-    3  # after the year of a number without letters: "2026-27" is a budget's year
-)
+# no years, no houses
+_UNMISTAKABLE = re.compile(r"(?:20)?\d\d-(?!(?:19|20)\d\d\Z)\d{4,6}")
+# after the year of a number without letters: "2026-27" is a budget's year
+_BARE_DIGITS = 3
 _LONG_DIGITS = 5  # of a number without a year that stands without a mark: "CB 120999"
 _CANONICAL = re.compile(rf"\A{_NUMBER}\Z")
 _KIND_IN_TITLE = re.compile(

@@ -87,9 +87,8 @@ _DEADLINE = re.compile(
     rf"(?P<value>\b(?:no\slater\sthan|not\slater\sthan|by|before|until|prior\sto|deadline)\s(?:is\s|of\s)?{_WHEN}[^.\n;]{{0,60}})",
     re.IGNORECASE,
 )
-_CONTACT = re.compile(
-    r",?\s{1,2}(?:at|to|via|by)\s\S{1,64}@.{0,60}\Z"
-)  # where to, after a deadline
+# where to, after a deadline
+_CONTACT = re.compile(r",?\s{1,2}(?:at|to|via|by)\s\S{1,64}@.{0,60}\Z")
 _INSTRUCTION = re.compile(
     r"\bto\s(?:provide|submit|make|give|offer)\s[^.\n]{0,40}\bcomments?\b[^\n]{0,200}?(?:[.!?](?=\s|$)|\n|$)",
     re.IGNORECASE,

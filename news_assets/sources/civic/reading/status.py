@@ -10,9 +10,8 @@ from datetime import datetime
 
 from news_assets.records.meetings import MeetingStatus
 
-MAX_CHARS = (
-    2000  # of a text; what is said of the meeting itself stands at the beginning
-)
+# of a text; what is said of the meeting itself stands at the beginning
+MAX_CHARS = 2000
 
 _OFF = (
     r"(?:cancel+ed|cancel+ation|postponed|deferred|vacated|called\soff|no\s(?:quorum|meetings?)"

@@ -74,9 +74,8 @@ class ItemAppearance:
     status: Annotated[str, "status of the meeting"]
 
 
-Groups = Mapping[
-    str, Sequence[ItemAppearance]
-]  # by article_id of a hit, itself included, the newest first
+# by article_id of a hit, itself included, the newest first
+Groups = Mapping[str, Sequence[ItemAppearance]]
 
 
 def appearances_of(lake: Lake | Snapshot, article_ids: Sequence[str]) -> Groups:

@@ -11,9 +11,8 @@ from news_assets.store.lake import Lake
 from news_assets.store.queries.civic.meetings import OF_BODY
 from news_assets.store.transaction import Snapshot
 
-Position = tuple[
-    int, int, str
-]  # days from the one that the list begins at, begin in seconds since 1970, meeting_id
+# days from the one that the list begins at, begin in seconds since 1970, meeting_id
+Position = tuple[int, int, str]
 
 # days: past meetings come after all to come, and those without a day last
 _BEHIND = 1_000_000

@@ -58,9 +58,8 @@ def test_batches_give_the_groups_of_one_document_at_a_time(
         patch.setattr(module, "_MERGE_AT", merge_at)
         for start in range(0, len(new), batch):
             some = new[start : start + batch]
-            for n in range(
-                1, start + 1
-            ):  # a repeated id is a changed document, which replaces the old one
+            # a repeated id is a changed document, which replaces the old one
+            for n in range(1, start + 1):
                 alive[n] &= new[n - 1]["id_key"] not in some["id_key"]
             alive[some["n"]] = True
             seen += [alive.copy()] * len(some)

@@ -17,6 +17,7 @@ from news_assets.clients.search.embedded.terms import term_of
 from news_assets.ports.search import SearchDocument, SearchQuery
 from news_assets_tests.clients.search.contract.examples import document
 
+# no word is one edit from another
 WORDS = (
     "vacina",
     "escola",
@@ -24,7 +25,7 @@ WORDS = (
     "ferrovia",
     "cultura",
     "biblioteca",
-)  # no word is one edit from another
+)
 
 # (number, words) writes a document, (number, None) deletes it
 STEPS = st.lists(
@@ -105,9 +106,8 @@ def test_a_search_equals_ranking_every_stored_posting(
     query = SearchQuery(
         text=" ".join(searched), mode="keyword", limit=99, agency=agency
     )
-    one_word = replace(
-        query, text=searched[0]
-    )  # with several words, scores depend on which deleted ones are counted
+    # with several words, scores depend on which deleted ones are counted
+    one_word = replace(query, text=searched[0])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(posting_parts, "FOLD_AT", 5)
         patch.setattr(posting_parts, "MERGE_AT", 3)

@@ -110,9 +110,8 @@ def test_a_rebuild_for_another_model_is_not_resumed_but_dropped_at_the_swap(
 def test_a_finished_rebuild_is_not_resumed(index: TypesenseSearchIndex) -> None:
     first = index.begin_rebuild(3, "model", NOW)
     state = read_collection(index.connection, first.name)
-    write_metadata(
-        index.connection, state, is_finished=True
-    )  # as a swap that ended before it moved the alias
+    # as a swap that ended before it moved the alias
+    write_metadata(index.connection, state, is_finished=True)
     assert (
         index.begin_rebuild(3, "model", datetime(2026, 2, 3, tzinfo=UTC)).name
         == "news_articles_20260203000000"

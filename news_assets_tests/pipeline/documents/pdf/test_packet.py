@@ -80,9 +80,8 @@ def test_bookmarks_that_do_not_agree_with_the_titles_are_ignored() -> None:
         == ()
     )
     assert cut_packet(with_bookmarks((TITLES[0], 2), ("Scan 5", 5)), TITLES) == ()
-    assert (
-        cut_packet(with_bookmarks((TITLES[2], 2), (TITLES[0], 4)), TITLES) == ()
-    )  # in the wrong order
+    # in the wrong order
+    assert cut_packet(with_bookmarks((TITLES[2], 2), (TITLES[0], 4)), TITLES) == ()
 
 
 def test_a_packet_is_cut_by_the_page_numbers_of_its_agenda() -> None:

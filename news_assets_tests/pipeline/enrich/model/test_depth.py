@@ -272,10 +272,11 @@ def test_rules_of_depth_do_not_change_the_inputs_of_news(lake: Lake) -> None:
     everything_full = DepthRules(brief=(), full=("market",))
     enrich(lake, enricher(second), of=desk(depth=everything_full), re_enrich=True)
 
+    # items of another depth than before
     assert sorted(request.article_id[-1] for request in second.sent) == [
         "1",
         "2",
-    ]  # items of another depth than before
+    ]
 
 
 def test_a_desk_asks_for_the_themes_of_its_own_taxonomy(lake: Lake) -> None:

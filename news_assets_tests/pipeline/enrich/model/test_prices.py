@@ -56,11 +56,12 @@ def test_a_direct_call_costs_its_tokens_at_the_published_price(model: str) -> No
 BATCHED = {
     "openai:gpt-5-mini": ("0.125", "1", "0.0125"),
     "anthropic:claude-haiku-4-5": ("0.5", "2.5", "0.05"),
+    # Google's batches do not make its cache cheaper
     "google-gla:gemini-2.5-flash": (
         "0.15",
         "1.25",
         "0.03",
-    ),  # Google's batches do not make its cache cheaper
+    ),
     "bedrock:amazon.nova-lite-v1:0": ("0.03", "0.12", "0.0075"),
 }
 
@@ -120,9 +121,8 @@ def test_a_model_that_ollama_passes_on_is_not_free(model: str) -> None:
 
 
 def test_the_price_is_that_of_the_day_of_the_call() -> None:
-    before, after = (
-        datetime(2026, month, 1, tzinfo=UTC) for month in (7, 8)
-    )  # cut by 80 % on 2026-07-30
+    # cut by 80 % on 2026-07-30
+    before, after = (datetime(2026, month, 1, tzinfo=UTC) for month in (7, 8))
     earlier, later = (
         price_usd("openai:gpt-5.6-luna", 1_000, 100, 0, at, is_batch=False)
         for at in (before, after)
@@ -164,11 +164,12 @@ def test_a_small_price_is_not_shown_as_zero_and_an_unknown_one_is_named(
         ("openai:gpt-5.6-luna", False, ("0.20", "1.20", "0.02", "0.25")),
         ("openai:gpt-5.6-luna", True, ("0.10", "0.60", "0.01", "0.125")),
         ("anthropic:claude-haiku-4-5", False, ("1", "5", "0.10", "1.25")),
+        # which takes nothing more for it
         (
             "openai:gpt-5-mini",
             False,
             ("0.25", "2", "0.025", "0.25"),
-        ),  # which takes nothing more for it
+        ),
     ],
 )
 def test_input_that_the_provider_stores_in_its_cache_has_its_own_price(

@@ -201,9 +201,8 @@ def test_a_claim_of_another_run_is_waited_for_and_its_answer_taken(lake: Lake) -
         "another run has requested it",
     )
     assert waiting.paused_s > 60
-    enrich(
-        lake, enricher(waiting), now=NOW + timedelta(seconds=61)
-    )  # the other run was killed
+    # the other run was killed
+    enrich(lake, enricher(waiting), now=NOW + timedelta(seconds=61))
     assert (len(waiting.sent), len(claims.calls)) == (1, 1)
     assert sorted(outcomes(lake)) == ["ok", "sent"]
 

@@ -164,10 +164,11 @@ def test_what_the_filters_of_a_desk_leave_out_has_a_row_without_a_result(
 ) -> None:
     upsert(lake, [made(1, filter_reason='ceremonial or routine: "proclamation"')])
     model = ScriptedModel()
+    # without a model, the local enricher alone
     for asked in (
         enricher(model),
         enricher(),
-    ):  # without a model, the local enricher alone
+    ):
         enrich(lake, asked)
         row = rows(lake)["mec-00001"]
         assert (model.sent, row.enricher, row.outcome, row.summary) == (

@@ -24,9 +24,8 @@ class BatchFault(Enum):
     HALF_EXPIRED = auto()  # the second half is not run
     EXPIRED = auto()  # nothing is run
     FAILED = auto()  # refused after it was made, nothing is run
-    DUPLICATE_IDS = (
-        auto()
-    )  # each result stands there twice, the second time with another answer
+    # each result stands there twice, the second time with another answer
+    DUPLICATE_IDS = auto()
     MISSING_IDS = auto()  # every third result is left out
     UNKNOWN_IDS = auto()  # results of ids that were not sent
 
