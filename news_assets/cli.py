@@ -247,7 +247,7 @@ def serve(
         int,
         typer.Option(
             min=0,
-            help="most at a time from one address; 0 behind a proxy that limits its clients",
+            help="connections from one address; 0, for no limit, behind a proxy",
         ),
     ] = 20,
 ) -> None:

@@ -183,8 +183,8 @@ def _store(path: Path, facts: Mapping[str, Any], pieces: bytes) -> None:
 
 
 def _origin(path: Path) -> list[int]:
-    """Return what says of which file the pieces are: an exported file is never changed,
-    but made again.
+    """Return what identifies the tokenizer's file: its size and time, since an exported
+    file is replaced and never edited.
     """
     found = path.stat()
     return [_FORMAT, found.st_size, found.st_mtime_ns]

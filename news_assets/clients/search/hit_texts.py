@@ -182,7 +182,7 @@ def with_words(
 
     Args:
         explanation: Ranks and scores.
-        wanted: The terms of each word of the query, one of which a field has to have.
+        wanted: For each word of the query, the terms that match it.
         fields: Text by name of the field.
         term_of: Returns the term of a lower-cased word.
     """

@@ -145,8 +145,8 @@ def with_some_words(
 
 
 def _informative(words: Sequence[QueryWord], least: float) -> list[QueryWord]:
-    """Return the words of which a document needs one: without the commonest, which
-    together have less than `least`.
+    """Return the words without the most frequent ones, whose weights (IDF) add up to
+    less than `least`. A hit has at least one of those returned.
     """
     by_idf = sorted(words, key=lambda word: word.idf)
     sums = np.cumsum([word.idf for word in by_idf])

@@ -11,8 +11,8 @@ as `IndexingError`.
                a part changes only when it is rewritten without its deleted documents
     words      every folded word and every stem, to correct typos
     codes      small numbers for agencies, languages and other facet values, which readers load
-    names      numbers for entities and matters, of which there may be as many as documents;
-               readers look them up
+    names      numbers for entities and matters; there may be as many as documents, so
+               readers look them up one by one
     deleted    numbers of deleted documents, which readers apply after `documents.n`
 
 `n` is the document's number, assigned in the order of commits and never reused: a

@@ -1,5 +1,5 @@
-"""Queries of which few or no documents have all words: known words, spelling
-corrections, and a ranking by some words.
+"""Queries whose words are in few documents, or in none, together: known words,
+spelling corrections, and a ranking by some of the words.
 
 The server knows no OR. It drops words from the ends of a query, so that it never finds
 documents whose only words stand in between. Here each informative word begins a search
@@ -60,8 +60,8 @@ class KnownWords:
         return sorted(stems, key=lambda stem: self.counts[stem])
 
     def informative(self) -> list[str]:
-        """Return the stems of which a document needs one, the rarest first: without the
-        commonest.
+        """Return the stems without the most frequent ones, the rarest first. A hit has
+        at least one of them.
         """
         least = MIN_SHARE * sum(map(self.idf, self.by_rarity()))
         total, kept = 0.0, []

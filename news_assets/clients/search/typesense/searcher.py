@@ -47,8 +47,8 @@ Found = tuple[tuple[SearchHit, ...], int, dict[str, dict[str, int]]]
 
 @dataclass(frozen=True, slots=True)
 class Searcher:
-    """Searches an alias. `state` is the collection last seen behind it, `refreshed`
-    reads it again.
+    """Searches the collection that an alias names. `state` returns its last known
+    state, and `refreshed` reads it again.
     """
 
     connection: TypesenseConnection
