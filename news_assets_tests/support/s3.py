@@ -1,10 +1,11 @@
-"""An S3 server on loopback (moto's) with one bucket in memory."""
+"""An S3 server on loopback (moto's) with one empty bucket in memory."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import boto3
+import httpx
 from moto.server import ThreadedMotoServer
 
 BUCKET = "bucket"
@@ -24,6 +25,8 @@ def s3_bucket() -> Iterator[tuple[dict[str, str], Any]]:
     server.start()
     try:
         _, port = server.get_host_and_port()
+        # Servers of one process share what they store.
+        httpx.post(f"http://127.0.0.1:{port}/moto-api/reset").raise_for_status()
         bucket = boto3.resource(
             "s3",
             endpoint_url=f"http://127.0.0.1:{port}",
