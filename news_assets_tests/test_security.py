@@ -17,11 +17,7 @@ from news_assets.pipeline.page.extract import MAX_ELEMENTS as MAX_PAGE_ELEMENTS
 from news_assets.pipeline.page.extract import MAX_HTML_CHARS
 from news_assets.pipeline.poll.paging import MAX_PAGES
 from news_assets.records.documents import MAX_PAGES as MAX_DOCUMENT_PAGES
-from news_assets.sources.feeds.xml_documents import (
-    MAX_ATTRIBUTES,
-    MAX_DEPTH,
-    MAX_ELEMENTS,
-)
+from news_assets.sources.xml_documents import MAX_ATTRIBUTES, MAX_DEPTH, MAX_ELEMENTS
 from news_assets.text import limits
 from news_assets.text.bounded_yaml import MAX_DEPTH as MAX_YAML_DEPTH
 from news_assets.text.bounded_yaml import MAX_FILE_BYTES, MAX_TEXT_CHARS, MAX_VALUES

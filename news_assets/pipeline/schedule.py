@@ -23,7 +23,7 @@ from news_assets.pipeline.stage_state.retries import MAX_PAUSE_S
 from news_assets.records.desks import Source
 from news_assets.records.polling import SourceState
 from news_assets.records.reading import Outcome
-from news_assets.text.zones import zone_info
+from news_assets.text.dates import zone_info
 
 MIN_INTERVAL_S = 300.0
 MAX_INTERVAL_S = 86_400.0

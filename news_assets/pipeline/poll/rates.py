@@ -19,7 +19,7 @@ import numpy.typing as npt
 from news_assets.ports.lake import Reader
 from news_assets.records.desks import Source
 from news_assets.records.polling import FeedEntry
-from news_assets.text.zones import zone_info
+from news_assets.text.dates import zone_info
 
 if TYPE_CHECKING:
     import polars
