@@ -9,10 +9,13 @@ from typing import Final
 
 import httpx
 
-from news_assets.clients.web.address_policy import BAD_PORTS, AddressPolicy
-from news_assets.clients.web.fetch_errors import as_fetch_errors
-from news_assets.clients.web.headers import retry_after_s
-from news_assets.clients.web.transport import GuardedTransport, deadline
+from news_assets.clients.web.responses import as_fetch_errors, retry_after_s
+from news_assets.clients.web.transport import (
+    BAD_PORTS,
+    AddressPolicy,
+    GuardedTransport,
+    deadline,
+)
 from news_assets.errors import FetchError, ForbiddenAddressError, NotifyError
 
 # of one message; a receiver that hangs holds up the others of its run
