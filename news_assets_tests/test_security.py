@@ -15,7 +15,7 @@ from news_assets.commands.jsonlines import MAX_LINE_CHARS
 from news_assets.errors import MAX_MISTAKES
 from news_assets.pipeline.page.extract import MAX_ELEMENTS as MAX_PAGE_ELEMENTS
 from news_assets.pipeline.page.extract import MAX_HTML_CHARS
-from news_assets.pipeline.poll.paging import MAX_PAGES
+from news_assets.pipeline.poll.listings import MAX_PAGES
 from news_assets.records.documents import MAX_PAGES as MAX_DOCUMENT_PAGES
 from news_assets.sources.xml_documents import MAX_ATTRIBUTES, MAX_DEPTH, MAX_ELEMENTS
 from news_assets.text import limits

@@ -12,16 +12,16 @@ from news_assets.errors import SourceError
 from news_assets.pipeline.batches import store_apart, with_ticks
 from news_assets.pipeline.civic.council_poll import KnownVersions
 from news_assets.pipeline.civic.pace import FUTURE_DAYS, PAST_DAYS, waiting_sources
-from news_assets.pipeline.civic.request_loop import CouncilRun, poll_councils
+from news_assets.pipeline.civic.request_loop import CouncilRun, council_polls
 from news_assets.pipeline.poll.entry_rows import Filing
 from news_assets.pipeline.poll.listings import (
     AdapterOf,
     Clock,
-    Polled,
-    poll_past_days,
-    poll_sources,
+    KnownHashes,
+    listing_polls,
+    past_polls,
 )
-from news_assets.pipeline.poll.paging import KnownHashes
+from news_assets.pipeline.poll.poll_loop import Polled, run_polls
 from news_assets.pipeline.poll.poll_rows import skipped_poll, store_polls
 from news_assets.pipeline.schedule import (
     due_sources,
@@ -106,26 +106,22 @@ def poll_agencies(
             yield skipped_poll(source, _BUSY, now)
         else:
             wanted.append(source)
-    begin_within_s = inf
+    begin_within_s = run_s if only_due else inf
     if past is not None:
         plan = _plan_of(wanted)
-        listings = poll_past_days(
-            plan.listed, *past, adapter_of, fetcher, sandbox, clock
-        )
+        begin_within_s = inf
+        polls = past_polls(plan.listed, *past, adapter_of, sandbox, clock)
     else:
-        begin_within_s = run_s if only_due else inf
         plan = _current_plan(lake, desk, wanted, now, only, cooldown, only_due=only_due)
         yield from plan.skipped
-        listings = poll_sources(
+        polls = listing_polls(
             plan.listed,
             plan.states,
             adapter_of,
-            fetcher,
             sandbox,
             clock,
             _known_hashes(lake),
             desk.first_day,
-            begin_within_s,
         )
     councils = CouncilRun(
         states=plan.states,
@@ -136,12 +132,10 @@ def poll_agencies(
         past=past,
         full_pass=full_pass,
     )
-    meetings = poll_councils(
-        plan.civic, councils, fetcher, sandbox, clock, begin_within_s
-    )
+    polls |= council_polls(plan.civic, councils, sandbox, clock)
     polled = set[str]()
     filing = Filing.of(desk, now)
-    for batch in micro_batches(_one_after_the_other(listings, meetings)):
+    for batch in micro_batches(run_polls(polls, fetcher, begin_within_s)):
         polled.update(one.source.source_id for one in batch)
         yield from store_apart(
             batch, lambda polls: _store(lake, polls, trace_id, filing), _unstored
@@ -197,13 +191,6 @@ def _current_plan(
     ]
     others = [one for one in sources if one not in recent]
     return _plan_of(_not_waiting(others, desk, states, only), states, skipped)
-
-
-def _one_after_the_other(
-    *polls: Generator[Polled, None, None],
-) -> Generator[Polled, None, None]:
-    for of_kind in polls:
-        yield from of_kind
 
 
 def _not_waiting(
