@@ -82,7 +82,7 @@ _HOURS = {
     "wib": 7,
     "z": 0,
 }
-ZONE_SECONDS = {name.upper(): int(hours * 3600) for name, hours in _HOURS.items()}
+_ZONE_SECONDS = {name.upper(): int(hours * 3600) for name, hours in _HOURS.items()}
 
 # "(horário de Brasília)": the capital whose time is meant, without accents.
 _CITIES = {
@@ -407,7 +407,7 @@ def _zone_offset(name: str | None, offset_s: int | None) -> int | None:
     """Return a zone's offset for dateutil, which warns of names that are missing in a
     plain table.
     """
-    return ZONE_SECONDS.get(name or "", offset_s)
+    return _ZONE_SECONDS.get(name or "", offset_s)
 
 
 _PARSERS: tuple[Callable[[str, str], datetime | None], ...] = (

@@ -41,8 +41,8 @@ KnownHashes = Callable[[Source, Sequence[str]], Collection[str]]
 _STOP_AFTER_KNOWN = 3
 MAX_PAGES = 20  # some 600 entries; older ones can be polled by day
 # of a source that is new: polling 160 agencies on one host takes minutes, not an hour
-MAX_FIRST_PAGES = 1
-MAX_PAST_PAGES = 200
+_MAX_FIRST_PAGES = 1
+_MAX_PAST_PAGES = 200
 _MAX_DEFERRED = MAX_PAGES  # a sitemap index may name thousands
 _SLACK_S = 0.1  # of a request that ended at its limit
 _NO_SUCH_PAGE = (400, 404, 410)
@@ -84,7 +84,7 @@ def listing_polls(
 
     A source is unchanged if it answers 304 or its first page has the same bytes as last
     time. Next pages are fetched until entries are known or old, or until the requests
-    have taken SOURCE_S; of a source without a state, MAX_FIRST_PAGES only.
+    have taken SOURCE_S; of a source without a state, _MAX_FIRST_PAGES only.
 
     Args:
         sources: The sources.
@@ -99,7 +99,7 @@ def listing_polls(
     polls: dict[PageRequest, SourcePoll] = {}
     for source in sources:
         state = states.get(source.source_id)
-        max_pages = MAX_FIRST_PAGES if state is None else MAX_PAGES
+        max_pages = _MAX_FIRST_PAGES if state is None else MAX_PAGES
         validators = Validators()
         carried_over: tuple[str, ...] = ()
         known_hash: str | None = None
@@ -156,7 +156,7 @@ def past_polls(
             request = PageRequest(
                 url, source.source_id, obeys_robots=False, access=source.access
             )
-            pagination = Pagination(source, nothing_known, first, MAX_PAST_PAGES)
+            pagination = Pagination(source, nothing_known, first, _MAX_PAST_PAGES)
             polls[request] = ListingPoll(pagination, parse, clock, is_of_past=True)
     return polls
 
