@@ -14,8 +14,8 @@ from news_assets.setting_values import LOCAL_ENRICHER
 from news_assets.settings import Settings, variable_of
 
 if TYPE_CHECKING:
-    from news_assets.clients.notify.notifier import ChannelNotifier
-    from news_assets.clients.sandbox.sandboxed_enricher import SandboxedEnricher
+    from news_assets.clients.notifier import ChannelNotifier
+    from news_assets.clients.sandboxed_enricher import SandboxedEnricher
     from news_assets.pipeline.alerts.query_file import Alerts
     from news_assets.pipeline.enrich.model.enricher import ModelEnricher
     from news_assets.ports.lake import Reader
@@ -30,7 +30,7 @@ def local_enricher(
 
     `open_embedder` opens the embedder that the classifiers of desks are used with.
     """
-    from news_assets.clients.sandbox.sandboxed_enricher import SandboxedEnricher
+    from news_assets.clients.sandboxed_enricher import SandboxedEnricher
 
     return SandboxedEnricher(
         settings.taxonomy, sandbox, settings.models_dir, open_embedder
@@ -113,8 +113,7 @@ def _concurrent_model(settings: Settings, name: str) -> LanguageModel:
 
 def open_notifier(settings: Settings, alerts: "Alerts") -> "ChannelNotifier":
     """Return the channels of a file of queries."""
-    from news_assets.clients.notify.http import JsonSender
-    from news_assets.clients.notify.notifier import ChannelNotifier, MailServer
+    from news_assets.clients.notifier import ChannelNotifier, JsonSender, MailServer
 
     return ChannelNotifier(
         alerts.channels,
@@ -184,7 +183,7 @@ def _search(settings: Settings, stack: ExitStack) -> Any:
 
 
 def _sandbox(settings: Settings, stack: ExitStack) -> Any:
-    from news_assets.clients.sandbox.process_sandbox import ProcessSandbox
+    from news_assets.clients.sandbox import ProcessSandbox
 
     return stack.enter_context(ProcessSandbox())
 

@@ -20,7 +20,7 @@ from news_assets.pipeline.enrich.model.estimates import CHARS_PER_TOKEN, OUTPUT_
 from news_assets.pipeline.enrich.model.preview import Found, Preview, Sent, estimated
 from news_assets.pipeline.enrich.model.prices import price_text
 from news_assets.pipeline.freshness.report_contents import model_section
-from news_assets.pipeline.replay.stored_pages import archive_groups
+from news_assets.pipeline.replay.replayed_article import archive_groups
 from news_assets.records.desks import Desk
 from news_assets.records.model_calls import Kind, Spending, Spent, Tokens, total_usd
 from news_assets.settings import Settings

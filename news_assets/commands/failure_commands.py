@@ -20,9 +20,8 @@ from news_assets.errors import NewsAssetsError
 from news_assets.pipeline import stages
 from news_assets.pipeline.stage_state.failures import make_due
 from news_assets.ports.lake import Reader
-from news_assets.records.articles import RawArticle
+from news_assets.records.articles import FeedEntry, RawArticle
 from news_assets.records.derived import Failure
-from news_assets.records.polling import FeedEntry
 from news_assets.records.reading import AgencyDays
 from news_assets.settings import Settings
 from news_assets.store.lake import Lake

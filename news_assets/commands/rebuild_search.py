@@ -21,7 +21,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from news_assets.clients.sandbox.process_sandbox import ProcessSandbox
+from news_assets.clients.sandbox import ProcessSandbox
 from news_assets.clients.search.backends import (
     EMBEDDED,
     IndexRebuild,

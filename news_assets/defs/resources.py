@@ -22,12 +22,12 @@ from pydantic import Field
 from news_assets.clients.embedding.embedder import OnnxEmbedder
 from news_assets.clients.embedding.recent import RecentEmbedder
 from news_assets.clients.factory import build_enricher
-from news_assets.clients.sandbox.child import load_module
-from news_assets.clients.sandbox.process_sandbox import (
+from news_assets.clients.sandbox import (
     LIMIT_S,
     MEMORY_MB,
     ProcessSandbox,
 )
+from news_assets.clients.sandbox_child import load_module
 from news_assets.clients.search.backends import (
     EMBEDDED,
     LazyIndex,
@@ -47,7 +47,7 @@ from news_assets.store.queries.spending import spent
 from news_assets.store.watch import Mark
 
 _READING_MODULES = (
-    "news_assets.pipeline.articles.reading",
+    "news_assets.pipeline.page.readers",
     "news_assets.sources.source_kinds",
     "py3langid.langid",
     "trafilatura",

@@ -8,9 +8,12 @@ from datetime import datetime
 from typing import Protocol
 
 from news_assets.errors import IndexingError, NewsAssetsError
-from news_assets.pipeline.stage_state.declaration import Stage, of_articles
+from news_assets.pipeline.stage_state.declaration import (
+    Stage,
+    document_hash,
+    of_articles,
+)
 from news_assets.pipeline.stage_state.failures import drop_failures, record_outcomes
-from news_assets.pipeline.stage_state.versions import document_hash
 from news_assets.ports.lake import Lake, Rows
 from news_assets.ports.reading import Sandbox
 from news_assets.ports.search import SearchDocument, SearchIndex

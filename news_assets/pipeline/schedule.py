@@ -20,8 +20,8 @@ from news_assets.pipeline.civic.pace import (
 )
 from news_assets.pipeline.poll.rates import PublishingRates
 from news_assets.pipeline.stage_state.retries import MAX_PAUSE_S
+from news_assets.records.articles import SourceState
 from news_assets.records.desks import Source
-from news_assets.records.polling import SourceState
 from news_assets.records.reading import Outcome
 from news_assets.text.zones import zone_info
 

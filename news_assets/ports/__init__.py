@@ -8,5 +8,4 @@ lake          reading and writing rows
 reading       fetching addresses, and reading what comes from outside within limits
 enrichment    enrichers, language models and their batches
 search        embedding texts, and the search index
-notify        sending messages
 """

@@ -87,10 +87,6 @@ class Lake(Reader, Protocol):
         """
         ...
 
-
-class LakeWithHistory(Lake, Protocol):
-    """The store with what it had at earlier commits."""
-
     def at(self, commit: int) -> AbstractContextManager[Reader]:
         """Enter the reads of an earlier commit. Raises LakeError where it is not kept
         any more.

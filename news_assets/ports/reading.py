@@ -7,8 +7,7 @@ from typing import Any, Protocol
 from news_assets.errors import FetchError, NewsAssetsError
 from news_assets.ports.lake import Result
 from news_assets.records.desks import Access
-from news_assets.records.documents import ReadDocument
-from news_assets.records.reading import ExtractedArticle, Page, Validators
+from news_assets.records.reading import ExtractedArticle, Page, ReadDocument, Validators
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from news_assets.records.polling import Poll, StoredPage
+from news_assets.records.articles import Poll, StoredPage
 from news_assets.store.lake import Lake
 from news_assets_tests.commands.conftest import Call
 from news_assets_tests.store.examples import full

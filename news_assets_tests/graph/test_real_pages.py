@@ -9,13 +9,12 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from news_assets.records.articles import RawArticle
+from news_assets.records.articles import FeedEntry, RawArticle, StoredPage
 from news_assets.records.derived import (
     ArticleEmbedding,
     EnrichedArticle,
     IndexedDocument,
 )
-from news_assets.records.polling import FeedEntry, StoredPage
 from news_assets_tests.support.graph import Graph
 from news_assets_tests.support.newsroom import Sites, newsroom
 

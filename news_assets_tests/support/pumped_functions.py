@@ -15,8 +15,13 @@ from datetime import UTC, date, datetime
 
 from news_assets.clients.search.hit_texts import Highlighter, snippet
 from news_assets.errors import SourceError
-from news_assets.pipeline.articles.likeness import Shingles, likeness, minhash, overlap
-from news_assets.pipeline.articles.near_duplicates import dedupe_stream
+from news_assets.pipeline.articles.likeness import (
+    Shingles,
+    dedupe_stream,
+    likeness,
+    minhash,
+    overlap,
+)
 from news_assets.pipeline.civic.composing import excerpt_about
 from news_assets.pipeline.documents import document_kinds, markdown_parts
 from news_assets.pipeline.documents.document_kinds import kind_of
@@ -27,7 +32,7 @@ from news_assets.pipeline.enrich.model.reading.evidence import SearchedText
 from news_assets.pipeline.enrich.model.rules import reason_not_sent
 from news_assets.pipeline.enrich.summary import summary
 from news_assets.pipeline.page.extract import extract
-from news_assets.pipeline.page.fragment import markdown_of_fragment
+from news_assets.pipeline.page.markdown import markdown_of_fragment
 from news_assets.pipeline.page.readers import content_type_of, read_page
 from news_assets.records.articles import RawArticle
 from news_assets.records.desks import DepthRules, EnrichRules

@@ -25,9 +25,9 @@ from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.freshness.run_planner import priority_of
 from news_assets.pipeline.poll.poll import poll_agencies
 from news_assets.pipeline.stages import fetching_stages, stage_named, stage_names
+from news_assets.records.articles import Poll
 from news_assets.records.derived import Failure
 from news_assets.records.desks import Desk
-from news_assets.records.polling import Poll
 from news_assets.records.reading import AgencyDays
 from news_assets.settings import Settings
 from news_assets.sources.source_kinds import ALL_KINDS, adapter_of

@@ -25,8 +25,8 @@ from news_assets.pipeline.civic.topics import (
     topics_taxonomy,
 )
 from news_assets.records.articles import RawArticle
-from news_assets.records.documents import StoredDocument
 from news_assets.records.meetings import StoredMeeting
+from news_assets.records.reading import StoredDocument
 from news_assets.store.lake import Lake
 from news_assets.store.queries.civic.meetings import (
     ItemDetails,

@@ -16,8 +16,8 @@ from news_assets.desks.desk_files import explain, load_desks
 from news_assets.desks.import_rows import quoted, web_address
 from news_assets.desks.source_options import PageRuleSpec
 from news_assets.errors import NewsAssetsError, without_credentials
+from news_assets.pipeline.page.extract import rule_on
 from news_assets.pipeline.page.readers import read_page, with_document
-from news_assets.pipeline.page.site_rules import rule_on
 from news_assets.ports.reading import PageRequest, Sandbox
 from news_assets.records.desks import Access, Agency, PageRule
 from news_assets.records.reading import ExtractedArticle, Page

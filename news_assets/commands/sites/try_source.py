@@ -170,7 +170,7 @@ def _discoveries(
     """Yield the discovery of each address, in order; several sites are searched in
     parallel.
     """
-    from news_assets.clients.sandbox.process_sandbox import ProcessSandbox
+    from news_assets.clients.sandbox import ProcessSandbox
     from news_assets.clients.web.fetcher import HttpFetcher
 
     settings = Settings.read()

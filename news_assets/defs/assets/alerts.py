@@ -12,11 +12,9 @@ from news_assets.clients.factory import open_notifier
 from news_assets.defs.clock import utc_now
 from news_assets.defs.metadata import OWNERS
 from news_assets.errors import NewsAssetsError
-from news_assets.pipeline.alerts.digests import tell_conditions, tell_hits
 from news_assets.pipeline.alerts.hits import Matcher, follow, restart
-from news_assets.pipeline.alerts.query_file import Alerts, load_alerts
-from news_assets.pipeline.alerts.sending import send_due
-from news_assets.pipeline.alerts.stored_queries import with_stored
+from news_assets.pipeline.alerts.outbox import send_due, tell_conditions, tell_hits
+from news_assets.pipeline.alerts.query_file import Alerts, load_alerts, with_stored
 from news_assets.records.alerts import Message
 from news_assets.records.derived import Change
 from news_assets.records.desks import Desk
@@ -76,7 +74,7 @@ def build_alerts(
                     context.instance, lake, desks, rules, problems, settings, check_keys
                 )
             with open_notifier(settings, rules) as notifier:
-                sent = send_due(lake, notifier, utc_now)
+                sent = send_due(lake, notifier.send, utc_now)
         except NewsAssetsError as error:
             raise dg.Failure(str(error)) from error
         counts = {"hits": hits, "messages": len(told), "sent": sent.sent}

@@ -17,8 +17,8 @@ from news_assets.defs.retention import NOTHING_NEW
 from news_assets.pipeline.freshness.source_health import ANSWERS
 from news_assets.pipeline.poll.listings import can_list_past
 from news_assets.ports.reading import Fetcher, Sandbox
+from news_assets.records.articles import FeedEntry, Poll
 from news_assets.records.desks import Desk
-from news_assets.records.polling import FeedEntry, Poll
 from news_assets.sources.source_kinds import adapter_of
 from news_assets.store.lake import Lake
 from news_assets.store.queries.source_status import source_rows

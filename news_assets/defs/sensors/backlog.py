@@ -41,8 +41,8 @@ from news_assets.pipeline.freshness.run_planner import (
 from news_assets.pipeline.poll.due_runs import Speed, sources_of_runs
 from news_assets.pipeline.schedule import due_sources
 from news_assets.ports.search import SearchIndex
+from news_assets.records.articles import SourceState
 from news_assets.records.desks import Desk, Source
-from news_assets.records.polling import SourceState
 from news_assets.store.lake import Lake
 from news_assets.store.queries.backlog import PROVISIONAL, pending_entries, stale_rows
 from news_assets.store.queries.index_drift import lost_documents

@@ -12,8 +12,8 @@ from news_assets.defs.clock import utc_now
 from news_assets.defs.partitions import last_day, newest_begun_day
 from news_assets.defs.sensors.backlog import WINDOW, OpenLake, up_to
 from news_assets.pipeline.civic.pace import waiting_sources
+from news_assets.records.articles import SourceState
 from news_assets.records.desks import Desk
-from news_assets.records.polling import SourceState
 from news_assets.store.lake import Lake
 from news_assets.store.queries.backlog import pending_entries, stale_rows
 

@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from news_assets.ports.lake import Rows
 from news_assets.records.councils import (
+    Roster,
     StoredBody,
     StoredMember,
     StoredOffice,
@@ -17,7 +18,6 @@ from news_assets.records.councils import (
 )
 from news_assets.records.desks import Source
 from news_assets.records.meetings import StoredItem
-from news_assets.records.rosters import Roster
 from news_assets.text.fingerprint import normal_words
 from news_assets.text.limits import line
 

@@ -26,6 +26,7 @@ from news_assets.pipeline.documents.agenda_files import read_agenda
 from news_assets.pipeline.poll.listings import Polled
 from news_assets.pipeline.stage_state.retries import outcome_of
 from news_assets.ports.reading import Sandbox
+from news_assets.records.councils import Roster
 from news_assets.records.desks import ItemFilters, Source
 from news_assets.records.meetings import (
     AgendaItem,
@@ -38,7 +39,6 @@ from news_assets.records.meetings import (
     StoredMeeting,
 )
 from news_assets.records.reading import Listing, Outcome, Page
-from news_assets.records.rosters import Roster
 from news_assets.sources.civic.reading.build import listed_again
 from news_assets.sources.civic.reading.ids import item_id, listed_key
 from news_assets.sources.civic.reading.merging import merged, merged_by_key, with_votes

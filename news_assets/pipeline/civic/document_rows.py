@@ -18,10 +18,9 @@ from news_assets.pipeline.documents.pdf.packet import cut_packet
 from news_assets.pipeline.stage_state.declaration import sha256
 from news_assets.ports.lake import Lake
 from news_assets.ports.reading import Sandbox
-from news_assets.records.documents import PacketPart, ReadDocument, StoredDocument
+from news_assets.records.articles import FeedEntry
 from news_assets.records.meetings import StoredItem
-from news_assets.records.polling import FeedEntry
-from news_assets.records.reading import Page
+from news_assets.records.reading import PacketPart, Page, ReadDocument, StoredDocument
 
 _NOT_IN_PACKET: Final = "not found in the packet"
 

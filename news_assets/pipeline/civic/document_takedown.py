@@ -16,9 +16,8 @@ from news_assets.pipeline.civic.meeting_rows import facts_json
 from news_assets.ports.lake import Reader, Rows
 from news_assets.records.articles import RawArticle
 from news_assets.records.content import without_content
-from news_assets.records.documents import StoredDocument
 from news_assets.records.meetings import StoredItem, StoredMeeting
-from news_assets.records.reading import WITHDRAWN
+from news_assets.records.reading import WITHDRAWN, StoredDocument
 
 
 def withdraw_documents(rows: Rows, articles: Sequence[RawArticle], reason: str) -> None:

@@ -19,6 +19,7 @@ from news_assets.pipeline.civic.matters import refresh_matters
 from news_assets.pipeline.poll.entry_rows import EntryChanges
 from news_assets.pipeline.stage_state.declaration import sha256
 from news_assets.ports.lake import Rows
+from news_assets.records.articles import FeedEntry
 from news_assets.records.desks import Source
 from news_assets.records.meetings import (
     Meeting,
@@ -27,7 +28,6 @@ from news_assets.records.meetings import (
     StoredItem,
     StoredMeeting,
 )
-from news_assets.records.polling import FeedEntry
 from news_assets.sources.civic.reading.ids import id_of_key
 from news_assets.sources.civic.reading.signal import fingerprint
 from news_assets.text.dates import day_of

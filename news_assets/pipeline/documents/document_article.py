@@ -3,8 +3,7 @@
 import re
 
 from news_assets.pipeline.documents.read import read_document
-from news_assets.records.documents import ReadDocument
-from news_assets.records.reading import ExtractedArticle, Page
+from news_assets.records.reading import ExtractedArticle, Page, ReadDocument
 from news_assets.text.language import language_of
 from news_assets.text.limits import clean_text, line, most
 from news_assets.text.plain import strip_emphasis

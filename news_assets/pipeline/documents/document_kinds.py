@@ -8,7 +8,7 @@ from typing import Final
 
 from news_assets.errors import ReadingError
 from news_assets.pipeline.documents.zip_archive import open_zip
-from news_assets.records.documents import DocumentKind
+from news_assets.records.reading import DocumentKind
 
 _PDF_WITHIN_BYTES = 1024  # of the start: what readers of PDF accept before the header
 _MEMBERS: Final[tuple[tuple[str, DocumentKind], ...]] = (

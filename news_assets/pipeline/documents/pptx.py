@@ -6,7 +6,7 @@ from typing import Any
 
 from news_assets.pipeline.documents.markdown_parts import STRUCK, Mark, marked, table
 from news_assets.pipeline.documents.zip_archive import open_archive
-from news_assets.records.documents import MAX_PAGES, ReadDocument
+from news_assets.records.reading import MAX_PAGES, ReadDocument
 from news_assets.text.limits import clean_text
 
 

@@ -11,7 +11,7 @@ from news_assets.pipeline.documents.markup_readers import read_html, read_rtf, r
 from news_assets.pipeline.documents.odt import read_odt
 from news_assets.pipeline.documents.pdf.pdf_text import MAX_TEXT_CHARS, read_pdf
 from news_assets.pipeline.documents.pptx import read_pptx
-from news_assets.records.documents import DocumentKind, ReadDocument
+from news_assets.records.reading import DocumentKind, ReadDocument
 from news_assets.text.limits import line
 
 READERS: Final[dict[DocumentKind, Callable[[bytes], ReadDocument]]] = {

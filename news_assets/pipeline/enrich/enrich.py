@@ -45,7 +45,7 @@ from news_assets.pipeline.enrich.rows import (
     unenriched_row,
 )
 from news_assets.pipeline.stage_state.declaration import Stage, sha256
-from news_assets.pipeline.stage_state.rows import store_derived, versions_of
+from news_assets.pipeline.stage_state.failures import store_derived, versions_of
 from news_assets.ports.enrichment import Enricher, LanguageModel, ModelRequest
 from news_assets.ports.lake import Lake, Rows
 from news_assets.records.articles import RawArticle

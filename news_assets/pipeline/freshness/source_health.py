@@ -12,8 +12,8 @@ from typing import Any
 from news_assets.pipeline.civic.pace import SUSPECT, waiting_sources
 from news_assets.pipeline.freshness.row_checks import Findings
 from news_assets.pipeline.freshness.silence import duration
+from news_assets.records.articles import SourceState
 from news_assets.records.desks import Desk, Source
-from news_assets.records.polling import SourceState
 
 ANSWERS = ("ok", "unchanged")
 EMPTY_AFTER = timedelta(days=2)  # a listing keeps its old entries on a quiet day

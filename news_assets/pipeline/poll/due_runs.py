@@ -10,8 +10,8 @@ from datetime import datetime
 from math import inf
 from typing import Literal
 
+from news_assets.records.articles import SourceState
 from news_assets.records.desks import Source
-from news_assets.records.polling import SourceState
 
 Speed = Literal["quick", "slow"]
 SLOW_MS = 10_000  # of the last poll's requests

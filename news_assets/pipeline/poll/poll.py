@@ -26,9 +26,9 @@ from news_assets.pipeline.poll.poll_rows import skipped_poll, store_polls
 from news_assets.pipeline.schedule import due_sources, recently_polled
 from news_assets.ports.lake import Lake
 from news_assets.ports.reading import Fetcher, Sandbox
+from news_assets.records.articles import FeedEntry, Poll, SourceState
 from news_assets.records.desks import Desk, Source
 from news_assets.records.meetings import StoredItem, StoredMeeting
-from news_assets.records.polling import FeedEntry, Poll, SourceState
 
 # after so long a run begins no further poll: the next run begins with those
 RUN_S = 120.0

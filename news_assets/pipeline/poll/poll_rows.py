@@ -30,10 +30,10 @@ from news_assets.pipeline.schedule import (
 )
 from news_assets.pipeline.stage_state.retries import MAX_PAUSE_S
 from news_assets.ports.lake import Rows
+from news_assets.records.articles import FeedEntry, Poll, SourceState
 from news_assets.records.content import without_content
 from news_assets.records.desks import Source
 from news_assets.records.meetings import MeetingAnswer
-from news_assets.records.polling import FeedEntry, Poll, SourceState
 from news_assets.records.reading import Page
 from news_assets.text.urls import url_hash
 

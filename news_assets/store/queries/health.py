@@ -21,8 +21,8 @@ from news_assets.pipeline.freshness.source_health import (
     PollHistory,
     find_failing_sources,
 )
+from news_assets.records.articles import SourceState
 from news_assets.records.desks import Agency, Desk
-from news_assets.records.polling import SourceState
 from news_assets.store.lake import Lake
 from news_assets.store.queries.poll_history import (
     entry_days,

@@ -13,11 +13,10 @@ import pytest
 
 from news_assets.pipeline.schedule import due_sources
 from news_assets.ports.search import SearchQuery
-from news_assets.records.articles import RawArticle
+from news_assets.records.articles import FeedEntry, RawArticle, SourceState
 from news_assets.records.derived import EnrichedArticle, Failure, IndexedDocument
-from news_assets.records.documents import StoredDocument
 from news_assets.records.meetings import Matter, StoredItem, StoredMeeting
-from news_assets.records.polling import FeedEntry, SourceState
+from news_assets.records.reading import StoredDocument
 from news_assets.store.lake import Lake
 from news_assets.store.queries.backlog import pending_entries, stale_rows
 from news_assets_tests.pipeline.civic.conftest import MEETING, REPORT, attachment

@@ -10,7 +10,7 @@ from news_assets.pipeline.poll.rates import (
     learn_rates,
     rates_of,
 )
-from news_assets.records.polling import FeedEntry
+from news_assets.records.articles import FeedEntry
 from news_assets.store.lake import Lake
 from news_assets_tests.pipeline.poll.poll_cases import NOW, SOURCE
 from news_assets_tests.store.examples import sparse

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Sequence
 from urllib.parse import quote
 
+from news_assets.records.councils import Body, Office, Person, Roster
 from news_assets.records.meetings import (
     AgendaItem,
     Attachment,
@@ -22,7 +23,6 @@ from news_assets.records.meetings import (
     Vote,
 )
 from news_assets.records.reading import Page
-from news_assets.records.rosters import Body, Office, Person, Roster
 from news_assets.sources.civic.reading.moments import day_of_text
 from news_assets.sources.civic.reading.page_values import Object, objects, text_at
 from news_assets.text.urls import web_url

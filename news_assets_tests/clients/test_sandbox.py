@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 import psutil
 import pytest
 
-from news_assets.clients.sandbox.process_sandbox import ProcessSandbox
+from news_assets.clients.sandbox import ProcessSandbox
 from news_assets.errors import NewsAssetsError, ReadingError, SourceError
 from news_assets.ports.reading import Sandbox
-from news_assets_tests.clients.sandbox import poison
+from news_assets_tests.clients import poison
 from news_assets_tests.support.inline_sandbox import InlineSandbox
 from news_assets_tests.support.pdfs import pdf_of
 from news_assets_tests.support.waiting import HANG_S
@@ -114,8 +114,8 @@ def test_a_process_that_was_killed_between_two_calls_is_replaced(
 
 def test_the_process_ends_when_its_parent_is_killed() -> None:
     code = (
-        "from news_assets.clients.sandbox.process_sandbox import ProcessSandbox\n"
-        "from news_assets_tests.clients.sandbox import poison\n"
+        "from news_assets.clients.sandbox import ProcessSandbox\n"
+        "from news_assets_tests.clients import poison\n"
         "print(*ProcessSandbox().run(poison.process_id, [()]), flush=True)\n"
         "input()\n"
     )

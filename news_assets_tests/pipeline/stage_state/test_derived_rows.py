@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from news_assets.pipeline.stage_state.rows import store_derived, versions_of
+from news_assets.pipeline.stage_state.failures import store_derived, versions_of
 from news_assets.pipeline.stages import stage_named
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import EnrichedArticle

@@ -15,8 +15,7 @@ from typing import Any
 
 import pytest
 
-from news_assets.clients.notify.http import JsonSender
-from news_assets.clients.notify.notifier import ChannelNotifier, MailServer
+from news_assets.clients.notifier import ChannelNotifier, JsonSender, MailServer
 from news_assets.errors import NotifyError
 from news_assets.pipeline.alerts.query_file import (
     Channel,

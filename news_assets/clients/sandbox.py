@@ -1,4 +1,6 @@
-"""Makes calls in a child process, and replaces the process when a call ends it.
+"""Runs functions over outside bytes and text in a child process with limits of time and
+memory per call, and replaces the process when a call ends it. `sandbox_child` is the
+child's side.
 
 billiard, which comes with Celery, has pools with hard time limits. Measured here, its
 pool noticed a crashed process only at the time limit, and the limit is for a whole
@@ -20,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from news_assets.clients.sandbox import child
 from news_assets.errors import NewsAssetsError, ReadingError
-from news_assets.records.documents import ReadDocument
+from news_assets.records.reading import ReadDocument
 from news_assets.settings import child_environment
 
 if TYPE_CHECKING:

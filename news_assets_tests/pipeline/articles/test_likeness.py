@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from news_assets.pipeline.articles.near_duplicates import dedupe_stream
+from news_assets.pipeline.articles.likeness import dedupe_stream
 
 LEAD = (
     "O governo do estado anunciou nesta segunda-feira a contratação de 300 professores para as escolas da rede pública "
@@ -90,7 +90,7 @@ def test_home_pages_and_missing_fields_match_nothing() -> None:
 
 _COMPARE = """
 import json, sys
-from news_assets.pipeline.articles.near_duplicates import dedupe_stream
+from news_assets.pipeline.articles.likeness import dedupe_stream
 print(json.dumps(list(dedupe_stream(json.load(sys.stdin)))))
 """
 

@@ -1,4 +1,4 @@
-"""The child process of a sandbox: `python -m news_assets.clients.sandbox.child FD
+"""The child process of a sandbox: `python -m news_assets.clients.sandbox_child FD
 TRACE_FD LIMIT_S MEMORY_MB`.
 
 It receives `(work, calls)` on the connection FD and sends each result or error as soon
