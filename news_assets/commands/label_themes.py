@@ -19,7 +19,7 @@ from news_assets.settings import Settings
 from news_assets.store.lake import Lake
 from news_assets.taxonomy.taxonomy_files import Taxonomy, load_taxonomy, taxonomy_of
 from news_assets.terminal import Terminal
-from news_assets.text.sentences import prose
+from news_assets.text.prose import prose
 
 NO_THEME = "none"
 _SHOWN_CHARS = 400

@@ -47,7 +47,7 @@ _DOCUMENT = ("kind", "pages", "text", "is_scanned", "outcome", "reason")
 
 def parse_feed() -> None:
     """Read the feeds that standard input names."""
-    from news_assets.sources.feeds.feed import read
+    from news_assets.sources.feed import read
 
     with ProcessSandbox() as sandbox:
 

@@ -27,7 +27,7 @@ from news_assets.desks.import_rows import (
 )
 from news_assets.errors import NewsAssetsError
 from news_assets.records.desks import Agency, Desk, Source
-from news_assets.sources.feeds.xml_documents import MAX_ATTRIBUTES, recovering_parser
+from news_assets.sources.xml_documents import MAX_ATTRIBUTES, recovering_parser
 from news_assets.text.language import language_tag
 
 _FEED_KINDS: Final = ("feed", "json_feed")

@@ -18,7 +18,7 @@ from news_assets.desks.import_rows import (
 )
 from news_assets.desks.opml import parse_opml
 from news_assets.errors import NewsAssetsError
-from news_assets.sources.feeds.xml_documents import decoded
+from news_assets.sources.xml_documents import decoded
 from news_assets.text.language import language_tag
 
 _COLUMNS: Final = {

@@ -16,7 +16,7 @@ from news_assets.records.articles import RawArticle
 from news_assets.records.derived import ArticleEmbedding, EnrichedArticle
 from news_assets.records.desks import Desk
 from news_assets.records.reading import AgencyDays, Embedded
-from news_assets.text.sentences import prose
+from news_assets.text.prose import prose
 
 STORED_TOGETHER = 200  # articles: some ten seconds of work, which a killed run repeats
 # a failing batch is repeated text by text, so it is not the whole day

@@ -25,7 +25,7 @@ from news_assets.records.derived import (
 )
 from news_assets.records.desks import Desk
 from news_assets.records.reading import AgencyDays
-from news_assets.text.plain import strip_markdown
+from news_assets.text.prose import strip_markdown
 
 
 class Upserting(Protocol):

@@ -26,7 +26,7 @@ from news_assets.sources.civic.exchanges import read_answers
 from news_assets.sources.civic.vendor_readers import CIVIC_KINDS
 from news_assets.sources.source_kinds import KINDS, adapter_of
 from news_assets.taxonomy.taxonomy_files import load_taxonomy
-from news_assets.text.plain import strip_markdown
+from news_assets.text.prose import strip_markdown
 from news_assets.text.urls import canonical_url, url_hash, web_url
 from news_assets_tests.desks import test_opml
 from news_assets_tests.pipeline.page import samples

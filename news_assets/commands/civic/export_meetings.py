@@ -17,7 +17,7 @@ from news_assets.store.lake import Lake
 from news_assets.store.queries.civic.appearances import items_like
 from news_assets.store.queries.civic.meetings import agendas_of, selected_meetings
 from news_assets.terminal import write_document
-from news_assets.text.tabular.cells import json_of
+from news_assets.text.tabular import json_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -35,7 +35,7 @@ from news_assets.store.queries.civic.meetings import (
 )
 from news_assets.store.queries.civic.meetings import with_text as with_stored_text
 from news_assets.terminal import Terminal, write_document
-from news_assets.text.zones import zone_info
+from news_assets.text.dates import zone_info
 
 _FIRST_LINES, _FIRST_CHARS = 3, 300
 _SHORTEST_ID = 8  # of a document's id, which is a hash

@@ -21,7 +21,7 @@ from news_assets.ports.reading import PageRequest, Sandbox
 from news_assets.records.desks import Desk, Selectors, Source
 from news_assets.records.reading import Listing, Page
 from news_assets.settings import Settings
-from news_assets.sources.html.by_selectors import parse
+from news_assets.sources.html.listing_kinds import parse_selected
 from news_assets.sources.html.proposal import propose
 from news_assets.sources.source_kinds import ALL_KINDS
 from news_assets.terminal import documents, report
@@ -127,7 +127,7 @@ def _read(source: Source, given: Mapping[str, str]) -> tuple[Selectors, Listing]
         page, sandbox = ports["fetcher"].fetch(request), ports["sandbox"]
         selectors = _selectors(page, source, given, sandbox)
         of_source = replace(source, selectors=selectors)
-        [listing] = sandbox.run(parse, [(page, of_source)])
+        [listing] = sandbox.run(parse_selected, [(page, of_source)])
     if isinstance(listing, NewsAssetsError):
         raise listing
     return selectors, listing

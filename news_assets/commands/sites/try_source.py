@@ -36,7 +36,7 @@ from news_assets.pipeline.discovery.candidates import (
     Criteria,
 )
 from news_assets.pipeline.discovery.discover import Discovery, discover_sources
-from news_assets.pipeline.freshness.silence import duration
+from news_assets.pipeline.publishing_habits import duration
 from news_assets.records.desks import Desk, Source
 from news_assets.settings import Settings
 from news_assets.sources.source_kinds import ALL_KINDS, adapter_of

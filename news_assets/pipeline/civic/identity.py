@@ -15,8 +15,8 @@ from datetime import date, time
 from news_assets.records.desks import Source
 from news_assets.records.meetings import Meeting, StoredMeeting
 from news_assets.sources.civic.reading.ids import id_of_key
+from news_assets.text.dates import zone_info
 from news_assets.text.fingerprint import normal_words
-from news_assets.text.zones import zone_info
 
 _ASIDE = re.compile(r"\([^()]{0,200}\)")
 _ANY_MEETING = frozenset(

@@ -6,7 +6,7 @@ from news_assets.pipeline.documents.read import read_document
 from news_assets.records.reading import ExtractedArticle, Page, ReadDocument
 from news_assets.text.language import language_of
 from news_assets.text.limits import clean_text, line, most
-from news_assets.text.plain import strip_emphasis
+from news_assets.text.prose import strip_emphasis
 from news_assets.text.urls import served_url
 
 DOCUMENT_TYPE = "DigitalDocument"  # schema.org

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import chain, islice
 
-from news_assets.text.sentences import paragraphs, prose, sentences
+from news_assets.text.prose import paragraphs, prose, sentences
 from news_assets.text.words import stem, stopwords, words
 
 MIN_WORDS, MAX_WORDS = 6, 70  # of one sentence

@@ -17,7 +17,7 @@ from news_assets.pipeline.poll.entry_rows import (
     keyed_entries,
 )
 from news_assets.pipeline.poll.listings import Polled, document_hash
-from news_assets.pipeline.poll.rates import PublishingRates, rates_of
+from news_assets.pipeline.publishing_habits import PublishingRates, rates_of
 from news_assets.pipeline.schedule import (
     CIVIC_WEEKS,
     MIN_INTERVAL_S,

@@ -15,7 +15,7 @@ from dagster._daemon import sensor
 from news_assets.defs.active_runs import MODEL_TAGS, poll_tags
 from news_assets.defs.instance.run_coordinator import ImmediateRunCoordinator
 from news_assets.defs.instance.sensor_interval import INTERVAL_S
-from news_assets.pipeline.poll.due_runs import Speed
+from news_assets.pipeline.schedule import Speed
 from news_assets_tests.defs.instance.test_stock_classes import ROOT, loaded
 
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from news_assets.pipeline.enrich.summary import summary
-from news_assets.text.sentences import paragraphs, prose, sentences
+from news_assets.text.prose import paragraphs, prose, sentences
 
 TITLE = "Prefeitura abre vagas em creches"
 LEAD = "A prefeitura de Campo Alegre abriu nesta segunda-feira 300 vagas em creches da zona rural."

@@ -7,7 +7,7 @@ from news_assets.ports.reading import PageRequest
 from news_assets.records.articles import SourceState
 from news_assets.records.desks import Source
 from news_assets.records.reading import ListedEntry, Listing, Page, Validators
-from news_assets.sources.adapter import Adapter
+from news_assets.sources.source_kinds import Adapter
 from news_assets_tests.support.scripted_fetcher import ScriptedFetcher
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)

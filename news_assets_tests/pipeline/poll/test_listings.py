@@ -11,7 +11,7 @@ from news_assets.ports.reading import PageRequest
 from news_assets.records.articles import SourceState
 from news_assets.records.desks import Source
 from news_assets.records.reading import Listing, Page, Validators
-from news_assets.sources.adapter import Adapter
+from news_assets.sources.source_kinds import Adapter
 from news_assets_tests.pipeline.poll import paged_site
 from news_assets_tests.pipeline.poll.poll_cases import (
     BODY,

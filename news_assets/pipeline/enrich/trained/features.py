@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from news_assets.pipeline.embed import embedding_text
 from news_assets.pipeline.enrich.themes import MAX_CHARS, ThemeTable
-from news_assets.text.sentences import prose
+from news_assets.text.prose import prose
 from news_assets.text.words import stem, stopwords, words
 
 _TITLE_REPEATS = 3
