@@ -1,5 +1,5 @@
 """Channels of messages: webhooks, e-mail, Telegram, and Slack. Implements
-`ports.Notifier`.
+`pipeline.alerts.sending.Send`.
 
 notifier   the channel of a message by its name
 http       POST of JSON to permitted addresses

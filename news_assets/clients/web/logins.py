@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 import httpx
 
 from news_assets.errors import FetchError
-from news_assets.ports.reading import PageRequest
+from news_assets.ports.services import PageRequest
 
 SecretOf = Callable[[str], str | None]  # the value of an environment variable
 

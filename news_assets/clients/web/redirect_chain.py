@@ -15,7 +15,7 @@ from news_assets.clients.web.fetch_errors import as_fetch_errors
 from news_assets.clients.web.logins import origin_of
 from news_assets.clients.web.transport import deadline
 from news_assets.errors import FetchError, ForbiddenAddressError
-from news_assets.ports.reading import PageRequest
+from news_assets.ports.services import PageRequest
 from news_assets.text.limits import most
 
 MAX_URL_CHARS = most("address")

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from news_assets.pipeline.alerts.query_file import Alerts, Operators, SavedQuery
-from news_assets.ports.lake import Rows
+from news_assets.ports.services import Rows
 from news_assets.records.alerts import OPERATORS, Condition, Message, QueryHit
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import EnrichedArticle

@@ -10,11 +10,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from news_assets.errors import NotifyError
-from news_assets.ports.lake import Lake, Rows
-from news_assets.ports.notify import Notifier
+from news_assets.ports.services import Lake, Rows
 from news_assets.records.alerts import Message
 
 RETRIES_S = (30, 120, 600, 3600, 3 * 3600, 12 * 3600, 24 * 3600)
+# sends one message; raises NotifyError if its channel does not accept it, or is unknown
+Send = Callable[[Message], None]
+
 RESERVED = timedelta(minutes=5)  # longer than any attempt
 
 
@@ -29,7 +31,7 @@ class Sent:
     given_up: int = 0
 
 
-def send_due(lake: Lake, notifier: Notifier, clock: Callable[[], datetime]) -> Sent:
+def send_due(lake: Lake, send: Send, clock: Callable[[], datetime]) -> Sent:
     """Send every message that is due, oldest first.
 
     After a failure that can pass, the other messages of the channel wait for the next
@@ -38,7 +40,7 @@ def send_due(lake: Lake, notifier: Notifier, clock: Callable[[], datetime]) -> S
     sent = delayed = given_up = 0
     failed: set[str] = set()
     while message := lake.transact(lambda rows: _reserve_next(rows, failed, clock())):
-        result = _attempt(notifier, message, clock)
+        result = _attempt(send, message, clock)
         lake.transact(lambda rows: rows.upsert([result]))  # noqa: B023 - runs at once
         if result.next_try_at is not None:
             failed.add(message.channel)
@@ -70,12 +72,10 @@ def _reserve_next(
     return message
 
 
-def _attempt(
-    notifier: Notifier, message: Message, clock: Callable[[], datetime]
-) -> Message:
+def _attempt(send: Send, message: Message, clock: Callable[[], datetime]) -> Message:
     tried = replace(message, attempts=message.attempts + 1)
     try:
-        notifier.send(message)
+        send(message)
     except NotifyError as error:
         return replace(
             tried,

@@ -5,7 +5,7 @@ those of the file are.
 from datetime import datetime
 
 from news_assets.pipeline.alerts.query_file import Alerts, SavedQuery
-from news_assets.ports.lake import Reader
+from news_assets.ports.services import Reader
 from news_assets.records.alerts import StoredQuery
 
 

@@ -34,8 +34,15 @@ from news_assets.pipeline.page.readers import READERS, unread, with_document
 from news_assets.pipeline.page.site_rules import rule_on
 from news_assets.pipeline.stage_state.declaration import Stage, of_articles
 from news_assets.pipeline.stage_state.failures import record_article_outcomes
-from news_assets.ports.lake import Lake, Reader, Rows
-from news_assets.ports.reading import Fetcher, PageReader, PageRequest, Sandbox
+from news_assets.ports.services import (
+    Fetcher,
+    Lake,
+    PageReader,
+    PageRequest,
+    Reader,
+    Rows,
+    Sandbox,
+)
 from news_assets.records.articles import RawArticle
 from news_assets.records.desks import Access, Agency, Desk
 from news_assets.records.polling import FeedEntry, StoredPage

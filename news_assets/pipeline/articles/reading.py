@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from news_assets.pipeline.articles.likeness import minhash
 from news_assets.pipeline.page.fragment import markdown_of_fragment
 from news_assets.pipeline.page.readers import READERS, read_page
-from news_assets.ports.reading import PageReader
+from news_assets.ports.services import PageReader
 from news_assets.records.reading import ExtractedArticle, Page
 from news_assets.text.fingerprint import text_hash
 from news_assets.text.language import language_of

@@ -19,7 +19,7 @@ from news_assets.pipeline.civic.document_takedown import (
     bring_documents_back,
     withdraw_documents,
 )
-from news_assets.ports.lake import LakeWithHistory, Reader, Rows
+from news_assets.ports.services import Lake, Reader, Rows
 from news_assets.records.articles import CopyKey, RawArticle
 from news_assets.records.content import (
     content_columns,
@@ -138,7 +138,7 @@ def withdraw(
 
 
 def undo_withdrawal(
-    lake: LakeWithHistory, article: RawArticle, also: Callable[[Rows], None]
+    lake: Lake, article: RawArticle, also: Callable[[Rows], None]
 ) -> None:
     """Bring a withdrawn article back as it was in the commit before, and do `also` in
     the same transaction.

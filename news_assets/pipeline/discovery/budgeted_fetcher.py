@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from news_assets.errors import FetchError
-from news_assets.ports.reading import Fetcher, PageRequest
+from news_assets.ports.services import Fetcher, PageRequest
 from news_assets.records.reading import Page
 
 MAX_REQUESTS: Final = 25  # half a minute at one request a second

@@ -10,7 +10,7 @@ from typing import Final
 from news_assets.errors import FetchError, NewsAssetsError
 from news_assets.pipeline.discovery.budgeted_fetcher import BudgetedFetcher
 from news_assets.pipeline.discovery.candidates import Candidate, Contents, Criteria
-from news_assets.ports.reading import PageRequest, Sandbox
+from news_assets.ports.services import PageRequest, Sandbox
 from news_assets.records.meetings import Meeting, MeetingListing, Request
 from news_assets.records.reading import ListedEntry
 from news_assets.sources.civic.detection import VendorAddress

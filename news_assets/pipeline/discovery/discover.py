@@ -26,7 +26,7 @@ from news_assets.pipeline.discovery.candidates import (
 )
 from news_assets.pipeline.discovery.civic import civic_candidate
 from news_assets.pipeline.poll.listings import AdapterOf, Polled, poll_sources
-from news_assets.ports.reading import Fetcher, Sandbox
+from news_assets.ports.services import Fetcher, Sandbox
 from news_assets.records.desks import Source
 from news_assets.records.reading import Page
 from news_assets.sources.civic.detection import VendorAddress, vendors_of_address

@@ -11,7 +11,7 @@ from typing import Final
 
 from news_assets.pipeline.documents.document_article import document_article
 from news_assets.pipeline.page.extract import extract
-from news_assets.ports.reading import PageReader, Sandbox
+from news_assets.ports.services import PageReader, Sandbox
 from news_assets.records.reading import ExtractedArticle, Outcome, Page
 from news_assets.text.urls import served_url
 

@@ -24,8 +24,7 @@ from news_assets.pipeline.poll.microbatch import micro_batches
 from news_assets.pipeline.poll.paging import KnownHashes
 from news_assets.pipeline.poll.poll_rows import skipped_poll, store_polls
 from news_assets.pipeline.schedule import due_sources, recently_polled
-from news_assets.ports.lake import Lake
-from news_assets.ports.reading import Fetcher, Sandbox
+from news_assets.ports.services import Fetcher, Lake, Sandbox
 from news_assets.records.desks import Desk, Source
 from news_assets.records.meetings import StoredItem, StoredMeeting
 from news_assets.records.polling import FeedEntry, Poll, SourceState

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from news_assets.ports.lake import Reader
+from news_assets.ports.services import Reader
 from news_assets.records.desks import Source
 from news_assets.records.polling import FeedEntry
 from news_assets.text.zones import zone_info

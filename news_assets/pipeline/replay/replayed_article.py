@@ -22,8 +22,7 @@ from news_assets.pipeline.articles.rows import article_row, revision_of, with_ow
 from news_assets.pipeline.page.readers import READERS
 from news_assets.pipeline.stage_state.declaration import Stage
 from news_assets.pipeline.stage_state.failures import record_article_outcomes
-from news_assets.ports.lake import Rows
-from news_assets.ports.reading import PageReader
+from news_assets.ports.services import PageReader, Rows
 from news_assets.records.articles import RawArticle
 from news_assets.records.desks import Desk, PageRule
 from news_assets.records.documents import ReadDocument

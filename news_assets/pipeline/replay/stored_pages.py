@@ -18,8 +18,7 @@ from news_assets.pipeline.replay.replayed_article import (
     page_of,
     replay_article,
 )
-from news_assets.ports.lake import Reader
-from news_assets.ports.reading import PageReader, Sandbox
+from news_assets.ports.services import PageReader, Reader, Sandbox
 from news_assets.records.articles import RawArticle
 from news_assets.records.desks import Desk, PageRule
 from news_assets.records.documents import ReadDocument

@@ -16,7 +16,7 @@ from news_assets.pipeline.stage_state.failures import (
     record_outcomes,
     record_provisional,
 )
-from news_assets.ports.lake import Rows
+from news_assets.ports.services import Rows
 from news_assets.records.articles import RawArticle
 from news_assets.records.reading import AgencyDays
 

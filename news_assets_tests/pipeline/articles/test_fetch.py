@@ -19,7 +19,7 @@ from news_assets.pipeline.articles.reading import ReadEntry
 from news_assets.pipeline.page.readers import READERS
 from news_assets.pipeline.stage_state.versions import content_hash
 from news_assets.pipeline.stages import stage_named
-from news_assets.ports.reading import PageRequest
+from news_assets.ports.services import PageRequest
 from news_assets.records.articles import ArticleRevision, RawArticle
 from news_assets.records.derived import Failure
 from news_assets.records.desks import Agency, Caps, Desk, PageRule

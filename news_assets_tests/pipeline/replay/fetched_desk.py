@@ -13,7 +13,7 @@ from news_assets.pipeline.replay.replayed_article import Replayed, store_replaye
 from news_assets.pipeline.replay.stored_pages import replay_articles
 from news_assets.pipeline.stage_state.versions import content_hash
 from news_assets.pipeline.stages import stage_named
-from news_assets.ports.reading import PageReader, PageRequest
+from news_assets.ports.services import PageReader, PageRequest
 from news_assets.records.articles import RawArticle
 from news_assets.records.desks import Desk
 from news_assets.records.polling import FeedEntry

@@ -11,7 +11,7 @@ from news_assets.pipeline.replay.stored_pages import (
     archive_groups,
     replay_articles,
 )
-from news_assets.ports.reading import PageRequest
+from news_assets.ports.services import PageRequest
 from news_assets.records.articles import RawArticle
 from news_assets.records.documents import ReadDocument
 from news_assets.records.polling import StoredPage
