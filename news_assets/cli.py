@@ -13,10 +13,9 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from news_assets.commands.terminal import accept_any_text, report
 from news_assets.errors import NewsAssetsError, SettingsError
-from news_assets.logs import log_to_stderr
 from news_assets.settings import Settings, outdated_settings
-from news_assets.terminal import accept_any_text, report
 
 # Each command with the function, or the group, that declares its options in a module of
 # `news_assets.commands`, and its help. The modules are imported when their command
@@ -277,7 +276,7 @@ def main() -> None:
     for line in outdated_settings():
         report(f"news-assets: {line}")
     with suppress(SettingsError):  # the command reports it, if it reads the settings
-        log_to_stderr(Settings.read().log_level)
+        Settings.read().log_to_stderr()
     try:
         sys.exit(app(standalone_mode=False) or 0)
     except _UsageError as error:

@@ -26,8 +26,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Self
 
 from news_assets.errors import IndexingError
-from news_assets.lazy import Lazy
-from news_assets.ports.search import (
+from news_assets.ports.search_index import (
     Embedder,
     Filters,
     SearchAnswer,
@@ -37,6 +36,7 @@ from news_assets.ports.search import (
     SearchQuery,
     SearchSort,
 )
+from news_assets.ports.services import Lazy
 
 if TYPE_CHECKING:
     from news_assets.settings import Settings

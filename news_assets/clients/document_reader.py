@@ -24,7 +24,7 @@ from news_assets.pipeline.documents.pdf.pdf_text import (
     read_by_pypdf,
 )
 from news_assets.pipeline.documents.read import read_document
-from news_assets.ports.reading import Sandbox
+from news_assets.ports.services import Sandbox
 from news_assets.records.reading import DocumentKind, DocumentOutcome, ReadDocument
 from news_assets.settings import child_environment
 from news_assets.text.limits import clean_text

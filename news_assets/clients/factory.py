@@ -6,10 +6,8 @@ from datetime import datetime
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
-from news_assets.lazy import Lazy
-from news_assets.ports.enrichment import LanguageModel
-from news_assets.ports.reading import Sandbox
-from news_assets.ports.search import Embedder
+from news_assets.ports.search_index import Embedder
+from news_assets.ports.services import LanguageModel, Lazy, Sandbox
 from news_assets.setting_values import LOCAL_ENRICHER
 from news_assets.settings import Settings, variable_of
 
@@ -18,7 +16,7 @@ if TYPE_CHECKING:
     from news_assets.clients.sandboxed_enricher import SandboxedEnricher
     from news_assets.pipeline.alerts.query_file import Alerts
     from news_assets.pipeline.enrich.model.enricher import ModelEnricher
-    from news_assets.ports.lake import Reader
+    from news_assets.ports.services import Reader
     from news_assets.records.model_calls import Spent
 
 

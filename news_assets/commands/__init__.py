@@ -12,5 +12,5 @@ and prints. No policy.
     sample desk       demo
 
 A function whose options typer reads is a command; `cli.py` names it. `jsonlines` reads
-and writes the lines, `opening` opens the lake.
+and writes the lines, `opening` opens the lake, `terminal` has all output.
 """

@@ -9,6 +9,7 @@ from news_assets.commands.jsonlines import write_line
 from news_assets.commands.opening import check_names, open_lake
 from news_assets.commands.options import Desk as DeskOption
 from news_assets.commands.options import Json
+from news_assets.commands.terminal import Terminal
 from news_assets.desks.desk_files import load_desks
 from news_assets.pipeline.freshness.source_health import LEGEND, source_facts
 from news_assets.records.desks import Desk
@@ -17,7 +18,6 @@ from news_assets.sources.source_kinds import ALL_KINDS
 from news_assets.store.lake import Lake
 from news_assets.store.queries.health import silent_agencies
 from news_assets.store.queries.source_status import Row, forecasts, source_rows
-from news_assets.terminal import Terminal
 
 _FORECAST = ("entries_a_day", "requests_a_day", "delay_minutes")
 

@@ -16,12 +16,12 @@ from news_assets.clients.factory import open_notifier
 from news_assets.commands.jsonlines import write_line
 from news_assets.commands.opening import open_lake
 from news_assets.commands.options import Json
+from news_assets.commands.terminal import Terminal
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.alerts.outbox import messages_to, send_again
 from news_assets.pipeline.alerts.query_file import Alerts, load_alerts, with_stored
 from news_assets.records.alerts import OPERATORS, Message, QueryHit
 from news_assets.settings import Settings
-from news_assets.terminal import Terminal
 
 app = typer.Typer(add_completion=False, no_args_is_help=True)
 

@@ -15,6 +15,7 @@ from news_assets.commands.jsonlines import write_line
 from news_assets.commands.opening import check_names, desks_of_files, open_lake
 from news_assets.commands.options import Days, From, Json, To, days_between
 from news_assets.commands.options import Desk as DeskOption
+from news_assets.commands.terminal import Terminal, progress
 from news_assets.pipeline.enrich.model.enricher import ModelEnricher
 from news_assets.pipeline.enrich.model.estimates import CHARS_PER_TOKEN, OUTPUT_TOKENS
 from news_assets.pipeline.enrich.model.preview import Found, Preview, Sent, estimated
@@ -26,7 +27,6 @@ from news_assets.records.model_calls import Kind, Spending, Spent, Tokens, total
 from news_assets.settings import Settings
 from news_assets.store.lake import Lake
 from news_assets.store.queries.spending import mean_tokens, spending_for, spent
-from news_assets.terminal import Terminal, progress
 
 _BY_RUN = "direct, backfills in batches"
 _WAYS = {

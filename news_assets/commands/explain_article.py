@@ -12,6 +12,7 @@ import typer
 from news_assets.commands.jsonlines import write_line
 from news_assets.commands.opening import open_lake
 from news_assets.commands.options import Json
+from news_assets.commands.terminal import Terminal
 from news_assets.desks.desk_files import load_desks
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.enrich.model.depth import Depth, depth_of
@@ -23,7 +24,7 @@ from news_assets.pipeline.enrich.model.explanation import (
     marked_paragraphs,
 )
 from news_assets.pipeline.enrich.model.prices import price_text
-from news_assets.ports.lake import Reader
+from news_assets.ports.services import Reader
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import EnrichedArticle
 from news_assets.records.desks import DepthRules
@@ -32,7 +33,6 @@ from news_assets.records.reading import Enrichment
 from news_assets.settings import Settings
 from news_assets.sources.source_kinds import ALL_KINDS
 from news_assets.store.queries.url_history import article_ids_at
-from news_assets.terminal import Terminal
 
 _MADE_BY = (
     "enricher",

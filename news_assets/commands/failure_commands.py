@@ -16,17 +16,17 @@ from news_assets.clients.factory import open_ports
 from news_assets.commands.jsonlines import write_line
 from news_assets.commands.opening import check_names, desk_named, open_lake
 from news_assets.commands.options import Agency, Desk, Json
+from news_assets.commands.terminal import Terminal
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline import stages
 from news_assets.pipeline.stage_state.failures import make_due
-from news_assets.ports.lake import Reader
+from news_assets.ports.services import Reader
 from news_assets.records.articles import FeedEntry, RawArticle
 from news_assets.records.derived import Failure
 from news_assets.records.reading import AgencyDays
 from news_assets.settings import Settings
 from news_assets.store.lake import Lake
 from news_assets.store.queries.spending import spent
-from news_assets.terminal import Terminal
 
 SHOWN = 30  # rows of a table without --limit: two screens
 _NAMED = 3  # ids in an error message

@@ -14,13 +14,13 @@ from news_assets.commands.jsonlines import write_line
 from news_assets.commands.opening import check_names, open_lake
 from news_assets.commands.options import Desk as DeskOption
 from news_assets.commands.options import Json
+from news_assets.commands.terminal import Terminal
 from news_assets.desks.desk_files import load_desks
 from news_assets.pipeline.freshness.row_checks import Findings
 from news_assets.records.desks import GAP_DAYS, Desk
 from news_assets.settings import Settings
 from news_assets.sources.source_kinds import ALL_KINDS
 from news_assets.store.queries.freshness import desk_gaps, freshness_checks
-from news_assets.terminal import Terminal
 
 _SHOWN_ROWS = 20
 _SYMBOLS = {True: ("no  ", "red"), False: ("yes ", "green")}

@@ -11,6 +11,7 @@ import typer
 from news_assets.commands.jsonlines import Item, read_items, write_line, write_results
 from news_assets.commands.opening import check_names, desk_named, open_lake
 from news_assets.commands.options import Json
+from news_assets.commands.terminal import Terminal
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.enrich.labels import store_label
 from news_assets.records.articles import RawArticle
@@ -18,7 +19,6 @@ from news_assets.records.derived import EnrichedArticle, ThemeLabel
 from news_assets.settings import Settings
 from news_assets.store.lake import Lake
 from news_assets.taxonomy.taxonomy_files import Taxonomy, load_taxonomy, taxonomy_of
-from news_assets.terminal import Terminal
 from news_assets.text.prose import prose
 
 NO_THEME = "none"

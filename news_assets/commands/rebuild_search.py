@@ -30,6 +30,7 @@ from news_assets.clients.search.backends import (
     open_rebuild,
 )
 from news_assets.commands.opening import open_lake
+from news_assets.commands.terminal import Terminal
 from news_assets.desks.desk_files import load_desks
 from news_assets.errors import IndexingError, NewsAssetsError
 from news_assets.folders import private_folder
@@ -39,12 +40,11 @@ from news_assets.pipeline.reindex import (
     store_receipts,
     sync_desk,
 )
-from news_assets.ports.reading import Sandbox
+from news_assets.ports.services import Sandbox
 from news_assets.settings import Settings
 from news_assets.sources.source_kinds import ALL_KINDS
 from news_assets.store.lake import Lake
 from news_assets.store.queries.index_drift import expected_documents
-from news_assets.terminal import Terminal
 
 _MAX_ROUNDS = 5  # each is far shorter than the one before
 # a round that sends no more is the last; later changes are sent after the swap

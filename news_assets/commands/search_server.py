@@ -16,9 +16,9 @@ from news_assets.clients.search.backends import EMBEDDED, connect_typesense, ope
 from news_assets.commands.jsonlines import write_line
 from news_assets.commands.opening import check_names
 from news_assets.commands.options import Json, day_of
+from news_assets.commands.terminal import Terminal
 from news_assets.errors import NewsAssetsError
 from news_assets.settings import Settings
-from news_assets.terminal import Terminal
 
 _DEFAULT_DAYS = 30
 _MAX_DAYS = 3650

@@ -18,6 +18,7 @@ from news_assets.clients.theme_models import AboutClassifier
 from news_assets.commands.jsonlines import write_line
 from news_assets.commands.opening import check_names, desk_named, open_lake
 from news_assets.commands.options import Json
+from news_assets.commands.terminal import Terminal
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.enrich.trained.examples import examples_of, labels_of
 from news_assets.pipeline.enrich.trained.training import (
@@ -26,7 +27,6 @@ from news_assets.pipeline.enrich.trained.training import (
     train,
 )
 from news_assets.settings import Settings
-from news_assets.terminal import Terminal
 
 
 def train_themes(

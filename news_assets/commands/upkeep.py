@@ -8,6 +8,7 @@ import typer
 from rich.table import Table
 
 from news_assets.commands.opening import lake_address, open_lake
+from news_assets.commands.terminal import Terminal
 from news_assets.errors import LakeError
 from news_assets.settings import Settings
 from news_assets.store.address import Address
@@ -18,7 +19,6 @@ from news_assets.store.connection import pending_changes
 from news_assets.store.lake_errors import way_back_of_files
 from news_assets.store.maintenance import FILE_GRACE, RESTORE_GRACE
 from news_assets.store.retention import OldRows, delete_old_rows
-from news_assets.terminal import Terminal
 
 _SHOWN_FILES = 20
 

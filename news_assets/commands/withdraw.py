@@ -10,10 +10,11 @@ import typer
 
 from news_assets.clients.factory import open_ports
 from news_assets.commands.opening import open_lake
+from news_assets.commands.terminal import Terminal
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.articles.withdrawal import undo_withdrawal
 from news_assets.pipeline.articles.withdrawal import withdraw as withdraw_rows
-from news_assets.ports.lake import Reader
+from news_assets.ports.services import Reader
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import IndexedDocument
 from news_assets.records.reading import WITHDRAWN
@@ -21,7 +22,6 @@ from news_assets.settings import Settings
 from news_assets.store.lake import Lake
 from news_assets.store.maintenance import KEEP_DAYS
 from news_assets.store.queries.url_history import article_ids_at
-from news_assets.terminal import Terminal
 
 
 def withdraw(

@@ -36,9 +36,9 @@ from news_assets.clients.search.backends import (
 )
 from news_assets.clients.web.fetcher import HttpFetcher
 from news_assets.errors import LakeError
-from news_assets.lazy import Lazy
 from news_assets.pipeline.enrich.model.budget import Budget
 from news_assets.pipeline.enrich.model.enricher import ModelEnricher
+from news_assets.ports.services import Lazy
 from news_assets.records.model_calls import Ceilings
 from news_assets.settings import Settings, variable_of
 from news_assets.store.address import Address

@@ -14,9 +14,8 @@ from news_assets.pipeline.stage_state.declaration import (
     of_articles,
 )
 from news_assets.pipeline.stage_state.failures import drop_failures, record_outcomes
-from news_assets.ports.lake import Lake, Rows
-from news_assets.ports.reading import Sandbox
-from news_assets.ports.search import SearchDocument, SearchIndex
+from news_assets.ports.search_index import SearchDocument, SearchIndex
+from news_assets.ports.services import Lake, Rows, Sandbox
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import (
     ArticleEmbedding,

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
-from news_assets.ports.search import Embedder, SearchAnswer, SearchQuery
+from news_assets.ports.search_index import Embedder, SearchAnswer, SearchQuery
 from news_assets.search import Index
 from news_assets.store.lake import Lake
 from news_assets.web import archive as archive_module

@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from news_assets.ports.search import Embedder
+from news_assets.ports.search_index import Embedder
 from news_assets.records.reading import Embedded
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from news_assets.clients.llm.messages import (
     message_of,
 )
 from news_assets.clients.llm.models import close_model
-from news_assets.ports.enrichment import ModelAnswer, ModelRequest
+from news_assets.ports.services import ModelAnswer, ModelRequest
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model

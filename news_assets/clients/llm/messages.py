@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from news_assets.errors import CallFailure, ModelCallError
-from news_assets.ports.enrichment import ModelAnswer, ModelRequest
+from news_assets.ports.services import ModelAnswer, ModelRequest
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelResponse

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from news_assets.commands.opening import check_names, open_lake
 from news_assets.commands.options import Days
+from news_assets.commands.terminal import write_document
 from news_assets.desks.desk_files import load_desks
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.civic.exports import Zones, calendar_of, ocd_event, zones_of
@@ -16,7 +17,6 @@ from news_assets.sources.source_kinds import ALL_KINDS
 from news_assets.store.lake import Lake
 from news_assets.store.queries.civic.appearances import items_like
 from news_assets.store.queries.civic.meetings import agendas_of, selected_meetings
-from news_assets.terminal import write_document
 from news_assets.text.tabular import json_of
 
 

@@ -18,6 +18,7 @@ from news_assets.commands.civic.export_meetings import agency_zones
 from news_assets.commands.jsonlines import write_line
 from news_assets.commands.opening import open_lake
 from news_assets.commands.options import Json
+from news_assets.commands.terminal import Terminal, write_document
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.civic.topics import (
     topics_of_item,
@@ -34,7 +35,6 @@ from news_assets.store.queries.civic.meetings import (
     meeting_details,
 )
 from news_assets.store.queries.civic.meetings import with_text as with_stored_text
-from news_assets.terminal import Terminal, write_document
 from news_assets.text.dates import zone_info
 
 _FIRST_LINES, _FIRST_CHARS = 3, 300

@@ -12,18 +12,18 @@ from pydantic import ValidationError
 
 from news_assets.commands.jsonlines import write_line
 from news_assets.commands.options import Json
+from news_assets.commands.terminal import documents, report
 from news_assets.desks.desk_files import explain, load_desks
 from news_assets.desks.import_rows import quoted, web_address
 from news_assets.desks.source_options import PageRuleSpec
 from news_assets.errors import NewsAssetsError, without_credentials
 from news_assets.pipeline.page.extract import rule_on
 from news_assets.pipeline.page.readers import read_page, with_document
-from news_assets.ports.reading import PageRequest, Sandbox
+from news_assets.ports.services import PageRequest, Sandbox
 from news_assets.records.desks import Access, Agency, PageRule
 from news_assets.records.reading import ExtractedArticle, Page
 from news_assets.settings import Settings
 from news_assets.sources.source_kinds import ALL_KINDS
-from news_assets.terminal import documents, report
 from news_assets.text.urls import is_same_site
 
 # of a site that no desk has

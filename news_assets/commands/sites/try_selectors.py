@@ -10,6 +10,7 @@ import typer
 from pydantic import ValidationError
 
 from news_assets.commands.jsonlines import write_line
+from news_assets.commands.terminal import documents, report
 from news_assets.desks.desk_files import explain, load_desks
 from news_assets.desks.desk_spec import BY_SELECTORS
 from news_assets.desks.import_plan import plan_import
@@ -17,14 +18,13 @@ from news_assets.desks.import_rows import ImportRow, one_line, web_address
 from news_assets.desks.source_options import SelectorsSpec
 from news_assets.desks.yaml_edit import pasted_text
 from news_assets.errors import NewsAssetsError, without_credentials
-from news_assets.ports.reading import PageRequest, Sandbox
+from news_assets.ports.services import PageRequest, Sandbox
 from news_assets.records.desks import Desk, Selectors, Source
 from news_assets.records.reading import Listing, Page
 from news_assets.settings import Settings
 from news_assets.sources.html.listing_kinds import parse_selected
 from news_assets.sources.html.proposal import propose
 from news_assets.sources.source_kinds import ALL_KINDS
-from news_assets.terminal import documents, report
 
 _SHOWN: Final = 10
 _TITLE_CHARS: Final = 70

@@ -18,6 +18,7 @@ import typer
 from news_assets.commands.jsonlines import write_line
 from news_assets.commands.options import Json
 from news_assets.commands.sites.try_selectors import try_selectors
+from news_assets.commands.terminal import documents, report
 from news_assets.desks.desk_files import load_desks
 from news_assets.desks.import_plan import plan_import
 from news_assets.desks.import_rows import (
@@ -40,7 +41,6 @@ from news_assets.pipeline.publishing_habits import duration
 from news_assets.records.desks import Desk, Source
 from news_assets.settings import Settings
 from news_assets.sources.source_kinds import ALL_KINDS, adapter_of
-from news_assets.terminal import documents, report
 from news_assets.text.language import language_tag
 
 _MAX_SITE_S = 180.0  # 25 requests with 1 s between them, on a slow server

@@ -19,7 +19,7 @@ from news_assets.pipeline.civic.document_takedown import (
     bring_documents_back,
     withdraw_documents,
 )
-from news_assets.ports.lake import Lake, Reader, Rows
+from news_assets.ports.services import Lake, Reader, Rows
 from news_assets.records.articles import CopyKey, FeedEntry, RawArticle
 from news_assets.records.content import (
     content_columns,

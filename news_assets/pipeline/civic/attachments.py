@@ -32,8 +32,7 @@ from news_assets.pipeline.stage_state.failures import (
     failure_of_work,
     record_failures,
 )
-from news_assets.ports.lake import Lake, Rows
-from news_assets.ports.reading import Fetcher, PageRequest, Sandbox
+from news_assets.ports.services import Fetcher, Lake, PageRequest, Rows, Sandbox
 from news_assets.records.articles import FeedEntry, RawArticle, SourceState
 from news_assets.records.derived import Failure
 from news_assets.records.desks import Access, Desk

@@ -20,8 +20,7 @@ from news_assets.pipeline.civic.meeting_rows import facts_json
 from news_assets.pipeline.page.readers import ArticleText
 from news_assets.pipeline.stage_state.declaration import Stage, content_hash
 from news_assets.pipeline.stage_state.failures import record_article_outcomes
-from news_assets.ports.lake import Lake, Rows
-from news_assets.ports.reading import Sandbox
+from news_assets.ports.services import Lake, Rows, Sandbox
 from news_assets.records.articles import ArticleRevision, FeedEntry, RawArticle
 from news_assets.records.derived import Failure
 from news_assets.records.meetings import ParticipationFact, StoredItem, StoredMeeting

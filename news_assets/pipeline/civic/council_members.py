@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TypeVar
 
-from news_assets.ports.lake import Rows
+from news_assets.ports.services import Rows
 from news_assets.records.councils import (
     Roster,
     StoredBody,

@@ -16,8 +16,7 @@ from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.civic.item_rows import PACKET_PART
 from news_assets.pipeline.documents.pdf.packet import cut_packet
 from news_assets.pipeline.stage_state.declaration import sha256
-from news_assets.ports.lake import Lake
-from news_assets.ports.reading import Sandbox
+from news_assets.ports.services import Lake, Sandbox
 from news_assets.records.articles import FeedEntry
 from news_assets.records.meetings import StoredItem
 from news_assets.records.reading import PacketPart, Page, ReadDocument, StoredDocument

@@ -13,7 +13,7 @@ from itertools import chain
 from news_assets.pipeline.civic.item_rows import is_minutes, is_whole_agenda
 from news_assets.pipeline.civic.matters import refresh_matters_of
 from news_assets.pipeline.civic.meeting_rows import facts_json
-from news_assets.ports.lake import Reader, Rows
+from news_assets.ports.services import Reader, Rows
 from news_assets.records.articles import RawArticle
 from news_assets.records.content import without_content
 from news_assets.records.meetings import StoredItem, StoredMeeting

@@ -12,7 +12,7 @@ from datetime import date
 from typing import Final, Literal
 
 from news_assets.pipeline.stage_state.declaration import sha256
-from news_assets.ports.lake import Reader, Rows
+from news_assets.ports.services import Reader, Rows
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import EnrichedArticle
 from news_assets.records.meetings import AgendaItem, Matter, StoredItem

@@ -18,7 +18,7 @@ from news_assets.pipeline.civic.item_rows import CivicPoll, item_rows
 from news_assets.pipeline.civic.matters import refresh_matters
 from news_assets.pipeline.poll.entry_rows import EntryChanges
 from news_assets.pipeline.stage_state.declaration import sha256
-from news_assets.ports.lake import Rows
+from news_assets.ports.services import Rows
 from news_assets.records.articles import FeedEntry
 from news_assets.records.desks import Source
 from news_assets.records.meetings import (

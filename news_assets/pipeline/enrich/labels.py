@@ -7,7 +7,7 @@ from datetime import datetime
 from difflib import get_close_matches
 
 from news_assets.errors import NewsAssetsError
-from news_assets.ports.lake import Rows
+from news_assets.ports.services import Rows
 from news_assets.records.derived import EnrichedArticle, ThemeLabel
 from news_assets.taxonomy.taxonomy_files import Taxonomy
 

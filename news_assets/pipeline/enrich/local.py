@@ -1,10 +1,13 @@
 """The local enricher, which needs no network."""
 
+from typing import Self
+
 from news_assets.pipeline.enrich.keywords import keywords
 from news_assets.pipeline.enrich.readability import readability
 from news_assets.pipeline.enrich.summary import summary
 from news_assets.pipeline.enrich.themes import ThemeTable
 from news_assets.pipeline.enrich.trained.features import ThemeInput, theme_input
+from news_assets.records.desks import Desk
 from news_assets.records.reading import Enrichment
 from news_assets.taxonomy.taxonomy_files import Taxonomy
 from news_assets.text.language import language_of
@@ -28,6 +31,10 @@ class LocalEnricher:
         self.taxonomy_version = taxonomy.version
         self._taxonomy, self._lender = taxonomy, lender
         self._tables: dict[str | None, ThemeTable] = {}
+
+    def for_desk(self, desk: Desk) -> Self:
+        """Return this enricher, which is that of every desk with its taxonomy."""
+        return self
 
     def enrich(self, title: str, text: str, language: str | None) -> Enrichment:
         """Return the enrichment of one article.

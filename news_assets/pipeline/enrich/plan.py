@@ -27,8 +27,7 @@ from news_assets.pipeline.enrich.rows import (
     result_of,
 )
 from news_assets.pipeline.stage_state.declaration import of_articles
-from news_assets.ports.enrichment import Enricher, PerDesk
-from news_assets.ports.lake import Lake, Reader
+from news_assets.ports.services import Enricher, Lake, Reader
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import CachedEnrichment, EnrichedArticle, ThemeLabel
 from news_assets.records.desks import Desk
@@ -104,11 +103,7 @@ class Chain:
     def of(cls, enricher: Enricher | ModelEnricher, desk: Desk) -> "Chain":
         """Return the chain of a desk. Raises NewsAssetsError."""
         if not isinstance(enricher, ModelEnricher):
-            return cls(
-                local=enricher.for_desk(desk)
-                if isinstance(enricher, PerDesk)
-                else enricher
-            )
+            return cls(local=enricher.for_desk(desk))
         own = enricher.for_desk(desk)
         return cls(
             local=own.local, models=own if own.requests_models(desk.enrich) else None

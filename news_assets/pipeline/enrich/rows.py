@@ -8,8 +8,7 @@ from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 from news_assets.errors import EnrichError
-from news_assets.ports.enrichment import Enricher
-from news_assets.ports.lake import Reader
+from news_assets.ports.services import Enricher, Reader
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import CachedEnrichment, EnrichedArticle
 from news_assets.records.reading import Enrichment

@@ -4,6 +4,7 @@ is one.
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Self
 
 from news_assets.errors import EmbedError, EnrichError
 from news_assets.pipeline.enrich.theme_vectors import (
@@ -15,8 +16,9 @@ from news_assets.pipeline.enrich.theme_vectors import (
 from news_assets.pipeline.enrich.themes import FoundTheme, descend
 from news_assets.pipeline.enrich.trained.classifier import NO_THEME, ThemeClassifier
 from news_assets.pipeline.enrich.trained.features import ThemeInput
-from news_assets.ports.enrichment import Enricher
-from news_assets.ports.search import Embedder
+from news_assets.ports.search_index import Embedder
+from news_assets.ports.services import Enricher
+from news_assets.records.desks import Desk
 from news_assets.records.reading import Enrichment
 from news_assets.taxonomy.taxonomy_files import Taxonomy
 
@@ -51,6 +53,10 @@ class VectorEnricher:
             embedder,
             classifier,
         )
+
+    def for_desk(self, desk: Desk) -> Self:
+        """Return this enricher, which is that of one desk."""
+        return self
 
     def enrich(self, title: str, text: str, language: str | None) -> Enrichment:
         """Return the enrichment of one article. Raises EnrichError."""

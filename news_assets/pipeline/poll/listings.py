@@ -25,7 +25,7 @@ from news_assets.pipeline.poll.paging import (
     nothing_known,
 )
 from news_assets.pipeline.stage_state.retries import outcome_of
-from news_assets.ports.reading import Fetcher, PageRequest, Sandbox
+from news_assets.ports.services import Fetcher, PageRequest, Sandbox
 from news_assets.records.articles import SourceState
 from news_assets.records.desks import Source
 from news_assets.records.meetings import MeetingAnswer

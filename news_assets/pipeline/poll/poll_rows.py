@@ -29,7 +29,7 @@ from news_assets.pipeline.schedule import (
     next_poll_at,
 )
 from news_assets.pipeline.stage_state.retries import MAX_PAUSE_S
-from news_assets.ports.lake import Rows
+from news_assets.ports.services import Rows
 from news_assets.records.articles import FeedEntry, Poll, SourceState
 from news_assets.records.content import without_content
 from news_assets.records.desks import Source

@@ -16,7 +16,7 @@ from news_assets.pipeline.alerts.query_file import (
     problem_of,
     stored_row,
 )
-from news_assets.ports.lake import Rows
+from news_assets.ports.services import Rows
 from news_assets.records.alerts import StoredQuery
 from news_assets.web.archive import Archive
 from news_assets.web.operations.actions import Render

@@ -12,7 +12,7 @@ from typing import Any, cast
 import pytest
 
 from news_assets.pipeline.schedule import due_sources
-from news_assets.ports.search import SearchQuery
+from news_assets.ports.search_index import SearchQuery
 from news_assets.records.articles import FeedEntry, RawArticle, SourceState
 from news_assets.records.derived import EnrichedArticle, Failure, IndexedDocument
 from news_assets.records.meetings import Matter, StoredItem, StoredMeeting

@@ -5,14 +5,15 @@ appearance keeps its summary.
 from contextlib import suppress
 from datetime import date, timedelta
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Self, cast
 
 import pytest
 
 from news_assets.pipeline.articles.withdrawal import withdraw
-from news_assets.ports.search import Filters, SearchQuery
+from news_assets.ports.search_index import Filters, SearchQuery
 from news_assets.records.articles import ArticleRevision, RawArticle
 from news_assets.records.derived import EnrichedArticle, IndexedDocument
+from news_assets.records.desks import Desk
 from news_assets.records.meetings import Matter
 from news_assets.records.reading import Enrichment
 from news_assets.store.lake import Lake
@@ -43,6 +44,9 @@ class ReadingEnricher(CountingEnricher):
     """Summarises by what the text has, so that a summary shows the text that it was
     made from.
     """
+
+    def for_desk(self, desk: Desk) -> Self:
+        return self
 
     def enrich(self, title: str, text: str, language: str | None) -> Enrichment:
         self.asked.append(title)

@@ -3,7 +3,7 @@
 import json
 from dataclasses import asdict, replace
 from datetime import UTC, date, datetime, timedelta
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import pytest
 
@@ -11,7 +11,7 @@ from news_assets.errors import EnrichError
 from news_assets.pipeline.enrich.enrich import enrich_batch
 from news_assets.pipeline.enrich.rows import identity, input_hash
 from news_assets.pipeline.stages import stage_named
-from news_assets.ports.lake import Rows
+from news_assets.ports.services import Rows
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import CachedEnrichment, EnrichedArticle
 from news_assets.records.desks import Desk
@@ -42,6 +42,9 @@ class CountingEnricher:
             "t",
         )
         self.texts: list[str] = []
+
+    def for_desk(self, desk: Desk) -> Self:
+        return self
 
     def enrich(self, title: str, text: str, language: str | None) -> Enrichment:
         self.texts.append(text)

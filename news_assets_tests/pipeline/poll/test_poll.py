@@ -8,7 +8,7 @@ import pytest
 
 from news_assets.errors import FetchError
 from news_assets.pipeline.poll.poll import poll_agencies
-from news_assets.ports.reading import PageRequest
+from news_assets.ports.services import PageRequest
 from news_assets.records.articles import FeedEntry, Poll, SourceState
 from news_assets.records.desks import Agency, Caps, Desk, Source
 from news_assets.records.reading import ListedEntry, Listing, Page, Validators

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
 from news_assets.clients.llm.batches.offline import Offline
-from news_assets.ports.enrichment import BatchState
+from news_assets.ports.services import BatchState
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model

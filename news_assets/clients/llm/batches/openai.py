@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from news_assets.clients.llm.batches.api import Result, Sent, lines_of
 from news_assets.clients.llm.batches.offline import Offline
-from news_assets.ports.enrichment import BatchState
+from news_assets.ports.services import BatchState
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model

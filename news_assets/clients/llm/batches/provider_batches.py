@@ -18,7 +18,7 @@ from news_assets.clients.llm.messages import (
     message_of,
 )
 from news_assets.errors import BatchError, ModelCallError, without_credentials
-from news_assets.ports.enrichment import BatchState, ModelAnswer, ModelRequest
+from news_assets.ports.services import BatchState, ModelAnswer, ModelRequest
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelResponse

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 
-from news_assets.ports.lake import Reader
+from news_assets.ports.services import Reader
 from news_assets.records.model_calls import Ceilings, Spent
 
 _BACKFILL_SHARE = 0.8  # of the day's ceiling; the rest is left to live news

@@ -19,8 +19,13 @@ from news_assets.pipeline.enrich.model.prices import context_window
 from news_assets.pipeline.enrich.model.reading.answer import Question
 from news_assets.pipeline.enrich.model.requests import fitted, shortened
 from news_assets.pipeline.enrich.rows import cached_results
-from news_assets.ports.enrichment import LanguageModel, ModelAnswer, ModelRequest
-from news_assets.ports.lake import Lake, Rows
+from news_assets.ports.services import (
+    Lake,
+    LanguageModel,
+    ModelAnswer,
+    ModelRequest,
+    Rows,
+)
 from news_assets.records.model_calls import ModelCall
 from news_assets.records.reading import Enrichment
 

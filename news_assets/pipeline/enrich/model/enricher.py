@@ -20,15 +20,14 @@ from news_assets.pipeline.enrich.model.requests import (
 )
 from news_assets.pipeline.enrich.model.themes import themes_below, upper_themes
 from news_assets.pipeline.enrich.rows import MadeBy
-from news_assets.ports.enrichment import (
+from news_assets.ports.services import (
     BatchedModel,
     Enricher,
     LanguageModel,
     ModelAnswer,
     ModelRequest,
-    PerDesk,
+    Sandbox,
 )
-from news_assets.ports.reading import Sandbox
 from news_assets.records.articles import RawArticle
 from news_assets.records.desks import DepthRules, Desk, EnrichRules
 from news_assets.records.model_calls import BATCH
@@ -92,12 +91,9 @@ class ModelEnricher:
         Raises:
             NewsAssetsError: The taxonomy or the desk's classifier cannot be used.
         """
-        local = (
-            self.local.for_desk(desk) if isinstance(self.local, PerDesk) else self.local
-        )
         return replace(
             self,
-            local=local,
+            local=self.local.for_desk(desk),
             taxonomy=self.taxonomy_of(desk) if self.taxonomy_of else self.taxonomy,
         )
 

@@ -6,7 +6,7 @@ import json
 from datetime import datetime
 
 from news_assets.pipeline.enrich.model.prices import price_usd
-from news_assets.ports.enrichment import ModelRequest
+from news_assets.ports.services import ModelRequest
 from news_assets.records.model_calls import Kind, Tokens
 
 CHARS_PER_TOKEN = (

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from news_assets.ports.lake import Reader
+from news_assets.ports.services import Reader
 from news_assets.records.model_calls import BATCH, ModelCall
 
 # answers to one input that failed a check, each of which was paid

@@ -18,8 +18,7 @@ from news_assets.pipeline.enrich.model.history import History, histories, this_p
 from news_assets.pipeline.enrich.model.prices import answer_usd
 from news_assets.pipeline.enrich.model.requests import ENRICHER
 from news_assets.pipeline.enrich.rows import cache_of
-from news_assets.ports.enrichment import ModelAnswer, ModelRequest
-from news_assets.ports.lake import Lake, Reader, Rows
+from news_assets.ports.services import Lake, ModelAnswer, ModelRequest, Reader, Rows
 from news_assets.records.model_calls import BATCH, DIRECT, ModelCall, ModelState
 from news_assets.records.reading import Enrichment
 

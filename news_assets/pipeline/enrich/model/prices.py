@@ -10,7 +10,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from news_assets.ports.enrichment import ModelAnswer
+from news_assets.ports.services import ModelAnswer
 
 if TYPE_CHECKING:
     from genai_prices.types import PriceCalculation

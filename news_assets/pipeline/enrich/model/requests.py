@@ -11,7 +11,7 @@ from news_assets.pipeline.enrich.model.prompt import Prompt
 from news_assets.pipeline.enrich.model.schema import answer_schema
 from news_assets.pipeline.enrich.model.themes import list_text
 from news_assets.pipeline.enrich.rows import MadeBy, input_hash
-from news_assets.ports.enrichment import ModelRequest
+from news_assets.ports.services import ModelRequest
 from news_assets.records.articles import RawArticle
 from news_assets.records.desks import ReasoningEffort
 from news_assets.taxonomy.taxonomy_files import Taxonomy, Theme

@@ -10,7 +10,7 @@ from news_assets.pipeline.enrich.theme_vectors import ThemeVectors
 from news_assets.pipeline.enrich.trained.classifier import NO_THEME
 from news_assets.pipeline.enrich.trained.features import ThemeInput
 from news_assets.pipeline.enrich.trained.training import Example
-from news_assets.ports.lake import Reader
+from news_assets.ports.services import Reader
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import ArticleEmbedding, EnrichedArticle, ThemeLabel
 from news_assets.taxonomy.taxonomy_files import Taxonomy

@@ -7,7 +7,7 @@ from datetime import date
 from typing import Final
 
 from news_assets.pipeline.civic.item_rows import is_minutes
-from news_assets.ports.lake import Reader
+from news_assets.ports.services import Reader
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import EnrichedArticle
 from news_assets.records.meetings import StoredItem, StoredMeeting

@@ -8,7 +8,7 @@ import pytest
 
 from news_assets.pipeline.enrich.model.batches import SENT_WITHIN, settle_batches
 from news_assets.pipeline.enrich.model.depth import depth_of
-from news_assets.ports.enrichment import ModelRequest
+from news_assets.ports.services import ModelRequest
 from news_assets.records.desks import DepthRules
 from news_assets.records.model_calls import ModelCall
 from news_assets.store.lake import Lake

@@ -13,7 +13,7 @@ from news_assets.pipeline.enrich.model.themes import (
     themes_below,
     upper_themes,
 )
-from news_assets.ports.enrichment import ModelAnswer, ModelRequest
+from news_assets.ports.services import ModelAnswer, ModelRequest
 from news_assets.records.model_calls import ModelCall
 from news_assets.store.lake import Lake
 from news_assets.taxonomy.taxonomy_files import load_taxonomy

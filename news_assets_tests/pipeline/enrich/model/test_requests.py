@@ -13,7 +13,7 @@ from news_assets.errors import CallFailure, ModelCallError
 from news_assets.pipeline.enrich.model.budget import Budget
 from news_assets.pipeline.enrich.model.estimates import most_usd
 from news_assets.pipeline.enrich.model.ledger import Ledger
-from news_assets.ports.enrichment import ModelAnswer, ModelRequest
+from news_assets.ports.services import ModelAnswer, ModelRequest
 from news_assets.records.derived import EnrichedArticle
 from news_assets.records.desks import EnrichRules
 from news_assets.records.model_calls import Ceilings, ModelCall, ModelState

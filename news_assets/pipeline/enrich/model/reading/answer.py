@@ -9,8 +9,7 @@ from news_assets.pipeline.enrich.model.reading.checks import checked
 from news_assets.pipeline.enrich.model.reading.entities import found_entities
 from news_assets.pipeline.enrich.model.reading.repair import parsed, shown
 from news_assets.pipeline.enrich.model.schema import REQUIRED
-from news_assets.ports.enrichment import ModelAnswer, ModelRequest
-from news_assets.ports.reading import Sandbox
+from news_assets.ports.services import ModelAnswer, ModelRequest, Sandbox
 from news_assets.records.articles import RawArticle
 from news_assets.records.reading import Enrichment
 from news_assets.taxonomy.taxonomy_files import Taxonomy
