@@ -142,3 +142,16 @@ def repeated_keys(node: yaml.Node) -> Iterator[tuple[str, int]]:
     elif isinstance(node, yaml.SequenceNode):
         for value in node.value:
             yield from repeated_keys(value)
+
+
+_SHOWN_CHARS = 100
+
+
+def quoted(text: str) -> str:
+    """Return a text from a file as quoted in a message: on one line, cut to 100
+    characters, without passwords.
+    """
+    words = one_line(without_credentials(text[:1000])) or ""
+    if len(words) <= _SHOWN_CHARS:
+        return f"`{words}`"
+    return f"`{words[:_SHOWN_CHARS]}…`"

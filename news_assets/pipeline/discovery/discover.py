@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Final
 
-from news_assets.desks.import_rows import same_source_key
+from news_assets.desks.import_plan import same_source_key
 from news_assets.errors import FetchError, NewsAssetsError
 from news_assets.pipeline.discovery.budgeted_fetcher import BudgetedFetcher
 from news_assets.pipeline.discovery.candidates import (
