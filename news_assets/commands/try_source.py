@@ -21,13 +21,12 @@ from news_assets.commands.try_page import try_selectors
 from news_assets.desks.desk_files import load_desks
 from news_assets.desks.import_plan import (
     ImportRow,
-    one_line,
     plan_import,
     same_source_key,
     web_address,
 )
 from news_assets.desks.yaml_edit import pasted_text
-from news_assets.desks.yaml_nodes import quoted
+from news_assets.desks.yaml_nodes import one_line, quoted
 from news_assets.errors import NewsAssetsError, without_credentials
 from news_assets.pipeline.discovery.candidates import (
     MAX_AGE_DAYS,

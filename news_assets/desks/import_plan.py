@@ -89,16 +89,6 @@ def same_source_key(url: str) -> str:
     return path.rstrip("/") + separator + query
 
 
-def one_line(text: str | None) -> str | None:
-    """Return a name without line breaks and control characters; None if nothing
-    remains.
-    """
-    words = "".join(
-        character if character.isprintable() else " " for character in text or ""
-    ).split()
-    return " ".join(words) or None
-
-
 # --- the plan -------------------------------------------------------------------------
 
 _NO_KEY = re.compile(r"[^a-z0-9]+")

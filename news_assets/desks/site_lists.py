@@ -20,14 +20,8 @@ from xml.sax.saxutils import escape
 
 from lxml import etree
 
-from news_assets.desks.import_plan import (
-    ImportRow,
-    ImportRows,
-    Refusal,
-    one_line,
-    web_address,
-)
-from news_assets.desks.yaml_nodes import quoted
+from news_assets.desks.import_plan import ImportRow, ImportRows, Refusal, web_address
+from news_assets.desks.yaml_nodes import one_line, quoted
 from news_assets.errors import NewsAssetsError
 from news_assets.records.desks import Agency, Desk, Source
 from news_assets.sources.feeds.xml_documents import (

@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 from yaml.constructor import SafeConstructor
 
-from news_assets.errors import DeskFileError
+from news_assets.errors import DeskFileError, without_credentials
 from news_assets.text import bounded_yaml
 from news_assets.text.bounded_yaml import YamlLimitError
 
@@ -155,3 +155,13 @@ def quoted(text: str) -> str:
     if len(words) <= _SHOWN_CHARS:
         return f"`{words}`"
     return f"`{words[:_SHOWN_CHARS]}…`"
+
+
+def one_line(text: str | None) -> str | None:
+    """Return a name without line breaks and control characters; None if nothing
+    remains.
+    """
+    words = "".join(
+        character if character.isprintable() else " " for character in text or ""
+    ).split()
+    return " ".join(words) or None

@@ -10,12 +10,11 @@ from news_assets.desks.import_plan import (
     Additions,
     ImportRow,
     Refusal,
-    one_line,
     plan_import,
     same_source_key,
     web_address,
 )
-from news_assets.desks.yaml_nodes import quoted
+from news_assets.desks.yaml_nodes import one_line, quoted
 from news_assets.records.desks import Agency, Desk, Source
 from news_assets_tests.support.growth import grows_linearly
 
