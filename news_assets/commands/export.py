@@ -19,7 +19,7 @@ from news_assets.commands.opening import check_names, open_lake
 from news_assets.commands.options import Agency, Days, Desk, From, To, days_between
 from news_assets.commands.terminal import documents, report, write_document
 from news_assets.desks.desk_files import load_desks
-from news_assets.desks.opml import build_opml, is_feed
+from news_assets.desks.site_lists import build_opml, is_feed
 from news_assets.errors import NewsAssetsError
 from news_assets.records.desks import Desk as DeskRecord
 from news_assets.settings import Settings

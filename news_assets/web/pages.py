@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from news_assets.desks.opml import opml_of_feeds
+from news_assets.desks.site_lists import opml_of_feeds
 from news_assets.errors import (
     IndexingError,
     LakeError,

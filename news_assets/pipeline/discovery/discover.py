@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
-from news_assets.desks.import_rows import same_source_key
+from news_assets.desks.import_plan import same_source_key
 from news_assets.errors import FetchError, NewsAssetsError
 from news_assets.pipeline.discovery.candidates import (
     Candidate,

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from news_assets.clients.web.fetcher import HttpFetcher
-from news_assets.desks.import_rows import same_source_key
+from news_assets.desks.import_plan import same_source_key
 from news_assets.errors import ReadingError
 from news_assets.pipeline.discovery.candidates import Criteria
 from news_assets.pipeline.discovery.discover import (

@@ -17,18 +17,17 @@ import typer
 
 from news_assets.commands.jsonlines import write_line
 from news_assets.commands.options import Json
-from news_assets.commands.sites.try_selectors import try_selectors
 from news_assets.commands.terminal import documents, report
+from news_assets.commands.try_page import try_selectors
 from news_assets.desks.desk_files import load_desks
-from news_assets.desks.import_plan import plan_import
-from news_assets.desks.import_rows import (
+from news_assets.desks.import_plan import (
     ImportRow,
-    one_line,
-    quoted,
+    plan_import,
     same_source_key,
     web_address,
 )
 from news_assets.desks.yaml_edit import pasted_text
+from news_assets.desks.yaml_nodes import one_line, quoted
 from news_assets.errors import NewsAssetsError, without_credentials
 from news_assets.pipeline.discovery.candidates import (
     MAX_AGE_DAYS,

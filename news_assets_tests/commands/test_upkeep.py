@@ -1,19 +1,19 @@
-"""`backup`, `restore` and `migrate`, and what can be read in a home that cannot be
-written.
-"""
+"""The commands `backup`, `restore`, `migrate`, `retention` and `withdraw`."""
 
 import json
 import re
 import sqlite3
 import sys
 from contextlib import closing
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
 
-from news_assets.records.articles import RawArticle
+from news_assets.records.articles import Poll, RawArticle, StoredPage
 from news_assets.store.lake import Lake
 from news_assets_tests.commands.conftest import Call, Called
+from news_assets_tests.store.examples import full
 from news_assets_tests.support.unprivileged import make_read_only, run_unprivileged
 
 READ = (
@@ -175,3 +175,101 @@ def _untimed(called: Called) -> Called:
         " ".join(re.sub(r"[\d.,]+\s+ms", "", called[1]).split()),
         called[2],
     )
+
+
+OLD = datetime(2020, 1, 31, tzinfo=UTC)
+
+
+@pytest.fixture
+def old(home: Path) -> Path:
+    polls = [
+        full(Poll, source_id="a", polled_at=OLD.replace(day=day))
+        for day in range(1, 31)
+    ]
+    with Lake.open(home / "catalog.sqlite", home / "data") as lake:
+        lake.transact(
+            lambda rows: (
+                rows.append(polls),
+                rows.append([full(StoredPage, day=date(2020, 1, 1), fetched_at=OLD)]),
+            )
+        )
+    return home
+
+
+def counts(home: Path) -> tuple[int, int]:
+    """Return the old polls and pages."""
+    with Lake.open(home / "catalog.sqlite", home / "data") as lake:
+        return tuple(
+            lake.query(
+                f"SELECT count(*) FROM {table} WHERE {time} < DATE '2021-01-01'"
+            ).item()
+            for table, time in (("polls", "polled_at"), ("pages", "fetched_at"))
+        )
+
+
+def test_retention_prints_rows_by_table_and_month_and_deletes_them(
+    old: Path, call: Call
+) -> None:
+    code, said, _ = call("retention", "--dry-run")
+    assert (code, counts(old)) == (0, (30, 1))
+    lines = [line.split() for line in said.splitlines()]
+    assert ["pages", "2020-01", "0", "0.0", "1"] in lines
+    assert ["polls", "2020-01", "29", "0.0", "1"] in lines
+    assert "29 rows would be deleted" in said
+
+    assert "29 rows were deleted" in call("retention")[1]
+    assert counts(old) == (1, 1)
+    assert "1 rows were deleted" in call("retention", "--irreplaceable")[1]
+    assert counts(old) == (1, 0)
+
+
+def outcomes(home: Path) -> dict[str, tuple[str, str | None]]:
+    with Lake.open(home / "catalog.sqlite", home / "data") as lake:
+        return {
+            row.article_id: (row.outcome, row.reason) for row in lake.read(RawArticle)
+        }
+
+
+def test_an_article_is_withdrawn_by_any_spelling_of_its_address_and_brought_back(
+    home: Path, call: Call
+) -> None:
+    before = outcomes(home)
+    assert "a-1" in call("search", "line1", "--mode", "keyword", "--json")[1]
+
+    code, said, _ = call(
+        "withdraw",
+        "HTTPS://Example.org:443/1?utm_source=x",
+        "--reason",
+        "ordered by a court",
+    )
+
+    assert (code, said.splitlines()[0]) == (0, "withdrawn: a-1: Bus")
+    assert outcomes(home) == before | {"a-1": ("withdrawn", "ordered by a court")}
+    assert "a-1" not in call("search", "line1", "--mode", "keyword", "--json")[1]
+    assert call("withdraw", "a-1")[1] == "withdrawn already\n"
+
+    code, said, _ = call("withdraw", "a-1", "--undo")
+    assert (code, said.splitlines()[0]) == (0, "brought back: a-1: Bus")
+    assert outcomes(home) == before
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("a-1", "a-9"), "no article `a-9`; nothing was changed"),
+        (
+            ("https://example.org/none",),
+            "no article `https://example.org/none`; nothing was changed",
+        ),
+        (("a-1", "--undo"), "none of these articles is withdrawn"),
+        ((), "Missing argument"),
+    ],
+)
+def test_a_wrong_name_changes_nothing(
+    home: Path, call: Call, words: tuple[str, ...], message: str
+) -> None:
+    before = outcomes(home)
+    code, _, error = call("withdraw", *words)
+    assert code != 0
+    assert message in error
+    assert outcomes(home) == before

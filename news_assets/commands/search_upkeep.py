@@ -1,15 +1,15 @@
-"""The command `rebuild search`: build a new index from the lake beside the one in use,
-then swap it in.
+"""The commands `rebuild search`, `search-key` and `search-fields`.
 
-Searches use the old index until the new one has exactly the documents that the lake
-expects. Articles that change meanwhile are sent before and after the swap.
+A new index is built from the lake beside the one in use, then swapped in. Searches use the
+old index until the new one has exactly the documents that the lake expects. Articles that
+change meanwhile are sent before and after the swap.
 """
 
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, time, timedelta
 from functools import partial
+from time import perf_counter
 from typing import Annotated
 
 import typer
@@ -29,7 +29,9 @@ from news_assets.clients.search.backends import (
     open_index,
     open_rebuild,
 )
-from news_assets.commands.opening import open_lake
+from news_assets.commands.jsonlines import write_line
+from news_assets.commands.opening import check_names, open_lake
+from news_assets.commands.options import Json, day_of
 from news_assets.commands.terminal import Terminal
 from news_assets.desks.desk_files import load_desks
 from news_assets.errors import IndexingError, NewsAssetsError
@@ -45,6 +47,8 @@ from news_assets.settings import Settings
 from news_assets.sources.source_kinds import ALL_KINDS
 from news_assets.store.lake import Lake
 from news_assets.store.queries.index_drift import expected_documents
+
+# --- rebuild --------------------------------------------------------------------------
 
 _MAX_ROUNDS = 5  # each is far shorter than the one before
 # a round that sends no more is the last; later changes are sent after the swap
@@ -169,7 +173,7 @@ def _rebuild(
     model: str | None,
     dim: int | None,
 ) -> None:
-    started = time.perf_counter()
+    started = perf_counter()
     with open_rebuild(*settings.search_place, dim, model, datetime.now(UTC)) as rebuild:
         if rebuild.is_resumed:
             _print("resuming an interrupted rebuild")
@@ -189,7 +193,7 @@ def _rebuild(
             updated += store_receipts(lake, desk, datetime.now(UTC))
         count = index.count()
     _print(
-        f"{count} documents in the new index after {time.perf_counter() - started:.0f} s;"
+        f"{count} documents in the new index after {perf_counter() - started:.0f} s;"
         f" {updated} receipts updated"
     )
     _print(*_refusals(desks))
@@ -259,3 +263,82 @@ def _rebuild_lock(settings: Settings) -> Iterator[None]:
 def _print(*lines: str) -> None:
     for line in filter(None, lines):
         Terminal().print_line(line)
+
+
+# --- keys and fields of a server ------------------------------------------------------
+
+_DEFAULT_DAYS = 30
+_MAX_DAYS = 3650
+_NO_CHANGES = "the index has every field that this program writes"
+
+
+def make_search_key(
+    desk: Annotated[
+        str | None, typer.Option(help="the only desk that can be searched")
+    ] = None,
+    days: Annotated[
+        int | None,
+        typer.Option(min=1, max=_MAX_DAYS, help="valid for so many days"),
+    ] = None,
+    expires: Annotated[
+        datetime | None, typer.Option(formats=["%Y-%m-%d"], help="last valid day, UTC")
+    ] = None,
+    description: Annotated[
+        str, typer.Option(help="purpose, as listed by the server")
+    ] = "news-assets search-key",
+    as_json: Json = False,
+) -> None:
+    """Create the key on the server and print it.
+
+    Raises:
+        NewsAssetsError: An unknown desk or a past expiry.
+    """
+    settings = Settings.read()
+    expires_at = _expiry(datetime.now(UTC), days, day_of(expires))
+    with closing(connect_typesense(*settings.search_place)) as index:
+        check_names(desk, None)
+        key = index.search_key(desk, expires_at, description)
+    if not as_json:
+        Terminal().print_line(key)
+        return
+    about = {"desk": desk, "expires_at": expires_at, "description": description}
+    write_line({"key": key, **about})
+
+
+def _expiry(now: datetime, days: int | None, expires: date | None) -> datetime:
+    """Return the end of the `expires` day in UTC, else `days` from now."""
+    if days is not None and expires is not None:
+        raise NewsAssetsError("give --days or --expires, not both")
+    if expires is None:
+        return now + timedelta(days=days or _DEFAULT_DAYS)
+    if expires < now.date():
+        raise NewsAssetsError(f"--expires {expires} is in the past")
+    return datetime.combine(expires + timedelta(days=1), time(), UTC)
+
+
+def add_search_fields(
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="show where fields differ, and do nothing")
+    ] = False,
+) -> None:
+    """Add the missing fields, or show where fields differ.
+
+    Raises:
+        NewsAssetsError: The index is unavailable, or a field needs a rebuild; nothing
+            was changed.
+    """
+    for line in _field_lines(Settings.read(), dry_run=dry_run):
+        Terminal().print_line(line)
+
+
+def _field_lines(settings: Settings, *, dry_run: bool) -> Iterator[str]:
+    if settings.search == EMBEDDED:  # opening it checks its version
+        with open_index(*settings.search_place):
+            yield _NO_CHANGES
+        return
+    with closing(connect_typesense(*settings.search_place)) as index:
+        changes = index.schema_changes() if dry_run else index.apply_schema_changes()
+    for change in changes:
+        yield str(change) if dry_run else f"{change.field}: added {change.expected}"
+    if not changes:
+        yield _NO_CHANGES
