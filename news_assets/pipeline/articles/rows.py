@@ -22,7 +22,7 @@ from news_assets.pipeline.articles.withdrawal import (
     is_removal,
     removed_at,
 )
-from news_assets.pipeline.documents.document_article import DOCUMENT_TYPE
+from news_assets.pipeline.documents.read import DOCUMENT_TYPE
 from news_assets.pipeline.stage_state.retries import Tries, after_failure, outcome_of
 from news_assets.records.articles import (
     AddressOwner,

@@ -8,9 +8,8 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from news_assets.pipeline.civic.filters import Filtered, filtered
+from news_assets.pipeline.civic.item_words import Filtered, filtered, topics_of_item
 from news_assets.pipeline.civic.matters import matter_key, refresh_matters_of
-from news_assets.pipeline.civic.topics import topics_of_item
 from news_assets.pipeline.stage_state.declaration import sha256
 from news_assets.ports.lake import Rows
 from news_assets.records.derived import EnrichedArticle

@@ -28,8 +28,7 @@ from news_assets.records.meetings import (
     StoredMeeting,
 )
 from news_assets.records.polling import FeedEntry
-from news_assets.sources.civic.reading.ids import id_of_key
-from news_assets.sources.civic.reading.signal import fingerprint
+from news_assets.sources.civic.reading.ids import fingerprint, id_of_key
 from news_assets.text.dates import day_of
 from news_assets.text.fingerprint import article_id
 from news_assets.text.limits import line

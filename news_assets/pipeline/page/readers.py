@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from news_assets.pipeline.documents.document_article import document_article
+from news_assets.pipeline.documents.read import document_article
 from news_assets.pipeline.page.extract import extract
 from news_assets.ports.reading import PageReader, Sandbox
 from news_assets.records.reading import ExtractedArticle, Outcome, Page

@@ -1,6 +1,6 @@
 import pytest
 
-from news_assets.pipeline.civic.filters import Filtered, filtered
+from news_assets.pipeline.civic.item_words import Filtered, filtered
 from news_assets.records.desks import ItemFilters
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from news_assets.pipeline.civic.topics import (
+from news_assets.pipeline.civic.item_words import (
     OTHER,
     topics_of_item,
     topics_of_meeting,

@@ -6,7 +6,7 @@ from zipfile import ZipFile
 import pytest
 
 from news_assets.errors import ReadingError
-from news_assets.pipeline.documents.zip_archive import open_zip
+from news_assets.pipeline.documents.document_kinds import open_zip
 
 # of the directory, in which the version that is needed and the name follow
 _ENTRY = b"PK\x01\x02"

@@ -3,11 +3,7 @@
 import pytest
 
 from news_assets.records.meetings import Outcome, Vote
-from news_assets.sources.civic.reading.decisions import (
-    ItemName,
-    decision_of,
-    decisions_of,
-)
+from news_assets.sources.civic.reading.prose import ItemName, decision_of, decisions_of
 from news_assets_tests.sources.civic.answers import one
 
 

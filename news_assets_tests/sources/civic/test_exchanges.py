@@ -1,7 +1,7 @@
 import base64
 import json
 
-from news_assets.sources.civic.exchanges import read_answers
+from news_assets.sources.civic.vendor_readers import read_answers
 from news_assets_tests.sources.civic.answers import reading
 from news_assets_tests.sources.civic.test_legistar import BASE, EVENT, ITEMS
 

@@ -1,6 +1,6 @@
 import pytest
 
-from news_assets.sources.civic.reading.participation import participation_of
+from news_assets.sources.civic.reading.prose import participation_of
 
 NOTICE = """The City Council will hold a hybrid meeting in the Council Chamber and via Zoom.
 Join at https://us02web.zoom.us/j/81122334455?pwd=abc. Meeting ID: 811 2233 4455 / Login Password: 123 987

@@ -3,8 +3,8 @@ from datetime import date, time
 
 from news_assets.records.meetings import Link, Meeting, MeetingListing
 from news_assets.sources.civic.reading.build import Stated, meeting_of
+from news_assets.sources.civic.reading.ids import changed_days, fingerprints
 from news_assets.sources.civic.reading.moments import Moment
-from news_assets.sources.civic.reading.signal import changed_days, fingerprints
 from news_assets_tests.sources.civic.answers import reading
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from news_assets.sources.civic.reading.status import says_cancelled
+from news_assets.sources.civic.reading.build import says_cancelled
 
 TITLES = Path(__file__).parent / "data" / "titles_with_status.tsv"
 

@@ -1,7 +1,7 @@
 import pytest
+from news_assets.pipeline.documents import pdf_text as pdf_module
 
-from news_assets.pipeline.documents.pdf import pdf_text as pdf_module
-from news_assets.pipeline.documents.pdf.pdf_text import (
+from news_assets.pipeline.documents.pdf_text import (
     MAX_PIXELS,
     page_image,
     pages_of,

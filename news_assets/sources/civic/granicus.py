@@ -17,7 +17,7 @@ from lxml.html import HtmlElement
 
 from news_assets.records.meetings import Link, Meeting, MeetingListing, Request
 from news_assets.records.reading import Page
-from news_assets.sources.civic.granicus.agenda_viewer import parse_agenda
+from news_assets.sources.civic.granicus_agenda import parse_agenda
 from news_assets.sources.civic.reading.build import Stated, location_of, meeting_of
 from news_assets.sources.civic.reading.ids import listed_key
 from news_assets.sources.civic.reading.moments import Moment, moment_of_text

@@ -25,15 +25,14 @@ from lxml.html import HtmlElement
 
 from news_assets.records.meetings import Link, Meeting, MeetingListing
 from news_assets.records.reading import Page
-from news_assets.sources.civic.onbase.agenda_documents import (
+from news_assets.sources.civic.onbase_agenda import lasting, lines_of
+from news_assets.sources.civic.onbase_agenda import (
     accessible,
     agenda_in,
     file_of,
     folder_of,
     is_file,
     item_in,
-    lasting,
-    lines_of,
     outline,
     page_of,
     search,

@@ -1,10 +1,11 @@
-"""The commands `meeting` and `text`: one meeting with its agenda, documents and topics,
-and the whole text of a document, an article or a meeting.
+"""The commands about meetings: `meeting` and `text` (one meeting with its agenda, documents
+and topics, and the whole text of a document, an article or a meeting), and `export
+meetings`.
 """
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,12 +15,13 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from news_assets.commands.civic.export_meetings import agency_zones
 from news_assets.commands.jsonlines import write_line
-from news_assets.commands.opening import open_lake
-from news_assets.commands.options import Json
+from news_assets.commands.opening import check_names, open_lake
+from news_assets.commands.options import Days, Json
+from news_assets.desks.desk_files import load_desks
 from news_assets.errors import NewsAssetsError
-from news_assets.pipeline.civic.topics import (
+from news_assets.pipeline.civic.exports import Zones, calendar_of, ocd_event, zones_of
+from news_assets.pipeline.civic.item_words import (
     topics_of_item,
     topics_of_meeting,
     topics_taxonomy,
@@ -27,14 +29,21 @@ from news_assets.pipeline.civic.topics import (
 from news_assets.records.articles import RawArticle
 from news_assets.records.documents import StoredDocument
 from news_assets.records.meetings import StoredMeeting
+from news_assets.search import Filters, open_index
+from news_assets.settings import Settings
+from news_assets.sources.source_kinds import ALL_KINDS
 from news_assets.store.lake import Lake
+from news_assets.store.queries.civic.appearances import items_like
 from news_assets.store.queries.civic.meetings import (
     ItemDetails,
     MeetingDetails,
+    agendas_of,
     meeting_details,
+    selected_meetings,
 )
 from news_assets.store.queries.civic.meetings import with_text as with_stored_text
 from news_assets.terminal import Terminal, write_document
+from news_assets.text.tabular.cells import json_of
 from news_assets.text.zones import zone_info
 
 _FIRST_LINES, _FIRST_CHARS = 3, 300
@@ -270,3 +279,68 @@ def _of_meeting(details: MeetingDetails) -> str:
                 written.add(key)
                 parts += [f"### {document.name}", document.text]
     return "\n\n".join(parts)
+
+
+# --- calendars and events -------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """Which meetings: of this desk, agency and body, of these days, and with items that
+    have these words.
+    """
+
+    desk: str | None = None
+    agency: str | None = None
+    body: str | None = None
+    days: Days = (None, None)
+    words: str | None = None
+
+
+def export_meetings(
+    selection: Selection, output: Path | None, *, is_calendar: bool
+) -> None:
+    """Write the meetings as one calendar, or as JSON lines of events.
+
+    Raises:
+        NewsAssetsError: No meeting is selected.
+    """
+    check_names(selection.desk, selection.agency)
+    with open_lake() as lake:
+        meetings = selected_meetings(
+            lake,
+            desk=selection.desk,
+            agency=selection.agency,
+            body=selection.body,
+            days=selection.days,
+            article_ids=_items_with(lake, selection),
+        )
+        items = agendas_of(lake, {meeting.meeting_id for meeting in meetings})
+    if not meetings:
+        raise NewsAssetsError(
+            "no such meetings; `news-assets export meetings` writes all of them as rows"
+        )
+    zones = agency_zones()
+    if is_calendar:
+        write_document(calendar_of(meetings, items, zones), output)
+        return
+    lines = []
+    for meeting in meetings:
+        event = ocd_event(meeting, items.get(meeting.meeting_id, ()), zones)
+        lines.append(json_of(event) + "\n")
+    write_document("".join(lines).encode(), output)
+
+
+def agency_zones() -> Zones:
+    """Return the time zones of all agencies of the desk files, by desk and agency."""
+    return zones_of(load_desks(Settings.read().desks, ALL_KINDS))
+
+
+def _items_with(lake: Lake, selection: Selection) -> set[str] | None:
+    """Return the ids of the agenda items that have the words; None without words."""
+    if selection.words is None:
+        return None
+    filters = Filters(desk=selection.desk, agency=selection.agency)
+    with open_index() as index:
+        found = index.articles_with(selection.words, filters)
+    return found | items_like(lake, found)

@@ -1,12 +1,15 @@
-"""Reads OpenDocument texts from `content.xml`: headings, lists, tables, struck-out text
-and tracked changes.
+"""Readers of the smaller formats: OpenDocument texts, presentations, HTML, RTF, and text
+without markup.
 """
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from io import BytesIO
+from typing import TYPE_CHECKING, Any, Final
 
 from news_assets.errors import ReadingError
+from news_assets.pipeline.documents.document_kinds import open_archive
 from news_assets.pipeline.documents.markdown_parts import (
     ADDED,
     STRUCK,
@@ -14,12 +17,14 @@ from news_assets.pipeline.documents.markdown_parts import (
     marked,
     table,
 )
-from news_assets.pipeline.documents.zip_archive import open_archive
-from news_assets.records.documents import ReadDocument
+from news_assets.records.documents import MAX_PAGES, ReadDocument
+from news_assets.text.charset import decode
 from news_assets.text.limits import clean_text
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
+
+# --- OpenDocument texts ---------------------------------------------------------------
 
 _OASIS: Final = "urn:oasis:names:tc:opendocument:xmlns"
 _OFFICE, _TEXT, _TABLE, _STYLE = (
@@ -177,3 +182,137 @@ def _child(
         case _:
             is_styled = child.get(f"{_TEXT}style-name") in changes.struck_styles
             yield from _pieces(child, changes, is_struck=is_struck or is_styled)
+
+
+# --- presentations --------------------------------------------------------------------
+
+
+def read_pptx(body: bytes) -> ReadDocument:
+    """Return the text of a presentation by slide.
+
+    Raises:
+        ReadingError: It is no archive within the limits.
+        Exception: Those of python-pptx and lxml, for broken files.
+    """
+    import pptx
+
+    open_archive(body).close()
+    presentation = pptx.Presentation(BytesIO(body))
+    count = len(presentation.slides)
+    if count > MAX_PAGES:
+        reason = (
+            f"{count:,} slides; presentations of more than {MAX_PAGES:,} are not read"
+        )
+        return ReadDocument(kind="pptx", outcome="skipped", reason=reason, pages=count)
+    texts = tuple(
+        clean_text("\n\n".join(filter(None, _slide(slide))))
+        for slide in presentation.slides
+    )
+    title = presentation.core_properties.title
+    # What python-pptx writes into a new file, and its template.
+    stated = None if title in ("", "PowerPoint Presentation") else title
+    return ReadDocument(
+        kind="pptx", outcome="ok", title=stated, pages=count, texts=texts
+    )
+
+
+def _slide(slide: Any) -> Iterator[str]:
+    title = slide.shapes.title
+    for shape in _flat(slide.shapes):
+        if title is not None and shape.shape_id == title.shape_id:
+            text = " ".join(shape.text_frame.text.split())
+            yield f"## {text}" if text else ""
+        elif shape.has_text_frame:
+            yield "\n".join(filter(None, map(_paragraph, shape.text_frame.paragraphs)))
+        elif getattr(shape, "has_table", False):
+            yield table([cell.text for cell in row.cells] for row in shape.table.rows)
+
+
+def _flat(shapes: Iterable[Any]) -> Iterator[Any]:
+    for shape in shapes:
+        inner = getattr(shape, "shapes", None)
+        if inner is None:
+            yield shape
+        else:
+            yield from _flat(inner)
+
+
+def _paragraph(paragraph: Any) -> str:
+    return " ".join(marked((run.text, _mark(run)) for run in paragraph.runs).split())
+
+
+def _mark(run: Any) -> Mark:
+    strike = None if run._r.rPr is None else run._r.rPr.get("strike")
+    return STRUCK if strike in ("sngStrike", "dblStrike") else ""
+
+
+# --- HTML, RTF and plain text ---------------------------------------------------------
+
+_MAX_MARKUP_CHARS: Final = 2_000_000
+_PICTURE = re.compile(r"[0-9a-fA-F\r\n]{2000,}+")  # in RTF, as hexadecimal digits
+_BLANK_LINES = re.compile(r"\n[ \t]*+\n(?:[ \t]*+\n)++")
+_HTML_MARKS: Final = {"del": STRUCK, "s": STRUCK, "strike": STRUCK, "ins": ADDED}
+
+
+def read_html(body: bytes) -> ReadDocument:
+    """Return the text of an HTML document, also of what an article's page would leave
+    out.
+    """
+    from lxml import etree, html
+
+    from news_assets.pipeline.page.fragment import markdown_of_fragment
+
+    markup = decode(body)[:_MAX_MARKUP_CHARS].encode()
+    try:
+        tree = html.document_fromstring(
+            markup, parser=html.HTMLParser(encoding="utf-8")
+        )
+    except etree.ParserError:  # markup without any element, such as a lone end tag
+        return ReadDocument(kind="html", outcome="ok")
+    for element in tree.iter(*_HTML_MARKS):
+        mark = _HTML_MARKS[str(element.tag)]
+        if (element.text_content() or "").strip():
+            _surround(element, mark)
+    title = " ".join((tree.findtext(".//title") or "").split())
+    if (head := tree.find("head")) is not None:
+        tree.remove(head)
+    text = markdown_of_fragment(html.tostring(tree, encoding="unicode"))
+    return ReadDocument(
+        kind="html", outcome="ok", title=title or None, texts=(clean_text(text),)
+    )
+
+
+def _surround(element: object, mark: str) -> None:
+    """Write a mark before and after what an element holds."""
+    from lxml.html import HtmlElement
+
+    assert isinstance(element, HtmlElement)
+    element.text = mark + (element.text or "").lstrip()
+    if len(element):
+        element[-1].tail = (element[-1].tail or "").rstrip() + mark
+    else:
+        element.text = element.text.rstrip() + mark
+
+
+def read_rtf(body: bytes) -> ReadDocument:
+    """Return the text of an RTF document; cells of tables are separated by `|`.
+
+    Raises:
+        Exception: Those of striprtf, for broken files.
+    """
+    from striprtf.striprtf import rtf_to_text
+
+    text = rtf_to_text(_PICTURE.sub("", body.decode("latin-1")), errors="ignore")  # type: ignore[no-untyped-call]
+    return ReadDocument(kind="rtf", outcome="ok", texts=(_tidy(text),))
+
+
+def read_text(body: bytes) -> ReadDocument:
+    """Return a text without markup."""
+    return ReadDocument(kind="text", outcome="ok", texts=(_tidy(decode(body)),))
+
+
+def _tidy(text: str) -> str:
+    lines = "\n".join(
+        line.rstrip() for line in clean_text(text).replace("\r\n", "\n").split("\n")
+    )
+    return _BLANK_LINES.sub("\n\n", lines).strip("\n")

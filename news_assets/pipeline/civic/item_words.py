@@ -4,15 +4,26 @@ A procedural title is a phrase with nothing beside it that names business: "Appr
 Minutes of the Regular Meeting of March 3, 2026" is one, "Roll Call Vote on the Budget
 Ordinance" is not. What is routine begins with a phrase, and names no business either. A
 phrase fits whole words, in any case, with any spaces and signs between them.
+
+Topics of agenda items and of their meeting, by the words of
+`taxonomy/civic_topics.yaml`; pure.
+
+A theme is the one subject of an article. Topics are all subjects of an item that its
+words are evidence for.
 """
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Literal
+from functools import cache, lru_cache
+from typing import Final, Literal
 
+from news_assets.pipeline.enrich.themes import ThemeTable
 from news_assets.records.desks import ItemFilters
+from news_assets.taxonomy.taxonomy_files import CIVIC_TOPICS, Taxonomy, load_taxonomy
+
+# --- filters --------------------------------------------------------------------------
 
 MAX_TITLE_CHARS = 1000
 
@@ -258,3 +269,55 @@ def _pattern(phrases: Sequence[str]) -> re.Pattern[str]:
     )
     parts = "|".join(r"[\s\W]{1,3}".join(map(re.escape, words)) for words in written)
     return re.compile(rf"(?<!\w)(?:{parts})(?!\w)" if parts else r"(?!)", re.IGNORECASE)
+
+
+# --- topics ---------------------------------------------------------------------------
+
+OTHER: Final = "other"
+_MAX_TOPICS = 3  # of an item
+_MIN_EVIDENCE = 1.2  # a keyword in the title, or two in the text
+_MIN_SHARE = 0.5  # of the evidence for the best topic
+_LANGUAGE = "en"
+
+
+@cache
+def topics_taxonomy() -> Taxonomy:
+    """Return the topics with their words."""
+    return load_taxonomy(CIVIC_TOPICS)
+
+
+@cache
+def _table() -> ThemeTable:
+    return ThemeTable(topics_taxonomy(), _LANGUAGE)
+
+
+def topic_label(code: str, language: str) -> str:
+    """Return the label of a topic in a language; the code if it is not known."""
+    theme = topics_taxonomy().themes.get(code)
+    return theme.label(language) if theme else code
+
+
+def topics_of_item(title: str, text: str = "") -> tuple[str, ...]:
+    """Return the codes of an item's topics, the best first, at most three; `other`
+    where its words fit none.
+
+    `text` is the item's summary, or its text without markup.
+    """
+    evidence = _table().evidence(title, text)
+    ranked = sorted(evidence, key=lambda code: -evidence[code])
+    least = max(_MIN_EVIDENCE, _MIN_SHARE * evidence[ranked[0]])
+    return tuple(code for code in ranked[:_MAX_TOPICS] if evidence[code] >= least) or (
+        OTHER,
+    )
+
+
+def topics_of_meeting(items: Sequence[Sequence[str]]) -> tuple[tuple[str, int], ...]:
+    """Return the topics of a meeting's items with the number of items, the most
+    frequent first, `other` last.
+    """
+    counts = Counter[str]()
+    for topics in items:
+        counts.update(set(topics))
+    return tuple(
+        sorted(counts.items(), key=lambda one: (one[0] == OTHER, -one[1], one[0]))
+    )

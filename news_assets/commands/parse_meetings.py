@@ -16,9 +16,9 @@ _MAX_FILES = 2000  # of one client; they are read together
 
 def parse_meetings() -> None:
     """Read the saved answers of civic vendors that standard input names."""
-    from news_assets.sources.civic.exchanges import read_answers
     from news_assets.sources.civic.reading.ids import owner_of
     from news_assets.sources.civic.vendor import Reading
+    from news_assets.sources.civic.vendor_readers import read_answers
 
     with ProcessSandbox() as sandbox:
 
