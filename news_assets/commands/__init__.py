@@ -5,8 +5,7 @@ and prints. No policy.
     sites and lists   sites/ (try_source, try_selectors, try_page), import_sources
     lake              lake_status, export, agencies, gaps, failure_commands, upkeep,
                       replay, withdraw, alert_messages
-    meetings          civic/ (agency_runs, show_meeting, export_meetings,
-                      parse_meetings)
+    meetings          agency_runs, meeting_commands, parse_meetings
     search index      search_articles, rebuild_search, search_server
     enrichment        cost, explain_article, train_themes, label_themes
     sample desk       demo

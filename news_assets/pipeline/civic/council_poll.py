@@ -19,8 +19,8 @@ from news_assets.errors import (
     NewsAssetsError,
     SourceError,
 )
-from news_assets.pipeline.civic.identity import known_rows
 from news_assets.pipeline.civic.item_words import filtered
+from news_assets.pipeline.civic.meeting_rows import known_rows
 from news_assets.pipeline.civic.pace import SUSPECT, AgendaState, Needs
 from news_assets.pipeline.documents.agenda_files import read_agenda
 from news_assets.pipeline.poll.listings import Polled

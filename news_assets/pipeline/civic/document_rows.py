@@ -25,8 +25,8 @@ from news_assets.pipeline.civic.item_rows import (
     PACKET_PART,
     is_minutes,
     is_whole_agenda,
+    refresh_matters_of,
 )
-from news_assets.pipeline.civic.matters import refresh_matters_of
 from news_assets.pipeline.civic.meeting_rows import facts_json
 from news_assets.pipeline.documents.packet import cut_packet
 from news_assets.pipeline.stage_state.declaration import sha256

@@ -1,15 +1,13 @@
-"""Which agenda items are dropped, and which are kept but not enriched, by their titles.
+"""What the words of an agenda item say: whether it is dropped or not enriched, its
+topics, its matter, and the step of the matter's way that it is; pure.
 
 A procedural title is a phrase with nothing beside it that names business: "Approval of
 Minutes of the Regular Meeting of March 3, 2026" is one, "Roll Call Vote on the Budget
 Ordinance" is not. What is routine begins with a phrase, and names no business either. A
 phrase fits whole words, in any case, with any spaces and signs between them.
 
-Topics of agenda items and of their meeting, by the words of
-`taxonomy/civic_topics.yaml`; pure.
-
-A theme is the one subject of an article. Topics are all subjects of an item that its
-words are evidence for.
+A theme is the one subject of an article. An agenda item has up to three topics, by the
+words of `taxonomy/civic_topics.yaml`.
 """
 
 import re
@@ -20,8 +18,12 @@ from functools import cache, lru_cache
 from typing import Final, Literal
 
 from news_assets.pipeline.enrich.themes import ThemeTable
+from news_assets.pipeline.stage_state.declaration import sha256
 from news_assets.records.desks import ItemFilters
+from news_assets.records.meetings import AgendaItem, StoredItem
+from news_assets.sources.civic.reading.numbering import canonical_file
 from news_assets.taxonomy.taxonomy_files import CIVIC_TOPICS, Taxonomy, load_taxonomy
+from news_assets.text.fingerprint import normal_words
 
 # --- filters --------------------------------------------------------------------------
 
@@ -321,3 +323,78 @@ def topics_of_meeting(items: Sequence[Sequence[str]]) -> tuple[tuple[str, int], 
     return tuple(
         sorted(counts.items(), key=lambda one: (one[0] == OTHER, -one[1], one[0]))
     )
+
+
+# --- matters --------------------------------------------------------------------------
+
+# shorter titles, such as "Budget update", are those of several matters
+MIN_TITLE_CHARS: Final = 30
+_BY_TITLE: Final = "title:"
+
+
+def matter_key(item: AgendaItem) -> str:
+    """Return the key of an item's matter within its agency: by public number, vendor's
+    id or title; empty without.
+    """
+    if item.matter_file and item.matter_file.strip():
+        return f"file:{canonical_file(item.matter_file)}"
+    if item.matter_id:
+        return f"id:{item.matter_id}"
+    title = " ".join(normal_words(item.title))
+    return f"{_BY_TITLE}{sha256(title)[:16]}" if len(title) >= MIN_TITLE_CHARS else ""
+
+
+# --- the step of a matter's way that an appearance is ---------------------------------
+
+Step = Literal["introduced", "referred", "heard", "voted", "scheduled", "cancelled"]
+
+# The first that fits: "referred to committee; motion carried" is no vote on the matter
+# itself.
+_BY_WORDS: Final[tuple[tuple[Step, re.Pattern[str]], ...]] = (
+    (
+        "referred",
+        re.compile(
+            r"\b(?:re-?)?referr(?:ed|al)\b|\bassigned\b|\bsent to\b", re.IGNORECASE
+        ),
+    ),
+    (
+        "introduced",
+        re.compile(r"\bintroduc|\bfirst reading\b|\b1st reading\b", re.IGNORECASE),
+    ),
+    (
+        "heard",
+        re.compile(
+            r"\b(?:heard|held|continued|tabled|deferred|postponed|discussed|laid over|received and"
+            r" filed)\b",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        "voted",
+        re.compile(
+            r"\b(?:adopt|approv|pass|enact|fail|den(?:y|ied)|defeat|reject|carried|award|confirm"
+            r"|vote)",
+            re.IGNORECASE,
+        ),
+    ),
+)
+_HEARING: Final = re.compile(r"\bhearing", re.IGNORECASE)
+
+
+def step_of(item: StoredItem, meeting_status: str, *, is_first: bool) -> Step:
+    """Return the step that an appearance is; one without a stated decision is a first
+    or a further reading.
+    """
+    if meeting_status == "cancelled":
+        return "cancelled"
+    if meeting_status != "passed" and not item.action and not item.decision:
+        return "scheduled"
+    decided = f"{item.action} {item.decision}"
+    for step, words in _BY_WORDS:
+        if words.search(decided):
+            return step
+    if item.result or item.votes_json != "[]":
+        return "voted"
+    if _HEARING.search(f"{item.section} {item.title}"):
+        return "heard"
+    return "introduced" if is_first else "heard"

@@ -1,12 +1,7 @@
 """Reads the items of an agenda from a document, and what it says beside them.
 
 Items are stated by the bookmarks of a PDF, or by numbered lines whose numbers follow
-one another.
-
-The items of an agenda that is a text: the lines whose numbers follow one another;
-pure.
-
-A line with a number that the numbers below it begin with is a heading: 2 above 2.A and
+one another. A line with a number that the numbers below it begin with is a heading: 2 above 2.A and
 2.B.
 """
 

@@ -23,13 +23,13 @@ from news_assets.records.meetings import (
     Request,
 )
 from news_assets.records.reading import Page
-from news_assets.sources.civic.legistar_pages import parse as parse_pages
 from news_assets.sources.civic.legistar_items import (
     ROSTER_PATHS,
     item_paths,
     items_by_event,
     people_of,
 )
+from news_assets.sources.civic.legistar_pages import parse as parse_pages
 from news_assets.sources.civic.reading.build import Stated, location_of, meeting_of
 from news_assets.sources.civic.reading.moments import (
     moment_of_texts,

@@ -25,7 +25,6 @@ from lxml.html import HtmlElement
 
 from news_assets.records.meetings import Link, Meeting, MeetingListing
 from news_assets.records.reading import Page
-from news_assets.sources.civic.onbase_agenda import lasting, lines_of
 from news_assets.sources.civic.onbase_agenda import (
     accessible,
     agenda_in,
@@ -33,6 +32,8 @@ from news_assets.sources.civic.onbase_agenda import (
     folder_of,
     is_file,
     item_in,
+    lasting,
+    lines_of,
     outline,
     page_of,
     search,

@@ -2,10 +2,10 @@ from datetime import UTC, date, datetime
 from urllib.parse import parse_qsl
 
 import pytest
-from news_assets.sources.civic import legistar_pages
 
 from news_assets.errors import ListingChangedError
 from news_assets.records.meetings import AgendaItem, Attachment, Location, Vote
+from news_assets.sources.civic import legistar_pages
 from news_assets.sources.civic.vendor_readers import CIVIC_KINDS
 from news_assets_tests.sources.civic.answers import listing, local, one, page
 

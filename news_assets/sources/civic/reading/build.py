@@ -1,12 +1,8 @@
 """Makes meetings from what a vendor states: times placed in the zone, the status, and
-the roles of links.
+the roles of links. A stored meeting becomes a listed one again when its items are
+requested without a new listing.
 
-A stored meeting becomes a listed one again when its items are requested without a new
-listing.
-
-The status of a meeting, from the vendor's words and the time.
-
-Only set forms at the start or the end of a text say that a meeting does not take place,
+The status follows from the vendor's words and the time. Only set forms at the start or the end of a text say that a meeting does not take place,
 because the same words name business: "Hearing on the cancellation of the lease". With a
 new date in the same sentence it is moved, not cancelled.
 """

@@ -1,15 +1,13 @@
-"""What a text says about taking part in a meeting: addresses, numbers, links, ids,
-deadlines, each with its span.
+"""What texts say about taking part in a meeting, and what minutes say was decided.
+Patterns are bounded, so that the work is linear in the text.
 
-Only what is written is given; nothing is concluded from what is missing. Patterns are
-bounded, so that the work is linear in the text.
+Facts about taking part are addresses, numbers, links, ids and deadlines, each with its
+span. Only what is written is given; nothing is concluded from what is missing.
 
-What the minutes of a meeting say was decided on each item of its agenda.
-
-An item is found by its file number, or by a line that begins with its number and has
+In minutes, an item is found by its file number, or by a line that begins with its number and has
 words of its title. What follows, up to the next item, is searched for decisions: lines
 such as "RESULT: ADOPTED [4 TO 1]" and "AYES: Ruiz, Chen", and sentences such as "Motion
-by Chen, seconded by Ruiz, carried 5-0". Work is linear in the text.
+by Chen, seconded by Ruiz, carried 5-0".
 
 Some pages state the decision beside labels: RESULT, MOVER, AYES, "For (5)".
 """

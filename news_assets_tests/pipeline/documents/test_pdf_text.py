@@ -1,6 +1,8 @@
-import pytest
-from news_assets.pipeline.documents import pdf_text as pdf_module
+"""Texts of PDFs by page, and what is struck out in them."""
 
+import pytest
+
+from news_assets.pipeline.documents import pdf_text as pdf_module
 from news_assets.pipeline.documents.pdf_text import (
     MAX_PIXELS,
     page_image,
@@ -10,12 +12,15 @@ from news_assets.pipeline.documents.pdf_text import (
 from news_assets.pipeline.documents.read import read_document
 from news_assets.records.documents import MAX_PAGES, ReadDocument
 from news_assets_tests.support.pdfs import (
+    FONT,
     GREY,
+    Pdf,
     broken_xref,
     huge_page,
     many_pages,
     pdf_of,
     scan_of,
+    shown,
 )
 
 ENCRYPTED = (
@@ -144,3 +149,48 @@ def test_a_page_is_rendered_in_grey_and_within_the_limit_of_pixels() -> None:
     assert min(image) < 100 < max(image)
     width, height = map(int, page_image(huge_page(), 1)[:40].split()[1:3])
     assert 0.9 * MAX_PIXELS < width * height < 1.01 * MAX_PIXELS
+
+
+# --- struck-out text ------------------------------------------------------------------
+
+TEXT = "The fee is ten dollars a month.\nThe rest stays as it is."
+
+
+def with_lines(*drawn: str) -> bytes:
+    """Return a page with TEXT, whose first baseline is at 780 and which has 11 points,
+    and these lines.
+    """
+    made = Pdf()
+    made.pages(
+        [made.page(made.stream(shown(TEXT) + " ".join(("", *drawn)).encode()), FONT)]
+    )
+    return made.bytes()
+
+
+@pytest.mark.parametrize(
+    "drawn",
+    ["0.7 w 110 783 m 163 783 l S", "110 782.6 53 0.8 re f"],
+    ids=["a stroke", "a filled rectangle"],
+)
+def test_a_line_through_letters_strikes_them_out(drawn: str) -> None:
+    assert read_document(with_lines(drawn)).text == TEXT.replace(
+        "ten dollars", "~~ten dollars~~"
+    )
+
+
+@pytest.mark.parametrize(
+    "drawn",
+    [
+        "0.7 w 110 778 m 163 778 l S",  # an underline
+        "0.7 w 55 790 m 540 790 l S",  # a rule of a table above
+        "110 778 53 12 re f",  # a box behind the words
+        "0.7 w 300 783 m 400 783 l S",  # beside the text
+    ],
+)
+def test_other_lines_leave_the_text_as_it_is(drawn: str) -> None:
+    assert read_document(with_lines(drawn)).text == TEXT
+
+
+def test_lines_over_each_other_are_one_mark() -> None:
+    twice = with_lines("0.7 w 110 783 m 163 783 l S", "0.7 w 110 783.4 m 140 783.4 l S")
+    assert read_document(twice).text == TEXT.replace("ten dollars", "~~ten dollars~~")

@@ -1,8 +1,11 @@
-"""A matter in several meetings: each of its texts is enriched once, and every
+"""Ids of agenda items, and matters.
+
+A matter in several meetings: each of its texts is enriched once, and every
 appearance keeps its summary.
 """
 
 from contextlib import suppress
+from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any, cast
@@ -10,10 +13,11 @@ from typing import Any, cast
 import pytest
 
 from news_assets.pipeline.articles.withdrawal import withdraw
+from news_assets.pipeline.civic.item_rows import item_keys
 from news_assets.ports.search import Filters, SearchQuery
 from news_assets.records.articles import ArticleRevision, RawArticle
 from news_assets.records.derived import EnrichedArticle, IndexedDocument
-from news_assets.records.meetings import Matter
+from news_assets.records.meetings import AgendaItem, Matter
 from news_assets.records.reading import Enrichment
 from news_assets.store.lake import Lake
 from news_assets.store.queries.backlog import stale_rows
@@ -33,6 +37,36 @@ from news_assets_tests.support.council_room import (
     Killed,
 )
 from news_assets_tests.support.fakes import FakeSearchIndex
+from news_assets_tests.support.stored_meeting import ITEM
+
+COUNCIL_MEETING = "springfieldIL/legistar/7"
+
+
+def test_a_matter_that_is_twice_on_an_agenda_is_two_items() -> None:
+    first = AgendaItem(sequence=1, title="Night buses, first reading", vendor_id="12")
+    second = replace(first, sequence=2, title="Night buses, second reading")
+    assert item_keys(COUNCIL_MEETING, [first, second], ()) == [
+        f"{COUNCIL_MEETING}/12",
+        f"{COUNCIL_MEETING}/12-2",
+    ]
+
+
+def test_an_item_without_a_vendors_id_keeps_its_id_where_others_are_inserted() -> None:
+    stored = replace(
+        ITEM,
+        item_id=f"{COUNCIL_MEETING}/at-1",
+        title="Night buses",
+        number="2",
+        matter_file=None,
+    )
+    buses = AgendaItem(sequence=3, title="Night buses", number="3")
+    inserted = AgendaItem(sequence=2, title="Trams", number="2")
+    keys = item_keys(COUNCIL_MEETING, [inserted, buses], [stored])
+    assert keys[1] == f"{COUNCIL_MEETING}/at-1"
+    assert keys[0] != keys[1]
+
+
+# --- matters --------------------------------------------------------------------------
 
 DAY, WEEK = timedelta(days=1), timedelta(days=7)
 TITLE = "Contract for night buses"

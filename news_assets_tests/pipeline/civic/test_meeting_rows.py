@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import UTC, date, datetime
 from zoneinfo import ZoneInfo
 
-from news_assets.pipeline.civic.identity import known_rows
+from news_assets.pipeline.civic.meeting_rows import known_rows
 from news_assets.records.desks import Source
 from news_assets.records.meetings import Meeting, StoredMeeting
 
