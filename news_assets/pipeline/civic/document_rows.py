@@ -1,14 +1,12 @@
-"""Makes the rows of documents from what the address of an attachment answers; each
-content is read once.
+"""Makes the rows of documents from what the address of an attachment answers, and
+withdraws them.
 
-Several attachments may have one address: under several names, or as the parts of one
-packet.
+Each content is read once. Several attachments may have one address: under several
+names, or as the parts of one packet.
 
-Withdraws what agenda items have beside their articles: the texts of their documents,
-and what was taken from these.
-
-A document that an item of another article has too stays until that one is withdrawn.
-The row of a withdrawn document stays, so that it is not read again.
+A document of a withdrawn article that an item of another article has too stays until
+that one is withdrawn. The row of a withdrawn document stays, so that it is not read
+again.
 """
 
 import hashlib

@@ -1,8 +1,5 @@
 """Reads the text of PDFs by page with PDFium, and with pypdf where PDFium cannot open
-them.
-
-Marks text that is struck out in a PDF, which tells it by a line that is drawn
-through the letters.
+them. Text that is struck out gets marks: a PDF shows it by a line through the letters.
 """
 
 import logging

@@ -2,9 +2,10 @@
 the roles of links. A stored meeting becomes a listed one again when its items are
 requested without a new listing.
 
-The status follows from the vendor's words and the time. Only set forms at the start or the end of a text say that a meeting does not take place,
-because the same words name business: "Hearing on the cancellation of the lease". With a
-new date in the same sentence it is moved, not cancelled.
+The status follows from the vendor's words and the time. Only set forms at the start or
+the end of a text say that a meeting does not take place, because the same words name
+business: "Hearing on the cancellation of the lease". With a new date in the same
+sentence it is moved, not cancelled.
 """
 
 import json
