@@ -5,7 +5,6 @@ lake.
     reading       what sources and pages hold before it is stored
     documents     what reading a document gives, and its row
     meetings      meetings, agenda items and matters, as vendors publish them, and rows
-    rosters       bodies, persons and offices, as vendors list them
     councils      rows of bodies, members, offices and votes
     polling       rows of sources, polls, entries and stored pages
     articles      rows of articles, their revisions and copies

@@ -8,9 +8,9 @@ or was last seen a day ago.
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import date, datetime, timedelta
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from news_assets.pipeline.civic.item_rows import CivicPoll, item_rows, refresh_matters
 from news_assets.pipeline.civic.meeting_rows import VANISHED, known_rows, meeting_row
@@ -26,11 +26,11 @@ from news_assets.records.councils import (
 from news_assets.records.desks import Source
 from news_assets.records.meetings import (
     MeetingAnswer,
+    Roster,
     StoredItem,
     StoredMeeting,
 )
 from news_assets.records.polling import FeedEntry
-from news_assets.records.rosters import Roster
 from news_assets.sources.civic.reading.ids import id_of_key
 from news_assets.text.dates import day_of
 from news_assets.text.fingerprint import article_id, normal_words
@@ -364,53 +364,25 @@ def store_roster(rows: Rows, source: Source, roster: Roster, now: datetime) -> N
     """Store the bodies, members and offices that a poll listed and that are new or
     changed; none are deleted.
     """
-    owner = {"desk": source.desk, "agency": source.agency}
-    bodies = [
-        StoredBody(
-            **owner,
-            name=one.name,
-            kind=one.kind,
-            is_active=one.is_active,
-            body_id=one.vendor_id,
-            listed_at=now,
-        )
-        for one in roster.bodies
-    ]
-    members = [
-        StoredMember(
-            **owner,
-            person=person_key(one.name),
-            name=one.name,
-            person_id=one.vendor_id,
-            email=one.email,
-            phone=one.phone,
-            website=one.website,
-            is_active=one.is_active,
-            listed_at=now,
-        )
-        for one in roster.persons
-    ]
-    offices = [
-        StoredOffice(
-            **owner,
-            office_id=one.vendor_id,
-            person=person_key(one.name),
-            name=one.name,
-            person_id=one.person_id,
-            body=one.body,
-            title=one.title,
-            first_day=one.first_day,
-            last_day=one.last_day,
-            listed_at=now,
-        )
-        for one in roster.offices
-        if one.vendor_id
-    ]
-    _store_listed(rows, StoredMember, [one for one in members if one.person], "person")
+    of_poll: dict[str, Any] = {
+        "desk": source.desk,
+        "agency": source.agency,
+        "listed_at": now,
+    }
+    bodies = [StoredBody(**of_poll, **asdict(body)) for body in roster.bodies]
+    members: list[StoredMember] = []
+    for one in roster.persons:
+        person = person_key(one.name)
+        if person:
+            members.append(StoredMember(**of_poll, person=person, **asdict(one)))
+    offices: list[StoredOffice] = []
+    for office in roster.offices:
+        person = person_key(office.name)
+        if person and office.office_id:
+            offices.append(StoredOffice(**of_poll, person=person, **asdict(office)))
+    _store_listed(rows, StoredMember, members, "person")
     _store_listed(rows, StoredBody, bodies, "name")
-    _store_listed(
-        rows, StoredOffice, [one for one in offices if one.person], "office_id"
-    )
+    _store_listed(rows, StoredOffice, offices, "office_id")
 
 
 def _store_listed(

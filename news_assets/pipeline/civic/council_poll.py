@@ -34,11 +34,11 @@ from news_assets.records.meetings import (
     MeetingAnswer,
     MeetingListing,
     Request,
+    Roster,
     StoredItem,
     StoredMeeting,
 )
 from news_assets.records.reading import Listing, Outcome, Page
-from news_assets.records.rosters import Roster
 from news_assets.sources.civic.reading.build import listed_again
 from news_assets.sources.civic.reading.ids import (
     UNDATED,

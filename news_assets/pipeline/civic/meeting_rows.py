@@ -20,6 +20,7 @@ from news_assets.records.meetings import (
     Meeting,
     ParticipationFact,
     StoredMeeting,
+    same_values,
 )
 from news_assets.sources.civic.reading.ids import fingerprint, id_of_key
 from news_assets.text.fingerprint import normal_words
@@ -48,29 +49,23 @@ def meeting_row(
     meeting = poll.answer.meetings[key]
     listed_hash = poll.answer.listed_hashes.get(key) or fingerprint(meeting)
     links = [{"title": link.title, "href": link.href} for link in meeting.links]
+    stated = same_values(meeting)
+    stated["body"] = line(meeting.body, "name") or ""
+    stated["title"] = line(meeting.title, "title") or ""
     row = StoredMeeting(
+        **stated,
         meeting_id=own_id,
         desk=poll.source.desk,
         agency=poll.source.agency,
         source_id=poll.source.source_id,
         day=meeting.starts_at.date() if meeting.starts_at else None,
-        vendor_id=meeting.vendor_id,
-        agenda_id=meeting.agenda_id,
-        body=line(meeting.body, "name") or "",
-        title=line(meeting.title, "title") or "",
         starts_at=_utc(meeting.starts_at),
         ends_at=_utc(meeting.ends_at),
         is_all_day=meeting.all_day,
         status=meeting.status,
         location_name=meeting.location.name,
         location_address=meeting.location.address,
-        url=meeting.url,
-        agenda_url=meeting.agenda_url,
-        packet_url=meeting.packet_url,
-        minutes_url=meeting.minutes_url,
-        video_url=meeting.video_url,
         links_json=json.dumps(links),
-        comment=meeting.comment,
         agenda_notes=_notes(meeting, before),
         participation_json=_facts(meeting, before),
         listed_hash=listed_hash,

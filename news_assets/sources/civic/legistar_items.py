@@ -15,14 +15,17 @@ from urllib.parse import quote
 from news_assets.records.meetings import (
     AgendaItem,
     Attachment,
+    Body,
     ItemVotes,
     MatterSponsors,
     MeetingListing,
+    Office,
     Outcome,
+    Person,
+    Roster,
     Vote,
 )
 from news_assets.records.reading import Page
-from news_assets.records.rosters import Body, Office, Person, Roster
 from news_assets.sources.civic.reading.moments import day_of_text
 from news_assets.sources.civic.reading.page_values import Object, objects, text_at
 from news_assets.text.urls import web_url
@@ -237,7 +240,7 @@ def _number(row: Object, name: str) -> int:
 
 def _body(row: Object) -> Body:
     return Body(
-        vendor_id=text_at(row, "BodyId"),
+        body_id=text_at(row, "BodyId"),
         name=text_at(row, "BodyName"),
         kind=text_at(row, "BodyTypeName"),
         is_active=text_at(row, "BodyActiveFlag") != "0",
@@ -246,7 +249,7 @@ def _body(row: Object) -> Body:
 
 def _person(row: Object) -> Person:
     return Person(
-        vendor_id=text_at(row, "PersonId"),
+        person_id=text_at(row, "PersonId"),
         name=text_at(row, "PersonFullName"),
         email=text_at(row, "PersonEmail"),
         phone=text_at(row, "PersonPhone"),
@@ -257,7 +260,7 @@ def _person(row: Object) -> Person:
 
 def _office(row: Object) -> Office:
     return Office(
-        vendor_id=text_at(row, "OfficeRecordId"),
+        office_id=text_at(row, "OfficeRecordId"),
         name=text_at(row, "OfficeRecordFullName"),
         person_id=text_at(row, "OfficeRecordPersonId"),
         body=text_at(row, "OfficeRecordBodyName"),

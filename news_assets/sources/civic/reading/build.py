@@ -21,6 +21,7 @@ from news_assets.records.meetings import (
     Meeting,
     MeetingStatus,
     StoredMeeting,
+    same_values,
 )
 from news_assets.sources.civic.reading.moments import Moment
 from news_assets.sources.civic.reading.prose import participation_of
@@ -180,22 +181,13 @@ def listed_again(row: StoredMeeting, timezone: str) -> Meeting:
     """
     links = [Link(**link) for link in json.loads(row.links_json)]
     return Meeting(
-        vendor_id=row.vendor_id,
-        agenda_id=row.agenda_id,
-        title=row.title,
-        body=row.body,
+        **same_values(row),
         starts_at=_local(row.starts_at, timezone),
         ends_at=_local(row.ends_at, timezone),
         all_day=row.is_all_day,
         status=_STATUSES.get(row.status, "tentative"),
         location=Location(name=row.location_name, address=row.location_address),
-        url=row.url,
-        agenda_url=row.agenda_url,
-        packet_url=row.packet_url,
-        minutes_url=row.minutes_url,
-        video_url=row.video_url,
         links=tuple(links),
-        comment=row.comment,
         participation=participation_of(row.comment),
     )
 
