@@ -76,7 +76,7 @@ def meeting(
         write_line(_line(details, topics, with_text=with_text))
         return
     key = (details.meeting.desk, details.meeting.agency)
-    timezone = agency_zones().get(key, "UTC")
+    timezone = _agency_zones().get(key, "UTC")
     _show(details, topics, timezone, with_text=with_text)
 
 
@@ -320,7 +320,7 @@ def export_meetings(
         raise NewsAssetsError(
             "no such meetings; `news-assets export meetings` writes all of them as rows"
         )
-    zones = agency_zones()
+    zones = _agency_zones()
     if is_calendar:
         write_document(calendar_of(meetings, items, zones), output)
         return
@@ -331,7 +331,7 @@ def export_meetings(
     write_document("".join(lines).encode(), output)
 
 
-def agency_zones() -> Zones:
+def _agency_zones() -> Zones:
     """Return the time zones of all agencies of the desk files, by desk and agency."""
     return zones_of(load_desks(Settings.read().desks, ALL_KINDS))
 

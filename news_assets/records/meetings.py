@@ -245,7 +245,7 @@ class Roster:
         return bool(self.bodies or self.persons or self.offices)
 
 
-NO_ROSTER = Roster()
+_NO_ROSTER = Roster()
 
 
 # --- answers --------------------------------------------------------------------------
@@ -272,7 +272,7 @@ class MeetingListing:
     meetings: tuple[Meeting, ...] = ()
     votes: tuple[ItemVotes, ...] = ()
     sponsors: tuple[MatterSponsors, ...] = ()
-    roster: Roster = NO_ROSTER
+    roster: Roster = _NO_ROSTER
     state: AnswerState = "ok"
     problems: tuple[str, ...] = ()
     next_requests: tuple[Request, ...] = ()
@@ -308,7 +308,7 @@ class MeetingAnswer:
     signals: tuple[str, ...] | None = None
     is_pass: bool = False
     filters: ItemFilters
-    roster: Roster = NO_ROSTER
+    roster: Roster = _NO_ROSTER
 
 
 # --- rows of the lake -----------------------------------------------------------------

@@ -74,7 +74,7 @@ def store_answer(
     rows.upsert(new_meetings)
     rows.upsert(new_items)
     store_votes(rows, new_items, before)
-    store_roster(rows, source, answer.roster, now)
+    _store_roster(rows, source, answer.roster, now)
     matters = _changed_matters(new_items, before)
     refresh_matters(rows, source.desk, source.agency, matters)
     return changes
@@ -360,7 +360,7 @@ def _votes_of(item: StoredItem) -> list[StoredVote]:
 # --- bodies, members and offices ------------------------------------------------------
 
 
-def store_roster(rows: Rows, source: Source, roster: Roster, now: datetime) -> None:
+def _store_roster(rows: Rows, source: Source, roster: Roster, now: datetime) -> None:
     """Store the bodies, members and offices that a poll listed and that are new or
     changed; none are deleted.
     """

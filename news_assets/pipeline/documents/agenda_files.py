@@ -56,7 +56,7 @@ def _agenda(
         within.update(range(line.first, line.last + 1))
     others = [line for place, line in enumerate(lines) if place not in within]
     items = bookmarked or items_of(numbered)
-    return with_matter_numbers(agenda_of(items, paragraphs_of(others)))
+    return with_matter_numbers(agenda_of(items, _paragraphs_of(others)))
 
 
 # --- the first pages of a PDF, and items named by bookmarks ---------------------------
@@ -125,7 +125,7 @@ def _bookmarked(pdf: "PdfDocument") -> list[tuple[AgendaItem, int]]:
     items: list[tuple[AgendaItem, int]] = []
     headings: list[tuple[int, str]] = []  # level and title of those above
     for one, following in zip_longest(found, found[1:]):
-        number, name = split_line(one.title) or ("", one.title)
+        number, name = _split_line(one.title) or ("", one.title)
         while headings and headings[-1][0] >= one.level:
             headings.pop()
         section = headings[-1][1] if headings else ""
@@ -199,7 +199,7 @@ class _NumberedLine(NamedTuple):
     parts: Parts = ()
 
 
-def split_line(line: str) -> tuple[str, str] | None:
+def _split_line(line: str) -> tuple[str, str] | None:
     """Return the number and title of a numbered line; None for another line."""
     match = _LINE.match(line)
     return (match["number"], match["title"]) if match else None
@@ -355,7 +355,7 @@ def _continued(chosen: Sequence[_Chosen], lines: Sequence[str]) -> list[_Numbere
     return found
 
 
-def paragraphs_of(lines: Sequence[str]) -> str:
+def _paragraphs_of(lines: Sequence[str]) -> str:
     """Return lines with those together that are wrapped, a paragraph a line."""
     full = _full_length(lines)
     paragraphs: list[str] = []

@@ -74,7 +74,7 @@ def _text(page: "pypdfium2.PdfPage", text_page: "pypdfium2.PdfTextPage") -> str:
     """Return the text of a page with its tables as Markdown, and marks around what is
     struck out.
     """
-    struck = struck_spans(page, text_page)
+    struck = _struck_spans(page, text_page)
     parts: list[str] = []
     begin = 0
     for found in tables_on(page, text_page):
@@ -263,7 +263,7 @@ _STEPS_PT = (
 _MAX_CHARS = 400  # under one line
 
 
-def struck_spans(page: "PdfPage", text_page: "PdfTextPage") -> list[Span]:
+def _struck_spans(page: "PdfPage", text_page: "PdfTextPage") -> list[Span]:
     """Return what is struck out on a page, in the order of its text."""
     from pypdfium2 import PdfiumError
 

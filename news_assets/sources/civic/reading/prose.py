@@ -271,7 +271,7 @@ def _purpose(text: str, match: re.Match[str]) -> str:
 
 # --- decisions in minutes -------------------------------------------------------------
 
-MAX_MINUTES_CHARS: Final = 1_000_000  # of minutes
+_MAX_MINUTES_CHARS: Final = 1_000_000  # of minutes
 _MAX_DECISION_CHARS: Final = 600
 _MAX_LINE_CHARS = 600
 _TITLE_LINES = 4  # titles are broken over some lines
@@ -321,7 +321,7 @@ def decisions_of(text: str, items: Sequence[ItemName]) -> dict[str, str]:
     """Return what the minutes say was decided, by item_id; items without a decision are
     omitted.
     """
-    lines = [line[:_MAX_LINE_CHARS] for line in text[:MAX_MINUTES_CHARS].splitlines()]
+    lines = [line[:_MAX_LINE_CHARS] for line in text[:_MAX_MINUTES_CHARS].splitlines()]
     starts = [*_starts(lines, items), _Start(len(lines), "")]
     found: dict[str, str] = {}
     for start, following in pairwise(starts):
