@@ -18,7 +18,7 @@ from lxml.html import HtmlElement
 from news_assets.records.meetings import Link, Meeting, MeetingListing, Request
 from news_assets.records.reading import Page
 from news_assets.sources.civic.granicus_agenda import parse_agenda
-from news_assets.sources.civic.reading.build import Stated, location_of, meeting_of
+from news_assets.sources.civic.reading.build import location_of, meeting_of
 from news_assets.sources.civic.reading.ids import listed_key
 from news_assets.sources.civic.reading.moments import Moment, moment_of_text
 from news_assets.sources.civic.reading.page_values import (
@@ -99,15 +99,15 @@ def _meeting(row: HtmlElement, base: str, reading: Reading) -> Meeting | None:
     if not title:
         return None
     return meeting_of(
-        Stated(
+        Meeting(
             vendor_id=_id_of(links),
             title=title,
             body=_panel(row) or title,
-            start=_moment(date_cell),
             location=location_of(words_at(row, "td[headers*=Location], td.location")),
             links=links,
         ),
         reading,
+        start=_moment(date_cell),
     )
 
 
@@ -186,14 +186,14 @@ def _of_feed(item: etree._Element, page: Page, reading: Reading) -> Meeting:
     url = web_url(href, page.final_url) if href else None
     links = unique_links([optional_link(kind, url)])
     return meeting_of(
-        Stated(
+        Meeting(
             vendor_id=_id_of(links),
             title=title,
             body=title,
-            start=moment_of_text(parts[-1]),
             links=links,
         ),
         reading,
+        start=moment_of_text(parts[-1]),
     )
 
 

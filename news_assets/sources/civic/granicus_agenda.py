@@ -20,7 +20,7 @@ from news_assets.sources.civic.reading.agenda_pages import (
     visible_lines,
     with_notes,
 )
-from news_assets.sources.civic.reading.build import Stated, location_of, meeting_of
+from news_assets.sources.civic.reading.build import location_of, meeting_of
 from news_assets.sources.civic.reading.moments import (
     Moment,
     clock_of_text,
@@ -77,16 +77,16 @@ def parse_agenda(tree: HtmlElement, base: str, page: Page, reading: Reading) -> 
     title = _title(tree, before)
     elements, items = _agenda_items(tree, base)
     meeting = meeting_of(
-        Stated(
+        Meeting(
             vendor_id=_id_of(page),
             title=title,
-            start=_start(lines, at, title),
             location=location_of(_place(lines)),
             url=page.final_url,
-            links=[Link(title="Agenda", href=page.url)],
-            items=items,
+            links=(Link(title="Agenda", href=page.url),),
+            items=tuple(items),
         ),
         reading,
+        start=_start(lines, at, title),
     )
     return with_notes(meeting, notes_beside(tree, elements))
 

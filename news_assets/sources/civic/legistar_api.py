@@ -30,7 +30,7 @@ from news_assets.sources.civic.legistar_items import (
     people_of,
 )
 from news_assets.sources.civic.legistar_pages import parse as parse_pages
-from news_assets.sources.civic.reading.build import Stated, location_of, meeting_of
+from news_assets.sources.civic.reading.build import location_of, meeting_of
 from news_assets.sources.civic.reading.moments import (
     moment_of_texts,
     utc_time,
@@ -148,22 +148,22 @@ def _meeting(event: Object, page: Page, reading: Reading) -> Meeting:
         optional_link(title, url_at(event, page, field)) for title, field in _LINKS
     ]
     return meeting_of(
-        Stated(
+        Meeting(
             vendor_id=text_at(event, "EventId"),
             title=body,
             body=body,
-            start=moment_of_texts(text_at(event, "EventDate"), clock),
             location=_location(event),
             url=url_at(event, page, "EventInSiteURL"),
             links=unique_links(links),
-            items=_items(event, page),
+            items=tuple(_items(event, page)),
             comment=text_at(event, "EventComment"),
-            status_words=[status, clock],
-            is_final=status.lower().startswith("final"),
             updated_at=utc_time(text_at(event, "EventLastModifiedUtc")),
             posted_at=utc_time(text_at(event, "EventAgendaLastPublishedUTC")),
         ),
         reading,
+        start=moment_of_texts(text_at(event, "EventDate"), clock),
+        status_words=[status, clock],
+        is_final=status.lower().startswith("final"),
     )
 
 

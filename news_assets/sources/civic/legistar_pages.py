@@ -28,7 +28,7 @@ from news_assets.sources.civic.reading.agenda_pages import (
     page_of_item,
     with_notes,
 )
-from news_assets.sources.civic.reading.build import Stated, location_of, meeting_of
+from news_assets.sources.civic.reading.build import location_of, meeting_of
 from news_assets.sources.civic.reading.ids import listed_key
 from news_assets.sources.civic.reading.moments import moment_of_texts
 from news_assets.sources.civic.reading.page_values import (
@@ -147,17 +147,17 @@ def _meeting(cells: _Cells, base: str, reading: Reading) -> Meeting:
     clock = words_of(cells[_TIME]) if _TIME in cells else ""
     place = lines_of(cells.get(_PLACE))
     return meeting_of(
-        Stated(
+        Meeting(
             vendor_id=_id_of(detail) or _id_of(_calendar_file(cells, base)),
             title=name,
             body=name,
-            start=moment_of_texts(words_of(cells[_DATE]), clock),
             location=location_of(place),
             url=detail,
-            links=_documents(cells, base),
-            status_words=[" ".join(place.split()), clock],
+            links=tuple(_documents(cells, base)),
         ),
         reading,
+        start=moment_of_texts(words_of(cells[_DATE]), clock),
+        status_words=[" ".join(place.split()), clock],
     )
 
 
@@ -206,21 +206,19 @@ def _detail(tree: HtmlElement, base: str, page: Page, reading: Reading) -> Meeti
     status = _labelled(tree, "_lblAgendaStatus")
     place = first_match(tree, _ID.format("_lblLocation"))
     meeting = meeting_of(
-        Stated(
+        Meeting(
             vendor_id=_id_of(page.final_url) or _id_of(_first_href(links)),
             title=name,
             body=name,
-            start=moment_of_texts(
-                _labelled(tree, "_lblDate"), _labelled(tree, "_lblTime")
-            ),
             location=location_of(lines_of(place)),
             url=page.final_url,
-            links=_available(links),
-            items=_items(tree, base),
-            status_words=[status],
-            is_final=status.lower().startswith("final"),
+            links=tuple(_available(links)),
+            items=tuple(_items(tree, base)),
         ),
         reading,
+        start=moment_of_texts(_labelled(tree, "_lblDate"), _labelled(tree, "_lblTime")),
+        status_words=[status],
+        is_final=status.lower().startswith("final"),
     )
     return with_notes(meeting, notes_beside(tree, select(tree, _GRIDS)))
 

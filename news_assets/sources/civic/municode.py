@@ -28,7 +28,7 @@ from news_assets.records.meetings import (
 )
 from news_assets.records.reading import Page
 from news_assets.sources.civic.reading.agenda_pages import agenda_of, notes_beside
-from news_assets.sources.civic.reading.build import Stated, location_of, meeting_of
+from news_assets.sources.civic.reading.build import location_of, meeting_of
 from news_assets.sources.civic.reading.moments import (
     Moment,
     clock_of_text,
@@ -121,19 +121,19 @@ def _rows(document: Any) -> list[Object] | None:
 def _meeting(row: Object, page: Page, reading: Reading) -> Meeting:
     start, end = _span(row.get("CalendarDate"))
     return meeting_of(
-        Stated(
+        Meeting(
             vendor_id=text_at(row, "OriginMeetingID", "MeetingID"),
             title=text_at(row, "Title", "GroupName"),
             body=text_at(row, "GroupName"),
-            start=start,
-            end=end,
             location=location_of(text_at(row, "Location", "Venue")),
             url=_url(text_at(row, "URL", "Url"), page),
             links=unique_links(_link(title, row, name, page) for title, name in _LINKS),
-            status_words=[text_at(row, "Status")],
             updated_at=_changed_at(row.get("Changed"), reading),
         ),
         reading,
+        start=start,
+        end=end,
+        status_words=[text_at(row, "Status")],
     )
 
 
@@ -269,14 +269,14 @@ def _published(row: HtmlElement, base: str, reading: Reading) -> Meeting:
     title = words_at(row, "td.meeting")
     links = _documents(row, _COLUMNS, base)
     return meeting_of(
-        Stated(
+        Meeting(
             vendor_id=_id_of(links),
             title=title,
-            start=_start(row, title),
             location=location_of(words_at(row, "td.venue")),
-            links=links,
+            links=tuple(links),
         ),
         reading,
+        start=_start(row, title),
     )
 
 
@@ -307,16 +307,16 @@ def _listed(row: HtmlElement, base: str, reading: Reading) -> Meeting:
     pages = links_in(row, base, "td.views-field-view-node a, td.views-field-title a")
     url = pages[0].href if pages else ""
     return meeting_of(
-        Stated(
+        Meeting(
             vendor_id=_id_of(links) or url.rstrip("/").rpartition("/")[2],
             title=title,
             body=words_at(row, "td[class*=microsite], td[class*=field-group]") or title,
-            start=start,
             location=location_of(words_at(row, "td[class*=location]")),
             url=url or None,
-            links=links,
+            links=tuple(links),
         ),
         reading,
+        start=start,
     )
 
 

@@ -38,7 +38,7 @@ from news_assets.sources.civic.onbase_agenda import (
     page_of,
     search,
 )
-from news_assets.sources.civic.reading.build import Stated, location_of, meeting_of
+from news_assets.sources.civic.reading.build import location_of, meeting_of
 from news_assets.sources.civic.reading.moments import (
     day_of_text,
     moment_of_text,
@@ -170,17 +170,17 @@ def _meeting(found: _Found, folder: str, reading: Reading) -> Meeting:
         title = found.kind or found.name
     start_of = wall_clock if "T" in found.when else moment_of_text
     return meeting_of(
-        Stated(
+        Meeting(
             vendor_id=found.own_id,
             title=title,
             body=found.kind or title,
-            start=start_of(found.when),
             location=location_of(found.place),
             url=page_of(folder, found.own_id) if found.own_id else None,
             links=found.links,
-            status_words=[found.name],
         ),
         reading,
+        start=start_of(found.when),
+        status_words=[found.name],
     )
 
 

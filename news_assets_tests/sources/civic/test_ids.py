@@ -2,7 +2,7 @@ from dataclasses import replace
 from datetime import date, time
 
 from news_assets.records.meetings import Link, Meeting, MeetingListing
-from news_assets.sources.civic.reading.build import Stated, meeting_of
+from news_assets.sources.civic.reading.build import meeting_of
 from news_assets.sources.civic.reading.ids import changed_days, fingerprints
 from news_assets.sources.civic.reading.moments import Moment
 from news_assets_tests.sources.civic.answers import reading
@@ -10,9 +10,8 @@ from news_assets_tests.sources.civic.answers import reading
 
 def meeting(number: int, day: int) -> Meeting:
     start = Moment(date(2026, 3, day), time(19))
-    return meeting_of(
-        Stated(vendor_id=str(number), title="Council", start=start), reading()
-    )
+    stated = Meeting(vendor_id=str(number), title="Council")
+    return meeting_of(stated, reading(), start=start)
 
 
 def prints(*meetings: Meeting) -> dict[str, str]:

@@ -11,11 +11,10 @@ sentence it is moved, not cancelled.
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from news_assets.records.meetings import (
-    AgendaItem,
     Link,
     Location,
     Meeting,
@@ -50,81 +49,59 @@ _ROLE_PATTERNS = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stated:
-    """What a vendor states of one meeting, as it stands there.
+def meeting_of(
+    stated: Meeting,
+    reading: Reading,
+    *,
+    start: Moment | None = None,
+    end: Moment | None = None,
+    status_words: Sequence[str] = (),
+    is_final: bool = False,
+) -> Meeting:
+    """Return a meeting with what follows from what its vendor states of it.
 
-    `status_words` are its own status and the like; `is_final` whether that says that
-    the meeting is certain. `is_all_day`: the vendor itself says that it has no hour.
+    A meeting of which only the day is known has passed when its day is over.
+
+    Args:
+        stated: The meeting without times, status and addresses of documents.
+        reading: The agency's zone and the present.
+        start: Day and hour; without an hour the vendor states none.
+        end: Day and hour of the end.
+        status_words: The vendor's own status and the like.
+        is_final: Whether that says that the meeting is certain.
     """
-
-    vendor_id: str
-    agenda_id: str = ""
-    title: str = ""
-    body: str = ""
-    start: Moment | None = None
-    end: Moment | None = None
-    location: Location = Location()
-    url: str | None = None
-    links: Sequence[Link] = ()
-    items: Sequence[AgendaItem] = ()
-    comment: str = ""
-    status_words: Sequence[str] = ()
-    is_final: bool = False
-    updated_at: datetime | None = None
-    posted_at: datetime | None = None
-
-
-def meeting_of(stated: Stated, reading: Reading) -> Meeting:
-    """Return the meeting. A meeting of which only the day is known has passed when its
-    day is over.
-    """
-    links = tuple(stated.links)
-    starts_at, ends_at = _times(stated, reading)
-    all_day = stated.start is not None and stated.start.clock is None
+    starts_at = start.placed(reading.timezone) if start else None
+    all_day = start is not None and start.clock is None
+    ends_at = _end_after(start, end, reading.timezone)
     over = ends_at
     if starts_at and all_day:
         over = starts_at + timedelta(days=1)
-    titles = [link.title for link in links]
-    names = [stated.title, stated.body, *stated.status_words, *titles]
-    return Meeting(
-        vendor_id=stated.vendor_id,
-        agenda_id=stated.agenda_id,
+    titles = [link.title for link in stated.links]
+    names = [stated.title, stated.body, *status_words, *titles]
+    status = status_of(names, stated.comment, starts_at, over, reading.now, is_final)
+    return replace(
+        stated,
         title=stated.title or stated.body,
-        body=stated.body,
         starts_at=starts_at,
         ends_at=ends_at,
         all_day=all_day,
-        status=status_of(
-            names, stated.comment, starts_at, over, reading.now, stated.is_final
-        ),
-        location=stated.location,
-        url=stated.url,
-        agenda_url=_first(links, "agenda"),
-        packet_url=_first(links, "packet"),
-        minutes_url=_first(links, "minutes"),
-        video_url=_first(links, "video"),
-        links=links,
-        items=tuple(stated.items),
-        comment=stated.comment,
+        status=status,
+        agenda_url=_first(stated.links, "agenda"),
+        packet_url=_first(stated.links, "packet"),
+        minutes_url=_first(stated.links, "minutes"),
+        video_url=_first(stated.links, "video"),
         participation=participation_of(stated.comment),
-        updated_at=stated.updated_at,
-        posted_at=stated.posted_at,
     )
 
 
-def _times(stated: Stated, reading: Reading) -> tuple[datetime | None, datetime | None]:
-    """Return begin and end in the zone; no end without hours, or not after the begin."""
-    start, end = stated.start, stated.end
-    if start is None:
-        return None, None
-    starts_at = start.placed(reading.timezone)
-    if end is None or start.clock is None or end.clock is None:
-        return starts_at, None
-    ends_at = end.placed(reading.timezone)
-    if ends_at <= starts_at:
-        return starts_at, None
-    return starts_at, ends_at
+def _end_after(
+    start: Moment | None, end: Moment | None, timezone: str
+) -> datetime | None:
+    """Return the end in the zone; None without both hours, or not after the begin."""
+    if start is None or end is None or start.clock is None or end.clock is None:
+        return None
+    ends_at = end.placed(timezone)
+    return ends_at if ends_at > start.placed(timezone) else None
 
 
 def _first(links: Sequence[Link], role: str) -> str | None:
