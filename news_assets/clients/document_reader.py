@@ -17,7 +17,7 @@ from news_assets.clients.sandbox_child import ENDED
 from news_assets.errors import NewsAssetsError, ReadingError
 from news_assets.pipeline.documents.document_kinds import kind_of, skip_by_name
 from news_assets.pipeline.documents.markdown_parts import lines_of
-from news_assets.pipeline.documents.pdf.pdf_text import (
+from news_assets.pipeline.documents.pdf_text import (
     DPI,
     page_image,
     pages_of,

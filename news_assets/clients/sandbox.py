@@ -20,7 +20,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from news_assets.clients.sandbox import child
 from news_assets.errors import NewsAssetsError, ReadingError
 from news_assets.records.reading import ReadDocument
 from news_assets.settings import child_environment

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from news_assets.commands.civic.export_meetings import Selection, export_meetings
+from news_assets.commands.meeting_commands import Selection, export_meetings
 from news_assets.commands.opening import check_names, open_lake
 from news_assets.commands.options import Agency, Days, Desk, From, To, days_between
 from news_assets.commands.terminal import documents, report, write_document

@@ -19,8 +19,8 @@ from news_assets.errors import (
     NewsAssetsError,
     RunRequestError,
 )
-from news_assets.pipeline.civic.council_members import person_key
-from news_assets.pipeline.civic.topics import topic_label, topics_taxonomy
+from news_assets.pipeline.civic.answer_storage import person_key
+from news_assets.pipeline.civic.item_words import topic_label, topics_taxonomy
 from news_assets.pipeline.enrich.model.explanation import Evidence
 from news_assets.pipeline.enrich.model.reading.evidence import Span
 from news_assets.pipeline.freshness.source_health import SourceFacts, source_facts

@@ -38,12 +38,15 @@ from news_assets.records.articles import RawArticle
 from news_assets.records.desks import DepthRules, EnrichRules
 from news_assets.records.reading import Page
 from news_assets.sources import bot_protection, discovery, platforms
-from news_assets.sources.civic.exchanges import read_answers
 from news_assets.sources.civic.reading.build import location_of
-from news_assets.sources.civic.reading.decisions import ItemName, decisions_of
 from news_assets.sources.civic.reading.moments import clock_of_text, moment_of_text
-from news_assets.sources.civic.reading.participation import participation_of
+from news_assets.sources.civic.reading.prose import (
+    ItemName,
+    decisions_of,
+    participation_of,
+)
 from news_assets.sources.civic.vendor import Reading
+from news_assets.sources.civic.vendor_readers import read_answers
 from news_assets.sources.html import proposal
 from news_assets.sources.source_kinds import KINDS
 from news_assets.sources.storable_entries import bounded, unique

@@ -22,8 +22,8 @@ from news_assets.pipeline.civic.document_rows import (
     is_other_file,
     rows_of_page,
     same_file,
+    withdrawn_documents,
 )
-from news_assets.pipeline.civic.document_takedown import withdrawn_documents
 from news_assets.pipeline.civic.pace import COMPARED
 from news_assets.pipeline.documents.document_kinds import skip_by_name
 from news_assets.pipeline.stage_state.declaration import Stage, of_articles

@@ -25,8 +25,11 @@ from news_assets.records.articles import ArticleRevision, FeedEntry, RawArticle
 from news_assets.records.derived import Failure
 from news_assets.records.meetings import ParticipationFact, StoredItem, StoredMeeting
 from news_assets.records.reading import WITHDRAWN, StoredDocument
-from news_assets.sources.civic.reading.decisions import ItemName, decisions_of
-from news_assets.sources.civic.reading.participation import participation_of
+from news_assets.sources.civic.reading.prose import (
+    ItemName,
+    decisions_of,
+    participation_of,
+)
 from news_assets.text.fingerprint import normal_words
 from news_assets.text.limits import clean_text, most
 

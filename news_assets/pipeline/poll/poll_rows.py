@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from news_assets.errors import ClosedSourceError, FetchError
 from news_assets.pipeline.articles.withdrawal import withdrawn_among
-from news_assets.pipeline.civic.meeting_rows import store_answer
+from news_assets.pipeline.civic.answer_storage import store_answer
 from news_assets.pipeline.civic.pace import signal_interval
 from news_assets.pipeline.poll.entry_rows import (
     ALL_OWN,

@@ -7,8 +7,11 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Final
 
 from news_assets.pipeline.civic.exports import name_of, zones_of
-from news_assets.pipeline.civic.matters import step_of
-from news_assets.pipeline.civic.topics import topics_of_item, topics_of_meeting
+from news_assets.pipeline.civic.item_words import (
+    step_of,
+    topics_of_item,
+    topics_of_meeting,
+)
 from news_assets.records.meetings import Link, Matter, StoredItem, StoredMeeting, Vote
 from news_assets.search import Filters
 from news_assets.store.queries.civic.lists import Position, nearest_meetings
