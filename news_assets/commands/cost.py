@@ -15,10 +15,13 @@ from news_assets.commands.jsonlines import write_line
 from news_assets.commands.opening import check_names, desks_of_files, open_lake
 from news_assets.commands.options import Days, From, Json, To, days_between
 from news_assets.commands.options import Desk as DeskOption
-from news_assets.pipeline.enrich.model.enricher import ModelEnricher
-from news_assets.pipeline.enrich.model.estimates import CHARS_PER_TOKEN, OUTPUT_TOKENS
+from news_assets.pipeline.enrich.model.model_enricher import ModelEnricher
 from news_assets.pipeline.enrich.model.preview import Found, Preview, Sent, estimated
-from news_assets.pipeline.enrich.model.prices import price_text
+from news_assets.pipeline.enrich.model.prices import (
+    CHARS_PER_TOKEN,
+    OUTPUT_TOKENS,
+    price_text,
+)
 from news_assets.pipeline.freshness.report_contents import model_section
 from news_assets.pipeline.replay.stored_pages import archive_groups
 from news_assets.records.desks import Desk

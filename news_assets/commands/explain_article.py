@@ -14,14 +14,14 @@ from news_assets.commands.opening import open_lake
 from news_assets.commands.options import Json
 from news_assets.desks.desk_files import load_desks
 from news_assets.errors import NewsAssetsError
-from news_assets.pipeline.enrich.model.depth import Depth, depth_of
-from news_assets.pipeline.enrich.model.explanation import (
+from news_assets.pipeline.enrich.model.evidence import (
     Evidence,
     evidence_of,
     is_outdated,
     marked,
     marked_paragraphs,
 )
+from news_assets.pipeline.enrich.model.model_requests import Depth, depth_of
 from news_assets.pipeline.enrich.model.prices import price_text
 from news_assets.ports.lake import Reader
 from news_assets.records.articles import RawArticle

@@ -12,7 +12,7 @@ from news_assets.commands.jsonlines import Item, read_items, write_line, write_r
 from news_assets.commands.opening import check_names, desk_named, open_lake
 from news_assets.commands.options import Json
 from news_assets.errors import NewsAssetsError
-from news_assets.pipeline.enrich.labels import store_label
+from news_assets.pipeline.enrich.enriched_rows import store_label
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import EnrichedArticle, ThemeLabel
 from news_assets.settings import Settings

@@ -19,10 +19,11 @@ from news_assets.commands.jsonlines import write_line
 from news_assets.commands.opening import check_names, desk_named, open_lake
 from news_assets.commands.options import Json
 from news_assets.errors import NewsAssetsError
-from news_assets.pipeline.enrich.trained.examples import examples_of, labels_of
-from news_assets.pipeline.enrich.trained.training import (
+from news_assets.pipeline.enrich.theme_training import (
     MIN_LABELS_OF_THEME,
     data_hash,
+    examples_of,
+    labels_of,
     train,
 )
 from news_assets.settings import Settings

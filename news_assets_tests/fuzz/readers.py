@@ -20,7 +20,7 @@ from news_assets.desks.opml import parse_opml
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.articles.reading import read_entry
 from news_assets.pipeline.embed import embedding_text
-from news_assets.pipeline.enrich.local import LocalEnricher
+from news_assets.pipeline.enrich.local_enricher import LocalEnricher
 from news_assets.ports.reading import PageRequest
 from news_assets.sources.civic.exchanges import read_answers
 from news_assets.sources.civic.vendor_readers import CIVIC_KINDS

@@ -9,8 +9,8 @@ import dagster as dg
 from news_assets.defs.clock import utc_now
 from news_assets.defs.metadata import OWNERS, markdown_table
 from news_assets.errors import NewsAssetsError
-from news_assets.pipeline.enrich.model.batches import settle_batches
-from news_assets.pipeline.enrich.model.enricher import ModelEnricher
+from news_assets.pipeline.enrich.model.model_batches import settle_batches
+from news_assets.pipeline.enrich.model.model_enricher import ModelEnricher
 from news_assets.records.desks import Desk
 from news_assets.store.lake import Lake
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Final
 
-from news_assets.pipeline.enrich.themes import ThemeTable
+from news_assets.pipeline.enrich.theme_words import ThemeTable
 from news_assets.taxonomy.taxonomy_files import CIVIC_TOPICS, Taxonomy, load_taxonomy
 
 OTHER: Final = "other"

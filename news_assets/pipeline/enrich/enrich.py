@@ -2,7 +2,7 @@
 
     plan      what is due, with the local enricher's result               plan.py
     | store   the local rows, so that the later stages go on
-    | request language models, directly or in a batch     model/direct.py, model/batches.py
+    | request language models, one by one or in batches                   model/
     | store   each answer, its cost and its row, in one transaction
 
 Results are cached by their input (title, text, enricher, model, prompt and taxonomy
@@ -19,17 +19,23 @@ from datetime import datetime
 from functools import partial
 
 from news_assets.errors import EnrichError
-from news_assets.pipeline.enrich.labels import labelled
-from news_assets.pipeline.enrich.model.batches import BatchRequests
-from news_assets.pipeline.enrich.model.direct import (
+from news_assets.pipeline.enrich.enriched_rows import (
+    cached_results,
+    enriched_row,
+    labelled,
+    theme_of,
+    unenriched_row,
+)
+from news_assets.pipeline.enrich.model.answer_checks import Question
+from news_assets.pipeline.enrich.model.direct_requests import (
     DirectRequests,
     ModelResults,
     Storing,
 )
-from news_assets.pipeline.enrich.model.enricher import ModelEnricher
 from news_assets.pipeline.enrich.model.ledger import Clock, Ledger
-from news_assets.pipeline.enrich.model.reading.answer import Question
-from news_assets.pipeline.enrich.model.themes import is_descended
+from news_assets.pipeline.enrich.model.model_batches import BatchRequests
+from news_assets.pipeline.enrich.model.model_enricher import ModelEnricher
+from news_assets.pipeline.enrich.model.model_requests import is_descended
 from news_assets.pipeline.enrich.plan import (
     DUE_NOW,
     Chain,
@@ -37,12 +43,6 @@ from news_assets.pipeline.enrich.plan import (
     Plan,
     plan_batch,
     reused,
-)
-from news_assets.pipeline.enrich.rows import (
-    cached_results,
-    enriched_row,
-    theme_of,
-    unenriched_row,
 )
 from news_assets.pipeline.stage_state.declaration import Stage, sha256
 from news_assets.pipeline.stage_state.rows import store_derived, versions_of

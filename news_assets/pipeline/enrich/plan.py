@@ -1,10 +1,12 @@
 """Plan the enrichment of some agency-days.
 
-What articles get without a language model, and what is requested.
+What articles get without a language model: the local enricher's result, or, for copies,
+that of their original. Then which articles a language model is called for.
 
 Nothing is sent and nothing is stored.
 """
 
+import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,20 +14,20 @@ from datetime import datetime
 
 from news_assets.errors import EnrichError
 from news_assets.pipeline.articles.likeness import NEARLY_SAME_TEXT
-from news_assets.pipeline.enrich.duplicates import leads_to, moved
-from news_assets.pipeline.enrich.labels import labels_in_force
-from news_assets.pipeline.enrich.model.enricher import ModelEnricher
-from news_assets.pipeline.enrich.model.requests import ENRICHER
-from news_assets.pipeline.enrich.model.rules import reason_not_sent
-from news_assets.pipeline.enrich.rows import (
+from news_assets.pipeline.enrich.enriched_rows import (
     MadeBy,
     cache_of,
     cached_results,
     identity,
     identity_of,
     input_hash,
+    labels_in_force,
     result_of,
 )
+from news_assets.pipeline.enrich.model.answer_checks import located
+from news_assets.pipeline.enrich.model.evidence import SearchedText, parse_span
+from news_assets.pipeline.enrich.model.model_enricher import ModelEnricher
+from news_assets.pipeline.enrich.model.model_requests import ENRICHER, reason_not_sent
 from news_assets.pipeline.stage_state.declaration import of_articles
 from news_assets.ports.enrichment import Enricher, PerDesk
 from news_assets.ports.lake import Lake, Reader
@@ -432,3 +434,47 @@ def _kind_of(plan: Plan, article: RawArticle) -> str:
         .strip(" ,:")
     )
     return " ".join(word for word in general.split() if not word.isdigit())
+
+
+def leads_to(start: str, article_id: str, originals: Mapping[str, str]) -> bool:
+    """Whether following originals from `start` comes back to an article."""
+    seen: set[str] = set()
+    following: str | None = start
+    while following and following not in seen:
+        if following == article_id:
+            return True
+        seen.add(following)
+        following = originals.get(following)
+    return False
+
+
+def moved(result: Enrichment, original: str, text: str) -> Enrichment:
+    """Return the result of an original's text with the spans that it has in another
+    text.
+
+    Two copies may be spaced differently. Spans that the other text lacks are empty.
+    """
+    has_spans = result.summary_spans or result.key_point_spans or result.entities_json
+    if original == text or not has_spans:
+        return result
+    searched = SearchedText(text)
+    entities, entities_json = result.entities, result.entities_json
+    if entities_json:
+        entities, entities_json = located(json.loads(entities_json), text)
+    return replace(
+        result,
+        summary_spans=tuple(
+            _moved(span, original, searched) for span in result.summary_spans
+        ),
+        key_point_spans=tuple(
+            _moved(span, original, searched) for span in result.key_point_spans
+        ),
+        entities=entities,
+        entities_json=entities_json,
+    )
+
+
+def _moved(stored: str, original: str, searched: SearchedText) -> str:
+    span = parse_span(stored)
+    found = searched.find(original[span.start : span.end]) if span else None
+    return str(found) if found else ""

@@ -5,23 +5,220 @@ call can cost, so that all runs together keep the ceilings. The answer replaces 
 claim of a run that was killed ends by itself.
 """
 
-from collections.abc import Callable, Sequence
+import os
+import socket
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import Any, Final, NamedTuple
 from uuid import uuid4
 
 from news_assets.errors import EnrichError, ModelCallError
-from news_assets.pipeline.enrich.model.budget import Budget
-from news_assets.pipeline.enrich.model.estimates import expected_usd, most_usd
-from news_assets.pipeline.enrich.model.history import History, histories, this_process
-from news_assets.pipeline.enrich.model.prices import answer_usd
-from news_assets.pipeline.enrich.model.requests import ENRICHER
-from news_assets.pipeline.enrich.rows import cache_of
+from news_assets.pipeline.enrich.enriched_rows import cache_of
+from news_assets.pipeline.enrich.model.model_requests import ENRICHER
+from news_assets.pipeline.enrich.model.prices import answer_usd, expected_usd, most_usd
 from news_assets.ports.enrichment import ModelAnswer, ModelRequest
 from news_assets.ports.lake import Lake, Reader, Rows
-from news_assets.records.model_calls import BATCH, DIRECT, ModelCall, ModelState
+from news_assets.records.model_calls import (
+    BATCH,
+    DIRECT,
+    Ceilings,
+    ModelCall,
+    ModelState,
+    Spent,
+)
 from news_assets.records.reading import Enrichment
+
+_BACKFILL_SHARE = 0.8  # of the day's ceiling; the rest is left to live news
+
+
+class Budget:
+    """The ceilings of one run, and what its own calls cost.
+
+    What all runs spent is read from the ledger, in the transaction that reserves the
+    next calls: reservations are rows of the ledger too, so all processes together keep
+    the ceilings.
+    """
+
+    def __init__(
+        self,
+        ceilings: Ceilings | None = None,
+        read_spent: Callable[[Reader, datetime], Spent] | None = None,
+        *,
+        is_backfill: bool = False,
+    ) -> None:
+        self._ceilings = ceilings or Ceilings()
+        self._read_spent = read_spent
+        self.is_backfill = is_backfill
+        # by call id: what was reserved, then the price
+        self._of_run: dict[str, float] = {}
+
+    def spent(self, reader: Reader, now: datetime) -> Spent:
+        """Return what all runs spent, reservations included; nothing where no ceiling
+        needs it.
+        """
+        has_shared = self._ceilings.day or self._ceilings.month
+        return (
+            self._read_spent(reader, now)
+            if has_shared and self._read_spent
+            else Spent()
+        )
+
+    def refusal(
+        self, model: str, most_usd: float | None, reserved_usd: float, spent: Spent
+    ) -> str:
+        """Return why a call that can cost `most_usd` may not be sent; empty if it may.
+
+        `reserved_usd` was reserved since `spent` was read.
+        """
+        if not self._ceilings:
+            return ""
+        if most_usd is None:
+            return (
+                f"the price of {model} is not known, so no ceiling can be kept: "
+                "set NEWS_MAX_USD_PER_RUN, _DAY and _MONTH to 0, "
+                "or choose a model whose price is known"
+            )
+        for setting, ceiling, used in self._limits(spent):
+            if used + reserved_usd + most_usd > ceiling:
+                return self._reason(setting, ceiling, used + reserved_usd)
+        return ""
+
+    def record(self, prices: Mapping[str, float | None]) -> None:
+        """Take over what calls of this run cost, or what was reserved for them, by call
+        id.
+        """
+        self._of_run |= {call_id: usd or 0.0 for call_id, usd in prices.items()}
+
+    def _limits(self, spent: Spent) -> Iterator[tuple[str, float, float]]:
+        """Yield the setting, its ceiling for this run, and what was spent of it."""
+        share = _BACKFILL_SHARE if self.is_backfill else 1.0
+        if self._ceilings.run:
+            yield "NEWS_MAX_USD_PER_RUN", self._ceilings.run, sum(self._of_run.values())
+        if self._ceilings.day:
+            yield "NEWS_MAX_USD_PER_DAY", self._ceilings.day * share, spent.day
+        if self._ceilings.month:
+            yield "NEWS_MAX_USD_PER_MONTH", self._ceilings.month, spent.month
+
+    def _reason(self, setting: str, ceiling: float, used: float) -> str:
+        of_day = self.is_backfill and setting == "NEWS_MAX_USD_PER_DAY"
+        share = (
+            f", of which a backfill may spend {_BACKFILL_SHARE:.0%}" if of_day else ""
+        )
+        whole = ceiling / _BACKFILL_SHARE if of_day else ceiling
+        return (
+            f"{setting} is reached: {used:.4f} USD are spent or reserved, "
+            f"and the ceiling is {whole:g} USD{share}"
+        )
+
+
+# answers to one input that failed a check, each of which was paid
+_MAX_REFUSED: Final = 2
+# responses in which the provider refused the request for one input
+_MAX_REJECTED: Final = 2
+# requests for one input that were perhaps billed and have no answer
+_MAX_UNANSWERED: Final = 6
+
+_COLUMNS = (
+    "input_hash",
+    "called_at",
+    "outcome",
+    "reason",
+    "claimed_until",
+    "claimed_by",
+    "reserved_usd",
+    "via",
+)
+
+
+@dataclass(slots=True)
+class History:
+    """The earlier requests for one input.
+
+    `batched_at`: when it was last in a batch, if nothing was sent after.
+    """
+
+    is_answered: bool = False
+    claimed_until: datetime | None = None
+    refused: int = 0
+    rejected: int = 0
+    unanswered: int = 0
+    failed: int = 0
+    is_declined: bool = False
+    reason: str = ""
+    batched_at: datetime | None = None
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the input is not sent again."""
+        return (
+            self.is_declined
+            or self.refused >= _MAX_REFUSED
+            or self.rejected >= _MAX_REJECTED
+            or self.unanswered >= _MAX_UNANSWERED
+        )
+
+    @property
+    def problems(self) -> int:
+        """How many requests gave no result; inputs with fewer are sent first."""
+        return self.refused + self.rejected + self.failed
+
+    def add(self, call: Mapping[str, Any]) -> None:
+        """Take over a later request: the columns of its call."""
+        outcome = call["outcome"]
+        self.batched_at = call["called_at"] if call["via"] == BATCH else None
+        if outcome == "sent":
+            is_given_up = call["claimed_by"] is not None and _has_ended(
+                call["claimed_by"]
+            )
+            self.claimed_until = None if is_given_up else call["claimed_until"]
+            self.failed += 1
+            return
+        self.claimed_until = None
+        self.reason = call["reason"] or ""
+        self.is_answered |= outcome == "ok"
+        self.is_declined |= outcome == "declined"
+        self.refused += outcome == "refused"
+        self.rejected += outcome == "rejected"
+        self.failed += outcome == "failed"
+        self.unanswered += outcome == "failed" and call["reserved_usd"] is not None
+
+    def is_claimed(self, now: datetime) -> bool:
+        """Whether another run waits for an answer."""
+        return self.claimed_until is not None and self.claimed_until > now
+
+
+def histories(reader: Reader, hashes: Collection[str]) -> dict[str, History]:
+    """Return the history of each of these inputs that was sent before."""
+    found: dict[str, History] = {}
+    if not hashes:
+        return found
+    calls = reader.frame(ModelCall, None, _COLUMNS, input_hash=hashes).sort("called_at")
+    for call in calls.iter_rows(named=True):
+        found.setdefault(call["input_hash"], History()).add(call)
+    return found
+
+
+def this_process() -> str:
+    """Return the name of this process, which claims inputs: machine and number."""
+    return f"{socket.gethostname()}/{os.getpid()}"
+
+
+def _has_ended(owner: str) -> bool:
+    """Whether a process is known to have ended: one of this machine that does not run
+    any more.
+    """
+    host, _, number = owner.rpartition("/")
+    if host != socket.gethostname() or not number.isdecimal():
+        return False
+    try:
+        os.kill(int(number), 0)  # sends nothing
+    except ProcessLookupError:
+        return True
+    except OSError:  # it belongs to somebody else
+        return False
+    return False
+
 
 Clock = Callable[[], datetime]
 

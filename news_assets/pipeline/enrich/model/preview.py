@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from news_assets.pipeline.enrich.model.enricher import ModelEnricher
-from news_assets.pipeline.enrich.model.estimates import expected_tokens
-from news_assets.pipeline.enrich.model.prices import price_usd
-from news_assets.pipeline.enrich.model.themes import is_descended
+from news_assets.pipeline.enrich.enriched_rows import cached_results
+from news_assets.pipeline.enrich.model.model_enricher import ModelEnricher
+from news_assets.pipeline.enrich.model.model_requests import is_descended
+from news_assets.pipeline.enrich.model.prices import expected_tokens, price_usd
 from news_assets.pipeline.enrich.plan import (
     COPY,
     CURRENT,
@@ -24,7 +24,6 @@ from news_assets.pipeline.enrich.plan import (
     counts_of,
     plan_batch,
 )
-from news_assets.pipeline.enrich.rows import cached_results
 from news_assets.ports.enrichment import ModelRequest
 from news_assets.ports.lake import Lake
 from news_assets.records.articles import RawArticle
