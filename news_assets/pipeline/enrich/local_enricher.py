@@ -91,10 +91,10 @@ class LocalEnricher:
 
 MIN_WORDS, MAX_WORDS = 6, 70  # of one sentence
 # a second sentence is added below the minimum
-MIN_SUMMARY_WORDS, MAX_SUMMARY_WORDS = 28, 75
+_MIN_SUMMARY_WORDS, _MAX_SUMMARY_WORDS = 28, 75
 _MAX_SENTENCES = 80  # from the beginning, searched for candidates
 CANDIDATES = 12  # sentences from the beginning; later ones are background
-MIN_BEGINNING_CHARS, MAX_BEGINNING_CHARS = 20, 280  # if no sentence is usable
+_MIN_BEGINNING_CHARS, _MAX_BEGINNING_CHARS = 20, 280  # if no sentence is usable
 _TITLE_SHARE = 0.8  # of a sentence's words in the title: it repeats the title
 
 _BOILERPLATE = re.compile(
@@ -153,7 +153,7 @@ def _beginning(
     long = (
         line
         for line in lines
-        if len(line) >= MIN_BEGINNING_CHARS and not _BOILERPLATE.match(line)
+        if len(line) >= _MIN_BEGINNING_CHARS and not _BOILERPLATE.match(line)
     )
     start = next(
         (
@@ -163,9 +163,9 @@ def _beginning(
         ),
         None,
     )
-    if start is None or len(start) <= MAX_BEGINNING_CHARS:
+    if start is None or len(start) <= _MAX_BEGINNING_CHARS:
         return start
-    cut = start[:MAX_BEGINNING_CHARS]
+    cut = start[:_MAX_BEGINNING_CHARS]
     end = max(cut.rfind(end_mark) for end_mark in "。！？।؟ ")
     return cut[: end + 1].strip() if end > 0 else cut
 
@@ -218,24 +218,24 @@ def _second(
 ) -> list[int]:
     """Return the next best sentence unlike the first that fits, if the first is short."""
     length = len(found[first].split())
-    if length >= MIN_SUMMARY_WORDS:
+    if length >= _MIN_SUMMARY_WORDS:
         return []
     fitting = [
         n
         for n in usable
         if n != first
-        and length + len(found[n].split()) <= MAX_SUMMARY_WORDS
+        and length + len(found[n].split()) <= _MAX_SUMMARY_WORDS
         and len(stems[n] & stems[first]) < 0.6 * len(stems[n])
     ]
     return [max(fitting, key=lambda n: scores[n])] if fitting else []
 
 
 MAX_KEYWORDS = 8
-MAX_CHARS = 5_000  # about 800 words: the first occurrence there counts a quarter
+_KEYWORD_CHARS = 5_000  # about 800 words: the first occurrence there counts a quarter
 _MAX_TERM_WORDS = 4
 _MIN_CHARS = 3
 
-TITLE_FACTOR, NAME_FACTOR, PHRASE_FACTOR = 2.0, 1.6, 1.5
+_TITLE_FACTOR, _NAME_FACTOR, _PHRASE_FACTOR = 2.0, 1.6, 1.5
 # a term that first occurs here counts half of one in the first line
 _HALF_LIFE_WORDS = 250
 
@@ -280,10 +280,10 @@ class _Term:
         if self.count < 2 and not self.is_in_title and not self.name_count:
             return 0.0
         score = math.log1p(self.count) / (1 + self.first / _HALF_LIFE_WORDS)
-        score *= TITLE_FACTOR if self.is_in_title else 1.0
-        score *= NAME_FACTOR if self.name_count * 2 > self.count else 1.0
+        score *= _TITLE_FACTOR if self.is_in_title else 1.0
+        score *= _NAME_FACTOR if self.name_count * 2 > self.count else 1.0
         return score * (
-            PHRASE_FACTOR
+            _PHRASE_FACTOR
             if self.length > 1 and (self.count > 1 or self.name_count)
             else 1.0
         )
@@ -309,7 +309,7 @@ def keywords(title: str, text: str, language: str | None) -> tuple[str, ...]:
     """Return up to eight terms of a text without markup, best first, in their usual
     form.
     """
-    terms = _terms(title, text[:MAX_CHARS], language)
+    terms = _terms(title, text[:_KEYWORD_CHARS], language)
     ranked = sorted(terms.items(), key=lambda item: -item[1].score)
     found: dict[frozenset[str], str] = {}
     for key, term in ranked:

@@ -282,7 +282,7 @@ def _add_copies(
     for copy, original in wanted.items():
         if original in originals:
             plan.drafts[copy] = _of_stored(here[copy], originals[original], local)
-        elif original in here and not leads_to(
+        elif original in here and not _leads_to(
             original, copy, wanted
         ):  # a cycle ends here
             plan.copies[copy] = here[original]
@@ -405,7 +405,7 @@ def counts_of(plan: Plan) -> Counter[str]:
 
 
 COPY, FAILED, SURE, CURRENT = "copy", "failed", "sure", "current"
-FILTERED = "left out by the filters of the desk"
+_FILTERED = "left out by the filters of the desk"
 
 
 def _kind_of(plan: Plan, article: RawArticle) -> str:
@@ -415,7 +415,7 @@ def _kind_of(plan: Plan, article: RawArticle) -> str:
     """
     draft = plan.drafts.get(article.article_id)
     if article.filter_reason:
-        return FILTERED
+        return _FILTERED
     if article.article_id in plan.copies or (draft and draft.reused_from):
         return COPY
     if draft is None:
@@ -436,7 +436,7 @@ def _kind_of(plan: Plan, article: RawArticle) -> str:
     return " ".join(word for word in general.split() if not word.isdigit())
 
 
-def leads_to(start: str, article_id: str, originals: Mapping[str, str]) -> bool:
+def _leads_to(start: str, article_id: str, originals: Mapping[str, str]) -> bool:
     """Whether following originals from `start` comes back to an article."""
     seen: set[str] = set()
     following: str | None = start

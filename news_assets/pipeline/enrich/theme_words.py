@@ -40,9 +40,9 @@ _OTHER_FORM_FACTOR = 0.4
 _PHRASE_BONUS = 1.5  # of two words or more
 _MAX_PHRASE_WORDS = 4
 
-TITLE_WEIGHT = 4.0
-LEAD_WEIGHT, LEAD_WORDS = 1.5, 60
-BODY_WEIGHT, BODY_WORDS = 1.0, 300
+_TITLE_WEIGHT = 4.0
+_LEAD_WEIGHT, _LEAD_WORDS = 1.5, 60
+_BODY_WEIGHT, _BODY_WORDS = 1.0, 300
 _TAIL_WEIGHT = 0.5
 MAX_CHARS = 12_000  # enough to settle a theme
 
@@ -54,7 +54,7 @@ MAX_CHARS = 12_000  # enough to settle a theme
 # theirs, and nearly half of these are right.
 _MIN_SCORE = 0.42
 _MIN_LEAD = 1.01  # less is a tie
-MIN_CHILD_EVIDENCE, MIN_CHILD_LEAD = 0.8, 1.15
+_MIN_CHILD_EVIDENCE, _MIN_CHILD_LEAD = 0.8, 1.15
 
 _REFERENCE = re.compile(r"\((?:ver|see|vide)\b[^()]*+\)", re.IGNORECASE)
 
@@ -203,7 +203,7 @@ class ThemeTable:
         """Return the evidence of the taxonomy's own words for every theme."""
         mentions: Evidence = defaultdict(float)
         for term, factor, _ in self._terms(*title):
-            mentions[term] += TITLE_WEIGHT * factor
+            mentions[term] += _TITLE_WEIGHT * factor
         for term, factor, place in self._terms(*text):
             mentions[term] += _place_weight(place) * factor
         found: Evidence = dict.fromkeys(self._taxonomy.themes, 0.0)
@@ -274,7 +274,7 @@ def descend(
         child, first, second = _first_two(
             {child: evidence_for(child) for child in children}
         )
-        if first < MIN_CHILD_EVIDENCE or first < second * MIN_CHILD_LEAD:
+        if first < _MIN_CHILD_EVIDENCE or first < second * _MIN_CHILD_LEAD:
             break
         path.append(child)
     return tuple(path)
@@ -325,9 +325,9 @@ def _prefixes(terms: Iterable[str]) -> frozenset[str]:
 
 
 def _place_weight(place: int) -> float:
-    if place < LEAD_WORDS:
-        return LEAD_WEIGHT
-    return BODY_WEIGHT if place < BODY_WORDS else _TAIL_WEIGHT
+    if place < _LEAD_WORDS:
+        return _LEAD_WEIGHT
+    return _BODY_WEIGHT if place < _BODY_WORDS else _TAIL_WEIGHT
 
 
 def _form(word: str) -> str:

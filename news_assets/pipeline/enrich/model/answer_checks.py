@@ -91,7 +91,7 @@ def _read_complete(
     raw: str, request: ModelRequest, title: str, text: str, language: str | None
 ) -> Enrichment:
     if request.kind == "entities":
-        names, as_json = found_entities(raw, request.schema, text)
+        names, as_json = _found_entities(raw, request.schema, text)
         return Enrichment(entities=names, entities_json=as_json)
     if request.kind == "theme":
         theme = parsed(raw, request.schema, REQUIRED["theme"])["theme"]
@@ -123,8 +123,8 @@ def _completed(found: Enrichment, question: Question, taxonomy: Taxonomy) -> Enr
     )
 
 
-MAX_KEY_POINTS, MAX_KEYWORDS = 5, 8
-MIN_SENTENCE_CHARS, MAX_SENTENCE_CHARS = 15, 450
+_MAX_KEY_POINTS, MAX_KEYWORDS = 5, 8
+_MIN_SENTENCE_CHARS, _MAX_SENTENCE_CHARS = 15, 450
 _MAX_KEYWORD_CHARS = 60
 
 # A sentence whose words are not the article's is unsupported, whatever it quotes. Words
@@ -186,7 +186,7 @@ def checked(
     _check_language([one.text for one in stated or summary], language)
     if not stated:
         raise EnrichError(summary[0].problem)
-    given = (answer.get("key_points") or [])[:MAX_KEY_POINTS]
+    given = (answer.get("key_points") or [])[:_MAX_KEY_POINTS]
     points = _usable([article.sentence(one, needs_evidence=False) for one in given])
     label, score = _sentiment(answer.get("sentiment"))
     return Enrichment(
@@ -271,8 +271,8 @@ class _Article:
 
 def _problem(sentence: str) -> str:
     """Return why a text is no sentence of an answer."""
-    if not MIN_SENTENCE_CHARS <= len(sentence) <= MAX_SENTENCE_CHARS:
-        allowed = f"{MIN_SENTENCE_CHARS} to {MAX_SENTENCE_CHARS}"
+    if not _MIN_SENTENCE_CHARS <= len(sentence) <= _MAX_SENTENCE_CHARS:
+        allowed = f"{_MIN_SENTENCE_CHARS} to {_MAX_SENTENCE_CHARS}"
         return (
             f"length: a sentence has {len(sentence)} characters, not {allowed}: "
             f"“{shown(sentence)}”"
@@ -336,7 +336,7 @@ MAX_NAME_CHARS = 120
 _MAX_SPANS = 50  # of one entity
 
 
-def found_entities(
+def _found_entities(
     raw: str, schema: dict[str, Any], text: str
 ) -> tuple[tuple[str, ...], str]:
     """Return the names, most salient first, and all that is known of them as JSON.

@@ -40,10 +40,10 @@ _ENTITY_KINDS: Final = (
     "product",
 )
 
-Schema = dict[str, Any]
+_Schema = dict[str, Any]
 
 
-def _object(properties: Mapping[str, Schema]) -> Schema:
+def _object(properties: Mapping[str, _Schema]) -> _Schema:
     return {
         "type": "object",
         "properties": dict(properties),
@@ -52,12 +52,12 @@ def _object(properties: Mapping[str, Schema]) -> Schema:
     }
 
 
-def _list(items: Schema) -> Schema:
+def _list(items: _Schema) -> _Schema:
     return {"type": "array", "items": items}
 
 
-_TEXT: Final[Schema] = {"type": "string"}
-_NUMBER: Final[Schema] = {"type": "number"}
+_TEXT: Final[_Schema] = {"type": "string"}
+_NUMBER: Final[_Schema] = {"type": "number"}
 _QUOTED: Final = _list(_object({"sentence": _TEXT, "quote": _TEXT}))
 _ENTITY: Final = _object(
     {
@@ -68,7 +68,7 @@ _ENTITY: Final = _object(
     }
 )
 
-FIELDS: Final[Mapping[str, Mapping[str, Schema]]] = MappingProxyType(
+FIELDS: Final[Mapping[str, Mapping[str, _Schema]]] = MappingProxyType(
     {
         "enrich": {
             "theme": {"type": ["string", "null"]},
@@ -94,7 +94,7 @@ REQUIRED: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
 
 def answer_schema(
     kind: str, answers: Sequence[str], theme_codes: Sequence[str] = ()
-) -> Schema:
+) -> _Schema:
     """Return the schema of an answer with these fields; a theme is one of these codes,
     or null.
     """

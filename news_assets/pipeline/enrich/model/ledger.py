@@ -199,7 +199,7 @@ def histories(reader: Reader, hashes: Collection[str]) -> dict[str, History]:
     return found
 
 
-def this_process() -> str:
+def _this_process() -> str:
     """Return the name of this process, which claims inputs: machine and number."""
     return f"{socket.gethostname()}/{os.getpid()}"
 
@@ -419,7 +419,7 @@ def _claimed(
         usd=expected_usd(model, request, now, is_batch=is_batch),
         reserved_usd=most,
         claimed_until=until,
-        claimed_by=None if is_batch else this_process(),
+        claimed_by=None if is_batch else _this_process(),
         sent_chars=request.chars,
         elapsed_ms=0,
         outcome="sent",

@@ -65,7 +65,7 @@ _SENT_AGAIN_WITHIN: Final = timedelta(days=3)
 _CLAIM_S: Final = 3 * 86_400.0
 # answers, so that a killed process loses few that it has read
 STORED_TOGETHER: Final = 100
-STAGE: Final = "enriched_articles"
+_STAGE: Final = "enriched_articles"
 _RULES: Final = EnrichRules()  # those of the desk do not change how an answer is read
 
 
@@ -409,6 +409,6 @@ def _close(lake: Lake, ledger: Ledger, row: EnrichmentBatch) -> None:
 
     def store(rows: Rows) -> None:
         rows.upsert([row])
-        make_due(rows, ledger.clock(), stage=[STAGE], article_id=articles)
+        make_due(rows, ledger.clock(), stage=[_STAGE], article_id=articles)
 
     ledger.settle(ended, store)

@@ -242,7 +242,7 @@ def reason_not_sent(title: str, text: str, rules: EnrichRules) -> str | None:
             f"not sent: the text has {len(text.strip())} characters, "
             f"fewer than {rules.min_chars}"
         )
-    if found := any_phrase(rules.skip_titles).search(plain(title)):
+    if found := _any_phrase(rules.skip_titles).search(plain(title)):
         return (
             f"not sent: the title has “{found[0].strip()}”, which the desk file skips"
         )
@@ -252,12 +252,12 @@ def reason_not_sent(title: str, text: str, rules: EnrichRules) -> str | None:
 
 
 def plain(text: str) -> str:
-    """Return a text in the form in which `any_phrase` finds phrases."""
+    """Return a text in the form in which `_any_phrase` finds phrases."""
     return fold(text).lower()
 
 
 @lru_cache(maxsize=64)
-def any_phrase(phrases: tuple[str, ...]) -> re.Pattern[str]:
+def _any_phrase(phrases: tuple[str, ...]) -> re.Pattern[str]:
     """Return the pattern of any of these phrases as whole words, in plain text.
 
     Of none it matches nothing.
@@ -303,7 +303,7 @@ def depth_of(item: RawArticle, rules: DepthRules) -> tuple[Depth, str]:
     title, matter_type, section, text = (
         value or "" for value in (item.title, item.category, item.section, item.text)
     )
-    full, brief = any_phrase(rules.full), any_phrase(rules.brief)
+    full, brief = _any_phrase(rules.full), _any_phrase(rules.brief)
     looked_for: tuple[tuple[Depth, re.Pattern[str], str, str], ...] = (
         ("full", full, "title", title),
         ("full", full, "type", matter_type),
