@@ -90,6 +90,7 @@ def build_enricher(
         max_failures=settings.model_max_failures,
         budget=Budget(settings.ceilings, read_spent),
         taxonomy_of=lambda desk: taxonomy_of(desk, settings.taxonomy),
+        local_of=local.for_desk,
     )
 
 

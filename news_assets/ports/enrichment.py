@@ -4,10 +4,10 @@ import json
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from news_assets.errors import ModelCallError
-from news_assets.records.desks import Desk, ReasoningEffort
+from news_assets.records.desks import ReasoningEffort
 from news_assets.records.model_calls import Kind
 from news_assets.records.reading import Enrichment
 
@@ -27,15 +27,6 @@ class Enricher(Protocol):
 
     def enrich(self, title: str, text: str, language: str | None) -> Enrichment:
         """Return the enrichment of one article. Raises EnrichError."""
-        ...
-
-
-@runtime_checkable
-class PerDesk(Protocol):
-    """An enricher that may differ by desk."""
-
-    def for_desk(self, desk: Desk) -> Enricher:
-        """Return the enricher of a desk. Raises TaxonomyError, EnrichError, EmbedError."""
         ...
 
 

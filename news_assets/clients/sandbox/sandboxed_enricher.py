@@ -32,8 +32,9 @@ _LOG = logging.getLogger(__name__)
 
 
 class SandboxedEnricher:
-    """The local enricher with its limits of time and memory; implements
-    `ports.Enricher` and `ports.PerDesk`.
+    """The local enricher with its limits of time and memory.
+
+    It implements `ports.Enricher`.
 
     `models_dir` holds the classifiers of desks, and `open_embedder` opens the embedder
     that they are used with.

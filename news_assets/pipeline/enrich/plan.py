@@ -29,7 +29,7 @@ from news_assets.pipeline.enrich.model.evidence import SearchedText, parse_span
 from news_assets.pipeline.enrich.model.model_enricher import ModelEnricher
 from news_assets.pipeline.enrich.model.model_requests import ENRICHER, reason_not_sent
 from news_assets.pipeline.stage_state.declaration import of_articles
-from news_assets.ports.enrichment import Enricher, PerDesk
+from news_assets.ports.enrichment import Enricher
 from news_assets.ports.lake import Lake, Reader
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import CachedEnrichment, EnrichedArticle, ThemeLabel
@@ -106,15 +106,11 @@ class Chain:
     def of(cls, enricher: Enricher | ModelEnricher, desk: Desk) -> "Chain":
         """Return the chain of a desk. Raises NewsAssetsError."""
         if not isinstance(enricher, ModelEnricher):
-            return cls(
-                local=enricher.for_desk(desk)
-                if isinstance(enricher, PerDesk)
-                else enricher
-            )
-        own = enricher.for_desk(desk)
-        return cls(
-            local=own.local, models=own if own.requests_models(desk.enrich) else None
-        )
+            return cls(local=enricher)
+        of_desk = enricher.for_desk(desk)
+        if of_desk.requests_models(desk.enrich):
+            return cls(local=of_desk.local, models=of_desk)
+        return cls(local=of_desk.local)
 
     def identities(self) -> set[MadeBy]:
         """Return who may have made a row that copies reuse."""

@@ -27,7 +27,6 @@ from news_assets.ports.enrichment import (
     LanguageModel,
     ModelAnswer,
     ModelRequest,
-    PerDesk,
 )
 from news_assets.ports.reading import Sandbox
 from news_assets.records.articles import RawArticle
@@ -55,6 +54,8 @@ class ModelEnricher:
         entities_prompt: Of the entities.
         taxonomy: Whose codes an answer may have.
         taxonomy_of: Returns the taxonomy of a desk, where desks have several.
+        local_of: Returns the local enricher of a desk, where desks have several. Raises
+            TaxonomyError, EnrichError, EmbedError.
         accepted_error: Where the local enricher is the first of the chain: the share of
             wrong themes that is accepted of it. None where it is not: then it only
             fills in.
@@ -86,6 +87,7 @@ class ModelEnricher:
     max_failures: int = 5
     budget: Budget = field(default_factory=Budget)
     taxonomy_of: Callable[[Desk], Taxonomy] | None = None
+    local_of: Callable[[Desk], Enricher] | None = None
 
     def for_desk(self, desk: Desk) -> Self:
         """Return the same with the taxonomy of a desk, and with its local enricher.
@@ -93,14 +95,9 @@ class ModelEnricher:
         Raises:
             NewsAssetsError: The taxonomy or the desk's classifier cannot be used.
         """
-        local = (
-            self.local.for_desk(desk) if isinstance(self.local, PerDesk) else self.local
-        )
-        return replace(
-            self,
-            local=local,
-            taxonomy=self.taxonomy_of(desk) if self.taxonomy_of else self.taxonomy,
-        )
+        local = self.local_of(desk) if self.local_of else self.local
+        taxonomy = self.taxonomy_of(desk) if self.taxonomy_of else self.taxonomy
+        return replace(self, local=local, taxonomy=taxonomy)
 
     def entity_model(self, rules: EnrichRules) -> LanguageModel | None:
         """Return the model that finds the entities of a desk; None for no such call."""
