@@ -42,7 +42,7 @@ from news_assets.pipeline.enrich.model.ledger import (
     histories,
 )
 from news_assets.pipeline.enrich.model.model_enricher import ModelEnricher
-from news_assets.pipeline.enrich.model.model_requests import is_descended
+from news_assets.pipeline.enrich.model.model_requests import is_descended, request_hash
 from news_assets.pipeline.stage_state.failures import make_due
 from news_assets.ports.enrichment import BatchedModel, ModelAnswer, ModelRequest
 from news_assets.ports.lake import Lake, Reader, Rows
@@ -334,45 +334,33 @@ class _SentBatch:
     def _questions(self, calls: Mapping[str, ModelCall]) -> dict[str, Question]:
         """Return what was requested, by input hash.
 
-        Articles, prompts and taxonomies that changed since are left out.
+        Articles, prompts and taxonomies that changed since are missing.
         """
         versions = {call.article_id: call.prompt_version for call in calls.values()}
         local = identity(self._enricher.local)
+        local_keys: dict[str, str] = {}
         with self._lake.latest() as reader:
             articles = reader.read(
                 RawArticle, article_id=versions.keys(), outcome=["ok"]
             )
-            keys = {
-                a.article_id: input_hash(a.title or "", a.text or "", local)
-                for a in articles
-            }
-            locals_ = cached_results(reader, set(keys.values()))
+            for article in articles:
+                title, text = article.title or "", article.text or ""
+                local_keys[article.article_id] = input_hash(title, text, local)
+            locals_ = cached_results(reader, set(local_keys.values()))
             branches = self._branches(reader, articles)
         found: dict[str, Question] = {}
         for article in articles:
             article_id = article.article_id
-            request = self._request(
-                article, versions[article_id], branches.get(article_id)
+            prompt = self._enricher.prompt_of_version(versions[article_id])
+            if prompt is None:
+                continue
+            request = self._enricher.request(
+                article, self._row.model, prompt, branches.get(article_id), _RULES
             )
             if request.input_hash in calls:
-                of_local = locals_.get(keys[article_id]) or Enrichment()
+                of_local = locals_.get(local_keys[article_id]) or Enrichment()
                 found[request.input_hash] = Question(request, article, of_local)
         return found
-
-    def _request(
-        self, article: RawArticle, version: str, branch: str | None
-    ) -> ModelRequest:
-        """Return the request for an article, as this version of the prompt sends it
-        now.
-        """
-        enricher, row = self._enricher, self._row
-        if row.kind == "theme":
-            return enricher.theme_request(article, row.model, _RULES)
-        if row.kind == "entities":
-            return enricher.entities_request(article, row.model, _RULES)
-        by_version = {prompt.version: prompt for prompt in enricher.prompts}
-        prompt = by_version.get(version, enricher.prompt)
-        return enricher.request(article, row.model, prompt, branch, _RULES)
 
     def _branches(
         self, reader: Reader, articles: Sequence[RawArticle]
@@ -383,8 +371,9 @@ class _SentBatch:
             return {}
         keys: dict[str, str] = {}
         for article in articles:
-            request = enricher.theme_request(article, model, _RULES)
-            keys[article.article_id] = request.input_hash
+            keys[article.article_id] = request_hash(
+                article, model, enricher.theme_prompt, enricher.taxonomy
+            )
         chosen = cached_results(reader, set(keys.values()))
         return {
             article_id: theme_of(chosen.get(key)) for article_id, key in keys.items()

@@ -18,7 +18,6 @@ from news_assets.pipeline.enrich.model.model_requests import (
     depth_of,
     request_hash,
     themes_below,
-    upper_themes,
 )
 from news_assets.pipeline.enrich.model.prompt import Prompt
 from news_assets.ports.enrichment import (
@@ -33,7 +32,7 @@ from news_assets.records.articles import RawArticle
 from news_assets.records.desks import DepthRules, Desk, EnrichRules
 from news_assets.records.model_calls import BATCH
 from news_assets.records.reading import Enrichment
-from news_assets.taxonomy.taxonomy_files import Taxonomy
+from news_assets.taxonomy.taxonomy_files import Taxonomy, Theme
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,6 +126,13 @@ class ModelEnricher:
         """The prompts of the enrichment."""
         return self.prompt, self.brief_prompt, self.full_prompt
 
+    def prompt_of_version(self, version: str) -> Prompt | None:
+        """Return the prompt of any kind that has this version now."""
+        for prompt in (*self.prompts, self.theme_prompt, self.entities_prompt):
+            if prompt.version == version:
+                return prompt
+        return None
+
     def made_by(self, model: str, prompt: Prompt) -> MadeBy:
         """Return who makes the rows of answers of a model to one of `prompts`."""
         return MadeBy(ENRICHER, model, prompt.version, self.taxonomy.version)
@@ -161,38 +167,16 @@ class ModelEnricher:
         branch: str | None,
         rules: EnrichRules,
     ) -> ModelRequest:
-        """Return the request for an article's enrichment by a model, with one of
-        `prompts`.
+        """Return the request for an article that a prompt makes to a model.
 
-        `branch` is the theme that a first call chose from a large taxonomy.
+        `branch` is the theme that a first call chose from a large taxonomy; None for
+        that call itself.
         """
+        themes: Sequence[Theme] = ()
+        if prompt.kind != "entities":
+            themes = themes_below(self.taxonomy, branch)
         key = request_hash(article, model, prompt, self.taxonomy)
-        return build_request(
-            article,
-            prompt,
-            themes_below(self.taxonomy, branch),
-            key,
-            self._answer_rules(rules),
-        )
-
-    def theme_request(
-        self, article: RawArticle, model: str, rules: EnrichRules
-    ) -> ModelRequest:
-        """Return the request for the branch of a large taxonomy."""
-        key = request_hash(article, model, self.theme_prompt, self.taxonomy)
-        themes = upper_themes(self.taxonomy)
-        return build_request(
-            article, self.theme_prompt, themes, key, self._answer_rules(rules)
-        )
-
-    def entities_request(
-        self, article: RawArticle, model: str, rules: EnrichRules
-    ) -> ModelRequest:
-        """Return the request for an article's entities."""
-        key = request_hash(article, model, self.entities_prompt, self.taxonomy)
-        return build_request(
-            article, self.entities_prompt, (), key, self._answer_rules(rules)
-        )
+        return build_request(article, prompt, themes, key, self._answer_rules(rules))
 
     def _answer_rules(self, rules: EnrichRules) -> AnswerRules:
         """Return the rules of a desk, which go before those of the settings."""

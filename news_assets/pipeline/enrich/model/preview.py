@@ -120,13 +120,17 @@ class Preview:
         for article in plan.requested:
             name = models.models[0].name
             if is_descended(models.taxonomy):
-                yield article, name, models.theme_request(article, name, rules)
+                request = models.request(
+                    article, name, models.theme_prompt, None, rules
+                )
+                yield article, name, request
             prompt = prompts[article.article_id]
             yield article, name, models.request(article, name, prompt, None, rules)
         if entity_model := models.entity_model(rules):
             name = entity_model.name
+            prompt = models.entities_prompt
             for article in plan.readable:
-                yield article, name, models.entities_request(article, name, rules)
+                yield article, name, models.request(article, name, prompt, None, rules)
 
 
 def estimated(
