@@ -5,6 +5,7 @@ waiting -> claimed in the ledger -> in flight -> read and checked -> stored
 +--------- retried, last in line ----+
 """
 
+import logging
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
@@ -40,8 +41,10 @@ MAX_WAIT_S: Final = 120.0  # a model that rests for longer is unavailable to the
 _MAX_REST: Final = timedelta(days=1)
 # Rest of a model after failures in a row, or whose key or account is refused.
 _GIVEN_UP: Final = timedelta(minutes=5)
-# Requests for one input in one run.
-_TRIES: Final = {"retry": 4, "rest": 5, "unanswered": 2, "too_long": 2}
+# Attempts for one input in one run: requests that were sent.
+_MAX_ATTEMPTS: Final = {"retry": 4, "rest": 5, "unanswered": 2, "too_long": 2}
+
+_LOG = logging.getLogger(__name__)
 
 Reading = Callable[
     [Sequence[tuple[Question, ModelAnswer]]], list[Enrichment | EnrichError]
@@ -62,22 +65,31 @@ class ModelResults:
     closed: set[str] = field(default_factory=set)
     unavailable: str = ""
 
+    def add(self, results: Mapping[str, Enrichment]) -> None:
+        """Add results; what was without one before has no reason any more."""
+        self.results |= results
+        for key in results:
+            self.reasons.pop(key, None)
+
     def reason(self, key: str, model: str) -> str:
         """Return why an input has no result."""
         return self.reasons.get(key) or self.unavailable or f"{model} did not answer"
 
 
 @dataclass(slots=True)
-class _Try:
-    """An input that is to be sent, how often it was sent, and when it may be sent
-    again.
+class _Input:
+    """An input that is to be sent.
 
-    `number` is that of its last request among those of the run. `is_raised`: its answer
-    may be longer than usual.
+    Attributes:
+        question: What is sent next.
+        attempts: How often it was sent in this run.
+        number: That of its last request among all of the run.
+        due_at: When it may be sent again; None for now.
+        is_raised: Whether its answer may be longer than usual.
     """
 
     question: Question
-    count: int = 0
+    attempts: int = 0
     number: int = 0
     due_at: datetime | None = None
     is_raised: bool = False
@@ -87,19 +99,33 @@ class _Try:
         """The request as it is sent next."""
         return self.question.request
 
+    @property
+    def key(self) -> str:
+        """The input hash."""
+        return self.question.request.input_hash
+
     def fit(self, window_tokens: int | None) -> None:
         """Cut the article so that the request fits into the context window, where that
         helps.
         """
-        self.question = self.question._replace(
-            request=fitted(self.request, window_tokens)
-        )
+        request = fitted(self.request, window_tokens)
+        self.question = self.question._replace(request=request)
+
+    def sent_as(self, request: ModelRequest) -> "_Input":
+        """Return the input with another request."""
+        return replace(self, question=self.question._replace(request=request))
+
+    def wait_s(self, error: ModelCallError) -> float:
+        """Return the seconds until the next attempt: as the provider says, else growing."""
+        if error.wait_s is not None:
+            return error.wait_s
+        return 0.5 * 2**self.attempts
 
 
 class _Arrived(NamedTuple):
     """What was received for an input, and the row of the call."""
 
-    tried: _Try
+    input: _Input
     call: ModelCall
     received: ModelAnswer | ModelCallError
 
@@ -128,10 +154,10 @@ class DirectRequests:
     ) -> None:
         self._lake, self._model, self._ledger = lake, model, ledger
         self._read, self._store, self._max_failures = read, store, max_failures
-        self._waiting: deque[_Try] = deque()
-        self._flights: dict[Future[ModelAnswer], tuple[_Try, ModelCall]] = {}
+        self._waiting: deque[_Input] = deque()
+        self._in_flight: dict[Future[ModelAnswer], tuple[_Input, ModelCall]] = {}
         self._results = ModelResults()
-        self._sent = 0
+        self._sent_count = 0
         self._failures = 0  # inputs in a row
         # number of the last request when the first of them failed
         self._failing_since = 0
@@ -141,25 +167,28 @@ class DirectRequests:
         """Send these inputs, by input hash, and return what became of them; all of it
         is stored.
 
-        Inputs that failed before are sent last, and those that another run has sent are
+        Inputs that failed before are sent last. Those that another run has sent are
         waited for.
         """
         name = self._model.name
         with self._lake.latest() as reader:
             past = histories(reader, questions.keys())
             window = state_of(reader, name).window_tokens or context_window(name)
-        for key in sorted(questions, key=lambda key: past.get(key, History()).problems):
-            self._waiting.append(_Try(questions[key]))
-            self._waiting[-1].fit(window)
+        for key in sorted(
+            questions, key=lambda key: past.get(key, History()).failed_attempts
+        ):
+            one = _Input(questions[key])
+            one.fit(window)
+            self._waiting.append(one)
         try:
-            while self._flights or self._may_send():
+            while self._in_flight or self._may_send():
                 self._send()
-                if self._flights:
+                if self._in_flight:
                     self._receive()
                 elif self._may_send():
                     self._pause()
         finally:
-            for call in self._flights:
+            for call in self._in_flight:
                 call.cancel()
         return self._results
 
@@ -173,27 +202,23 @@ class DirectRequests:
         due = self._due()
         if not due:
             return
-        valid_s = self._model.timeout_s + _CLAIM_MARGIN_S
-        claims = self._ledger.claim(
-            self._model.name, [one.request for one in due], valid_s
-        )
+        name, valid_s = self._model.name, self._model.timeout_s + _CLAIM_MARGIN_S
+        claims = self._ledger.claim(name, [one.request for one in due], valid_s)
         now = self._ledger.clock()
         if claims.rests_until:
             self._rest(claims.rests_until, now, claims.refusal)
             return
         self._take_settled(claims.settled)
         for one in due:
-            key = one.request.input_hash
-            if key in claims.calls:
-                self._begin(one, claims.calls[key])
-            elif key in claims.busy:
-                self._defer(
-                    one, claims.busy[key] > now + timedelta(seconds=valid_s), now
-                )
-        if not self._flights:  # else what they reserve more than they cost becomes free
+            if one.key in claims.calls:
+                self._begin(one, claims.calls[one.key])
+            elif one.key in claims.busy:
+                latest = now + timedelta(seconds=valid_s)
+                self._defer(one, now, is_in_batch=claims.busy[one.key] > latest)
+        if not self._in_flight:  # else they free what they reserve beyond their cost
             self._results.unavailable = claims.refusal
 
-    def _due(self) -> list[_Try]:
+    def _due(self) -> list[_Input]:
         """Return as many of the inputs that may be sent now as the model takes."""
         if self._results.unavailable:
             return []
@@ -201,44 +226,39 @@ class DirectRequests:
         due = [one for one in self._waiting if one.due_at is None or one.due_at <= now]
         return due[: self._model.slots()] if due else []
 
-    def _defer(self, one: _Try, is_in_batch: bool, now: datetime) -> None:
-        """Look an input that another run has sent up later; leave one of a batch alone."""
-        key = one.request.input_hash
+    def _defer(self, one: _Input, now: datetime, *, is_in_batch: bool) -> None:
+        """Look an input that another run has sent up later; drop one of a batch."""
+        name = self._model.name
         if is_in_batch:
             self._waiting.remove(one)
-            self._results.reasons[key] = (
-                f"it is in a batch that was sent to {self._model.name}"
-            )
-        else:
-            one.due_at = now + timedelta(seconds=_BUSY_S)
-            self._results.reasons[key] = "another run has requested it"
+            self._results.reasons[one.key] = f"it is in a batch that was sent to {name}"
+            return
+        one.due_at = now + timedelta(seconds=_BUSY_S)
+        self._results.reasons[one.key] = "another run has requested it"
 
-    def _begin(self, one: _Try, call: ModelCall) -> None:
+    def _begin(self, one: _Input, call: ModelCall) -> None:
         self._waiting.remove(one)
-        self._sent += 1
-        one.count, one.number, one.due_at = one.count + 1, self._sent, None
-        self._flights[self._model.send(one.request)] = one, call
+        self._sent_count += 1
+        one.attempts += 1
+        one.number = self._sent_count
+        one.due_at = None
+        self._in_flight[self._model.send(one.request)] = one, call
 
     def _take_settled(self, settled: Mapping[str, History]) -> None:
         """Take over what another run received for some of these inputs."""
         if not settled:
             return
-        self._waiting = deque(
-            one for one in self._waiting if one.request.input_hash not in settled
-        )
-        answered = {key for key, history in settled.items() if history.is_answered}
+        self._waiting = deque(one for one in self._waiting if one.key not in settled)
+        answered: set[str] = set()
+        for key, history in settled.items():
+            self._results.reasons[key] = history.reason
+            if history.is_answered:
+                answered.add(key)
+            else:
+                self._results.closed.add(key)
         results = cached_results(self._lake, answered)
-        self._results.reasons |= {
-            key: history.reason for key, history in settled.items()
-        }
-        self._results.closed |= settled.keys() - answered
-        self._keep(results)
+        self._results.add(results)
         self._lake.transact(lambda rows: self._store(rows, results))
-
-    def _keep(self, results: Mapping[str, Enrichment]) -> None:
-        self._results.results |= results
-        for key in results:
-            self._results.reasons.pop(key, None)
 
     def _rest(self, until: datetime, now: datetime, reason: str) -> None:
         """Send nothing before `until`; the run ends where that is long."""
@@ -259,6 +279,9 @@ class DirectRequests:
         next_at = min((one.due_at or now for one in self._waiting), default=now)
         seconds = max(0.1, (next_at - now).total_seconds())
         if self._idle_s > self._model.timeout_s + _CLAIM_MARGIN_S + MAX_WAIT_S:
+            _LOG.debug(
+                "%s: %d inputs are given up", self._model.name, len(self._waiting)
+            )
             self._waiting.clear()
             return
         self._model.pause(seconds)
@@ -271,47 +294,40 @@ class DirectRequests:
 
     def _receive(self) -> None:
         """Wait for answers, and take those that arrive together."""
-        if not wait(self._flights, self._next_send_s(), FIRST_COMPLETED).done:
+        if not wait(self._in_flight, self._next_send_s(), FIRST_COMPLETED).done:
             return
-        calls = wait(list(self._flights), _GROUP_S).done
         self._idle_s = 0.0
-        self._take(
-            [_Arrived(*self._flights.pop(call), _received(call)) for call in calls]
-        )
+        arrived: list[_Arrived] = []
+        for future in wait(list(self._in_flight), _GROUP_S).done:
+            one, call = self._in_flight.pop(future)
+            arrived.append(_Arrived(one, call, _received(future)))
+        self._take(arrived)
 
     def _next_send_s(self) -> float | None:
         """Return the seconds until the next input may be sent; None where none waits
         for a time.
         """
-        now = self._ledger.clock()
-        delays = [
-            (one.due_at - now).total_seconds() for one in self._waiting if one.due_at
-        ]
-        return (
-            max(0.1, min(delays)) if delays and not self._results.unavailable else None
-        )
+        due_at = [one.due_at for one in self._waiting if one.due_at]
+        if not due_at or self._results.unavailable:
+            return None
+        return max(0.1, (min(due_at) - self._ledger.clock()).total_seconds())
 
     def _take(self, arrived: Sequence[_Arrived]) -> None:
         """Read, check and store what was received."""
-        read = self._checked(arrived)
-        ended = [
-            Ended(one.call, one.received, found)
-            for one, found in zip(arrived, read, strict=True)
-        ]
-        results = {
-            one.call.input_hash: one.read
-            for one in ended
-            if isinstance(one.read, Enrichment)
-        }
-        self._keep(results)
-        past = histories(
-            self._lake, {one.call.input_hash for one in ended} - results.keys()
-        )
+        ended: list[Ended] = []
+        results: dict[str, Enrichment] = {}
+        for one, found in zip(arrived, self._checked(arrived), strict=True):
+            ended.append(Ended(one.call, one.received, found))
+            if isinstance(found, Enrichment):
+                results[one.input.key] = found
+        self._results.add(results)
+        without_result = {one.input.key for one in arrived} - results.keys()
+        past = histories(self._lake, without_result)
         for one, end in zip(arrived, ended, strict=True):
-            self._after(one.tried, end, past)
+            self._after(one.input, end, past)
 
         def store(rows: Rows) -> None:
-            for one in ended:
+            for one in arrived:
                 self._store_state(rows, one.received)
             self._store(rows, results)
 
@@ -320,7 +336,7 @@ class DirectRequests:
     def _checked(self, arrived: Sequence[_Arrived]) -> list[Enrichment | EnrichError]:
         """Return what each answer says, or why it gives no result."""
         answers = [
-            (one.tried.question, one.received)
+            (one.input.question, one.received)
             for one in arrived
             if isinstance(one.received, ModelAnswer)
         ]
@@ -330,91 +346,81 @@ class DirectRequests:
             for one in arrived
         ]
 
-    def _after(self, tried: _Try, ended: Ended, past: Mapping[str, History]) -> None:
+    def _after(self, one: _Input, ended: Ended, past: Mapping[str, History]) -> None:
         """Put an input without a result last in line again, or note why it has none.
 
         `past` has the history of inputs without a result, up to this response.
         """
-        key, received, read = tried.request.input_hash, ended.received, ended.read
-        again = self._next_try(tried, received, read)
+        _, received, read = ended
+        again = self._next_attempt(one, received, read)
         if again:
             self._waiting.append(again)
         if isinstance(received, ModelCallError):
-            for one in self._waiting:
-                one.fit(received.window_tokens)
-            self._count_failure(tried, received, is_last=again is None)
+            for waiting in self._waiting:
+                waiting.fit(received.window_tokens)
+            self._count_failure(one, received, is_last=again is None)
         else:
             self._failures = 0
         if isinstance(read, EnrichError):
-            self._results.reasons[key] = str(read)
-            if again is None and _is_closed(past.get(key), received):
-                self._results.closed.add(key)
+            self._results.reasons[one.key] = str(read)
+            if again is None and _is_closed(past.get(one.key), received):
+                self._results.closed.add(one.key)
 
-    def _next_try(
+    def _next_attempt(
         self,
-        tried: _Try,
+        one: _Input,
         received: ModelAnswer | ModelCallError,
         read: Enrichment | EnrichError,
-    ) -> _Try | None:
+    ) -> _Input | None:
         """Return what is sent next for an input without a result.
 
         It is None if nothing is sent again in this run.
         """
-        question = tried.question
+        request = one.request
         if isinstance(received, ModelAnswer):
-            if (
-                received.stop != "cut"
-                or isinstance(read, Enrichment)
-                or tried.is_raised
-            ):
+            is_cut = received.stop == "cut" and isinstance(read, EnrichError)
+            if not is_cut or one.is_raised:
                 return None
-            raised = replace(
-                question.request, max_tokens=2 * question.request.max_tokens
-            )
-            return replace(
-                tried, question=question._replace(request=raised), is_raised=True
-            )
-        if tried.count >= _TRIES.get(received.kind, 1):
+            raised = replace(request, max_tokens=2 * request.max_tokens)
+            return replace(one.sent_as(raised), is_raised=True)
+        if one.attempts >= _MAX_ATTEMPTS.get(received.kind, 1):
             return None
         if received.kind == "too_long":
-            shorter = shortened(question.request, received.window_tokens)
-            return (
-                replace(tried, question=question._replace(request=shorter))
-                if shorter
-                else None
-            )
-        wait_s = _wait_s(tried, received)
-        return replace(tried, due_at=self._ledger.clock() + timedelta(seconds=wait_s))
+            shorter = shortened(request, received.window_tokens)
+            return one.sent_as(shorter) if shorter else None
+        pause = timedelta(seconds=one.wait_s(received))
+        return replace(one, due_at=self._ledger.clock() + pause)
 
     def _count_failure(
-        self, tried: _Try, error: ModelCallError, *, is_last: bool
+        self, one: _Input, error: ModelCallError, *, is_last: bool
     ) -> None:
         """Give the model up where every request would fail, or after too many inputs in
         a row.
 
         Requests that were in flight at the first failure count as one with it.
         """
+        name, wait_s = self._model.name, one.wait_s(error)
         if error.kind == "fatal":
-            self._results.unavailable = f"{self._model.name} cannot be used: {error}"
+            self._results.unavailable = f"{name} cannot be used: {error}"
             return
         if error.kind in ("too_long", "rejected", "declined"):  # of this article
             self._failures = 0
             return
-        if error.kind == "rest" and _wait_s(tried, error) > MAX_WAIT_S:
-            wait_s = _wait_s(tried, error)
+        if error.kind == "rest" and wait_s > MAX_WAIT_S:
             self._results.unavailable = (
-                f"{self._model.name} wants no request for {wait_s:.0f} s: {error}"
+                f"{name} wants no request for {wait_s:.0f} s: {error}"
             )
             return
-        if not is_last and (tried.count > 1 or error.kind == "rest"):
+        if not is_last and (one.attempts > 1 or error.kind == "rest"):
             return
         if self._failures == 0:
-            self._failures, self._failing_since = 1, self._sent
-        elif tried.number > self._failing_since:
+            self._failures = 1
+            self._failing_since = self._sent_count
+        elif one.number > self._failing_since:
             self._failures += 1
         if self._failures >= self._max_failures:
             self._results.unavailable = (
-                f"{self._model.name} was given up after {self._failures} failures in a row, "
+                f"{name} was given up after {self._failures} failures in a row, "
                 f"the last one: {error}"
             )
 
@@ -455,12 +461,6 @@ def _received(call: Future[ModelAnswer]) -> ModelAnswer | ModelCallError:
     error = call.exception()
     if error is None:
         return call.result()
-    return (
-        error
-        if isinstance(error, ModelCallError)
-        else ModelCallError(repr(error), "unanswered")
-    )
-
-
-def _wait_s(tried: _Try, error: ModelCallError) -> float:
-    return error.wait_s if error.wait_s is not None else 0.5 * 2**tried.count
+    if isinstance(error, ModelCallError):
+        return error
+    return ModelCallError(repr(error), "unanswered")
