@@ -81,10 +81,6 @@ class BatchApi(Protocol):
         """Return the same model with `offline` in the place of the network."""
         ...
 
-    async def close(self, model: Any) -> None:
-        """Close the connections of a model."""
-        ...
-
     async def make(self, model: Any, requests: Sequence[Sent], key: str) -> str:
         """Make a batch and return its id.
 

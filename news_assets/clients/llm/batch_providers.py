@@ -41,10 +41,6 @@ class AnthropicBatches:
             model.model_name, provider=AnthropicProvider(anthropic_client=client)
         )
 
-    async def close(self, model: Any) -> None:
-        """Close the connections of a model."""
-        await model.client.close()
-
     async def make(self, model: Any, requests: Sequence[Sent], key: str) -> str:
         """Make the batch."""
         lines = [
@@ -158,10 +154,6 @@ class BedrockBatches:
         model.client.meta.events.register_first(_SENT, reply)
         offline_model: Model = model
         return offline_model
-
-    async def close(self, model: Any) -> None:
-        """Close the connections of a model."""
-        model.client.close()
 
     async def make(self, model: Any, requests: Sequence[Sent], key: str) -> str:
         """Upload the requests and make the job; made again with this key, it is the
@@ -288,10 +280,6 @@ class GeminiBatches:
             model.model_name, provider=GoogleProvider(http_client=offline.http_client())
         )
 
-    async def close(self, model: Any) -> None:
-        """Close the connections of a model."""
-        await model.client.aio.aclose()
-
     async def make(self, model: Any, requests: Sequence[Sent], key: str) -> str:
         """Upload the requests and make the batch."""
         client = model.client.aio
@@ -379,10 +367,6 @@ class OpenAIBatches:
         return OpenAIChatModel(
             model.model_name, provider=OpenAIProvider(openai_client=client)
         )
-
-    async def close(self, model: Any) -> None:
-        """Close the connections of a model."""
-        await model.client.close()
 
     async def make(self, model: Any, requests: Sequence[Sent], key: str) -> str:
         """Upload the requests and make the batch."""

@@ -25,7 +25,7 @@ from news_assets.clients.llm.calls import (
     failed_call,
     message_of,
 )
-from news_assets.clients.llm.provider_models import check_model, open_model
+from news_assets.clients.llm.provider_models import check_model, close_model, open_model
 from news_assets.errors import (
     BatchError,
     ModelCallError,
@@ -158,7 +158,7 @@ class ProviderBatches:
             try:
                 return await operation(model)
             finally:
-                await self._api.close(model)
+                await close_model(model)
 
 
 def custom_id(key: str, input_hash: str) -> str:

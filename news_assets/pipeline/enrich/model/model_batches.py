@@ -9,6 +9,7 @@ the articles are then due, and find the answers in the cache.
 """
 
 import json
+import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -57,9 +58,11 @@ from news_assets.records.model_calls import (
 )
 from news_assets.records.reading import Enrichment
 
+_LOG = logging.getLogger(__name__)
+
 SENT_WITHIN: Final = timedelta(minutes=15)  # else it was cut off, or the reply was lost
 EARLIER: Final = timedelta(minutes=5)  # by which the provider's clock may differ
-# in a batch too, what a batch left unanswered
+# in a batch too, what a batch did not answer
 _SENT_AGAIN_WITHIN: Final = timedelta(days=3)
 # a claim ends with its batch; this is for one that nobody settles
 _CLAIM_S: Final = 3 * 86_400.0
@@ -85,12 +88,8 @@ class BatchRequests:
         *,
         only_again: bool,
     ) -> None:
-        self._lake, self._batches, self._direct, self._ledger = (
-            lake,
-            batches,
-            direct,
-            ledger,
-        )
+        self._lake, self._batches = lake, batches
+        self._direct, self._ledger = direct, ledger
         self._only_again = only_again
 
     def answer(self, questions: Mapping[str, Question]) -> ModelResults:
@@ -100,15 +99,19 @@ class BatchRequests:
         """
         past = histories(self._lake, questions.keys())
         now = self._ledger.clock()
-        waiting = {
-            key for key, one in past.items() if one.batched_at and one.is_claimed(now)
-        }
-        open_ = {key: one for key, one in questions.items() if key not in waiting}
-        batched = [key for key in open_ if self._is_for_batch(past.get(key), now)]
+        waiting: set[str] = set()  # inputs of open batches
+        batched: list[str] = []
+        for key in questions:
+            history = past.get(key)
+            if history and history.batched_at and history.is_claimed(now):
+                waiting.add(key)
+            elif self._is_for_batch(history, now):
+                batched.append(key)
         if len(batched) < self._batches.min_requests:
+            _LOG.debug("%s: no batch of %d requests", self._batches.name, len(batched))
             batched = []
-        in_batches = set(batched)
-        others = {key: one for key, one in open_.items() if key not in in_batches}
+        sent_later = waiting.union(batched)
+        others = {key: one for key, one in questions.items() if key not in sent_later}
         answers = self._direct.answer(others) if others else ModelResults()
         for start in range(0, len(batched), self._batches.max_requests):
             keys = batched[start : start + self._batches.max_requests]
@@ -124,10 +127,8 @@ class BatchRequests:
             return False
         if not self._only_again:
             return True
-        return (
-            history.batched_at is not None
-            and history.batched_at >= now - _SENT_AGAIN_WITHIN
-        )
+        sent_at = history.batched_at
+        return sent_at is not None and sent_at >= now - _SENT_AGAIN_WITHIN
 
     def _send(
         self, requests: Sequence[ModelRequest], answers: ModelResults
@@ -228,9 +229,8 @@ def settle_batches(
     found: dict[str, str] = {}
     by_key = {desk.key: desk for desk in desks}
     ledger = Ledger(lake, enricher.budget, clock)
-    for row in sorted(
-        lake.read(EnrichmentBatch, progress=OPEN), key=lambda row: row.submitted_at
-    ):
+    rows = lake.read(EnrichmentBatch, progress=OPEN)
+    for row in sorted(rows, key=lambda row: row.submitted_at):
         try:
             desk = by_key.get(row.desk)
             of_desk = enricher.for_desk(desk) if desk else enricher
@@ -250,12 +250,8 @@ class _SentBatch:
     def __init__(
         self, lake: Lake, enricher: ModelEnricher, ledger: Ledger, row: EnrichmentBatch
     ) -> None:
-        self._lake, self._enricher, self._ledger, self._row = (
-            lake,
-            enricher,
-            ledger,
-            row,
-        )
+        self._lake, self._ledger = lake, ledger
+        self._enricher, self._row = enricher, row
         self._batches = enricher.open_batches(row.model)
 
     def settled(self) -> EnrichmentBatch:
@@ -274,9 +270,8 @@ class _SentBatch:
             return self._row
         if state == "failed":
             return self._ended("failed", "the provider refused it after it was sent")
-        return replace(
-            self._row, progress="collected", answer_count=self._collect(batch_id)
-        )
+        count = self._collect(batch_id)
+        return replace(self._row, progress="collected", answer_count=count)
 
     def _ended(
         self, progress: Literal["lost", "failed"], reason: str
@@ -318,17 +313,21 @@ class _SentBatch:
 
         What is of no use any more costs money too.
         """
-        answers = {key: said for key, said in group if isinstance(said, ModelAnswer)}
-        known = [key for key in answers if key in questions]
-        read = self._enricher.read([(questions[key], answers[key]) for key in known])
-        results = dict(zip(known, read, strict=True))
+        known = [
+            (questions[key], received)
+            for key, received in group
+            if key in questions and isinstance(received, ModelAnswer)
+        ]
+        results: dict[str, Enrichment | EnrichError] = {}
+        for (question, _), found in zip(known, self._enricher.read(known), strict=True):
+            results[question.request.input_hash] = found
         changed = EnrichError("the input changed while its batch ran")
         ended: list[Ended] = []
-        for key, said in group:
-            result = (
-                said if isinstance(said, ModelCallError) else results.get(key, changed)
-            )
-            ended.append(Ended(calls[key], said, result))
+        for key, received in group:
+            read = results.get(key, changed)
+            if isinstance(received, ModelCallError):
+                read = received
+            ended.append(Ended(calls[key], received, read))
         return ended
 
     def _questions(self, calls: Mapping[str, ModelCall]) -> dict[str, Question]:
