@@ -173,7 +173,7 @@ class Index:
         ).hits
 
     def _can_read(self, languages: Mapping[str, int]) -> bool:
-        from news_assets.clients.embedding.models import can_read
+        from news_assets.clients.embedding.exported_models import can_read
 
         return can_read(self._embedder.open().model, languages)
 

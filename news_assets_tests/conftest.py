@@ -14,7 +14,7 @@ import duckdb
 import hypothesis
 import pytest
 
-from news_assets.clients.embedding.models import BUILT_IN_MODEL, exported_model
+from news_assets.clients.embedding.exported_models import BUILT_IN_MODEL, exported_model
 from news_assets.store.lake import Lake
 from news_assets_tests.support.lakes import DUCKDB_CONFIG, SqliteCatalogs, copy_lake
 from news_assets_tests.support.servers import Postgres, has_postgres

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from news_assets.clients.notifier import ChannelNotifier
     from news_assets.clients.sandboxed_enricher import SandboxedEnricher
     from news_assets.pipeline.alerts.query_file import Alerts
-    from news_assets.pipeline.enrich.model.enricher import ModelEnricher
+    from news_assets.pipeline.enrich.model.model_enricher import ModelEnricher
     from news_assets.ports.services import Reader
     from news_assets.records.model_calls import Spent
 
@@ -50,12 +50,12 @@ def build_enricher(
         SettingsError: A provider's library is not installed, its key is not set, or a
             prompt is wrong.
     """
-    from news_assets.clients.llm.batches.open import has_batches, open_batches
-    from news_assets.clients.llm.models import check_model
-    from news_assets.pipeline.enrich.model.budget import Budget
-    from news_assets.pipeline.enrich.model.enricher import ModelEnricher
+    from news_assets.clients.llm.provider_batches import has_batches, open_batches
+    from news_assets.clients.llm.provider_models import check_model
+    from news_assets.pipeline.enrich.model.ledger import Budget
+    from news_assets.pipeline.enrich.model.model_enricher import ModelEnricher
+    from news_assets.pipeline.enrich.model.model_requests import AnswerRules
     from news_assets.pipeline.enrich.model.prompt import load_prompt
-    from news_assets.pipeline.enrich.model.requests import AnswerRules
     from news_assets.taxonomy.taxonomy_files import load_taxonomy, taxonomy_of
 
     local = local_enricher(settings, sandbox, open_embedder)
@@ -88,6 +88,7 @@ def build_enricher(
         max_failures=settings.model_max_failures,
         budget=Budget(settings.ceilings, read_spent),
         taxonomy_of=lambda desk: taxonomy_of(desk, settings.taxonomy),
+        local_of=local.for_desk,
     )
 
 
@@ -95,8 +96,8 @@ def _concurrent_model(settings: Settings, name: str) -> LanguageModel:
     """Return a language model with the limits of its provider; it is opened by
     its first request.
     """
-    from news_assets.clients.llm.caller import ConcurrentModel, Limits
-    from news_assets.clients.llm.models import open_model
+    from news_assets.clients.llm.calls import ConcurrentModel, Limits
+    from news_assets.clients.llm.provider_models import open_model
 
     provider = name.partition(":")[0]
     limits = Limits(

@@ -8,10 +8,12 @@ from typing import Self, TypeVar
 
 from news_assets.clients import theme_models
 from news_assets.errors import EmbedError, EnrichError, NewsAssetsError
-from news_assets.pipeline.enrich.local import LocalEnricher
-from news_assets.pipeline.enrich.theme_vectors import ThemeVectors
-from news_assets.pipeline.enrich.trained.features import ThemeInput
-from news_assets.pipeline.enrich.vector_enricher import VectorEnricher
+from news_assets.pipeline.enrich.local_enricher import LocalEnricher
+from news_assets.pipeline.enrich.theme_vectors import (
+    ThemeInput,
+    ThemeVectors,
+    VectorEnricher,
+)
 from news_assets.ports.search_index import Embedder
 from news_assets.ports.services import Enricher, Sandbox
 from news_assets.records.desks import Desk, ThemeMethod

@@ -22,11 +22,12 @@ from news_assets.commands.opening import check_names, desk_named, open_lake
 from news_assets.commands.options import Json
 from news_assets.commands.terminal import Terminal
 from news_assets.errors import NewsAssetsError
-from news_assets.pipeline.enrich.labels import store_label
-from news_assets.pipeline.enrich.trained.examples import examples_of, labels_of
-from news_assets.pipeline.enrich.trained.training import (
+from news_assets.pipeline.enrich.enriched_rows import store_label
+from news_assets.pipeline.enrich.theme_training import (
     MIN_LABELS_OF_THEME,
     data_hash,
+    examples_of,
+    labels_of,
     train,
 )
 from news_assets.records.articles import RawArticle

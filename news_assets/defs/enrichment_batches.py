@@ -11,8 +11,8 @@ from news_assets.defs.asset_metadata import OWNERS, markdown_table
 from news_assets.defs.jobs import BATCHES, Jobs
 from news_assets.defs.partitions import utc_now
 from news_assets.errors import NewsAssetsError
-from news_assets.pipeline.enrich.model.batches import settle_batches
-from news_assets.pipeline.enrich.model.enricher import ModelEnricher
+from news_assets.pipeline.enrich.model.model_batches import settle_batches
+from news_assets.pipeline.enrich.model.model_enricher import ModelEnricher
 from news_assets.records.desks import Desk
 from news_assets.records.model_calls import OPEN, EnrichmentBatch
 from news_assets.store.lake import Lake

@@ -19,8 +19,7 @@ from typing import cast
 import dagster as dg
 from pydantic import Field
 
-from news_assets.clients.embedding.embedder import OnnxEmbedder
-from news_assets.clients.embedding.recent import RecentEmbedder
+from news_assets.clients.embedding.embedder import OnnxEmbedder, RecentEmbedder
 from news_assets.clients.factory import build_enricher
 from news_assets.clients.sandbox import (
     LIMIT_S,
@@ -36,8 +35,8 @@ from news_assets.clients.search.backends import (
 )
 from news_assets.clients.web.fetcher import HttpFetcher
 from news_assets.errors import LakeError
-from news_assets.pipeline.enrich.model.budget import Budget
-from news_assets.pipeline.enrich.model.enricher import ModelEnricher
+from news_assets.pipeline.enrich.model.ledger import Budget
+from news_assets.pipeline.enrich.model.model_enricher import ModelEnricher
 from news_assets.ports.services import Lazy
 from news_assets.records.model_calls import Ceilings
 from news_assets.settings import Settings, variable_of

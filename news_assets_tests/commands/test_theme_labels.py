@@ -10,7 +10,7 @@ import pytest
 
 from news_assets.clients.theme_models import current_version, load
 from news_assets.pipeline.enrich.enrich import enrich_batch
-from news_assets.pipeline.enrich.local import LocalEnricher
+from news_assets.pipeline.enrich.local_enricher import LocalEnricher
 from news_assets.pipeline.stages import stage_named
 from news_assets.records.articles import FeedEntry, RawArticle
 from news_assets.records.derived import ArticleEmbedding, EnrichedArticle, ThemeLabel

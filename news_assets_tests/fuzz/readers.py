@@ -19,7 +19,7 @@ from news_assets.desks.desk_files import built_in_desks, parse_desk, path_of
 from news_assets.desks.site_lists import parse_opml
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.embed import embedding_text
-from news_assets.pipeline.enrich.local import LocalEnricher
+from news_assets.pipeline.enrich.local_enricher import LocalEnricher
 from news_assets.pipeline.page.readers import read_entry
 from news_assets.ports.services import PageRequest
 from news_assets.sources.civic.vendor_readers import CIVIC_KINDS, read_answers

@@ -26,11 +26,9 @@ from news_assets.pipeline.civic.composing import excerpt_about
 from news_assets.pipeline.documents import document_kinds, markdown_parts
 from news_assets.pipeline.documents.document_kinds import kind_of
 from news_assets.pipeline.documents.read import read_document
-from news_assets.pipeline.enrich.keywords import keywords
-from news_assets.pipeline.enrich.model.depth import depth_of
-from news_assets.pipeline.enrich.model.reading.evidence import SearchedText
-from news_assets.pipeline.enrich.model.rules import reason_not_sent
-from news_assets.pipeline.enrich.summary import summary
+from news_assets.pipeline.enrich.local_enricher import keywords, summary
+from news_assets.pipeline.enrich.model.evidence import SearchedText
+from news_assets.pipeline.enrich.model.model_requests import depth_of, reason_not_sent
 from news_assets.pipeline.page.extract import extract
 from news_assets.pipeline.page.markdown import markdown_of_fragment
 from news_assets.pipeline.page.readers import content_type_of, read_page

@@ -5,7 +5,7 @@ themselves are the real ones.
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
-from typing import Any, Self
+from typing import Any
 
 from news_assets.errors import EmbedError, EnrichError, FetchError
 from news_assets.pipeline.stages import stage_named, stage_names
@@ -108,9 +108,6 @@ class Words:
     prompt_version: str = "1"
     taxonomy_version: str = "1"
     dim: int = 2
-
-    def for_desk(self, desk: Desk) -> Self:
-        return self
 
     def enrich(self, title: str, text: str, language: str | None) -> Enrichment:
         if self._refuses(text):

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
-from typing import Any, Self, cast
+from typing import Any, cast
 
 import pytest
 
@@ -17,7 +17,6 @@ from news_assets.pipeline.civic.item_rows import item_keys
 from news_assets.ports.search_index import Filters, SearchQuery
 from news_assets.records.articles import ArticleRevision, RawArticle
 from news_assets.records.derived import EnrichedArticle, IndexedDocument
-from news_assets.records.desks import Desk
 from news_assets.records.meetings import AgendaItem, Matter
 from news_assets.records.reading import Enrichment
 from news_assets.store.lake import Lake
@@ -78,9 +77,6 @@ class ReadingEnricher(CountingEnricher):
     """Summarises by what the text has, so that a summary shows the text that it was
     made from.
     """
-
-    def for_desk(self, desk: Desk) -> Self:
-        return self
 
     def enrich(self, title: str, text: str, language: str | None) -> Enrichment:
         self.asked.append(title)
