@@ -1,8 +1,8 @@
-"""What lists and the API answer with. The strings of the annotations are the
-descriptions in the API's document.
+"""What lists and the API answer with, and parts of lists with the cursor of the next part. The
+strings of the annotations are the descriptions in the document of the API.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Annotated, Any, Generic, TypeVar
@@ -19,6 +19,7 @@ from news_assets.store.queries.civic.appearances import ItemAppearance
 from news_assets.store.queries.civic.lists import AgendaPlace
 from news_assets.store.queries.copies import Copy
 from news_assets.store.queries.url_history import Event
+from news_assets.web.parameters import ListParameters, cursor_of
 
 Item = TypeVar("Item")
 
@@ -159,3 +160,23 @@ class CoverageItem:
     behind: Annotated[
         int, "number of articles that wait for a stage, or for the given one"
     ]
+
+
+T = TypeVar("T")
+
+
+def part_of(found: Sequence[T], limit: int, cursor: Callable[[T], str]) -> Part[T]:
+    """Return the first rows as a part; there is one row more if others follow."""
+    return Part(
+        items=found[:limit],
+        next=cursor(found[limit - 1]) if len(found) > limit else None,
+    )
+
+
+def slice_of(items: Sequence[T], parameters: ListParameters) -> Part[T]:
+    """Return a part of a list that is whole in memory. Raises ParameterError."""
+    [begin] = parameters.position(int) or (0,)
+    end = begin + parameters.limit
+    return Part(
+        items=items[begin:end], next=cursor_of(end) if end < len(items) else None
+    )

@@ -10,12 +10,14 @@ import threading
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from typing import Final, Self
 
 from news_assets.desks.desk_files import load_desks
 from news_assets.errors import IndexingError, NewsAssetsError
 from news_assets.pipeline.alerts.query_file import Alerts, load_alerts
+from news_assets.ports.lake import Reader
+from news_assets.records.articles import ArticleRevision, RawArticle
 from news_assets.records.derived import ArticleEmbedding
 from news_assets.records.desks import Desk
 from news_assets.records.polling import StoredPage
@@ -40,7 +42,7 @@ from news_assets.store.queries.lists import (
 )
 from news_assets.store.queries.url_history import StoredRows, events_of, stored_rows
 from news_assets.taxonomy.taxonomy_files import Taxonomy, taxonomy_of
-from news_assets.web.answers import ArticleView, Part, SearchPart
+from news_assets.web.answers import ArticleView, Part, SearchPart, part_of
 from news_assets.web.parameters import (
     MAX_LIMIT,
     MAX_PAGE,
@@ -48,7 +50,6 @@ from news_assets.web.parameters import (
     SearchAddress,
     cursor_of,
 )
-from news_assets.web.parts import part_of
 
 # that a request waits for its turn to search, or for its answer
 MAX_SECONDS: Final = 10.0
@@ -318,3 +319,30 @@ def _beneath(
         for hit in hits
         if hit.article_id in by_article
     }
+
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def revision_number(revision: ArticleRevision) -> int:
+    """Return what names a revision in addresses: when it was replaced, in microseconds
+    since 1970.
+    """
+    return (revision.replaced_at - _EPOCH) // timedelta(microseconds=1)
+
+
+def revision_and_successor(
+    lake: Reader, article_id: str, number: int
+) -> tuple[ArticleRevision, ArticleRevision | RawArticle] | None:
+    """Return a revision and the text that replaced it; None if it is not stored."""
+    articles = lake.read(RawArticle, article_id=[article_id])
+    found = sorted(
+        lake.read(ArticleRevision, article_id=[article_id]),
+        key=lambda one: one.replaced_at,
+    )
+    texts: list[ArticleRevision | RawArticle] = [*found, *articles]
+    numbers = [revision_number(one) for one in found]
+    if number not in numbers or not articles:
+        return None
+    place = numbers.index(number)
+    return found[place], texts[place + 1]

@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from news_assets.web.archive import MAX_SECONDS, Archive, BusyError
-from news_assets.web.forms.choice import form_of
+from news_assets.web.forms import form_of
 from news_assets.web.phrases import language_of
 
 _MAX_AGE_SECONDS: Final = 60.0  # pages also say what is due now

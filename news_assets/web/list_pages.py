@@ -15,7 +15,7 @@ from news_assets.records.derived import Failure
 from news_assets.search import SearchHit
 from news_assets.store.queries.lists import ListedArticle
 from news_assets.web.answers import SourceItem
-from news_assets.web.api.operations import (
+from news_assets.web.api_operations import (
     COVERAGE,
     FAILURES,
     MEETINGS,
@@ -24,10 +24,18 @@ from news_assets.web.api.operations import (
     Operation,
 )
 from news_assets.web.archive import Archive
-from news_assets.web.forms.choice import MEDIA_TYPES, form_of
-from news_assets.web.forms.documents import calendar_file, json_document, table
-from news_assets.web.forms.feeds import Entry, Feed, atom, json_feed
-from news_assets.web.meetings.forms import calendar, entries_of
+from news_assets.web.forms import (
+    MEDIA_TYPES,
+    Entry,
+    Feed,
+    atom,
+    calendar_file,
+    form_of,
+    json_document,
+    json_feed,
+    table,
+)
+from news_assets.web.meeting_pages import calendar, entries_of
 from news_assets.web.parameters import MeetingParameters, Parameters, SearchAddress
 
 Entries = Callable[[Archive, Sequence[Any], str], list[Entry]]

@@ -1,8 +1,11 @@
-"""What operators look at, and those who follow the archive: coverage, agencies,
-sources, failures, changes.
+"""What operators look at, and those who follow the archive: coverage, agencies, sources,
+failures and changes.
 """
 
-from datetime import UTC, datetime, timedelta
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from typing import TYPE_CHECKING, Final
 
 from news_assets.records.derived import Change, Failure
 from news_assets.records.desks import Desk
@@ -11,9 +14,15 @@ from news_assets.store.queries.backlog import pending_entries, stale_rows
 from news_assets.store.queries.health import silent_agencies
 from news_assets.store.queries.lists import day_counts, newest_failures
 from news_assets.store.queries.source_status import source_rows
-from news_assets.web.answers import AgencyItem, CoverageItem, Part, SourceItem
+from news_assets.web.answers import (
+    AgencyItem,
+    CoverageItem,
+    Part,
+    SourceItem,
+    part_of,
+    slice_of,
+)
 from news_assets.web.archive import Archive
-from news_assets.web.operations.coverage import COVERAGE_DAYS, Coverage, coverage_of
 from news_assets.web.parameters import (
     ChangeParameters,
     CoverageParameters,
@@ -21,7 +30,59 @@ from news_assets.web.parameters import (
     OfDesk,
     cursor_of,
 )
-from news_assets.web.parts import part_of, slice_of
+
+if TYPE_CHECKING:
+    import polars
+
+
+_COVERAGE_DAYS: Final = 14
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Cell:
+    """Articles of one agency and day, and how many of them failed or wait for a stage."""
+
+    articles: int
+    failed: int
+    behind: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coverage:
+    """The agencies of a desk with a cell for each of the last days, newest day first;
+    None where nothing is stored.
+    """
+
+    desk: str
+    days: Sequence[date]
+    rows: Sequence[tuple[str, str, Sequence[_Cell | None]]]
+
+
+def _coverage_of(desk: Desk, cells: "polars.DataFrame", now: datetime) -> Coverage:
+    """Return the table of a desk from rows with agency, day, articles, failed and
+    behind.
+    """
+    found = {
+        (row["agency"], row["day"]): _Cell(
+            articles=row["articles"] or 0,
+            failed=row["failed"] or 0,
+            behind=row["behind"] or 0,
+        )
+        for row in cells.iter_rows(named=True)
+    }
+    days = [
+        now.date() + timedelta(days=1) - timedelta(days=n)
+        for n in range(_COVERAGE_DAYS + 1)
+    ]
+    days = [
+        day for day in days if day <= now.date() or any(at == day for _, at in found)
+    ]
+    rows = [
+        (agency.key, agency.name, [found.get((agency.key, day)) for day in days])
+        for agency in desk.agencies
+        if agency.is_active
+    ]
+    return Coverage(desk=desk.key, days=days, rows=rows)
 
 
 def coverage(
@@ -32,7 +93,7 @@ def coverage(
     """
     import polars as pl
 
-    first_day = (now - timedelta(days=COVERAGE_DAYS - 1)).date()
+    first_day = (now - timedelta(days=_COVERAGE_DAYS - 1)).date()
     with archive.lake.latest() as lake:
         stored = day_counts(lake, desk.key, first_day)
         backlog = pl.concat(
@@ -43,7 +104,7 @@ def coverage(
     waiting = backlog.group_by("agency", "day").agg(
         pl.col("article_id").n_unique().alias("behind")
     )
-    return coverage_of(
+    return _coverage_of(
         desk, stored.join(waiting, on=["agency", "day"], how="full", coalesce=True), now
     )
 

@@ -30,16 +30,15 @@ from news_assets.records.articles import RawArticle
 from news_assets.records.meetings import MeetingStatus
 from news_assets.store.changes import CursorError
 from news_assets.web.answers import SourceItem
-from news_assets.web.archive import Archive
+from news_assets.web.archive import Archive, revision_and_successor, revision_number
 from news_assets.web.cache import Handler
-from news_assets.web.forms.choice import FORM_NAMES, form_of
-from news_assets.web.forms.documents import json_document, problem
-from news_assets.web.histogram import bars_of
-from news_assets.web.lists import ListPage, other_form
-from news_assets.web.markup import article_html, is_cut, word_diff
-from news_assets.web.meetings.reading import first_day_to_come, has_meetings
-from news_assets.web.operations.access import READ_ONLY, Access
-from news_assets.web.operations.reading import coverage
+from news_assets.web.forms import FORM_NAMES, form_of, json_document, problem
+from news_assets.web.list_pages import ListPage, other_form
+from news_assets.web.markup import article_html, bars_of, is_cut, word_diff
+from news_assets.web.meeting_views import first_day_to_come, has_meetings
+from news_assets.web.operations.monitoring import coverage
+from news_assets.web.operations.query_actions import listed_queries
+from news_assets.web.operations.sessions import READ_ONLY, Access
 from news_assets.web.parameters import (
     MAX_PAGE,
     CoverageParameters,
@@ -49,8 +48,6 @@ from news_assets.web.parameters import (
     SearchAddress,
 )
 from news_assets.web.phrases import LANGUAGES, language_of, translation
-from news_assets.web.revisions import revision_and_successor, revision_number
-from news_assets.web.saved_queries import listed_queries
 
 _FACET_VALUES: Final = 8
 _MAX_REVISIONS: Final = 10  # that the page of an article names

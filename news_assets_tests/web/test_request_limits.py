@@ -15,7 +15,7 @@ from news_assets.ports.search import Embedder, SearchAnswer, SearchQuery
 from news_assets.search import Index
 from news_assets.store.lake import Lake
 from news_assets.web import archive as archive_module
-from news_assets.web import limits
+from news_assets.web import request_limits
 from news_assets.web.archive import Archive
 from news_assets_tests.support.small_desk import DESK, Newsroom, entry
 from news_assets_tests.support.waiting import HANG_S
@@ -82,7 +82,7 @@ def test_an_answer_that_takes_too_long_is_given_up_and_the_others_go_on(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # far above the other, also on a busy machine
-    monkeypatch.setattr(limits, "MAX_SECONDS", 1.5)
+    monkeypatch.setattr(request_limits, "MAX_SECONDS", 1.5)
     monkeypatch.setattr(archive_module, "MAX_SECONDS", 0.2)
     with serve() as client:
         late = client.get("/search.json?q=slow&mode=keyword")
