@@ -33,6 +33,7 @@ from news_assets.web.operations.routes import operator_routes
 from news_assets.web.operations.sessions import READ_ONLY, Access
 from news_assets.web.page_handlers import Pages
 from news_assets.web.parameters import OneMeeting, OnePerson
+from news_assets.web.phrases import KeptLanguage
 from news_assets.web.request_limits import RequestLimits, in_time
 
 _HERE: Final = Path(__file__).parent
@@ -160,6 +161,7 @@ def build_app(
     middleware = [
         Middleware(TrustedHostMiddleware, allowed_hosts=[*hosts], www_redirect=False),
         Middleware(_SafeHeaders),
+        Middleware(KeptLanguage),
         Middleware(
             CORSMiddleware,
             allow_origins=[*origins],

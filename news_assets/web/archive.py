@@ -5,6 +5,7 @@ used by one thread at a time; reads of the lake run beside each other.
 """
 
 import gzip
+import itertools
 import logging
 import threading
 import time
@@ -54,6 +55,8 @@ from news_assets.web.parameters import (
 # that a request waits for its turn to search, or for its answer
 MAX_SECONDS: Final = 10.0
 _SIMILAR: Final = 5
+_NEAREST: Final = 100  # that an index ranks by meaning
+_HITS_AT_ONCE: Final = 5_000  # of a whole list; other searches go on between them
 _log = logging.getLogger(__name__)
 _COMMIT_SECONDS: Final = 0.5  # for which the number of the last commit is believed
 
@@ -124,14 +127,7 @@ class Archive:
         """Return a part of the hits of a search. Raises ParameterError, IndexingError,
         EmbedError.
         """
-        number = (
-            written_number(self.lake, address.text, address.filters)
-            if self._is_civic
-            else None
-        )
-        answer = self._search(
-            address.model_copy(update={"text": f'"{number}"'}) if number else address
-        )
+        answer = self._search(self._by_number(address))
         end = address.offset + len(answer.hits)
         following = (
             cursor_of(end)
@@ -150,6 +146,42 @@ class Archive:
             facets=answer.facets,
             appearances=_beneath(hits, groups),
         )
+
+    def _by_number(self, address: SearchAddress) -> SearchAddress:
+        """Return the search for a public number as that for the phrase which agendas
+        have; any other one as it is.
+        """
+        if not self._is_civic:
+            return address
+        number = written_number(self.lake, address.text, address.filters)
+        if not number:
+            return address
+        return address.model_copy(update={"text": f'"{number}"'})
+
+    def all_hits(self, address: SearchAddress) -> Iterator[Sequence[SearchHit]]:
+        """Yield all hits of a search in batches, each once: the nearest in meaning, as
+        the first pages show them, then all with the words, newest first.
+
+        Raises:
+            IndexingError, EmbedError: As for `search`.
+        """
+        address = self._by_number(address).model_copy(update={"page": 1, "cursor": ""})
+        seen = set[str]()
+        if address.mode != "keyword" and address.text.strip():
+            nearest = address.model_copy(update={"limit": _NEAREST})
+            hits = self._search(nearest).hits
+            seen.update(hit.article_id for hit in hits)
+            yield hits
+            if address.mode == "vector":
+                return
+        by_words = {"mode": "keyword", "sort": "date", "limit": _HITS_AT_ONCE}
+        for offset in itertools.count(0, _HITS_AT_ONCE):
+            following = by_words | {"cursor": cursor_of(offset)}
+            hits = self._search(address.model_copy(update=following)).hits
+            yield [hit for hit in hits if hit.article_id not in seen]
+            seen.update(hit.article_id for hit in hits)
+            if len(hits) < _HITS_AT_ONCE:
+                return
 
     def _search(self, address: SearchAddress) -> SearchAnswer:
         is_by_meaning = address.mode != "keyword" and bool(address.text.strip())

@@ -3,7 +3,6 @@ CSV and XLSX, iCalendar, Atom (RFC 4287) with paging (RFC 5005), JSON Feed 1.1
 (https://jsonfeed.org/version/1.1), and errors as problem+json (RFC 9457).
 """
 
-import io
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +16,6 @@ from starlette.responses import Response
 
 from news_assets.text.defuse import xml_text
 from news_assets.text.tabular.cells import json_of
-from news_assets.text.tabular.files import write_csv, write_xlsx
 
 # By suffix.
 MEDIA_TYPES: Final = {
@@ -28,6 +26,7 @@ MEDIA_TYPES: Final = {
     ".feed.json": "application/feed+json",
     ".ics": "text/calendar",
 }
+TABLE_FORMS: Final = (".csv", ".xlsx")
 FORM_NAMES: Final = {
     ".json": "JSON",
     ".csv": "CSV",
@@ -94,22 +93,6 @@ def problem(
 def calendar_file(data: bytes) -> Response:
     """Return an iCalendar file."""
     return Response(data, media_type=MEDIA_TYPES[".ics"])
-
-
-def table(
-    form: str, name: str, columns: Sequence[str], rows: Sequence[Mapping[str, Any]]
-) -> Response:
-    """Return rows as a CSV or XLSX file of this name."""
-    if form == ".csv":
-        text = io.StringIO(newline="")
-        write_csv(text, columns, rows)
-        body: str | bytes = text.getvalue()
-    else:
-        file = io.BytesIO()
-        write_xlsx(file, columns, rows)
-        body = file.getvalue()
-    headers = {"Content-Disposition": f'attachment; filename="{name}{form}"'}
-    return Response(body, headers=headers, media_type=MEDIA_TYPES[form])
 
 
 _ATOM: Final = "http://www.w3.org/2005/Atom"

@@ -32,7 +32,13 @@ from news_assets.store.changes import CursorError
 from news_assets.web.answers import SourceItem
 from news_assets.web.archive import Archive, revision_and_successor, revision_number
 from news_assets.web.cache import Handler
-from news_assets.web.forms import FORM_NAMES, form_of, json_document, problem
+from news_assets.web.forms import (
+    FORM_NAMES,
+    TABLE_FORMS,
+    form_of,
+    json_document,
+    problem,
+)
 from news_assets.web.list_pages import ListPage, other_form
 from news_assets.web.markup import article_html, bars_of, is_cut, word_diff
 from news_assets.web.meeting_views import first_day_to_come, has_meetings
@@ -48,6 +54,7 @@ from news_assets.web.parameters import (
     SearchAddress,
 )
 from news_assets.web.phrases import LANGUAGES, language_of, translation
+from news_assets.web.spreadsheets import MAX_ROWS
 
 _FACET_VALUES: Final = 8
 _MAX_REVISIONS: Final = 10  # that the page of an article names
@@ -96,6 +103,8 @@ class Pages:
         self._templates.globals |= {
             "languages": LANGUAGES,
             "form_names": FORM_NAMES,
+            "table_forms": TABLE_FORMS,
+            "max_rows": MAX_ROWS,
             "source_facts": _source_facts,
             "agency_name": archive.agency_name,
             "theme_label": archive.theme_label,
@@ -262,7 +271,6 @@ class Pages:
             "language": language,
             "path": _own_path(request),
             "here": _own_parameters(request),
-            "asked": request.query_params.get("lang", ""),
             **values,
         }
         page = self._templates.get_template(template).render(context)

@@ -8,9 +8,13 @@ from pathlib import Path
 from typing import Final
 
 import yaml
+from starlette.datastructures import QueryParams
 from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 LANGUAGES: Final = {"en": "English", "pt": "Português"}
+LANGUAGE_COOKIE: Final = "news_language"
+_COOKIE_RULES: Final = "Path=/; Max-Age=31536000; HttpOnly; SameSite=Lax"
 _FILE: Final = Path(__file__).with_name("phrases.pt.yaml")
 
 Translate = Callable[..., str]
@@ -37,22 +41,45 @@ def translation(language: str) -> Translate:
 
 
 def language_of(request: Request) -> str:
-    """Return the language to show: that of `lang`, else of Accept-Language, else
-    English.
+    """Return the language to show: that of `lang`, else the one chosen before (a
+    cookie), else of Accept-Language, else English.
     """
-    return preferred(
-        request.headers.get("accept-language", ""), request.query_params.get("lang", "")
-    )
+    chosen = (request.query_params.get("lang"), request.cookies.get(LANGUAGE_COOKIE))
+    for language in chosen:
+        if language in LANGUAGES:
+            return language
+    return accepted_language(request.headers.get("accept-language", ""))
 
 
-def preferred(accepted: str, asked: str = "") -> str:
-    """Return the language to show: the one asked for, else the first accepted one
-    (Accept-Language) that there is.
-    """
-    if asked in LANGUAGES:
-        return asked
+def accepted_language(accepted: str) -> str:
+    """Return the first language of an Accept-Language header that there is."""
     for part in accepted.split(","):
         code = part.partition(";")[0].strip()[:2].lower()
         if code in LANGUAGES:
             return code
     return "en"
+
+
+class KeptLanguage:
+    """Keeps the language that an address chooses with `lang` in a cookie, so that links
+    and forms need not repeat it.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request; of one that chooses a language, add the cookie."""
+        language = ""
+        if scope["type"] == "http":
+            language = QueryParams(scope["query_string"]).get("lang", "")
+
+        async def send_with_cookie(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                cookie = f"{LANGUAGE_COOKIE}={language}; {_COOKIE_RULES}"
+                headers = [*message["headers"], (b"set-cookie", cookie.encode())]
+                message["headers"] = headers
+            await send(message)
+
+        keeps = language in LANGUAGES
+        await self._app(scope, receive, send_with_cookie if keeps else send)

@@ -239,6 +239,17 @@ def test_a_page_is_in_the_language_that_is_asked_for(browser: httpx.Client) -> N
         assert "Artigos mais recentes" in page.text
 
 
+def test_a_chosen_language_stays_after_links_and_forms(site: str) -> None:
+    with httpx.Client(base_url=site, headers={"Accept": "text/html"}) as client:
+        chosen = client.get("/search?lang=pt")
+        assert client.get("/operations/sources").headers["content-language"] == "pt"
+        [action] = re.findall(r'<form class="search" action="([^"]*)"', chosen.text)
+        found = client.get(action, params={"q": "bus"})
+        assert '<html lang="pt">' in found.text
+        assert client.get("/search?lang=en").headers["content-language"] == "en"
+        assert client.get("/queries").headers["content-language"] == "en"
+
+
 def test_every_text_of_the_templates_is_translated() -> None:
     used = {
         text
