@@ -52,6 +52,7 @@ def run(
         Archive.open(settings, lake) as archive,
         open_ports(settings, opened) as ports,
     ):
+        archive.load_model()
         hosts, access = (*_ALWAYS, host, *names), _access(settings)
         app = build_app(
             archive, hosts, origins, requests_per_minute, access, ports.get("fetcher")

@@ -12,9 +12,10 @@ from news_assets.pipeline.enrich.model.explanation import (
     evidence_of,
     is_outdated,
 )
+from news_assets.pipeline.freshness.source_health import ANSWERS
 from news_assets.records.articles import ArticleRevision, RawArticle
 from news_assets.records.derived import EnrichedArticle
-from news_assets.search import SearchHit
+from news_assets.search import SearchHit, SearchMode
 from news_assets.store.queries.civic.appearances import ItemAppearance
 from news_assets.store.queries.civic.lists import AgendaPlace
 from news_assets.store.queries.copies import Copy
@@ -36,7 +37,8 @@ class Part(Generic[Item]):
 class SearchPart:
     """A part of the hits, their total number, and counts by value of each facet.
 
-    `appearances` are the others of the matter of a hit, by its article_id, the newest
+    `mode` is how they were found: by words also while the model for searches by meaning is
+    loaded. `appearances` are the others of the matter of a hit, by its article_id, the newest
     first: a matter of several meetings is one hit, as its item in the next meeting.
     """
 
@@ -44,6 +46,7 @@ class SearchPart:
     next: str | None
     found: int
     facets: Mapping[str, Mapping[str, int]]
+    mode: SearchMode
     appearances: Mapping[str, Sequence[ItemAppearance]] = field(default_factory=dict)
 
 
@@ -146,6 +149,13 @@ class SourceItem:
         str | None, "how long the agency has been silent beyond its habit"
     ]
     habit: Annotated[str | None, "the agency's usual silence"]
+
+    @property
+    def is_failing(self) -> bool:
+        """Whether it is polled and did not answer the last time."""
+        if not self.is_active or not self.polls:
+            return False
+        return self.polls[-1]["outcome"] not in ANSWERS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

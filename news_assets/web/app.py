@@ -32,8 +32,9 @@ from news_assets.web.meeting_pages import MeetingPages
 from news_assets.web.operations.routes import operator_routes
 from news_assets.web.operations.sessions import READ_ONLY, Access
 from news_assets.web.page_handlers import Pages
-from news_assets.web.parameters import OneMeeting, OnePerson
+from news_assets.web.parameters import OneMeeting, OnePerson, SearchAddress
 from news_assets.web.phrases import KeptLanguage
+from news_assets.web.publisher_pages import PublisherPages
 from news_assets.web.request_limits import RequestLimits, in_time
 
 _HERE: Final = Path(__file__).parent
@@ -108,6 +109,7 @@ def build_app(
     """
     pages = Pages(archive, access, shows_images=fetcher is not None)
     meetings = MeetingPages(archive, pages.page)
+    publishers = PublisherPages(archive, pages.page)
     cache = AnswerCache(archive)
 
     def cached(
@@ -148,6 +150,8 @@ def build_app(
             meetings.meeting,
             OneMeeting.names(),
         ),
+        cached("/publishers/{desk}/{agency:path}", publishers.publisher),
+        cached("/facets/{facet}", pages.facet, (*SearchAddress.names(), "contains")),
         cached("/matters/{desk}/{agency}/{matter:path}", meetings.matter),
         cached("/persons/{desk}/{agency}/{person}", meetings.person, OnePerson.names()),
         *(

@@ -7,6 +7,7 @@ used by one thread at a time; reads of the lake run beside each other.
 import gzip
 import itertools
 import logging
+import math
 import threading
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -22,7 +23,14 @@ from news_assets.records.articles import ArticleRevision, RawArticle
 from news_assets.records.derived import ArticleEmbedding
 from news_assets.records.desks import Desk
 from news_assets.records.polling import StoredPage
-from news_assets.search import Filters, Index, SearchAnswer, SearchHit, open_index
+from news_assets.search import (
+    Filters,
+    Index,
+    SearchAnswer,
+    SearchHit,
+    SearchMode,
+    open_index,
+)
 from news_assets.settings import Settings
 from news_assets.sources.source_kinds import ALL_KINDS
 from news_assets.store.lake import Lake
@@ -58,6 +66,8 @@ _SIMILAR: Final = 5
 _NEAREST: Final = 100  # that an index ranks by meaning
 _HITS_AT_ONCE: Final = 5_000  # of a whole list; other searches go on between them
 _log = logging.getLogger(__name__)
+_ANY_TEXT: Final = "news"
+_LOAD_AGAIN_SECONDS: Final = 60.0  # after the model could not be loaded
 _COMMIT_SECONDS: Final = 0.5  # for which the number of the last commit is believed
 
 
@@ -85,6 +95,8 @@ class Archive:
         self._taxonomies = taxonomies
         self.rules = rules or Alerts()
         self._commit = (0, -_COMMIT_SECONDS)
+        self._is_model_ready = True
+        self._load_again_at = math.inf
         self._is_civic = any(desk.is_civic for desk in desks)
         self._names = {
             agency.key: agency.name for desk in desks for agency in desk.agencies
@@ -123,6 +135,38 @@ class Archive:
 
     # --- search -----------------------------------------------------------------------
 
+    def load_model(self) -> None:
+        """Load what searches need in a thread; until the model is there, they are by
+        words.
+        """
+        self._is_model_ready = False
+        self._load_again_at = math.inf
+        threading.Thread(target=self._load_model, daemon=True).start()
+
+    def _load_model(self) -> None:
+        try:
+            with self._turn():
+                self._index.search("", mode="keyword", limit=1)
+            self._index.vector_of(_ANY_TEXT)
+            with self._turn():
+                self._index.search(_ANY_TEXT, mode="vector", limit=1)
+        except NewsAssetsError as error:
+            _log.error("searches are by words only: %s", error)
+            self._load_again_at = time.monotonic() + _LOAD_AGAIN_SECONDS
+            return
+        _log.debug("the model for searches by meaning is loaded")
+        self._is_model_ready = True
+
+    def is_by_words_only(self) -> bool:
+        """Return whether no search is by meaning: the model is being loaded, or could
+        not be, which is tried again from time to time.
+        """
+        if self._is_model_ready:
+            return False
+        if time.monotonic() >= self._load_again_at:
+            self.load_model()
+        return True
+
     def search(self, address: SearchAddress) -> SearchPart:
         """Return a part of the hits of a search. Raises ParameterError, IndexingError,
         EmbedError.
@@ -144,6 +188,7 @@ class Archive:
             next=following,
             found=answer.found,
             facets=answer.facets,
+            mode=self._mode_of(address),
             appearances=_beneath(hits, groups),
         )
 
@@ -167,12 +212,13 @@ class Archive:
         """
         address = self._by_number(address).model_copy(update={"page": 1, "cursor": ""})
         seen = set[str]()
-        if address.mode != "keyword" and address.text.strip():
+        mode = self._mode_of(address)
+        if mode != "keyword" and address.text.strip():
             nearest = address.model_copy(update={"limit": _NEAREST})
             hits = self._search(nearest).hits
             seen.update(hit.article_id for hit in hits)
             yield hits
-            if address.mode == "vector":
+            if mode == "vector":
                 return
         by_words = {"mode": "keyword", "sort": "date", "limit": _HITS_AT_ONCE}
         for offset in itertools.count(0, _HITS_AT_ONCE):
@@ -184,20 +230,27 @@ class Archive:
                 return
 
     def _search(self, address: SearchAddress) -> SearchAnswer:
-        is_by_meaning = address.mode != "keyword" and bool(address.text.strip())
+        mode = self._mode_of(address)
+        is_by_meaning = mode != "keyword" and bool(address.text.strip())
         # while others search
         vector = self._index.vector_of(address.text) if is_by_meaning else None
         with self._turn():
             return self._index.search(
                 address.text,
                 address.filters,
-                mode=address.mode,
+                mode=mode,
                 sort=address.sort,
                 limit=address.limit,
                 offset=address.offset,
                 explain=address.explain,
                 vector=vector,
             )
+
+    def _mode_of(self, address: SearchAddress) -> SearchMode:
+        if address.mode != "keyword" and self.is_by_words_only():
+            _log.debug("by words, without the model: %s", address.text)
+            return "keyword"
+        return address.mode
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
@@ -221,6 +274,13 @@ class Archive:
                 f'"{number}"' if number else text, filters
             )
         return found | items_like(self.lake, found)
+
+    def facet_counts(self, address: SearchAddress, name: str) -> Mapping[str, int]:
+        """Return the counts by value of a facet, of the search without its own filter:
+        so that a chosen value does not hide the others.
+        """
+        widened = address.without(name).model_copy(update={"limit": 1})
+        return self._search(widened).facets.get(name, {})
 
     def wider(self, address: SearchAddress) -> dict[str, int]:
         """Return for each filter how many hits the search has without it, where it has
@@ -356,11 +416,11 @@ def _beneath(
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def revision_number(revision: ArticleRevision) -> int:
+def revision_number(replaced_at: datetime) -> int:
     """Return what names a revision in addresses: when it was replaced, in microseconds
     since 1970.
     """
-    return (revision.replaced_at - _EPOCH) // timedelta(microseconds=1)
+    return (replaced_at - _EPOCH) // timedelta(microseconds=1)
 
 
 def revision_and_successor(
@@ -373,7 +433,7 @@ def revision_and_successor(
         key=lambda one: one.replaced_at,
     )
     texts: list[ArticleRevision | RawArticle] = [*found, *articles]
-    numbers = [revision_number(one) for one in found]
+    numbers = [revision_number(one.replaced_at) for one in found]
     if number not in numbers or not articles:
         return None
     place = numbers.index(number)

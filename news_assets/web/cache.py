@@ -68,7 +68,9 @@ class AnswerCache:
             request.state.parameters = names
             if form_of(request) in TABLE_FORMS:  # too long to keep
                 return handler(request)
-            kept = self._kept_or_made(_key(request, names), lambda: handler(request))
+            words_only = "by words" if self._archive.is_by_words_only() else ""
+            key = (*_key(request, names), words_only)
+            kept = self._kept_or_made(key, lambda: handler(request))
             if kept.headers["etag"] in request.headers.get("if-none-match", ""):
                 return Response(
                     None,

@@ -3,7 +3,6 @@
 import csv
 import io
 from collections.abc import Iterator
-from pathlib import Path
 
 import httpx
 import pytest

@@ -3,7 +3,7 @@ failures and changes.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
@@ -85,6 +85,19 @@ def _coverage_of(desk: Desk, cells: "polars.DataFrame", now: datetime) -> Covera
     return Coverage(desk=desk.key, days=days, rows=rows)
 
 
+def worst_first(table: Coverage) -> Coverage:
+    """Return the table with the agencies first of which most articles failed, then those
+    of which most wait.
+    """
+
+    def badness(row: tuple[str, str, Sequence[_Cell | None]]) -> tuple[int, int]:
+        cells = [cell for cell in row[2] if cell]
+        failed = sum(cell.failed for cell in cells)
+        return -failed, -sum(cell.behind for cell in cells)
+
+    return replace(table, rows=sorted(table.rows, key=badness))
+
+
 def coverage(
     archive: Archive, desk: Desk, now: datetime, stage: str | None = None
 ) -> Coverage:
@@ -159,16 +172,54 @@ def sources(archive: Archive, parameters: OfDesk) -> Part[SourceItem]:
     """Return a part of the sources, with what `news-assets agencies` prints of them.
     Raises ParameterError.
     """
+    return slice_of(_source_items(archive, parameters), parameters)
+
+
+def _source_items(archive: Archive, parameters: OfDesk) -> list[SourceItem]:
     now = datetime.now(UTC)
+    items = []
     with archive.lake.latest() as lake:
-        items = [
-            SourceItem(**row)
-            for desk in archive.desks
-            if parameters.desk in (None, desk.key)
-            for row in source_rows(lake, desk, silent_agencies(lake, desk, now), now)
-            if parameters.agency in (None, row["agency"])
-        ]
-    return slice_of(items, parameters)
+        for desk in archive.desks:
+            if parameters.desk not in (None, desk.key):
+                continue
+            silences = silent_agencies(lake, desk, now)
+            rows = source_rows(lake, desk, silences, now)
+            items += [SourceItem(**row) for row in rows]
+    if parameters.agency is None:
+        return items
+    return [one for one in items if one.agency == parameters.agency]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceHealth:
+    """A part of the sources, the worst first, and how many of all are failing and how
+    many publishers are silent.
+    """
+
+    part: Part[SourceItem]
+    total: int
+    failing: int
+    silent: int
+
+
+def source_health(archive: Archive, parameters: OfDesk) -> SourceHealth:
+    """Return a part of the sources as operators look at them. Raises ParameterError."""
+    items = _source_items(archive, parameters)
+    silent = {(one.desk, one.agency) for one in items if one.silent_for}
+    return SourceHealth(
+        part=slice_of(sorted(items, key=_badness), parameters),
+        total=len(items),
+        failing=sum(one.is_failing for one in items),
+        silent=len(silent),
+    )
+
+
+def _badness(item: SourceItem) -> tuple[bool, bool, bool]:
+    """Return what sources are sorted by: failing ones first, then silent ones, then
+    those never polled.
+    """
+    is_never_polled = item.is_active and not item.polls
+    return not item.is_failing, not item.silent_for, not is_never_polled
 
 
 def failures(archive: Archive, parameters: FailureParameters) -> Part[Failure]:
