@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Final, get_args
 from urllib.parse import quote, urlsplit
 
@@ -29,29 +30,48 @@ from news_assets.records.articles import RawArticle
 from news_assets.records.meetings import MeetingStatus
 from news_assets.store.changes import CursorError
 from news_assets.web.answers import SourceItem
-from news_assets.web.archive import Archive
+from news_assets.web.archive import Archive, revision_and_successor, revision_number
 from news_assets.web.cache import Handler
-from news_assets.web.forms.choice import FORM_NAMES, form_of
-from news_assets.web.forms.documents import json_document, problem
-from news_assets.web.histogram import bars_of
-from news_assets.web.lists import ListPage, other_form
-from news_assets.web.markup import article_html, is_cut, word_diff
-from news_assets.web.meetings.reading import first_day_to_come, has_meetings
-from news_assets.web.operations.access import READ_ONLY, Access
-from news_assets.web.operations.reading import coverage
+from news_assets.web.facets import (
+    FACET_LABELS,
+    FILTER_LABELS,
+    facets_of,
+    presets,
+    value_label,
+    values_with,
+)
+from news_assets.web.forms import (
+    FORM_NAMES,
+    TABLE_FORMS,
+    form_of,
+    json_document,
+    problem,
+)
+from news_assets.web.list_pages import ListPage, other_form
+from news_assets.web.markup import article_html, bars_of, is_cut, word_diff
+from news_assets.web.meeting_views import first_day_to_come, has_meetings
+from news_assets.web.operations.monitoring import coverage, source_health, worst_first
+from news_assets.web.operations.query_actions import listed_queries
+from news_assets.web.operations.sessions import READ_ONLY, Access
 from news_assets.web.parameters import (
     MAX_PAGE,
     CoverageParameters,
     MeetingParameters,
+    OfDesk,
     ParameterError,
     Parameters,
     SearchAddress,
 )
-from news_assets.web.phrases import LANGUAGES, language_of, translation
-from news_assets.web.revisions import revision_and_successor, revision_number
-from news_assets.web.saved_queries import listed_queries
+from news_assets.web.phrases import (
+    LANGUAGES,
+    language_name,
+    language_of,
+    made_text,
+    translation,
+)
+from news_assets.web.spreadsheets import MAX_ROWS
 
-_FACET_VALUES: Final = 8
+_MAX_CONTAINED: Final = 100
 _MAX_REVISIONS: Final = 10  # that the page of an article names
 _INDEXED_ITEMS: Final = 8  # an agenda of so many items has an index
 _APPEARANCES_SHOWN: Final = 5  # of a matter beneath its hit
@@ -81,6 +101,7 @@ class Pages:
         self._values: Mapping[str, Callable[[ListPage, Any], Values]] = {
             "/search": self._search,
             "/operations": self._grids,
+            "/operations/sources": self._sources,
             "/meetings": self._meetings,
         }
         self._templates = Environment(
@@ -94,10 +115,13 @@ class Pages:
             "host": _host,
             "minute": _minute,
             "person_key": person_key,
+            "made": made_text,
         }
         self._templates.globals |= {
             "languages": LANGUAGES,
             "form_names": FORM_NAMES,
+            "table_forms": TABLE_FORMS,
+            "max_rows": MAX_ROWS,
             "source_facts": _source_facts,
             "agency_name": archive.agency_name,
             "theme_label": archive.theme_label,
@@ -105,7 +129,9 @@ class Pages:
             "word_diff": word_diff,
             "marked_spans": _marked_spans,
             "duration": duration,
-            "facet_values": _FACET_VALUES,
+            "language_name": language_name,
+            "filter_labels": FILTER_LABELS,
+            "value_label": partial(value_label, archive),
             "max_revisions": _MAX_REVISIONS,
             "revision_number": revision_number,
             "is_cut": is_cut,
@@ -141,6 +167,8 @@ class Pages:
         answer = self._archive.search(address)
         return {
             "answer": answer,
+            "facets": facets_of(self._archive, address, answer),
+            "presets": presets(self._archive, address),
             "bars": bars_of(answer.facets.get("day", {})),
             "publications": self._archive.publications(answer.items),
             "wider": {}
@@ -156,10 +184,15 @@ class Pages:
         ]
         return {
             "grids": [
-                coverage(self._archive, desk, now, parameters.stage) for desk in desks
+                worst_first(coverage(self._archive, desk, now, parameters.stage))
+                for desk in desks
             ],
             "stage_names": {desk.key: stage_names(desk) for desk in desks},
         }
+
+    def _sources(self, page: ListPage, parameters: OfDesk) -> Values:
+        health = source_health(self._archive, parameters)
+        return {"health": health, "answer": health.part}
 
     def _meetings(self, page: ListPage, parameters: MeetingParameters) -> Values:
         civic = [desk for desk in self._archive.desks if desk.is_civic]
@@ -170,6 +203,25 @@ class Pages:
             "statuses": get_args(MeetingStatus),
             "topic_codes": list(topics_taxonomy().themes),
         }
+
+    def facet(self, request: Request) -> Response:
+        """Return all values of a facet of a search, or those with some letters."""
+        name = request.path_params["facet"]
+        if name not in FACET_LABELS:
+            raise HTTPException(404, f"no facet {name}; {', '.join(FACET_LABELS)}")
+        address = SearchAddress.of(request.query_params)
+        contained = request.query_params.get("contains", "").strip()[:_MAX_CONTAINED]
+        values = values_with(
+            self._archive, name, address, contained, language_of(request)
+        )
+        return self.page(
+            request,
+            "facet.html",
+            name=name,
+            address=address,
+            contained=contained,
+            values=values,
+        )
 
     def queries(self, request: Request) -> Response:
         """Return the saved queries with the addresses of their pages and feeds; as OPML
@@ -262,9 +314,9 @@ class Pages:
         context: Mapping[str, Any] = {
             "t": translation(language),
             "language": language,
+            "made": partial(made_text, language=language),
             "path": _own_path(request),
             "here": _own_parameters(request),
-            "asked": request.query_params.get("lang", ""),
             **values,
         }
         page = self._templates.get_template(template).render(context)

@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from news_assets.web.archive import MAX_SECONDS
 from news_assets.web.connections import client_of
-from news_assets.web.forms.documents import problem
+from news_assets.web.forms import problem
 
 MAX_URL_CHARS: Final = 4_000
 # after a pause, the requests of so many seconds may come at once

@@ -1,7 +1,10 @@
-"""The page on which operators save searches as queries, and delete them again."""
+"""The saved queries as the pages list them, and the page on which operators save searches as
+queries and delete them.
+"""
 
 import logging
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -14,16 +17,48 @@ from news_assets.pipeline.alerts.query_file import (
     SavedQuery,
     explain,
     problem_of,
+    query_of,
     stored_row,
 )
 from news_assets.ports.services import Rows
 from news_assets.records.alerts import StoredQuery
 from news_assets.web.archive import Archive
-from news_assets.web.operations.actions import Render
-from news_assets.web.operations.forms import note, read_form
-from news_assets.web.operations.sessions import Sessions
+from news_assets.web.operations.article_actions import Render
+from news_assets.web.operations.sessions import Sessions, note, read_form
 from news_assets.web.parameters import ParameterError, SearchAddress
-from news_assets.web.saved_queries import FILTERS, listed_queries
+
+# of a saved query and of a search
+_FILTERS: Final = SavedQuery.model_fields.keys() & SearchAddress.model_fields.keys()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _ListedQuery:
+    """A saved query. `row` is None for one of the file; `problem` says why a stored one
+    is not followed as it is.
+    """
+
+    query: SavedQuery
+    row: StoredQuery | None = None
+    problem: str = ""
+
+    @property
+    def address(self) -> SearchAddress:
+        """The search for what it finds, newest first."""
+        filters = self.query.model_dump(include=_FILTERS)
+        return SearchAddress(
+            text=self.query.query, mode="keyword", sort="date", **filters
+        )
+
+
+def listed_queries(archive: Archive) -> list[_ListedQuery]:
+    """Return all saved queries. Raises LakeError."""
+    of_file = [_ListedQuery(query=query) for query in archive.rules.queries]
+    stored = [(row, query_of(row)) for row in archive.lake.read(StoredQuery)]
+    return of_file + [
+        _ListedQuery(query=query, row=row, problem=problem_of(query, archive.rules))
+        for row, query in stored
+    ]
+
 
 PATH: Final = "/operations/queries"
 _log = logging.getLogger(__name__)
@@ -40,7 +75,7 @@ class QueryActions:
     def page(self, request: Request) -> Response:
         """Return the stored queries, and a form that saves the search of the address."""
         address = SearchAddress.of(request.query_params)
-        filters = address.model_dump(include=FILTERS, exclude_none=True)
+        filters = address.model_dump(include=_FILTERS, exclude_none=True)
         return self._page(request, {"query": address.text, **filters})
 
     def _page(
@@ -56,7 +91,7 @@ class QueryActions:
             status,
             operator=self._sessions.operator(request),
             given=given,
-            filters={name: given[name] for name in sorted(FILTERS & given.keys())},
+            filters={name: given[name] for name in sorted(_FILTERS & given.keys())},
             channels=sorted(self._archive.rules.channels),
             error=error,
             stored=[one for one in listed_queries(self._archive) if one.row],

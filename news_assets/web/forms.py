@@ -1,19 +1,99 @@
-"""Entries as Atom (RFC 4287) with paging (RFC 5005) and as JSON Feed 1.1
-(https://jsonfeed.org/version/1.1).
+"""One list in several forms, chosen by the suffix of the address or the Accept header: JSON,
+CSV and XLSX, iCalendar, Atom (RFC 4287) with paging (RFC 5005), JSON Feed 1.1
+(https://jsonfeed.org/version/1.1), and errors as problem+json (RFC 9457).
 """
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from http import HTTPStatus
 from typing import Any, Final
 
 from lxml import etree
+from starlette.requests import Request
 from starlette.responses import Response
 
 from news_assets.text.defuse import xml_text
-from news_assets.web.forms.choice import MEDIA_TYPES
-from news_assets.web.forms.documents import json_document
+from news_assets.text.tabular import json_of
+
+# By suffix.
+MEDIA_TYPES: Final = {
+    ".json": "application/json",
+    ".csv": "text/csv",
+    ".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    ".atom": "application/atom+xml",
+    ".feed.json": "application/feed+json",
+    ".ics": "text/calendar",
+}
+TABLE_FORMS: Final = (".csv", ".xlsx")
+FORM_NAMES: Final = {
+    ".json": "JSON",
+    ".csv": "CSV",
+    ".xlsx": "XLSX",
+    ".atom": "Atom",
+    ".feed.json": "JSON Feed",
+    ".ics": "iCalendar",
+}
+_SUFFIXES: Final = {kind: suffix for suffix, kind in MEDIA_TYPES.items()} | {
+    "text/html": ""
+}
+
+
+def form_of(request: Request) -> str:
+    """Return the suffix of the form: that of the address, else of the best of the
+    accepted types; empty for HTML.
+    """
+    if request.url.path.startswith("/api/"):
+        return ".json"
+    stated = str(request.path_params.get("suffix", ""))
+    if stated:
+        return stated
+    accepted = sorted(
+        request.headers.get("accept", "").split(","), key=_weight, reverse=True
+    )
+    known = (_SUFFIXES.get(one.partition(";")[0].strip().lower()) for one in accepted)
+    return next((suffix for suffix in known if suffix is not None), "")
+
+
+def _weight(accepted: str) -> float:
+    """Return the weight of a type in an Accept header, 0 to 1."""
+    for parameter in accepted.split(";")[1:]:
+        name, _, value = parameter.partition("=")
+        if name.strip() == "q":
+            try:
+                return float(value)
+            except ValueError:
+                return 0.0
+    return 1.0
+
+
+def json_document(
+    value: Mapping[str, Any], media_type: str = "application/json"
+) -> Response:
+    """Return a JSON document; times in ISO 8601 with offset."""
+    return Response(json_of(value) + "\n", media_type=media_type)
+
+
+def problem(
+    status: int, detail: str, headers: Mapping[str, str] | None = None
+) -> Response:
+    """Return an error as problem+json: `title` is the status in words, `detail` says
+    what is wrong.
+    """
+    value = {
+        "type": "about:blank",
+        "title": HTTPStatus(status).phrase,
+        "status": status,
+        "detail": detail,
+    }
+    return Response(json_of(value) + "\n", status, headers, "application/problem+json")
+
+
+def calendar_file(data: bytes) -> Response:
+    """Return an iCalendar file."""
+    return Response(data, media_type=MEDIA_TYPES[".ics"])
+
 
 _ATOM: Final = "http://www.w3.org/2005/Atom"
 # `updated` of a feed without entries, so that it has one ETag

@@ -1,6 +1,7 @@
 """Limits: too many requests, answers that take too long, other sites that may read."""
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, contextmanager
@@ -11,11 +12,12 @@ import httpx
 import pytest
 
 from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
+from news_assets.errors import EmbedError
 from news_assets.ports.search_index import Embedder, SearchAnswer, SearchQuery
 from news_assets.search import Index
 from news_assets.store.lake import Lake
 from news_assets.web import archive as archive_module
-from news_assets.web import limits
+from news_assets.web import request_limits
 from news_assets.web.archive import Archive
 from news_assets_tests.support.small_desk import DESK, Newsroom, entry
 from news_assets_tests.support.waiting import HANG_S
@@ -48,13 +50,17 @@ def serve(tmp_path: Path) -> Iterator[Serve]:
 
         @contextmanager
         def start(
-            before_model: Callable[[], object] = lambda: None, **options: Any
+            before_model: Callable[[], object] = lambda: None,
+            loads: bool = False,
+            **options: Any,
         ) -> Iterator[httpx.Client]:
             def model() -> Embedder:
                 before_model()
                 return room.embedder
 
             archive = Archive(Index(index, model, index.close), lake, [DESK], {})
+            if loads:
+                archive.load_model()
             with (
                 served(archive, **options) as address,
                 httpx.Client(base_url=address, timeout=HANG_S) as client,
@@ -82,7 +88,7 @@ def test_an_answer_that_takes_too_long_is_given_up_and_the_others_go_on(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # far above the other, also on a busy machine
-    monkeypatch.setattr(limits, "MAX_SECONDS", 1.5)
+    monkeypatch.setattr(request_limits, "MAX_SECONDS", 1.5)
     monkeypatch.setattr(archive_module, "MAX_SECONDS", 0.2)
     with serve() as client:
         late = client.get("/search.json?q=slow&mode=keyword")
@@ -135,6 +141,39 @@ def test_long_answers_of_one_client_leave_threads_for_the_others(
         _SlowIndex.gate.set()
         wait(long)
     assert {answer.status_code for answer in statuses} == {200}
+
+
+def test_while_the_model_is_loaded_searches_are_by_words_and_say_so(
+    serve: Serve,
+) -> None:
+    is_loaded = threading.Event()
+    said = "These articles were found by words."
+    with serve(lambda: is_loaded.wait(HANG_S), loads=True) as client:
+        for mode in ("hybrid", "vector"):
+            answer = client.get(f"/api/v1/search?q=bus&mode={mode}")
+            assert (answer.status_code, answer.json()["mode"]) == (200, "keyword")
+            assert [one["article_id"] for one in answer.json()["items"]] == ["a-1"]
+        page = client.get("/search?q=bus", headers={"Accept": "text/html"})
+        assert (page.status_code, said in page.text) == (200, True)
+        is_loaded.set()
+        for _ in range(500):
+            answer = client.get("/api/v1/search?q=bus")
+            if answer.json()["mode"] == "hybrid":
+                break
+            time.sleep(0.01)
+        else:
+            pytest.fail("the model is not used")
+        page = client.get("/search?q=bus", headers={"Accept": "text/html"})
+        assert said not in page.text
+
+
+def test_without_a_model_searches_are_by_words(serve: Serve) -> None:
+    def refuse() -> None:
+        raise EmbedError("no such model")
+
+    with serve(refuse, loads=True) as client:
+        answer = client.get("/api/v1/search?q=bus")
+        assert (answer.status_code, answer.json()["mode"]) == (200, "keyword")
 
 
 def test_only_the_named_sites_may_read(serve: Serve) -> None:

@@ -3,7 +3,7 @@ table or a feed.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, time
 from typing import Any, Final
 
@@ -15,7 +15,7 @@ from news_assets.records.derived import Failure
 from news_assets.search import SearchHit
 from news_assets.store.queries.lists import ListedArticle
 from news_assets.web.answers import SourceItem
-from news_assets.web.api.operations import (
+from news_assets.web.api_operations import (
     COVERAGE,
     FAILURES,
     MEETINGS,
@@ -24,11 +24,27 @@ from news_assets.web.api.operations import (
     Operation,
 )
 from news_assets.web.archive import Archive
-from news_assets.web.forms.choice import MEDIA_TYPES, form_of
-from news_assets.web.forms.documents import calendar_file, json_document, table
-from news_assets.web.forms.feeds import Entry, Feed, atom, json_feed
-from news_assets.web.meetings.forms import calendar, entries_of
+from news_assets.web.forms import (
+    MEDIA_TYPES,
+    TABLE_FORMS,
+    Entry,
+    Feed,
+    atom,
+    calendar_file,
+    form_of,
+    json_document,
+    json_feed,
+)
+from news_assets.web.meeting_pages import calendar, entries_of
+from news_assets.web.meeting_views import MeetingItem
 from news_assets.web.parameters import MeetingParameters, Parameters, SearchAddress
+from news_assets.web.spreadsheets import (
+    Spreadsheet,
+    articles_sheet,
+    publisher,
+    sheet_of,
+    spreadsheet,
+)
 
 Entries = Callable[[Archive, Sequence[Any], str], list[Entry]]
 
@@ -39,13 +55,14 @@ class ListPage:
 
     `entries` are its items as those of a feed; None: it is no feed. `of_feed` are the
     parameters of a feed, unless its address names others. `calendar` is the whole list
-    as iCalendar; None: it is no calendar.
+    as iCalendar; None: it is no calendar. `sheet` is the whole list as a table.
     """
 
     path: str
     title: str
     template: str
     operation: Operation
+    sheet: Spreadsheet
     entries: Entries | None = None
     of_feed: Mapping[str, str] = field(default_factory=dict)
     calendar: Callable[[Archive, Any], bytes] | None = None
@@ -75,15 +92,16 @@ def other_form(page: ListPage, archive: Archive, request: Request) -> Response:
     parameters = page.operation.parameters.of({**usual, **request.query_params})
     if page.calendar and form == ".ics":
         return calendar_file(page.calendar(archive, parameters))
-    answer = page.operation.read(archive, parameters)
-    if form == ".json":
-        return json_document(asdict(answer))
-    if page.entries is None or form not in _FEEDS:
-        columns = [field.name for field in fields(page.operation.item)]
-        return table(
-            form, page.operation.path, columns, [asdict(item) for item in answer.items]
-        )
     base = str(request.base_url).rstrip("/")
+    if form in TABLE_FORMS:
+        sheet = page.sheet
+        if page is SEARCH_PAGE and request.query_params.get("with") == "text":
+            sheet = articles_sheet(with_texts=True)
+        batches = sheet.batches(archive, parameters, base)
+        return spreadsheet(form, page.operation.path, sheet.columns, batches)
+    answer = page.operation.read(archive, parameters)
+    if form == ".json" or page.entries is None:
+        return json_document(asdict(answer))
     path = base + page.path
     following = parameters.url(path + form, cursor=answer.next) if answer.next else None
     feed = Feed(
@@ -173,11 +191,27 @@ def _sources(archive: Archive, sources: Sequence[SourceItem], base: str) -> list
     ]
 
 
+def _article_page(archive: Archive, failure: Failure, base: str) -> str:
+    return f"{base}/articles/{failure.article_id}"
+
+
+def _meeting_page(archive: Archive, meeting: MeetingItem, base: str) -> str:
+    return f"{base}/meetings/{meeting.meeting_id}"
+
+
+def _last_poll(key: str) -> Callable[[Archive, SourceItem, str], Any]:
+    def value(archive: Archive, source: SourceItem, base: str) -> Any:
+        return source.polls[-1][key] if source.polls else None
+
+    return value
+
+
 SEARCH_PAGE: Final = ListPage(
     path="/search",
     title="News archive",
     template="search.html",
     operation=SEARCH,
+    sheet=articles_sheet(with_texts=False),
     entries=_articles,
     of_feed={"sort": "date", "limit": "50"},
 )
@@ -187,6 +221,7 @@ LIST_PAGES: Final = (
         title="Meetings",
         template="meetings.html",
         operation=MEETINGS,
+        sheet=sheet_of(MEETINGS, {"publisher": publisher, "page": _meeting_page}),
         entries=entries_of,
         calendar=calendar,
     ),
@@ -195,6 +230,14 @@ LIST_PAGES: Final = (
         title="Sources",
         template="sources.html",
         operation=SOURCES,
+        sheet=sheet_of(
+            SOURCES,
+            {
+                "last_polled_at": _last_poll("polled_at"),
+                "last_outcome": _last_poll("outcome"),
+            },
+            without=("polls",),
+        ),
         entries=_sources,
     ),
     ListPage(
@@ -202,6 +245,7 @@ LIST_PAGES: Final = (
         title="Failures",
         template="failures.html",
         operation=FAILURES,
+        sheet=sheet_of(FAILURES, {"publisher": publisher, "page": _article_page}),
         entries=_failures,
     ),
     ListPage(
@@ -209,5 +253,6 @@ LIST_PAGES: Final = (
         title="Coverage",
         template="operations.html",
         operation=COVERAGE,
+        sheet=sheet_of(COVERAGE, {"publisher": publisher}),
     ),
 )
