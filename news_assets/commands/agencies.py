@@ -15,7 +15,7 @@ from news_assets.records.desks import Desk
 from news_assets.settings import Settings
 from news_assets.sources.source_kinds import ALL_KINDS
 from news_assets.store.lake import Lake
-from news_assets.store.queries.health import silent_agencies
+from news_assets.store.queries.poll_health import silent_agencies
 from news_assets.store.queries.source_status import Row, forecasts, source_rows
 from news_assets.terminal import Terminal
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -9,7 +10,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from news_assets.clients.search.backends import lazy_index
+from news_assets.clients.factory import lazy_index, open_index
 from news_assets.commands.jsonlines import write_line
 from news_assets.commands.opening import check_names, open_lake
 from news_assets.commands.options import Desk as DeskOption
@@ -37,7 +38,8 @@ def gaps(
     check_names(desk, None)
     settings = Settings.read()
     desks = load_desks(settings.desks, ALL_KINDS)
-    with open_lake() as lake, lazy_index(*settings.search_place) as index:
+    opening = partial(open_index, *settings.search_place)
+    with open_lake() as lake, lazy_index(settings.search, opening) as index:
         for one in desks:
             if desk not in (None, one.key):
                 continue

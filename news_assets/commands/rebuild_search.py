@@ -21,14 +21,14 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from news_assets.clients.sandbox.process_sandbox import ProcessSandbox
-from news_assets.clients.search.backends import (
+from news_assets.clients.factory import (
     EMBEDDED,
     IndexRebuild,
     connect_typesense,
     open_index,
     open_rebuild,
 )
+from news_assets.clients.sandbox.process_sandbox import ProcessSandbox
 from news_assets.commands.opening import open_lake
 from news_assets.desks.desk_files import load_desks
 from news_assets.errors import IndexingError, NewsAssetsError

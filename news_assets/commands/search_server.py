@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from news_assets.clients.search.backends import EMBEDDED, connect_typesense, open_index
+from news_assets.clients.factory import EMBEDDED, connect_typesense, open_index
 from news_assets.commands.jsonlines import write_line
 from news_assets.commands.opening import check_names
 from news_assets.commands.options import Json, day_of

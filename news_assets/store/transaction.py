@@ -14,10 +14,17 @@ import duckdb
 
 from news_assets.records.reading import AgencyDays
 from news_assets.store.address import LAKE
-from news_assets.store.literals import literal
-from news_assets.store.rows import ArrowStream, frame_of, records_of
-from news_assets.store.tables import TABLES, Table, columns, polars_schema, table_of
-from news_assets.store.where import Selection, select
+from news_assets.store.statements import Selection, literal, select
+from news_assets.store.tables import (
+    TABLES,
+    ArrowStream,
+    Table,
+    columns,
+    frame_of,
+    polars_schema,
+    records_of,
+    table_of,
+)
 
 if TYPE_CHECKING:
     import polars

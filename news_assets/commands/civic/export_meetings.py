@@ -14,8 +14,8 @@ from news_assets.search import Filters, open_index
 from news_assets.settings import Settings
 from news_assets.sources.source_kinds import ALL_KINDS
 from news_assets.store.lake import Lake
-from news_assets.store.queries.civic.appearances import items_like
-from news_assets.store.queries.civic.meetings import agendas_of, selected_meetings
+from news_assets.store.queries.copies import items_like
+from news_assets.store.queries.stored_meetings import agendas_of, selected_meetings
 from news_assets.terminal import write_document
 from news_assets.text.tabular.cells import json_of
 

@@ -28,12 +28,12 @@ from news_assets.records.articles import RawArticle
 from news_assets.records.documents import StoredDocument
 from news_assets.records.meetings import StoredMeeting
 from news_assets.store.lake import Lake
-from news_assets.store.queries.civic.meetings import (
+from news_assets.store.queries.stored_meetings import (
     ItemDetails,
     MeetingDetails,
     meeting_details,
 )
-from news_assets.store.queries.civic.meetings import with_text as with_stored_text
+from news_assets.store.queries.stored_meetings import with_text as with_stored_text
 from news_assets.terminal import Terminal, write_document
 from news_assets.text.zones import zone_info
 

@@ -23,7 +23,7 @@ from news_assets.records.desks import Desk
 from news_assets.settings import Settings
 from news_assets.store.changes import Cursor, CursorError, newest_cursor, read_changes
 from news_assets.store.lake import Lake
-from news_assets.store.queries.conditions import bad_states
+from news_assets.store.queries.freshness import bad_states
 
 ALERTS_KEY = dg.AssetKey(["newsroom", "alerts"])
 # that are compared with the queries in one transaction: 0.3 s with 1,000 queries

@@ -16,7 +16,7 @@ from news_assets.records.meetings import (
     MeetingId,
     Vote,
 )
-from news_assets.store.queries.civic.people import VoteOfPerson
+from news_assets.store.queries.stored_meetings import VoteOfPerson
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from typing import Final
 
 from news_assets.pipeline.civic.exports import calendar_of, zones_of
 from news_assets.records.meetings import StoredMeeting
-from news_assets.store.queries.civic.meetings import agendas_of
+from news_assets.store.queries.stored_meetings import agendas_of
 from news_assets.web.archive import Archive
 from news_assets.web.forms.feeds import Entry
 from news_assets.web.meetings.answers import MeetingItem

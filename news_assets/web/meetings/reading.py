@@ -11,13 +11,14 @@ from news_assets.pipeline.civic.matters import step_of
 from news_assets.pipeline.civic.topics import topics_of_item, topics_of_meeting
 from news_assets.records.meetings import Link, Matter, StoredItem, StoredMeeting, Vote
 from news_assets.search import Filters
-from news_assets.store.queries.civic.lists import Position, nearest_meetings
-from news_assets.store.queries.civic.meetings import (
+from news_assets.store.queries.stored_meetings import (
     ItemDetails,
+    Position,
     item_details,
     meeting_details,
+    nearest_meetings,
+    person_details,
 )
-from news_assets.store.queries.civic.people import person_details
 from news_assets.text.zones import zone_info
 from news_assets.web.answers import Part
 from news_assets.web.archive import Archive
