@@ -26,6 +26,7 @@ from news_assets.pipeline.enrich.model.reading.evidence import Span
 from news_assets.pipeline.freshness.silence import duration
 from news_assets.pipeline.freshness.source_health import SourceFacts, source_facts
 from news_assets.pipeline.stages import stage_names
+from news_assets.ports.search import FILTER_LABELS
 from news_assets.records.articles import RawArticle
 from news_assets.records.meetings import MeetingStatus
 from news_assets.store.changes import CursorError
@@ -99,6 +100,7 @@ class Pages:
         self._templates.globals |= {
             "languages": LANGUAGES,
             "form_names": FORM_NAMES,
+            "filter_labels": FILTER_LABELS,
             "source_facts": _source_facts,
             "agency_name": archive.agency_name,
             "theme_label": archive.theme_label,

@@ -16,7 +16,12 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from news_assets.clients.search.embedded.search_file import FACTS, clean
+from news_assets.clients.search.embedded.search_file import (
+    CODED_FACETS,
+    FACTS,
+    NAMED_FACETS,
+    clean,
+)
 from news_assets.clients.search.embedded.terms import Int64s
 from news_assets.clients.search.index_texts import MAX_NAMES, month_counts, most_first
 from news_assets.ports.search import FACETS, SearchQuery
@@ -130,19 +135,13 @@ _Scalar = TypeVar("_Scalar", bound=np.generic)
 PATH_SEPARATOR = "\x1f"
 
 CODE = np.dtype("<u4")  # of a name, as a document's `entities` are packed
-NAMES = ("entity", "matter")  # facets whose values are in the table `names`
+# facets whose values are in the table `names`
+NAMES = ("entity", *NAMED_FACETS)
 # those whose values are in `codes`
-_CODED = (
-    "desk",
-    "agency",
-    "language",
-    "sentiment",
-    "body",
-    "meeting_status",
-)
+_CODED = ("desk", "agency", "language", *CODED_FACETS)
 # filters by the whole value of such a facet
-_FILTERS = ("desk", "agency", "sentiment", "body", "meeting_status")
-_COLUMNS = (*_CODED, "theme", "matter", "day", "length", "published")
+_FILTERS = ("desk", "agency", *CODED_FACETS)
+_COLUMNS = (*_CODED, *NAMED_FACETS, "theme", "day", "length", "published")
 _EPOCH = date(1970, 1, 1).toordinal()  # of NumPy's days
 _BATCH_ROWS = 250_000
 _GROWTH = 1.25  # capacity of a grown column by its size
@@ -313,9 +312,10 @@ class DocumentTable:
             wanted = getattr(query, kind)
             if wanted is not None:
                 mask &= self.columns[kind] == self._codes.get((kind, wanted), -1)
-        if query.matter is not None:
-            code = self._name_code("matter", query.matter)
-            mask &= self.columns["matter"] == code
+        for kind in NAMED_FACETS:
+            wanted = getattr(query, kind)
+            if wanted is not None:
+                mask &= self.columns[kind] == self._name_code(kind, wanted)
         if query.entity is not None:
             code = self._name_code("entity", query.entity)
             mask &= self.entities.mask(code, self.size)
@@ -364,7 +364,8 @@ class DocumentTable:
         found = {kind: self._counts(kind, ns) for kind in _CODED}
         found["theme"] = most_first(themes.items())
         found["entity"] = self._names(self.entities.of(ns))
-        found["matter"] = self._names(self.columns["matter"].take(ns))
+        for kind in NAMED_FACETS:
+            found[kind] = self._names(self.columns[kind].take(ns))
         found["day"] = self._days(ns)
         found["month"] = month_counts(found["day"])
         return {name: found[name] for name in FACETS}

@@ -27,7 +27,7 @@ from news_assets.clients.search.embedded.terms import (
     key_of,
 )
 from news_assets.clients.search.index_texts import is_stored, labels
-from news_assets.ports.search import SearchDocument
+from news_assets.ports.search import COPIED_FACETS, SearchDocument
 
 _MAX_KNOWN_WORDS = 300_000
 
@@ -263,11 +263,10 @@ def _values(document: SearchDocument) -> dict[str, str]:
         "agency": document.agency,
         "language": document.language,
         "theme": PATH_SEPARATOR.join(document.theme_path) or document.theme_code,
-        "sentiment": document.sentiment,
-        "body": document.body,
-        "meeting_status": document.meeting_status,
-        "matter": document.matter,
     }
+    for facet in COPIED_FACETS:
+        if not facet.is_list:
+            values[facet.name] = getattr(document, facet.field)
     return {kind: clean(value or "") for kind, value in values.items()}
 
 

@@ -34,11 +34,8 @@ from news_assets.clients.search.typesense.server import (
     LINES_PER_IMPORT,
     TypesenseConnection,
 )
-from news_assets.ports.search import SearchColumn, SearchDocument
+from news_assets.ports.search import COPIED_FACETS, SearchColumn, SearchDocument
 from news_assets.text.words import shared_stem, words_of_texts
-
-# and entities; fields of documents and queries
-KEYED_FACETS = ("sentiment", "body", "matter", "meeting_status")
 
 _CACHED_STEMS = 300_000
 _MAX_VECTOR_VALUE = 3.4e38  # the server stores 1e39 as infinity
@@ -162,7 +159,7 @@ def _stored_form(
         "day": day_number(document.day),
         "desk_key": exact_key(document.desk),
         "agency_key": exact_key(document.agency),
-        "facet_keys": list(_facet_keys(document)),
+        "facet_keys": list(dict.fromkeys(_facet_keys(document))),
         "languages": list(language_levels(document.language)),
         "title_stems": title_stems,
         "stems": stems,
@@ -173,11 +170,11 @@ def _stored_form(
 
 
 def _facet_keys(document: SearchDocument) -> Iterator[str]:
-    for facet in KEYED_FACETS:
-        if value := getattr(document, facet):
-            yield facet_key(facet, value)
-    for entity in dict.fromkeys(document.entities):
-        yield facet_key("entity", entity)
+    for facet in COPIED_FACETS:
+        value = getattr(document, facet.field)
+        for one in value if facet.is_list else (value,):
+            if one:
+                yield facet_key(facet.name, one)
 
 
 def facet_key(facet: str, value: str) -> str:

@@ -24,7 +24,6 @@ from news_assets.clients.search.index_texts import (
     with_words,
 )
 from news_assets.clients.search.typesense.documents import (
-    KEYED_FACETS,
     day_number,
     day_of,
     exact_key,
@@ -32,7 +31,14 @@ from news_assets.clients.search.typesense.documents import (
     sent_vectors,
 )
 from news_assets.clients.search.typesense.server import HITS_PER_SEARCH, quoted
-from news_assets.ports.search import FACETS, Explanation, SearchHit, SearchQuery
+from news_assets.ports.search import (
+    COPIED_FACETS,
+    DECLARED_FACETS,
+    FACETS,
+    Explanation,
+    SearchHit,
+    SearchQuery,
+)
 from news_assets.text.search_query import parse_query
 from news_assets.text.words import shared_stem, word_spans, words
 
@@ -51,9 +57,9 @@ CUTOFF_MS = 8_000  # below the client's timeout, so that the server reports the 
 
 _RANKED = "id,text_hash,duplicate_of,published_ts"
 SHOWN = "id,title,text,summary,section,tags,keywords,url,desk,agency,day,theme_code,language"
-_FACET_FIELDS = (
-    "desk,agency,theme_path,language,sentiment,entities,body,matter,meeting_status,day"
-)
+# of each facet
+_FIELDS = {one.name: one.field for one in DECLARED_FACETS}
+_FACET_FIELDS = ",".join(_FIELDS[name] for name in FACETS if name in _FIELDS)
 
 # Besides the filter, for keys of readers; they win over the parameters of a request.
 # Without `filter_curated_hits` the filter does not hold for `pinned_hits` and for
@@ -220,10 +226,10 @@ def _filters(query: SearchQuery, stemmed: StemmedQuery) -> Iterator[str]:
         yield f"agency_key:={exact_key(query.agency)}" if query.agency else _NOTHING
     if query.theme is not None:
         yield _theme_filter(query.theme)
-    for facet in (*KEYED_FACETS, "entity"):
-        value = getattr(query, facet)
+    for facet in COPIED_FACETS:
+        value = getattr(query, facet.name)
         if value is not None:
-            yield f"facet_keys:={facet_key(facet, value)}"
+            yield f"facet_keys:={facet_key(facet.name, value)}"
     if query.language is not None:
         yield _language_filter(query.language.lower())
     yield from _day_filters(query)
@@ -267,7 +273,6 @@ def _theme_filter(theme: str) -> str:
 # --- responses ------------------------------------------------------------------------
 
 
-_FIELDS = {"theme": "theme_path", "entity": "entities"}  # of facets with another name
 # only this part of a longer text is searched for matching words
 _HIGHLIGHTED_CHARS = 60_000
 
@@ -490,8 +495,9 @@ def _facets_of(response: Response) -> dict[str, dict[str, int]]:
         values = listed.get(_FIELDS.get(facet, facet), ())
         pairs = [(str(one["value"]), int(one["count"])) for one in values]
         counts[facet] = most_first(pairs)
-    for name in ("entity", "matter"):
-        counts[name] = dict(islice(counts[name].items(), MAX_NAMES))
+    for one in DECLARED_FACETS:
+        if one.column.has_many_values:
+            counts[one.name] = dict(islice(counts[one.name].items(), MAX_NAMES))
     days = sorted(counts["day"].items(), key=lambda pair: -int(pair[0]))
     counts["day"] = {day_of(int(day)).isoformat(): count for day, count in days}
     counts["month"] = month_counts(counts["day"])
