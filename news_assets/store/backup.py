@@ -94,7 +94,7 @@ def back_up(
             draft.chmod(0o600)
             backup = read_backup(address, draft)
             if with_data:
-                copy_files(Path(address.data_path), data_copy_of(target), backup.files)
+                _copy_files(Path(address.data_path), data_copy_of(target), backup.files)
             draft.replace(target)
         finally:
             draft.unlink(missing_ok=True)
@@ -134,7 +134,7 @@ def read_backup(address: Address, file: Path) -> Backup:
         raise LakeError(f"{file}: there is no such backup")
     with connect(address, threads=1, memory_mb=256) as connection:
         try:
-            attach_backup(connection, address, file)
+            _attach_backup(connection, address, file)
             return _read(connection, file)
         except duckdb.Error as error:
             cause = " ".join(str(error).split())[:200]
@@ -143,7 +143,7 @@ def read_backup(address: Address, file: Path) -> Backup:
             ) from error
 
 
-def attach_backup(
+def _attach_backup(
     connection: duckdb.DuckDBPyConnection, address: Address, file: Path
 ) -> None:
     """Attach a backup as a database of plain tables."""
@@ -165,7 +165,7 @@ def _read(connection: duckdb.DuckDBPyConnection, file: Path) -> Backup:
     )
 
 
-def copy_files(source: Path, target: Path, paths: Collection[str]) -> None:
+def _copy_files(source: Path, target: Path, paths: Collection[str]) -> None:
     """Copy these files, as hard links if possible; DuckLake never changes a file.
 
     Raises:
@@ -283,7 +283,7 @@ def restore(address: Address, plan: Plan, now: datetime) -> Restored:
     moment = now.astimezone(UTC).strftime("%Y%m%dT%H%M%SZ")
     try:
         if plan.copied:
-            copy_files(
+            _copy_files(
                 data_copy_of(plan.backup.file), Path(address.data_path), plan.copied
             )
         kept_as = _put_back(address, plan, moment)
@@ -318,7 +318,7 @@ def _put_back(address: Address, plan: Plan, moment: str) -> str | None:
                     plan.backup.file, Path(address.catalog), address.data_path, kept
                 )
                 return str(kept) if kept.exists() else None
-            attach_backup(connection, address, plan.backup.file)
+            _attach_backup(connection, address, plan.backup.file)
             kept_as = f"before_restore_{moment.lower()}"
             had_one = (
                 postgres_catalog.last_commit(connection, address.catalog) is not None

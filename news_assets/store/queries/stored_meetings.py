@@ -31,7 +31,7 @@ from news_assets.store.transaction import Snapshot
 
 _WHOLE_AGENDA: Final = slice(None)
 # A body's name; where no body has this name, a part of it or of the title.
-OF_BODY = """
+_OF_BODY = """
     CASE WHEN EXISTS (SELECT 1 FROM meetings WHERE lower(body) = lower($body))
         THEN lower(body) = lower($body)
     ELSE contains(lower(body), lower($body)) OR contains(lower(title), lower($body)) END
@@ -163,10 +163,10 @@ def with_text(
 
 def bodies_named(lake: Lake, name: str) -> list[str]:
     """Return the names of the bodies that a name, or a part of one, selects, as
-    `OF_BODY` does.
+    `_OF_BODY` does.
     """
     found = lake.query(
-        f"SELECT DISTINCT body FROM meetings WHERE body <> '' AND {OF_BODY} ORDER BY ALL",
+        f"SELECT DISTINCT body FROM meetings WHERE body <> '' AND {_OF_BODY} ORDER BY ALL",
         {"body": name},
     )
     return found["body"].to_list()
@@ -190,7 +190,7 @@ def selected_meetings(
     conditions: dict[str, tuple[str, object]] = {
         "desk": ("desk = $desk", desk),
         "agency": ("agency = $agency", agency),
-        "body": (OF_BODY, body),
+        "body": (_OF_BODY, body),
         "first": ("day >= $first", days[0]),
         "last": ("day <= $last", days[1]),
         "ids": (_WITH_ITEMS, None if article_ids is None else list(article_ids)),
@@ -233,7 +233,7 @@ _NEAREST = f"""
         FROM meetings
         WHERE ($desk IS NULL OR desk = $desk) AND ($agency IS NULL OR agency = $agency)
             AND ($status IS NULL OR status = $status)
-            AND ($body IS NULL OR {OF_BODY})
+            AND ($body IS NULL OR {_OF_BODY})
             AND (($topic IS NULL AND $article_ids IS NULL) OR 
                 meeting_id IN (SELECT meeting_id FROM about))
             AND ($from_day IS NULL OR day >= $from_day::DATE)

@@ -206,7 +206,7 @@ def _matched(response: Params) -> list[str]:
 # --- some of the words ----------------------------------------------------------------
 
 
-def ranking_by_some_words(
+def _ranking_by_some_words(
     connection: TypesenseConnection, common: Params, known: KnownWords, depth: int
 ) -> Ranking:
     """Return the documents with some of the words; those with every word are first.
@@ -419,7 +419,9 @@ class Searcher:
         if by_words.found >= ENOUGH_MATCHES or len(stems) == 1:
             return by_words, known.query
         common = common_params(alias, replace(query, sort="relevance"), known.query)
-        return ranking_by_some_words(self.connection, common, known, depth), known.query
+        return _ranking_by_some_words(
+            self.connection, common, known, depth
+        ), known.query
 
     def _word_searches(
         self, query: SearchQuery, stemmed: StemmedQuery, depth: int

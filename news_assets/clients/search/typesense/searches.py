@@ -51,7 +51,7 @@ EF = 200  # recall@20 .999; the server's default of 10 gives .893
 # Cranfield (en) and SIB-200 (pt, documents en):
 #     words .788 .681 .268 .447     equal weights .900 .865 .416 .809
 #     vectors .954 .969 .539 .977   .8 for vectors .955 .969 .543 .978
-ALPHA = 0.8
+_ALPHA = 0.8
 _MAX_FACET_VALUES = 4_000  # 11 years of days
 CUTOFF_MS = 8_000  # below the client's timeout, so that the server reports the reason
 
@@ -344,9 +344,9 @@ def fused(
     ranks: dict[float, int] = {}
     for one in by_words:
         ranks.setdefault(one.score, len(ranks) + 1)
-    scores = {one.article_id: (1 - ALPHA) / ranks[one.score] for one in by_words}
+    scores = {one.article_id: (1 - _ALPHA) / ranks[one.score] for one in by_words}
     for rank, one in enumerate(by_vector, 1):
-        scores[one.article_id] = scores.get(one.article_id, 0.0) + ALPHA / rank
+        scores[one.article_id] = scores.get(one.article_id, 0.0) + _ALPHA / rank
     every = {one.article_id: one for one in (*by_words, *by_vector)}
     rescored = [replace(one, score=scores[key]) for key, one in every.items()]
     return sorted(rescored, key=lambda one: (-one.score, -one.published_ts))

@@ -116,7 +116,7 @@ def _of_refusal(where: str, message: str) -> IndexingError:
     return failure(where, f"the server refuses the request: {message}")
 
 
-def is_of_server(code: int, message: str) -> bool:
+def _is_of_server(code: int, message: str) -> bool:
     """Return whether the error of one imported line is about the server, not about the
     document.
     """
@@ -384,7 +384,7 @@ class TypesenseConnection:
                 continue
             code = int(result.get("code", 500))
             message = str(result.get("error", "no reason given"))
-            if is_of_server(code, message):
+            if _is_of_server(code, message):
                 raise failure(
                     self.where, f"a write failed: {message}", is_transient=True
                 )
