@@ -10,6 +10,7 @@ is of pandas, which Python looks for on disk each time if it is not installed: 2
 a read by desk, agency and day.
 """
 
+import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
@@ -139,6 +140,10 @@ def _conditions(selection: Selection, name: str, given: list[Any]) -> Iterator[s
 # --- literals -------------------------------------------------------------------------
 
 
+# what is left as it is (strings, quoted names, comments), and a parameter
+_PARAMETER = re.compile(
+    r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|\$(?P<name>\w+)|(?P<mark>\?)"""
+)
 _MAX_CHARS = 1000  # a longer text is passed as a parameter
 _MAX_LISTED = 100
 _BIGINT = range(-(2**63), 2**63)
@@ -161,6 +166,24 @@ def literal(value: object) -> str | None:
     if isinstance(value, date):
         return f"DATE '{value.isoformat()}'"
     return None
+
+
+def with_values(sql: str, values: Mapping[str, str]) -> str:
+    """Return a statement with SQL texts in place of its parameters: `$name` by name,
+    each `?` by its number.
+    """
+    count = 0
+
+    def replaced(found: re.Match[str]) -> str:
+        nonlocal count
+        if found["name"]:
+            return values[found["name"]]
+        if found["mark"]:
+            count += 1
+            return values[str(count)]
+        return found[0]
+
+    return _PARAMETER.sub(replaced, sql)
 
 
 def _text(value: str) -> str | None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from news_assets.records.articles import RawArticle
 from news_assets.records.reading import AgencyDays
 from news_assets.store.lake import Lake
-from news_assets.store.statements import literal
+from news_assets.store.statements import literal, with_values
 from news_assets_tests.store.examples import DAY, MANY, article, upsert
 from news_assets_tests.support.small_desk import NOW
 
@@ -202,3 +202,20 @@ def test_other_values_have_none(value: object) -> None:
 def test_a_quote_does_not_end_the_text(database: duckdb.DuckDBPyConnection) -> None:
     text = "'; DROP TABLE articles; --"
     assert database.execute(f"SELECT {literal(text)}").fetchone() == (text,)
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("SELECT $a, $b", "SELECT 1, 'x $a'"),
+        ("SELECT 'it''s $a ?' || $a", "SELECT 'it''s $a ?' || 1"),
+        ('SELECT "$a?" -- why $a?\n, $a', 'SELECT "$a?" -- why $a?\n, 1'),
+    ],
+)
+def test_only_parameters_are_replaced(sql: str, expected: str) -> None:
+    assert with_values(sql, {"a": "1", "b": "'x $a'"}) == expected
+
+
+def test_marks_are_replaced_in_order() -> None:
+    sql = "SELECT ?, '?', ?"
+    assert with_values(sql, {"1": "7", "2": "'?'"}) == "SELECT 7, '?', '?'"
