@@ -18,13 +18,15 @@ from news_assets.records.content import ItemId, MeetingDay, MeetingId
 from news_assets.records.councils import PersonKey, StoredMember, StoredOffice
 from news_assets.records.meetings import Link, Matter, StoredItem, StoredMeeting, Vote
 from news_assets.search import Filters
-from news_assets.store.queries.civic.lists import Position, nearest_meetings
-from news_assets.store.queries.civic.meetings import (
+from news_assets.store.queries.stored_meetings import (
     ItemDetails,
+    Position,
+    VoteOfPerson,
     item_details,
     meeting_details,
+    nearest_meetings,
+    person_details,
 )
-from news_assets.store.queries.civic.people import VoteOfPerson, person_details
 from news_assets.text.dates import zone_info
 from news_assets.web.answers import Part, part_of
 from news_assets.web.archive import Archive

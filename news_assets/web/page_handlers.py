@@ -26,6 +26,7 @@ from news_assets.pipeline.enrich.model.evidence import Evidence, Span
 from news_assets.pipeline.freshness.source_health import SourceFacts, source_facts
 from news_assets.pipeline.publishing_habits import duration
 from news_assets.pipeline.stages import stage_names
+from news_assets.ports.search_index import FACET_LABELS, FILTER_LABELS
 from news_assets.records.articles import RawArticle
 from news_assets.records.meetings import MeetingStatus
 from news_assets.store.changes import CursorError
@@ -33,8 +34,6 @@ from news_assets.web.answers import SourceItem
 from news_assets.web.archive import Archive, revision_and_successor, revision_number
 from news_assets.web.cache import Handler
 from news_assets.web.facets import (
-    FACET_LABELS,
-    FILTER_LABELS,
     facets_of,
     presets,
     value_label,
