@@ -23,6 +23,8 @@ _MODELS_TAG = "news/models"  # of runs that only request language models
 # of runs that may wait for a server for minutes; the profiles limit these together
 _SLOW_TAG = "news/slow"
 MODEL_TAGS = {_MODELS_TAG: "only", _SLOW_TAG: "models"}
+# tag of a poll run that materialised nothing
+NOTHING_NEW = {"news/polled": "nothing new"}
 LOCAL_ONLY = "local_only"  # option of `enriched_articles`
 _PARTITION = "dagster/partition"
 _WAITING = [

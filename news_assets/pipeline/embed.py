@@ -8,10 +8,9 @@ from datetime import datetime
 
 from news_assets.errors import EmbedError, IndexingError, NewsAssetsError
 from news_assets.pipeline.stage_state.declaration import Stage, of_articles
-from news_assets.pipeline.stage_state.rows import store_derived, versions_of
-from news_assets.ports.lake import Lake, Reader
-from news_assets.ports.reading import Sandbox
-from news_assets.ports.search import Embedder, SearchIndex
+from news_assets.pipeline.stage_state.failures import store_derived, versions_of
+from news_assets.ports.search_index import Embedder, SearchIndex
+from news_assets.ports.services import Lake, Reader, Sandbox
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import ArticleEmbedding, EnrichedArticle
 from news_assets.records.desks import Desk

@@ -22,9 +22,9 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import numpy.typing as npt
 
-from news_assets.ports.lake import Reader
+from news_assets.ports.services import Reader
+from news_assets.records.articles import FeedEntry
 from news_assets.records.desks import Source
-from news_assets.records.polling import FeedEntry
 from news_assets.text.dates import day_of, zone_info
 
 if TYPE_CHECKING:

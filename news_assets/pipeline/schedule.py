@@ -22,8 +22,8 @@ from news_assets.pipeline.civic.pace import (
 )
 from news_assets.pipeline.publishing_habits import PublishingRates
 from news_assets.pipeline.stage_state.retries import MAX_PAUSE_S
+from news_assets.records.articles import SourceState
 from news_assets.records.desks import Source
-from news_assets.records.polling import SourceState
 from news_assets.records.reading import Outcome
 from news_assets.text.dates import zone_info
 

@@ -16,7 +16,7 @@ from news_assets.pipeline.publishing_habits import (
     rates_of,
     share_of_day,
 )
-from news_assets.records.polling import FeedEntry
+from news_assets.records.articles import FeedEntry
 from news_assets.store.lake import Lake
 from news_assets_tests.pipeline.poll.poll_cases import NOW, SOURCE
 from news_assets_tests.store.examples import sparse

@@ -60,7 +60,7 @@ from news_assets.errors import (
     SettingsError,
     TooLargeError,
 )
-from news_assets.ports.reading import PageRequest
+from news_assets.ports.services import PageRequest
 from news_assets.records.desks import Access
 from news_assets.records.reading import Page, Validators
 

@@ -19,7 +19,7 @@ from typing import Generic, TypeVar
 import httpx
 
 from news_assets.errors import FetchError
-from news_assets.ports.reading import PageRequest
+from news_assets.ports.services import PageRequest
 from news_assets.records.reading import Page
 
 Job = TypeVar("Job")

@@ -15,7 +15,7 @@ import httpx
 from news_assets.clients.web.responses import as_fetch_errors
 from news_assets.clients.web.transport import BAD_PORTS, deadline
 from news_assets.errors import FetchError, ForbiddenAddressError
-from news_assets.ports.reading import PageRequest
+from news_assets.ports.services import PageRequest
 from news_assets.text.limits import most
 
 # --- logins and tokens ----------------------------------------------------------------

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
-from news_assets.desks.import_rows import same_source_key
+from news_assets.desks.import_plan import same_source_key
 from news_assets.errors import FetchError, NewsAssetsError
 from news_assets.pipeline.discovery.candidates import (
     Candidate,
@@ -29,7 +29,7 @@ from news_assets.pipeline.discovery.candidates import (
     ranked,
 )
 from news_assets.pipeline.poll.listings import AdapterOf, Polled, poll_sources
-from news_assets.ports.reading import Fetcher, PageRequest, Sandbox
+from news_assets.ports.services import Fetcher, PageRequest, Sandbox
 from news_assets.records.desks import Source
 from news_assets.records.meetings import MeetingListing, Request
 from news_assets.records.reading import Page

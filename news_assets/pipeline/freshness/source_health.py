@@ -34,12 +34,9 @@ from news_assets.pipeline.publishing_habits import (
     share_of_day,
     weekdays_between,
 )
+from news_assets.records.articles import SourceState
 from news_assets.records.desks import Desk, Source
-from news_assets.records.polling import SourceState
 from news_assets.text.dates import day_of
-
-# --- sources --------------------------------------------------------------------------
-
 
 ANSWERS = ("ok", "unchanged")
 _EMPTY_LISTING_AFTER = timedelta(

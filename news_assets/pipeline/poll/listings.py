@@ -17,9 +17,9 @@ from news_assets.errors import (
 )
 from news_assets.pipeline.poll.poll_loop import SOURCE_S, Polled, SourcePoll, run_polls
 from news_assets.pipeline.stage_state.retries import outcome_of
-from news_assets.ports.reading import Fetcher, PageRequest, Sandbox
+from news_assets.ports.services import Fetcher, PageRequest, Sandbox
+from news_assets.records.articles import SourceState
 from news_assets.records.desks import Source
-from news_assets.records.polling import SourceState
 from news_assets.records.reading import ListedEntry, Listing, Page, Validators
 from news_assets.sources.source_kinds import Adapter, Parse
 from news_assets.text.dates import day_in_address, day_of

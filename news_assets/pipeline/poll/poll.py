@@ -28,11 +28,10 @@ from news_assets.pipeline.schedule import (
     most_overdue_first,
     recently_polled,
 )
-from news_assets.ports.lake import Lake
-from news_assets.ports.reading import Fetcher, Sandbox
+from news_assets.ports.services import Fetcher, Lake, Sandbox
+from news_assets.records.articles import FeedEntry, Poll, SourceState
 from news_assets.records.desks import Desk, Source
 from news_assets.records.meetings import StoredItem, StoredMeeting
-from news_assets.records.polling import FeedEntry, Poll, SourceState
 
 # after so long a run begins no further poll: the next run begins with those
 RUN_S = 120.0

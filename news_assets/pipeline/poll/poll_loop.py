@@ -13,7 +13,7 @@ from math import inf
 from typing import Protocol
 
 from news_assets.errors import FetchError, SourceError
-from news_assets.ports.reading import Fetcher, PageRequest
+from news_assets.ports.services import Fetcher, PageRequest
 from news_assets.records.desks import Source
 from news_assets.records.meetings import MeetingAnswer
 from news_assets.records.reading import Listing, Outcome, Page

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from news_assets.pipeline.freshness.row_checks import Findings
 from news_assets.pipeline.publishing_habits import rates_of
 from news_assets.pipeline.schedule import Forecast, first_interval, forecast
+from news_assets.records.articles import SourceState
 from news_assets.records.desks import Agency, Desk
-from news_assets.records.polling import SourceState
 from news_assets.store.lake import Lake
 from news_assets.store.transaction import Snapshot
 

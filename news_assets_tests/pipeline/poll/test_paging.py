@@ -14,7 +14,7 @@ from news_assets.pipeline.poll.listings import (
     nothing_known,
     poll_sources,
 )
-from news_assets.ports.reading import PageRequest
+from news_assets.ports.services import PageRequest
 from news_assets.records.desks import Source
 from news_assets.records.reading import ListedEntry, Listing, Page
 from news_assets.sources.source_kinds import Adapter

@@ -10,7 +10,7 @@ import pytest
 from news_assets.desks.desk_files import load_desks
 from news_assets.errors import DeskFileError, ListingChangedError
 from news_assets.pipeline.poll.listings import poll_sources
-from news_assets.ports.reading import PageRequest
+from news_assets.ports.services import PageRequest
 from news_assets.records.desks import Selectors, Source
 from news_assets.records.reading import ListedEntry, Listing, Page
 from news_assets.sources.html.listing_kinds import parse_selected
