@@ -2,6 +2,7 @@
 
 import gzip
 import hashlib
+import logging
 import time
 from collections.abc import (
     Callable,
@@ -38,6 +39,7 @@ from news_assets.pipeline.stage_state.retries import (
     first_entries,
     has_news,
     is_due,
+    why_not,
     with_pause_stated,
 )
 from news_assets.ports.services import (
@@ -52,6 +54,8 @@ from news_assets.ports.services import (
 from news_assets.records.articles import FeedEntry, RawArticle, StoredPage
 from news_assets.records.desks import Access, Agency, Desk
 from news_assets.records.reading import WITHDRAWN, AgencyDays, Page, Validators
+
+_logger = logging.getLogger(__name__)
 
 # stored in one transaction; a killed run fetches at most these again
 BATCH_ARTICLES = 50
@@ -146,21 +150,21 @@ def due_entries(
     *,
     refetch: bool = False,
 ) -> list[FeedEntry]:
-    """Return the entries to fetch, by `refetches.is_due`; with `refetch` all but those
-    of withdrawn articles.
+    """Return the entries to fetch, by `retries.is_due`; with `refetch` all but those of
+    withdrawn articles.
 
     `stored` is by article id.
     """
-    wanted = [
-        one
-        for one in first_entries(entries).values()
-        if not _is_withdrawn(stored.get(one.article_id))
-    ]
-    return [
-        entry
-        for entry in wanted
-        if refetch or is_due(entry, stored.get(entry.article_id), now)
-    ]
+    due: list[FeedEntry] = []
+    for entry in first_entries(entries).values():
+        article = stored.get(entry.article_id)
+        if _is_withdrawn(article):
+            _logger.debug("%s is not fetched: it is withdrawn", entry.article_id)
+        elif refetch or is_due(entry, article, now):
+            due.append(entry)
+        elif article is not None:
+            _logger.debug("%s is not fetched: %s", entry.article_id, why_not(article))
+    return due
 
 
 def _is_withdrawn(article: RawArticle | None) -> bool:

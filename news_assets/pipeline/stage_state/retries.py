@@ -164,6 +164,15 @@ def is_due(entry: FeedEntry, article: RawArticle | None, now: datetime) -> bool:
     return is_new_version(entry, article, now)
 
 
+def why_not(article: RawArticle) -> str:
+    """Return why an article that is not due is not fetched, for the log."""
+    if article.next_try_at is not None:
+        return f"{article.outcome}, retried at {article.next_try_at}"
+    if article.outcome == "ok":
+        return f"no news in the listing; text of {article.fetched_at}"
+    return f"{article.outcome}, and not retried: {article.reason}"
+
+
 def is_new_version(entry: FeedEntry, article: RawArticle, now: datetime) -> bool:
     """Whether the entry changed since its article was fetched, with news or after the
     pause.
