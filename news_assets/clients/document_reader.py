@@ -13,7 +13,7 @@ from functools import cache
 from types import TracebackType
 from typing import Final, Protocol, Self
 
-from news_assets.clients.sandbox.child import ENDED
+from news_assets.clients.sandbox_child import ENDED
 from news_assets.errors import NewsAssetsError, ReadingError
 from news_assets.pipeline.documents.document_kinds import kind_of, skip_by_name
 from news_assets.pipeline.documents.markdown_parts import lines_of
@@ -24,8 +24,8 @@ from news_assets.pipeline.documents.pdf_text import (
     read_by_pypdf,
 )
 from news_assets.pipeline.documents.read import read_document
-from news_assets.ports.reading import Sandbox
-from news_assets.records.documents import DocumentKind, DocumentOutcome, ReadDocument
+from news_assets.ports.services import Sandbox
+from news_assets.records.reading import DocumentKind, DocumentOutcome, ReadDocument
 from news_assets.settings import child_environment
 from news_assets.text.limits import clean_text
 

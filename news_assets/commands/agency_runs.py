@@ -20,21 +20,21 @@ from news_assets.commands.jsonlines import write_line
 from news_assets.commands.opening import check_names, desks_of_files, open_lake
 from news_assets.commands.options import Agency, Json
 from news_assets.commands.options import Desk as DeskOption
+from news_assets.commands.terminal import Terminal
 from news_assets.desks.desk_files import load_desks
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.freshness.run_planner import priority_of
 from news_assets.pipeline.poll.poll import poll_agencies
 from news_assets.pipeline.stages import fetching_stages, stage_named, stage_names
+from news_assets.records.articles import Poll
 from news_assets.records.derived import Failure
 from news_assets.records.desks import Desk
-from news_assets.records.polling import Poll
 from news_assets.records.reading import AgencyDays
 from news_assets.settings import Settings
 from news_assets.sources.source_kinds import ALL_KINDS, adapter_of
 from news_assets.store.lake import Lake
 from news_assets.store.queries.backlog import pending_entries, stale_rows
 from news_assets.store.queries.spending import spent
-from news_assets.terminal import Terminal
 
 if TYPE_CHECKING:
     import polars as pl

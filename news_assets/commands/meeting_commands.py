@@ -18,6 +18,7 @@ from rich.text import Text
 from news_assets.commands.jsonlines import write_line
 from news_assets.commands.opening import check_names, open_lake
 from news_assets.commands.options import Days, Json
+from news_assets.commands.terminal import Terminal, write_document
 from news_assets.desks.desk_files import load_desks
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.civic.exports import Zones, calendar_of, ocd_event, zones_of
@@ -26,10 +27,11 @@ from news_assets.pipeline.civic.item_words import (
     topics_of_meeting,
     topics_taxonomy,
 )
+from news_assets.ports.search_index import Filters
 from news_assets.records.articles import RawArticle
-from news_assets.records.documents import StoredDocument
 from news_assets.records.meetings import StoredMeeting
-from news_assets.search import Filters, open_index
+from news_assets.records.reading import StoredDocument
+from news_assets.search import open_index
 from news_assets.settings import Settings
 from news_assets.sources.source_kinds import ALL_KINDS
 from news_assets.store.lake import Lake
@@ -42,9 +44,8 @@ from news_assets.store.queries.civic.meetings import (
     selected_meetings,
 )
 from news_assets.store.queries.civic.meetings import with_text as with_stored_text
-from news_assets.terminal import Terminal, write_document
-from news_assets.text.tabular.cells import json_of
-from news_assets.text.zones import zone_info
+from news_assets.text.dates import zone_info
+from news_assets.text.tabular import json_of
 
 _FIRST_LINES, _FIRST_CHARS = 3, 300
 _SHORTEST_ID = 8  # of a document's id, which is a hash

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from news_assets.clients.sandbox.process_sandbox import ProcessSandbox
+from news_assets.clients.sandbox import ProcessSandbox
 from news_assets.commands.jsonlines import Item, read_file, read_items, write_results
 from news_assets.errors import NewsAssetsError, SourceError
 from news_assets.records.meetings import AgendaItem, Meeting

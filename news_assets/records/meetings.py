@@ -11,7 +11,15 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Annotated, Any, Literal
 
-from news_assets.records.content import Agency_, Desk_, SourceId, stays_when_withdrawn
+from news_assets.records.content import (
+    Agency_,
+    Desk_,
+    ItemId,
+    MeetingDay,
+    MeetingId,
+    SourceId,
+    stays_when_withdrawn,
+)
 from news_assets.records.desks import ItemFilters
 
 MeetingStatus = Literal["confirmed", "tentative", "cancelled", "passed"]
@@ -312,19 +320,6 @@ class MeetingAnswer:
 
 
 # --- rows of the lake -----------------------------------------------------------------
-
-MeetingId = Annotated[
-    str,
-    "id of the meeting, which never changes: agency, and vendor and vendor's id (or a hash) when"
-    " first listed",
-]
-ItemId = Annotated[
-    str,
-    "id of the agenda item: that of its meeting, and the vendor's id or the place in the agenda",
-]
-MeetingDay = Annotated[
-    date | None, "day of the meeting in the agency's time zone; none if it is not known"
-]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

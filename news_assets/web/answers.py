@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Annotated, Any, Generic, TypeVar
 
-from news_assets.pipeline.enrich.model.explanation import (
+from news_assets.pipeline.enrich.model.evidence import (
     Evidence,
     evidence_of,
     is_outdated,

@@ -21,7 +21,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from news_assets.errors import NewsAssetsError
-from news_assets.ports.reading import Fetcher
+from news_assets.ports.services import Fetcher
 from news_assets.web.api.description import describe
 from news_assets.web.api.handlers import PREFIX, handler_of
 from news_assets.web.api.operations import OPERATIONS

@@ -16,9 +16,9 @@ from typing import Final, Self
 from news_assets.desks.desk_files import load_desks
 from news_assets.errors import IndexingError, NewsAssetsError
 from news_assets.pipeline.alerts.query_file import Alerts, load_alerts
+from news_assets.records.articles import StoredPage
 from news_assets.records.derived import ArticleEmbedding
 from news_assets.records.desks import Desk
-from news_assets.records.polling import StoredPage
 from news_assets.search import Filters, Index, SearchAnswer, SearchHit, open_index
 from news_assets.settings import Settings
 from news_assets.sources.source_kinds import ALL_KINDS

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from news_assets.pipeline.enrich.model.reading.evidence import Span
+from news_assets.pipeline.enrich.model.evidence import Span
 from news_assets.text.html import sanitize
 
 if TYPE_CHECKING:

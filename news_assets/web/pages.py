@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from news_assets.desks.opml import opml_of_feeds
+from news_assets.desks.site_lists import opml_of_feeds
 from news_assets.errors import (
     IndexingError,
     LakeError,
@@ -21,10 +21,9 @@ from news_assets.errors import (
 )
 from news_assets.pipeline.civic.answer_storage import person_key
 from news_assets.pipeline.civic.item_words import topic_label, topics_taxonomy
-from news_assets.pipeline.enrich.model.explanation import Evidence
-from news_assets.pipeline.enrich.model.reading.evidence import Span
-from news_assets.pipeline.freshness.silence import duration
+from news_assets.pipeline.enrich.model.evidence import Evidence, Span
 from news_assets.pipeline.freshness.source_health import SourceFacts, source_facts
+from news_assets.pipeline.publishing_habits import duration
 from news_assets.pipeline.stages import stage_names
 from news_assets.records.articles import RawArticle
 from news_assets.records.meetings import MeetingStatus

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from news_assets.ports.lake import Reader
+from news_assets.ports.services import Reader
 from news_assets.records.articles import ArticleRevision, RawArticle
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

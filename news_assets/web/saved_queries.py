@@ -5,8 +5,7 @@ operators made on a page.
 from dataclasses import dataclass
 from typing import Final
 
-from news_assets.pipeline.alerts.query_file import SavedQuery
-from news_assets.pipeline.alerts.stored_queries import problem_of, query_of
+from news_assets.pipeline.alerts.query_file import SavedQuery, problem_of, query_of
 from news_assets.records.alerts import StoredQuery
 from news_assets.web.archive import Archive
 from news_assets.web.parameters import SearchAddress

@@ -9,8 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from news_assets.errors import LakeError
-from news_assets.records.articles import RawArticle
-from news_assets.records.polling import Poll
+from news_assets.records.articles import Poll, RawArticle
 from news_assets.store.lake import Lake
 from news_assets.store.transaction import Transaction
 from news_assets_tests.store.examples import (

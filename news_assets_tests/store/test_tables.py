@@ -4,9 +4,8 @@ from typing import Annotated, get_type_hints
 import polars as pl
 import pytest
 
-from news_assets.records.articles import RawArticle
+from news_assets.records.articles import Poll, RawArticle
 from news_assets.records.derived import ArticleEmbedding
-from news_assets.records.polling import Poll
 from news_assets.store.tables import (
     TABLES,
     Column,

@@ -22,8 +22,7 @@ from news_assets.errors import FetchError
 from news_assets.pipeline.alerts.query_file import Alerts, Mail, SavedQuery
 from news_assets.pipeline.civic.answer_storage import store_votes
 from news_assets.pipeline.civic.item_rows import refresh_matters
-from news_assets.ports.lake import Rows
-from news_assets.ports.reading import PageRequest
+from news_assets.ports.services import PageRequest, Rows
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import EnrichedArticle
 from news_assets.records.meetings import Matter

@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, Self
 
 from news_assets.errors import IndexingError
-from news_assets.lazy import Lazy
 from news_assets.pipeline.reindex import WritableIndex
-from news_assets.ports.search import (
+from news_assets.ports.search_index import (
     SearchAnswer,
     SearchDocument,
     SearchIndex,
     SearchQuery,
 )
+from news_assets.ports.services import Lazy
 from news_assets.records.reading import AgencyDays
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from news_assets.ports.search import Explanation
+from news_assets.ports.search_index import Explanation
 from news_assets.text.words import fold, word_spans, words
 
 _SNIPPET_CHARS = 240

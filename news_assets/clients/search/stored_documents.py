@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from news_assets.errors import IndexingError
-from news_assets.ports.search import SearchDocument
+from news_assets.ports.search_index import SearchDocument
 from news_assets.records.reading import AgencyDays
 
 if TYPE_CHECKING:

@@ -17,7 +17,8 @@ from news_assets.pipeline.civic.item_rows import CivicPoll, item_rows, refresh_m
 from news_assets.pipeline.civic.meeting_rows import VANISHED, known_rows, meeting_row
 from news_assets.pipeline.poll.entry_rows import EntryChanges
 from news_assets.pipeline.stage_state.declaration import sha256
-from news_assets.ports.lake import Rows
+from news_assets.ports.services import Rows
+from news_assets.records.articles import FeedEntry
 from news_assets.records.councils import (
     StoredBody,
     StoredMember,
@@ -31,7 +32,6 @@ from news_assets.records.meetings import (
     StoredItem,
     StoredMeeting,
 )
-from news_assets.records.polling import FeedEntry
 from news_assets.sources.civic.reading.ids import id_of_key
 from news_assets.text.dates import day_of
 from news_assets.text.fingerprint import article_id, normal_words

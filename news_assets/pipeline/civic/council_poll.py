@@ -25,7 +25,7 @@ from news_assets.pipeline.civic.pace import SUSPECT, AgendaState, Needs
 from news_assets.pipeline.documents.agenda_files import read_agenda
 from news_assets.pipeline.poll.listings import Polled
 from news_assets.pipeline.stage_state.retries import outcome_of
-from news_assets.ports.reading import Sandbox
+from news_assets.ports.services import Sandbox
 from news_assets.records.desks import ItemFilters, Source
 from news_assets.records.meetings import (
     AgendaItem,

@@ -28,14 +28,17 @@ from news_assets.pipeline.civic.item_rows import (
 from news_assets.pipeline.civic.meeting_rows import facts_json
 from news_assets.pipeline.documents.packet import cut_packet
 from news_assets.pipeline.stage_state.declaration import sha256
-from news_assets.ports.lake import Lake, Reader, Rows
-from news_assets.ports.reading import Sandbox
-from news_assets.records.articles import RawArticle
+from news_assets.ports.services import Lake, Reader, Rows, Sandbox
+from news_assets.records.articles import FeedEntry, RawArticle
 from news_assets.records.content import without_content
-from news_assets.records.documents import PacketPart, ReadDocument, StoredDocument
 from news_assets.records.meetings import StoredItem, StoredMeeting
-from news_assets.records.polling import FeedEntry
-from news_assets.records.reading import WITHDRAWN, Page
+from news_assets.records.reading import (
+    WITHDRAWN,
+    PacketPart,
+    Page,
+    ReadDocument,
+    StoredDocument,
+)
 
 _NOT_IN_PACKET: Final = "not found in the packet"
 

@@ -23,9 +23,9 @@ from news_assets.records.meetings import (
     same_values,
 )
 from news_assets.sources.civic.reading.ids import fingerprint, id_of_key
+from news_assets.text.dates import zone_info
 from news_assets.text.fingerprint import normal_words
 from news_assets.text.limits import line
-from news_assets.text.zones import zone_info
 
 VANISHED: Final = "missing from two successive answers"
 # what a meeting's own pages state where the listing does not

@@ -10,7 +10,7 @@ from typing import Final
 from zipfile import BadZipFile, ZipFile
 
 from news_assets.errors import ReadingError
-from news_assets.records.documents import DocumentKind
+from news_assets.records.reading import DocumentKind
 
 _PDF_WITHIN_BYTES = 1024  # of the start: what readers of PDF accept before the header
 _MEMBERS: Final[tuple[tuple[str, DocumentKind], ...]] = (

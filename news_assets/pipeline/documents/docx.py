@@ -17,7 +17,7 @@ from news_assets.pipeline.documents.markdown_parts import (
     marked,
     table,
 )
-from news_assets.records.documents import ReadDocument
+from news_assets.records.reading import ReadDocument
 from news_assets.text.limits import clean_text
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from news_assets.pipeline.documents.markdown_parts import (
     marked,
     table,
 )
-from news_assets.records.documents import MAX_PAGES, ReadDocument
+from news_assets.records.reading import MAX_PAGES, ReadDocument
 from news_assets.text.charset import decode
 from news_assets.text.limits import clean_text
 
@@ -260,7 +260,7 @@ def read_html(body: bytes) -> ReadDocument:
     """
     from lxml import etree, html
 
-    from news_assets.pipeline.page.fragment import markdown_of_fragment
+    from news_assets.pipeline.page.markdown import markdown_of_fragment
 
     markup = decode(body)[:_MAX_MARKUP_CHARS].encode()
     try:

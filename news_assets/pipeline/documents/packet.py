@@ -13,7 +13,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from news_assets.errors import ReadingError
-from news_assets.records.documents import PacketPart
+from news_assets.records.reading import PacketPart
 from news_assets.text.fingerprint import normal_words
 
 if TYPE_CHECKING:

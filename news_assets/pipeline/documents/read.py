@@ -18,11 +18,15 @@ from news_assets.pipeline.documents.format_readers import (
     read_text,
 )
 from news_assets.pipeline.documents.pdf_text import MAX_TEXT_CHARS, read_pdf
-from news_assets.records.documents import DocumentKind, ReadDocument
-from news_assets.records.reading import ExtractedArticle, Page
+from news_assets.records.reading import (
+    DocumentKind,
+    ExtractedArticle,
+    Page,
+    ReadDocument,
+)
 from news_assets.text.language import language_of
 from news_assets.text.limits import clean_text, line, most
-from news_assets.text.plain import strip_emphasis
+from news_assets.text.prose import strip_emphasis
 from news_assets.text.urls import served_url
 
 READERS: Final[dict[DocumentKind, Callable[[bytes], ReadDocument]]] = {

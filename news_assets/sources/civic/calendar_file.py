@@ -25,10 +25,10 @@ from news_assets.sources.civic.reading.page_values import (
 )
 from news_assets.sources.civic.vendor import Reading, Requests
 from news_assets.text.charset import decode
+from news_assets.text.dates import zone_info
 from news_assets.text.html import plain_text
 from news_assets.text.limits import clean_text
 from news_assets.text.urls import web_url
-from news_assets.text.zones import zone_info
 
 if TYPE_CHECKING:
     from icalendar import Event

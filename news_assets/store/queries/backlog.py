@@ -13,9 +13,9 @@ that run at every change pass a `first_day`.
 from datetime import date, datetime
 from typing import TYPE_CHECKING
 
-from news_assets.pipeline.articles.refetches import MAX_DOUBLINGS, MAX_PAUSE_H
 from news_assets.pipeline.civic.pace import COMPARED
 from news_assets.pipeline.stage_state.declaration import Stage
+from news_assets.pipeline.stage_state.retries import MAX_DOUBLINGS, MAX_PAUSE_H
 from news_assets.records.desks import Desk
 from news_assets.records.reading import WITHDRAWN, AgencyDays
 from news_assets.store.lake import Lake
@@ -59,7 +59,7 @@ HELD_BACK = """
 
 # States are compared as 64-bit numbers first, which takes a seventh of the memory; what
 # differs is compared again by all its columns. Which entry decides, and whether a
-# change counts yet, is as in `pipeline/articles/refetches.py`. An article may still be
+# change counts yet, is as in `pipeline/stage_state/retries.py`. An article may still be
 # stored under a day before the window, if its entry moved.
 _PENDING = f"""
 WITH unsettled AS MATERIALIZED (

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from news_assets.errors import IndexingError
 from news_assets.pipeline import stages
 from news_assets.pipeline.freshness.row_checks import Findings
-from news_assets.ports.search import SearchIndex
+from news_assets.ports.search_index import SearchIndex
 from news_assets.records.desks import GAP_DAYS, Desk
 from news_assets.store.lake import Lake
 from news_assets.store.queries.backlog import UNCHECKED, pending_entries, stale_rows

@@ -7,8 +7,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from news_assets.text.tabular.cells import json_of
-from news_assets.text.tabular.files import write_csv, write_xlsx
+from news_assets.text.tabular import json_of, write_csv, write_xlsx
 from news_assets.web.forms.choice import MEDIA_TYPES
 
 

@@ -7,15 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any
 
+from news_assets.records.content import ItemId, MeetingDay, MeetingId
 from news_assets.records.councils import PersonKey, StoredMember, StoredOffice
-from news_assets.records.meetings import (
-    ItemId,
-    Link,
-    Matter,
-    MeetingDay,
-    MeetingId,
-    Vote,
-)
+from news_assets.records.meetings import Link, Matter, Vote
 from news_assets.store.queries.civic.people import VoteOfPerson
 
 

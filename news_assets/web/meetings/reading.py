@@ -21,7 +21,7 @@ from news_assets.store.queries.civic.meetings import (
     meeting_details,
 )
 from news_assets.store.queries.civic.people import person_details
-from news_assets.text.zones import zone_info
+from news_assets.text.dates import zone_info
 from news_assets.web.answers import Part
 from news_assets.web.archive import Archive
 from news_assets.web.meetings.answers import (

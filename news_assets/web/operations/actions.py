@@ -18,11 +18,10 @@ from news_assets.errors import LakeError, NewsAssetsError
 from news_assets.pipeline.articles.withdrawal import undo_withdrawal, withdraw
 from news_assets.pipeline.stage_state.failures import make_due
 from news_assets.pipeline.stages import STAGES, all_stages
-from news_assets.ports.lake import Rows
+from news_assets.ports.services import Rows
 from news_assets.records.alerts import OperatorAction
-from news_assets.records.articles import RawArticle
+from news_assets.records.articles import FeedEntry, RawArticle, StoredPage
 from news_assets.records.derived import Failure, IndexedDocument
-from news_assets.records.polling import FeedEntry, StoredPage
 from news_assets.records.reading import WITHDRAWN
 from news_assets.web.archive import Archive
 from news_assets.web.operations.access import Access

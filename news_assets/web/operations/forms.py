@@ -5,7 +5,7 @@ from datetime import datetime
 from starlette.datastructures import QueryParams
 from starlette.exceptions import HTTPException
 
-from news_assets.ports.lake import Rows
+from news_assets.ports.services import Rows
 from news_assets.records.alerts import OperatorAction
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import Failure

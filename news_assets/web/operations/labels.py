@@ -11,8 +11,8 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from news_assets.errors import NewsAssetsError
-from news_assets.pipeline.enrich.labels import labels_in_force, store_label
-from news_assets.ports.lake import Rows
+from news_assets.pipeline.enrich.enriched_rows import labels_in_force, store_label
+from news_assets.ports.services import Rows
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import EnrichedArticle, ThemeLabel
 from news_assets.web.archive import Archive

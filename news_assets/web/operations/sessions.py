@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from news_assets.ports.lake import Reader
+from news_assets.ports.services import Reader
 from news_assets.records.alerts import OperatorAction
 
 COOKIE: Final = "news_operator"

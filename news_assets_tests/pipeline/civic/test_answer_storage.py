@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from news_assets.records.articles import RawArticle
+from news_assets.records.articles import RawArticle, SourceState
 from news_assets.records.councils import (
     StoredBody,
     StoredMember,
@@ -16,7 +16,6 @@ from news_assets.records.councils import (
     StoredVote,
 )
 from news_assets.records.meetings import StoredItem, StoredMeeting
-from news_assets.records.polling import SourceState
 from news_assets_tests.pipeline.civic.conftest import MEETING
 from news_assets_tests.support.council import Council
 from news_assets_tests.support.council_room import CouncilRoom

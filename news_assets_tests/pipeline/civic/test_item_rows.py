@@ -14,7 +14,7 @@ import pytest
 
 from news_assets.pipeline.articles.withdrawal import withdraw
 from news_assets.pipeline.civic.item_rows import item_keys
-from news_assets.ports.search import Filters, SearchQuery
+from news_assets.ports.search_index import Filters, SearchQuery
 from news_assets.records.articles import ArticleRevision, RawArticle
 from news_assets.records.derived import EnrichedArticle, IndexedDocument
 from news_assets.records.meetings import AgendaItem, Matter

@@ -12,7 +12,7 @@ from news_assets.pipeline.documents.document_kinds import (
     skip_by_name,
 )
 from news_assets.pipeline.documents.read import read_document
-from news_assets.records.documents import ReadDocument
+from news_assets.records.reading import ReadDocument
 from news_assets_tests.support.office import archive_of, docx_of, odt_of
 from news_assets_tests.support.pdfs import pdf_of
 

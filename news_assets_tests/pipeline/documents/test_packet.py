@@ -2,7 +2,7 @@ import pytest
 
 from news_assets.errors import ReadingError
 from news_assets.pipeline.documents.packet import cut_packet
-from news_assets.records.documents import PacketPart
+from news_assets.records.reading import PacketPart
 from news_assets_tests.support.pdfs import FONT, Pdf, pdf_of, shown
 
 TITLES = (

@@ -10,7 +10,7 @@ from news_assets.pipeline.documents.pdf_text import (
     read_by_pypdf,
 )
 from news_assets.pipeline.documents.read import read_document
-from news_assets.records.documents import MAX_PAGES, ReadDocument
+from news_assets.records.reading import MAX_PAGES, ReadDocument
 from news_assets_tests.support.pdfs import (
     FONT,
     GREY,

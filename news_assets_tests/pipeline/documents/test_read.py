@@ -4,8 +4,7 @@ from datetime import UTC, datetime
 import pytest
 
 from news_assets.pipeline.page.readers import read_page, with_document
-from news_assets.records.documents import ReadDocument
-from news_assets.records.reading import ExtractedArticle, Page
+from news_assets.records.reading import ExtractedArticle, Page, ReadDocument
 from news_assets_tests.support.inline_sandbox import InlineSandbox
 from news_assets_tests.support.office import docx_of
 from news_assets_tests.support.pdfs import GREY, pdf_of, scan_of

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from news_assets.errors import LakeError
+from news_assets.records.articles import SourceState
 from news_assets.records.derived import Failure
-from news_assets.records.polling import SourceState
 from news_assets.store.address import Address
 from news_assets.store.backups.backup import back_up, delete_daily_backups, read_backup
 from news_assets.store.backups.restore import plan_restore, restore

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from news_assets.pipeline.stage_state.versions import document_hash
+from news_assets.pipeline.stage_state.declaration import document_hash
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import ArticleEmbedding, EnrichedArticle
 from news_assets.store.lake import Lake

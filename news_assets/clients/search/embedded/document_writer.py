@@ -26,7 +26,7 @@ from news_assets.clients.search.embedded.terms import (
     key_of,
 )
 from news_assets.clients.search.stored_documents import is_stored, labels
-from news_assets.ports.search import SearchDocument
+from news_assets.ports.search_index import SearchDocument
 
 _MAX_KNOWN_WORDS = 300_000
 

@@ -32,7 +32,12 @@ from news_assets.clients.search.embedded.terms import (
     term_of,
 )
 from news_assets.clients.search.hit_texts import Highlighter, ranks, snippet, with_words
-from news_assets.ports.search import Explanation, SearchHit, SearchQuery, SearchSort
+from news_assets.ports.search_index import (
+    Explanation,
+    SearchHit,
+    SearchQuery,
+    SearchSort,
+)
 from news_assets.text.search_query import (
     ENOUGH_MATCHES,
     ParsedQuery,

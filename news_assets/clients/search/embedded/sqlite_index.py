@@ -40,7 +40,7 @@ from news_assets.clients.search.stored_documents import (
     check_query_vector,
     of_partitions,
 )
-from news_assets.ports.search import SearchAnswer, SearchDocument, SearchQuery
+from news_assets.ports.search_index import SearchAnswer, SearchDocument, SearchQuery
 from news_assets.records.reading import AgencyDays
 
 if TYPE_CHECKING:

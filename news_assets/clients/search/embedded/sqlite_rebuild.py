@@ -31,7 +31,7 @@ from news_assets.clients.search.embedded.search_file import (
 from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
 from news_assets.clients.search.stored_documents import parity_problems
 from news_assets.errors import IndexingError
-from news_assets.ports.search import SearchDocument
+from news_assets.ports.search_index import SearchDocument
 
 if TYPE_CHECKING:
     import polars as pl

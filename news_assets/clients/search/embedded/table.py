@@ -23,7 +23,7 @@ from news_assets.clients.search.stored_documents import (
     month_counts,
     most_first,
 )
-from news_assets.ports.search import FACETS, SearchQuery
+from news_assets.ports.search_index import FACETS, SearchQuery
 
 _Scalar = TypeVar("_Scalar", bound=np.generic)
 

@@ -40,7 +40,7 @@ from news_assets.clients.search.typesense.server_requests import (
     TypesenseConnection,
 )
 from news_assets.errors import IndexingError
-from news_assets.ports.search import SearchDocument
+from news_assets.ports.search_index import SearchDocument
 from news_assets.records.reading import AgencyDays
 
 if TYPE_CHECKING:

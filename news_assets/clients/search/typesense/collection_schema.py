@@ -14,7 +14,7 @@ from types import NoneType
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from news_assets.clients.search.typesense.server_errors import REBUILD, failure
-from news_assets.ports.search import SearchColumn, SearchDocument
+from news_assets.ports.search_index import SearchColumn, SearchDocument
 
 SCHEMA_VERSION = 3
 DEFAULT_LANGUAGES = ("pt", "en")

@@ -25,7 +25,7 @@ from news_assets.clients.search.typesense.server_requests import (
     LINES_PER_IMPORT,
     TypesenseConnection,
 )
-from news_assets.ports.search import SearchDocument
+from news_assets.ports.search_index import SearchDocument
 
 _NOT_FOUND = 404
 _STORED_FIELDS = "id,document_hash,vector_hash"

@@ -23,7 +23,7 @@ from news_assets.clients.search.stored_documents import (
     unit_vectors,
 )
 from news_assets.clients.search.typesense.collection_schema import fields_of
-from news_assets.ports.search import SearchDocument
+from news_assets.ports.search_index import SearchDocument
 from news_assets.text.words import shared_stem, words_of_texts
 
 # and entities; fields of documents and queries

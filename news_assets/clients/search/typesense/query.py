@@ -19,7 +19,7 @@ from news_assets.clients.search.typesense.document_lines import (
     sent_vectors,
 )
 from news_assets.clients.search.typesense.server_requests import HITS_PER_SEARCH, quoted
-from news_assets.ports.search import SearchQuery
+from news_assets.ports.search_index import SearchQuery
 from news_assets.text.search_query import parse_query
 from news_assets.text.words import shared_stem, words
 

@@ -19,7 +19,7 @@ from news_assets.clients.search.stored_documents import (
 )
 from news_assets.clients.search.typesense.document_lines import day_of
 from news_assets.clients.search.typesense.query import ALPHA, StemmedQuery
-from news_assets.ports.search import FACETS, Explanation, SearchHit
+from news_assets.ports.search_index import FACETS, Explanation, SearchHit
 from news_assets.text.words import shared_stem, word_spans
 
 _FIELDS = {"theme": "theme_path", "entity": "entities"}  # of facets with another name

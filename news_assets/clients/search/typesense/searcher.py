@@ -39,7 +39,7 @@ from news_assets.clients.search.typesense.responses import (
     ranking_of,
 )
 from news_assets.clients.search.typesense.server_requests import TypesenseConnection
-from news_assets.ports.search import Explanation, SearchHit, SearchQuery
+from news_assets.ports.search_index import Explanation, SearchHit, SearchQuery
 from news_assets.text.search_query import ENOUGH_MATCHES
 
 Found = tuple[tuple[SearchHit, ...], int, dict[str, dict[str, int]]]

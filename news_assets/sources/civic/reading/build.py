@@ -25,7 +25,7 @@ from news_assets.records.meetings import (
 from news_assets.sources.civic.reading.moments import Moment
 from news_assets.sources.civic.reading.prose import participation_of
 from news_assets.sources.civic.vendor import Reading
-from news_assets.text.zones import zone_info
+from news_assets.text.dates import zone_info
 
 # A text has the name before the address where a street number follows a separator:
 # "Town Hall - 12 Oak St".

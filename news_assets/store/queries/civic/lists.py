@@ -6,7 +6,8 @@ from datetime import date
 from typing import Annotated, Any
 
 from news_assets.pipeline.civic.item_rows import REMOVED
-from news_assets.records.meetings import ItemId, MeetingDay, MeetingId, StoredMeeting
+from news_assets.records.content import ItemId, MeetingDay, MeetingId
+from news_assets.records.meetings import StoredMeeting
 from news_assets.store.lake import Lake
 from news_assets.store.queries.civic.meetings import OF_BODY
 from news_assets.store.transaction import Snapshot

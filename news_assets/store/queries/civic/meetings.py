@@ -7,11 +7,11 @@ from datetime import date
 from typing import Final
 
 from news_assets.pipeline.civic.item_rows import is_minutes
-from news_assets.ports.lake import Reader
+from news_assets.ports.services import Reader
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import EnrichedArticle
-from news_assets.records.documents import StoredDocument
 from news_assets.records.meetings import StoredItem, StoredMeeting
+from news_assets.records.reading import StoredDocument
 from news_assets.store.lake import Lake
 
 _WHOLE_AGENDA: Final = slice(None)

@@ -4,13 +4,13 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Annotated, Any
 
+from news_assets.records.content import ItemId, MeetingDay, MeetingId
 from news_assets.records.councils import (
     PersonKey,
     StoredMember,
     StoredOffice,
     StoredVote,
 )
-from news_assets.records.meetings import ItemId, MeetingDay, MeetingId
 from news_assets.store.lake import Lake
 
 _IS_PERSON = """

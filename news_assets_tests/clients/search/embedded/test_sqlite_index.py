@@ -15,7 +15,7 @@ import pytest
 from news_assets.clients.search.embedded import nearest_vectors, posting_parts
 from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
 from news_assets.errors import IndexingError
-from news_assets.ports.search import SearchQuery
+from news_assets.ports.search_index import SearchQuery
 from news_assets_tests.clients.search.contract.examples import document
 from news_assets_tests.support.search_backends import hashes
 

@@ -10,7 +10,7 @@ import pytest
 from news_assets.clients.search.embedded import posting_parts, sqlite_rebuild
 from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
 from news_assets.clients.search.embedded.sqlite_rebuild import SqliteRebuild
-from news_assets.ports.search import (
+from news_assets.ports.search_index import (
     SearchAnswer,
     SearchDocument,
     SearchMode,
