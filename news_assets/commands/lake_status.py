@@ -5,6 +5,7 @@ of one address; the polling of every agency and source; the findings of the fres
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Annotated
@@ -14,7 +15,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from news_assets.clients.search.backends import lazy_index
+from news_assets.clients.factory import lazy_index, open_index
 from news_assets.commands.jsonlines import write_line
 from news_assets.commands.opening import check_names, open_lake
 from news_assets.commands.options import Desk as DeskOption
@@ -30,8 +31,8 @@ from news_assets.settings import Settings
 from news_assets.sources.source_kinds import ALL_KINDS
 from news_assets.store.lake import Lake
 from news_assets.store.queries.freshness import desk_gaps, freshness_checks
-from news_assets.store.queries.health import silent_agencies
-from news_assets.store.queries.overview import count_columns, stage_counts
+from news_assets.store.queries.listed_articles import count_columns, stage_counts
+from news_assets.store.queries.poll_health import silent_agencies
 from news_assets.store.queries.source_status import Row, forecasts, source_rows
 from news_assets.store.queries.url_history import Event, url_history
 
@@ -237,7 +238,8 @@ def gaps(
     check_names(desk, None)
     settings = Settings.read()
     desks = load_desks(settings.desks, ALL_KINDS)
-    with open_lake() as lake, lazy_index(*settings.search_place) as index:
+    opening = partial(open_index, *settings.search_place)
+    with open_lake() as lake, lazy_index(settings.search, opening) as index:
         for one in desks:
             if desk not in (None, one.key):
                 continue

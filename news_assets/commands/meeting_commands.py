@@ -35,15 +35,15 @@ from news_assets.search import open_index
 from news_assets.settings import Settings
 from news_assets.sources.source_kinds import ALL_KINDS
 from news_assets.store.lake import Lake
-from news_assets.store.queries.civic.appearances import items_like
-from news_assets.store.queries.civic.meetings import (
+from news_assets.store.queries.copies import items_like
+from news_assets.store.queries.stored_meetings import (
     ItemDetails,
     MeetingDetails,
     agendas_of,
     meeting_details,
     selected_meetings,
 )
-from news_assets.store.queries.civic.meetings import with_text as with_stored_text
+from news_assets.store.queries.stored_meetings import with_text as with_stored_text
 from news_assets.text.dates import zone_info
 from news_assets.text.tabular import json_of
 

@@ -21,14 +21,14 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from news_assets.clients.sandbox import ProcessSandbox
-from news_assets.clients.search.backends import (
+from news_assets.clients.factory import (
     EMBEDDED,
     IndexRebuild,
     connect_typesense,
     open_index,
     open_rebuild,
 )
+from news_assets.clients.sandbox import ProcessSandbox
 from news_assets.commands.jsonlines import write_line
 from news_assets.commands.opening import check_names, open_lake
 from news_assets.commands.options import Json, day_of

@@ -34,7 +34,7 @@ from news_assets.store.changes import (
     read_changes,
 )
 from news_assets.store.lake import Lake
-from news_assets.store.queries.conditions import bad_states
+from news_assets.store.queries.freshness import bad_states
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -44,7 +44,7 @@ from news_assets.store import tables
 from news_assets.store.lake import Lake
 from news_assets.store.queries.backlog import stale_rows
 from news_assets.store.queries.freshness import GRACE, desk_gaps
-from news_assets.store.queries.overview import stage_counts
+from news_assets.store.queries.listed_articles import stage_counts
 from news_assets.store.queries.url_history import url_history
 from news_assets_tests.support.fakes import FakeSearchIndex
 from news_assets_tests.support.small_desk import DESK, NOW, TODAY, Newsroom, entry

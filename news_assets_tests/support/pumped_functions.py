@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from datetime import UTC, date, datetime
 
-from news_assets.clients.search.hit_texts import Highlighter, snippet
+from news_assets.clients.search.index_texts import Highlighter, snippet
 from news_assets.errors import SourceError
 from news_assets.pipeline.articles.likeness import (
     Shingles,

@@ -21,13 +21,13 @@ from news_assets.records.meetings import AgendaItem, Matter
 from news_assets.records.reading import Enrichment
 from news_assets.store.lake import Lake
 from news_assets.store.queries.backlog import stale_rows
-from news_assets.store.queries.civic.appearances import (
+from news_assets.store.queries.copies import (
     appearance_copies,
     appearances_of,
     next_first,
     written_number,
 )
-from news_assets.store.queries.civic.meetings import meeting_details
+from news_assets.store.queries.stored_meetings import meeting_details
 from news_assets_tests.pipeline.civic.conftest import MEETING, attachment
 from news_assets_tests.support.council import Council
 from news_assets_tests.support.council_room import (
