@@ -8,6 +8,7 @@ back.
 """
 
 import hashlib
+import logging
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -25,6 +26,8 @@ from news_assets.records.articles import SourceState
 from news_assets.records.desks import Source
 from news_assets.records.reading import Outcome
 from news_assets.text.dates import zone_info
+
+_logger = logging.getLogger(__name__)
 
 MIN_INTERVAL_S = 300.0
 MAX_INTERVAL_S = 86_400.0
@@ -57,16 +60,18 @@ def due_sources(
     Civic sources that stand in for others wait while these answer.
     """
     known = {state.source_id: state for state in states}
-    next_at = {
-        (state.source_id, state.url): state.next_poll_at for state in known.values()
-    }
-    due = [
-        source
-        for source in sources
-        if next_at.get((source.source_id, source.url), now) <= now
-    ]
     waiting = waiting_sources(sources, known)
-    return [source for source in due if source.source_id not in waiting]
+    due: list[Source] = []
+    for source in sources:
+        state = known.get(source.source_id)
+        if source.source_id in waiting:
+            _logger.debug("%s is not due: an earlier one answers", source.source_id)
+        elif state is None or state.url != source.url or state.next_poll_at <= now:
+            due.append(source)
+        else:
+            at = state.next_poll_at
+            _logger.debug("%s is not due before %s", source.source_id, at)
+    return due
 
 
 def recently_polled(
@@ -79,14 +84,12 @@ def recently_polled(
     that poll.
     """
     polled_at = {(state.source_id, state.url): state.last_polled_at for state in states}
-    times = (
-        (source, polled_at.get((source.source_id, source.url))) for source in sources
-    )
-    return {
-        source: at
-        for source, at in times
-        if at is not None and timedelta(0) <= now - at < cooldown
-    }
+    recent: dict[Source, datetime] = {}
+    for source in sources:
+        at = polled_at.get((source.source_id, source.url))
+        if at is not None and timedelta(0) <= now - at < cooldown:
+            recent[source] = at
+    return recent
 
 
 # --- sources that answer --------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 sources of an agency
 | pace             which are polled now, how deep, and which wait for others
-| request_loop     sends the requests of all polls, and hands the answers over
+| request_loop     the requests of a poll, sent by `poll/poll_loop.py`
 | council_poll     one source: which requests follow an answer -> MeetingAnswer
 | answer_storage   answer -> meetings (`meeting_rows`), entries, votes and members, in
 |                  the transaction of the poll

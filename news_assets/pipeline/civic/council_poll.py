@@ -23,7 +23,7 @@ from news_assets.pipeline.civic.item_words import filtered
 from news_assets.pipeline.civic.meeting_rows import known_rows
 from news_assets.pipeline.civic.pace import SUSPECT, AgendaState, Needs
 from news_assets.pipeline.documents.agenda_files import read_agenda
-from news_assets.pipeline.poll.listings import Polled
+from news_assets.pipeline.poll.poll_loop import Polled
 from news_assets.pipeline.stage_state.retries import outcome_of
 from news_assets.ports.services import Sandbox
 from news_assets.records.desks import ItemFilters, Source
@@ -80,7 +80,6 @@ class Purpose(NamedTuple):
     sponsors are.
     """
 
-    poll: "CouncilPoll"
     step: Step
     meeting: str = ""
     versions: tuple[str, ...] = ()
@@ -121,8 +120,6 @@ class CouncilPoll:
     page: Page | None = None
     error: FetchError | SourceError | None = None
     outcome: Outcome = "failed"
-    waiting: int = 0
-    requests: int = 0
     elapsed_ms: int = 0
     is_whole: bool = True
     has_requested_items: bool = False
@@ -141,11 +138,11 @@ class CouncilPoll:
         """
         if since is not None and self.vendor.signal is not None:
             signal = self.vendor.signal(self.source.url, since)
-            return [(signal, Purpose(self, "signal"))]
+            return [(signal, Purpose("signal"))]
         requests = self._of_days()
         if self.vendor.roster is not None and self.is_roster_due:
             for request in self.vendor.roster(self.source.url):
-                requests.append((request, Purpose(self, "roster")))
+                requests.append((request, Purpose("roster")))
         return requests
 
     def _of_days(self) -> _Purposes:
@@ -153,7 +150,7 @@ class CouncilPoll:
             found = self.vendor.days(self.source.url, *self.days)
         else:
             found = self.vendor.upcoming(self.source.url, self._today)
-        return [(request, Purpose(self, "listing")) for request in found]
+        return [(request, Purpose("listing")) for request in found]
 
     def of_items(self) -> _Purposes:
         """Return the requests for the items of the listed meetings that need them,
@@ -197,7 +194,7 @@ class CouncilPoll:
             of_meeting = self.vendor.items(self.source.url, state.meeting)
             if not of_meeting:  # it has no agenda yet
                 self.read_agendas.add(key)
-            requests += [(one, Purpose(self, "items", key)) for one in of_meeting]
+            requests += [(one, Purpose("items", key)) for one in of_meeting]
         return requests
 
     def of_documents(self) -> _Purposes:
@@ -213,7 +210,7 @@ class CouncilPoll:
         for key, meeting in self._merged(self._listed()).items():
             url = _document_of(meeting)
             if key in wanted and url and url not in sent:
-                requests.append((Request(url=url), Purpose(self, "document", key)))
+                requests.append((Request(url=url), Purpose("document", key)))
         return requests
 
     def of_votes(self) -> _Purposes:
@@ -242,7 +239,7 @@ class CouncilPoll:
             )
         found: _Purposes = []
         for request, of_items in versions.items():
-            purpose = Purpose(self, "votes", keys[request], tuple(of_items))
+            purpose = Purpose("votes", keys[request], tuple(of_items))
             found.append((request, purpose))
         return found
 
@@ -289,7 +286,7 @@ class CouncilPoll:
                 continue
             if not item.vendor_id or self._is_dropped(item):
                 continue
-            purpose = Purpose(self, "details", key, item=item.vendor_id)
+            purpose = Purpose("details", key, item=item.vendor_id)
             wanted += [(Request(url=url), purpose) for url in item.details_urls]
         return wanted
 
@@ -303,7 +300,6 @@ class CouncilPoll:
         self, purpose: Purpose, answer: Page | FetchError, sandbox: Sandbox
     ) -> _Purposes:
         """Add an answer; return the requests that continue it."""
-        self.waiting -= 1
         self.elapsed_ms += answer.elapsed_ms
         if purpose.step == "document" or (purpose.step == "items" and _is_file(answer)):
             self._take_document(purpose, answer, sandbox)

@@ -1,5 +1,6 @@
 """Store polls: next states of the sources, entries, and one row per poll."""
 
+import logging
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -36,6 +37,8 @@ from news_assets.records.desks import Source
 from news_assets.records.meetings import MeetingAnswer
 from news_assets.records.reading import Page
 from news_assets.text.urls import url_hash
+
+_logger = logging.getLogger(__name__)
 
 _PARSE_WEIGHT = 1.0
 
@@ -75,19 +78,17 @@ def _next_states(
     rates = _rates(rows, polls)
     following: list[SourceState] = []
     for polled, changes in batch:
-        source_id, now = polled.source.source_id, polled.polled_at
+        key = polled.source.source_id
         state = next_state(
             polled.source,
-            states.get(source_id),
+            states.get(key),
             polled,
             changes,
-            now,
-            recent[source_id],
-            rates.get(source_id),
+            polled.polled_at,
+            recent[key],
+            rates.get(key),
         )
-        if polled.answer is not None:
-            state = _after_answer(state, polled.answer, now)
-        following.append(state)
+        following.append(_after_answer(state, polled.answer, polled.polled_at))
     return following
 
 
@@ -102,11 +103,13 @@ def _rates(rows: Rows, polls: Sequence[Polled]) -> Mapping[str, PublishingRates]
 
 
 def _after_answer(
-    state: SourceState, answer: MeetingAnswer, now: datetime
+    state: SourceState, answer: MeetingAnswer | None, now: datetime
 ) -> SourceState:
     """Return the state of a civic source with what its change signal listed and the
     time of the last pass.
     """
+    if answer is None:
+        return state
     if answer.signals is not None:
         state = replace(state, signals=answer.signals)
     if answer.is_pass:
@@ -309,6 +312,7 @@ def _entry_count(polled: Polled) -> int:
 
 def skipped_poll(source: Source, reason: str, now: datetime) -> Poll:
     """Return the row of a source that was not polled. It is not stored."""
+    _logger.debug("%s is not polled: %s", source.source_id, reason)
     polled = Polled(source=source, polled_at=now, outcome="skipped", note=reason)
     return poll_row(polled, EntryChanges(), now)
 
