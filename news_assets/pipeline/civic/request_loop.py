@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from news_assets.errors import FetchError
+from news_assets.pipeline.civic.council_findings import Days
 from news_assets.pipeline.civic.council_poll import (
     CouncilPoll,
-    Days,
     KnownItems,
     KnownVersions,
     Purpose,
