@@ -129,7 +129,9 @@ class CouncilFindings:
             return self.days
         listed = [meeting.starts_at.date() for meeting in meetings if meeting.starts_at]
         last = max(listed, default=date.min)
-        return (self.today, last) if last >= self.today else None
+        if last < self.today:
+            return None
+        return self.today, last
 
     @property
     def today(self) -> date:
@@ -151,8 +153,10 @@ class CouncilFindings:
             if row.day is not None and first <= row.day <= last:
                 coming_count += 1
                 missing_count += row.meeting_id not in listed
+        if not missing_count:
+            return None
         is_most = missing_count >= _MIN_SUSPECT and missing_count > coming_count / 2
-        if not missing_count or (meetings and not is_most):
+        if meetings and not is_most:
             return None
         found_count = coming_count - missing_count
         return f"{SUSPECT}: lists {found_count} of {coming_count} known coming meetings"

@@ -6,6 +6,7 @@ sponsors of an item follow when it is new, or was decided or changed since they 
 requested.
 """
 
+import logging
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
@@ -45,6 +46,8 @@ from news_assets.sources.civic.reading.ids import (
 )
 from news_assets.sources.civic.vendor import read
 from news_assets.sources.platforms import file_of
+
+_logger = logging.getLogger(__name__)
 
 # of one poll, nearest days first; the next poll requests the others
 _MAX_ITEM_REQUESTS = 60
@@ -227,28 +230,29 @@ class CouncilPoll(CouncilFindings):
             wanted += [(key, item) for item in of_meeting if item.version not in known]
         return wanted
 
-    def _of_details(self, key: str, items: Iterable[AgendaItem]) -> _Purposes:
+    def _of_details(self, key: str, items: Sequence[AgendaItem]) -> _Purposes:
         """Return the requests for the own pages of items, except of dropped ones.
 
         Where only the agenda is looked at again, items with the same title are known.
         """
-        row = self.known.get(key)
-        titles: dict[str, str] = {}
-        if row is not None and key in self.rechecked:
-            known = self.known_items(row.meeting_id)
-            titles = {item.item_id: item.title for item in known}
         wanted: _Purposes = []
-        for item in items:
-            if (
-                row is not None
-                and titles.get(item_id(row.meeting_id, item)) == item.title
-            ):
-                continue
+        for item in self._unknown(key, items):
             if not item.vendor_id or self._is_dropped(item):
                 continue
             purpose = Purpose("details", key, item=item.vendor_id)
             wanted += [(Request(url=url), purpose) for url in item.details_urls]
         return wanted
+
+    def _unknown(self, key: str, items: Sequence[AgendaItem]) -> list[AgendaItem]:
+        """Return items without those that are stored, if their meeting is unchanged."""
+        row = self.known.get(key)
+        if row is None or key not in self.rechecked:
+            return list(items)
+        known = self.known_items(row.meeting_id)
+        titles = {item.item_id: item.title for item in known}
+        known_as = [titles.get(item_id(row.meeting_id, item)) for item in items]
+        pairs = zip(items, known_as, strict=True)
+        return [item for item, title in pairs if title != item.title]
 
     def _is_dropped(self, item: AgendaItem) -> bool:
         why = filtered(item.title, self.filters)
@@ -261,7 +265,8 @@ class CouncilPoll(CouncilFindings):
     ) -> _Purposes:
         """Add an answer; return the requests that continue it."""
         self.elapsed_ms += answer.elapsed_ms
-        if purpose.step == "document" or (purpose.step == "items" and _is_file(answer)):
+        is_file = purpose.step == "items" and _is_file(answer)
+        if is_file or purpose.step == "document":
             self._take_document(purpose, answer, sandbox)
             return []
         listing = self._read(answer, sandbox)
@@ -295,15 +300,14 @@ class CouncilPoll(CouncilFindings):
         """
         if answer.status in _NO_PAGE:  # the client has none
             return []
-        reason = ""
         if isinstance(listing, NewsAssetsError):
             reason = str(listing)
-        elif listing.state not in _OUTCOMES:
+        elif listing.state in _OUTCOMES:
+            reason = "; ".join(listing.problems)
+        else:
             self.votes.append(listing)
             self.rosters.append(listing.roster)
             return [(request, purpose) for request in listing.next_requests]
-        else:
-            reason = "; ".join(listing.problems)
         self.failed_versions.update(purpose.versions)
         self.problems.append(f"{purpose.step}: {reason}")
         return []
@@ -323,14 +327,11 @@ class CouncilPoll(CouncilFindings):
         if isinstance(found, NewsAssetsError):
             self.problems.append(f"agenda of meeting {purpose.meeting}: {found}")
             return
-        has_items = any(
-            part.items for part in self.partial if part.vendor_id == purpose.meeting
-        )
-        self.partial.append(
-            replace(
-                found, vendor_id=purpose.meeting, items=() if has_items else found.items
-            )
-        )
+        found = replace(found, vendor_id=purpose.meeting)
+        for part in self.partial:
+            if part.vendor_id == purpose.meeting and part.items:
+                found = replace(found, items=())
+        self.partial.append(found)
 
     def _after_items(self, purpose: Purpose, listing: MeetingListing) -> _Purposes:
         """Add what completes a meeting; return the requests for the own pages of its
@@ -410,8 +411,11 @@ class CouncilPoll(CouncilFindings):
         changed = changed_days(
             self.known_signals, found, lists_changes_only=lists_changes_only
         )
-        self.signals = {**self.known_signals, **found} if lists_changes_only else found
+        self.signals = found
+        if lists_changes_only:
+            self.signals = {**self.known_signals, **found}
         if not changed:
+            _logger.debug("%s: no day changed", self.source.source_id)
             self.from_lake = [self._as_listed(row) for row in self._soon_rows()]
             return []
         if UNDATED not in changed and self.vendor.days is not None:
