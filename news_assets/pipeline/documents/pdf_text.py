@@ -355,7 +355,7 @@ def _lines_through(
 def _char_near(text_page: "PdfTextPage", places: list[float], y: float) -> int | None:
     """Return the character at the first of these places that has one; spaces have none."""
     for x in places:
-        index = text_page.get_index(x, y, 1, 1)
+        index: int | None = text_page.get_index(x, y, 1, 1)
         if index is not None:
             return index
     return None
