@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from news_assets.errors import FetchError
+from news_assets.pipeline.civic.council_findings import Days
 from news_assets.pipeline.civic.council_poll import (
     CouncilPoll,
-    Days,
     KnownItems,
     KnownVersions,
     Purpose,
@@ -100,6 +100,11 @@ def _begun(
     is_pass = run.full_pass or is_pass_due(source, passed_at, now)
     today = day_of(now, source.timezone)
     is_roster_day = known is None or today.weekday() == _ROSTER_WEEKDAY
+    needs = Needs(
+        now=now,
+        is_pass=is_pass and not is_of_past,
+        is_forced=run.full_pass and not is_of_past,
+    )
     poll = CouncilPoll(
         source=source,
         vendor=vendor_of(source.kind),
@@ -110,11 +115,7 @@ def _begun(
         is_roster_due=not is_of_past and (run.full_pass or is_roster_day),
         filters=run.filters,
         days=run.past or pass_days(today),
-        needs=Needs(
-            now=now,
-            is_pass=is_pass and not is_of_past,
-            is_forced=run.full_pass and not is_of_past,
-        ),
+        needs=needs,
         is_of_past=is_of_past,
         known_signals=_signals_of(known),
     )
