@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from news_assets.clients.factory import open_ports
 from news_assets.commands.opening import open_lake
+from news_assets.commands.terminal import Terminal
 from news_assets.errors import NewsAssetsError
 from news_assets.settings import Settings
-from news_assets.terminal import Terminal
 
 if TYPE_CHECKING:
     from news_assets.web.operations.sessions import Access

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Annotated, Any, Generic, TypeVar
 
-from news_assets.pipeline.enrich.model.explanation import (
+from news_assets.pipeline.enrich.model.evidence import (
     Evidence,
     evidence_of,
     is_outdated,
@@ -16,9 +16,8 @@ from news_assets.pipeline.freshness.source_health import ANSWERS
 from news_assets.records.articles import ArticleRevision, RawArticle
 from news_assets.records.derived import EnrichedArticle
 from news_assets.search import SearchHit, SearchMode
-from news_assets.store.queries.civic.appearances import ItemAppearance
-from news_assets.store.queries.civic.lists import AgendaPlace
-from news_assets.store.queries.copies import Copy
+from news_assets.store.queries.copies import Copy, ItemAppearance
+from news_assets.store.queries.stored_meetings import AgendaPlace
 from news_assets.store.queries.url_history import Event
 from news_assets.web.parameters import ListParameters, cursor_of
 

@@ -14,8 +14,8 @@ from starlette.responses import Response
 from news_assets.records.councils import StoredMember, StoredOffice
 from news_assets.records.derived import Change, Failure
 from news_assets.search import SearchHit
-from news_assets.store.queries.civic.people import VoteOfPerson
-from news_assets.store.queries.lists import ListedArticle
+from news_assets.store.queries.listed_articles import ListedArticle
+from news_assets.store.queries.stored_meetings import VoteOfPerson
 from news_assets.web.answers import (
     AgencyItem,
     ArticleView,

@@ -21,7 +21,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from news_assets.errors import NewsAssetsError
-from news_assets.ports.reading import Fetcher
+from news_assets.ports.services import Fetcher
 from news_assets.web.api_operations import OPERATIONS, PREFIX, describe, handler_of
 from news_assets.web.archive import Archive
 from news_assets.web.cache import AnswerCache, Handler

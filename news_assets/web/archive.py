@@ -18,37 +18,32 @@ from typing import Final, Self
 from news_assets.desks.desk_files import load_desks
 from news_assets.errors import IndexingError, NewsAssetsError
 from news_assets.pipeline.alerts.query_file import Alerts, load_alerts
-from news_assets.ports.lake import Reader
-from news_assets.records.articles import ArticleRevision, RawArticle
+from news_assets.ports.search_index import SearchMode
+from news_assets.ports.services import Reader
+from news_assets.records.articles import ArticleRevision, RawArticle, StoredPage
 from news_assets.records.derived import ArticleEmbedding
 from news_assets.records.desks import Desk
-from news_assets.records.polling import StoredPage
-from news_assets.search import (
-    Filters,
-    Index,
-    SearchAnswer,
-    SearchHit,
-    SearchMode,
-    open_index,
-)
+from news_assets.search import Filters, Index, SearchAnswer, SearchHit, open_index
 from news_assets.settings import Settings
 from news_assets.sources.source_kinds import ALL_KINDS
 from news_assets.store.lake import Lake
-from news_assets.store.queries.civic.appearances import (
+from news_assets.store.queries.copies import (
+    Copy,
     Groups,
     ItemAppearance,
     appearances_of,
+    copies_of,
     items_like,
     next_first,
+    publications_of,
     written_number,
 )
-from news_assets.store.queries.civic.lists import place_of_article
-from news_assets.store.queries.copies import Copy, copies_of, publications_of
-from news_assets.store.queries.lists import (
+from news_assets.store.queries.listed_articles import (
     ListedArticle,
     named_articles,
     newest_articles,
 )
+from news_assets.store.queries.stored_meetings import place_of_article
 from news_assets.store.queries.url_history import StoredRows, events_of, stored_rows
 from news_assets.taxonomy.taxonomy_files import Taxonomy, taxonomy_of
 from news_assets.web.answers import ArticleView, Part, SearchPart, part_of

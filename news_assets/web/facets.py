@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Final
 
+from news_assets.ports.search_index import FACET_LABELS
 from news_assets.text.dates import day_of
 from news_assets.text.words import fold
 from news_assets.web.answers import SearchPart
@@ -14,19 +15,6 @@ from news_assets.web.archive import Archive
 from news_assets.web.parameters import SearchAddress
 from news_assets.web.phrases import language_name, translation
 
-# Headings by the name of the facet, in English.
-FACET_LABELS: Final = {
-    "desk": "Desk",
-    "agency": "Publisher",
-    "theme": "Theme",
-    "language": "Language",
-    "entity": "Name",
-    "sentiment": "Tone",
-    "body": "Body",
-    "matter": "Matter",
-    "meeting_status": "Meeting",
-}
-FILTER_LABELS: Final = FACET_LABELS | {"from": "From", "to": "To"}
 _SHOWN: Final = 8
 _PRESETS: Final = (("today", 1), ("the last 7 days", 7), ("the last 30 days", 30))
 

@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from news_assets.text.defuse import xml_text
-from news_assets.text.tabular.cells import json_of
+from news_assets.text.tabular import json_of
 
 # By suffix.
 MEDIA_TYPES: Final = {

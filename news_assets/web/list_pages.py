@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from news_assets.records.derived import Failure
 from news_assets.search import SearchHit
-from news_assets.store.queries.lists import ListedArticle
+from news_assets.store.queries.listed_articles import ListedArticle
 from news_assets.web.answers import SourceItem
 from news_assets.web.api_operations import (
     COVERAGE,

@@ -11,7 +11,7 @@ from datetime import date, timedelta
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from news_assets.pipeline.enrich.model.reading.evidence import Span
+from news_assets.pipeline.enrich.model.evidence import Span
 from news_assets.text.html import sanitize
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from news_assets.pipeline.civic.exports import calendar_of, zones_of
 from news_assets.records.meetings import StoredMeeting
-from news_assets.store.queries.civic.meetings import agendas_of
+from news_assets.store.queries.stored_meetings import agendas_of
 from news_assets.web.archive import Archive
 from news_assets.web.forms import Entry, calendar_file, form_of, json_document
 from news_assets.web.meeting_views import (

@@ -9,28 +9,25 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Annotated, Any, Final
 
 from news_assets.pipeline.civic.exports import name_of, zones_of
-from news_assets.pipeline.civic.matters import step_of
-from news_assets.pipeline.civic.topics import topics_of_item, topics_of_meeting
-from news_assets.records.councils import PersonKey, StoredMember, StoredOffice
-from news_assets.records.meetings import (
-    ItemId,
-    Link,
-    Matter,
-    MeetingDay,
-    MeetingId,
-    StoredItem,
-    StoredMeeting,
-    Vote,
+from news_assets.pipeline.civic.item_words import (
+    step_of,
+    topics_of_item,
+    topics_of_meeting,
 )
+from news_assets.records.content import ItemId, MeetingDay, MeetingId
+from news_assets.records.councils import PersonKey, StoredMember, StoredOffice
+from news_assets.records.meetings import Link, Matter, StoredItem, StoredMeeting, Vote
 from news_assets.search import Filters
-from news_assets.store.queries.civic.lists import Position, nearest_meetings
-from news_assets.store.queries.civic.meetings import (
+from news_assets.store.queries.stored_meetings import (
     ItemDetails,
+    Position,
+    VoteOfPerson,
     item_details,
     meeting_details,
+    nearest_meetings,
+    person_details,
 )
-from news_assets.store.queries.civic.people import VoteOfPerson, person_details
-from news_assets.text.zones import zone_info
+from news_assets.text.dates import zone_info
 from news_assets.web.answers import Part, part_of
 from news_assets.web.archive import Archive
 from news_assets.web.parameters import (

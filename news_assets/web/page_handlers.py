@@ -13,20 +13,20 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from news_assets.desks.opml import opml_of_feeds
+from news_assets.desks.site_lists import opml_of_feeds
 from news_assets.errors import (
     IndexingError,
     LakeError,
     NewsAssetsError,
     RunRequestError,
 )
-from news_assets.pipeline.civic.council_members import person_key
-from news_assets.pipeline.civic.topics import topic_label, topics_taxonomy
-from news_assets.pipeline.enrich.model.explanation import Evidence
-from news_assets.pipeline.enrich.model.reading.evidence import Span
-from news_assets.pipeline.freshness.silence import duration
+from news_assets.pipeline.civic.answer_storage import person_key
+from news_assets.pipeline.civic.item_words import topic_label, topics_taxonomy
+from news_assets.pipeline.enrich.model.evidence import Evidence, Span
 from news_assets.pipeline.freshness.source_health import SourceFacts, source_facts
+from news_assets.pipeline.publishing_habits import duration
 from news_assets.pipeline.stages import stage_names
+from news_assets.ports.search_index import FACET_LABELS, FILTER_LABELS
 from news_assets.records.articles import RawArticle
 from news_assets.records.meetings import MeetingStatus
 from news_assets.store.changes import CursorError
@@ -34,8 +34,6 @@ from news_assets.web.answers import SourceItem
 from news_assets.web.archive import Archive, revision_and_successor, revision_number
 from news_assets.web.cache import Handler
 from news_assets.web.facets import (
-    FACET_LABELS,
-    FILTER_LABELS,
     facets_of,
     presets,
     value_label,

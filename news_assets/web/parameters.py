@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from news_assets.errors import NewsAssetsError
-from news_assets.ports.search import SearchMode, SearchSort
+from news_assets.ports.search_index import SearchMode, SearchSort
 from news_assets.records.meetings import MeetingStatus
 from news_assets.search import Filters
 

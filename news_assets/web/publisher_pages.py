@@ -12,8 +12,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from news_assets.records.desks import Agency, Desk
-from news_assets.store.queries.health import silent_agencies
-from news_assets.store.queries.lists import ListedArticle, newest_articles
+from news_assets.store.queries.listed_articles import ListedArticle, newest_articles
+from news_assets.store.queries.poll_health import silent_agencies
 from news_assets.store.queries.source_status import source_rows
 from news_assets.store.transaction import Snapshot
 from news_assets.web.answers import SourceItem

@@ -5,9 +5,10 @@ requests at a time and a minute.
 import time
 from collections.abc import Awaitable, Callable
 from typing import Final
+from weakref import WeakValueDictionary
 
 import anyio
-from anyio import to_thread
+from anyio import CapacityLimiter, to_thread
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -24,6 +25,7 @@ _MAX_CLIENTS: Final = 10_000
 # that are answered at a time; further ones are refused with 503
 MAX_REQUESTS: Final = 100
 _MAX_THREADS: Final = 12  # anyio allows 40; each keeps memory of its own
+_MAX_THREADS_OF_CLIENT: Final = 8  # so that one client's long answers leave some free
 LIVE_PATH: Final = "/health/live"  # answered whatever else is to be done
 
 
@@ -31,21 +33,35 @@ def in_time(
     handler: Callable[[Request], Response],
 ) -> Callable[[Request], Awaitable[Response]]:
     """Return a handler that runs this one in a thread, and answers with 503 if it takes
-    longer than MAX_SECONDS.
+    longer than MAX_SECONDS, the wait for a thread included.
     """
 
     async def answer(request: Request) -> Response:
         to_thread.current_default_thread_limiter().total_tokens = _MAX_THREADS
         try:
             with anyio.fail_after(MAX_SECONDS):
-                return await to_thread.run_sync(
-                    handler, request, abandon_on_cancel=True
-                )
+                async with _threads_of(request):
+                    return await to_thread.run_sync(
+                        handler, request, abandon_on_cancel=True
+                    )
         except TimeoutError:
             detail = f"the answer takes more than {MAX_SECONDS:.0f} s; ask for less, or again later"
             raise HTTPException(503, detail, {"Retry-After": "10"}) from None
 
     return answer
+
+
+# By client, while it has requests.
+_threads: WeakValueDictionary[str, CapacityLimiter] = WeakValueDictionary()
+
+
+def _threads_of(request: Request) -> CapacityLimiter:
+    """Return the threads that the client of a request may hold."""
+    client = client_of(request.client.host) if request.client else ""
+    limiter = _threads.get(client)
+    if limiter is None:
+        limiter = _threads[client] = CapacityLimiter(_MAX_THREADS_OF_CLIENT)
+    return limiter
 
 
 class RequestLimits:

@@ -17,9 +17,8 @@ from typing import Any, Final
 from starlette.responses import StreamingResponse
 
 from news_assets.search import SearchHit
-from news_assets.store.queries.lists import ListedArticle
-from news_assets.text.tabular.cells import cell_of
-from news_assets.text.tabular.files import write_xlsx
+from news_assets.store.queries.listed_articles import ListedArticle
+from news_assets.text.tabular import cell_of, write_xlsx
 from news_assets.web.api_operations import Operation
 from news_assets.web.archive import Archive
 from news_assets.web.forms import MEDIA_TYPES

@@ -20,10 +20,9 @@ from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
 from news_assets.desks.desk_files import load_desks
 from news_assets.errors import FetchError
 from news_assets.pipeline.alerts.query_file import Alerts, Mail, SavedQuery
-from news_assets.pipeline.civic.council_members import store_votes
-from news_assets.pipeline.civic.matters import refresh_matters
-from news_assets.ports.lake import Rows
-from news_assets.ports.reading import PageRequest
+from news_assets.pipeline.civic.answer_storage import store_votes
+from news_assets.pipeline.civic.item_rows import refresh_matters
+from news_assets.ports.services import PageRequest, Rows
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import EnrichedArticle
 from news_assets.records.meetings import Matter

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from lxml import html
 
-from news_assets.pipeline.enrich.model.reading.evidence import Span
+from news_assets.pipeline.enrich.model.evidence import Span
 from news_assets.web.markup import Bar, article_html, bars_of
 
 

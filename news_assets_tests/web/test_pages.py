@@ -13,6 +13,7 @@ import httpx
 import pytest
 
 import news_assets.web
+from news_assets.ports.search_index import FILTER_LABELS
 from news_assets.taxonomy.taxonomy_files import CIVIC_TOPICS, load_taxonomy
 from news_assets.web.archive import Archive
 from news_assets.web.phrases import made_text, portuguese
@@ -350,7 +351,7 @@ def test_every_text_of_the_templates_is_translated() -> None:
         for path in TEMPLATES.glob("*.html")
         for text in _phrases(path.read_text(encoding="utf-8"))
     }
-    assert used - portuguese().keys() == set()
+    assert (used | set(FILTER_LABELS.values())) - portuguese().keys() == set()
     named = {text: set(re.findall(r"{\w+}", text)) for text in portuguese()}
     assert {
         text: set(re.findall(r"{\w+}", portuguese()[text])) for text in named

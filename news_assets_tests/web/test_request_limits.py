@@ -3,7 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ import pytest
 
 from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
 from news_assets.errors import EmbedError
-from news_assets.ports.search import Embedder, SearchAnswer, SearchQuery
+from news_assets.ports.search_index import Embedder, SearchAnswer, SearchQuery
 from news_assets.search import Index
 from news_assets.store.lake import Lake
 from news_assets.web import archive as archive_module
@@ -122,6 +122,25 @@ def test_searches_by_words_go_on_while_the_model_is_loaded(serve: Serve) -> None
         is_loaded.set()
         statuses = by_words.status_code, by_meaning.result(HANG_S).status_code
         assert statuses == (200, 200)
+
+
+def test_long_answers_of_one_client_leave_threads_for_the_others(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(archive_module, "MAX_SECONDS", HANG_S)
+    monkeypatch.setattr(_SlowIndex, "gate", threading.Event())
+    with serve() as client, ThreadPoolExecutor(16) as pool:
+        path = "/search.json?q=slow&mode=keyword"
+        long = [pool.submit(client.get, path) for _ in range(16)]
+        other = httpx.HTTPTransport(local_address="127.0.0.2")
+        with httpx.Client(base_url=client.base_url, transport=other) as other_client:
+            statuses = [
+                other_client.get(f"/api/v1/articles?limit={n}", timeout=HANG_S)
+                for n in range(1, 9)
+            ]
+        _SlowIndex.gate.set()
+        wait(long)
+    assert {answer.status_code for answer in statuses} == {200}
 
 
 def test_while_the_model_is_loaded_searches_are_by_words_and_say_so(

@@ -15,7 +15,7 @@ from news_assets.web import archive as archive_module
 from news_assets.web import spreadsheets
 from news_assets.web.archive import Archive
 from news_assets_tests.support.small_desk import DESK, Newsroom, entry
-from news_assets_tests.text.tabular.workbooks import sheets_of
+from news_assets_tests.text.workbooks import sheets_of
 from news_assets_tests.web.conftest import served
 
 ARTICLES = 23

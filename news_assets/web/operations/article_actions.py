@@ -14,19 +14,18 @@ from starlette.responses import RedirectResponse, Response
 
 from news_assets.errors import LakeError, NewsAssetsError
 from news_assets.pipeline.articles.withdrawal import undo_withdrawal, withdraw
-from news_assets.pipeline.enrich.labels import labels_in_force, store_label
+from news_assets.pipeline.enrich.enriched_rows import labels_in_force, store_label
 from news_assets.pipeline.stage_state.failures import make_due
 from news_assets.pipeline.stages import STAGES, all_stages
-from news_assets.ports.lake import Rows
+from news_assets.ports.services import Rows
 from news_assets.records.alerts import OperatorAction
-from news_assets.records.articles import RawArticle
+from news_assets.records.articles import FeedEntry, RawArticle, StoredPage
 from news_assets.records.derived import (
     EnrichedArticle,
     Failure,
     IndexedDocument,
     ThemeLabel,
 )
-from news_assets.records.polling import FeedEntry, StoredPage
 from news_assets.records.reading import WITHDRAWN
 from news_assets.web.archive import Archive
 from news_assets.web.operations.sessions import (

@@ -12,8 +12,8 @@ from news_assets.records.derived import Change, Failure
 from news_assets.records.desks import Agency, Desk
 from news_assets.store.changes import Cursor, read_changes
 from news_assets.store.queries.backlog import pending_entries, stale_rows
-from news_assets.store.queries.health import silent_agencies
-from news_assets.store.queries.lists import day_counts, newest_failures
+from news_assets.store.queries.listed_articles import day_counts, newest_failures
+from news_assets.store.queries.poll_health import silent_agencies
 from news_assets.store.queries.source_status import source_rows
 from news_assets.web.answers import (
     AgencyItem,

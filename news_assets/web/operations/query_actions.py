@@ -13,9 +13,14 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from news_assets.pipeline.alerts.query_file import SavedQuery, explain
-from news_assets.pipeline.alerts.stored_queries import problem_of, query_of, stored_row
-from news_assets.ports.lake import Rows
+from news_assets.pipeline.alerts.query_file import (
+    SavedQuery,
+    explain,
+    problem_of,
+    query_of,
+    stored_row,
+)
+from news_assets.ports.services import Rows
 from news_assets.records.alerts import StoredQuery
 from news_assets.web.archive import Archive
 from news_assets.web.operations.article_actions import Render

@@ -16,7 +16,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from news_assets.ports.lake import Reader, Rows
+from news_assets.ports.services import Reader, Rows
 from news_assets.records.alerts import OperatorAction
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import Failure

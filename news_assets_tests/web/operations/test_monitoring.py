@@ -14,9 +14,8 @@ import httpx
 import pytest
 
 from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
-from news_assets.records.articles import RawArticle
+from news_assets.records.articles import Poll, RawArticle, SourceState
 from news_assets.records.desks import Source
-from news_assets.records.polling import Poll, SourceState
 from news_assets.search import Index
 from news_assets.store.lake import Lake
 from news_assets.web.archive import Archive
