@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Final, Self
 
@@ -190,7 +191,10 @@ class Archive:
         """
         if not self._is_civic:
             return address
-        number = written_number(self.lake, address.text, address.filters)
+        filters = replace(address.filters, agency=None, theme=None)
+        if len(address.chosen("agency")) == 1:
+            filters = replace(filters, agency=address.agency)
+        number = written_number(self.lake, address.text, filters)
         if not number:
             return address
         return address.model_copy(update={"text": f'"{number}"'})
