@@ -178,9 +178,22 @@ def test_a_search_is_sorted_by_date_and_names_the_copies_of_a_hit(
     assert "Also by Câmara b" in text_of(page)
 
 
-def test_a_chosen_publisher_does_not_hide_the_others(browser: httpx.Client) -> None:
-    links = links_of(browser.get("/search?agency=a").text)
-    assert {"/search?agency=a", "/search?agency=b"} <= set(links)
+def test_several_publishers_are_chosen_one_after_the_other(
+    browser: httpx.Client,
+) -> None:
+    one = browser.get("/search?agency=b")
+    assert "Câmara a" in text_of(one.text), "a choice does not hide the others"
+    assert "/search?agency=b%2Ca" in links_of(one.text)
+    both = browser.get("/search?agency=b,a").text
+    assert "Publisher: Câmara b" in text_of(both)
+    assert "Publisher: Câmara a" in text_of(both)
+    assert {"/search?agency=a", "/search?agency=b"} <= set(links_of(both))
+
+    def found(agency: str) -> int:
+        answer = browser.get(f"/search.json?mode=keyword&agency={agency}").json()
+        return sum(answer["facets"]["agency"].values())
+
+    assert found("b,a") == found("a") + found("b")
 
 
 def test_every_value_of_a_facet_can_be_found_by_a_part_of_its_name(
