@@ -9,10 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import dagster as dg
-from dagster._core.execution.context.metadata_logging import (
-    AssetMetadataHandle,
-    OutputMetadataAccumulator,
-)
+from dagster._core.execution.context.metadata_logging import AssetMetadataHandle
 
 from news_assets.defs.partitions import utc_now
 from news_assets.pipeline.freshness.source_health import HEADER, LEGEND, source_facts
@@ -228,7 +225,8 @@ def add_partition_metadata(
     minutes for a backfill over four assets.
     """
     step, asset_key = context.get_step_execution_context(), context.asset_key
-    known = dict(step._metadata_accumulator.per_output_metadata)
+    accumulator = step._metadata_accumulator
+    known = dict(accumulator.per_output_metadata)
     for key, row in by_partition.items():
         known[AssetMetadataHandle(asset_key=asset_key, partition_key=key)] = row
-    step._metadata_accumulator = OutputMetadataAccumulator(per_output_metadata=known)
+    step._metadata_accumulator = type(accumulator)(per_output_metadata=known)

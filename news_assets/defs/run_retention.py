@@ -20,10 +20,7 @@ from pathlib import Path
 import dagster as dg
 import sqlalchemy as sa
 from dagster._core.storage.event_log import SqlEventLogStorage, SqliteEventLogStorage
-from dagster._core.storage.event_log.schema import (
-    AssetCheckExecutionsTable,
-    SqlEventLogStorageTable,
-)
+from dagster._core.storage.event_log.schema import SqlEventLogStorageTable
 
 from news_assets.defs.active_runs import NOTHING_NEW
 from news_assets.defs.jobs import DAILY_JOBS, FRESHNESS
@@ -122,6 +119,10 @@ def _old_runs(
     return list(reversed(instance.get_run_ids(finished)))
 
 
+_CHECK_RESULTS = sa.table(
+    "asset_check_executions",
+    *map(sa.column, ("id", "asset_key", "check_name", "run_id")),
+)
 _SHARD_FILES = ("", "-wal", "-shm")
 
 
@@ -175,13 +176,13 @@ def _delete_check_results(storage: SqlEventLogStorage, run_ids: Sequence[str]) -
     """Delete the check results of these runs, which `DagsterInstance.delete_run`
     leaves.
     """
-    results = AssetCheckExecutionsTable.c
+    results = _CHECK_RESULTS.c
     latest = sa.select(sa.func.max(results.id)).group_by(
         results.asset_key, results.check_name
     )
     with storage.index_connection() as connection:
         connection.execute(
-            sa.delete(AssetCheckExecutionsTable).where(
+            sa.delete(_CHECK_RESULTS).where(
                 results.run_id.in_(run_ids), results.id.not_in(latest.scalar_subquery())
             )
         )
