@@ -19,7 +19,6 @@ from news_assets.defs.asset_metadata import (
 )
 from news_assets.defs.partitions import agency_partitions, utc_now
 from news_assets.pipeline.freshness.source_health import ANSWERS
-from news_assets.pipeline.poll.listings import can_list_past
 from news_assets.ports.services import Fetcher, Sandbox
 from news_assets.records.desks import Desk
 from news_assets.records.meetings import Matter, StoredMeeting
@@ -144,6 +143,8 @@ def build_feed_entries(desk: Desk) -> dg.AssetsDefinition:
 
 def _check_past(desk: Desk, agencies: Collection[str]) -> None:
     """Raise dg.Failure if none of the sources can list past days."""
+    from news_assets.pipeline.poll.listings import can_list_past
+
     sources = [source for source in desk.sources if source.agency in agencies]
     if sources and not any(can_list_past(source, adapter_of) for source in sources):
         kinds = ", ".join(sorted({source.kind for source in sources}))

@@ -5,15 +5,13 @@ now and then a look at all states.
 
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import dagster as dg
 from pydantic import Field
 
-from news_assets.clients.factory import open_notifier
 from news_assets.defs.active_runs import unfinished_runs
 from news_assets.defs.asset_metadata import OWNERS
 from news_assets.defs.jobs import ALERTS, Jobs
@@ -37,10 +35,6 @@ from news_assets.store.changes import (
 )
 from news_assets.store.lake import Lake
 from news_assets.store.queries.conditions import bad_states
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
 
 _ALERTS_KEY = dg.AssetKey(["newsroom", "alerts"])
 # that are compared with the queries in one transaction: 0.3 s with 1,000 queries
@@ -81,6 +75,8 @@ def build_alerts(
         that it matches. Messages that a channel does not accept are sent again later.
         Can be repeated at any time.
         """
+        from news_assets.clients.factory import open_notifier
+
         settings = Settings.read()
         try:
             rules, problems = with_stored(load_alerts(settings.queries), lake)
@@ -223,7 +219,7 @@ def _cached_rules(path: Path, changed_ns: int) -> Alerts:
     return load_alerts(path)
 
 
-def _is_look_due(rules: Alerts, last_s: float, now: "datetime") -> bool:
+def _is_look_due(rules: Alerts, last_s: float, now: datetime) -> bool:
     operators = rules.operators
     if operators is None or operators.is_quiet(now):
         return False
@@ -233,7 +229,7 @@ def _is_look_due(rules: Alerts, last_s: float, now: "datetime") -> bool:
     )
 
 
-def _has_news(lake: Lake, now: "datetime") -> bool:
+def _has_news(lake: Lake, now: datetime) -> bool:
     """Return whether articles are new in the index, or hits or messages are due."""
     followers = lake.read(Follower, name=[FOLLOWER])
     if not followers or has_change(lake, Cursor.of(followers[0].cursor), "indexed"):

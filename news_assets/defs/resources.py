@@ -3,7 +3,8 @@
 Objects that are slow to open are cached for the life of the process, for sensors and
 for workers that run many jobs: a lake takes 0.3 s (its extensions are verified each
 time), a model 0.5 s, a taxonomy 0.1 s. Resource keys name roles (`lake`, `fetcher`,
-`sandbox`, `enricher`, `embedder`, `search`), not products.
+`sandbox`, `enricher`, `embedder`, `search`), not products. What a run opens is imported
+by it, so that the definitions load fast.
 """
 
 import atexit
@@ -14,14 +15,11 @@ from dataclasses import astuple, replace
 from datetime import timedelta
 from functools import lru_cache
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import dagster as dg
 from pydantic import Field
 
-from news_assets.clients.embedding.embedder import OnnxEmbedder
-from news_assets.clients.embedding.recent import RecentEmbedder
-from news_assets.clients.factory import build_enricher
 from news_assets.clients.sandbox.child import load_module
 from news_assets.clients.sandbox.process_sandbox import (
     LIMIT_S,
@@ -34,17 +32,17 @@ from news_assets.clients.search.backends import (
     OpenIndex,
     open_index,
 )
-from news_assets.clients.web.fetcher import HttpFetcher
 from news_assets.errors import LakeError
-from news_assets.pipeline.enrich.model.budget import Budget
-from news_assets.pipeline.enrich.model.enricher import ModelEnricher
-from news_assets.ports.services import Lazy
+from news_assets.ports.services import Fetcher, Lazy
 from news_assets.records.model_calls import Ceilings
 from news_assets.settings import Settings, variable_of
 from news_assets.store.address import Address
 from news_assets.store.lake import Lake
-from news_assets.store.queries.spending import spent
 from news_assets.store.watch import Mark
+
+if TYPE_CHECKING:
+    from news_assets.clients.embedding.recent import RecentEmbedder
+    from news_assets.pipeline.enrich.model.enricher import ModelEnricher
 
 _READING_MODULES = (
     "news_assets.pipeline.articles.reading",
@@ -129,7 +127,7 @@ def _last_commit(lake: Lake) -> int | None:
         return None
 
 
-class FetcherResource(dg.ConfigurableResource[HttpFetcher]):
+class FetcherResource(dg.ConfigurableResource[Fetcher]):
     """The polite HTTP client. Logins and tokens are no fields, because the UI shows
     them; they are read when used.
     """
@@ -146,10 +144,10 @@ class FetcherResource(dg.ConfigurableResource[HttpFetcher]):
     )
 
     @contextmanager
-    def yield_for_execution(
-        self, context: dg.InitResourceContext
-    ) -> Iterator[HttpFetcher]:
+    def yield_for_execution(self, context: dg.InitResourceContext) -> Iterator[Fetcher]:
         """Yield the open client."""
+        from news_assets.clients.web.fetcher import HttpFetcher
+
         with HttpFetcher(
             user_agent=self.user_agent,
             delay_s=self.host_delay_s,
@@ -211,7 +209,7 @@ def release_models() -> None:
     _cached_sandbox(LIMIT_S, MEMORY_MB).close()
 
 
-class EnricherResource(dg.ConfigurableResource[Lazy[ModelEnricher]]):
+class EnricherResource(dg.ConfigurableResource[Lazy["ModelEnricher"]]):
     """The enrichers that NEWS_ENRICHER names. Keys of providers are no fields: their
     libraries read them when used.
     """
@@ -236,14 +234,17 @@ class EnricherResource(dg.ConfigurableResource[Lazy[ModelEnricher]]):
         description="most that a run, a day and a month may cost; 0: no limit",
     )
 
-    def create_resource(self, context: dg.InitResourceContext) -> Lazy[ModelEnricher]:
+    def create_resource(self, context: dg.InitResourceContext) -> "Lazy[ModelEnricher]":
         """Return the enricher of one run, with its budget; its taxonomy is loaded on
         first use.
         """
         is_backfill = context.run is not None and _BACKFILL_TAG in context.run.tags
         return Lazy(lambda: self._open(is_backfill=is_backfill))
 
-    def _open(self, *, is_backfill: bool) -> ModelEnricher:
+    def _open(self, *, is_backfill: bool) -> "ModelEnricher":
+        from news_assets.pipeline.enrich.model.budget import Budget
+        from news_assets.store.queries.spending import spent
+
         file = Path(self.taxonomy)
         embedding = (self.embedding_model, self.models_dir, self.threads)
         changed_ns = file.stat().st_mtime_ns if file.is_file() else 0
@@ -257,7 +258,9 @@ class EnricherResource(dg.ConfigurableResource[Lazy[ModelEnricher]]):
 @lru_cache(maxsize=1)
 def _cached_enricher(
     enricher: str, taxonomy: str, changed_ns: int, embedding: tuple[str, str, int]
-) -> ModelEnricher:
+) -> "ModelEnricher":
+    from news_assets.clients.factory import build_enricher
+
     named = {
         "enricher": tuple(enricher.split(",")),
         "taxonomy": Path(taxonomy) if taxonomy else None,
@@ -270,14 +273,16 @@ def _cached_enricher(
     )
 
 
-class EmbedderResource(dg.ConfigurableResource[Lazy[RecentEmbedder]]):
+class EmbedderResource(dg.ConfigurableResource[Lazy["RecentEmbedder"]]):
     """The embedding model."""
 
     model: str = Field(description="name or folder of a sentence-transformers model")
     models_dir: str = Field(description="folder of exported models")
     threads: int = Field(ge=1, description="threads the model may use")
 
-    def create_resource(self, context: dg.InitResourceContext) -> Lazy[RecentEmbedder]:
+    def create_resource(
+        self, context: dg.InitResourceContext
+    ) -> "Lazy[RecentEmbedder]":
         """Return the model, which is loaded on first use, and before its very first
         exported to ONNX.
         """
@@ -285,7 +290,10 @@ class EmbedderResource(dg.ConfigurableResource[Lazy[RecentEmbedder]]):
 
 
 @lru_cache(maxsize=1)
-def _cached_embedder(model: str, models_dir: str, threads: int) -> RecentEmbedder:
+def _cached_embedder(model: str, models_dir: str, threads: int) -> "RecentEmbedder":
+    from news_assets.clients.embedding.embedder import OnnxEmbedder
+    from news_assets.clients.embedding.recent import RecentEmbedder
+
     return RecentEmbedder(OnnxEmbedder.open(model, Path(models_dir), threads))
 
 
