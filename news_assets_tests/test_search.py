@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from news_assets import search
-from news_assets.clients.embedding.models import ENGLISH_MODEL
+from news_assets.clients.embedding.exported_models import ENGLISH_MODEL
 from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
 from news_assets.errors import IndexingError
 from news_assets.ports.search_index import SearchDocument

@@ -33,7 +33,7 @@ from news_assets.records.desks import Desk
 from news_assets.search import Filters, open_index
 from news_assets.settings import Settings, child_environment
 from news_assets.sources.source_kinds import ALL_KINDS
-from news_assets.store.queries.overview import stage_counts
+from news_assets.store.queries.listed_articles import stage_counts
 
 _BUILT_IN = "sample"
 _EDITED = "vacinacao-gripe-escolas"

@@ -16,7 +16,7 @@ from rich.progress import (
 )
 from rich.table import Table
 
-from news_assets.clients.sandbox.process_sandbox import ProcessSandbox
+from news_assets.clients.sandbox import ProcessSandbox
 from news_assets.commands.jsonlines import write_line
 from news_assets.commands.opening import check_names, desks_of_files, open_lake
 from news_assets.commands.options import Agency, Days, From, Json, To, days_between
@@ -28,9 +28,10 @@ from news_assets.pipeline.replay.drift import Summary, diff_of
 from news_assets.pipeline.replay.replayed_article import (
     Change,
     Replayed,
+    archive_groups,
+    replay_articles,
     store_replayed,
 )
-from news_assets.pipeline.replay.stored_pages import archive_groups, replay_articles
 from news_assets.pipeline.stages import STAGES
 from news_assets.ports.services import Sandbox
 from news_assets.records.articles import RawArticle

@@ -27,13 +27,14 @@ from news_assets.search import (
     SearchSort,
     open_index,
 )
-from news_assets.store.queries.civic.appearances import (
+from news_assets.store.queries.copies import (
+    Copy,
     appearance_copies,
     appearances_of,
+    copies_of,
     next_first,
 )
-from news_assets.store.queries.civic.meetings import bodies_named
-from news_assets.store.queries.copies import Copy, copies_of
+from news_assets.store.queries.stored_meetings import bodies_named
 
 Copies = Mapping[str, Sequence[Copy]]
 _Sentiment = Literal["positive", "neutral", "negative"]

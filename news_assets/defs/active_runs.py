@@ -9,7 +9,7 @@ import dagster as dg
 
 from news_assets.pipeline import stages
 from news_assets.pipeline.freshness.run_planner import ActiveRun
-from news_assets.pipeline.poll.due_runs import Speed
+from news_assets.pipeline.schedule import Speed
 from news_assets.records.desks import Desk
 
 RANGE_START, RANGE_END = (

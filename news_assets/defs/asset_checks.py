@@ -14,8 +14,8 @@ from news_assets.pipeline import stages
 from news_assets.pipeline.freshness.row_checks import Findings, repeated_keys
 from news_assets.ports.search_index import SearchIndex
 from news_assets.ports.services import Sandbox
+from news_assets.records.articles import FeedEntry
 from news_assets.records.desks import Desk
-from news_assets.records.polling import FeedEntry
 from news_assets.store.lake import Lake
 from news_assets.store.queries.freshness import desk_gaps, freshness_checks
 from news_assets.store.queries.source_status import source_rows

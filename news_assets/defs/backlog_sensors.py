@@ -38,11 +38,10 @@ from news_assets.pipeline.freshness.run_planner import (
     plan_runs,
     retries_of,
 )
-from news_assets.pipeline.poll.due_runs import Speed, sources_of_runs
-from news_assets.pipeline.schedule import due_sources
+from news_assets.pipeline.schedule import Speed, due_sources, sources_of_runs
 from news_assets.ports.search_index import SearchIndex
+from news_assets.records.articles import SourceState
 from news_assets.records.desks import Desk, Source
-from news_assets.records.polling import SourceState
 from news_assets.store.lake import Lake
 from news_assets.store.queries.backlog import PROVISIONAL, pending_entries, stale_rows
 from news_assets.store.queries.index_drift import lost_documents

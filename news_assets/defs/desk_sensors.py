@@ -34,8 +34,8 @@ from news_assets.defs.partitions import last_day, newest_begun_day, utc_now
 from news_assets.defs.sensor_cursor import TICK_S
 from news_assets.pipeline.civic.pace import waiting_sources
 from news_assets.pipeline.stages import fetching_stages, stage_names
+from news_assets.records.articles import SourceState
 from news_assets.records.desks import Desk
-from news_assets.records.polling import SourceState
 from news_assets.store.lake import Lake
 from news_assets.store.queries.backlog import pending_entries, stale_rows
 

@@ -43,7 +43,7 @@ def build_enrichment_batches(desks: Sequence[Desk]) -> dg.AssetsDefinition:
         `enriched_articles`, which also sends what is missing again. Batches of which it
         is not known whether they were made are looked for. Can be repeated at any time.
         """
-        from news_assets.pipeline.enrich.model.batches import settle_batches
+        from news_assets.pipeline.enrich.model.model_batches import settle_batches
 
         try:
             found = settle_batches(lake, enricher.open(), desks, utc_now)

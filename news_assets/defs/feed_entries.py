@@ -20,9 +20,9 @@ from news_assets.defs.asset_metadata import (
 from news_assets.defs.partitions import agency_partitions, utc_now
 from news_assets.pipeline.freshness.source_health import ANSWERS
 from news_assets.ports.services import Fetcher, Sandbox
+from news_assets.records.articles import FeedEntry, Poll
 from news_assets.records.desks import Desk
 from news_assets.records.meetings import Matter, StoredMeeting
-from news_assets.records.polling import FeedEntry, Poll
 from news_assets.sources.source_kinds import adapter_of
 from news_assets.store.lake import Lake
 from news_assets.store.queries.source_status import source_rows

@@ -13,7 +13,7 @@ from news_assets.defs.asset_metadata import OWNERS, markdown_table
 from news_assets.defs.partitions import utc_now
 from news_assets.errors import LakeError
 from news_assets.records.desks import Desk, KeepDays
-from news_assets.store.backups.backup import back_up, delete_daily_backups
+from news_assets.store.backup import back_up, delete_daily_backups
 from news_assets.store.lake import Lake
 from news_assets.store.maintenance import (
     FILE_GRACE,

@@ -17,11 +17,9 @@ from news_assets.defs.asset_metadata import OWNERS
 from news_assets.defs.jobs import ALERTS, Jobs
 from news_assets.defs.partitions import utc_now
 from news_assets.errors import NewsAssetsError, SettingsError
-from news_assets.pipeline.alerts.digests import tell_conditions, tell_hits
 from news_assets.pipeline.alerts.hits import FOLLOWER, Matcher, follow, restart
-from news_assets.pipeline.alerts.query_file import Alerts, load_alerts
-from news_assets.pipeline.alerts.sending import send_due
-from news_assets.pipeline.alerts.stored_queries import with_stored
+from news_assets.pipeline.alerts.outbox import send_due, tell_conditions, tell_hits
+from news_assets.pipeline.alerts.query_file import Alerts, load_alerts, with_stored
 from news_assets.records.alerts import Follower, Message, QueryHit
 from news_assets.records.derived import Change
 from news_assets.records.desks import Desk
@@ -34,7 +32,7 @@ from news_assets.store.changes import (
     read_changes,
 )
 from news_assets.store.lake import Lake
-from news_assets.store.queries.conditions import bad_states
+from news_assets.store.queries.freshness import bad_states
 
 _ALERTS_KEY = dg.AssetKey(["newsroom", "alerts"])
 # that are compared with the queries in one transaction: 0.3 s with 1,000 queries

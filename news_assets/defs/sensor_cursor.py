@@ -21,7 +21,7 @@ from news_assets.pipeline.freshness.run_planner import (
     attempts_from_json,
     attempts_to_json,
 )
-from news_assets.store.watch import Mark
+from news_assets.store.lake import Mark
 
 TICK_S = 4.4  # a row is stored for each tick
 # ticks that a tick of a quiet lake takes; to stop Dagster takes as long

@@ -3,7 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import TYPE_CHECKING, Annotated, Literal, Protocol
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Literal,
+    Protocol,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from news_assets.records.reading import AgencyDays, Embedded
 
@@ -12,10 +20,6 @@ if TYPE_CHECKING:
 
 SearchMode = Literal["keyword", "vector", "hybrid"]
 SearchSort = Literal["relevance", "date"]
-FACETS = (
-    "desk", "agency", "theme", "language", "sentiment", "entity", "body", "matter",
-    "meeting_status", "month", "day",
-)  # fmt: skip
 
 
 class Embedder(Protocol):
@@ -39,13 +43,20 @@ class Embedder(Protocol):
 class SearchColumn:
     """The meaning of a field of `SearchDocument`, and its use in an index with columns.
 
-    `facet`: the name under which hits are counted by its values; empty if they are not.
-    `is_sorted`: hits are sorted by it. `is_stored_only`: it is shown or compared, but
-    not searched.
+    `facet`: the name under which hits are counted by its values, and of the filter by
+    one of them; empty if there is none. `label`: the facet as pages name it. `source`:
+    the row with a column of the same name that the field is copied from; its filter
+    takes whole values. Fields without a source are composed in `pipeline/index.py`.
+    `has_many_values`: there may be as many values as documents, so only the most
+    frequent are counted. `is_sorted`: hits are sorted by it. `is_stored_only`: it is
+    shown or compared, but not searched.
     """
 
     meaning: str
     facet: str = ""
+    label: str = ""
+    source: Literal["", "article", "enrichment"] = ""
+    has_many_values: bool = False
     is_sorted: bool = False
     is_stored_only: bool = False
 
@@ -59,13 +70,17 @@ class SearchDocument:
     """
 
     article_id: Annotated[str, SearchColumn("id of the article and of the document")]
-    desk: Annotated[str, SearchColumn("key of the desk", facet="desk")]
-    agency: Annotated[str, SearchColumn("key of the agency", facet="agency")]
+    desk: Annotated[str, SearchColumn("key of the desk", facet="desk", label="Desk")]
+    agency: Annotated[
+        str, SearchColumn("key of the agency", facet="agency", label="Publisher")
+    ]
     agency_name: Annotated[str, SearchColumn("name of the agency", is_stored_only=True)]
     day: Annotated[
         date,
         SearchColumn(
-            "day of publication in the agency's time zone", facet="day", is_sorted=True
+            "day of publication in the agency's time zone",
+            facet="day",
+            is_sorted=True,
         ),
     ]
     url: Annotated[str, SearchColumn("address of the article", is_stored_only=True)]
@@ -84,16 +99,18 @@ class SearchDocument:
         tuple[str, ...],
         SearchColumn("key terms, most significant first", is_stored_only=True),
     ] = ()
-    language: Annotated[str | None, SearchColumn("BCP 47 code", facet="language")] = (
-        None
-    )
     theme_code: Annotated[
         str | None, SearchColumn("code of the most specific theme", is_stored_only=True)
     ] = None
     theme_path: Annotated[
         tuple[str, ...],
-        SearchColumn("codes of the theme from level 1 down", facet="theme"),
+        SearchColumn(
+            "codes of the theme from level 1 down", facet="theme", label="Theme"
+        ),
     ] = ()
+    language: Annotated[
+        str | None, SearchColumn("BCP 47 code", facet="language", label="Language")
+    ] = None
     theme_labels: Annotated[
         tuple[str, ...],
         SearchColumn("theme labels from level 1 down", is_stored_only=True),
@@ -113,18 +130,41 @@ class SearchDocument:
     ] = None
     sentiment: Annotated[
         str | None,
-        SearchColumn("tone: positive, neutral or negative", facet="sentiment"),
+        SearchColumn(
+            "tone: positive, neutral or negative",
+            facet="sentiment",
+            label="Tone",
+            source="enrichment",
+        ),
     ] = None
     entities: Annotated[
         tuple[str, ...],
-        SearchColumn("names of persons, bodies and places", facet="entity"),
+        SearchColumn(
+            "names of persons, bodies and places",
+            facet="entity",
+            label="Name",
+            source="enrichment",
+            has_many_values=True,
+        ),
     ] = ()
     body: Annotated[
         str | None,
-        SearchColumn("council, board or committee of the meeting", facet="body"),
+        SearchColumn(
+            "council, board or committee of the meeting",
+            facet="body",
+            label="Body",
+            source="article",
+        ),
     ] = None
     matter: Annotated[
-        str | None, SearchColumn("key of the matter of the agenda item", facet="matter")
+        str | None,
+        SearchColumn(
+            "key of the matter of the agenda item",
+            facet="matter",
+            label="Matter",
+            source="article",
+            has_many_values=True,
+        ),
     ] = None
     meeting_id: Annotated[
         str | None, SearchColumn("id of the meeting", is_stored_only=True)
@@ -132,7 +172,10 @@ class SearchDocument:
     meeting_status: Annotated[
         str | None,
         SearchColumn(
-            "confirmed, tentative, cancelled or passed", facet="meeting_status"
+            "confirmed, tentative, cancelled or passed",
+            facet="meeting_status",
+            label="Meeting",
+            source="article",
         ),
     ] = None
     vector: Annotated[
@@ -142,6 +185,43 @@ class SearchDocument:
         str, SearchColumn("hash of the document's inputs", is_stored_only=True)
     ] = ""
     trace_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Facet:
+    """A facet of `SearchDocument`: its name, its field, which holds several values if
+    `is_list`, and the declaration of the field.
+    """
+
+    name: str
+    field: str
+    is_list: bool
+    column: SearchColumn
+
+
+def _declared_facets() -> tuple[Facet, ...]:
+    found = []
+    for field, hint in get_type_hints(SearchDocument, include_extras=True).items():
+        if get_origin(hint) is not Annotated:
+            continue
+        kind, column = get_args(hint)
+        if column.facet:
+            is_list = get_origin(kind) is tuple
+            found.append(Facet(column.facet, field, is_list, column))
+    return tuple(found)
+
+
+DECLARED_FACETS = _declared_facets()
+# filtered by whole values that the documents have from a row
+COPIED_FACETS = tuple(one for one in DECLARED_FACETS if one.column.source)
+# in the order of answers; months are counted from the days
+FACETS = (*(one.name for one in DECLARED_FACETS if one.name != "day"), "month", "day")
+# Headings in English, by the name of the facet.
+FACET_LABELS = {
+    one.name: one.column.label for one in DECLARED_FACETS if one.column.label
+}
+# of the filters, by their names in an address
+FILTER_LABELS = FACET_LABELS | {"from": "From", "to": "To"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

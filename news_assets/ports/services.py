@@ -11,14 +11,14 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar
 
 from news_assets.errors import FetchError, ModelCallError, NewsAssetsError
-from news_assets.records.desks import Access, Desk, ReasoningEffort
-from news_assets.records.documents import ReadDocument
+from news_assets.records.desks import Access, ReasoningEffort
 from news_assets.records.model_calls import Kind
 from news_assets.records.reading import (
     AgencyDays,
     Enrichment,
     ExtractedArticle,
     Page,
+    ReadDocument,
     Validators,
 )
 
@@ -222,12 +222,6 @@ class Enricher(Protocol):
 
     def enrich(self, title: str, text: str, language: str | None) -> Enrichment:
         """Return the enrichment of one article. Raises EnrichError."""
-        ...
-
-    def for_desk(self, desk: Desk) -> "Enricher":
-        """Return the enricher of a desk, which may be this one. Raises TaxonomyError,
-        EnrichError, EmbedError.
-        """
         ...
 
 

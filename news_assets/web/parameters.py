@@ -174,6 +174,13 @@ class MeetingParameters(OfDesk, frozen=True):
     to_day: date | None = Field(None, alias="to", description="last day")
 
 
+class OnePublisher(Parameters, frozen=True):
+    """A publisher of a desk."""
+
+    desk: str = Field(max_length=_MAX_KEY_CHARS, description="key of the desk")
+    agency: str = Field(max_length=_MAX_KEY_CHARS, description="key of the agency")
+
+
 class OneMeeting(ListParameters, frozen=True):
     """A meeting with a part of its agenda."""
 

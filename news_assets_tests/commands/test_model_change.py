@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from news_assets.clients.search.backends import OpenIndex
+from news_assets.clients.factory import OpenIndex
 from news_assets.errors import EmbedError, IndexingError
 from news_assets.ports.search_index import SearchQuery
 from news_assets.records.derived import ArticleEmbedding, IndexedDocument

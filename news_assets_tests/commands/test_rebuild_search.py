@@ -16,7 +16,7 @@ from subprocess import PIPE
 
 import pytest
 
-from news_assets.clients.search.backends import IndexRebuild, open_rebuild
+from news_assets.clients.factory import IndexRebuild, open_rebuild
 from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
 from news_assets.errors import IndexingError
 from news_assets.pipeline.reindex import DeskDocuments, read_documents, sync_desk

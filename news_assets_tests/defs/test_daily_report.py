@@ -10,8 +10,8 @@ import pytest
 
 from news_assets.defs.daily_report import REPORT_KEY, build_daily_report
 from news_assets.defs.resources import LakeResource, ReportsResource, SearchResource
+from news_assets.records.articles import FeedEntry
 from news_assets.records.desks import Agency, Desk
-from news_assets.records.polling import FeedEntry
 from news_assets.store.lake import Lake
 from news_assets_tests.store.examples import sparse
 

@@ -8,7 +8,7 @@ from news_assets.defs.enrichment_batches import (
     build_open_batches,
 )
 from news_assets.defs.jobs import build_shared_jobs
-from news_assets.pipeline.enrich.model.batches import SENT_WITHIN
+from news_assets.pipeline.enrich.model.model_batches import SENT_WITHIN
 from news_assets.ports.services import Lazy
 from news_assets.records.model_calls import EnrichmentBatch
 from news_assets.store.lake import Lake

@@ -14,8 +14,8 @@ from news_assets.defs.feed_entries import PollConfig, build_feed_entries
 from news_assets.defs.resources import CooldownResource, build_resources
 from news_assets.errors import FetchError
 from news_assets.ports.services import PageRequest
+from news_assets.records.articles import FeedEntry, Poll, SourceState
 from news_assets.records.desks import Agency, Desk, Source
-from news_assets.records.polling import FeedEntry, Poll, SourceState
 from news_assets.records.reading import Page
 from news_assets.settings import Settings
 from news_assets.store.lake import Lake

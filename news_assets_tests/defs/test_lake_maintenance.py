@@ -12,7 +12,7 @@ from news_assets.defs.lake_maintenance import (
     build_lake_maintenance,
 )
 from news_assets.records.desks import KeepDays
-from news_assets.store.backups.backup import back_up
+from news_assets.store.backup import back_up
 from news_assets.store.lake import Lake
 from news_assets.store.maintenance import MAX_ORPHANS
 

@@ -12,8 +12,7 @@ import pytest
 
 from news_assets.defs.jobs import build_shared_jobs
 from news_assets.defs.newsroom_alerts import build_alerts, build_alerts_sensor
-from news_assets.pipeline.alerts.query_file import SavedQuery
-from news_assets.pipeline.alerts.stored_queries import stored_row
+from news_assets.pipeline.alerts.query_file import SavedQuery, stored_row
 from news_assets.records.alerts import Condition, Message
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import Failure, IndexedDocument

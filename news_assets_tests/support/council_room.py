@@ -6,14 +6,14 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from news_assets.clients.web.fetcher import HttpFetcher
 from news_assets.pipeline.poll.poll import poll_agencies
 from news_assets.pipeline.stages import stage_named, stage_names
 from news_assets.ports.search_index import SearchIndex
+from news_assets.records.articles import FeedEntry, Poll
 from news_assets.records.desks import Agency, Desk, Source
-from news_assets.records.polling import FeedEntry, Poll
 from news_assets.records.reading import AgencyDays, Embedded, Enrichment
 from news_assets.sources.source_kinds import adapter_of
 from news_assets.store.lake import Lake
@@ -60,9 +60,6 @@ class CountingEnricher:
     prompt_version: str = "1"
     taxonomy_version: str = "1"
     dim: int = 2
-
-    def for_desk(self, desk: Desk) -> Self:
-        return self
 
     def enrich(self, title: str, text: str, language: str | None) -> Enrichment:
         self.asked.append(title)

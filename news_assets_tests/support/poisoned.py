@@ -22,7 +22,7 @@ def hang() -> None:
 
 def poison_reader() -> None:
     """Make `read_page` hang."""
-    from news_assets.pipeline.articles import reading
+    from news_assets.clients.search.embedded.search_file import reading
 
     read_page: Callable[..., Any] = reading.read_page
 
@@ -50,7 +50,7 @@ def poison_worker() -> None:
     Watchdog.__init__.__defaults__ = (WATCHDOG_S,)
 
 
-if "news_assets.clients.sandbox.child" in sys.orig_argv:
+if "news_assets.clients.sandbox_child" in sys.orig_argv:
     poison_reader()
 elif "news_assets.defs.instance.worker" in sys.orig_argv:
     poison_worker()

@@ -5,14 +5,14 @@ themselves are the real ones.
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
-from typing import Any, Self
+from typing import Any
 
 from news_assets.errors import EmbedError, EnrichError, FetchError
 from news_assets.pipeline.stages import stage_named, stage_names
 from news_assets.ports.search_index import SearchIndex
 from news_assets.ports.services import PageRequest
+from news_assets.records.articles import FeedEntry
 from news_assets.records.desks import Agency, Desk
-from news_assets.records.polling import FeedEntry
 from news_assets.records.reading import AgencyDays, Embedded, Enrichment, Page
 from news_assets.store.lake import Lake
 from news_assets.text.urls import url_hash
@@ -108,9 +108,6 @@ class Words:
     prompt_version: str = "1"
     taxonomy_version: str = "1"
     dim: int = 2
-
-    def for_desk(self, desk: Desk) -> Self:
-        return self
 
     def enrich(self, title: str, text: str, language: str | None) -> Enrichment:
         if self._refuses(text):

@@ -14,7 +14,7 @@ from pathlib import Path
 import httpx
 from protego import Protego
 
-from news_assets.clients.web.logins import origin_of
+from news_assets.clients.web.redirect_chain import origin_of
 from news_assets.errors import FetchError, ForbiddenAddressError, RobotsError
 from news_assets.ports.services import PageRequest
 from news_assets.records.desks import Access

@@ -14,7 +14,7 @@ from dagster._daemon import sensor
 
 from news_assets.defs.active_runs import MODEL_TAGS, poll_tags
 from news_assets.defs.instance.run_coordinator import ROUND_S, ImmediateRunCoordinator
-from news_assets.pipeline.poll.due_runs import Speed
+from news_assets.pipeline.schedule import Speed
 from news_assets_tests.defs.instance.test_stock_classes import ROOT, loaded
 
 

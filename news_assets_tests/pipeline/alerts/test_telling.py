@@ -10,17 +10,24 @@ from typing import Any
 import pytest
 
 from news_assets.errors import NotifyError
-from news_assets.pipeline.alerts.digests import tell_conditions, tell_hits
 from news_assets.pipeline.alerts.hits import Matcher, follow
-from news_assets.pipeline.alerts.query_file import Alerts, Mail, Operators, SavedQuery
-from news_assets.pipeline.alerts.sending import (
+from news_assets.pipeline.alerts.outbox import (
     RESERVED,
     RETRIES_S,
     Sent,
     send_again,
     send_due,
+    tell_conditions,
+    tell_hits,
 )
-from news_assets.pipeline.alerts.stored_queries import stored_row, with_stored
+from news_assets.pipeline.alerts.query_file import (
+    Alerts,
+    Mail,
+    Operators,
+    SavedQuery,
+    stored_row,
+    with_stored,
+)
 from news_assets.records.alerts import Condition, Message, QueryHit
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import Change, IndexedDocument

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from news_assets.clients.search.embedded.duplicate_groups import Bools
+from news_assets.clients.search.embedded.document_table import Bools
 from news_assets.clients.search.embedded.postings import (
     ListedPostings,
     Postings,

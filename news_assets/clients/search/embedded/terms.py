@@ -16,7 +16,7 @@ from hashlib import blake2b
 import numpy as np
 import numpy.typing as npt
 
-from news_assets.clients.search.stored_documents import (
+from news_assets.clients.search.index_texts import (
     MAX_TEXT_WORDS,
     MAX_WORD_CHARS,
     secondary_text,

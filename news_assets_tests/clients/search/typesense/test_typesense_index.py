@@ -9,12 +9,10 @@ from datetime import UTC, datetime
 import pytest
 
 from news_assets.clients.search.typesense.collection import (
-    read_collection,
-    write_metadata,
-)
-from news_assets.clients.search.typesense.collection_schema import (
     fields_of,
     metadata_of,
+    read_collection,
+    write_metadata,
 )
 from news_assets.clients.search.typesense.typesense_index import TypesenseSearchIndex
 from news_assets.errors import IndexingError
