@@ -92,14 +92,15 @@ def _metadata(report: "Report", path: Path) -> "dict[str, dg.RawMetadataValue]":
         for table in report.tables
     }
     gaps = [(gap.title, gap.note) for gap in report.gaps]
+    findings = "nothing"
+    if gaps:
+        findings = markdown_table(("what", "how many"), gaps)
     return {
         "page": dg.MetadataValue.path(path),
         **{name: value for name, value, _ in report.figures},
         "plot": dg.MetadataValue.md(
             f"![articles by outcome](data:image/svg+xml;base64,{picture})"
         ),
-        "findings": dg.MetadataValue.md(
-            markdown_table(("what", "how many"), gaps) if gaps else "nothing"
-        ),
+        "findings": dg.MetadataValue.md(findings),
         **{name: dg.MetadataValue.md(table) for name, table in tables.items()},
     }

@@ -81,9 +81,8 @@ def build_open_batches(
         is_looking = any(
             run.job_name == BATCHES for run in unfinished_runs(context.instance)
         )
-        requests = [dg.RunRequest()] if count and not is_looking else []
-        return dg.SensorResult(
-            requests, skip_reason=None if requests else f"open batches: {count}"
-        )
+        if count == 0 or is_looking:
+            return dg.SensorResult(skip_reason=f"open batches: {count}")
+        return dg.SensorResult([dg.RunRequest()])
 
     return sensor

@@ -5,7 +5,7 @@ now and then a look at all states.
 
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
 
@@ -172,13 +172,12 @@ def build_alerts_sensor(jobs: Jobs, *, has_queries: bool = True) -> dg.SensorDef
     `has_queries`: whether NEWS_QUERIES names a file, without which there is nothing to
     tell.
     """
+    every_s = TELL_EVERY_S if has_queries else _NOTHING_TO_TELL_EVERY_S
 
     @dg.sensor(
         name="alerts",
         job=next(job for job in jobs if job.name == ALERTS),
-        minimum_interval_seconds=TELL_EVERY_S
-        if has_queries
-        else _NOTHING_TO_TELL_EVERY_S,
+        minimum_interval_seconds=every_s,
         default_status=dg.DefaultSensorStatus.RUNNING,
         description=(
             "Requests messages about new hits of saved queries, and about states that became bad or"
@@ -194,9 +193,8 @@ def build_alerts_sensor(jobs: Jobs, *, has_queries: bool = True) -> dg.SensorDef
         if any(run.job_name == ALERTS for run in unfinished_runs(context.instance)):
             return dg.SensorResult(skip_reason="a run is at it", cursor=context.cursor)
         try:
-            rules = _cached_rules(
-                path, path.stat().st_mtime_ns if path.is_file() else 0
-            )
+            changed_ns = path.stat().st_mtime_ns if path.is_file() else 0
+            rules = _cached_rules(path, changed_ns)
         except SettingsError as error:
             return dg.SensorResult(skip_reason=str(error), cursor=context.cursor)
         now = utc_now()
@@ -221,10 +219,7 @@ def _is_look_due(rules: Alerts, last_s: float, now: datetime) -> bool:
     operators = rules.operators
     if operators is None or operators.is_quiet(now):
         return False
-    return (
-        now.timestamp() - last_s
-        >= timedelta(minutes=operators.every_minutes).total_seconds()
-    )
+    return now.timestamp() - last_s >= 60 * operators.every_minutes
 
 
 def _has_news(lake: Lake, now: datetime) -> bool:

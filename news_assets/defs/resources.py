@@ -8,6 +8,7 @@ by it, so that the definitions load fast.
 """
 
 import atexit
+import logging
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,7 +21,6 @@ from typing import TYPE_CHECKING, cast
 import dagster as dg
 from pydantic import Field
 
-from news_assets.clients.factory import EMBEDDED, OpenIndex, lazy_index, open_index
 from news_assets.clients.sandbox import (
     LIMIT_S,
     MEMORY_MB,
@@ -28,6 +28,7 @@ from news_assets.clients.sandbox import (
 )
 from news_assets.clients.sandbox_child import load_module
 from news_assets.errors import LakeError
+from news_assets.ports.search_index import SearchIndex
 from news_assets.ports.services import Fetcher, Lazy
 from news_assets.records.model_calls import Ceilings
 from news_assets.settings import Settings, variable_of
@@ -36,6 +37,7 @@ from news_assets.store.lake import Lake, Mark
 
 if TYPE_CHECKING:
     from news_assets.clients.embedding.embedder import RecentEmbedder
+    from news_assets.clients.factory import OpenIndex
     from news_assets.pipeline.enrich.model.model_enricher import ModelEnricher
 
 _READING_MODULES = (
@@ -49,6 +51,7 @@ _BACKFILL_TAG = "dagster/backfill"
 # site
 _COOLDOWN_DELAYS = 60
 
+_logger = logging.getLogger(__name__)
 _lock = threading.Lock()
 _cached: dict[str, tuple[Lake, int]] = {}  # the open lake, and its last known commit
 
@@ -83,13 +86,16 @@ def _cached_lake(address: Address) -> Lake:
     """
     with _lock:
         lake, known = _cached.get("lake", (None, 0))
-        commit = _last_commit(lake) if lake and lake.address == address else None
-        if lake is None or commit is None or commit < known:
-            lake = Lake.open(
-                address.catalog, address.data, backups=address.backups, threads=1
-            )
-            commit = lake.snapshot()
-        _cached["lake"] = lake, commit
+        if lake is not None and lake.address == address:
+            commit = _last_commit(lake)
+            if commit is not None and commit >= known:
+                _cached["lake"] = (lake, commit)
+                return lake
+            _logger.debug("The lake is opened again: commit %s after %d", commit, known)
+        lake = Lake.open(
+            address.catalog, address.data, backups=address.backups, threads=1
+        )
+        _cached["lake"] = (lake, lake.snapshot())
         return lake
 
 
@@ -290,7 +296,7 @@ def _cached_embedder(model: str, models_dir: str, threads: int) -> "RecentEmbedd
     return RecentEmbedder(OnnxEmbedder.open(model, Path(models_dir), threads))
 
 
-class SearchResource(dg.ConfigurableResource[OpenIndex]):
+class SearchResource(dg.ConfigurableResource[SearchIndex]):
     """The search index. The server's API key is not a field, because the UI shows them;
     it is read when it is used.
     """
@@ -301,12 +307,16 @@ class SearchResource(dg.ConfigurableResource[OpenIndex]):
     @contextmanager
     def yield_for_execution(
         self, context: dg.InitResourceContext
-    ) -> Iterator[OpenIndex]:
+    ) -> Iterator[SearchIndex]:
         """Yield the index, which is opened at its first use."""
+        from news_assets.clients.factory import lazy_index
+
         with lazy_index(self.search, self._open) as index:
             yield index
 
-    def _open(self) -> OpenIndex:
+    def _open(self) -> "OpenIndex":
+        from news_assets.clients.factory import EMBEDDED, open_index
+
         api_key = ""
         if self.search != EMBEDDED:
             api_key = Settings.read().typesense_api_key.get_secret_value()

@@ -105,8 +105,8 @@ class DeskRunLauncher(CeleryRunLauncher):
         self, run: dg.DagsterRun, include_container_logs: bool | None = True
     ) -> str | None:
         """Return the queue and the worker of the run."""
-        queue, worker = run.tags.get(QUEUE_TAG), run.tags.get(WORKER_TAG)
-        return f"queue {queue}, worker {worker or 'none: check that one listens to this queue'}"
+        worker = run.tags.get(WORKER_TAG, "none: check that one listens to this queue")
+        return f"queue {run.tags.get(QUEUE_TAG)}, worker {worker}"
 
     def terminate(self, run_id: str) -> bool:
         """Cancel the run: its worker stops it, or run monitoring if no worker reacts."""
@@ -124,24 +124,23 @@ def queue_of(run: dg.DagsterRun, queues: Sequence[str]) -> str:
     tagged = run.tags.get(QUEUE_TAG)
     if tagged:
         return tagged
-    desks = [run.tags.get(DESK_TAG, ""), *sorted(_desks_of_assets(run))]
-    return next((desk for desk in desks if desk in queues), queues[0])
+    for desk in (run.tags.get(DESK_TAG, ""), *sorted(_desks_of_assets(run))):
+        if desk in queues:
+            return desk
+    return queues[0]
 
 
 def _desks_of_assets(run: dg.DagsterRun) -> set[str]:
-    checks = run.asset_check_selection or ()
-    return {
-        key.path[0]
-        for key in (
-            *(run.asset_selection or ()),
-            *(check.asset_key for check in checks),
-        )
-    }
+    keys = set(run.asset_selection or ())
+    keys.update(check.asset_key for check in run.asset_check_selection or ())
+    return {key.path[0] for key in keys}
 
 
 def _priority_of(run: dg.DagsterRun) -> int:
     text = run.tags.get(PRIORITY_TAG, "0")
-    return int(text) if text.isdecimal() else 0
+    if not text.isdecimal():
+        return 0
+    return int(text)
 
 
 _UNFINISHED = ".part"  # readers take names that end in .msg

@@ -99,10 +99,8 @@ class BatchSqliteEventLogStorage(SqliteEventLogStorage):
         """Store all or none of the events of one run: both files take every event
         before either is committed.
         """
-        if (
-            not are_partition_events(events)
-            or len({event.run_id for event in events}) > 1
-        ):
+        is_of_one_run = len({event.run_id for event in events}) == 1
+        if not is_of_one_run or not are_partition_events(events):
             super().store_event_batch(events)
             return
         rows = [self._event_to_row(event) for event in events]
@@ -120,10 +118,11 @@ def are_partition_events(events: Sequence[dg.EventLogEntry]) -> bool:
     """Return whether all events are materialisations, planned materialisations or
     observations.
     """
-    return {
-        event.dagster_event.event_type if event.dagster_event else None
-        for event in events
-    } <= _PARTITION_EVENTS
+    for event in events:
+        dagster_event = event.dagster_event
+        if dagster_event is None or dagster_event.event_type not in _PARTITION_EVENTS:
+            return False
+    return True
 
 
 def store_in_index(
