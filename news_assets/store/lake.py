@@ -35,6 +35,7 @@ from tenacity import (
 
 from news_assets.errors import LakeError
 from news_assets.records.reading import AgencyDays
+from news_assets.retry_table import LAKE_WRITE
 from news_assets.store.address import LAKE, Address
 from news_assets.store.connection import attach, connect
 from news_assets.store.data_folder import DataFolder, first_damaged_file
@@ -270,7 +271,9 @@ class Lake:
         retrying = Retrying(
             retry=retry_if_exception(is_conflict),
             stop=stop_after_delay(self._wait_s),
-            wait=wait_random_exponential(multiplier=0.02, max=1.0),
+            wait=wait_random_exponential(
+                multiplier=LAKE_WRITE.pauses_s[0], max=LAKE_WRITE.longest_s
+            ),
             reraise=True,
         )
         try:

@@ -41,7 +41,7 @@ from news_assets.clients.web.politeness import (
     takes_a_break,
     vendor_slot,
 )
-from news_assets.clients.web.quick_tries import PAUSES_S, QuickTries
+from news_assets.clients.web.quick_tries import QuickTries
 from news_assets.clients.web.redirect_chain import Hop, RedirectChain
 from news_assets.clients.web.robots import MAX_ROBOTS_BYTES, Robots
 from news_assets.clients.web.transport import GuardedTransport, Proxy
@@ -54,6 +54,7 @@ from news_assets.errors import (
 from news_assets.ports.reading import PageRequest
 from news_assets.records.desks import Access
 from news_assets.records.reading import Page, Validators
+from news_assets.retry_table import CONNECTION
 
 MAX_REDIRECTS = 10
 PAGE_CAPS = BodyCaps()
@@ -110,7 +111,7 @@ class HttpFetcher:
         connect_s: float = 10.0,
         read_s: float = 20.0,
         total_s: float = 60.0,
-        retry_pauses_s: Sequence[float] = PAUSES_S,
+        retry_pauses_s: Sequence[float] = CONNECTION.pauses_s,
         caps: BodyCaps = PAGE_CAPS,
         ssl_context: ssl.SSLContext | None = None,
         clock: Callable[[], datetime] = _utc_now,

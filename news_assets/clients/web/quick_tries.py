@@ -10,7 +10,6 @@ from news_assets.errors import FetchError
 from news_assets.ports.reading import PageRequest
 from news_assets.records.reading import Page
 
-PAUSES_S = (2.0, 10.0)  # a lost packet, and a server that is restarted
 _JITTER = 0.25  # share of the pause
 
 

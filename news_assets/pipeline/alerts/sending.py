@@ -13,8 +13,8 @@ from news_assets.errors import NotifyError
 from news_assets.ports.lake import Lake, Rows
 from news_assets.ports.notify import Notifier
 from news_assets.records.alerts import Message
+from news_assets.retry_table import MESSAGE
 
-RETRIES_S = (30, 120, 600, 3600, 3 * 3600, 12 * 3600, 24 * 3600)
 RESERVED = timedelta(minutes=5)  # longer than any attempt
 
 
@@ -89,10 +89,11 @@ def _retry_at(attempts: int, error: NotifyError, now: datetime) -> datetime | No
     """Return when a failed message is sent again; None if that cannot help, or after
     all attempts.
     """
-    if not error.is_transient or attempts > len(RETRIES_S):
+    pause_s = MESSAGE.pause_s(attempts)
+    if not error.is_transient or pause_s is None:
         return None
-    pause_s = max(RETRIES_S[attempts - 1], error.retry_after_s or 0.0)
-    return now + timedelta(seconds=min(pause_s, RETRIES_S[-1]))
+    pause_s = max(pause_s, error.retry_after_s or 0.0)
+    return now + timedelta(seconds=min(pause_s, MESSAGE.longest_s))
 
 
 def send_again(

@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from news_assets.clients.web.headers import (
-    LONGEST_PAUSE_S,
     charset_of,
     content_length_of,
     max_age_s,
@@ -14,6 +13,7 @@ from news_assets.clients.web.headers import (
     validators_of,
 )
 from news_assets.records.reading import Validators
+from news_assets.retry_table import LONGEST_PAUSE_S
 
 NOW = datetime(2026, 9, 8, 12, 0, tzinfo=UTC)
 _DATE = "Tue, 08 Sep 2026 12:00:00 GMT"
