@@ -463,4 +463,8 @@ def _received(call: Future[ModelAnswer]) -> ModelAnswer | ModelCallError:
 
 
 def _wait_s(tried: _Try, error: ModelCallError) -> float:
-    return error.wait_s if error.wait_s is not None else 0.5 * 2**tried.count
+    return (
+        error.wait_s
+        if error.wait_s is not None
+        else MODEL_CALL.pauses_s[0] * 2.0 ** (tried.count - 1)
+    )
