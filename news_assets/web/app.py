@@ -150,6 +150,7 @@ def build_app(
             meetings.meeting,
             OneMeeting.names(),
         ),
+        cached("/days/{day}", pages.day),
         cached("/matters/{desk}/{agency}/{matter:path}", meetings.matter),
         cached("/persons/{desk}/{agency}/{person}", meetings.person, OnePerson.names()),
         *(

@@ -2,15 +2,12 @@
 and findings.
 """
 
-import base64
 from collections.abc import Mapping, Sequence
 from datetime import date
 from pathlib import Path
 
 import dagster as dg
 
-from news_assets.clients.report.page import write_page
-from news_assets.clients.report.plots import plot_history
 from news_assets.defs.clock import utc_now
 from news_assets.defs.metadata import OWNERS, markdown_table
 from news_assets.pipeline.freshness.report_contents import Report, build_report
@@ -20,6 +17,7 @@ from news_assets.records.desks import Desk
 from news_assets.store.lake import Lake
 from news_assets.store.queries.freshness import desk_gaps
 from news_assets.store.queries.report import count_day
+from news_assets.web.day_report import history_image, write_report
 
 REPORT_KEY = dg.AssetKey(["newsroom", "daily_report"])
 
@@ -67,7 +65,7 @@ def build_daily_report(desks: Sequence[Desk]) -> dg.AssetsDefinition:
                 lake, date.fromisoformat(key), [desk.key for desk in desks]
             )
             report = build_report(counts, desks, found, now)
-            path = write_page(reports, report)
+            path = write_report(reports, report)
             context.add_asset_metadata(_metadata(report, path), partition_key=key)
             context.log.info(f"{key}: {path}")
         return dg.MaterializeResult(metadata={"run/pages": len(context.partition_keys)})
@@ -80,7 +78,6 @@ def _titled(gaps: Mapping[str, Findings]) -> dict[str, Findings]:
 
 
 def _metadata(report: Report, path: Path) -> "dict[str, dg.RawMetadataValue]":
-    picture = base64.b64encode(plot_history(report).encode()).decode()
     tables = {
         table.title.lower(): markdown_table(table.header, table.rows)
         for table in report.tables
@@ -89,9 +86,7 @@ def _metadata(report: Report, path: Path) -> "dict[str, dg.RawMetadataValue]":
     return {
         "page": dg.MetadataValue.path(path),
         **{name: value for name, value, _ in report.figures},
-        "plot": dg.MetadataValue.md(
-            f"![articles by outcome](data:image/svg+xml;base64,{picture})"
-        ),
+        "plot": dg.MetadataValue.md(f"![articles by outcome]({history_image(report)})"),
         "findings": dg.MetadataValue.md(
             markdown_table(("what", "how many"), gaps) if gaps else "nothing"
         ),
