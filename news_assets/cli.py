@@ -64,11 +64,11 @@ _COMMANDS = {
         "Show what is stored at each stage, by agency; with --url the history of one address.",
     ),
     "gaps": (
-        "lake_status:gaps",
+        "agency_health:gaps",
         "Show every row that is missing, stale, lost, silent or failing.",
     ),
     "agencies": (
-        "lake_status:agencies",
+        "agency_health:agencies",
         "List agencies and sources with their last polls, next poll, share of new entries, and"
         " silences.",
     ),
