@@ -13,10 +13,9 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from news_assets.commands.terminal import accept_any_text, report
 from news_assets.errors import NewsAssetsError, SettingsError
-from news_assets.logs import log_to_stderr
 from news_assets.settings import Settings, outdated_settings
-from news_assets.terminal import accept_any_text, report
 
 # Each command with the function, or the group, that declares its options in a module of
 # `news_assets.commands`, and its help. The modules are imported when their command
@@ -55,7 +54,7 @@ _COMMANDS = {
         "Embed texts. In: {id, text}. Out: {id, model, dim, vector, token_count, is_cut}.",
     ),
     "parse-meetings": (
-        "civic.parse_meetings:parse_meetings",
+        "parse_meetings:parse_meetings",
         "Read answers of civic vendors. In: {id, kind, url, path, timezone, now}. Out: {id,"
         " meetings, problems}.",
     ),
@@ -136,24 +135,24 @@ _COMMANDS = {
         "Show the articles with the least certain themes, and store a person's corrections.",
     ),
     "queue": (
-        "civic.agency_runs:queue",
+        "agency_runs:queue",
         "Show which agencies and days wait for a run, highest priority first.",
     ),
     "poll": (
-        "civic.agency_runs:poll",
+        "agency_runs:poll",
         "Poll the sources of one agency now, in this process.",
     ),
     "process": (
-        "civic.agency_runs:process",
+        "agency_runs:process",
         "Run every stage over the days of one agency that wait, in this process; `queue --agency`"
         " shows them before.",
     ),
     "meeting": (
-        "civic.show_meeting:meeting",
+        "meeting_commands:meeting",
         "Show a meeting: its agenda, documents, topics, and how to take part.",
     ),
     "text": (
-        "civic.show_meeting:text",
+        "meeting_commands:text",
         "Write the whole text of a document, an article, or a meeting's agenda with its documents.",
     ),
     "backup": (
@@ -277,7 +276,7 @@ def main() -> None:
     for line in outdated_settings():
         report(f"news-assets: {line}")
     with suppress(SettingsError):  # the command reports it, if it reads the settings
-        log_to_stderr(Settings.read().log_level)
+        Settings.read().log_to_stderr()
     try:
         sys.exit(app(standalone_mode=False) or 0)
     except _UsageError as error:

@@ -5,13 +5,12 @@ and prints. No policy.
     sites and lists   try_source, try_page, import_sources
     lake              lake_status, agency_health, export, failure_commands, upkeep,
                       replay
-    meetings          civic/ (agency_runs, show_meeting, export_meetings,
-                      parse_meetings)
+    meetings          agency_runs, meeting_commands, parse_meetings
     search index      search_articles, search_upkeep
     enrichment        model_costs, theme_labels
     sample desk       demo
     page and API      serve
 
 A function whose options typer reads is a command; `cli.py` names it. `jsonlines` reads
-and writes the lines, `opening` opens the lake.
+and writes the lines, `opening` opens the lake, `terminal` has all output.
 """

@@ -4,6 +4,7 @@ of the freshness checks.
 
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from itertools import groupby
 from operator import itemgetter
 from typing import Annotated
@@ -13,11 +14,12 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from news_assets.clients.search.backends import lazy_index
+from news_assets.clients.factory import lazy_index, open_index
 from news_assets.commands.jsonlines import write_line
 from news_assets.commands.opening import check_names, open_lake
 from news_assets.commands.options import Desk as DeskOption
 from news_assets.commands.options import Json
+from news_assets.commands.terminal import Terminal
 from news_assets.desks.desk_files import load_desks
 from news_assets.pipeline.freshness.row_checks import Findings
 from news_assets.pipeline.freshness.source_health import LEGEND, source_facts
@@ -26,9 +28,8 @@ from news_assets.settings import Settings
 from news_assets.sources.source_kinds import ALL_KINDS
 from news_assets.store.lake import Lake
 from news_assets.store.queries.freshness import desk_gaps, freshness_checks
-from news_assets.store.queries.health import silent_agencies
+from news_assets.store.queries.poll_health import silent_agencies
 from news_assets.store.queries.source_status import Row, forecasts, source_rows
-from news_assets.terminal import Terminal
 
 _FORECAST = ("entries_a_day", "requests_a_day", "delay_minutes")
 
@@ -134,7 +135,8 @@ def gaps(
     check_names(desk, None)
     settings = Settings.read()
     desks = load_desks(settings.desks, ALL_KINDS)
-    with open_lake() as lake, lazy_index(*settings.search_place) as index:
+    opening = partial(open_index, *settings.search_place)
+    with open_lake() as lake, lazy_index(settings.search, opening) as index:
         for one in desks:
             if desk not in (None, one.key):
                 continue

@@ -17,23 +17,20 @@ from news_assets.clients.factory import open_notifier, open_ports
 from news_assets.commands.jsonlines import write_line
 from news_assets.commands.opening import check_names, desk_named, open_lake
 from news_assets.commands.options import Agency, Desk, Json
+from news_assets.commands.terminal import Terminal
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline import stages
-from news_assets.pipeline.alerts.digests import messages_to
-from news_assets.pipeline.alerts.query_file import Alerts, load_alerts
-from news_assets.pipeline.alerts.sending import send_again
-from news_assets.pipeline.alerts.stored_queries import with_stored
+from news_assets.pipeline.alerts.outbox import messages_to, send_again
+from news_assets.pipeline.alerts.query_file import Alerts, load_alerts, with_stored
 from news_assets.pipeline.stage_state.failures import make_due
-from news_assets.ports.lake import Reader
+from news_assets.ports.services import Reader
 from news_assets.records.alerts import OPERATORS, Message, QueryHit
-from news_assets.records.articles import RawArticle
+from news_assets.records.articles import FeedEntry, RawArticle
 from news_assets.records.derived import Failure
-from news_assets.records.polling import FeedEntry
 from news_assets.records.reading import AgencyDays
 from news_assets.settings import Settings
 from news_assets.store.lake import Lake
 from news_assets.store.queries.spending import spent
-from news_assets.terminal import Terminal
 
 # --- failures -------------------------------------------------------------------------
 

@@ -12,11 +12,11 @@ from rich.table import Table
 from news_assets.commands.jsonlines import write_line
 from news_assets.commands.opening import check_names, open_lake
 from news_assets.commands.options import Desk, Json
+from news_assets.commands.terminal import Terminal
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.civic.pace import FUTURE_DAYS
-from news_assets.store.queries.overview import count_columns, stage_counts
+from news_assets.store.queries.listed_articles import count_columns, stage_counts
 from news_assets.store.queries.url_history import Event, url_history
-from news_assets.terminal import Terminal
 
 if TYPE_CHECKING:
     import polars

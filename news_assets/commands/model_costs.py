@@ -17,23 +17,27 @@ from news_assets.commands.jsonlines import write_line
 from news_assets.commands.opening import check_names, desks_of_files, open_lake
 from news_assets.commands.options import Days, From, Json, To, days_between
 from news_assets.commands.options import Desk as DeskOption
+from news_assets.commands.terminal import Terminal, progress
 from news_assets.desks.desk_files import load_desks
 from news_assets.errors import NewsAssetsError
-from news_assets.pipeline.enrich.model.depth import Depth, depth_of
-from news_assets.pipeline.enrich.model.enricher import ModelEnricher
-from news_assets.pipeline.enrich.model.estimates import CHARS_PER_TOKEN, OUTPUT_TOKENS
-from news_assets.pipeline.enrich.model.explanation import (
+from news_assets.pipeline.enrich.model.evidence import (
     Evidence,
     evidence_of,
     is_outdated,
     marked,
     marked_paragraphs,
 )
+from news_assets.pipeline.enrich.model.model_enricher import ModelEnricher
+from news_assets.pipeline.enrich.model.model_requests import Depth, depth_of
 from news_assets.pipeline.enrich.model.preview import Found, Preview, Sent, estimated
-from news_assets.pipeline.enrich.model.prices import price_text
+from news_assets.pipeline.enrich.model.prices import (
+    CHARS_PER_TOKEN,
+    OUTPUT_TOKENS,
+    price_text,
+)
 from news_assets.pipeline.freshness.report_contents import model_section
-from news_assets.pipeline.replay.stored_pages import archive_groups
-from news_assets.ports.lake import Reader
+from news_assets.pipeline.replay.replayed_article import archive_groups
+from news_assets.ports.services import Reader
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import EnrichedArticle
 from news_assets.records.desks import DepthRules, Desk
@@ -51,7 +55,6 @@ from news_assets.sources.source_kinds import ALL_KINDS
 from news_assets.store.lake import Lake
 from news_assets.store.queries.spending import mean_tokens, spending_for, spent
 from news_assets.store.queries.url_history import article_ids_at
-from news_assets.terminal import Terminal, progress
 
 # --- cost -----------------------------------------------------------------------------
 

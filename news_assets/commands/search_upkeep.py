@@ -21,17 +21,18 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from news_assets.clients.sandbox.process_sandbox import ProcessSandbox
-from news_assets.clients.search.backends import (
+from news_assets.clients.factory import (
     EMBEDDED,
     IndexRebuild,
     connect_typesense,
     open_index,
     open_rebuild,
 )
+from news_assets.clients.sandbox import ProcessSandbox
 from news_assets.commands.jsonlines import write_line
 from news_assets.commands.opening import check_names, open_lake
 from news_assets.commands.options import Json, day_of
+from news_assets.commands.terminal import Terminal
 from news_assets.desks.desk_files import load_desks
 from news_assets.errors import IndexingError, NewsAssetsError
 from news_assets.folders import private_folder
@@ -41,12 +42,11 @@ from news_assets.pipeline.reindex import (
     store_receipts,
     sync_desk,
 )
-from news_assets.ports.reading import Sandbox
+from news_assets.ports.services import Sandbox
 from news_assets.settings import Settings
 from news_assets.sources.source_kinds import ALL_KINDS
 from news_assets.store.lake import Lake
 from news_assets.store.queries.index_drift import expected_documents
-from news_assets.terminal import Terminal
 
 # --- rebuild --------------------------------------------------------------------------
 

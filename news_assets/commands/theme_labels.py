@@ -20,12 +20,14 @@ from news_assets.clients.theme_models import AboutClassifier
 from news_assets.commands.jsonlines import Item, read_items, write_line, write_results
 from news_assets.commands.opening import check_names, desk_named, open_lake
 from news_assets.commands.options import Json
+from news_assets.commands.terminal import Terminal
 from news_assets.errors import NewsAssetsError
-from news_assets.pipeline.enrich.labels import store_label
-from news_assets.pipeline.enrich.trained.examples import examples_of, labels_of
-from news_assets.pipeline.enrich.trained.training import (
+from news_assets.pipeline.enrich.enriched_rows import store_label
+from news_assets.pipeline.enrich.theme_training import (
     MIN_LABELS_OF_THEME,
     data_hash,
+    examples_of,
+    labels_of,
     train,
 )
 from news_assets.records.articles import RawArticle
@@ -33,8 +35,7 @@ from news_assets.records.derived import EnrichedArticle, ThemeLabel
 from news_assets.settings import Settings
 from news_assets.store.lake import Lake
 from news_assets.taxonomy.taxonomy_files import Taxonomy, load_taxonomy, taxonomy_of
-from news_assets.terminal import Terminal
-from news_assets.text.sentences import prose
+from news_assets.text.prose import prose
 
 # --- train-themes ---------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from news_assets.commands.jsonlines import write_line
 from news_assets.commands.options import Json
+from news_assets.commands.terminal import documents, report
 from news_assets.desks.desk_files import explain, load_desks
 from news_assets.desks.desk_spec import BY_SELECTORS
 from news_assets.desks.import_plan import ImportRow, plan_import, web_address
@@ -19,16 +20,15 @@ from news_assets.desks.source_options import PageRuleSpec, SelectorsSpec
 from news_assets.desks.yaml_edit import pasted_text
 from news_assets.desks.yaml_nodes import one_line, quoted
 from news_assets.errors import NewsAssetsError, without_credentials
+from news_assets.pipeline.page.extract import rule_on
 from news_assets.pipeline.page.readers import read_page, with_document
-from news_assets.pipeline.page.site_rules import rule_on
-from news_assets.ports.reading import PageRequest, Sandbox
+from news_assets.ports.services import PageRequest, Sandbox
 from news_assets.records.desks import Access, Agency, Desk, PageRule, Selectors, Source
 from news_assets.records.reading import ExtractedArticle, Listing, Page
 from news_assets.settings import Settings
-from news_assets.sources.html.by_selectors import parse
+from news_assets.sources.html.listing_kinds import parse_selected
 from news_assets.sources.html.proposal import propose
 from news_assets.sources.source_kinds import ALL_KINDS
-from news_assets.terminal import documents, report
 from news_assets.text.urls import is_same_site
 
 # --- try-page -------------------------------------------------------------------------
@@ -282,7 +282,7 @@ def _read_listing(
         page, sandbox = ports["fetcher"].fetch(request), ports["sandbox"]
         selectors = _selectors(page, source, given, sandbox)
         of_source = replace(source, selectors=selectors)
-        [listing] = sandbox.run(parse, [(page, of_source)])
+        [listing] = sandbox.run(parse_selected, [(page, of_source)])
     if isinstance(listing, NewsAssetsError):
         raise listing
     return selectors, listing

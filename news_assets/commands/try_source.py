@@ -17,6 +17,7 @@ import typer
 
 from news_assets.commands.jsonlines import write_line
 from news_assets.commands.options import Json
+from news_assets.commands.terminal import documents, report
 from news_assets.commands.try_page import try_selectors
 from news_assets.desks.desk_files import load_desks
 from news_assets.desks.import_plan import (
@@ -35,11 +36,10 @@ from news_assets.pipeline.discovery.candidates import (
     Criteria,
 )
 from news_assets.pipeline.discovery.discover import Discovery, discover_sources
-from news_assets.pipeline.freshness.silence import duration
+from news_assets.pipeline.publishing_habits import duration
 from news_assets.records.desks import Desk, Source
 from news_assets.settings import Settings
 from news_assets.sources.source_kinds import ALL_KINDS, adapter_of
-from news_assets.terminal import documents, report
 from news_assets.text.language import language_tag
 
 _MAX_SITE_S = 180.0  # 25 requests with 1 s between them, on a slow server
@@ -169,7 +169,7 @@ def _discoveries(
     """Yield the discovery of each address, in order; several sites are searched in
     parallel.
     """
-    from news_assets.clients.sandbox.process_sandbox import ProcessSandbox
+    from news_assets.clients.sandbox import ProcessSandbox
     from news_assets.clients.web.fetcher import HttpFetcher
 
     settings = Settings.read()

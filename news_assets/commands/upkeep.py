@@ -10,25 +10,23 @@ from rich.table import Table
 
 from news_assets.clients.factory import open_ports
 from news_assets.commands.opening import lake_address, open_lake
+from news_assets.commands.terminal import Terminal
 from news_assets.errors import LakeError, NewsAssetsError
 from news_assets.pipeline.articles.withdrawal import undo_withdrawal
 from news_assets.pipeline.articles.withdrawal import withdraw as withdraw_rows
-from news_assets.ports.lake import Reader
+from news_assets.ports.services import Reader
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import IndexedDocument
 from news_assets.records.reading import WITHDRAWN
 from news_assets.settings import Settings
-from news_assets.store.address import Address
-from news_assets.store.backups.backup import Backup, back_up
-from news_assets.store.backups.restore import Plan, plan_restore
-from news_assets.store.backups.restore import restore as restore_lake
+from news_assets.store.address import Address, way_back_of_files
+from news_assets.store.backup import Backup, Plan, back_up, plan_restore
+from news_assets.store.backup import restore as restore_lake
 from news_assets.store.connection import pending_changes
 from news_assets.store.lake import Lake
-from news_assets.store.lake_errors import way_back_of_files
 from news_assets.store.maintenance import FILE_GRACE, KEEP_DAYS, RESTORE_GRACE
 from news_assets.store.queries.url_history import article_ids_at
 from news_assets.store.retention import OldRows, delete_old_rows
-from news_assets.terminal import Terminal
 
 _SHOWN_FILES = 20
 

@@ -24,11 +24,7 @@ from news_assets.desks.import_plan import ImportRow, ImportRows, Refusal, web_ad
 from news_assets.desks.yaml_nodes import one_line, quoted
 from news_assets.errors import NewsAssetsError
 from news_assets.records.desks import Agency, Desk, Source
-from news_assets.sources.feeds.xml_documents import (
-    MAX_ATTRIBUTES,
-    decoded,
-    recovering_parser,
-)
+from news_assets.sources.xml_documents import MAX_ATTRIBUTES, decoded, recovering_parser
 from news_assets.text.language import language_tag
 
 # --- OPML -----------------------------------------------------------------------------

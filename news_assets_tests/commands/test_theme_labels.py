@@ -10,11 +10,10 @@ import pytest
 
 from news_assets.clients.theme_models import current_version, load
 from news_assets.pipeline.enrich.enrich import enrich_batch
-from news_assets.pipeline.enrich.local import LocalEnricher
+from news_assets.pipeline.enrich.local_enricher import LocalEnricher
 from news_assets.pipeline.stages import stage_named
-from news_assets.records.articles import RawArticle
+from news_assets.records.articles import FeedEntry, RawArticle
 from news_assets.records.derived import ArticleEmbedding, EnrichedArticle, ThemeLabel
-from news_assets.records.polling import FeedEntry
 from news_assets.records.reading import AgencyDays
 from news_assets.store.lake import Lake
 from news_assets.taxonomy.taxonomy_files import load_taxonomy

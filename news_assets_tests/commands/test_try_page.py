@@ -9,7 +9,8 @@ import pytest
 
 from news_assets.cli import main
 from news_assets_tests.clients.web.conftest import Site, answer
-from news_assets_tests.pipeline.page.test_site_rules import BODY, PAGE
+from news_assets_tests.pipeline.page.test_extract import PAGE
+from news_assets_tests.pipeline.page.test_extract import RULED_BODY as BODY
 
 Run = Callable[..., tuple[int, str, str]]
 DESK = """desk: mine

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from news_assets.records.articles import RawArticle
-from news_assets.records.polling import Poll, StoredPage
+from news_assets.records.articles import Poll, RawArticle, StoredPage
 from news_assets.store.lake import Lake
 from news_assets_tests.commands.conftest import Call, Called
 from news_assets_tests.store.examples import full

@@ -359,9 +359,9 @@ BOUNDS = {
     "news_assets.pipeline.page.visible_dates._SOURCED": 80,  # _MAX_PLAIN_CHARS
     # a message of the lake's own database
     "news_assets.store.address._PASSWORD_OF_ADDRESS": 2000,
-    "news_assets.text.sentences._LAST_WORD": 24,  # _NEAR_CHARS
-    "news_assets.text.url_tables.redirects._REDIRECTING": 64,  # _MAX_NAME_CHARS
-    "news_assets.text.url_tables.redirects._TARGET": 64,
+    "news_assets.text.prose._LAST_WORD": 24,  # _NEAR_CHARS
+    "news_assets.text.url_tables._REDIRECTING": 64,  # _MAX_NAME_CHARS
+    "news_assets.text.url_tables._TARGET": 64,
 }
 
 
