@@ -42,10 +42,8 @@ def status(
     check_names(desk, None)
     # Tomorrow has begun for agencies east of Greenwich.
     tomorrow = datetime.now(UTC).date() + timedelta(days=1)
-    first, last = (
-        tomorrow - timedelta(days=days),
-        tomorrow + timedelta(days=FUTURE_DAYS),
-    )
+    first = tomorrow - timedelta(days=days)
+    last = tomorrow + timedelta(days=FUTURE_DAYS)
     with open_lake() as lake:
         counts = stage_counts(lake, first, last, desk)
     if not as_json:
