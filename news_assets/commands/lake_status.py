@@ -1,9 +1,11 @@
 """The command `status`: what is stored at each stage, or the history of one address."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Annotated
+from itertools import groupby
+from operator import itemgetter
+from typing import Annotated, Any
 
 import typer
 from rich import box
@@ -17,9 +19,6 @@ from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.civic.pace import FUTURE_DAYS
 from news_assets.store.queries.listed_articles import count_columns, stage_counts
 from news_assets.store.queries.url_history import Event, url_history
-
-if TYPE_CHECKING:
-    import polars
 
 
 def status(
@@ -49,30 +48,30 @@ def status(
     if not as_json:
         show_counts(counts)
         return
-    for row in counts.iter_rows(named=True):
+    for row in counts:
         write_line(row)
 
 
-def show_counts(counts: "polars.DataFrame") -> None:
+def show_counts(counts: Sequence[Mapping[str, Any]]) -> None:
     """Print counts, a table for each desk with its sums."""
     terminal = Terminal()
-    if counts.is_empty():
+    if not counts:
         terminal.print("the lake has no rows yet; `make demo` fills a sample lake")
-    for (desk,), rows in counts.group_by("desk", maintain_order=True):
-        terminal.print(_counts_table(f"desk {desk}", rows))
+    for desk, of_desk in groupby(counts, key=itemgetter("desk")):
+        terminal.print(_counts_table(f"desk {desk}", list(of_desk)))
 
 
-def _counts_table(title: str, counts: "polars.DataFrame") -> Table:
+def _counts_table(title: str, counts: Sequence[Mapping[str, Any]]) -> Table:
     table = Table(title=title, box=None, title_justify="left", padding=(0, 1, 0, 0))
     table.add_column("agency")
     names = count_columns()
     for name in names:
         table.add_column(name, justify="right")
     table.add_column("last day", no_wrap=True)
-    for row in counts.iter_rows(named=True):
+    for row in counts:
         numbers = [str(row[name]) for name in names]
         table.add_row(row["agency"], *numbers, str(row["last_day"] or "-"))
-    sums = [str(counts[name].sum()) for name in names]
+    sums = [str(sum(row[name] for row in counts)) for name in names]
     table.add_row("all", *sums, "")
     return table
 
