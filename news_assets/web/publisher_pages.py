@@ -87,7 +87,9 @@ def publisher_view(
     """Return a publisher; None where no desk file and no article has it."""
     desk, agency = _declared(archive, one)
     given = {"desk": one.desk, "agency": one.agency}
-    newest = newest_articles(archive.lake, **given, limit=_NEWEST)
+    newest = newest_articles(
+        archive.lake, desk=one.desk, agency=one.agency, limit=_NEWEST
+    )
     if agency is None and not newest:
         return None
     first_day = now.date() - timedelta(days=_DAYS - 1)
