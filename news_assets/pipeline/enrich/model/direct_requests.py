@@ -130,11 +130,7 @@ class _Input:
         """Return the seconds until the next attempt: as the provider says, else growing."""
         if error.wait_s is not None:
             return error.wait_s
-<<<<<<< HEAD
         return MODEL_CALL.pauses_s[0] * 2.0 ** (self.attempts - 1)
-=======
-        return 0.5 * float(2**self.attempts)
->>>>>>> main
 
 
 class _Arrived(NamedTuple):
