@@ -9,7 +9,7 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).parents[1] / "news_assets"
 LAYERS = (
-    {"records", "errors", "ports"},
+    {"records", "errors", "ports", "retry_table"},
     {
         "text",
         "sources",

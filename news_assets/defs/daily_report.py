@@ -2,7 +2,6 @@
 and findings.
 """
 
-import base64
 from collections.abc import Mapping, Sequence
 from datetime import date
 from pathlib import Path
@@ -58,9 +57,9 @@ def build_daily_report(desks: Sequence[Desk]) -> dg.AssetsDefinition:
         day. Missing, stale, silent and failing rows are as of now. Today's page covers
         the day so far; a page that is made again is replaced.
         """
-        from news_assets.clients.report.page import write_page
         from news_assets.pipeline.freshness.report_contents import build_report
         from news_assets.store.queries.report import count_day
+        from news_assets.web.day_report import write_report
 
         now = utc_now()
         found = {
@@ -71,7 +70,7 @@ def build_daily_report(desks: Sequence[Desk]) -> dg.AssetsDefinition:
                 lake, date.fromisoformat(key), [desk.key for desk in desks]
             )
             report = build_report(counts, desks, found, now)
-            path = write_page(reports, report)
+            path = write_report(reports, report)
             context.add_asset_metadata(_metadata(report, path), partition_key=key)
             context.log.info(f"{key}: {path}")
         return dg.MaterializeResult(metadata={"run/pages": len(context.partition_keys)})
@@ -84,9 +83,8 @@ def _titled(gaps: Mapping[str, Findings]) -> dict[str, Findings]:
 
 
 def _metadata(report: "Report", path: Path) -> "dict[str, dg.RawMetadataValue]":
-    from news_assets.clients.report.plots import plot_history
+    from news_assets.web.day_report import history_image
 
-    picture = base64.b64encode(plot_history(report).encode()).decode()
     tables = {
         table.title.lower(): markdown_table(table.header, table.rows)
         for table in report.tables
@@ -98,9 +96,7 @@ def _metadata(report: "Report", path: Path) -> "dict[str, dg.RawMetadataValue]":
     return {
         "page": dg.MetadataValue.path(path),
         **{name: value for name, value, _ in report.figures},
-        "plot": dg.MetadataValue.md(
-            f"![articles by outcome](data:image/svg+xml;base64,{picture})"
-        ),
+        "plot": dg.MetadataValue.md(f"![articles by outcome]({history_image(report)})"),
         "findings": dg.MetadataValue.md(findings),
         **{name: dg.MetadataValue.md(table) for name, table in tables.items()},
     }

@@ -21,10 +21,10 @@ from news_assets.pipeline.civic.pace import (
     waiting_sources,
 )
 from news_assets.pipeline.publishing_habits import PublishingRates
-from news_assets.pipeline.stage_state.retries import MAX_PAUSE_S
 from news_assets.records.articles import SourceState
 from news_assets.records.desks import Source
 from news_assets.records.reading import Outcome
+from news_assets.retry_table import LONGEST_PAUSE_S, POLL, POLL_OF_GONE
 from news_assets.text.dates import zone_info
 
 _logger = logging.getLogger(__name__)
@@ -46,8 +46,6 @@ WORKING_DAYS, WORKING_HOURS = (
     range(7, 20),
 )
 
-# without it, a source polled daily that fails once would wait for more than a day
-_MAX_FIRST_PAUSE_S = 3600.0
 _EPOCH = datetime(2000, 1, 1, tzinfo=UTC)  # slots are counted from here
 
 
@@ -314,13 +312,14 @@ def next_poll_after_failure(
     The pause starts from the interval, at most an hour, or from a day if the outcome is
     `gone`.
     """
-    first_s = (
-        MAX_INTERVAL_S
-        if outcome == "gone"
-        else min(_clamped(interval_s), _MAX_FIRST_PAUSE_S)
-    )
+    if outcome == "gone":
+        first_s = POLL_OF_GONE.pauses_s[0]
+    else:  # a source polled daily that fails once is due again within the day
+        first_s = min(_clamped(interval_s), POLL.pauses_s[0])
     pause_s = first_s * 2.0 ** min(failure_points, 32.0)
-    return now + timedelta(seconds=min(max(pause_s, retry_after_s or 0.0), MAX_PAUSE_S))
+    return now + timedelta(
+        seconds=min(max(pause_s, retry_after_s or 0.0), LONGEST_PAUSE_S)
+    )
 
 
 def _clamped(seconds: float) -> float:

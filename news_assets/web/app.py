@@ -132,6 +132,7 @@ def build_app(
             meetings.meeting,
             OneMeeting.names(),
         ),
+        cached("/days/{day}", pages.day),
         cached("/publishers/{desk}/{agency:path}", publishers.publisher),
         cached("/facets/{facet}", pages.facet, (*SearchAddress.names(), "contains")),
         cached("/matters/{desk}/{agency}/{matter:path}", meetings.matter),

@@ -29,13 +29,13 @@ from news_assets.pipeline.schedule import (
     next_poll_after_failure,
     next_poll_at,
 )
-from news_assets.pipeline.stage_state.retries import MAX_PAUSE_S
 from news_assets.ports.services import Rows
 from news_assets.records.articles import FeedEntry, Poll, SourceState
 from news_assets.records.content import without_content
 from news_assets.records.desks import Source
 from news_assets.records.meetings import MeetingAnswer
 from news_assets.records.reading import Page
+from news_assets.retry_table import LONGEST_PAUSE_S
 from news_assets.text.urls import url_hash
 
 _logger = logging.getLogger(__name__)
@@ -164,7 +164,7 @@ def _failed_state(
         points = before.failure_points + error.weight
         retry_after_s = error.retry_after_s
     if isinstance(error, ClosedSourceError):
-        retry_after_s = MAX_PAUSE_S
+        retry_after_s = LONGEST_PAUSE_S
     return replace(
         before,
         last_polled_at=now,
