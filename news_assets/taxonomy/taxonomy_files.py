@@ -88,6 +88,13 @@ class Taxonomy:
             return (*self.path(theme.parent), code)
         return (code,)
 
+    def labels(
+        self, codes: Iterable[str], language: str | None = None
+    ) -> tuple[str, ...]:
+        """Return the labels of themes in a language, given by its BCP 47 code."""
+        primary = (language or "").partition("-")[0]
+        return tuple(self.themes[code].label(primary) for code in codes)
+
 
 def load_taxonomy(path: Path | None = None) -> Taxonomy:
     """Return the taxonomy of a file, by default the built-in one; it is read again once

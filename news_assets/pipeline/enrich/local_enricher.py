@@ -59,9 +59,7 @@ class LocalEnricher:
         theme = self._table(primary).find(title, plain)
         return Enrichment(
             theme_path=theme.path,
-            theme_labels=tuple(
-                self._taxonomy.themes[code].label(primary) for code in theme.path
-            ),
+            theme_labels=self._taxonomy.labels(theme.path, primary),
             theme_score=round(theme.score, 4),
             theme_reason=theme.reason,
             summary=summary(title, text, primary),

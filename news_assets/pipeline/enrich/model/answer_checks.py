@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from news_assets.errors import EnrichError
+from news_assets.pipeline.enrich.enriched_rows import title_and_text
 from news_assets.pipeline.enrich.model.answer_schema import REQUIRED, parsed, shown
 from news_assets.pipeline.enrich.model.contradictions import compared
 from news_assets.pipeline.enrich.model.evidence import (
@@ -52,7 +53,7 @@ def read_answers(
     if not answers:
         return []
     calls = [
-        (received, request, article.title or "", article.text or "", local.language)
+        (received, request, *title_and_text(article), local.language)
         for (request, article, local), received in answers
     ]
     read: list[Enrichment | EnrichError] = []
@@ -109,11 +110,10 @@ def _completed(found: Enrichment, question: Question, taxonomy: Taxonomy) -> Enr
     path = taxonomy.path(found.theme_path[-1]) if found.theme_path else ()
     if kind == "theme":
         return replace(found, theme_path=path)
-    language = (local.language or "").partition("-")[0] or None
     return replace(
         found,
         theme_path=path,
-        theme_labels=tuple(taxonomy.themes[code].label(language) for code in path),
+        theme_labels=taxonomy.labels(path, local.language),
         theme_reason=None if path else "the language model found no theme that fits",
         keywords=found.keywords or local.keywords,
         language=local.language,

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final, Literal
 
-from news_assets.pipeline.enrich.enriched_rows import MadeBy, input_hash
+from news_assets.pipeline.enrich.enriched_rows import MadeBy, input_hash, title_and_text
 from news_assets.pipeline.enrich.model.answer_schema import answer_schema, visible
 from news_assets.pipeline.enrich.model.prompt import Prompt
 from news_assets.ports.enrichment import ModelRequest
@@ -47,7 +47,7 @@ def request_hash(
     """
     version = "" if prompt.kind == "entities" else taxonomy.version
     made_by = MadeBy(f"{ENRICHER}/{prompt.kind}", model, prompt.version, version)
-    return input_hash(article.title or "", article.text or "", made_by)
+    return input_hash(*title_and_text(article), made_by)
 
 
 def build_request(
@@ -133,8 +133,9 @@ def _delimited(article: RawArticle, marker: str) -> str:
 
     They hold a part of its own hash.
     """
-    title = " ".join(visible(article.title or "").split())[:MAX_TITLE_CHARS]
-    text = visible(article.text or "")[:MAX_SENT_CHARS]
+    title, text = map(visible, title_and_text(article))
+    title = " ".join(title.split())[:MAX_TITLE_CHARS]
+    text = text[:MAX_SENT_CHARS]
     return f"<article {marker}>\nTitle: {title}\n\n{text}\n</article {marker}>"
 
 
