@@ -189,8 +189,9 @@ def checked(
     given = (answer.get("key_points") or [])[:_MAX_KEY_POINTS]
     points = _usable([article.sentence(one, needs_evidence=False) for one in given])
     label, score = _sentiment(answer.get("sentiment"))
+    theme = answer["theme"]
     return Enrichment(
-        theme_path=(answer["theme"],) if answer["theme"] else (),
+        theme_path=(theme,) if theme else (),
         summary=" ".join(one.text for one in stated),
         summary_spans=tuple(one.span for one in stated),
         key_points=tuple(one.text for one in points),
@@ -324,10 +325,10 @@ def _sentiment(given: Mapping[str, Any] | None) -> tuple[str | None, float | Non
     if score is None:
         return label, None
     score = max(-1.0, min(1.0, float(score)))
-    is_contradiction = (label == "positive" and score < 0) or (
-        label == "negative" and score > 0
-    )
-    return (None, None) if is_contradiction else (label, score)
+    contradicting = {"positive": score < 0, "negative": score > 0}
+    if contradicting.get(label, False):
+        return None, None
+    return label, score
 
 
 _MAX_ENTITIES = 30
@@ -389,9 +390,7 @@ def _spans(searched: SearchedText, forms: list[str]) -> list[tuple[int, int]]:
     """
     places: set[tuple[int, int]] = set()
     for form in forms:
-        places |= {
-            (span.start, span.end) for span in searched.occurrences(form, _MAX_SPANS)
-        }
+        places.update(searched.occurrences(form, _MAX_SPANS))
     kept: list[tuple[int, int]] = []
     for start, end in sorted(places, key=lambda place: (place[0], -place[1])):
         if not kept or start >= kept[-1][1]:
