@@ -119,7 +119,7 @@ class _Input:
         """Return the seconds until the next attempt: as the provider says, else growing."""
         if error.wait_s is not None:
             return error.wait_s
-        return 0.5 * 2**self.attempts
+        return float(2 ** (self.attempts - 1))
 
 
 class _Arrived(NamedTuple):
