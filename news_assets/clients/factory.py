@@ -1,24 +1,26 @@
 """Opens the ports that settings name, for commands and for Dagster's resources."""
 
-from collections.abc import Callable, Collection, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager
 from datetime import datetime
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, Self, cast
 
-from news_assets.lazy import Lazy
-from news_assets.ports.enrichment import LanguageModel
-from news_assets.ports.reading import Sandbox
-from news_assets.ports.search import Embedder
+from news_assets.clients.search.typesense.typesense_index import TypesenseSearchIndex
+from news_assets.errors import IndexingError
+from news_assets.pipeline.reindex import WritableIndex
+from news_assets.ports.search_index import Embedder, SearchIndex
+from news_assets.ports.services import LanguageModel, Lazy, Sandbox
 from news_assets.setting_values import LOCAL_ENRICHER
 from news_assets.settings import Settings, variable_of
 
 if TYPE_CHECKING:
-    from news_assets.clients.notify.notifier import ChannelNotifier
-    from news_assets.clients.sandbox.sandboxed_enricher import SandboxedEnricher
+    from news_assets.clients.notifier import ChannelNotifier
+    from news_assets.clients.sandboxed_enricher import SandboxedEnricher
     from news_assets.pipeline.alerts.query_file import Alerts
     from news_assets.pipeline.enrich.model.model_enricher import ModelEnricher
-    from news_assets.ports.lake import Reader
+    from news_assets.ports.services import Reader
     from news_assets.records.model_calls import Spent
 
 
@@ -30,7 +32,7 @@ def local_enricher(
 
     `open_embedder` opens the embedder that the classifiers of desks are used with.
     """
-    from news_assets.clients.sandbox.sandboxed_enricher import SandboxedEnricher
+    from news_assets.clients.sandboxed_enricher import SandboxedEnricher
 
     return SandboxedEnricher(
         settings.taxonomy, sandbox, settings.models_dir, open_embedder
@@ -114,8 +116,7 @@ def _concurrent_model(settings: Settings, name: str) -> LanguageModel:
 
 def open_notifier(settings: Settings, alerts: "Alerts") -> "ChannelNotifier":
     """Return the channels of a file of queries."""
-    from news_assets.clients.notify.http import JsonSender
-    from news_assets.clients.notify.notifier import ChannelNotifier, MailServer
+    from news_assets.clients.notifier import ChannelNotifier, JsonSender, MailServer
 
     return ChannelNotifier(
         alerts.channels,
@@ -179,13 +180,12 @@ def _embedder(settings: Settings, stack: ExitStack) -> Any:
 
 
 def _search(settings: Settings, stack: ExitStack) -> Any:
-    from news_assets.clients.search.backends import lazy_index
-
-    return stack.enter_context(lazy_index(*settings.search_place))
+    opening = partial(open_index, *settings.search_place)
+    return stack.enter_context(lazy_index(settings.search, opening))
 
 
 def _sandbox(settings: Settings, stack: ExitStack) -> Any:
-    from news_assets.clients.sandbox.process_sandbox import ProcessSandbox
+    from news_assets.clients.sandbox import ProcessSandbox
 
     return stack.enter_context(ProcessSandbox())
 
@@ -196,3 +196,137 @@ _OPEN = {
     "search": _search,
     "sandbox": _sandbox,
 }
+
+
+# --- the search index ------------------------------------------------------------------
+
+EMBEDDED = "embedded"
+
+
+class OpenIndex(SearchIndex, Protocol):
+    """A search index with its files or connections."""
+
+    def close(self) -> None:
+        """Close files and connections."""
+        ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *_: object) -> None: ...
+
+
+class IndexRebuild(WritableIndex, Protocol):
+    """An index that is filled beside the one in use. `is_resumed`: it has documents of
+    an interrupted rebuild.
+    """
+
+    is_resumed: bool
+
+    def swap(self, expected: Mapping[str, Mapping[str, str]]) -> None:
+        """Replace the index in use. Raises IndexingError if the documents are not those
+        expected, by desk and hash.
+        """
+        ...
+
+
+def open_index(search: str, path: Path, api_key: str) -> OpenIndex:
+    """Return the index, which is created if missing.
+
+    Args:
+        search: `embedded`, or the address of a Typesense server.
+        path: File of the embedded index.
+        api_key: Key of the server.
+
+    Raises:
+        IndexingError: The index cannot be opened.
+    """
+    if search == EMBEDDED:
+        from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
+
+        return SqliteSearchIndex.open(path)
+    from news_assets.clients.search.typesense.typesense_index import (
+        TypesenseSearchIndex,
+    )
+
+    return TypesenseSearchIndex.open(search, api_key)
+
+
+@contextmanager
+def open_rebuild(
+    search: str,
+    path: Path,
+    api_key: str,
+    dim: int | None,
+    model: str | None,
+    now: datetime,
+) -> Iterator[IndexRebuild]:
+    """Yield a new index to fill, or that of an interrupted rebuild; the index in use
+    may be unusable.
+
+    Args:
+        search: `embedded`, or the address of a Typesense server.
+        path: File of the embedded index.
+        api_key: Key of the server.
+        dim: Dimensions of the vectors; None without vectors.
+        model: Name of the embedding model; None without vectors.
+        now: Suffix of a new collection's name.
+    """
+    if search == EMBEDDED:
+        from news_assets.clients.search.embedded.sqlite_index import SqliteRebuild
+
+        with closing(SqliteRebuild.begin(path, dim, model)) as rebuild:
+            yield rebuild
+    else:
+        with closing(connect_typesense(search, path, api_key)) as index:
+            yield index.begin_rebuild(dim, model, now)
+
+
+def connect_typesense(search: str, path: Path, api_key: str) -> "TypesenseSearchIndex":
+    """Return the index on the server without a request, for operations that the
+    embedded index does not have.
+
+    Raises:
+        IndexingError: The setting is `embedded`.
+    """
+    if search == EMBEDDED:
+        raise IndexingError(
+            "the embedded index has no search keys; set NEWS_SEARCH=typesense://..."
+        )
+    from news_assets.clients.search.typesense.typesense_index import (
+        TypesenseSearchIndex,
+    )
+
+    return TypesenseSearchIndex.connect(search, api_key)
+
+
+def lazy_index(search: str, open_search: Callable[[], OpenIndex]) -> OpenIndex:
+    """Return the index of this setting, which `open_search` opens on first use."""
+    backend = search.partition(":")[0]
+    return cast(OpenIndex, _LazyIndex(backend, Lazy(open_search)))
+
+
+class _LazyIndex:
+    """Implements `ports.SearchIndex` by an index that the first call of a method opens.
+
+    An unavailable server fails the operation that needs it, not the start of the
+    program.
+    """
+
+    def __init__(self, backend: str, index: Lazy[OpenIndex]) -> None:
+        self.backend = backend
+        self._index = index
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._index.open(), name)
+
+    def close(self) -> None:
+        """Close the index if it was opened."""
+        index = self._index.take()
+        if index is not None:
+            index.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -25,7 +25,7 @@ from news_assets.pipeline.enrich.theme_vectors import (
     theme_texts,
     theme_vectors,
 )
-from news_assets.ports.search import Embedder
+from news_assets.ports.search_index import Embedder
 from news_assets.taxonomy.taxonomy_files import BUILT_IN, Taxonomy
 
 CURRENT = "current"

@@ -11,7 +11,7 @@ import pytest
 
 from news_assets.clients import theme_models
 from news_assets.clients.embedding.exported_models import BUILT_IN_MODEL
-from news_assets.clients.sandbox.sandboxed_enricher import SandboxedEnricher
+from news_assets.clients.sandboxed_enricher import SandboxedEnricher
 from news_assets.clients.theme_models import AboutClassifier
 from news_assets.errors import EmbedError, EnrichError
 from news_assets.pipeline.enrich.theme_training import train

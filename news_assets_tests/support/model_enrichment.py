@@ -21,7 +21,7 @@ from news_assets.pipeline.enrich.local_enricher import LocalEnricher
 from news_assets.pipeline.enrich.model.model_enricher import ModelEnricher
 from news_assets.pipeline.enrich.model.prompt import load_prompt
 from news_assets.pipeline.stages import stage_named
-from news_assets.ports.enrichment import LanguageModel, ModelAnswer, ModelRequest
+from news_assets.ports.services import LanguageModel, ModelAnswer, ModelRequest
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import EnrichedArticle
 from news_assets.records.desks import Agency, Desk, EnrichRules

@@ -20,7 +20,7 @@ from news_assets.clients.embedding.exported_models import (
 )
 from news_assets.clients.embedding.unigram import UnigramTokenizer
 from news_assets.errors import EmbedError
-from news_assets.ports.search import Embedder
+from news_assets.ports.search_index import Embedder
 from news_assets.records.reading import Embedded
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
-from news_assets.ports.enrichment import BatchState
+from news_assets.ports.services import BatchState
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from news_assets.clients.llm.batch_form import Offline, Result, Sent, lines_of
 from news_assets.errors import BatchError, SettingsError
-from news_assets.ports.enrichment import BatchState
+from news_assets.ports.services import BatchState
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from news_assets.clients.llm.provider_models import close_model
 from news_assets.errors import CallFailure, ModelCallError
-from news_assets.ports.enrichment import ModelAnswer, ModelRequest
+from news_assets.ports.services import ModelAnswer, ModelRequest
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelResponse

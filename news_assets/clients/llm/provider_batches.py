@@ -32,7 +32,7 @@ from news_assets.errors import (
     SettingsError,
     without_credentials,
 )
-from news_assets.ports.enrichment import BatchState, ModelAnswer, ModelRequest
+from news_assets.ports.services import BatchState, ModelAnswer, ModelRequest
 from news_assets.settings import variable_of
 
 if TYPE_CHECKING:

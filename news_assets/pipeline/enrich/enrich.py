@@ -45,9 +45,8 @@ from news_assets.pipeline.enrich.plan import (
     reused,
 )
 from news_assets.pipeline.stage_state.declaration import Stage, sha256
-from news_assets.pipeline.stage_state.rows import store_derived, versions_of
-from news_assets.ports.enrichment import Enricher, LanguageModel, ModelRequest
-from news_assets.ports.lake import Lake, Rows
+from news_assets.pipeline.stage_state.failures import store_derived, versions_of
+from news_assets.ports.services import Enricher, Lake, LanguageModel, ModelRequest, Rows
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import EnrichedArticle
 from news_assets.records.desks import Desk

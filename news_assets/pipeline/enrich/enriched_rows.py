@@ -11,8 +11,7 @@ from difflib import get_close_matches
 from typing import Any, Final, NamedTuple
 
 from news_assets.errors import EnrichError, NewsAssetsError
-from news_assets.ports.enrichment import Enricher
-from news_assets.ports.lake import Reader, Rows
+from news_assets.ports.services import Enricher, Reader, Rows
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import CachedEnrichment, EnrichedArticle, ThemeLabel
 from news_assets.records.reading import Enrichment

@@ -23,7 +23,7 @@ from news_assets.pipeline.enrich.theme_vectors import (
     centred,
     softmax,
 )
-from news_assets.ports.lake import Reader
+from news_assets.ports.services import Reader
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import ArticleEmbedding, EnrichedArticle, ThemeLabel
 from news_assets.taxonomy.taxonomy_files import Taxonomy

@@ -25,11 +25,11 @@ from news_assets.pipeline.enrich.theme_words import (
     ThemeTable,
     descend,
 )
-from news_assets.ports.enrichment import Enricher
-from news_assets.ports.search import Embedder
+from news_assets.ports.search_index import Embedder
+from news_assets.ports.services import Enricher
 from news_assets.records.reading import Enrichment
 from news_assets.taxonomy.taxonomy_files import Taxonomy, Theme
-from news_assets.text.sentences import prose
+from news_assets.text.prose import prose
 from news_assets.text.words import stem, stopwords, words
 
 if TYPE_CHECKING:

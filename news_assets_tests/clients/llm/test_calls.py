@@ -10,7 +10,7 @@ import pytest
 
 from news_assets.clients.llm.calls import ConcurrentModel, failed_call
 from news_assets.errors import ModelCallError
-from news_assets.ports.enrichment import ModelAnswer, ModelRequest
+from news_assets.ports.services import ModelAnswer, ModelRequest
 from news_assets.records.desks import EnrichRules
 from news_assets_tests.support.model_enrichment import enricher, honest, made, served
 from news_assets_tests.support.model_server import (

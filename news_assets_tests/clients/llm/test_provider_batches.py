@@ -8,7 +8,7 @@ import pytest
 
 from news_assets.clients.llm.provider_batches import ProviderBatches, open_batches
 from news_assets.errors import BatchError, EnrichError, SettingsError
-from news_assets.ports.enrichment import ModelAnswer, ModelRequest
+from news_assets.ports.services import ModelAnswer, ModelRequest
 from news_assets_tests.support.model_enrichment import served
 from news_assets_tests.support.model_server import (
     BatchFault,

@@ -13,7 +13,7 @@ from news_assets.pipeline.enrich.model.ledger import Budget
 from news_assets.pipeline.enrich.model.model_enricher import ModelEnricher
 from news_assets.pipeline.enrich.model.prompt import load_prompt
 from news_assets.pipeline.stages import stage_named
-from news_assets.ports.enrichment import ModelAnswer
+from news_assets.ports.services import ModelAnswer
 from news_assets.records.derived import EnrichedArticle
 from news_assets.records.desks import Desk, EnrichRules
 from news_assets.records.model_calls import Ceilings, ModelCall, Spent

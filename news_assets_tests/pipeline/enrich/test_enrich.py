@@ -12,7 +12,7 @@ from news_assets.pipeline.enrich.enrich import enrich_batch
 from news_assets.pipeline.enrich.enriched_rows import identity, input_hash
 from news_assets.pipeline.enrich.plan import is_sure
 from news_assets.pipeline.stages import stage_named
-from news_assets.ports.lake import Rows
+from news_assets.ports.services import Rows
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import CachedEnrichment, EnrichedArticle
 from news_assets.records.desks import Desk

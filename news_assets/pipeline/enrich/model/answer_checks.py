@@ -23,8 +23,7 @@ from news_assets.pipeline.enrich.model.evidence import (
     sentences_around,
 )
 from news_assets.pipeline.enrich.model.model_requests import MAX_SENT_CHARS
-from news_assets.ports.enrichment import ModelAnswer, ModelRequest
-from news_assets.ports.reading import Sandbox
+from news_assets.ports.services import ModelAnswer, ModelRequest, Sandbox
 from news_assets.records.articles import RawArticle
 from news_assets.records.reading import Enrichment
 from news_assets.taxonomy.taxonomy_files import Taxonomy

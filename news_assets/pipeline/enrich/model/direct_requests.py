@@ -26,8 +26,13 @@ from news_assets.pipeline.enrich.model.ledger import (
 )
 from news_assets.pipeline.enrich.model.model_requests import fitted, shortened
 from news_assets.pipeline.enrich.model.prices import context_window
-from news_assets.ports.enrichment import LanguageModel, ModelAnswer, ModelRequest
-from news_assets.ports.lake import Lake, Rows
+from news_assets.ports.services import (
+    Lake,
+    LanguageModel,
+    ModelAnswer,
+    ModelRequest,
+    Rows,
+)
 from news_assets.records.model_calls import ModelCall
 from news_assets.records.reading import Enrichment
 

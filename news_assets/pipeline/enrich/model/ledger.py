@@ -19,8 +19,7 @@ from news_assets.errors import EnrichError, ModelCallError
 from news_assets.pipeline.enrich.enriched_rows import cache_of
 from news_assets.pipeline.enrich.model.model_requests import ENRICHER
 from news_assets.pipeline.enrich.model.prices import answer_usd, expected_usd, most_usd
-from news_assets.ports.enrichment import ModelAnswer, ModelRequest
-from news_assets.ports.lake import Lake, Reader, Rows
+from news_assets.ports.services import Lake, ModelAnswer, ModelRequest, Reader, Rows
 from news_assets.records.derived import CachedEnrichment
 from news_assets.records.model_calls import (
     BATCH,

@@ -46,8 +46,14 @@ from news_assets.pipeline.enrich.model.ledger import (
 from news_assets.pipeline.enrich.model.model_enricher import ModelEnricher
 from news_assets.pipeline.enrich.model.model_requests import is_descended, request_hash
 from news_assets.pipeline.stage_state.failures import make_due
-from news_assets.ports.enrichment import BatchedModel, ModelAnswer, ModelRequest
-from news_assets.ports.lake import Lake, Reader, Rows
+from news_assets.ports.services import (
+    BatchedModel,
+    Lake,
+    ModelAnswer,
+    ModelRequest,
+    Reader,
+    Rows,
+)
 from news_assets.records.articles import RawArticle
 from news_assets.records.desks import Desk, EnrichRules
 from news_assets.records.model_calls import (

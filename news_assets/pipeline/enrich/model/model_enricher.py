@@ -20,14 +20,14 @@ from news_assets.pipeline.enrich.model.model_requests import (
     themes_below,
 )
 from news_assets.pipeline.enrich.model.prompt import Prompt
-from news_assets.ports.enrichment import (
+from news_assets.ports.services import (
     BatchedModel,
     Enricher,
     LanguageModel,
     ModelAnswer,
     ModelRequest,
+    Sandbox,
 )
-from news_assets.ports.reading import Sandbox
 from news_assets.records.articles import RawArticle
 from news_assets.records.desks import DepthRules, Desk, EnrichRules
 from news_assets.records.model_calls import BATCH

@@ -13,7 +13,7 @@ from typing import Final, Literal
 from news_assets.pipeline.enrich.enriched_rows import MadeBy, input_hash, title_and_text
 from news_assets.pipeline.enrich.model.answer_schema import answer_schema, visible
 from news_assets.pipeline.enrich.model.prompt import Prompt
-from news_assets.ports.enrichment import ModelRequest
+from news_assets.ports.services import ModelRequest
 from news_assets.records.articles import RawArticle
 from news_assets.records.desks import DepthRules, EnrichRules, ReasoningEffort
 from news_assets.taxonomy.taxonomy_files import Taxonomy, Theme

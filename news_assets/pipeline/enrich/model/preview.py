@@ -24,8 +24,7 @@ from news_assets.pipeline.enrich.plan import (
     counts_of,
     plan_batch,
 )
-from news_assets.ports.enrichment import ModelRequest
-from news_assets.ports.lake import Lake
+from news_assets.ports.services import Lake, ModelRequest
 from news_assets.records.articles import RawArticle
 from news_assets.records.desks import Desk
 from news_assets.records.model_calls import Kind, Tokens, total_usd

@@ -12,7 +12,7 @@ import pytest
 from news_assets.errors import CallFailure, ModelCallError
 from news_assets.pipeline.enrich.model.ledger import Budget, Ledger
 from news_assets.pipeline.enrich.model.prices import most_usd
-from news_assets.ports.enrichment import ModelAnswer, ModelRequest
+from news_assets.ports.services import ModelAnswer, ModelRequest
 from news_assets.records.derived import EnrichedArticle
 from news_assets.records.desks import EnrichRules
 from news_assets.records.model_calls import Ceilings, ModelCall, ModelState

@@ -19,7 +19,7 @@ from news_assets.pipeline.enrich.model.model_requests import (
     themes_below,
     upper_themes,
 )
-from news_assets.ports.enrichment import ModelAnswer, ModelRequest
+from news_assets.ports.services import ModelAnswer, ModelRequest
 from news_assets.records.desks import DepthRules
 from news_assets.records.model_calls import ModelCall
 from news_assets.store.lake import Lake
