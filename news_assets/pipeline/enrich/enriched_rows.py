@@ -72,6 +72,15 @@ def enriched_row(
 ) -> EnrichedArticle:
     """Return the row of an article with this result, or with the reason why there is
     none.
+
+    Args:
+        article: The article.
+        key: The hash of the result's input.
+        result: The result, or why there is none.
+        made_by: Who made it.
+        now: The time of the enrichment.
+        reused_from: The id of the original whose result it is, for a copy.
+        local_reason: Why it is the local enricher's, although models follow it.
     """
     if isinstance(result, EnrichError):
         row = enriched_row(
@@ -141,7 +150,16 @@ def cache_of(
     article_id: str,
     now: datetime,
 ) -> CachedEnrichment:
-    """Return a result as it is cached."""
+    """Return a result as it is cached.
+
+    Args:
+        key: The hash of its input.
+        result: The result.
+        enricher: Name of the enricher.
+        model: Its model or version.
+        article_id: The article that it was made for.
+        now: The time of the enrichment.
+    """
     return CachedEnrichment(
         input_hash=key,
         enricher=enricher,
@@ -199,6 +217,15 @@ def store_label(
 ) -> ThemeLabel:
     """Store a person's label of an enriched article, and its theme in the article's
     row.
+
+    Args:
+        rows: The transaction.
+        article_id: The article.
+        desk: The key of its desk.
+        code: The code of the theme; None where no theme fits.
+        by: Name of the person.
+        taxonomy: That of the desk.
+        now: The time of the label.
 
     Raises:
         NewsAssetsError: There is no such article in the desk, or no such code in the

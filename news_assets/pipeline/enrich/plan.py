@@ -136,6 +136,15 @@ def plan_batch(
     An article that a model answered for is due again only with `re_enrich` or another
     text: that costs money. Rows of the local enricher are due wherever it would make
     others, unless models follow it.
+
+    Args:
+        lake: Has the articles, their rows and the cache.
+        desk: Whose rules apply.
+        keys: The agency-days.
+        chain: The enrichers of the desk.
+        now: The time of new cache entries.
+        only: The ids of the articles; all where it is None.
+        re_enrich: Whether all articles are due.
     """
     with lake.latest() as reader:
         plan = _read_plan(reader, keys, only)

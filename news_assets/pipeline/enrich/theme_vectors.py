@@ -292,7 +292,15 @@ class VectorEnricher:
     A theme from words, the article's vector and a classifier.
 
     They give the theme of level 1; the levels below are found by the taxonomy's words.
-    `vectors` returns those of the themes, and `version` is that of the classifier.
+
+    Args:
+        local: Finds all but the theme.
+        theme_input: Returns what is read of an article.
+        vectors: Returns the vectors of the themes.
+        taxonomy: Whose themes are given.
+        embedder: Gives the article's vector.
+        classifier: That of the desk, if it has one.
+        version: That of the classifier.
     """
 
     def __init__(

@@ -168,8 +168,16 @@ def checked(
 ) -> Enrichment:
     """Return what an answer to a request of kind `enrich` says about an article.
 
-    Its theme has the code only. Sentences that fail a check are left out, and key
-    points without evidence have an empty span.
+    Its theme has the code only. Sentences that fail a check are missing, and key points
+    without evidence have an empty span.
+
+    Args:
+        raw: The answer as it came.
+        schema: The JSON schema of the answer.
+        title: That of the article.
+        text: That of the article.
+        language: That of the article (BCP 47), if it is known.
+        max_sentences: Most sentences of the summary.
 
     Raises:
         EnrichError: Says which check the answer, or each sentence of its summary,
