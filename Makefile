@@ -80,8 +80,9 @@ lint: $(VENV)/.installed  ## ruff and mypy
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
-docs: $(VENV)/.installed  ## write docs/tables.md from the declared records
+docs: $(VENV)/.installed  ## write docs/tables.md and docs/queries.md from the code
 	$(BIN)/python -m news_assets_tests.tables_page > docs/tables.md
+	$(BIN)/python -m news_assets_tests.queries_page > docs/queries.md
 
 licences: $(VENV)/.installed  ## write docs/licences.md from the installed packages
 	$(BIN)/python -m news_assets_tests.licences_page > docs/licences.md

@@ -3,7 +3,7 @@ first; the meeting of an article; and a person of an agency with the votes.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import Annotated, Any, Final
@@ -36,10 +36,18 @@ _OF_BODY = """
         THEN lower(body) = lower($body)
     ELSE contains(lower(body), lower($body)) OR contains(lower(title), lower($body)) END
 """
-_WITH_ITEMS = (
-    "meeting_id IN "
-    "(SELECT meeting_id FROM agenda_items WHERE list_contains($ids, article_id))"
+_BODIES = (
+    f"SELECT DISTINCT body FROM meetings WHERE body <> '' AND {_OF_BODY} ORDER BY ALL"
 )
+CONDITIONS = {
+    "desk": "desk = $desk",
+    "agency": "agency = $agency",
+    "body": _OF_BODY,
+    "first": "day >= $first",
+    "last": "day <= $last",
+    "ids": "meeting_id IN "
+    "(SELECT meeting_id FROM agenda_items WHERE list_contains($ids, article_id))",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,11 +173,13 @@ def bodies_named(lake: Lake, name: str) -> list[str]:
     """Return the names of the bodies that a name, or a part of one, selects, as
     `_OF_BODY` does.
     """
-    found = lake.query(
-        f"SELECT DISTINCT body FROM meetings WHERE body <> '' AND {_OF_BODY} ORDER BY ALL",
-        {"body": name},
-    )
-    return found["body"].to_list()
+    return lake.query(_BODIES, {"body": name})["body"].to_list()
+
+
+def selected_sql(conditions: Iterable[str]) -> str:
+    """Return the query for the meetings with a day that pass these conditions."""
+    where = " AND ".join(CONDITIONS[name] for name in conditions) or "true"
+    return f"SELECT meeting_id FROM meetings WHERE day IS NOT NULL AND {where}"
 
 
 def selected_meetings(
@@ -187,22 +197,16 @@ def selected_meetings(
     or of the title. `article_ids` are those of agenda items: only their meetings are
     returned.
     """
-    conditions: dict[str, tuple[str, object]] = {
-        "desk": ("desk = $desk", desk),
-        "agency": ("agency = $agency", agency),
-        "body": (_OF_BODY, body),
-        "first": ("day >= $first", days[0]),
-        "last": ("day <= $last", days[1]),
-        "ids": (_WITH_ITEMS, None if article_ids is None else list(article_ids)),
+    values = {
+        "desk": desk,
+        "agency": agency,
+        "body": body,
+        "first": days[0],
+        "last": days[1],
+        "ids": None if article_ids is None else list(article_ids),
     }
-    held = {
-        name: stated for name, stated in conditions.items() if stated[1] is not None
-    }
-    where = " AND ".join(["day IS NOT NULL", *(sql for sql, _ in held.values())])
-    params = {name: value for name, (_, value) in held.items()}
-    ids = lake.query(f"SELECT meeting_id FROM meetings WHERE {where}", params)[
-        "meeting_id"
-    ].to_list()
+    given = {name: value for name, value in values.items() if value is not None}
+    ids = lake.query(selected_sql(given), given)["meeting_id"].to_list()
     rows = lake.read(StoredMeeting, meeting_id=ids) if ids else []
     return sorted(
         rows, key=lambda row: (str(row.day), str(row.starts_at or ""), row.meeting_id)
