@@ -55,6 +55,7 @@ _COMPOSED: Mapping[ModuleType, Mapping[str, Callable[[], str]]] = {
     stored_meetings: {
         "selected_sql": lambda: stored_meetings.selected_sql(stored_meetings.CONDITIONS)
     },
+    report: {"desks_sql": report.desks_sql},
     spending: {"spending_sql": lambda: spending.spending_sql(spending.CONDITIONS)},
 }
 _WIDTH = 100

@@ -116,40 +116,32 @@ def _items_of(lake: Reader, meeting_ids: Collection[str]) -> list[StoredItem]:
 
 def item_details(lake: Reader, items: Sequence[StoredItem]) -> list[ItemDetails]:
     """Return these items, in the same order, with their documents, summaries and texts."""
-    articles = {item.article_id for item in items if item.article_id}
-    texts = {
-        row.article_id: row.text or ""
-        for row in lake.read(RawArticle, article_id=articles)
-    }
-    summaries = {
-        row.article_id: row.summary or ""
-        for row in lake.read(EnrichedArticle, article_id=articles)
-    }
-    documents = _documents_of(lake, items)
-    return [
-        ItemDetails(
-            item=item,
-            documents=tuple(
-                documents[key] for key in item.document_ids if key in documents
-            ),
-            summary=summaries.get(item.article_id or "", ""),
-            text=texts.get(item.article_id or "", ""),
+    articles = set[str]()
+    document_ids = set[str]()
+    for item in items:
+        document_ids.update(item.document_ids)
+        if item.article_id:
+            articles.add(item.article_id)
+    texts: dict[str | None, str | None] = {}
+    for article in lake.read(RawArticle, article_id=articles):
+        texts[article.article_id] = article.text
+    summaries: dict[str | None, str | None] = {}
+    for enriched in lake.read(EnrichedArticle, article_id=articles):
+        summaries[enriched.article_id] = enriched.summary
+    stored = lake.read(StoredDocument, document_id=document_ids)
+    documents = {row.document_id: row for row in with_text(lake, stored)}
+    details = []
+    for item in items:
+        of_item = [documents[key] for key in item.document_ids if key in documents]
+        details.append(
+            ItemDetails(
+                item=item,
+                documents=tuple(of_item),
+                summary=summaries.get(item.article_id) or "",
+                text=texts.get(item.article_id) or "",
+            )
         )
-        for item in items
-    ]
-
-
-def _documents_of(
-    lake: Reader, items: Sequence[StoredItem]
-) -> dict[str, StoredDocument]:
-    """Return the documents of these items by id; a copy has the text of the document
-    that was read in its place.
-    """
-    ids = {key for item in items for key in item.document_ids}
-    return {
-        row.document_id: row
-        for row in with_text(lake, lake.read(StoredDocument, document_id=ids))
-    }
+    return details
 
 
 def with_text(
@@ -159,14 +151,14 @@ def with_text(
     place.
     """
     originals = {row.copy_of for row in documents if row.copy_of and row.text is None}
-    texts = {
-        row.document_id: row.text
-        for row in lake.read(StoredDocument, document_id=originals)
-    }
-    return [
-        replace(row, text=texts.get(row.copy_of)) if row.copy_of in texts else row
-        for row in documents
-    ]
+    texts: dict[str | None, str | None] = {}
+    for original in lake.read(StoredDocument, document_id=originals):
+        texts[original.document_id] = original.text
+    found = []
+    for row in documents:
+        is_copy = row.copy_of in texts
+        found.append(replace(row, text=texts[row.copy_of]) if is_copy else row)
+    return found
 
 
 def bodies_named(lake: Lake, name: str) -> list[str]:
@@ -313,15 +305,14 @@ def nearest_meetings(
     }
     with lake.latest() as snapshot:
         found = snapshot.query(_NEAREST, given)
-        rows = {
-            row.meeting_id: row
-            for row in snapshot.read(
-                StoredMeeting, meeting_id=found["meeting_id"].to_list()
-            )
-        }
-    return [
-        ((far, at, key), rows[key]) for key, far, at in found.iter_rows() if key in rows
-    ]
+        ids = found["meeting_id"].to_list()
+        meetings = snapshot.read(StoredMeeting, meeting_id=ids)
+    by_id = {row.meeting_id: row for row in meetings}
+    nearest = []
+    for key, distance, begin in found.iter_rows():
+        if key in by_id:
+            nearest.append(((distance, begin, key), by_id[key]))
+    return nearest
 
 
 def place_of_article(lake: Snapshot, article_id: str) -> AgendaPlace | None:
