@@ -26,8 +26,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Self
 
 from news_assets.errors import IndexingError
-from news_assets.lazy import Lazy
-from news_assets.ports.search import (
+from news_assets.ports.search_index import (
     Embedder,
     Filters,
     SearchAnswer,
@@ -37,6 +36,7 @@ from news_assets.ports.search import (
     SearchQuery,
     SearchSort,
 )
+from news_assets.ports.services import Lazy
 
 if TYPE_CHECKING:
     from news_assets.settings import Settings
@@ -173,7 +173,7 @@ class Index:
         ).hits
 
     def _can_read(self, languages: Mapping[str, int]) -> bool:
-        from news_assets.clients.embedding.models import can_read
+        from news_assets.clients.embedding.exported_models import can_read
 
         return can_read(self._embedder.open().model, languages)
 

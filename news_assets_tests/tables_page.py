@@ -7,7 +7,7 @@ import inspect
 import sys
 
 from news_assets.pipeline.stages import STAGES
-from news_assets.records.polling import FeedEntry
+from news_assets.records.articles import FeedEntry
 from news_assets.store.tables import TABLES, Column, Table, columns
 
 _INTRO = """# Tables

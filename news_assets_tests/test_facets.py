@@ -7,7 +7,7 @@ import pytest
 
 from news_assets.commands.search_articles import search_articles
 from news_assets.pipeline.alerts.query_file import SavedQuery
-from news_assets.ports.search import DECLARED_FACETS, Filters
+from news_assets.ports.search_index import DECLARED_FACETS, Filters
 from news_assets.web.parameters import SearchAddress
 
 FILTERS = {facet.name for facet in DECLARED_FACETS} - {"day"}

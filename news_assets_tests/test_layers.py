@@ -9,7 +9,7 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).parents[1] / "news_assets"
 LAYERS = (
-    {"records", "errors", "ports", "lazy"},
+    {"records", "errors", "ports"},
     {
         "text",
         "sources",
@@ -18,11 +18,10 @@ LAYERS = (
         "desks",
         "taxonomy",
         "folders",
-        "logs",
     },
     {"pipeline"},
     {"clients", "store"},
-    {"defs", "commands", "demo", "search", "terminal", "web"},
+    {"defs", "commands", "demo", "search", "web"},
     {"definitions", "cli"},
 )
 LEVEL = {part: level for level, parts in enumerate(LAYERS) for part in parts}

@@ -7,24 +7,20 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self, cast
 
+from news_assets.clients.search.typesense.typesense_index import TypesenseSearchIndex
 from news_assets.errors import IndexingError
-from news_assets.lazy import Lazy
 from news_assets.pipeline.reindex import WritableIndex
-from news_assets.ports.enrichment import LanguageModel
-from news_assets.ports.reading import Sandbox
-from news_assets.ports.search import Embedder, SearchIndex
+from news_assets.ports.search_index import Embedder, SearchIndex
+from news_assets.ports.services import LanguageModel, Lazy, Sandbox
 from news_assets.setting_values import LOCAL_ENRICHER
 from news_assets.settings import Settings, variable_of
 
 if TYPE_CHECKING:
-    from news_assets.clients.notify.notifier import ChannelNotifier
-    from news_assets.clients.sandbox.sandboxed_enricher import SandboxedEnricher
-    from news_assets.clients.search.typesense.typesense_index import (
-        TypesenseSearchIndex,
-    )
+    from news_assets.clients.notifier import ChannelNotifier
+    from news_assets.clients.sandboxed_enricher import SandboxedEnricher
     from news_assets.pipeline.alerts.query_file import Alerts
-    from news_assets.pipeline.enrich.model.enricher import ModelEnricher
-    from news_assets.ports.lake import Reader
+    from news_assets.pipeline.enrich.model.model_enricher import ModelEnricher
+    from news_assets.ports.services import Reader
     from news_assets.records.model_calls import Spent
 
 
@@ -36,7 +32,7 @@ def local_enricher(
 
     `open_embedder` opens the embedder that the classifiers of desks are used with.
     """
-    from news_assets.clients.sandbox.sandboxed_enricher import SandboxedEnricher
+    from news_assets.clients.sandboxed_enricher import SandboxedEnricher
 
     return SandboxedEnricher(
         settings.taxonomy, sandbox, settings.models_dir, open_embedder
@@ -58,12 +54,12 @@ def build_enricher(
         SettingsError: A provider's library is not installed, its key is not set, or a
             prompt is wrong.
     """
-    from news_assets.clients.llm.batches.open import has_batches, open_batches
-    from news_assets.clients.llm.models import check_model
-    from news_assets.pipeline.enrich.model.budget import Budget
-    from news_assets.pipeline.enrich.model.enricher import ModelEnricher
+    from news_assets.clients.llm.provider_batches import has_batches, open_batches
+    from news_assets.clients.llm.provider_models import check_model
+    from news_assets.pipeline.enrich.model.ledger import Budget
+    from news_assets.pipeline.enrich.model.model_enricher import ModelEnricher
+    from news_assets.pipeline.enrich.model.model_requests import AnswerRules
     from news_assets.pipeline.enrich.model.prompt import load_prompt
-    from news_assets.pipeline.enrich.model.requests import AnswerRules
     from news_assets.taxonomy.taxonomy_files import load_taxonomy, taxonomy_of
 
     local = local_enricher(settings, sandbox, open_embedder)
@@ -96,6 +92,7 @@ def build_enricher(
         max_failures=settings.model_max_failures,
         budget=Budget(settings.ceilings, read_spent),
         taxonomy_of=lambda desk: taxonomy_of(desk, settings.taxonomy),
+        local_of=local.for_desk,
     )
 
 
@@ -103,8 +100,8 @@ def _concurrent_model(settings: Settings, name: str) -> LanguageModel:
     """Return a language model with the limits of its provider; it is opened by
     its first request.
     """
-    from news_assets.clients.llm.caller import ConcurrentModel, Limits
-    from news_assets.clients.llm.models import open_model
+    from news_assets.clients.llm.calls import ConcurrentModel, Limits
+    from news_assets.clients.llm.provider_models import open_model
 
     provider = name.partition(":")[0]
     limits = Limits(
@@ -119,8 +116,7 @@ def _concurrent_model(settings: Settings, name: str) -> LanguageModel:
 
 def open_notifier(settings: Settings, alerts: "Alerts") -> "ChannelNotifier":
     """Return the channels of a file of queries."""
-    from news_assets.clients.notify.http import JsonSender
-    from news_assets.clients.notify.notifier import ChannelNotifier, MailServer
+    from news_assets.clients.notifier import ChannelNotifier, JsonSender, MailServer
 
     return ChannelNotifier(
         alerts.channels,
@@ -189,7 +185,7 @@ def _search(settings: Settings, stack: ExitStack) -> Any:
 
 
 def _sandbox(settings: Settings, stack: ExitStack) -> Any:
-    from news_assets.clients.sandbox.process_sandbox import ProcessSandbox
+    from news_assets.clients.sandbox import ProcessSandbox
 
     return stack.enter_context(ProcessSandbox())
 

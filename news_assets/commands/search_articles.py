@@ -16,6 +16,7 @@ from rich.text import Text
 from news_assets.commands.jsonlines import write_line
 from news_assets.commands.opening import check_names, open_lake
 from news_assets.commands.options import Agency, Desk, From, Json, To, day_of
+from news_assets.commands.terminal import Terminal
 from news_assets.errors import LakeError, NewsAssetsError
 from news_assets.records.meetings import MeetingStatus
 from news_assets.search import (
@@ -34,7 +35,6 @@ from news_assets.store.queries.copies import (
     next_first,
 )
 from news_assets.store.queries.stored_meetings import bodies_named
-from news_assets.terminal import Terminal
 
 Copies = Mapping[str, Sequence[Copy]]
 _Sentiment = Literal["positive", "neutral", "negative"]

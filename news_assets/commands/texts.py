@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
-from news_assets.clients.sandbox.process_sandbox import ProcessSandbox
+from news_assets.clients.sandbox import ProcessSandbox
 from news_assets.commands.jsonlines import (
     MAX_DOCUMENT_BYTES,
     Item,
@@ -18,12 +18,12 @@ from news_assets.commands.jsonlines import (
     write_line,
     write_results,
 )
+from news_assets.commands.terminal import documents, progress
 from news_assets.errors import EmbedError, NewsAssetsError
-from news_assets.ports.reading import Sandbox
+from news_assets.ports.services import Sandbox
 from news_assets.records.desks import Source
 from news_assets.records.reading import ListedEntry, Page
 from news_assets.settings import Settings
-from news_assets.terminal import documents, progress
 
 T = TypeVar("T")
 
@@ -47,7 +47,7 @@ _DOCUMENT = ("kind", "pages", "text", "is_scanned", "outcome", "reason")
 
 def parse_feed() -> None:
     """Read the feeds that standard input names."""
-    from news_assets.sources.feeds.feed import read
+    from news_assets.sources.feed import read
 
     with ProcessSandbox() as sandbox:
 
@@ -129,7 +129,7 @@ def canonical_url() -> None:
 
 def dedupe() -> None:
     """Find the duplicates among the articles of standard input."""
-    from news_assets.pipeline.articles.near_duplicates import dedupe_stream
+    from news_assets.pipeline.articles.likeness import dedupe_stream
 
     items = progress(read_items("id", "text"), "comparing")
     for found in dedupe_stream(items):

@@ -19,8 +19,7 @@ from typing import cast
 import dagster as dg
 from pydantic import Field
 
-from news_assets.clients.embedding.embedder import OnnxEmbedder
-from news_assets.clients.embedding.recent import RecentEmbedder
+from news_assets.clients.embedding.embedder import OnnxEmbedder, RecentEmbedder
 from news_assets.clients.factory import (
     EMBEDDED,
     OpenIndex,
@@ -28,17 +27,17 @@ from news_assets.clients.factory import (
     lazy_index,
     open_index,
 )
-from news_assets.clients.sandbox.child import load_module
-from news_assets.clients.sandbox.process_sandbox import (
+from news_assets.clients.sandbox import (
     LIMIT_S,
     MEMORY_MB,
     ProcessSandbox,
 )
+from news_assets.clients.sandbox_child import load_module
 from news_assets.clients.web.fetcher import HttpFetcher
 from news_assets.errors import LakeError
-from news_assets.lazy import Lazy
-from news_assets.pipeline.enrich.model.budget import Budget
-from news_assets.pipeline.enrich.model.enricher import ModelEnricher
+from news_assets.pipeline.enrich.model.ledger import Budget
+from news_assets.pipeline.enrich.model.model_enricher import ModelEnricher
+from news_assets.ports.services import Lazy
 from news_assets.records.model_calls import Ceilings
 from news_assets.settings import Settings, variable_of
 from news_assets.store.address import Address
@@ -46,7 +45,7 @@ from news_assets.store.lake import Lake, Mark
 from news_assets.store.queries.spending import spent
 
 _READING_MODULES = (
-    "news_assets.pipeline.articles.reading",
+    "news_assets.pipeline.page.readers",
     "news_assets.sources.source_kinds",
     "py3langid.langid",
     "trafilatura",

@@ -8,12 +8,14 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from news_assets.errors import IndexingError, NewsAssetsError
-from news_assets.pipeline.stage_state.declaration import Stage, of_articles
+from news_assets.pipeline.stage_state.declaration import (
+    Stage,
+    document_hash,
+    of_articles,
+)
 from news_assets.pipeline.stage_state.failures import drop_failures, record_outcomes
-from news_assets.pipeline.stage_state.versions import document_hash
-from news_assets.ports.lake import Lake, Rows
-from news_assets.ports.reading import Sandbox
-from news_assets.ports.search import COPIED_FACETS, SearchDocument, SearchIndex
+from news_assets.ports.search_index import COPIED_FACETS, SearchDocument, SearchIndex
+from news_assets.ports.services import Lake, Rows, Sandbox
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import (
     ArticleEmbedding,
@@ -22,7 +24,7 @@ from news_assets.records.derived import (
 )
 from news_assets.records.desks import Desk
 from news_assets.records.reading import AgencyDays
-from news_assets.text.plain import strip_markdown
+from news_assets.text.prose import strip_markdown
 
 
 class Upserting(Protocol):

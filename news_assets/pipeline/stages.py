@@ -9,7 +9,6 @@ named by `on_call` is imported by the processes that run it only.
 
 from typing import Final
 
-from news_assets.lazy import on_call
 from news_assets.pipeline.freshness.row_checks import (
     RowCheck,
     articles_without_summary,
@@ -17,9 +16,14 @@ from news_assets.pipeline.freshness.row_checks import (
     unsupported_answers,
     vectors_off_unit,
 )
-from news_assets.pipeline.stage_state.declaration import Option, Stage
+from news_assets.pipeline.stage_state.declaration import (
+    ARTICLE_STATE,
+    DOCUMENT_STATE,
+    Option,
+    Stage,
+    on_call,
+)
 from news_assets.pipeline.stage_state.retries import stage_retry_at
-from news_assets.pipeline.stage_state.versions import ARTICLE_STATE, DOCUMENT_STATE
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import (
     ArticleEmbedding,
@@ -27,7 +31,7 @@ from news_assets.records.derived import (
     IndexedDocument,
 )
 from news_assets.records.desks import Desk
-from news_assets.records.documents import StoredDocument
+from news_assets.records.reading import StoredDocument
 
 DOCUMENTS: Final = Stage(
     name="documents",

@@ -2,13 +2,10 @@
 lake.
 
     desks         a desk file as it is used: desks, agencies, sources and their rules
-    reading       what sources and pages hold before it is stored
-    documents     what reading a document gives, and its row
+    reading       listings, pages and documents as they are read; rows of attachments
     meetings      meetings, agenda items and matters, as vendors publish them, and rows
-    rosters       bodies, persons and offices, as vendors list them
     councils      rows of bodies, members, offices and votes
-    polling       rows of sources, polls, entries and stored pages
-    articles      rows of articles, their revisions and copies
+    articles      rows of sources, polls, entries, pages, articles, revisions and copies
     derived       rows made from articles: enrichments, embeddings, failures, changes
     model_calls   rows of calls of language models and of their batches
     alerts        rows of saved queries, messages and operators

@@ -104,3 +104,15 @@ RowOutcome = Annotated[
     KEPT,
 ]
 Reason = Annotated[str | None, "reason for an outcome other than ok"]
+MeetingId = Annotated[
+    str,
+    "id of the meeting, which never changes: agency, and vendor and vendor's id (or a hash) when"
+    " first listed",
+]
+ItemId = Annotated[
+    str,
+    "id of the agenda item: that of its meeting, and the vendor's id or the place in the agenda",
+]
+MeetingDay = Annotated[
+    date | None, "day of the meeting in the agency's time zone; none if it is not known"
+]

@@ -30,7 +30,15 @@ from news_assets.records.alerts import (
     QueryHit,
     StoredQuery,
 )
-from news_assets.records.articles import ArticleRevision, CopyKey, RawArticle
+from news_assets.records.articles import (
+    ArticleRevision,
+    CopyKey,
+    FeedEntry,
+    Poll,
+    RawArticle,
+    SourceState,
+    StoredPage,
+)
 from news_assets.records.councils import (
     StoredBody,
     StoredMember,
@@ -46,10 +54,9 @@ from news_assets.records.derived import (
     IndexedDocument,
     ThemeLabel,
 )
-from news_assets.records.documents import StoredDocument
 from news_assets.records.meetings import Matter, StoredItem, StoredMeeting
 from news_assets.records.model_calls import EnrichmentBatch, ModelCall, ModelState
-from news_assets.records.polling import FeedEntry, Poll, SourceState, StoredPage
+from news_assets.records.reading import StoredDocument
 from news_assets.text.charset import storable
 
 if TYPE_CHECKING:

@@ -25,8 +25,8 @@ from pathlib import Path
 
 from news_assets.desks.desk_files import load_desks
 from news_assets.pipeline.stages import stage_names
+from news_assets.records.articles import FeedEntry
 from news_assets.records.desks import Desk
-from news_assets.records.polling import FeedEntry
 from news_assets.records.reading import AgencyDays
 from news_assets.settings import Settings
 from news_assets.sources.source_kinds import KINDS

@@ -22,8 +22,8 @@ from pathlib import Path
 
 from news_assets.clients.web.fetcher import HttpFetcher
 from news_assets.pipeline.poll.poll import poll_agencies
+from news_assets.records.articles import FeedEntry, Poll
 from news_assets.records.desks import Desk
-from news_assets.records.polling import FeedEntry, Poll
 from news_assets.sources.source_kinds import adapter_of
 from news_assets.store.lake import Lake
 from news_assets_tests.support.govbr_replica import LISTED, govbr_server, local_desk

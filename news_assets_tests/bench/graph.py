@@ -139,7 +139,7 @@ def _bare(home: Path) -> dict[str, Any]:
     import trafilatura
 
     from news_assets.clients.embedding.embedder import OnnxEmbedder
-    from news_assets.records.polling import StoredPage
+    from news_assets.records.articles import StoredPage
     from news_assets.settings import Settings
     from news_assets.store.lake import Lake
 

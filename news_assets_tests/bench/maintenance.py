@@ -23,8 +23,8 @@ from contextlib import contextmanager
 from datetime import UTC, date, datetime
 from pathlib import Path
 
+from news_assets.records.articles import Poll, StoredPage
 from news_assets.records.desks import KeepDays
-from news_assets.records.polling import Poll, StoredPage
 from news_assets.store.lake import Lake
 from news_assets.store.maintenance import lake_size, maintain
 from news_assets.store.retention import delete_old_rows

@@ -16,8 +16,8 @@ from itertools import pairwise
 
 import psutil
 
-from news_assets.clients.sandbox.process_sandbox import ProcessSandbox
-from news_assets.pipeline.articles.reading import read_entry
+from news_assets.clients.sandbox import ProcessSandbox
+from news_assets.pipeline.page.readers import read_entry
 from news_assets.records.reading import Page
 from news_assets_tests.quality import extraction
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import psutil
 
-from news_assets.records.polling import Poll
+from news_assets.records.articles import Poll
 from news_assets_tests.support.profile_with_desk import (
     RunningDesk,
     exported_model,

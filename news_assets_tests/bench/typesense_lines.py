@@ -18,7 +18,7 @@ from news_assets.clients.search.typesense.documents import (
     whole_lines,
 )
 from news_assets.clients.search.typesense.server import LINES_PER_IMPORT
-from news_assets.ports.search import SearchDocument
+from news_assets.ports.search_index import SearchDocument
 
 LANGUAGES = ("pt", "en")
 WORDS, TEXT_WORDS, DIM = 30_000, 330, 384  # a text of 2 kB

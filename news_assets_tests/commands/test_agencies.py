@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from news_assets.records.polling import FeedEntry, Poll, SourceState
+from news_assets.records.articles import FeedEntry, Poll, SourceState
 from news_assets.store.lake import Lake
 from news_assets_tests.commands.conftest import Call
 from news_assets_tests.store.examples import sparse

@@ -11,10 +11,9 @@ import pytest
 import yaml
 
 from news_assets.commands import search_articles as search
-from news_assets.ports.search import SearchAnswer, SearchHit
-from news_assets.records.articles import RawArticle
+from news_assets.ports.search_index import SearchAnswer, SearchHit
+from news_assets.records.articles import FeedEntry, Poll, RawArticle
 from news_assets.records.derived import Failure
-from news_assets.records.polling import FeedEntry, Poll
 from news_assets.store.lake import Lake
 from news_assets.store.queries.copies import Copy
 from news_assets_tests.commands.conftest import Call

@@ -14,9 +14,9 @@ from news_assets.defs.active_runs import (
     poll_tags,
     polled_sources,
 )
-from news_assets.pipeline.poll.due_runs import SLOW_MS, sources_of_runs
+from news_assets.pipeline.schedule import SLOW_MS, sources_of_runs
+from news_assets.records.articles import SourceState
 from news_assets.records.desks import Agency, Desk, Source
-from news_assets.records.polling import SourceState
 from news_assets_tests.store.examples import sparse
 
 NOW = datetime(2026, 11, 20, 15, tzinfo=UTC)

@@ -13,9 +13,8 @@ import pytest
 from news_assets.clients.web.fetcher import HttpFetcher
 from news_assets.pipeline.poll.poll import poll_agencies
 from news_assets.pipeline.stages import stage_named
-from news_assets.records.articles import RawArticle
+from news_assets.records.articles import FeedEntry, Poll, RawArticle, SourceState
 from news_assets.records.desks import Agency, Desk, Source
-from news_assets.records.polling import FeedEntry, Poll, SourceState
 from news_assets.records.reading import AgencyDays
 from news_assets.sources.source_kinds import adapter_of
 from news_assets.store.lake import Lake

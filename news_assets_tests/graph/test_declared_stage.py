@@ -15,15 +15,18 @@ import yaml
 
 from news_assets.commands.failure_commands import retry_failures
 from news_assets.definitions import build_definitions
-from news_assets.defs.assets import build_desk_assets
+from news_assets.defs.stage_assets import build_desk_assets
 from news_assets.pipeline import stages
 from news_assets.pipeline.freshness.row_checks import Findings, RowCheck
-from news_assets.pipeline.stage_state.declaration import Stage, of_articles
+from news_assets.pipeline.stage_state.declaration import (
+    ARTICLE_STATE,
+    Stage,
+    of_articles,
+)
+from news_assets.pipeline.stage_state.failures import store_derived, versions_of
 from news_assets.pipeline.stage_state.retries import stage_retry_at
-from news_assets.pipeline.stage_state.rows import store_derived, versions_of
-from news_assets.pipeline.stage_state.versions import ARTICLE_STATE
-from news_assets.ports.lake import Lake as LakePort
-from news_assets.ports.lake import Reader
+from news_assets.ports.services import Lake as LakePort
+from news_assets.ports.services import Reader
 from news_assets.records.articles import RawArticle
 from news_assets.records.content import (
     Agency_,

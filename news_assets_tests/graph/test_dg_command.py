@@ -14,9 +14,8 @@ import pytest
 
 from news_assets.defs.partitions import last_day
 from news_assets.desks.desk_files import load_desks
-from news_assets.records.articles import RawArticle
+from news_assets.records.articles import FeedEntry, RawArticle
 from news_assets.records.derived import IndexedDocument
-from news_assets.records.polling import FeedEntry
 from news_assets.sources.source_kinds import KINDS
 from news_assets.store.lake import Lake
 from news_assets_tests.support.profiles import REPOSITORY, Site

@@ -9,12 +9,11 @@ from typing import Any
 import dagster as dg
 import pytest
 
-from news_assets.commands.rebuild_search import rebuild_search
+from news_assets.commands.search_upkeep import rebuild_search
 from news_assets.defs.jobs import MAINTENANCE
-from news_assets.records.articles import RawArticle
+from news_assets.records.articles import RawArticle, StoredPage
 from news_assets.records.derived import IndexedDocument
 from news_assets.records.desks import Desk
-from news_assets.records.polling import StoredPage
 from news_assets.store.maintenance import delete_orphans, maintain
 from news_assets_tests.graph.conftest import EMBEDDER
 from news_assets_tests.support.graph import Graph

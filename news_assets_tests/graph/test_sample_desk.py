@@ -12,17 +12,22 @@ import dagster as dg
 import pytest
 
 from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
-from news_assets.defs.checks import EXTRACTION_CHECK
+from news_assets.defs.asset_checks import EXTRACTION_CHECK
 from news_assets.demo.site import SampleSite
-from news_assets.ports.search import SearchQuery
-from news_assets.records.articles import ArticleRevision, RawArticle
+from news_assets.ports.search_index import SearchQuery
+from news_assets.records.articles import (
+    ArticleRevision,
+    FeedEntry,
+    Poll,
+    RawArticle,
+    SourceState,
+)
 from news_assets.records.derived import (
     ArticleEmbedding,
     EnrichedArticle,
     IndexedDocument,
 )
 from news_assets.records.desks import Desk
-from news_assets.records.polling import FeedEntry, Poll, SourceState
 from news_assets_tests.graph.conftest import EMBEDDER
 from news_assets_tests.support.graph import Graph, sample_desk
 

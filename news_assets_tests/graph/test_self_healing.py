@@ -14,18 +14,17 @@ import pytest
 
 from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
 from news_assets.defs.active_runs import RANGE_END, RANGE_START, poll_config
-from news_assets.defs.checks import EXTRACTION_CHECK
+from news_assets.defs.asset_checks import EXTRACTION_CHECK
 from news_assets.pipeline.freshness.run_planner import MAX_ATTEMPTS
 from news_assets.pipeline.stage_state.failures import failure_of, make_due
 from news_assets.pipeline.stages import STAGES
-from news_assets.records.articles import RawArticle
+from news_assets.records.articles import FeedEntry, Poll, RawArticle
 from news_assets.records.derived import (
     ArticleEmbedding,
     EnrichedArticle,
     Failure,
     IndexedDocument,
 )
-from news_assets.records.polling import FeedEntry, Poll
 from news_assets.store.queries.freshness import desk_gaps, freshness_checks
 from news_assets_tests.graph.conftest import EMBEDDER
 from news_assets_tests.support.graph import Graph

@@ -22,8 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from news_assets.pipeline.articles.dedupe import WINDOW, store_marked
-from news_assets.pipeline.articles.likeness import minhash
-from news_assets.pipeline.articles.near_duplicates import dedupe_stream
+from news_assets.pipeline.articles.likeness import dedupe_stream, minhash
 from news_assets.records.articles import RawArticle
 from news_assets.store.lake import Lake
 from news_assets.text.fingerprint import text_hash

@@ -28,7 +28,7 @@ from news_assets.clients.document_reader import (
     DocumentReader,
     installed_tesseract,
 )
-from news_assets.clients.sandbox.process_sandbox import ProcessSandbox
+from news_assets.clients.sandbox import ProcessSandbox
 from news_assets_tests.support.pdfs import HOSTILE, pdf_of
 
 CORPUS = Path(__file__).parents[3] / "shared" / "corpus"

@@ -15,14 +15,14 @@ from typing import Any
 from zlib import crc32
 
 from news_assets.pipeline.page.extract import page_tree
-from news_assets.pipeline.page.index_pages import (
+from news_assets.pipeline.page.page_metadata import read_metadata
+from news_assets.pipeline.page.refusals import (
     SIGNS,
     PageFacts,
     Signs,
     page_facts,
     signs_of_index,
 )
-from news_assets.pipeline.page.metadata import read_metadata
 from news_assets_tests.quality import extraction
 from news_assets_tests.support.tuning import tuned
 

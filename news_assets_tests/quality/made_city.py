@@ -40,15 +40,15 @@ from news_assets.commands.opening import open_lake
 from news_assets.desks.desk_files import load_desks
 from news_assets.pipeline.poll.poll import poll_agencies
 from news_assets.pipeline.stages import stage_named
+from news_assets.records.articles import FeedEntry
 from news_assets.records.desks import Desk
 from news_assets.records.meetings import StoredMeeting
-from news_assets.records.polling import FeedEntry
 from news_assets.records.reading import AgencyDays
 from news_assets.sources.civic.vendor_readers import CIVIC_KINDS
 from news_assets.sources.source_kinds import ALL_KINDS, adapter_of
 from news_assets.store.lake import Lake
 from news_assets.store.tables import TABLES
-from news_assets.text.tabular.cells import json_of
+from news_assets.text.tabular import json_of
 from news_assets_tests.quality.extraction import CORPUS
 from news_assets_tests.support.council_room import CountingEnricher
 from news_assets_tests.support.inline_sandbox import InlineSandbox

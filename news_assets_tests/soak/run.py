@@ -32,10 +32,9 @@ from news_assets.clients.factory import OpenIndex, open_index
 from news_assets.desks.desk_files import load_desks
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.stage_state.failures import make_due
-from news_assets.records.articles import RawArticle
+from news_assets.records.articles import FeedEntry, RawArticle
 from news_assets.records.derived import Failure
 from news_assets.records.desks import Desk
-from news_assets.records.polling import FeedEntry
 from news_assets.sources.source_kinds import KINDS
 from news_assets.store.lake import Lake
 from news_assets.store.maintenance import maintain

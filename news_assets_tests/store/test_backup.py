@@ -11,9 +11,8 @@ import psycopg2
 import pytest
 
 from news_assets.errors import LakeError
-from news_assets.records.articles import RawArticle
+from news_assets.records.articles import RawArticle, SourceState
 from news_assets.records.derived import Failure
-from news_assets.records.polling import SourceState
 from news_assets.store.address import Address, data_copy_of
 from news_assets.store.backup import (
     Backup,

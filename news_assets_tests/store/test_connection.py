@@ -8,8 +8,7 @@ import psycopg2
 import pytest
 
 from news_assets.errors import LakeError
-from news_assets.records.articles import RawArticle
-from news_assets.records.polling import Poll
+from news_assets.records.articles import Poll, RawArticle
 from news_assets.store.address import without_password
 from news_assets.store.lake import Lake
 from news_assets.store.tables import TABLES, columns, table_of

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from news_assets.errors import LakeError
-from news_assets.records.polling import Poll
+from news_assets.records.articles import Poll
 from news_assets.store.address import Address
 from news_assets.store.backup import back_up, plan_restore, restore
 from news_assets.store.lake import Lake

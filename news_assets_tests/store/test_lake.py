@@ -14,8 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from news_assets.errors import LakeError
-from news_assets.records.articles import RawArticle
-from news_assets.records.polling import Poll
+from news_assets.records.articles import Poll, RawArticle
 from news_assets.records.reading import WITHDRAWN
 from news_assets.store.address import Address
 from news_assets.store.lake import Lake, Watch, delete_oldest

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from news_assets.errors import LakeError
-from news_assets.records.articles import RawArticle
-from news_assets.records.polling import FeedEntry, Poll, StoredPage
+from news_assets.records.articles import FeedEntry, Poll, RawArticle, StoredPage
 from news_assets.store import maintenance
 from news_assets.store.address import METADATA
 from news_assets.store.lake import Lake

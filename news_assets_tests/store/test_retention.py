@@ -5,10 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from news_assets.records.articles import ArticleRevision, RawArticle
+from news_assets.records.articles import (
+    ArticleRevision,
+    Poll,
+    RawArticle,
+    SourceState,
+    StoredPage,
+)
 from news_assets.records.desks import KeepDays
 from news_assets.records.model_calls import ModelCall
-from news_assets.records.polling import Poll, SourceState, StoredPage
 from news_assets.store.lake import Lake
 from news_assets.store.maintenance import maintain
 from news_assets.store.retention import OldRows, delete_old_rows

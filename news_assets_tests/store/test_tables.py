@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from news_assets.errors import LakeError
-from news_assets.records.articles import RawArticle
+from news_assets.records.articles import Poll, RawArticle
 from news_assets.records.derived import ArticleEmbedding
-from news_assets.records.polling import Poll
 from news_assets.store.tables import (
     TABLES,
     Column,

@@ -5,9 +5,14 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from news_assets.records.articles import ArticleRevision, RawArticle
+from news_assets.records.articles import (
+    ArticleRevision,
+    FeedEntry,
+    Poll,
+    RawArticle,
+    SourceState,
+)
 from news_assets.records.derived import CachedEnrichment
-from news_assets.records.polling import FeedEntry, Poll, SourceState
 from news_assets.store.lake import Lake
 from news_assets.store.transaction import Transaction
 from news_assets_tests.store.examples import DAY, MANY, article, full, upsert

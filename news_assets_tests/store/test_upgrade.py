@@ -14,7 +14,15 @@ from news_assets.records.alerts import (
     QueryHit,
     StoredQuery,
 )
-from news_assets.records.articles import ArticleRevision, CopyKey, RawArticle
+from news_assets.records.articles import (
+    ArticleRevision,
+    CopyKey,
+    FeedEntry,
+    Poll,
+    RawArticle,
+    SourceState,
+    StoredPage,
+)
 from news_assets.records.councils import (
     StoredBody,
     StoredMember,
@@ -28,10 +36,9 @@ from news_assets.records.derived import (
     Failure,
     ThemeLabel,
 )
-from news_assets.records.documents import StoredDocument
 from news_assets.records.meetings import Matter, StoredItem, StoredMeeting
 from news_assets.records.model_calls import EnrichmentBatch, ModelCall, ModelState
-from news_assets.records.polling import FeedEntry, Poll, SourceState, StoredPage
+from news_assets.records.reading import StoredDocument
 from news_assets.store import upgrade as module
 from news_assets.store.address import Address
 from news_assets.store.connection import pending_changes

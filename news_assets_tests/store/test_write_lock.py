@@ -16,8 +16,7 @@ from typing import Any
 import pytest
 
 from news_assets.errors import LakeError
-from news_assets.records.articles import RawArticle
-from news_assets.records.polling import Poll
+from news_assets.records.articles import Poll, RawArticle
 from news_assets.store.lake import Lake
 from news_assets.store.transaction import Transaction
 from news_assets_tests.store.examples import article, full, upsert

@@ -11,9 +11,9 @@ from typing import Any
 from news_assets.clients.web.fetcher import HttpFetcher
 from news_assets.pipeline.poll.poll import poll_agencies
 from news_assets.pipeline.stages import stage_named, stage_names
-from news_assets.ports.search import SearchIndex
+from news_assets.ports.search_index import SearchIndex
+from news_assets.records.articles import FeedEntry, Poll
 from news_assets.records.desks import Agency, Desk, Source
-from news_assets.records.polling import FeedEntry, Poll
 from news_assets.records.reading import AgencyDays, Embedded, Enrichment
 from news_assets.sources.source_kinds import adapter_of
 from news_assets.store.lake import Lake

@@ -17,7 +17,7 @@ from unicodedata import normalize
 import polars as pl
 
 from news_assets.errors import IndexingError
-from news_assets.ports.search import (
+from news_assets.ports.search_index import (
     COPIED_FACETS,
     FACETS,
     Explanation,

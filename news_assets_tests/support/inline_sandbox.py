@@ -5,9 +5,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from news_assets.clients.document_reader import DocumentReader
-from news_assets.clients.sandbox.child import answer_of
+from news_assets.clients.sandbox_child import answer_of
 from news_assets.errors import NewsAssetsError
-from news_assets.records.documents import ReadDocument
+from news_assets.records.reading import ReadDocument
 
 R = TypeVar("R")
 

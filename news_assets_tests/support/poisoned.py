@@ -22,7 +22,7 @@ def hang() -> None:
 
 def poison_reader() -> None:
     """Make `read_page` hang."""
-    from news_assets.pipeline.articles import reading
+    from news_assets.clients.search.embedded.search_file import reading
 
     read_page: Callable[..., Any] = reading.read_page
 
@@ -37,7 +37,7 @@ def poison_reader() -> None:
 def poison_worker() -> None:
     """Make the embedding model hang, and shorten the watchdog's limit."""
     from news_assets.clients.embedding.embedder import OnnxEmbedder
-    from news_assets.defs.instance.watchdog import Watchdog
+    from news_assets.defs.instance.run_guards import Watchdog
 
     embed: Callable[..., Any] = OnnxEmbedder.embed
 
@@ -50,7 +50,7 @@ def poison_worker() -> None:
     Watchdog.__init__.__defaults__ = (WATCHDOG_S,)
 
 
-if "news_assets.clients.sandbox.child" in sys.orig_argv:
+if "news_assets.clients.sandbox_child" in sys.orig_argv:
     poison_reader()
 elif "news_assets.defs.instance.worker" in sys.orig_argv:
     poison_worker()

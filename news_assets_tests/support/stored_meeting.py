@@ -4,8 +4,8 @@ from dataclasses import replace
 from datetime import UTC, date, datetime
 from typing import Final
 
-from news_assets.records.documents import StoredDocument
 from news_assets.records.meetings import StoredItem, StoredMeeting
+from news_assets.records.reading import StoredDocument
 
 DESK_FILE: Final = """\
 desk: cities

@@ -35,8 +35,8 @@ from urllib.parse import parse_qs, urlsplit
 import yaml
 
 from news_assets.pipeline.poll.entry_rows import entry_changes
+from news_assets.records.articles import FeedEntry
 from news_assets.records.desks import Desk
-from news_assets.records.polling import FeedEntry
 from news_assets.records.reading import ListedEntry, Listing
 from news_assets_tests.support.servers import free_port
 from news_assets_tests.support.waiting import HANG_S

@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from news_assets.errors import IndexingError
-from news_assets.ports.search import Explanation, SearchDocument
+from news_assets.ports.search_index import Explanation, SearchDocument
 from news_assets.records.reading import AgencyDays
 from news_assets.text.words import fold, word_spans, words
 

@@ -9,8 +9,8 @@ from datetime import UTC, datetime, time, timedelta
 from functools import cached_property
 
 from news_assets.pipeline.alerts.query_file import SavedQuery
-from news_assets.ports.lake import Lake, Reader, Rows
-from news_assets.ports.search import COPIED_FACETS, Facet
+from news_assets.ports.search_index import COPIED_FACETS, Facet
+from news_assets.ports.services import Lake, Reader, Rows
 from news_assets.records.alerts import Follower, QueryHit
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import Change, EnrichedArticle

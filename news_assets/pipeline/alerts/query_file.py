@@ -1,4 +1,6 @@
-"""The schema of the file that NEWS_QUERIES names; each validation error states the fix."""
+"""Saved queries: the schema of the file that NEWS_QUERIES names, in which each validation
+error states the fix, and the queries that operators saved on a page in the lake.
+"""
 
 import re
 from collections import Counter
@@ -24,6 +26,8 @@ from news_assets.desks.desk_spec import TimeZone
 from news_assets.desks.source_options import TOKEN_PREFIX
 from news_assets.desks.yaml_nodes import compose, construct, line_of, repeated_keys
 from news_assets.errors import DeskFileError, SettingsError
+from news_assets.ports.services import Reader
+from news_assets.records.alerts import StoredQuery
 
 _NAME = re.compile(r"[\w][\w .-]{0,79}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
@@ -269,3 +273,58 @@ def explain(error: Any) -> str:
             return f"{where}: {error['ctx']['error']}"
         case _:
             return f"{where}: {error['msg']}; change {str(error['input'])[:80]!r}"
+
+
+# --- queries that operators saved on a page -------------------------------------------
+
+
+def stored_row(query: SavedQuery, who: str, now: datetime) -> StoredQuery:
+    """Return the row of a query that an operator saves."""
+    query_json = query.model_dump_json(exclude_defaults=True)
+    return StoredQuery(
+        name=query.name, query_json=query_json, saved_at=now, saved_by=who
+    )
+
+
+def query_of(row: StoredQuery) -> SavedQuery:
+    """Return the query of a stored row."""
+    return SavedQuery.model_validate_json(row.query_json)
+
+
+def problem_of(query: SavedQuery, rules: Alerts) -> str:
+    """Return what is wrong with a stored query beside the rules of the file; empty if
+    nothing is.
+    """
+    if query.name in {one.name for one in rules.queries}:
+        return (
+            f"the file of NEWS_QUERIES has a query `{query.name}` too; save this one under another"
+            " name"
+        )
+    if missing := [to for to in query.to if to not in rules.channels]:
+        names = ", ".join(f"`{name}`" for name in missing)
+        return (
+            f"the query `{query.name}` goes to {names}, which the file of NEWS_QUERIES does not"
+            " have; add the channel there, or delete the query"
+        )
+    return ""
+
+
+def with_stored(rules: Alerts, rows: Reader) -> tuple[Alerts, dict[str, str]]:
+    """Return the rules of the file with the stored queries, and what is wrong with some
+    of these, by name.
+
+    A stored query goes to those of its channels that the file has; without any, it is
+    not followed.
+    """
+    problems: dict[str, str] = {}
+    queries = list(rules.queries)
+    names = {query.name for query in queries}
+    for row in rows.read(StoredQuery):
+        query = query_of(row)
+        problem = problem_of(query, rules)
+        if problem:
+            problems[query.name] = problem
+        channels = tuple(to for to in query.to if to in rules.channels)
+        if channels and query.name not in names:
+            queries.append(query.model_copy(update={"to": channels}))
+    return rules.model_copy(update={"queries": tuple(queries)}), problems

@@ -9,6 +9,5 @@ them.
     = rows of raw_articles, copy_keys, article_revisions and pages, stored in one transaction
         per batch
 
-`near_duplicates` compares any stream of documents, for the `dedupe` command. `likeness`
-compares two texts for both.
+`likeness` compares two texts, and any stream of documents for the `dedupe` command.
 """

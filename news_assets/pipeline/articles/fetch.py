@@ -19,26 +19,38 @@ from datetime import datetime
 from news_assets.errors import FetchError, NewsAssetsError
 from news_assets.pipeline.articles.dedupe import store_marked
 from news_assets.pipeline.articles.ownership import Owners
-from news_assets.pipeline.articles.reading import ReadEntry, has_full_text, read_entry
-from news_assets.pipeline.articles.refetches import (
+from news_assets.pipeline.articles.rows import article_row, revision_of, with_owner
+from news_assets.pipeline.articles.withdrawal import is_confirmed, withdraw_removed
+from news_assets.pipeline.batches import store_apart, with_ticks
+from news_assets.pipeline.civic.composing import compose_articles
+from news_assets.pipeline.page.extract import rule_on
+from news_assets.pipeline.page.readers import (
+    READERS,
+    ReadEntry,
+    has_full_text,
+    read_entry,
+    unread,
+    with_document,
+)
+from news_assets.pipeline.stage_state.declaration import Stage, of_articles
+from news_assets.pipeline.stage_state.failures import record_article_outcomes
+from news_assets.pipeline.stage_state.retries import (
     first_entries,
     has_news,
     is_due,
     with_pause_stated,
 )
-from news_assets.pipeline.articles.rows import article_row, revision_of, with_owner
-from news_assets.pipeline.articles.withdrawal import is_confirmed, withdraw_removed
-from news_assets.pipeline.batches import store_apart, with_ticks
-from news_assets.pipeline.civic.composing import compose_articles
-from news_assets.pipeline.page.readers import READERS, unread, with_document
-from news_assets.pipeline.page.site_rules import rule_on
-from news_assets.pipeline.stage_state.declaration import Stage, of_articles
-from news_assets.pipeline.stage_state.failures import record_article_outcomes
-from news_assets.ports.lake import Lake, Reader, Rows
-from news_assets.ports.reading import Fetcher, PageReader, PageRequest, Sandbox
-from news_assets.records.articles import RawArticle
+from news_assets.ports.services import (
+    Fetcher,
+    Lake,
+    PageReader,
+    PageRequest,
+    Reader,
+    Rows,
+    Sandbox,
+)
+from news_assets.records.articles import FeedEntry, RawArticle, StoredPage
 from news_assets.records.desks import Access, Agency, Desk
-from news_assets.records.polling import FeedEntry, StoredPage
 from news_assets.records.reading import WITHDRAWN, AgencyDays, Page, Validators
 
 # stored in one transaction; a killed run fetches at most these again

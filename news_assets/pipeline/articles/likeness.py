@@ -1,18 +1,23 @@
-"""How alike two texts are, by the shingles of each text and of its lead.
+"""How alike two texts are, by the shingles of each text and of its lead; and the
+duplicates in a stream of documents, for the `dedupe` command.
 
 A follow-up report that shares its background paragraphs with the first one is no copy:
 what counts is how much of the lead two texts share.
 """
 
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
-from news_assets.text.fingerprint import normal_words, shingles
+from news_assets.pipeline.page.links import is_home
+from news_assets.text.fingerprint import normal_words, shingles, text_hash
+from news_assets.text.urls import canonical_url
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+    from rensa import RMinHash  # type: ignore[import-untyped]
 
 # why one is a copy
 SAME_ADDRESS, SAME_TEXT, NEARLY_SAME_TEXT = (
@@ -147,7 +152,7 @@ def minhash(text: str) -> bytes | None:
     The share of equal bytes of two leads estimates the share of common shingles (b-bit
     minwise hashing, Li and König 2010).
     """
-    from rensa import RMinHash  # type: ignore[import-untyped]
+    from rensa import RMinHash
 
     if len(text) < MIN_TEXT_CHARS:
         return None
@@ -171,3 +176,79 @@ def _hashes(found: frozenset[str]) -> "NDArray[np.uint32]":
     # Unlike hash(), CRC-32 is the same in every process.
     codes = (crc32(shingle.encode("utf-8", "surrogatepass")) for shingle in found)
     return np.unique(np.fromiter(codes, dtype=np.uint32, count=len(found)))
+
+
+# --- duplicates in a stream of documents ----------------------------------------------
+
+# two rows a band: finds leads that share 30 % of their shingles 95 times in 100
+_PERMUTATIONS, _BANDS = 64, 32
+
+Match = tuple[str | None, str | None, float]  # id of the original, reason, score
+_NO_MATCH: Match = (None, None, 0.0)
+
+
+def dedupe_stream(
+    documents: Iterable[Mapping[str, str | None]],
+) -> Iterator[tuple[str, str | None, str | None, float]]:
+    """Yield (id, duplicate_of, reason, score) per document, in order; the first of
+    several copies is the original.
+
+    A document has `id`, and may have `url` and `text`. Reasons: `same address`, `same
+    text`, `nearly the same text`. The score is the share of common shingles: of both
+    texts (Jaccard), or of the shorter one where it was cut off.
+    """
+    near = _NearIndex()
+    by_url: dict[str, str] = {}
+    by_text: dict[str, str] = {}
+    for document in documents:
+        key, text = document["id"] or "", document.get("text") or ""
+        url = canonical_url(document.get("url") or "")
+        digest = text_hash(text) if len(text) >= MIN_TEXT_CHARS else None
+        found = Shingles.of(text)
+        match = _NO_MATCH
+        if url and not is_home(url) and url in by_url:
+            match = by_url[url], SAME_ADDRESS, 1.0
+        elif digest and digest in by_text:
+            match = by_text[digest], SAME_TEXT, 1.0
+        elif found:
+            match = near.find(found)
+        root = match[0] or key
+        by_url.setdefault(url, root)
+        if digest:
+            by_text.setdefault(digest, root)
+        if found:
+            near.add(root, found)
+        yield key, *match
+
+
+class _NearIndex:
+    """Documents by the MinHash of their leads; candidates are compared by their
+    shingles.
+    """
+
+    def __init__(self) -> None:
+        from rensa import RMinHashLSH
+
+        self._lsh = RMinHashLSH(threshold=0.3, num_perm=_PERMUTATIONS, num_bands=_BANDS)
+        self._documents: list[tuple[str, Shingles]] = []
+
+    def add(self, root: str, found: Shingles) -> None:
+        self._lsh.insert(len(self._documents), _signature(found))
+        self._documents.append((root, found))
+
+    def find(self, found: Shingles) -> Match:
+        best = _NO_MATCH
+        for position in sorted(self._lsh.query(_signature(found))):
+            root, other = self._documents[position]
+            score = likeness(overlap(found, other))
+            if score > best[2]:
+                best = root, NEARLY_SAME_TEXT, round(score, 4)
+        return best
+
+
+def _signature(found: Shingles) -> "RMinHash":
+    from rensa import RMinHash
+
+    signature = RMinHash(num_perm=_PERMUTATIONS, seed=1)
+    signature.update(list(map(str, found.lead.tolist())))
+    return signature

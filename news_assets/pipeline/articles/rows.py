@@ -11,26 +11,28 @@ from datetime import datetime
 
 from news_assets.errors import FetchError
 from news_assets.pipeline.articles.ownership import Owners
-from news_assets.pipeline.articles.reading import MIN_FEED_CHARS, ArticleText, ReadEntry
-from news_assets.pipeline.articles.refetches import (
-    is_new_version,
-    relisted,
-    without_pause_stated,
-)
 from news_assets.pipeline.articles.withdrawal import (
     CONFIRMED_AFTER,
     is_removal,
     removed_at,
 )
-from news_assets.pipeline.documents.document_article import DOCUMENT_TYPE
-from news_assets.pipeline.stage_state.retries import Tries, after_failure, outcome_of
+from news_assets.pipeline.documents.read import DOCUMENT_TYPE
+from news_assets.pipeline.page.readers import MIN_FEED_CHARS, ArticleText, ReadEntry
+from news_assets.pipeline.stage_state.retries import (
+    Tries,
+    after_failure,
+    is_new_version,
+    outcome_of,
+    relisted,
+    without_pause_stated,
+)
 from news_assets.records.articles import (
     AddressOwner,
     ArticleRevision,
     Cause,
+    FeedEntry,
     RawArticle,
 )
-from news_assets.records.polling import FeedEntry
 from news_assets.records.reading import ExtractedArticle, Outcome, Page, PublishedOrigin
 from news_assets.text.urls import address_hash, canonical_url, served_url
 

@@ -13,14 +13,14 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from news_assets.errors import FetchError, LakeError
-from news_assets.pipeline.alerts.digests import withdraw_messages
+from news_assets.pipeline.alerts.outbox import withdraw_messages
 from news_assets.pipeline.articles.dedupe import mark_copies_again, store_marked
-from news_assets.pipeline.civic.document_takedown import (
+from news_assets.pipeline.civic.document_rows import (
     bring_documents_back,
     withdraw_documents,
 )
-from news_assets.ports.lake import LakeWithHistory, Reader, Rows
-from news_assets.records.articles import CopyKey, RawArticle
+from news_assets.ports.services import Lake, Reader, Rows
+from news_assets.records.articles import CopyKey, FeedEntry, RawArticle
 from news_assets.records.content import (
     content_columns,
     is_deleted_with_article,
@@ -28,10 +28,8 @@ from news_assets.records.content import (
     without_content,
 )
 from news_assets.records.derived import CachedEnrichment, EnrichedArticle, Failure
-from news_assets.records.documents import StoredDocument
 from news_assets.records.model_calls import ModelCall
-from news_assets.records.polling import FeedEntry
-from news_assets.records.reading import WITHDRAWN, Page
+from news_assets.records.reading import WITHDRAWN, Page, StoredDocument
 
 CONFIRMED_AFTER = timedelta(days=1)
 _REMOVED = (410, 451)
@@ -138,7 +136,7 @@ def withdraw(
 
 
 def undo_withdrawal(
-    lake: LakeWithHistory, article: RawArticle, also: Callable[[Rows], None]
+    lake: Lake, article: RawArticle, also: Callable[[Rows], None]
 ) -> None:
     """Bring a withdrawn article back as it was in the commit before, and do `also` in
     the same transaction.

@@ -22,8 +22,8 @@ from news_assets.pipeline.civic.document_rows import (
     is_other_file,
     rows_of_page,
     same_file,
+    withdrawn_documents,
 )
-from news_assets.pipeline.civic.document_takedown import withdrawn_documents
 from news_assets.pipeline.civic.pace import COMPARED
 from news_assets.pipeline.documents.document_kinds import skip_by_name
 from news_assets.pipeline.stage_state.declaration import Stage, of_articles
@@ -32,15 +32,19 @@ from news_assets.pipeline.stage_state.failures import (
     failure_of_work,
     record_failures,
 )
-from news_assets.ports.lake import Lake, Rows
-from news_assets.ports.reading import Fetcher, PageRequest, Sandbox
-from news_assets.records.articles import RawArticle
+from news_assets.ports.services import Fetcher, Lake, PageRequest, Rows, Sandbox
+from news_assets.records.articles import FeedEntry, RawArticle, SourceState
 from news_assets.records.derived import Failure
 from news_assets.records.desks import Access, Desk
-from news_assets.records.documents import ReadDocument, StoredDocument
 from news_assets.records.meetings import StoredItem
-from news_assets.records.polling import FeedEntry, SourceState
-from news_assets.records.reading import WITHDRAWN, AgencyDays, Page, Validators
+from news_assets.records.reading import (
+    WITHDRAWN,
+    AgencyDays,
+    Page,
+    ReadDocument,
+    StoredDocument,
+    Validators,
+)
 from news_assets.text.dates import day_of
 
 # stored in one transaction; a killed run reads at most these again

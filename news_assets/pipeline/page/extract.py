@@ -1,30 +1,39 @@
-"""Reads the article on an HTML page: text, metadata and links, from one parse."""
+"""Reads the article on an HTML page: text, metadata and links, from one parse. A desk file
+may name selectors for sites that no general method reads well.
+"""
 
 import logging
 import re
+from collections.abc import Sequence
 from dataclasses import replace
+from datetime import date, datetime
 from functools import lru_cache, partial
+from html import escape
 from itertools import count
 
-from lxml.etree import _Element
+from lxml.etree import _Element, tostring
 from lxml.html import HtmlElement
 
-from news_assets.pipeline.page.choice import Mode, chosen, long_texts
-from news_assets.pipeline.page.containers import join_containers
-from news_assets.pipeline.page.guesses import LIBRARY_ERRORS
 from news_assets.pipeline.page.links import base_url, out_links
-from news_assets.pipeline.page.markdown import Block, article_blocks, markdown_of
-from news_assets.pipeline.page.metadata import PageMetadata, read_metadata
-from news_assets.pipeline.page.refusals import refusal_of
-from news_assets.pipeline.page.site_rules import (
-    drop_removed,
-    text_by_rule,
-    time_by_rule,
+from news_assets.pipeline.page.markdown import (
+    Block,
+    article_blocks,
+    markdown_of,
+    markdown_of_fragment,
 )
+from news_assets.pipeline.page.page_metadata import (
+    LIBRARY_ERRORS,
+    PageMetadata,
+    read_metadata,
+)
+from news_assets.pipeline.page.readings import Mode, chosen, join_containers, long_texts
+from news_assets.pipeline.page.refusals import refusal_of
 from news_assets.pipeline.page.trimming import trimmed
 from news_assets.records.desks import PageRule
 from news_assets.records.reading import ExtractedArticle, Page
+from news_assets.sources.html.document import select, words_of
 from news_assets.text.charset import decode
+from news_assets.text.dates import parse_date
 from news_assets.text.language import language_of
 from news_assets.text.limits import clean_text, line, lines, most
 from news_assets.text.urls import served_url
@@ -262,3 +271,59 @@ def read_blocks(tree: HtmlElement, url: str, mode: Mode) -> list[Block]:
         if document is None or isinstance(document, dict)
         else article_blocks(document.body)
     )
+
+
+# --- by the selectors of a desk file --------------------------------------------------
+
+_MAX_TIMES = 10  # elements of a page that are looked at for its time
+
+
+def rule_on(rules: Sequence[PageRule], day: date) -> PageRule | None:
+    """Return the newest rule that holds for articles of a day."""
+    holding = [rule for rule in rules if rule.since is None or rule.since <= day]
+    return max(holding, key=lambda rule: rule.since or date.min, default=None)
+
+
+def drop_removed(tree: HtmlElement, rule: PageRule) -> None:
+    """Drop what `remove` matches from the tree, in place."""
+    for element in select(tree, rule.remove) if rule.remove else ():
+        if element.getparent() is not None:
+            element.drop_tree()
+
+
+def text_by_rule(tree: HtmlElement, rule: PageRule) -> str:
+    """Return what `content` matches as Markdown, in the page's order; empty where it
+    matches no text.
+    """
+    found = dict.fromkeys(select(tree, rule.content) if rule.content else ())
+    outermost = [
+        element
+        for element in found
+        if not any(other in found for other in element.iterancestors())
+    ]
+    return "\n\n".join(
+        filter(
+            None, (markdown_of_fragment(_inner_html(element)) for element in outermost)
+        )
+    )
+
+
+def _inner_html(element: HtmlElement) -> str:
+    """Return what is in an element; the text of a table's cell is no table."""
+    return "".join(
+        (
+            escape(element.text or ""),
+            *(tostring(child, encoding="unicode") for child in element),
+        )
+    )
+
+
+def time_by_rule(tree: HtmlElement, rule: PageRule, timezone: str) -> datetime | None:
+    """Return the first time in what `date` matches: of an attribute `datetime` or
+    `content`, else of the text.
+    """
+    for element in select(tree, rule.date)[:_MAX_TIMES] if rule.date else ():
+        stated = element.get("datetime") or element.get("content") or words_of(element)
+        if found := parse_date(stated, timezone):
+            return found
+    return None

@@ -1,11 +1,14 @@
-"""Converts trafilatura's body tree to Markdown without emphasis."""
+"""Converts trafilatura's body tree to Markdown without emphasis, and the HTML that feeds
+carry: all of that is article, so nothing is cut away.
+"""
 
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from lxml.etree import _Element
+from lxml.etree import LxmlError, _Element
+from lxml.html import HtmlElement, HTMLParser, document_fromstring
 
 from news_assets.text.fingerprint import normal_words
 
@@ -168,3 +171,76 @@ def _inline(element: _Element, skipped: Sequence[_Element] = ()) -> str:
 
 def _one_line(text: str) -> str:
     return " ".join(text.split())
+
+
+# --- the HTML of a feed as blocks -----------------------------------------------------
+
+_MAX_CHARS = 1_000_000
+_DROPPED = frozenset(
+    {
+        "script",
+        "style",
+        "noscript",
+        "iframe",
+        "form",
+        "template",
+        "head",
+        "svg",
+        "video",
+        "audio",
+    }
+)
+_TAG = {
+    **dict.fromkeys(("ul", "ol", "dl"), "list"),
+    **dict.fromkeys(("li", "dt", "dd"), "item"),
+    **dict.fromkeys(("td", "th"), "cell"),
+    **dict.fromkeys(
+        (
+            "article",
+            "aside",
+            "figure",
+            "figcaption",
+            "footer",
+            "header",
+            "main",
+            "section",
+        ),
+        "div",
+    ),
+    "blockquote": "quote",
+    "br": "lb",
+    "img": "graphic",
+    "pre": "code",
+    "tr": "row",
+}
+
+
+def markdown_of_fragment(markup: str) -> str:
+    """Return a piece of HTML as Markdown; empty where it has no text."""
+    if not markup.strip():
+        return ""
+    try:
+        tree = document_fromstring(
+            f"<div>{markup[:_MAX_CHARS]}</div>".encode("utf-8", "replace"),
+            parser=HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True),
+        )
+        return markdown_of(article_blocks(_as_body(tree)))
+    except (LxmlError, RecursionError, ValueError):
+        return ""
+
+
+def _as_body(tree: HtmlElement) -> _Element:
+    """Rename the elements in place to those of trafilatura's body tree."""
+    for element in list(tree.iter()):
+        if element.tag in _DROPPED:
+            element.tag, element.text = "graphic", None
+            for child in list(element):
+                element.remove(child)
+        elif element.tag in ("h1", "h2", "h3", "h4", "h5", "h6"):
+            element.set("rend", element.tag)
+            element.tag = "head"
+        elif element.tag in _TAG:
+            if element.tag == "ol":
+                element.set("rend", "ol")
+            element.tag = _TAG[element.tag]
+    return tree

@@ -5,42 +5,184 @@ A heading that another form of the title confirms precedes what is stated for ma
 which precedes `<title>`.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
-from urllib.parse import unquote, urlsplit
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice, takewhile
+from urllib.parse import unquote, urljoin, urlsplit
 
+from lxml.etree import XPath
 from lxml.html import HtmlElement
 
-from news_assets.pipeline.page.headings import (
-    MIN_UNSTATED_WORDS,
-    PARAGRAPHS,
-    Heading,
-    headings_of,
-    line_above,
-    titled_texts,
-)
 from news_assets.pipeline.page.site_names import (
-    SITE,
-    TitledPage,
-    places_of,
-    without_places,
-    without_site,
-)
-from news_assets.pipeline.page.stated import contents
-from news_assets.pipeline.page.title_words import (
+    AGREES,
     MAX_CHARS,
     MIN_WORDS,
     SEPARATOR,
+    SITE,
     SLUG_BREAK,
+    TitledPage,
     Words,
     agree,
     agreement_of,
     long_words,
+    places_of,
+    without_places,
+    without_site,
     words_in,
     words_in_text,
     words_of,
 )
+from news_assets.pipeline.page.stated import contents
 from news_assets.text.html import plain_text
+
+MIN_UNSTATED_WORDS = 4  # of a heading that nothing else confirms
+PARAGRAPHS = XPath(
+    "//body//*[not(self::script or self::style or self::a)][text()[string-length() >= 150]]"
+)
+_MAX_HEADINGS = 300
+_UNRELATED = frozenset({"nav", "aside", "footer", "dialog"})
+_TITLE_CLASS = re.compile(
+    r"t[ií]tulo|title|headline|manchete|contentheading", re.IGNORECASE
+)
+_TITLED = ("div", "p", "span", "td", "font", "strong")
+_LINES = (
+    "body",
+    *_TITLED,
+    "b",
+    "big",
+    "center",
+    "em",
+    "i",
+    "label",
+    "li",
+    "section",
+    "u",
+)
+_TITLED_CHARS = range(20, 300)
+_DATE_BEFORE = re.compile(
+    r"^\d{1,2}[./-]\d{1,2}[./-]\d{2,4}(?:\s+\d\d?[:h]\d\d)?\s*[|:–—-]\s*(?=\S)"
+)
+# A line that is a sentence, or has a date or time, a copyright or the author.
+_NO_HEADLINE = re.compile(
+    r"[.,:;]$|\b(?:19|20)\d\d\W*$|\d{1,2}[./-]\d{1,2}[./-]\d\d|\d\s?[:h]\s?\d\d|©|^(?:by|por|von|par|fonte|foto)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Heading:
+    """A heading's text, its level, and its largest agreement with another form of the
+    title.
+    """
+
+    element: HtmlElement
+    text: str
+    level: int
+    agreement: float = 0.0
+
+    @property
+    def rank(self) -> tuple[bool, bool, float]:
+        """Its place among others, smallest first."""
+        return self.agreement < AGREES, self.level > 1, -self.agreement
+
+
+def headings_of(page: TitledPage, stated: Sequence[str]) -> list[Heading]:
+    """Return the headings that may be the title: outside menus and links to other
+    pages, without the site's name.
+    """
+    whole = {words for text in stated if len(words := words_in(text)) >= MIN_WORDS}
+    found = []
+    for element in islice(page.tree.iter("h1", "h2", "h3", "h4"), _MAX_HEADINGS):
+        text = _DATE_BEFORE.sub("", _text_of(element, whole))
+        if text and not page.is_site(text) and not _is_unrelated(element, page.url):
+            found.append(Heading(element, text, int(str(element.tag)[1])))
+    return found
+
+
+def _text_of(heading: HtmlElement, stated: Collection[tuple[str, ...]]) -> str:
+    """Return the heading's text: the part that is a stated title, where a date or a
+    kicker is marked up beside it.
+    """
+    parts = [part for part in heading.itertext() if part.strip()]
+    if len(parts) > 1 and (
+        own := next((part for part in parts if words_in(part) in stated), None)
+    ):
+        return own
+    return " ".join(" ".join(parts).split())
+
+
+def _is_unrelated(element: HtmlElement, url: str) -> bool:
+    """Whether a heading is in a menu, or is a link to another page."""
+    if element.tag != "h1" and any(
+        above.tag in _UNRELATED for above in element.iterancestors()
+    ):
+        return True
+    around = (above for above in element.iterancestors("a"))
+    link = next(around, None)
+    if link is None:
+        link = next(element.iter("a"), None)
+    href = link.get("href") if link is not None else None
+    return bool(href) and not _is_own(href or "", url)
+
+
+def _is_own(href: str, url: str) -> bool:
+    """Whether a link leads to the page itself, or to no page."""
+    if href.startswith(("#", "javascript:", "mailto:")):
+        return True
+    return urlsplit(_joined(url, href)).path.rstrip("/") == urlsplit(url).path.rstrip(
+        "/"
+    )
+
+
+def titled_texts(page: TitledPage) -> Iterator[Heading]:
+    """Yield the texts of other elements whose class or id says that they are titles."""
+    named = (
+        one
+        for one in page.tree.iter(*_TITLED)
+        if _TITLE_CLASS.search(f"{one.get('class')} {one.get('id')}")
+    )
+    for element in islice(named, _MAX_HEADINGS):
+        text = _DATE_BEFORE.sub(
+            "", " ".join("".join(islice(element.itertext(), 50)).split())
+        )
+        if (
+            len(text) in _TITLED_CHARS
+            and not page.is_site(text)
+            and not _is_unrelated(element, page.url)
+        ):
+            yield Heading(element, text, 5)
+
+
+def line_above(page: TitledPage) -> list[str]:
+    """Return the last line above the first paragraph that may be a headline, on a page
+    without headings.
+    """
+    paragraph = next(iter(PARAGRAPHS(page.tree)), None)
+    if paragraph is None:
+        return []
+    lines: list[tuple[HtmlElement, str]] = []
+    for element in takewhile(lambda one: one is not paragraph, page.tree.iter()):
+        text = " ".join((element.text or "").split()) if element.tag in _LINES else ""
+        is_headline = (
+            len(text) in _TITLED_CHARS and len(words_in(text)) >= MIN_UNSTATED_WORDS
+        )
+        if is_headline and not _NO_HEADLINE.search(text):
+            lines.append((element, text))
+    last = islice(reversed(lines), _MAX_HEADINGS)
+    return next(
+        ([text] for element, text in last if not _is_unrelated(element, page.url)), []
+    )
+
+
+def _joined(url: str, href: str) -> str:
+    try:
+        return urljoin(url, href.strip())
+    except ValueError:
+        return href
+
+
+# --- the titles, best first -----------------------------------------------------------
 
 SECTION = ("article:section",)
 _SAME = 0.6  # of all words of a lower heading and another form of the title

@@ -13,8 +13,8 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Final
 
 from news_assets.pipeline.articles.ownership import Owners
+from news_assets.records.articles import FeedEntry
 from news_assets.records.desks import USUAL_CAPS, Desk, Source
-from news_assets.records.polling import FeedEntry
 from news_assets.records.reading import ListedEntry, Listing
 from news_assets.text.dates import day_of
 from news_assets.text.fingerprint import article_id

@@ -1,14 +1,19 @@
-"""What a stage declares; `pipeline/stages.py` lists the stages."""
+"""What a stage declares, and the states that its rows are made from, as hashes;
+`pipeline/stages.py` lists the stages.
+"""
 
 import hashlib
+import json
+import pkgutil
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from news_assets.lazy import Lazy
 from news_assets.pipeline.freshness.row_checks import RowCheck
-from news_assets.ports.lake import Lake, Rows
+from news_assets.ports.services import Lake, Lazy, Rows
+from news_assets.records.articles import RawArticle
+from news_assets.records.derived import ArticleEmbedding, EnrichedArticle
 from news_assets.records.desks import Desk
 from news_assets.records.reading import AgencyDays
 
@@ -127,6 +132,17 @@ def _opened(port: Any) -> Any:
     return port.open() if isinstance(port, Lazy) else port
 
 
+def on_call(name: str) -> Callable[..., Any]:
+    """Return a function that imports and calls the named one,
+    `package.module:function`, with the same arguments.
+    """
+
+    def call(*arguments: Any, **options: Any) -> Any:
+        return pkgutil.resolve_name(name)(*arguments, **options)
+
+    return call
+
+
 def of_articles(only: Collection[str] | None) -> dict[str, Collection[str]]:
     """Return the condition of reads that `only` means: none, or the ids of articles."""
     return {} if only is None else {"article_id": only}
@@ -135,3 +151,74 @@ def of_articles(only: Collection[str] | None) -> dict[str, Collection[str]]:
 def sha256(text: str) -> str:
     """Return the SHA-256 of a text, which may hold lone surrogates, in lower hex."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+# --- the states of articles and documents ---------------------------------------------
+
+ARTICLE_STATE = State(column="content_hash", inputs=(("raw_articles", "content_hash"),))
+DOCUMENT_STATE = State(
+    column="document_hash",
+    inputs=(
+        ("raw_articles", "content_hash"),
+        ("enriched_articles", "input_hash"),
+        ("enriched_articles", "reused_from"),
+        ("article_embeddings", "model"),
+        ("article_embeddings", "input_hash"),
+    ),
+    # raise it where documents are built differently: every document is then sent again
+    version="1",
+)
+
+_READ_BY_LATER_STAGES = (
+    "article_id",
+    "agency",
+    "day",
+    "url",
+    "canonical_url",
+    "title",
+    "subtitle",
+    "text",
+    "text_hash",
+    "section",
+    "category",
+    "tags",
+    "language",
+    "published_at",
+    "first_seen_at",
+    "image_url",
+    "duplicate_of",
+)
+# empty for news
+_OF_AGENDA_ITEMS = (
+    "body",
+    "matter",
+    "meeting_id",
+    "meeting_status",
+    "filter_reason",
+)
+
+
+def content_hash(article: RawArticle) -> str:
+    """Return the SHA-256 of everything that later stages read of an article."""
+    read = (
+        (*_READ_BY_LATER_STAGES, *_OF_AGENDA_ITEMS)
+        if article.meeting_id
+        else _READ_BY_LATER_STAGES
+    )
+    content = [getattr(article, name) for name in read]
+    return sha256(json.dumps(content, ensure_ascii=True, default=str))
+
+
+def document_hash(
+    article: RawArticle,
+    enriched: EnrichedArticle | None,
+    embedding: ArticleEmbedding | None,
+    agency_name: str,
+) -> str:
+    """Return the state of a search document; failed rows are given as None."""
+    rows = {
+        "raw_articles": article,
+        "enriched_articles": enriched,
+        "article_embeddings": embedding,
+    }
+    return DOCUMENT_STATE.of(rows, agency_name)

@@ -16,9 +16,9 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from news_assets.pipeline import stages
-from news_assets.pipeline.articles.refetches import MAX_DOUBLINGS, MAX_PAUSE_H
 from news_assets.pipeline.civic.pace import COMPARED
 from news_assets.pipeline.stage_state.declaration import Stage, State
+from news_assets.pipeline.stage_state.retries import MAX_DOUBLINGS, MAX_PAUSE_H
 from news_assets.records.desks import Desk
 from news_assets.records.reading import WITHDRAWN, AgencyDays
 from news_assets.store.lake import Lake
@@ -165,7 +165,7 @@ HELD_BACK = """
 
 # States are compared as 64-bit numbers first, which takes a seventh of the memory; what
 # differs is compared again by all its columns. Which entry decides, and whether a
-# change counts yet, is as in `pipeline/articles/refetches.py`. An article may still be
+# change counts yet, is as in `pipeline/stage_state/retries.py`. An article may still be
 # stored under a day before the window, if its entry moved.
 _PENDING = f"""
 WITH unsettled AS MATERIALIZED (

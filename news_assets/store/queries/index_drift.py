@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from datetime import date, datetime
 from typing import TYPE_CHECKING
 
-from news_assets.pipeline.stage_state.versions import DOCUMENT_STATE
-from news_assets.ports.search import SearchIndex
+from news_assets.pipeline.stage_state.declaration import DOCUMENT_STATE
+from news_assets.ports.search_index import SearchIndex
 from news_assets.records.desks import Desk
 from news_assets.store.lake import Lake
 from news_assets.store.queries.backlog import (

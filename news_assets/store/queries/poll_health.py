@@ -1,8 +1,7 @@
 """Entries of each agency by day and hour, polls of each source by outcome, and what they
 show: silent agencies and failing sources.
 
-The rules are in `pipeline/freshness/silence.py` and
-`pipeline/freshness/source_health.py`.
+The rules are in `pipeline/freshness/source_health.py`.
 """
 
 from collections import defaultdict
@@ -11,20 +10,17 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from news_assets.pipeline.freshness.rhythm import (
-    HISTORY_DAYS,
-    LEARNT_DAYS,
-    PublishingHistory,
-)
+from news_assets.pipeline.freshness.report_contents import HISTORY_DAYS
 from news_assets.pipeline.freshness.row_checks import Findings
-from news_assets.pipeline.freshness.silence import find_silences
 from news_assets.pipeline.freshness.source_health import (
     ANSWERS,
     PollHistory,
     find_failing_sources,
+    find_silences,
 )
+from news_assets.pipeline.publishing_habits import LEARNT_DAYS, PublishingHistory
+from news_assets.records.articles import SourceState
 from news_assets.records.desks import Agency, Desk
-from news_assets.records.polling import SourceState
 from news_assets.store.lake import Lake
 from news_assets.store.transaction import Snapshot
 

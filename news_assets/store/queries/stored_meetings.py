@@ -9,7 +9,7 @@ from datetime import date
 from typing import Annotated, Any, Final
 
 from news_assets.pipeline.civic.item_rows import REMOVED, is_minutes
-from news_assets.ports.lake import Reader
+from news_assets.ports.services import Reader
 from news_assets.records.articles import RawArticle
 from news_assets.records.councils import (
     PersonKey,
@@ -18,7 +18,6 @@ from news_assets.records.councils import (
     StoredVote,
 )
 from news_assets.records.derived import EnrichedArticle
-from news_assets.records.documents import StoredDocument
 from news_assets.records.meetings import (
     ItemId,
     MeetingDay,
@@ -26,6 +25,7 @@ from news_assets.records.meetings import (
     StoredItem,
     StoredMeeting,
 )
+from news_assets.records.reading import StoredDocument
 from news_assets.store.lake import Lake
 from news_assets.store.transaction import Snapshot
 

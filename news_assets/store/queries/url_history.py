@@ -10,11 +10,16 @@ from datetime import date, datetime
 from typing import Any, Final, TypeVar
 
 from news_assets.pipeline import stages
-from news_assets.pipeline.articles.refetches import first_entries, has_news, refetch_at
-from news_assets.ports.lake import Reader
-from news_assets.records.articles import ArticleRevision, RawArticle
+from news_assets.pipeline.stage_state.retries import first_entries, has_news, refetch_at
+from news_assets.ports.services import Reader
+from news_assets.records.articles import (
+    ArticleRevision,
+    FeedEntry,
+    Poll,
+    RawArticle,
+    StoredPage,
+)
 from news_assets.records.derived import Failure
-from news_assets.records.polling import FeedEntry, Poll, StoredPage
 from news_assets.text.urls import canonical_url, url_hash
 
 Row = TypeVar("Row")

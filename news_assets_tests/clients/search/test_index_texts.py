@@ -2,7 +2,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
-from news_assets.ports.search import SearchQuery
+from news_assets.ports.search_index import SearchQuery
 from news_assets_tests.clients.search.contract.examples import document
 
 

@@ -10,17 +10,24 @@ from typing import Any
 import pytest
 
 from news_assets.errors import NotifyError
-from news_assets.pipeline.alerts.digests import tell_conditions, tell_hits
 from news_assets.pipeline.alerts.hits import Matcher, follow
-from news_assets.pipeline.alerts.query_file import Alerts, Mail, Operators, SavedQuery
-from news_assets.pipeline.alerts.sending import (
+from news_assets.pipeline.alerts.outbox import (
     RESERVED,
     RETRIES_S,
     Sent,
     send_again,
     send_due,
+    tell_conditions,
+    tell_hits,
 )
-from news_assets.pipeline.alerts.stored_queries import stored_row, with_stored
+from news_assets.pipeline.alerts.query_file import (
+    Alerts,
+    Mail,
+    Operators,
+    SavedQuery,
+    stored_row,
+    with_stored,
+)
 from news_assets.records.alerts import Condition, Message, QueryHit
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import Change, IndexedDocument
@@ -220,8 +227,8 @@ def test_messages_are_sent_once_in_their_order(lake: Lake) -> None:
     messages(lake, "desk", "chat", "desk")
     channels = Channels()
 
-    assert send_due(lake, channels, Clock()) == Sent(sent=3)
-    assert send_due(lake, channels, Clock()) == Sent()
+    assert send_due(lake, channels.send, Clock()) == Sent(sent=3)
+    assert send_due(lake, channels.send, Clock()) == Sent()
     assert [one.message_id for one in channels.sent] == ["m0", "m1", "m2"]
     assert {one.sent_at for one in lake.read(Message)} == {NOW}
 
@@ -236,10 +243,10 @@ def test_a_failure_is_tried_again_later_and_given_up_in_the_end(lake: Lake) -> N
     )
 
     for pause in RETRIES_S:
-        assert send_due(lake, channels, clock) == Sent(delayed=1)
-        assert send_due(lake, channels, clock) == Sent()
+        assert send_due(lake, channels.send, clock) == Sent(delayed=1)
+        assert send_due(lake, channels.send, clock) == Sent()
         clock.now += timedelta(seconds=pause)
-    assert send_due(lake, channels, clock) == Sent(given_up=1)
+    assert send_due(lake, channels.send, clock) == Sent(given_up=1)
 
     dead = lake.read(Message)[0]
     assert (dead.next_try_at, dead.sent_at, dead.reason, dead.attempts) == (
@@ -252,14 +259,16 @@ def test_a_failure_is_tried_again_later_and_given_up_in_the_end(lake: Lake) -> N
         one.message_id
         for one in lake.transact(lambda rows: send_again(rows, ["m0"], clock.now))
     ] == ["m0"]
-    assert send_due(lake, channels, clock) == Sent(sent=1)
+    assert send_due(lake, channels.send, clock) == Sent(sent=1)
 
 
 def test_a_pause_that_the_receiver_asks_for_is_kept(lake: Lake) -> None:
     messages(lake, "desk")
     send_due(
         lake,
-        Channels([NotifyError("answered 429", is_transient=True, retry_after_s=7200)]),
+        Channels(
+            [NotifyError("answered 429", is_transient=True, retry_after_s=7200)]
+        ).send,
         Clock(),
     )
 
@@ -270,7 +279,7 @@ def test_a_channel_that_is_down_holds_up_no_other_and_is_asked_once(lake: Lake) 
     messages(lake, "desk", "desk", "chat")
     channels = Channels([NotifyError("no answer", is_transient=True)])
 
-    assert send_due(lake, channels, Clock()) == Sent(sent=1, delayed=1)
+    assert send_due(lake, channels.send, Clock()) == Sent(sent=1, delayed=1)
     assert [one.channel for one in channels.sent] == ["chat"]
 
 
@@ -289,10 +298,10 @@ def test_a_message_of_a_process_that_died_is_sent_after_its_reservation_with_the
             raise Died
 
     with pytest.raises(Died):
-        send_due(lake, Dying(), clock)
-    assert send_due(lake, channels, clock) == Sent()
+        send_due(lake, Dying().send, clock)
+    assert send_due(lake, channels.send, clock) == Sent()
     clock.now += RESERVED
-    assert send_due(lake, channels, clock) == Sent(sent=1)
+    assert send_due(lake, channels.send, clock) == Sent(sent=1)
     assert channels.sent[0].message_id == "m0"
 
 

@@ -6,7 +6,7 @@ from threading import Event
 
 import pytest
 
-from news_assets.clients.sandbox.process_sandbox import ProcessSandbox
+from news_assets.clients.sandbox import ProcessSandbox
 from news_assets.errors import FetchError
 from news_assets.pipeline.articles.fetch import (
     FetchedEntry,
@@ -15,19 +15,22 @@ from news_assets.pipeline.articles.fetch import (
     in_batches,
     store_articles,
 )
-from news_assets.pipeline.articles.reading import ReadEntry
-from news_assets.pipeline.page.readers import READERS
-from news_assets.pipeline.stage_state.versions import content_hash
+from news_assets.pipeline.page.readers import READERS, ReadEntry
+from news_assets.pipeline.stage_state.declaration import content_hash
 from news_assets.pipeline.stages import stage_named
-from news_assets.ports.reading import PageRequest
-from news_assets.records.articles import ArticleRevision, RawArticle
+from news_assets.ports.services import PageRequest
+from news_assets.records.articles import (
+    ArticleRevision,
+    FeedEntry,
+    RawArticle,
+    StoredPage,
+)
 from news_assets.records.derived import Failure
 from news_assets.records.desks import Agency, Caps, Desk, PageRule
-from news_assets.records.polling import FeedEntry, StoredPage
 from news_assets.records.reading import AgencyDays, ExtractedArticle, Page
 from news_assets.store.lake import Lake
 from news_assets.text.urls import url_hash
-from news_assets_tests.clients.sandbox.poison import read_page_that_hangs
+from news_assets_tests.clients.poison import read_page_that_hangs
 from news_assets_tests.support.inline_sandbox import InlineSandbox
 from news_assets_tests.support.scripted_fetcher import ScriptedFetcher
 from news_assets_tests.support.waiting import HANG_S

@@ -12,7 +12,7 @@ import polars
 import pytest
 
 from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
-from news_assets.pipeline.alerts.digests import withdraw_messages
+from news_assets.pipeline.alerts.outbox import withdraw_messages
 from news_assets.pipeline.articles.withdrawal import withdraw
 from news_assets.records.alerts import Message
 from news_assets.records.articles import RawArticle
@@ -25,8 +25,8 @@ from news_assets.records.content import (
     without_content,
 )
 from news_assets.records.derived import CachedEnrichment
-from news_assets.records.documents import StoredDocument
 from news_assets.records.meetings import StoredItem
+from news_assets.records.reading import StoredDocument
 from news_assets.store.backup import back_up, delete_daily_backups
 from news_assets.store.lake import Lake
 from news_assets.store.maintenance import maintain

@@ -15,11 +15,10 @@ from news_assets.pipeline.articles.withdrawal import bring_back, withdraw
 from news_assets.pipeline.poll.listings import Polled
 from news_assets.pipeline.poll.poll_rows import store_polls
 from news_assets.pipeline.stages import stage_named
-from news_assets.records.articles import RawArticle
+from news_assets.records.articles import FeedEntry, RawArticle
 from news_assets.records.derived import CachedEnrichment
 from news_assets.records.desks import Source
 from news_assets.records.model_calls import ModelCall
-from news_assets.records.polling import FeedEntry
 from news_assets.records.reading import ListedEntry, Listing, Page
 from news_assets.store.lake import Lake
 from news_assets.store.maintenance import maintain

@@ -10,8 +10,8 @@ import pytest
 
 from news_assets.clients.factory import open_index
 from news_assets.pipeline.civic.pace import SUSPECT
+from news_assets.records.articles import SourceState
 from news_assets.records.meetings import StoredMeeting
-from news_assets.records.polling import SourceState
 from news_assets.store.lake import Lake
 from news_assets_tests.pipeline.civic.conftest import MEETING
 from news_assets_tests.support.council import Council

@@ -11,10 +11,9 @@ from pathlib import Path
 import pytest
 
 from news_assets.clients.factory import open_index
-from news_assets.records.articles import RawArticle
+from news_assets.records.articles import RawArticle, SourceState
 from news_assets.records.councils import StoredVote
 from news_assets.records.meetings import StoredItem, StoredMeeting
-from news_assets.records.polling import SourceState
 from news_assets.store.lake import Lake
 from news_assets_tests.support.council_room import CouncilRoom
 from news_assets_tests.support.vendor_town import (

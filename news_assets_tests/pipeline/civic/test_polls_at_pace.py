@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from news_assets.clients.factory import open_index
-from news_assets.records.polling import SourceState
+from news_assets.records.articles import SourceState
 from news_assets.store.lake import Lake
 from news_assets_tests.support.council import Council, served
 from news_assets_tests.support.council_room import NOW, CouncilRoom

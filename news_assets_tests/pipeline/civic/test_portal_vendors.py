@@ -13,9 +13,8 @@ import pytest
 
 from news_assets.clients.factory import open_index
 from news_assets.pipeline.civic.item_rows import is_minutes
-from news_assets.records.articles import RawArticle
+from news_assets.records.articles import RawArticle, SourceState
 from news_assets.records.meetings import StoredItem, StoredMeeting
-from news_assets.records.polling import SourceState
 from news_assets.search import Index
 from news_assets.store.lake import Lake
 from news_assets.web.archive import Archive

@@ -8,8 +8,8 @@ from news_assets.pipeline.freshness.source_health import (
     PollHistory,
     find_failing_sources,
 )
+from news_assets.records.articles import SourceState
 from news_assets.records.desks import Agency, Desk, Source
-from news_assets.records.polling import SourceState
 
 NOW = datetime(2026, 11, 20, 15, 0, tzinfo=UTC)
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)

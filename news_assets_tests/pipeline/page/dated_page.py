@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 from lxml.html import fromstring
 
-from news_assets.pipeline.page.metadata import PageMetadata, read_metadata
+from news_assets.pipeline.page.page_metadata import PageMetadata, read_metadata
 
 ZONE = "America/Sao_Paulo"
 URL = "https://www.example.org/noticias/escolas"

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml.html import fromstring
 
-from news_assets.pipeline.page.metadata import read_metadata
+from news_assets.pipeline.page.page_metadata import read_metadata
 from news_assets_tests.pipeline.page.dated_page import (
     DATED_URL,
     FETCHED,

@@ -3,7 +3,7 @@
 import pytest
 
 from news_assets.pipeline.page.extract import page_tree
-from news_assets.pipeline.page.metadata import read_metadata
+from news_assets.pipeline.page.page_metadata import read_metadata
 from news_assets_tests.pipeline.page.samples import FIRST, SECOND, html, page
 
 HEADLINE = "Assembleia homenageia professores em sessão solene"

@@ -12,8 +12,8 @@ from news_assets.pipeline.poll.entry_rows import (
     entry_hash,
     news_hash,
 )
+from news_assets.records.articles import FeedEntry
 from news_assets.records.desks import Source
-from news_assets.records.polling import FeedEntry
 from news_assets.records.reading import ListedEntry, Listing
 from news_assets.text.urls import url_hash
 

@@ -13,9 +13,9 @@ import pytest
 
 from news_assets.clients.web.fetcher import HttpFetcher
 from news_assets.pipeline.poll.poll import poll_agencies
+from news_assets.records.articles import Poll as PollRow
+from news_assets.records.articles import SourceState
 from news_assets.records.desks import Agency, Desk, Source
-from news_assets.records.polling import Poll as PollRow
-from news_assets.records.polling import SourceState
 from news_assets.sources.source_kinds import adapter_of
 from news_assets.store.lake import Lake
 from news_assets_tests.clients.web.conftest import Site, answer

@@ -9,14 +9,16 @@ from typing import Any
 
 from news_assets.errors import FetchError
 from news_assets.pipeline.page.readers import READERS
-from news_assets.pipeline.replay.replayed_article import Replayed, store_replayed
-from news_assets.pipeline.replay.stored_pages import replay_articles
-from news_assets.pipeline.stage_state.versions import content_hash
+from news_assets.pipeline.replay.replayed_article import (
+    Replayed,
+    replay_articles,
+    store_replayed,
+)
+from news_assets.pipeline.stage_state.declaration import content_hash
 from news_assets.pipeline.stages import stage_named
-from news_assets.ports.reading import PageReader, PageRequest
-from news_assets.records.articles import RawArticle
+from news_assets.ports.services import PageReader, PageRequest
+from news_assets.records.articles import FeedEntry, RawArticle
 from news_assets.records.desks import Desk
-from news_assets.records.polling import FeedEntry
 from news_assets.records.reading import Page
 from news_assets.store.lake import Lake
 from news_assets.text.fingerprint import text_hash

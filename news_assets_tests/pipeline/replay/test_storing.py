@@ -1,6 +1,6 @@
 from dataclasses import replace
 
-from news_assets.pipeline.stage_state.versions import content_hash
+from news_assets.pipeline.stage_state.declaration import content_hash
 from news_assets.records.articles import ArticleRevision, CopyKey
 from news_assets.records.derived import Failure
 from news_assets_tests.pipeline.replay.fetched_desk import (

@@ -3,7 +3,7 @@
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-from news_assets.records.polling import FeedEntry, Poll, SourceState
+from news_assets.records.articles import FeedEntry, Poll, SourceState
 from news_assets.store.lake import Lake
 from news_assets_tests.store.examples import sparse
 

@@ -9,9 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from news_assets.pipeline.articles.fetch import due_entries
+from news_assets.pipeline.stage_state.declaration import document_hash
 from news_assets.pipeline.stage_state.retries import MAX_ATTEMPTS
-from news_assets.pipeline.stage_state.versions import document_hash
-from news_assets.records.articles import RawArticle
+from news_assets.records.articles import FeedEntry, RawArticle
 from news_assets.records.derived import (
     ArticleEmbedding,
     EnrichedArticle,
@@ -19,7 +19,6 @@ from news_assets.records.derived import (
     IndexedDocument,
 )
 from news_assets.records.desks import Desk
-from news_assets.records.polling import FeedEntry
 from news_assets.records.reading import Embedded
 from news_assets.store.lake import Lake
 from news_assets.store.queries.backlog import COLUMNS, pending_entries, stale_rows

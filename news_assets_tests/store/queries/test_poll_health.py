@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from news_assets.pipeline.freshness.row_checks import Findings
+from news_assets.records.articles import SourceState
 from news_assets.records.desks import Agency, Desk, Source
-from news_assets.records.polling import SourceState
 from news_assets.store.lake import Lake
 from news_assets.store.queries.poll_health import (
     entry_days,

@@ -8,14 +8,13 @@ from news_assets.pipeline.freshness.report_contents import (
     DeskCounts,
     Headline,
 )
-from news_assets.records.articles import RawArticle
+from news_assets.records.articles import FeedEntry, Poll, RawArticle
 from news_assets.records.derived import (
     ArticleEmbedding,
     EnrichedArticle,
     IndexedDocument,
 )
 from news_assets.records.model_calls import ModelCall
-from news_assets.records.polling import FeedEntry, Poll
 from news_assets.store.lake import Lake
 from news_assets.store.queries.report import count_day
 from news_assets_tests.store.examples import sparse

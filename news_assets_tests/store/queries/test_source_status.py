@@ -1,7 +1,7 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from news_assets.records.polling import Poll, SourceState
+from news_assets.records.articles import Poll, SourceState
 from news_assets.store.lake import Lake
 from news_assets.store.queries.source_status import source_records
 from news_assets_tests.store.examples import sparse

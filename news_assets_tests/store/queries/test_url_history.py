@@ -3,9 +3,8 @@ from datetime import timedelta
 
 import pytest
 
-from news_assets.records.articles import RawArticle
+from news_assets.records.articles import Poll, RawArticle
 from news_assets.records.derived import EnrichedArticle
-from news_assets.records.polling import Poll
 from news_assets.store.lake import Lake
 from news_assets.store.queries.url_history import Event, stored_rows, url_history
 from news_assets_tests.store.examples import sparse

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from news_assets.pipeline.alerts.query_file import SavedQuery
-from news_assets.pipeline.alerts.stored_queries import query_of
+from news_assets.pipeline.alerts.query_file import SavedQuery, query_of
 from news_assets.records.alerts import StoredQuery
 from news_assets.records.derived import Failure
 from news_assets_tests.web.operations.conftest import TOKEN, Site

@@ -5,7 +5,7 @@ beside those of the file.
 import httpx
 import pytest
 
-from news_assets.pipeline.alerts.stored_queries import query_of
+from news_assets.pipeline.alerts.query_file import query_of
 from news_assets.records.alerts import OperatorAction, StoredQuery
 from news_assets_tests.store.examples import full, upsert
 from news_assets_tests.web.operations.conftest import Site, log_in

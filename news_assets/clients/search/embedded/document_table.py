@@ -24,7 +24,7 @@ from news_assets.clients.search.embedded.search_file import (
 )
 from news_assets.clients.search.embedded.terms import Int64s
 from news_assets.clients.search.index_texts import MAX_NAMES, month_counts, most_first
-from news_assets.ports.search import FACETS, SearchQuery
+from news_assets.ports.search_index import FACETS, SearchQuery
 
 Bools = npt.NDArray[np.bool_]
 

@@ -27,7 +27,7 @@ from news_assets.clients.search.embedded.terms import (
     key_of,
 )
 from news_assets.clients.search.index_texts import is_stored, labels
-from news_assets.ports.search import COPIED_FACETS, SearchDocument
+from news_assets.ports.search_index import COPIED_FACETS, SearchDocument
 
 _MAX_KNOWN_WORDS = 300_000
 

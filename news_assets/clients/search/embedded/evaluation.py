@@ -36,7 +36,12 @@ from news_assets.clients.search.index_texts import (
     snippet,
     with_words,
 )
-from news_assets.ports.search import Explanation, SearchHit, SearchQuery, SearchSort
+from news_assets.ports.search_index import (
+    Explanation,
+    SearchHit,
+    SearchQuery,
+    SearchSort,
+)
 from news_assets.text.search_query import (
     ENOUGH_MATCHES,
     ParsedQuery,

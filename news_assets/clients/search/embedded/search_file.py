@@ -34,7 +34,7 @@ import numpy as np
 
 from news_assets.errors import IndexingError
 from news_assets.folders import private_folder
-from news_assets.ports.search import COPIED_FACETS
+from news_assets.ports.search_index import COPIED_FACETS
 
 _APPLICATION_ID = 0x4E415348  # in the file's header
 SCHEMA_VERSION = 3

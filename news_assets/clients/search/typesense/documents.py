@@ -34,7 +34,7 @@ from news_assets.clients.search.typesense.server import (
     LINES_PER_IMPORT,
     TypesenseConnection,
 )
-from news_assets.ports.search import COPIED_FACETS, SearchColumn, SearchDocument
+from news_assets.ports.search_index import COPIED_FACETS, SearchColumn, SearchDocument
 from news_assets.text.words import shared_stem, words_of_texts
 
 _CACHED_STEMS = 300_000

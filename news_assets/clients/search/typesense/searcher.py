@@ -46,7 +46,7 @@ from news_assets.clients.search.typesense.server import (
     HITS_PER_SEARCH,
     TypesenseConnection,
 )
-from news_assets.ports.search import Explanation, SearchHit, SearchQuery
+from news_assets.ports.search_index import Explanation, SearchHit, SearchQuery
 from news_assets.text.search_query import ENOUGH_MATCHES
 from news_assets.text.words import fold, shared_stem, words
 

@@ -31,7 +31,7 @@ from news_assets.clients.search.typesense.documents import (
     sent_vectors,
 )
 from news_assets.clients.search.typesense.server import HITS_PER_SEARCH, quoted
-from news_assets.ports.search import (
+from news_assets.ports.search_index import (
     COPIED_FACETS,
     DECLARED_FACETS,
     FACETS,

@@ -63,7 +63,7 @@ from news_assets.clients.search.typesense.server import (
     failure,
 )
 from news_assets.errors import IndexingError
-from news_assets.ports.search import SearchAnswer, SearchDocument, SearchQuery
+from news_assets.ports.search_index import SearchAnswer, SearchDocument, SearchQuery
 from news_assets.records.reading import AgencyDays
 
 if TYPE_CHECKING:

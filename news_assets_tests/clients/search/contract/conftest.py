@@ -21,7 +21,7 @@ from news_assets.clients.search.typesense.typesense_index import (
     drop,
     is_of_alias,
 )
-from news_assets.ports.search import SearchIndex
+from news_assets.ports.search_index import SearchIndex
 from news_assets_tests.support.fakes import FakeSearchIndex
 from news_assets_tests.typesense_server import running
 

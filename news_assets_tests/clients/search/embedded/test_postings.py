@@ -14,7 +14,7 @@ from news_assets.clients.search.embedded.ranking import K1, B
 from news_assets.clients.search.embedded.search_file import FACTS
 from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
 from news_assets.clients.search.embedded.terms import term_of
-from news_assets.ports.search import SearchDocument, SearchQuery
+from news_assets.ports.search_index import SearchDocument, SearchQuery
 from news_assets_tests.clients.search.contract.examples import document
 
 # no word is one edit from another

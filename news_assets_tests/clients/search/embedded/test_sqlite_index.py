@@ -20,7 +20,7 @@ from news_assets.clients.search.embedded.sqlite_index import (
     SqliteSearchIndex,
 )
 from news_assets.errors import IndexingError
-from news_assets.ports.search import (
+from news_assets.ports.search_index import (
     SearchAnswer,
     SearchDocument,
     SearchMode,

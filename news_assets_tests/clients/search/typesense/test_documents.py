@@ -25,7 +25,7 @@ from news_assets.clients.search.typesense.documents import (
     whole_lines,
 )
 from news_assets.clients.search.typesense.server import TypesenseAddress, id_filters
-from news_assets.ports.search import SearchDocument
+from news_assets.ports.search_index import SearchDocument
 from news_assets_tests.clients.search.typesense.samples import document
 
 

@@ -3,7 +3,7 @@
 from news_assets.clients.search.typesense.searcher import KnownWords
 from news_assets.clients.search.typesense.searches import StemmedQuery
 from news_assets.clients.search.typesense.typesense_index import TypesenseSearchIndex
-from news_assets.ports.search import SearchAnswer, SearchQuery
+from news_assets.ports.search_index import SearchAnswer, SearchQuery
 from news_assets_tests.clients.search.typesense.samples import document
 from news_assets_tests.typesense_server import TestServer
 

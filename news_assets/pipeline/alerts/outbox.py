@@ -1,0 +1,332 @@
+"""Messages of saved queries and operators: made of what is due, and sent.
+
+Each is reserved, sent, and noted as sent or failed, with longer and longer pauses in
+between. A process that dies between the answer of a channel and its note sends that one
+message again, with the same id. All others are sent once, also by processes side by
+side.
+"""
+
+import hashlib
+import json
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from news_assets.errors import NotifyError
+from news_assets.pipeline.alerts.query_file import Alerts, Operators, SavedQuery
+from news_assets.ports.services import Lake, Rows
+from news_assets.records.alerts import OPERATORS, Condition, Message, QueryHit
+from news_assets.records.articles import RawArticle
+from news_assets.records.derived import EnrichedArticle
+
+# of a message: with cut titles it stays below Telegram's 4,096 characters
+MAX_ARTICLES = 10
+_MAX_TITLE_CHARS = 120
+_MAX_URL_CHARS = 250  # longer addresses are not in the text; the payload has them
+
+
+def tell_hits(rows: Rows, alerts: Alerts, now: datetime) -> list[Message]:
+    """Store and return the messages of all hits that are due, and note the hits as
+    reported.
+
+    Hits of queries that are no longer in the file, and those whose article is
+    withdrawn, give no message.
+    """
+    waiting = [hit for hit in rows.read(QueryHit, told_at=[None]) if hit.due_at <= now]
+    if not waiting:
+        return []
+    facts = _facts_of(rows, {hit.article_id for hit in waiting})
+    found: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for hit in sorted(waiting, key=lambda hit: (hit.query, hit.article_id)):
+        if hit.article_id in facts:
+            found[hit.query].append(facts[hit.article_id])
+    queries = {query.name: query for query in alerts.queries}
+    messages: list[Message] = []
+    for name, articles in found.items():
+        if name in queries:
+            messages += _messages(queries[name], articles, now)
+    rows.upsert([replace(hit, told_at=now) for hit in waiting])
+    rows.upsert(messages)
+    return messages
+
+
+def _facts_of(rows: Rows, ids: Collection[str]) -> dict[str, dict[str, Any]]:
+    """Return what a message says of each of these articles that has a text."""
+    enriched = rows.read(EnrichedArticle, article_id=ids, outcome=["ok"])
+    by_id = {row.article_id: row for row in enriched}
+    facts: dict[str, dict[str, Any]] = {}
+    for article in rows.read(RawArticle, article_id=ids, outcome=["ok"]):
+        facts[article.article_id] = _facts(article, by_id.get(article.article_id))
+    return facts
+
+
+def _facts(article: RawArticle, enriched: EnrichedArticle | None) -> dict[str, Any]:
+    published_at = article.published_at
+    return {
+        "article_id": article.article_id,
+        "desk": article.desk,
+        "agency": article.agency,
+        "title": article.title or article.article_id,
+        "url": article.canonical_url or article.url,
+        "published_at": published_at.isoformat() if published_at else None,
+        "language": article.language,
+        "theme": enriched.theme_code if enriched else None,
+        "summary": enriched.summary if enriched else None,
+    }
+
+
+def _messages(
+    query: SavedQuery, articles: Sequence[dict[str, Any]], now: datetime
+) -> list[Message]:
+    messages: list[Message] = []
+    for start in range(0, len(articles), MAX_ARTICLES):
+        some = articles[start : start + MAX_ARTICLES]
+        noun = "article" if len(some) == 1 else "articles"
+        subject = f"{query.name}: {len(some)} new {noun}"
+        payload = {"type": "articles", "query": query.name, "articles": some}
+        text = "\n\n".join(map(_lines, some))
+        messages += messages_to(query.to, query.name, subject, text, payload, now)
+    return messages
+
+
+def _lines(article: dict[str, Any]) -> str:
+    title, url = article["title"], article["url"]
+    if len(title) > _MAX_TITLE_CHARS:
+        title = f"{title[: _MAX_TITLE_CHARS - 1]}…"
+    if len(url) > _MAX_URL_CHARS:
+        url = article["article_id"]
+    return f"{' '.join(title.split())}\n{url}"
+
+
+def withdraw_messages(rows: Rows, article_ids: Collection[str]) -> None:
+    """Take withdrawn articles out of the stored messages; one that is not sent and has
+    no other article is deleted.
+    """
+    named = rows.frame(Message, None, ("message_id", "payload_json"))
+    found: list[str] = []
+    for key, payload in named.iter_rows():
+        if any(one in payload for one in article_ids):
+            found.append(key)
+    for message in rows.read(Message, message_id=found):
+        payload = json.loads(message.payload_json)
+        listed = payload.get("articles", [])
+        kept = [one for one in listed if one["article_id"] not in article_ids]
+        if len(kept) == len(listed):
+            continue
+        if not kept and message.sent_at is None:
+            rows.delete(Message, message_id=[message.message_id])
+            continue
+        payload["articles"] = kept
+        changed = replace(
+            message,
+            text="\n\n".join(map(_lines, kept)),
+            payload_json=json.dumps(payload, ensure_ascii=False),
+        )
+        rows.upsert([changed])
+
+
+def messages_to(
+    channels: Sequence[str],
+    topic: str,
+    subject: str,
+    text: str,
+    payload: dict[str, Any],
+    now: datetime,
+) -> list[Message]:
+    """Return a message to each channel, due now.
+
+    Args:
+        channels: Names of the channels.
+        topic: The saved query, or OPERATORS.
+        subject: The subject, and title of a notification.
+        text: The text.
+        payload: What a webhook gets.
+        now: The time of the message; with contents and channel it gives the id.
+    """
+    payload_json = json.dumps(
+        {**payload, "created_at": now.isoformat()}, ensure_ascii=False
+    )
+    messages: list[Message] = []
+    for channel in channels:
+        contents = f"{channel}\n{topic}\n{payload_json}".encode("utf-8", "replace")
+        message = Message(
+            message_id=f"msg_{hashlib.sha256(contents).hexdigest()[:24]}",
+            topic=topic,
+            channel=channel,
+            subject=subject,
+            text=text,
+            payload_json=payload_json,
+            created_at=now,
+            next_try_at=now,
+        )
+        messages.append(message)
+    return messages
+
+
+# --- operators' messages: one when a state becomes bad, one when it is over -----------
+
+_MAX_LINES = 20  # of a message; the subject has the number of all
+
+
+def tell_conditions(
+    rows: Rows,
+    operators: Operators,
+    bad: Mapping[str, str],
+    unknown: Collection[str],
+    now: datetime,
+) -> list[Message]:
+    """Store and return the messages about what became bad, and about what is over,
+    since the last call.
+
+    `bad` has one line about each state that is bad now, by its name. A state that stays
+    bad gives no second message, and one of which nothing is known now stays as it was
+    reported.
+    """
+    reported = {row.name: row for row in rows.read(Condition)}
+    current = bad.keys() | set(unknown)
+    ended = [row for name, row in reported.items() if name not in current]
+    begun: list[Condition] = []
+    for name, text in bad.items():
+        if name not in reported:
+            begun.append(Condition(name=name, text=text, since=now))
+    if not begun and not ended:
+        return []
+    rows.upsert(begun)
+    if ended:
+        rows.delete(Condition, name=[row.name for row in ended])
+    messages = messages_to(
+        operators.to,
+        OPERATORS,
+        _subject(begun, ended),
+        _text(begun, ended),
+        {
+            "type": "conditions",
+            "begun": {row.name: row.text for row in begun},
+            "ended": [row.name for row in ended],
+        },
+        now,
+    )
+    rows.upsert(messages)
+    return messages
+
+
+def _subject(begun: Sequence[Condition], ended: Sequence[Condition]) -> str:
+    if len(begun) + len(ended) > 1:
+        return f"news: {len(begun)} new problems, {len(ended)} over"
+    return f"news: {begun[0].name}" if begun else f"news: over: {ended[0].name}"
+
+
+def _text(begun: Sequence[Condition], ended: Sequence[Condition]) -> str:
+    by_name = sorted(begun, key=lambda row: row.name)
+    lines = [f"{row.name}: {row.text}" for row in by_name]
+    lines += [
+        f"over: {row.name} (since {row.since:%Y-%m-%d %H:%M} UTC)" for row in ended
+    ]
+    shown = [one[:170] for one in lines[:_MAX_LINES]]
+    if len(lines) > _MAX_LINES:
+        shown.append(
+            f"and {len(lines) - _MAX_LINES} more; see `news-assets alerts list`"
+        )
+    return "\n".join(shown)
+
+
+# --- sending --------------------------------------------------------------------------
+
+# sends one message over the channel that it names; raises NotifyError
+Send = Callable[[Message], None]
+RETRIES_S = (30, 120, 600, 3600, 3 * 3600, 12 * 3600, 24 * 3600)
+RESERVED = timedelta(minutes=5)  # longer than any attempt
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """How many messages a channel accepted, how many are tried again later, and how
+    many were given up.
+    """
+
+    sent: int = 0
+    delayed: int = 0
+    given_up: int = 0
+
+
+def send_due(lake: Lake, send: Send, clock: Callable[[], datetime]) -> Sent:
+    """Send every message that is due, oldest first.
+
+    After a failure that can pass, the other messages of the channel wait for the next
+    call, so that a receiver that hangs is requested once.
+    """
+    sent = delayed = given_up = 0
+    failed: set[str] = set()
+    while message := lake.transact(lambda rows: _reserve_next(rows, failed, clock())):
+        result = _attempt(send, message, clock)
+        lake.transact(lambda rows: rows.upsert([result]))  # noqa: B023 - runs at once
+        if result.next_try_at is not None:
+            failed.add(message.channel)
+        if result.sent_at is not None:
+            sent += 1
+        elif result.next_try_at is not None:
+            delayed += 1
+        else:
+            given_up += 1
+    return Sent(sent=sent, delayed=delayed, given_up=given_up)
+
+
+def _reserve_next(
+    rows: Rows, without: Collection[str], now: datetime
+) -> Message | None:
+    """Return the oldest message that is due, reserved for this call; None if none is."""
+    columns = ("message_id", "channel", "created_at", "next_try_at")
+    waiting = rows.frame(Message, None, columns, sent_at=[None])
+    due: list[tuple[datetime, str]] = []
+    for message_id, channel, created_at, next_try_at in waiting.iter_rows():
+        if channel in without or next_try_at is None or next_try_at > now:
+            continue
+        due.append((created_at, message_id))
+    if not due:
+        return None
+    _, oldest = min(due)
+    [message] = rows.read(Message, message_id=[oldest])
+    rows.upsert([replace(message, next_try_at=now + RESERVED)])
+    return message
+
+
+def _attempt(send: Send, message: Message, clock: Callable[[], datetime]) -> Message:
+    tried = replace(message, attempts=message.attempts + 1)
+    try:
+        send(message)
+    except NotifyError as error:
+        return replace(
+            tried,
+            reason=str(error),
+            next_try_at=_retry_at(tried.attempts, error, clock()),
+        )
+    return replace(tried, reason=None, next_try_at=None, sent_at=clock())
+
+
+def _retry_at(attempts: int, error: NotifyError, now: datetime) -> datetime | None:
+    """Return when a failed message is sent again; None if that cannot help, or after
+    all attempts.
+    """
+    if not error.is_transient or attempts > len(RETRIES_S):
+        return None
+    pause_s = max(RETRIES_S[attempts - 1], error.retry_after_s or 0.0)
+    return now + timedelta(seconds=min(pause_s, RETRIES_S[-1]))
+
+
+def send_again(
+    rows: Rows, message_ids: Collection[str] | None, now: datetime
+) -> list[Message]:
+    """Make these given up messages due, or all of them, with all attempts again; return
+    them.
+    """
+    found = rows.read(Message, sent_at=[None], next_try_at=[None])
+    chosen = [
+        replace(one, attempts=0, next_try_at=now)
+        for one in found
+        if message_ids is None or one.message_id in message_ids
+    ]
+    if chosen:
+        rows.upsert(chosen)
+    return chosen
