@@ -344,10 +344,14 @@ def fused(
     ranks: dict[float, int] = {}
     for one in by_words:
         ranks.setdefault(one.score, len(ranks) + 1)
-    scores = {one.article_id: (1 - _ALPHA) / ranks[one.score] for one in by_words}
+    scores: dict[str, float] = {}
+    every: dict[str, Candidate] = {}
+    for one in by_words:
+        every[one.article_id] = one
+        scores[one.article_id] = (1 - _ALPHA) / ranks[one.score]
     for rank, one in enumerate(by_vector, 1):
+        every[one.article_id] = one
         scores[one.article_id] = scores.get(one.article_id, 0.0) + _ALPHA / rank
-    every = {one.article_id: one for one in (*by_words, *by_vector)}
     rescored = [replace(one, score=scores[key]) for key, one in every.items()]
     return sorted(rescored, key=lambda one: (-one.score, -one.published_ts))
 
@@ -478,11 +482,11 @@ def _spans(
 ) -> list[tuple[int, int]]:
     if not stems:
         return []
-    return [
-        (start, end)
-        for word, start, end in word_spans(text[:_HIGHLIGHTED_CHARS])
-        if shared_stem(word, languages) in stems
-    ]
+    spans = []
+    for word, start, end in word_spans(text[:_HIGHLIGHTED_CHARS]):
+        if shared_stem(word, languages) in stems:
+            spans.append((start, end))
+    return spans
 
 
 def _facets_of(response: Response) -> dict[str, dict[str, int]]:
