@@ -196,7 +196,7 @@ def way_back(address: Address) -> str:
 
 def newest_backup(address: Address, *, with_data: bool = False) -> Path | None:
     """Return the newest backup in the lake's folder of backups, with a copy of the data
-    files if asked.
+    files if `with_data`.
     """
     if not address.backups:
         return None

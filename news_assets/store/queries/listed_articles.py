@@ -132,12 +132,21 @@ def newest_articles(
     after: tuple[date, str] | None = None,
     limit: int,
 ) -> list[ListedArticle]:
-    """Return articles by day and id, newest first; with `after` (day, article_id) only
-    those that come after it.
+    """Return articles by day and id, newest first.
 
     With a condition on the day, the days of the part are found first, from one narrow
     column, so that nothing else is read of other months: 60 ms instead of 400 ms among
     1,000,000 articles.
+
+    Args:
+        lake: The lake.
+        desk: Key of the desk.
+        agency: Key of the agency.
+        outcome: Outcome of the article.
+        from_day: First day of publication.
+        to_day: Last day of publication.
+        after: Day and article_id; only articles that come after it.
+        limit: How many articles.
     """
     after_day, after_id = after or (None, None)
     values = {
@@ -204,8 +213,15 @@ def newest_failures(
     after: tuple[datetime, str, str] | None = None,
     limit: int,
 ) -> list[Failure]:
-    """Return failures, newest first; with `after` (last_failed_at, stage, article_id)
-    only those that come after it.
+    """Return failures, newest first.
+
+    Args:
+        lake: The lake.
+        desk: Key of the desk.
+        agency: Key of the agency.
+        stage: Name of the stage.
+        after: last_failed_at, stage and article_id; only failures that come after it.
+        limit: How many failures.
     """
     last_at, last_stage, last_id = after or (None, None, None)
     given = {

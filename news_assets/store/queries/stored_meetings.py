@@ -185,9 +185,14 @@ def selected_meetings(
 ) -> list[StoredMeeting]:
     """Return meetings with a day, by day and begin.
 
-    `body` is the name of a body in any case; where no body has this name, a part of it
-    or of the title. `article_ids` are those of agenda items: only their meetings are
-    returned.
+    Args:
+        lake: The lake.
+        desk: Key of the desk.
+        agency: Key of the agency.
+        body: Name of a body in any case; where no body has this name, a part of it or
+            of the title.
+        days: First and last day.
+        article_ids: Of agenda items; only their meetings are returned.
     """
     values = {
         "desk": desk,
@@ -281,9 +286,19 @@ def nearest_meetings(
     """Return meetings with their positions: those of `first_day` and later, then
     earlier ones, the nearest day first.
 
-    `body` is a part of the body's name or the title, in any case. `topic` is that of an
-    item on the agenda, and `article_ids` are the articles of items of which one is on
-    it; with both, of the same item. With `after` only those that come after it.
+    Args:
+        lake: The lake.
+        first_day: The day that the list begins at.
+        desk: Key of the desk.
+        agency: Key of the agency.
+        body: A part of the body's name or the title, in any case.
+        status: Status of the meeting.
+        from_day: No meeting is earlier.
+        to_day: No meeting is later.
+        topic: Of an item on the agenda; with `article_ids`, of the same item.
+        article_ids: The articles of items of which one is on the agenda.
+        after: Only meetings that come after this position.
+        limit: How many meetings.
     """
     distance, begin, meeting_id = after or (None, None, None)
     given: dict[str, Any] = {
@@ -379,8 +394,15 @@ def person_details(
     after: tuple[date, str] | None,
     limit: int,
 ) -> _PersonDetails | None:
-    """Return a person with so many votes after the one of a day and item_id; None for
-    one who is not known.
+    """Return a person with votes; None for one who is not known.
+
+    Args:
+        lake: The lake.
+        desk: Key of the desk.
+        agency: Key of the agency.
+        person: Key of the person.
+        after: Day and item_id of a vote; only older ones follow.
+        limit: How many votes.
     """
     where: dict[str, Any] = {"desk": [desk], "agency": [agency], "person": [person]}
     day, item_id = after or (None, None)

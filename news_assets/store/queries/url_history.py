@@ -117,7 +117,7 @@ def _of_articles(
 
 
 def events_of(rows: StoredRows) -> list[Event]:
-    """Return the events that these rows tell of, oldest first."""
+    """Return the events of these rows, oldest first."""
     events = [
         *_listed(rows),
         *_fetched(rows),
