@@ -40,12 +40,11 @@ def freshness_checks(desk: Desk | None = None) -> dict[str, tuple[str, str]]:
     """Return asset and sentence of each freshness check by its name: of a desk, or
     those that all desks have.
     """
-    return {
-        **{
-            name: (stage.name, sentence)
-            for stage in (stages.stages_of(desk) if desk else stages.STAGES)
-            for name, sentence in (stage.check,)
-        },
+    of_stages = {}
+    for stage in stages.stages_of(desk) if desk else stages.STAGES:
+        name, sentence = stage.check
+        of_stages[name] = (stage.name, sentence)
+    return of_stages | {
         "index_equals_lake": (
             "search_index",
             "Index and lake hold the same documents: the same ids with the same hashes.",

@@ -493,16 +493,21 @@ def _facets_of(response: Response) -> dict[str, dict[str, int]]:
     """Return counts by facet value: the most frequent first, days and months newest
     first.
     """
-    listed = {one["field_name"]: one["counts"] for one in response["facet_counts"]}
-    counts: dict[str, dict[str, int]] = {}
-    for facet in FACETS:
-        values = listed.get(_FIELDS.get(facet, facet), ())
-        pairs = [(str(one["value"]), int(one["count"])) for one in values]
-        counts[facet] = most_first(pairs)
-    for one in DECLARED_FACETS:
-        if one.column.has_many_values:
-            counts[one.name] = dict(islice(counts[one.name].items(), MAX_NAMES))
-    days = sorted(counts["day"].items(), key=lambda pair: -int(pair[0]))
-    counts["day"] = {day_of(int(day)).isoformat(): count for day, count in days}
-    counts["month"] = month_counts(counts["day"])
+    of_fields: dict[str, dict[str, int]] = {}
+    for listed in response["facet_counts"]:
+        of_field = of_fields[listed["field_name"]] = {}
+        for one in listed["counts"]:
+            of_field[str(one["value"])] = int(one["count"])
+    counts = no_facets()
+    for facet in DECLARED_FACETS:
+        found = most_first(of_fields.get(facet.field, {}).items())
+        if facet.column.has_many_values:
+            found = dict(islice(found.items(), MAX_NAMES))
+        counts[facet.name] = found
+    # days are numbers: 20260131
+    days: dict[str, int] = {}
+    for day in sorted(counts["day"], key=int, reverse=True):
+        days[day_of(int(day)).isoformat()] = counts["day"][day]
+    counts["day"] = days
+    counts["month"] = month_counts(days)
     return counts
