@@ -6,7 +6,7 @@ import re
 import shlex
 import textwrap
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -183,8 +183,12 @@ def test_every_asset_sensor_and_schedule_is_documented() -> None:
     } <= first_cells(OPERATIONS)
 
 
-def test_the_tables_page_is_up_to_date() -> None:
-    assert PAGES["docs/tables.md"] == tables_page(), "run `make docs`"
+@pytest.mark.parametrize(
+    ("page", "written"),
+    [("docs/tables.md", tables_page), ("docs/queries.md", queries_page)],
+)
+def test_a_generated_page_is_up_to_date(page: str, written: Callable[[], str]) -> None:
+    assert PAGES[page] == written(), "run `make docs`"
 
 
 def test_the_retries_of_the_documentation_are_up_to_date() -> None:

@@ -49,16 +49,16 @@ class Address:
         """The data folder as the catalog stores it: absolute, and with a slash at the
         end.
         """
-        return (str(Path(self.data).resolve()) if self.is_local else self.data).rstrip(
-            "/"
-        ) + "/"
+        data = self.data
+        if self.is_local:
+            data = str(Path(data).resolve())
+        return data.rstrip("/") + "/"
 
     @property
     def metadata(self) -> str:
         """The catalog in the notation of DuckLake."""
-        return (
-            f"postgres:{self.catalog}" if self.is_postgres else f"sqlite:{self.catalog}"
-        )
+        kind = "postgres" if self.is_postgres else "sqlite"
+        return f"{kind}:{self.catalog}"
 
     @property
     def backup_suffix(self) -> str:
@@ -71,9 +71,9 @@ class Address:
     def extensions(self) -> tuple[str, ...]:
         """The DuckDB extensions that this lake needs."""
         scanner = "postgres_scanner" if self.is_postgres else "sqlite_scanner"
-        return (
-            ("ducklake", scanner) if self.is_local else ("ducklake", scanner, "httpfs")
-        )
+        if self.is_local:
+            return "ducklake", scanner
+        return "ducklake", scanner, "httpfs"
 
     def __str__(self) -> str:
         """Return the catalog without its password."""
@@ -166,12 +166,15 @@ def data_error(
 
 def _full_folder(address: Address) -> Path | None:
     """Return the folder of the catalog or of the data, if its disk has no space left."""
-    folders = [Path(address.catalog).parent] if not address.is_postgres else []
-    folders += [Path(address.data_path)] if address.is_local else []
-    return next(
-        (one for one in folders if one.is_dir() and disk_usage(one).free < _FREE_BYTES),
-        None,
-    )
+    folders = []
+    if not address.is_postgres:
+        folders.append(Path(address.catalog).parent)
+    if address.is_local:
+        folders.append(Path(address.data_path))
+    for folder in folders:
+        if folder.is_dir() and disk_usage(folder).free < _FREE_BYTES:
+            return folder
+    return None
 
 
 def way_back_of_files(address: Address) -> str:
@@ -193,16 +196,13 @@ def way_back(address: Address) -> str:
 
 def newest_backup(address: Address, *, with_data: bool = False) -> Path | None:
     """Return the newest backup in the lake's folder of backups, with a copy of the data
-    files if asked.
+    files if `with_data`.
     """
-    files = (
-        Path(address.backups).glob(f"*{address.backup_suffix}")
-        if address.backups
-        else ()
-    )
-    candidates = [
-        file for file in files if not with_data or data_copy_of(file).is_dir()
-    ]
+    if not address.backups:
+        return None
+    candidates = list(Path(address.backups).glob(f"*{address.backup_suffix}"))
+    if with_data:
+        candidates = [file for file in candidates if data_copy_of(file).is_dir()]
     # the time in the name
     return max(candidates, key=lambda file: file.stem.rpartition("-")[2], default=None)
 

@@ -24,8 +24,8 @@ class CursorError(NewsAssetsError):
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """How far changes were read. `restored_s` tells the lake from itself before a
-    restore, which repeats commits.
+    """How far changes were read. `restored_s` is the time of the lake's last restore:
+    a restored lake repeats commits.
     """
 
     restored_s: int

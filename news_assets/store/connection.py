@@ -239,8 +239,11 @@ def pending_changes(address: Address, wait_s: float = 30.0) -> tuple[str, ...]:
 
 
 def _create_folders(address: Address) -> None:
-    folders = [Path(address.data)] if address.is_local else []
-    folders += [] if address.is_postgres else [Path(address.catalog).parent]
+    folders = []
+    if address.is_local:
+        folders.append(Path(address.data))
+    if not address.is_postgres:
+        folders.append(Path(address.catalog).parent)
     for folder in folders:
         try:
             private_folder(folder)

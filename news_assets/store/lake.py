@@ -196,12 +196,18 @@ class Lake:
         memory_mb: int = 512,
         wait_s: float = 120.0,
     ) -> Self:
-        """Open the lake with this catalog (SQLite file or postgresql://) and data
-        (folder or s3://), or create it.
+        """Open the lake, or create it.
 
-        Declared tables and columns that the lake lacks are added. A writer waits at
-        most `wait_s` seconds for the lock. A catalog that cannot be written is read as
-        it is now. Errors name the newest backup in `backups`.
+        Declared tables and columns that the lake lacks are added. A catalog that cannot
+        be written is read as it is now.
+
+        Args:
+            catalog: SQLite file or postgresql://.
+            data: Folder or s3://.
+            backups: Folder of backups, of which errors name the newest.
+            threads: DuckDB's threads.
+            memory_mb: DuckDB's memory limit.
+            wait_s: How long a writer waits for the lock.
 
         Raises:
             LakeError: The catalog cannot be opened; the message has its address and
@@ -381,7 +387,7 @@ class Lake:
         except duckdb.Error as error:
             raise self._error("the lake could not be written", error) from error
         if not self.address.is_postgres and self._is_upkeep_due():
-            with suppress(duckdb.Error, LakeError):  # another writer's turn is as good
+            with suppress(duckdb.Error, LakeError):  # a later write does it
                 self._transact_once(partial(delete_oldest, most=self.kept_snapshots))
         return result
 

@@ -75,7 +75,13 @@ def put_back(
     """Replace the tables of a catalog by those of an attached backup, and move the
     replaced ones to another schema.
 
-    Moving them waits at most `wait_s` seconds for each transaction that reads them.
+    Args:
+        connection: A connection to which the backup is attached.
+        catalog: Address of the catalog.
+        backup: Name of the attached backup.
+        data_path: Data folder that the catalog then has.
+        kept_as: Schema of the replaced tables.
+        wait_s: How long to wait for each transaction that reads them.
     """
     connection.execute(f"ATTACH {quoted(catalog)} AS {_CATALOG} (TYPE postgres)")
     with connection.cursor() as cursor:

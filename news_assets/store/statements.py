@@ -5,7 +5,7 @@ Lists longer than _SHORT_LIST are joined as frames: 4,800 agency-days take 57 ms
 list parameter 1,340 ms. The range of their values is a condition too, which lets
 DuckLake skip files and row groups by their statistics.
 
-Literals replace parameters because DuckDB asks of each value in a parameter whether it
+Literals replace parameters because DuckDB checks of each value in a parameter whether it
 is of pandas, which Python looks for on disk each time if it is not installed: 2 ms for
 a read by desk, agency and day.
 """

@@ -305,17 +305,18 @@ def frame_of(table: Table, rows: Sequence[Any]) -> "polars.DataFrame":
     import polars as pl
 
     schema = polars_schema(table)
+    series = []
     try:
-        series = [
-            pl.Series(c.name, _values(c, rows), schema[c.name], strict=True)
-            for c in columns(table)
-        ]
+        for column in columns(table):
+            values = _values(column, rows)
+            kind = schema[column.name]
+            series.append(pl.Series(column.name, values, kind, strict=True))
     except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError) as error:
         raise LakeError(
             f"{table.name}: a row has a value of a wrong type: {error}"
         ) from error
-    for column, values in zip(columns(table), series, strict=True):
-        if not column.is_nullable and values.null_count():
+    for column, stored in zip(columns(table), series, strict=True):
+        if not column.is_nullable and stored.null_count():
             raise LakeError(
                 f"{table.name}.{column.name}: a row has no value, but the column needs one"
             )
@@ -328,8 +329,7 @@ def _values(column: Column, rows: Sequence[Any]) -> list[Any]:
         return [value and storable(value) for value in values]
     if column.sql_type == "VARCHAR[]":
         return [
-            None if value is None else [storable(part) for part in value]
-            for value in values
+            None if value is None else list(map(storable, value)) for value in values
         ]
     if column.sql_type == "FLOAT[]":
         return [None if value is None else list(value) for value in values]
@@ -339,10 +339,8 @@ def _values(column: Column, rows: Sequence[Any]) -> list[Any]:
 def records_of(table: Table, record: type[R], frame: "polars.DataFrame") -> Iterator[R]:
     """Yield a record for each row of a frame that has every column of the table."""
     names = [column.name for column in columns(table)]
-    for row in zip(
-        *(_record_values(column, frame[column.name]) for column in columns(table)),
-        strict=True,
-    ):
+    values = [_record_values(column, frame[column.name]) for column in columns(table)]
+    for row in zip(*values, strict=True):
         yield record(**dict(zip(names, row, strict=True)))
 
 

@@ -81,11 +81,9 @@ def read_identity(
 
 def write_identity(cursor: duckdb.DuckDBPyConnection, identity: Identity) -> None:
     """Store the identity in the transaction of this cursor, which uses the lake."""
-    restored_at = (
-        f"TIMESTAMPTZ '{identity.restored_at.isoformat()}'"
-        if identity.restored_at
-        else "NULL::TIMESTAMPTZ"
-    )
+    restored_at = "NULL::TIMESTAMPTZ"
+    if identity.restored_at:
+        restored_at = f"TIMESTAMPTZ '{identity.restored_at.isoformat()}'"
     cursor.execute(
         f"CREATE OR REPLACE VIEW {_VIEW} AS SELECT {quoted(identity.lake_id)} AS lake_id, "
         f"{identity.schema_version} AS schema_version, {restored_at} AS restored_at"
@@ -133,8 +131,11 @@ def upgrade(
 
     A lake without tables is a new one and needs no migration.
     """
-    found, is_new = read_identity(cursor), not _columns(cursor)
-    version = len(migrations) if is_new else found.schema_version if found else 0
+    found = read_identity(cursor)
+    is_new = not _columns(cursor)
+    version = found.schema_version if found else 0
+    if is_new:
+        version = len(migrations)
     changes = []
     for migration in migrations[version:]:
         changes += [migration.name, *migration.statements]
@@ -143,11 +144,9 @@ def upgrade(
     missing = _missing(_columns(cursor))
     for statement in missing:
         cursor.execute(statement)
-    identity = Identity(
-        found.lake_id if found else str(uuid4()),
-        len(migrations),
-        found.restored_at if found else None,
-    )
+    identity = Identity(str(uuid4()), len(migrations), None)
+    if found:
+        identity = Identity(found.lake_id, len(migrations), found.restored_at)
     if identity != found:
         write_identity(cursor, identity)
     for name, value in _OPTIONS.items():
@@ -192,11 +191,10 @@ def _missing(found: dict[str, set[str]]) -> list[str]:
     """Return the DDL of declared tables and columns that the lake lacks; columns are
     never dropped or changed.
     """
-    return [
-        statement
-        for table in TABLES
-        for statement in _statements(table, found.get(table.name))
-    ]
+    missing: list[str] = []
+    for table in TABLES:
+        missing += _statements(table, found.get(table.name))
+    return missing
 
 
 def _statements(table: Table, found: set[str] | None) -> Iterator[str]:

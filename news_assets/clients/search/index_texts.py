@@ -199,7 +199,7 @@ _REST_OF_WORD = re.compile(r"[^\W_]*")
 class Highlighter:
     """Finds the words of a query in texts of any language.
 
-    `words` are as typed or corrected; `is_match` tells whether a lower-cased word of a
+    `words` are as typed or corrected; `is_match` returns whether a lower-cased word of a
     language matches one of them.
     """
 

@@ -55,16 +55,11 @@ def derived_relations() -> list[Derived]:
 
 def _derived(stage: Stage, state: State) -> Derived:
     relation = f"r_{stage.name}"
-    is_provisional = (
-        f"{relation}.{_PROVISIONAL}" if _may_be_provisional(stage) else "false"
-    )
-    return Derived(
-        stage.name,
-        relation,
-        f"{relation}.{state.column}",
-        state_sql(state),
-        is_provisional,
-    )
+    is_provisional = "false"
+    if _may_be_provisional(stage):
+        is_provisional = f"{relation}.{_PROVISIONAL}"
+    stored = f"{relation}.{state.column}"
+    return Derived(stage.name, relation, stored, state_sql(state), is_provisional)
 
 
 def _may_be_provisional(stage: Stage) -> bool:
@@ -76,14 +71,12 @@ def state_sql(state: State) -> str:
     if state.version is None:
         ((stage, column),) = state.inputs
         return f"r_{stage}.{column}"
-    values = [
-        f"'{state.version}'",
-        *(
+    values = [f"'{state.version}'"]
+    for stage, column in state.inputs:
+        values.append(
             f"CASE WHEN r_{stage}.outcome = 'ok' THEN r_{stage}.{column} ELSE '' END"
-            for stage, column in state.inputs
-        ),
-        f"coalesce(named.name, {ARTICLES}.agency)",
-    ]
+        )
+    values.append(f"coalesce(named.name, {ARTICLES}.agency)")
     return f"sha256(concat_ws(chr(10), {', '.join(values)}))"
 
 
@@ -96,36 +89,34 @@ def relations_sql(columns: str, where: str) -> str:
     before a state was stored, count as empty.
     """
     relations = [_relation(stage, columns, where) for stage in stages.STAGES]
-    named = (
-        "named AS (SELECT unnest($agencies::VARCHAR[]) AS agency, unnest($names::VARCHAR[]) AS"
-        " name)"
-    )
-    return ", ".join([*relations, named])
+    agencies = "unnest($agencies::VARCHAR[]) AS agency"
+    names = "unnest($names::VARCHAR[]) AS name"
+    return ", ".join([*relations, f"named AS (SELECT {agencies}, {names})"])
 
 
 def _relation(stage: Stage, columns: str, where: str) -> str:
-    states = [other.state for other in stages.STAGES if other.state]
-    read = [
-        column
-        for state in states
-        for name, column in state.inputs
-        if name == stage.name
-    ]
-    compared = dict.fromkeys([stage.state.column, *read] if stage.state else read)
-    picked = [
-        columns.format(since=stage.made_at),
-        *(f"coalesce({name}, '') AS {name}" for name in compared),
-        "outcome",
-    ]
+    picked = [columns.format(since=stage.made_at)]
+    picked += [f"coalesce({name}, '') AS {name}" for name in _compared_columns(stage)]
+    picked.append("outcome")
     if _may_be_provisional(stage):
         picked.append(f"coalesce({_PROVISIONAL}, false) AS {_PROVISIONAL}")
-    is_article = (
-        "AND outcome = 'ok' AND text_chars > 0" if stage.name == _FIRST_STAGE else ""
-    )
-    return (
-        f"r_{stage.name} AS (SELECT {', '.join(picked)} FROM {table_of(stage.record).name} "
-        f"WHERE desk = $desk AND day >= $first_day {where} {is_article})"
-    )
+    conditions = f"desk = $desk AND day >= $first_day {where}"
+    if stage.name == _FIRST_STAGE:
+        conditions += " AND outcome = 'ok' AND text_chars > 0"
+    table = table_of(stage.record).name
+    return f"r_{stage.name} AS (SELECT {', '.join(picked)} FROM {table} WHERE {conditions})"
+
+
+def _compared_columns(stage: Stage) -> list[str]:
+    """Return the columns of a stage that its own state is stored in and that states are
+    made of, each once.
+    """
+    found = [stage.state.column] if stage.state else []
+    for other in stages.STAGES:
+        for name, column in other.state.inputs if other.state else ():
+            if name == stage.name and column not in found:
+                found.append(column)
+    return found
 
 
 def parameters(
@@ -273,16 +264,17 @@ def _differing(picked: str, key: str) -> str:
 
     `key` is the column that the relations are joined by.
     """
-    derived = derived_relations()
-    joined = " ".join(f"FULL JOIN {row.relation} USING ({key})" for row in derived)
-    differs = " OR ".join(
-        f"{row.relation}.outcome IS DISTINCT FROM 'ok' OR {row.stored} <> {row.state} OR"
-        f" {row.is_provisional}"
-        for row in derived
-    )
+    joins = []
+    differs = [f"{ARTICLES}.{key} IS NULL"]
+    for row in derived_relations():
+        joins.append(f"FULL JOIN {row.relation} USING ({key})")
+        differs.append(f"{row.relation}.outcome IS DISTINCT FROM 'ok'")
+        differs.append(f"{row.stored} <> {row.state}")
+        differs.append(row.is_provisional)
     return f"""
-        SELECT {picked} FROM {ARTICLES} {joined} LEFT JOIN named ON named.agency = {ARTICLES}.agency
-        WHERE {ARTICLES}.{key} IS NULL OR {differs}
+        SELECT {picked} FROM {ARTICLES} {" ".join(joins)}
+        LEFT JOIN named ON named.agency = {ARTICLES}.agency
+        WHERE {" OR ".join(differs)}
     """
 
 
@@ -309,10 +301,10 @@ def _work(derived: Derived) -> str:
     }}"""
 
 
-_GIVEN_KEYS = "SELECT unnest($keys)::UBIGINT AS key"
+GIVEN_KEYS = "SELECT unnest($keys)::UBIGINT AS key"
 
 
-def _all_differing() -> str:
+def differing_sql() -> str:
     """Return the query for the keys of everything that differs: a 64-bit number in
     place of each id.
     """
@@ -322,19 +314,17 @@ def _all_differing() -> str:
 
 def stale_sql(keys: str) -> str:
     """Return the query for the stale rows of the articles that `keys` finds."""
-    relations = ", ".join(
-        [ARTICLES, *(row.relation for row in derived_relations()), "named"]
+    derived = derived_relations()
+    compared = ", ".join([ARTICLES, *(row.relation for row in derived), "named"])
+    work = ", ".join(map(_work, derived))
+    relations = relations_sql(
+        "article_id, agency, day, {since} AS since, trace_id",
+        "AND hash(article_id) IN (FROM keys)",
     )
-    work = ", ".join(map(_work, derived_relations()))
     return f"""
         WITH keys AS MATERIALIZED ({keys}),
-        {
-        relations_sql(
-            "article_id, agency, day, {since} AS since, trace_id",
-            "AND hash(article_id) IN (FROM keys)",
-        )
-    },
-        compared AS ({_differing(f"article_id, {relations}", "article_id")}),
+        {relations},
+        compared AS ({_differing(f"article_id, {compared}", "article_id")}),
         stale AS (SELECT article_id, unnest([{work}], recursive := true) FROM compared)
         SELECT stale.* FROM stale ANTI JOIN ({HELD_BACK}) held
             ON stale.article_id = held.article_id AND held.stage = stale.stage
@@ -356,24 +346,18 @@ def pending_entries(
 
     first_day = first_day or desk.first_day
     params = {"desk": desk.key, "now": now, "first_day": first_day}
-    queries = [
-        (query, params)
-        for query in ((_UNREAD, _PENDING) if desk.is_civic else (_PENDING,))
-    ]
+    found = [lake.query(_PENDING, params).select(COLUMNS)]
     if desk.is_civic:
         today = day_of(now, desk.timezone)
-        checking = [
-            source.source_id for source in desk.sources if source.checks_documents
-        ]
-        coming = {
+        checking = [one.source_id for one in desk.sources if one.checks_documents]
+        coming = params | {
             "first_day": max(first_day, today),
             "checking": checking,
             "near": today + COMPARED,
         }
-        queries.append((_UNCHECKED, params | coming))
-    return newest_first(
-        pl.concat([lake.query(*query).select(COLUMNS) for query in queries]), desk
-    )
+        found.append(lake.query(_UNREAD, params).select(COLUMNS))
+        found.append(lake.query(_UNCHECKED, coming).select(COLUMNS))
+    return newest_first(pl.concat(found), desk)
 
 
 def stale_rows(
@@ -388,14 +372,14 @@ def stale_rows(
     import polars as pl
 
     params = parameters(desk.key, names_of(desk), first_day or desk.first_day)
-    keys = lake.query(_all_differing(), params)["key"]
+    keys = lake.query(differing_sql(), params)["key"]
     if keys.is_empty():
         return pl.DataFrame(
             schema={name: pl.String for name in COLUMNS}
             | {"day": pl.Date, "since": pl.Datetime("us", "UTC")}
         )
     given = {"now": now, "keys": keys.to_list()}
-    return newest_first(lake.query(stale_sql(_GIVEN_KEYS), params | given), desk)
+    return newest_first(lake.query(stale_sql(GIVEN_KEYS), params | given), desk)
 
 
 def work_of(
@@ -407,12 +391,10 @@ def work_of(
     import polars as pl
 
     first_day = min(day for _, day in keys.pairs)
-    rows = (pending_entries if stage.state is None else stale_rows)(
-        lake, desk, now, first_day
-    )
-    is_inside = pl.struct("agency", "day").is_in(
-        [{"agency": agency, "day": day} for agency, day in keys.pairs]
-    )
+    backlog = pending_entries if stage.state is None else stale_rows
+    rows = backlog(lake, desk, now, first_day)
+    pairs = [{"agency": agency, "day": day} for agency, day in keys.pairs]
+    is_inside = pl.struct("agency", "day").is_in(pairs)
     return rows.filter(
         is_inside, pl.col("stage") == stage.name, pl.col("version") != "gone"
     )

@@ -63,12 +63,10 @@ def publications_of(
     if groups is None or groups.is_empty():
         return {}
     rows = lake.query(_PUBLICATIONS, {"ids": groups["article_id"].unique().to_list()})
+    listed = groups.join(rows, on="article_id")
+    listed = listed.sort("hit", "published_at", "article_id")
     found: dict[str, tuple[Copy, ...]] = {}
-    for row in (
-        groups.join(rows, on="article_id")
-        .sort("hit", "published_at", "article_id")
-        .iter_rows(named=True)
-    ):
+    for row in listed.iter_rows(named=True):
         hit = row.pop("hit")
         found[hit] = (*found.get(hit, ()), Copy(**row))
     return found
@@ -80,12 +78,12 @@ def copies_of(
     """Return the copies of each article that has any, by its id, in order of
     publication.
     """
-    publications = publications_of(lake, article_ids).items()
-    copies = {
-        key: tuple(one for one in group if one.article_id != key)
-        for key, group in publications
-    }
-    return {key: group for key, group in copies.items() if group}
+    found = {}
+    for key, group in publications_of(lake, article_ids).items():
+        others = tuple(one for one in group if one.article_id != key)
+        if others:
+            found[key] = others
+    return found
 
 
 # --- appearances of a matter ----------------------------------------------------------
@@ -161,9 +159,8 @@ def appearances_of(lake: Lake | Snapshot, article_ids: Sequence[str]) -> Groups:
     """
     found: dict[str, list[ItemAppearance]] = {}
     if article_ids:
-        for row in lake.query(_APPEARANCES, {"ids": list(article_ids)}).iter_rows(
-            named=True
-        ):
+        rows = lake.query(_APPEARANCES, {"ids": list(article_ids)})
+        for row in rows.iter_rows(named=True):
             found.setdefault(row.pop("hit"), []).append(ItemAppearance(**row))
     return {hit: group for hit, group in found.items() if len(group) > 1}
 
@@ -182,10 +179,11 @@ def appearance_copies(
     """Return the other appearances of the matter of each agenda item that has several,
     the newest first.
     """
-    return {
-        hit: tuple(_copy(one) for one in group if one.article_id != hit and one.day)
-        for hit, group in appearances_of(lake, article_ids).items()
-    }
+    found = {}
+    for hit, group in appearances_of(lake, article_ids).items():
+        others = [one for one in group if one.article_id != hit and one.day]
+        found[hit] = tuple(map(_copy, others))
+    return found
 
 
 def _copy(one: ItemAppearance) -> Copy:
@@ -224,22 +222,20 @@ def next_first(
 
 
 def _passes(one: ItemAppearance, filters: Filters) -> bool:
-    if filters.body not in (None, one.body) or filters.meeting_status not in (
-        None,
-        one.status,
-    ):
+    if filters.body not in (None, one.body):
+        return False
+    if filters.meeting_status not in (None, one.status):
         return False
     day = one.day or date.max
     return (filters.from_day or date.min) <= day <= (filters.to_day or date.max)
 
 
 def _next(group: Sequence[ItemAppearance], today: date) -> ItemAppearance:
-    coming = [
-        one
-        for one in group
-        if one.day and one.day >= today and one.status not in ("cancelled", "passed")
-    ]
-    return coming[-1] if coming else group[0]
+    for one in reversed(group):
+        is_open = one.status not in ("cancelled", "passed")
+        if is_open and one.day and one.day >= today:
+            return one
+    return group[0]
 
 
 def _as_hit(hit: SearchHit, one: ItemAppearance) -> SearchHit:

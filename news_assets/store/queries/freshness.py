@@ -5,7 +5,7 @@ The asset checks, `news-assets gaps` and the daily report show the findings.
 """
 
 from collections.abc import Iterator, Sequence
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from news_assets.errors import IndexingError
@@ -40,12 +40,11 @@ def freshness_checks(desk: Desk | None = None) -> dict[str, tuple[str, str]]:
     """Return asset and sentence of each freshness check by its name: of a desk, or
     those that all desks have.
     """
-    return {
-        **{
-            name: (stage.name, sentence)
-            for stage in (stages.stages_of(desk) if desk else stages.STAGES)
-            for name, sentence in (stage.check,)
-        },
+    of_stages = {}
+    for stage in stages.stages_of(desk) if desk else stages.STAGES:
+        name, sentence = stage.check
+        of_stages[name] = (stage.name, sentence)
+    return of_stages | {
         "index_equals_lake": (
             "search_index",
             "Index and lake hold the same documents: the same ids with the same hashes.",
@@ -69,48 +68,38 @@ def desk_gaps(
     days: int = GAP_DAYS,
     grace: timedelta = GRACE,
 ) -> dict[str, Findings]:
-    """Return the findings of each freshness check; those over articles go back `days`."""
+    """Return the findings of each freshness check.
+
+    Args:
+        lake: The lake.
+        index: The index that is compared with it; unavailable, its findings are unknown.
+        desk: The desk.
+        now: The present time.
+        days: How far findings over articles go back.
+        grace: Work that is younger is no finding.
+    """
     import polars as pl
 
     first_day = (now - timedelta(days=days)).date()
-    backlog = pl.concat(
-        [
-            pending_entries(lake, desk, now, first_day),
-            stale_rows(lake, desk, now, first_day),
-        ]
-    )
-    # these may take the night
+    pending = pending_entries(lake, desk, now, first_day)
+    backlog = pl.concat([pending, stale_rows(lake, desk, now, first_day)])
+    # unchecked documents may take the night
     overdue = backlog.filter(pl.col("since") <= now - grace, pl.col("why") != UNCHECKED)
-    entries, articles = lake.query(
-        _CHECKED, {"desk": desk.key, "first_day": first_day}
-    ).row(0)
-    return {
-        **{
-            stage.check[0]: _findings(
-                overdue.filter(pl.col("stage") == stage.name),
-                articles if stage.state else entries,
-            )
-            for stage in stages.stages_of(desk)
-        },
-        "index_equals_lake": _lost(lake, index, desk, now, first_day, articles),
-        "agencies_are_heard": silent_agencies(lake, desk, now),
-        "sources_answer": failing_sources(lake, desk, now),
-    }
-
-
-def _lost(
-    lake: Lake,
-    index: SearchIndex,
-    desk: Desk,
-    now: datetime,
-    first_day: date,
-    articles: int,
-) -> Findings:
-    """Return what index and lake do not share; unknown where the index is unavailable."""
+    window = {"desk": desk.key, "first_day": first_day}
+    entries, articles = lake.query(_CHECKED, window).row(0)
+    found = {}
+    for stage in stages.stages_of(desk):
+        of_stage = overdue.filter(pl.col("stage") == stage.name)
+        checked = articles if stage.state else entries
+        found[stage.check[0]] = _findings(of_stage, checked)
     try:
-        return _findings(lost_documents(lake, index, desk, now, first_day), articles)
+        lost = _findings(lost_documents(lake, index, desk, now, first_day), articles)
     except IndexingError as error:
-        return Findings(0, _HEADER, (), unknown=str(error))
+        lost = Findings(0, _HEADER, (), unknown=str(error))
+    found["index_equals_lake"] = lost
+    found["agencies_are_heard"] = silent_agencies(lake, desk, now)
+    found["sources_answer"] = failing_sources(lake, desk, now)
+    return found
 
 
 def _findings(work: "pl.DataFrame", checked: int) -> Findings:
@@ -155,9 +144,8 @@ def _silent(
 
 
 def _given_up(lake: Lake, least: int) -> Iterator[tuple[str, str]]:
-    for desk, stage, count, reason in lake.query(
-        _GIVEN_UP, {"least": least}
-    ).iter_rows():
+    found = lake.query(_GIVEN_UP, {"least": least})
+    for desk, stage, count, reason in found.iter_rows():
         yield f"given up {desk}/{stage}", f"{count} articles, the last: {reason}"
 
 

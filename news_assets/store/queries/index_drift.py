@@ -40,18 +40,22 @@ def expected_documents(
     agencies, also those that the desk no longer has; a desk without a file is given no
     names.
     """
-    joined = " ".join(
-        f"LEFT JOIN {row.relation} USING (article_id)" for row in derived_relations()
-    )
-    sql = f"""
+    return lake.query(expected_sql(), parameters(desk, agency_names, date.min))
+
+
+def expected_sql() -> str:
+    """Return the query for what the index should hold."""
+    derived = derived_relations()
+    joins = [f"LEFT JOIN {row.relation} USING (article_id)" for row in derived]
+    return f"""
         WITH {relations_sql("article_id, agency, day, trace_id", "")}
         SELECT {ARTICLES}.article_id, {ARTICLES}.agency, {ARTICLES}.day,
             {state_sql(DOCUMENT_STATE)} AS document_hash,
             r_article_embeddings.outcome IS NOT DISTINCT FROM 'ok' AS has_vector,
             {ARTICLES}.trace_id
-        FROM {ARTICLES} {joined} LEFT JOIN named ON named.agency = {ARTICLES}.agency
+        FROM {ARTICLES} {" ".join(joins)}
+        LEFT JOIN named ON named.agency = {ARTICLES}.agency
     """
-    return lake.query(sql, parameters(desk, agency_names, date.min))
 
 
 def lost_documents(
@@ -96,10 +100,10 @@ def lost_documents(
     held = lake.query(HELD_BACK, {"desk": desk.key, "now": now}).filter(
         pl.col("stage") == "search_index"
     )
-    left = found.join(stale, on="article_id", how="anti").join(
+    unexplained = found.join(stale, on="article_id", how="anti").join(
         held, on=("article_id", "version"), how="anti"
     )
-    return newest_first(left, desk)
+    return newest_first(unexplained, desk)
 
 
 def _compared(

@@ -5,7 +5,7 @@ The rules are in `pipeline/freshness/source_health.py`.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING
@@ -155,30 +155,30 @@ def _published(
     for agency, day, count in entry_days(lake, desk.key, HISTORY_DAYS).iter_rows():
         day_counts[agency][day] = count
     hours: defaultdict[str, list[int]] = defaultdict(lambda: [0] * 24)
-    for agency, hour, count in entry_hours(
-        lake, desk.key, now - _HOURS_SINCE
-    ).iter_rows():
+    recent = entry_hours(lake, desk.key, now - _HOURS_SINCE)
+    for agency, hour, count in recent.iter_rows():
         hours[agency][hour] = count
-    times = {
-        row["agency"]: row for row in entry_times(lake, desk.key).iter_rows(named=True)
-    }
+    times: dict[str, dict[str, datetime]] = {}
+    for row in entry_times(lake, desk.key).iter_rows(named=True):
+        times[row["agency"]] = row
     answers = _Answers(_states(lake, desk), _polls(lake, desk, now))
-    return [
-        PublishingHistory(
-            agency=agency.key,
-            timezone=agency.timezone,
-            day_counts=day_counts[agency.key],
-            seen_hours=hours[agency.key],
-            first_seen_at=times.get(agency.key, {}).get("first_seen_at"),
-            last_entry_at=times.get(agency.key, {}).get("last_entry_at"),
-            first_answer_at=answers.first(agency),
-            last_answer_at=answers.last(
-                agency, times.get(agency.key, {}).get("newest_seen_at")
-            ),
+    histories = []
+    for one in desk.agencies:
+        if not one.is_active:
+            continue
+        seen = times.get(one.key, {})
+        history = PublishingHistory(
+            agency=one.key,
+            timezone=one.timezone,
+            day_counts=day_counts[one.key],
+            seen_hours=hours[one.key],
+            first_seen_at=seen.get("first_seen_at"),
+            last_entry_at=seen.get("last_entry_at"),
+            first_answer_at=answers.first(one),
+            last_answer_at=answers.last(one, seen.get("newest_seen_at")),
         )
-        for agency in desk.agencies
-        if agency.is_active
-    ]
+        histories.append(history)
+    return histories
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,35 +191,30 @@ class _Answers:
     polls: Mapping[str, PollHistory]
 
     def first(self, agency: Agency) -> datetime | None:
-        return min(
-            _known(poll.first_answer_at for poll in self._polls(agency)), default=None
-        )
+        times = [poll.first_answer_at for poll in self._polls(agency)]
+        return min(filter(None, times), default=None)
 
     def last(self, agency: Agency, newest_seen_at: datetime | None) -> datetime | None:
         """Return the last successful poll; of polled sources without one, the time of
         the newest entry.
         """
-        polled = [
-            self.states[source.source_id]
-            for source in agency.sources
-            if source.source_id in self.states
-        ]
-        times = [
-            state.last_polled_at for state in polled if state.last_outcome in ANSWERS
-        ]
-        times += _known(poll.last_answer_at for poll in self._polls(agency))
-        return max(times, default=newest_seen_at if polled else None)
+        times: list[datetime | None] = []
+        is_polled = False
+        for source in agency.sources:
+            state = self.states.get(source.source_id)
+            if state is None:
+                continue
+            is_polled = True
+            if state.last_outcome in ANSWERS:
+                times.append(state.last_polled_at)
+        times += [poll.last_answer_at for poll in self._polls(agency)]
+        if not is_polled:
+            newest_seen_at = None
+        return max(filter(None, times), default=newest_seen_at)
 
     def _polls(self, agency: Agency) -> list[PollHistory]:
-        return [
-            self.polls[source.source_id]
-            for source in agency.sources
-            if source.source_id in self.polls
-        ]
-
-
-def _known(times: Iterable[datetime | None]) -> list[datetime]:
-    return [time for time in times if time is not None]
+        polls = [self.polls.get(source.source_id) for source in agency.sources]
+        return [poll for poll in polls if poll is not None]
 
 
 def _states(lake: Lake | Snapshot, desk: Desk) -> dict[str, SourceState]:
@@ -227,7 +222,7 @@ def _states(lake: Lake | Snapshot, desk: Desk) -> dict[str, SourceState]:
 
 
 def _polls(lake: Lake | Snapshot, desk: Desk, now: datetime) -> dict[str, PollHistory]:
+    history = poll_history(lake, desk.key, now)
     return {
-        row["source_id"]: PollHistory(**row)
-        for row in poll_history(lake, desk.key, now).iter_rows(named=True)
+        row["source_id"]: PollHistory(**row) for row in history.iter_rows(named=True)
     }

@@ -147,10 +147,8 @@ class _DayQuery:
         """Return the result of a query; DuckDB refuses parameters that a query does not
         name.
         """
-        return self._lake.query(
-            sql,
-            {name: value for name, value in self._params.items() if f"${name}" in sql},
-        )
+        named = {name for name in self._params if f"${name}" in sql}
+        return self._lake.query(sql, {name: self._params[name] for name in named})
 
     def rows(self, sql: str) -> tuple[Any, ...]:
         """Return the rows of a query's result."""
@@ -158,19 +156,22 @@ class _DayQuery:
 
 
 def _desk_counts(query: _DayQuery) -> Iterator[DeskCounts]:
-    derived = [
-        (stage.done, table_of(stage.record).name) for stage in stages.derived_stages()
-    ]
-    counts = _DESKS + "".join(
-        _DERIVED.format(done=done, table=table) for done, table in derived
-    )
-    names = [*_COUNTS, *(done for done, _ in derived)]
-    sums = ", ".join(f"coalesce(sum({name}), 0)::BIGINT AS {name}" for name in names)
-    for row in query.frame(
-        f"SELECT desk, {sums} FROM ({counts}) GROUP BY desk ORDER BY desk"
-    ).iter_rows(named=True):
+    done = [stage.done for stage in stages.derived_stages()]
+    for row in query.frame(desks_sql()).iter_rows(named=True):
         yield DeskCounts(
             desk=row["desk"],
             **{name: row[name] for name in _COUNTS},
-            derived={done: row[done] for done, _ in derived},
+            derived={name: row[name] for name in done},
         )
+
+
+def desks_sql() -> str:
+    """Return the query for the counts of each desk."""
+    counts = _DESKS
+    names = list(_COUNTS)
+    for stage in stages.derived_stages():
+        table = table_of(stage.record).name
+        counts += _DERIVED.format(done=stage.done, table=table)
+        names.append(stage.done)
+    sums = ", ".join(f"coalesce(sum({name}), 0)::BIGINT AS {name}" for name in names)
+    return f"SELECT desk, {sums} FROM ({counts}) GROUP BY desk ORDER BY desk"

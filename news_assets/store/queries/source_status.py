@@ -68,7 +68,7 @@ def source_rows(
     """Yield a row for each source of a desk, including inactive agencies; values of
     sources never polled are None.
 
-    `silences` are the findings of `health.silent_agencies`, if they are to be shown.
+    `silences` are the findings of `poll_health.silent_agencies`, if they are to be shown.
     Only polls of the desk's agencies are counted: with few agencies 32 ms instead of
     250 ms among 460,000 polls.
     """
@@ -76,8 +76,10 @@ def source_rows(
         lake, now, desk.key, [agency.key for agency in desk.agencies]
     )
     found = {row["source_id"]: row for row in records.iter_rows(named=True)}
-    header, rows = (silences.header, silences.rows) if silences else ((), ())
-    silent = {str(row[0]): dict(zip(header, row, strict=True)) for row in rows}
+    silent: dict[str, Row] = {}
+    if silences is not None:
+        for row in silences.rows:
+            silent[str(row[0])] = dict(zip(silences.header, row, strict=True))
     for agency in desk.agencies:
         yield from _rows_of(agency, desk, found, silent.get(agency.key, {}))
 
@@ -86,16 +88,18 @@ def forecasts(lake: Lake, desk: Desk, now: datetime) -> dict[str, Forecast]:
     """Return what is expected of each source of the active agencies, by source_id, also
     of those never polled.
     """
-    states = {
-        state.source_id: state for state in lake.read(SourceState, desk=[desk.key])
-    }
+    stored = lake.read(SourceState, desk=[desk.key])
+    states = {state.source_id: state for state in stored}
     rates = rates_of(lake, desk.sources, now)
     expected = {}
     for source in desk.sources:
-        key, state = source.source_id, states.get(source.source_id)
-        expected[key] = forecast(
-            source, rates[key], *((state.interval_s, state.ttl_s) if state else ())
-        )
+        key = source.source_id
+        state = states.get(key)
+        if state is None:
+            expected[key] = forecast(source, rates[key])
+        else:
+            known = (state.interval_s, state.ttl_s)
+            expected[key] = forecast(source, rates[key], *known)
     return expected
 
 

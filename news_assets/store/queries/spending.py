@@ -25,7 +25,16 @@ FROM (SELECT called_at, coalesce(reserved_usd, usd)::DECIMAL(28, 14) AS counted 
 WHERE called_at >= $month
 """
 
-_SPENDING = f"""
+CONDITIONS = {
+    "desk": "desk = $desk",
+    "first_day": "day >= $first_day",
+    "last_day": "day <= $last_day",
+    "start": "called_at >= $start",
+    "end": "called_at < $end",
+    "desks": "list_contains($desks::VARCHAR[], desk)",
+    "agencies": "list_contains($agencies::VARCHAR[], agency)",
+}
+_SUMS = f"""
 SELECT {_UTC_DAY} AS called_on, desk, model, via,
     count(*)::BIGINT AS calls,
     count_if(outcome = 'ok')::BIGINT AS answered,
@@ -36,7 +45,7 @@ SELECT {_UTC_DAY} AS called_on, desk, model, via,
     coalesce(sum(cached_tokens), 0)::BIGINT AS cached_tokens,
     {_USD} AS usd,
     count_if(usd IS NULL)::BIGINT AS unpriced
-FROM model_calls WHERE {{where}} GROUP BY ALL ORDER BY ALL
+FROM model_calls
 """
 
 
@@ -70,46 +79,31 @@ def spending_on(lake: Lake, day: date, desks: Iterable[str]) -> list[Spending]:
     """Return the calls that were made on a UTC day for articles of these desks."""
     start = datetime.combine(day, time(), UTC)
     params = {"desks": list(desks), "start": start, "end": start + timedelta(days=1)}
-    return _spending(
-        lake,
-        "list_contains($desks::VARCHAR[], desk) AND called_at >= $start AND called_at < $end",
-        params,
-    )
+    return _spending(lake, params)
 
 
 def spending_for(
     lake: Lake, desk: str | None, first_day: date | None, last_day: date | None
 ) -> list[Spending]:
     """Return the calls that were made, whenever, for articles of these partition days."""
-    conditions = {
-        "desk = $desk": desk,
-        "day >= $first_day": first_day,
-        "day <= $last_day": last_day,
-    }
-    given = {
-        condition: value for condition, value in conditions.items() if value is not None
-    }
-    params = {condition.rpartition("$")[2]: value for condition, value in given.items()}
-    return _spending(lake, " AND ".join(given) or "true", params)
+    values = {"desk": desk, "first_day": first_day, "last_day": last_day}
+    params = {name: value for name, value in values.items() if value is not None}
+    return _spending(lake, params)
 
 
 def spending_since(lake: Lake, keys: AgencyDays, start: datetime) -> list[Spending]:
     """Return the calls that were made since `start` for articles of these agency-days."""
     if not keys.pairs:
         return []
-    agencies, days = (sorted({pair[n] for pair in keys.pairs}) for n in (0, 1))
-    where = (
-        "desk = $desk AND called_at >= $start AND day BETWEEN $first_day AND $last_day "
-        "AND list_contains($agencies::VARCHAR[], agency)"
-    )
+    days = [day for _, day in keys.pairs]
     params = {
         "desk": keys.desk,
         "start": start,
-        "first_day": days[0],
-        "last_day": days[-1],
-        "agencies": agencies,
+        "first_day": min(days),
+        "last_day": max(days),
+        "agencies": sorted({agency for agency, _ in keys.pairs}),
     }
-    return _spending(lake, where, params)
+    return _spending(lake, params)
 
 
 def mean_tokens(
@@ -124,6 +118,14 @@ def mean_tokens(
     }
 
 
-def _spending(lake: Lake, where: str, params: dict[str, Any]) -> list[Spending]:
-    found = lake.query(_SPENDING.format(where=where), params)
+def spending_sql(conditions: Iterable[str]) -> str:
+    """Return the query for the calls that pass these conditions, by day, desk, model
+    and way.
+    """
+    where = " AND ".join(CONDITIONS[name] for name in conditions) or "true"
+    return f"{_SUMS} WHERE {where} GROUP BY ALL ORDER BY ALL"
+
+
+def _spending(lake: Lake, params: dict[str, Any]) -> list[Spending]:
+    found = lake.query(spending_sql(params), params)
     return [Spending(**row) for row in found.iter_rows(named=True)]

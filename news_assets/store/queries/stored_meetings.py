@@ -3,7 +3,7 @@ first; the meeting of an article; and a person of an agency with the votes.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import Annotated, Any, Final
@@ -34,10 +34,18 @@ _OF_BODY = """
         THEN lower(body) = lower($body)
     ELSE contains(lower(body), lower($body)) OR contains(lower(title), lower($body)) END
 """
-_WITH_ITEMS = (
-    "meeting_id IN "
-    "(SELECT meeting_id FROM agenda_items WHERE list_contains($ids, article_id))"
+_BODIES = (
+    f"SELECT DISTINCT body FROM meetings WHERE body <> '' AND {_OF_BODY} ORDER BY ALL"
 )
+CONDITIONS = {
+    "desk": "desk = $desk",
+    "agency": "agency = $agency",
+    "body": _OF_BODY,
+    "first": "day >= $first",
+    "last": "day <= $last",
+    "ids": "meeting_id IN "
+    "(SELECT meeting_id FROM agenda_items WHERE list_contains($ids, article_id))",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,40 +114,32 @@ def _items_of(lake: Reader, meeting_ids: Collection[str]) -> list[StoredItem]:
 
 def item_details(lake: Reader, items: Sequence[StoredItem]) -> list[ItemDetails]:
     """Return these items, in the same order, with their documents, summaries and texts."""
-    articles = {item.article_id for item in items if item.article_id}
-    texts = {
-        row.article_id: row.text or ""
-        for row in lake.read(RawArticle, article_id=articles)
-    }
-    summaries = {
-        row.article_id: row.summary or ""
-        for row in lake.read(EnrichedArticle, article_id=articles)
-    }
-    documents = _documents_of(lake, items)
-    return [
-        ItemDetails(
-            item=item,
-            documents=tuple(
-                documents[key] for key in item.document_ids if key in documents
-            ),
-            summary=summaries.get(item.article_id or "", ""),
-            text=texts.get(item.article_id or "", ""),
+    articles = set[str]()
+    document_ids = set[str]()
+    for item in items:
+        document_ids.update(item.document_ids)
+        if item.article_id:
+            articles.add(item.article_id)
+    texts: dict[str | None, str | None] = {}
+    for article in lake.read(RawArticle, article_id=articles):
+        texts[article.article_id] = article.text
+    summaries: dict[str | None, str | None] = {}
+    for enriched in lake.read(EnrichedArticle, article_id=articles):
+        summaries[enriched.article_id] = enriched.summary
+    stored = lake.read(StoredDocument, document_id=document_ids)
+    documents = {row.document_id: row for row in with_text(lake, stored)}
+    details = []
+    for item in items:
+        of_item = [documents[key] for key in item.document_ids if key in documents]
+        details.append(
+            ItemDetails(
+                item=item,
+                documents=tuple(of_item),
+                summary=summaries.get(item.article_id) or "",
+                text=texts.get(item.article_id) or "",
+            )
         )
-        for item in items
-    ]
-
-
-def _documents_of(
-    lake: Reader, items: Sequence[StoredItem]
-) -> dict[str, StoredDocument]:
-    """Return the documents of these items by id; a copy has the text of the document
-    that was read in its place.
-    """
-    ids = {key for item in items for key in item.document_ids}
-    return {
-        row.document_id: row
-        for row in with_text(lake, lake.read(StoredDocument, document_id=ids))
-    }
+    return details
 
 
 def with_text(
@@ -149,25 +149,27 @@ def with_text(
     place.
     """
     originals = {row.copy_of for row in documents if row.copy_of and row.text is None}
-    texts = {
-        row.document_id: row.text
-        for row in lake.read(StoredDocument, document_id=originals)
-    }
-    return [
-        replace(row, text=texts.get(row.copy_of)) if row.copy_of in texts else row
-        for row in documents
-    ]
+    texts: dict[str | None, str | None] = {}
+    for original in lake.read(StoredDocument, document_id=originals):
+        texts[original.document_id] = original.text
+    found = []
+    for row in documents:
+        is_copy = row.copy_of in texts
+        found.append(replace(row, text=texts[row.copy_of]) if is_copy else row)
+    return found
 
 
 def bodies_named(lake: Lake, name: str) -> list[str]:
     """Return the names of the bodies that a name, or a part of one, selects, as
     `_OF_BODY` does.
     """
-    found = lake.query(
-        f"SELECT DISTINCT body FROM meetings WHERE body <> '' AND {_OF_BODY} ORDER BY ALL",
-        {"body": name},
-    )
-    return found["body"].to_list()
+    return lake.query(_BODIES, {"body": name})["body"].to_list()
+
+
+def selected_sql(conditions: Iterable[str]) -> str:
+    """Return the query for the meetings with a day that pass these conditions."""
+    where = " AND ".join(CONDITIONS[name] for name in conditions) or "true"
+    return f"SELECT meeting_id FROM meetings WHERE day IS NOT NULL AND {where}"
 
 
 def selected_meetings(
@@ -181,26 +183,25 @@ def selected_meetings(
 ) -> list[StoredMeeting]:
     """Return meetings with a day, by day and begin.
 
-    `body` is the name of a body in any case; where no body has this name, a part of it
-    or of the title. `article_ids` are those of agenda items: only their meetings are
-    returned.
+    Args:
+        lake: The lake.
+        desk: Key of the desk.
+        agency: Key of the agency.
+        body: Name of a body in any case; where no body has this name, a part of it or
+            of the title.
+        days: First and last day.
+        article_ids: Of agenda items; only their meetings are returned.
     """
-    conditions: dict[str, tuple[str, object]] = {
-        "desk": ("desk = $desk", desk),
-        "agency": ("agency = $agency", agency),
-        "body": (_OF_BODY, body),
-        "first": ("day >= $first", days[0]),
-        "last": ("day <= $last", days[1]),
-        "ids": (_WITH_ITEMS, None if article_ids is None else list(article_ids)),
+    values = {
+        "desk": desk,
+        "agency": agency,
+        "body": body,
+        "first": days[0],
+        "last": days[1],
+        "ids": None if article_ids is None else list(article_ids),
     }
-    held = {
-        name: stated for name, stated in conditions.items() if stated[1] is not None
-    }
-    where = " AND ".join(["day IS NOT NULL", *(sql for sql, _ in held.values())])
-    params = {name: value for name, (_, value) in held.items()}
-    ids = lake.query(f"SELECT meeting_id FROM meetings WHERE {where}", params)[
-        "meeting_id"
-    ].to_list()
+    given = {name: value for name, value in values.items() if value is not None}
+    ids = lake.query(selected_sql(given), given)["meeting_id"].to_list()
     rows = lake.read(StoredMeeting, meeting_id=ids) if ids else []
     return sorted(
         rows, key=lambda row: (str(row.day), str(row.starts_at or ""), row.meeting_id)
@@ -283,9 +284,19 @@ def nearest_meetings(
     """Return meetings with their positions: those of `first_day` and later, then
     earlier ones, the nearest day first.
 
-    `body` is a part of the body's name or the title, in any case. `topic` is that of an
-    item on the agenda, and `article_ids` are the articles of items of which one is on
-    it; with both, of the same item. With `after` only those that come after it.
+    Args:
+        lake: The lake.
+        first_day: The day that the list begins at.
+        desk: Key of the desk.
+        agency: Key of the agency.
+        body: A part of the body's name or the title, in any case.
+        status: Status of the meeting.
+        from_day: No meeting is earlier.
+        to_day: No meeting is later.
+        topic: Of an item on the agenda; with `article_ids`, of the same item.
+        article_ids: The articles of items of which one is on the agenda.
+        after: Only meetings that come after this position.
+        limit: How many meetings.
     """
     distance, begin, meeting_id = after or (None, None, None)
     given: dict[str, Any] = {
@@ -307,15 +318,14 @@ def nearest_meetings(
     }
     with lake.latest() as snapshot:
         found = snapshot.query(_NEAREST, given)
-        rows = {
-            row.meeting_id: row
-            for row in snapshot.read(
-                StoredMeeting, meeting_id=found["meeting_id"].to_list()
-            )
-        }
-    return [
-        ((far, at, key), rows[key]) for key, far, at in found.iter_rows() if key in rows
-    ]
+        ids = found["meeting_id"].to_list()
+        meetings = snapshot.read(StoredMeeting, meeting_id=ids)
+    by_id = {row.meeting_id: row for row in meetings}
+    nearest = []
+    for key, distance, begin in found.iter_rows():
+        if key in by_id:
+            nearest.append(((distance, begin, key), by_id[key]))
+    return nearest
 
 
 def place_of_article(lake: Snapshot, article_id: str) -> AgendaPlace | None:
@@ -382,8 +392,15 @@ def person_details(
     after: tuple[date, str] | None,
     limit: int,
 ) -> _PersonDetails | None:
-    """Return a person with so many votes after the one of a day and item_id; None for
-    one who is not known.
+    """Return a person with votes; None for one who is not known.
+
+    Args:
+        lake: The lake.
+        desk: Key of the desk.
+        agency: Key of the agency.
+        person: Key of the person.
+        after: Day and item_id of a vote; only older ones follow.
+        limit: How many votes.
     """
     where: dict[str, Any] = {"desk": [desk], "agency": [agency], "person": [person]}
     day, item_id = after or (None, None)

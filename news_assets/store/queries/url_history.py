@@ -84,23 +84,19 @@ def _article_history(lake: Reader, ids: Sequence[str]) -> list[Event]:
 def stored_rows(lake: Reader, ids: Sequence[str]) -> StoredRows:
     """Return the rows of these articles."""
     entries = lake.read(FeedEntry, article_id=ids)
-    days = (
-        lake.frame(RawArticle, None, ("day",), article_id=ids)["day"].unique().to_list()
-    )
+    pages = lake.frame(StoredPage, None, _OF_PAGES, article_id=ids)
+    listed = lake.frame(RawArticle, None, ("day",), article_id=ids)
+    days = listed["day"].unique().to_list()
+    derived = {}
+    for stage in stages.derived_stages():
+        derived[stage.name] = _of_articles(lake, stage.record, ids, days)
     return StoredRows(
         entries=entries,
         polls=_polls_of(lake, entries),
-        pages=list(
-            lake.frame(StoredPage, None, _OF_PAGES, article_id=ids).iter_rows(
-                named=True
-            )
-        ),
+        pages=pages.to_dicts(),
         articles=_of_articles(lake, RawArticle, ids, days),
         revisions=lake.read(ArticleRevision, article_id=ids),
-        derived={
-            stage.name: _of_articles(lake, stage.record, ids, days)
-            for stage in stages.derived_stages()
-        },
+        derived=derived,
         failures=lake.read(Failure, article_id=ids),
     )
 
@@ -115,11 +111,13 @@ def _of_articles(
     halves the time among 1,000,000 articles.
     """
     rows = lake.read(record, article_id=ids, day=days)
-    return rows if len(rows) == len(set(ids)) else lake.read(record, article_id=ids)
+    if len(rows) < len(set(ids)):
+        return lake.read(record, article_id=ids)
+    return rows
 
 
 def events_of(rows: StoredRows) -> list[Event]:
-    """Return the events that these rows tell of, oldest first."""
+    """Return the events of these rows, oldest first."""
     events = [
         *_listed(rows),
         *_fetched(rows),
@@ -145,31 +143,28 @@ def _polls_of(
     lake: Reader, entries: Sequence[FeedEntry]
 ) -> dict[tuple[str, datetime], Poll]:
     """Return the polls that found these entries, by source and time."""
-    sources, times = (
-        {entry.source_id for entry in entries},
-        {entry.first_seen_at for entry in entries},
-    )
+    sources = {entry.source_id for entry in entries}
+    times = {entry.first_seen_at for entry in entries}
     polls = lake.read(Poll, source_id=sources, polled_at=times)
     return {(poll.source_id, poll.polled_at): poll for poll in polls}
 
 
 def _listed(rows: StoredRows) -> Iterator[Event]:
     for entry in rows.entries:
+        what = f"first listed by {entry.source_id}"
+        if entry.published_at:
+            what += f", dated {entry.published_at:%Y-%m-%d %H:%M}Z"
+        else:
+            what += ", without a date"
         poll = rows.polls.get((entry.source_id, entry.first_seen_at))
-        polled = (
-            f", polled in {poll.elapsed_ms} ms, {poll.new_count} new" if poll else ""
-        )
-        dated = (
-            f", dated {entry.published_at:%Y-%m-%d %H:%M}Z"
-            if entry.published_at
-            else ", without a date"
-        )
+        if poll:
+            what += f", polled in {poll.elapsed_ms} ms, {poll.new_count} new"
         first = Event(
             at=entry.first_seen_at,
             article_id=entry.article_id,
             stage="feed_entries",
             outcome="ok",
-            what=f"first listed by {entry.source_id}{dated}{polled}",
+            what=what,
             trace_id=entry.trace_id,
         )
         yield first
@@ -185,11 +180,9 @@ def _waiting(
     first = first_entries(entries)
     for article in articles:
         entry = first.get(article.article_id)
-        if (
-            entry
-            and entry.entry_hash != article.entry_hash
-            and not has_news(entry, article)
-        ):
+        if entry is None or entry.entry_hash == article.entry_hash:
+            continue
+        if not has_news(entry, article):
             again = f"the page is fetched again for that from {refetch_at(article):%Y-%m-%d %H:%M}Z"
             yield Event(
                 at=entry.last_seen_at,
@@ -233,17 +226,18 @@ def _fetched(rows: StoredRows) -> Iterator[Event]:
 
 
 def _describe(article: RawArticle) -> str:
-    if article.outcome == "ok":
-        failed = f"; {article.failed_attempts} attempts failed, the last {article.last_failure}"
-        return stages.STAGES[0].describe(article) + (
-            failed if article.failed_attempts else ""
-        )
-    again = (
-        f"next attempt {article.next_try_at:%Y-%m-%d %H:%M}Z"
-        if article.next_try_at
-        else "no further attempt"
+    if article.outcome != "ok":
+        again = "no further attempt"
+        if article.next_try_at:
+            again = f"next attempt {article.next_try_at:%Y-%m-%d %H:%M}Z"
+        return f"{article.reason}; {again}"
+    described: str = stages.STAGES[0].describe(article)
+    if not article.failed_attempts:
+        return described
+    failed = (
+        f"{article.failed_attempts} attempts failed, the last {article.last_failure}"
     )
-    return f"{article.reason}; {again}"
+    return f"{described}; {failed}"
 
 
 def _derived(rows: StoredRows) -> Iterator[Event]:
@@ -261,11 +255,9 @@ def _derived(rows: StoredRows) -> Iterator[Event]:
 
 def _failed(failures: Iterable[Failure]) -> Iterator[Event]:
     for failure in failures:
-        again = (
-            f"next attempt {failure.next_try_at:%Y-%m-%d %H:%M}Z"
-            if failure.next_try_at
-            else "given up"
-        )
+        again = "given up"
+        if failure.next_try_at:
+            again = f"next attempt {failure.next_try_at:%Y-%m-%d %H:%M}Z"
         yield Event(
             at=failure.last_failed_at,
             article_id=failure.article_id,

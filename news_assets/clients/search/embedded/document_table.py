@@ -308,15 +308,11 @@ class DocumentTable:
         filters.
         """
         mask: Bools = self.is_alive.copy()
-        for kind in _FILTERS:
+        for kind in (*_FILTERS, *NAMED_FACETS):
             wanted = getattr(query, kind)
             if wanted is not None:
-                codes = [self._codes.get((kind, one), -1) for one in values_of(wanted)]
+                codes = [self._code(kind, one) for one in values_of(wanted)]
                 mask &= np.isin(self.columns[kind], codes)
-        for kind in NAMED_FACETS:
-            wanted = getattr(query, kind)
-            if wanted is not None:
-                mask &= self.columns[kind] == self._name_code(kind, wanted)
         if query.entity is not None:
             code = self._name_code("entity", query.entity)
             mask &= self.entities.mask(code, self.size)
@@ -347,6 +343,12 @@ class DocumentTable:
         wanted = [known == kind and is_wanted(value) for known, value in self.values]
         found: Bools = np.array(wanted, np.bool_).take(self.columns[kind])
         return found
+
+    def _code(self, kind: str, value: str) -> int:
+        """Return the code of a value of a facet; -1 for an unknown one."""
+        if kind in NAMED_FACETS:
+            return self._name_code(kind, value)
+        return self._codes.get((kind, value), -1)
 
     def _name_code(self, kind: str, value: str) -> int:
         """Return the code of a name; -1 for an unknown one."""

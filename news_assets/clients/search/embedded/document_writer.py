@@ -1,5 +1,6 @@
 """Writes documents into the search file, one transaction per batch."""
 
+import logging
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,6 +29,8 @@ from news_assets.clients.search.embedded.terms import (
 )
 from news_assets.clients.search.index_texts import is_stored, labels
 from news_assets.ports.search_index import COPIED_FACETS, SearchDocument
+
+_logger = logging.getLogger(__name__)
 
 _MAX_KNOWN_WORDS = 300_000
 
@@ -82,10 +85,9 @@ class DocumentWriter:
         terms = batch_terms(changed)
         vectors = packed_vectors([one.vector for one in changed])
         prepared = list(map(_Prepared, changed, terms.documents, vectors))
-        new_words = {
-            language: words.difference(self._known_words.get(language, ()))
-            for language, words in terms.words.items()
-        }
+        new_words = {}
+        for language, words in terms.words.items():
+            new_words[language] = words - self._known_words.get(language, set())
         return retried(lambda: self._write(prepared, new_words, dim))
 
     def name_model(self, model: str) -> None:
@@ -153,6 +155,7 @@ def _refusals(prepared: Sequence[_Prepared], dim: int | None) -> dict[str, str]:
     for one in prepared:
         reason = _refusal(one, dim)
         if reason is not None:
+            _logger.debug("%s is not indexed: %s", one.document.article_id, reason)
             found[one.document.article_id] = reason
     return found
 
@@ -181,22 +184,20 @@ def _insert(
     (last,) = connection.execute(
         "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'documents'"
     ).fetchone()
-    numbered = list(enumerate(taken, last + 1))
     documents, texts, fresh, vectors = [], [], [], []
-    for (n, one), facts in zip(numbered, _facts(numbered, codes), strict=True):
-        entities = _packed(one.document, codes)
-        documents.append((*_document_row(n, one.document), facts, entities))
-        texts.append(_texts_row(n, one.document))
+    for n, one in enumerate(taken, last + 1):
+        document = one.document
+        facts = _facts(n, one, codes)
+        entities = _packed(document, codes)
+        documents.append((*_document_row(n, document), facts, entities))
+        texts.append(_texts_row(n, document))
         fresh.append((n, one.terms.packed))
         if one.vector is not None:
             vectors.append((n, one.vector))
-    for table, rows in (
-        ("documents", documents),
-        ("texts", texts),
-        ("fresh", fresh),
-        ("vectors", vectors),
-    ):
-        _insert_rows(connection, table, rows)
+    _insert_rows(connection, "documents", documents)
+    _insert_rows(connection, "texts", texts)
+    _insert_rows(connection, "fresh", fresh)
+    _insert_rows(connection, "vectors", vectors)
     if dim is not None:
         connection.execute("INSERT OR IGNORE INTO state VALUES ('dim', ?)", (dim,))
 
@@ -287,26 +288,26 @@ def _codes(
         f"INSERT OR IGNORE INTO {table} (kind, value) VALUES (?, ?)", sorted(pairs)
     )
     find = f"SELECT code FROM {table} WHERE kind = ? AND value = ?"
-    return {pair: connection.execute(find, pair).fetchone()[0] for pair in pairs}
+    codes = {}
+    for pair in pairs:
+        (codes[pair],) = connection.execute(find, pair).fetchone()
+    return codes
 
 
-def _facts(
-    numbered: Sequence[tuple[int, _Prepared]], codes: dict[tuple[str, str], int]
-) -> list[bytes]:
-    """Return the facts of each document."""
-    facts = np.zeros(len(numbered), FACTS)
-    for row, (n, one) in zip(facts, numbered, strict=True):
-        document = one.document
-        row["n"] = n
-        row["day"] = document.day.toordinal()
-        row["published"] = document.published_ts
-        row["length"] = one.terms.length
-        row["id_key"] = _key("id", document.article_id)
-        row["original_key"] = _key("id", document.duplicate_of)
-        row["text_key"] = _key("text", document.text_hash)
-        for kind, value in _values(document).items():
-            row[kind] = codes.get((kind, value), 0)
-    return [row.tobytes() for row in facts]
+def _facts(n: int, one: _Prepared, codes: Mapping[tuple[str, str], int]) -> bytes:
+    """Return the facts of a document with this number."""
+    document = one.document
+    row = np.zeros((), FACTS)
+    row["n"] = n
+    row["day"] = document.day.toordinal()
+    row["published"] = document.published_ts
+    row["length"] = one.terms.length
+    row["id_key"] = _key("id", document.article_id)
+    row["original_key"] = _key("id", document.duplicate_of)
+    row["text_key"] = _key("text", document.text_hash)
+    for kind, value in _values(document).items():
+        row[kind] = codes.get((kind, value), 0)
+    return row.tobytes()
 
 
 def _key(kind: str, value: str | None) -> int:

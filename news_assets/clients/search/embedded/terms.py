@@ -68,24 +68,31 @@ def batch_terms(documents: Sequence[SearchDocument]) -> _BatchTerms:
     Agency and theme are filters, not terms: "educação" should not find everything the
     Ministry of Education publishes.
     """
-    of_language: dict[str | None, list[int]] = {}
-    for position, document in enumerate(documents):
-        of_language.setdefault(document.language, []).append(position)
-    terms: dict[int, DocumentTerms] = {}
-    known: dict[str | None, set[str]] = {language: set() for language in of_language}
+    of_language: dict[str | None, list[SearchDocument]] = {}
+    for document in documents:
+        of_language.setdefault(document.language, []).append(document)
+    terms: dict[int, DocumentTerms] = {}  # by the identity of the document
+    known: dict[str | None, set[str]] = {}
     for language, every in of_language.items():
+        known[language] = set()
         for start in range(0, len(every), _BATCH_DOCUMENTS):
-            positions = every[start : start + _BATCH_DOCUMENTS]
-            texts: list[str] = []
-            for position in positions:
-                one = documents[position]
-                texts += (one.title, one.text, secondary_text(one))
-            words = words_of_texts(texts)
+            batch = every[start : start + _BATCH_DOCUMENTS]
+            words = words_of_texts(_searched_texts(batch))
             distinct = [word[:MAX_WORD_CHARS] for word in words.distinct]
             known[language].update(distinct)
             keys = np.array([term_of(word, language) for word in distinct], np.int64)
-            terms.update(zip(positions, _document_terms(words, keys), strict=True))
-    return _BatchTerms([terms[position] for position in range(len(documents))], known)
+            found = _document_terms(words, keys)
+            for document, of_document in zip(batch, found, strict=True):
+                terms[id(document)] = of_document
+    return _BatchTerms([terms[id(document)] for document in documents], known)
+
+
+def _searched_texts(documents: Iterable[SearchDocument]) -> list[str]:
+    """Return the `FIELDS` texts of each document."""
+    texts: list[str] = []
+    for one in documents:
+        texts += (one.title, one.text, secondary_text(one))
+    return texts
 
 
 def _document_terms(words: TextWords, keys: Int64s) -> Iterator[DocumentTerms]:
@@ -102,11 +109,13 @@ def _document_terms(words: TextWords, keys: Int64s) -> Iterator[DocumentTerms]:
         weights = np.add.reduceat(each, starts)
     of_document, rank = np.divmod(occurrences[starts] >> 1, max(len(terms), 1))
     packed = np.empty(len(starts), PACKED_TERM)
-    packed["term"], packed["weight"] = terms[rank], np.minimum(weights, 255)
+    packed["term"] = terms[rank]
+    packed["weight"] = np.minimum(weights, 255)
     numbers = np.arange(len(counts) // FIELDS)
     ends = np.searchsorted(of_document, numbers, side="right") * PACKED_TERM.itemsize
     lengths = np.minimum(counts.reshape(-1, FIELDS) @ (TITLE_WEIGHT, 1, 1), 0xFFFF)
-    data, start = packed.tobytes(), 0
+    data = packed.tobytes()
+    start = 0
     for end, length in zip(ends.tolist(), lengths.tolist(), strict=True):
         yield DocumentTerms(data[start:end], length)
         start = end

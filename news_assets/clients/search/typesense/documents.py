@@ -10,6 +10,7 @@ searchable. So a document whose vector changed is deleted and created again.
 
 import io
 import json
+import logging
 import math
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -36,6 +37,8 @@ from news_assets.clients.search.typesense.server import (
 )
 from news_assets.ports.search_index import COPIED_FACETS, SearchColumn, SearchDocument
 from news_assets.text.words import shared_stem, words_of_texts
+
+_logger = logging.getLogger(__name__)
 
 _CACHED_STEMS = 300_000
 _MAX_VECTOR_VALUE = 3.4e38  # the server stores 1e39 as infinity
@@ -350,10 +353,9 @@ class DocumentWriter:
     def _upsert(self, documents: list[SearchDocument]) -> dict[str, str]:
         ids = [one.article_id for one in documents]
         stored = self.connection.documents(self.name, ids, _STORED_FIELDS)
-        hashes = {
-            article_id: str(one.get("document_hash") or "")
-            for article_id, one in stored.items()
-        }
+        hashes = {}
+        for article_id, one in stored.items():
+            hashes[article_id] = str(one.get("document_hash") or "")
         changed = [one for one in documents if not is_stored(one, hashes)]
         if not changed:
             return {}
@@ -397,6 +399,7 @@ def accepted_documents(
         if reason is None:
             accepted.append(document)
         else:
+            _logger.debug("%s is not indexed: %s", document.article_id, reason)
             refused[document.article_id] = reason
     return accepted, refused
 

@@ -259,14 +259,17 @@ def _scores(documents: Mapping[str, Params], known: KnownWords) -> dict[str, flo
     idfs = {stem: known.idf(stem) for stem in known.by_rarity()}
     least = MIN_SHARE * sum(idfs.values())
     scores: dict[str, float] = {}
+    complete = []  # documents with every word
     for article_id, of_document in frequencies.items():
         present = [stem for stem in idfs if of_document[stem]]
-        if sum(idfs[stem] for stem in present) >= least:
-            scores[article_id] = _bm25(of_document, present, idfs, average)
+        if sum(idfs[stem] for stem in present) < least:
+            continue
+        scores[article_id] = _bm25(of_document, present, idfs, average)
+        if len(present) == len(idfs):
+            complete.append(article_id)
     highest = max(scores.values(), default=0.0)
-    for article_id in scores:
-        if all(frequencies[article_id][stem] for stem in idfs):
-            scores[article_id] += highest
+    for article_id in complete:
+        scores[article_id] += highest
     return scores
 
 

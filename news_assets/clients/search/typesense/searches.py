@@ -351,10 +351,14 @@ def fused(
     ranks: dict[float, int] = {}
     for one in by_words:
         ranks.setdefault(one.score, len(ranks) + 1)
-    scores = {one.article_id: (1 - _ALPHA) / ranks[one.score] for one in by_words}
+    scores: dict[str, float] = {}
+    every: dict[str, Candidate] = {}
+    for one in by_words:
+        every[one.article_id] = one
+        scores[one.article_id] = (1 - _ALPHA) / ranks[one.score]
     for rank, one in enumerate(by_vector, 1):
+        every[one.article_id] = one
         scores[one.article_id] = scores.get(one.article_id, 0.0) + _ALPHA / rank
-    every = {one.article_id: one for one in (*by_words, *by_vector)}
     rescored = [replace(one, score=scores[key]) for key, one in every.items()]
     return sorted(rescored, key=lambda one: (-one.score, -one.published_ts))
 
@@ -485,27 +489,32 @@ def _spans(
 ) -> list[tuple[int, int]]:
     if not stems:
         return []
-    return [
-        (start, end)
-        for word, start, end in word_spans(text[:_HIGHLIGHTED_CHARS])
-        if shared_stem(word, languages) in stems
-    ]
+    spans = []
+    for word, start, end in word_spans(text[:_HIGHLIGHTED_CHARS]):
+        if shared_stem(word, languages) in stems:
+            spans.append((start, end))
+    return spans
 
 
 def _facets_of(response: Response) -> dict[str, dict[str, int]]:
     """Return counts by facet value: the most frequent first, days and months newest
     first.
     """
-    listed = {one["field_name"]: one["counts"] for one in response["facet_counts"]}
-    counts: dict[str, dict[str, int]] = {}
-    for facet in FACETS:
-        values = listed.get(_FIELDS.get(facet, facet), ())
-        pairs = [(str(one["value"]), int(one["count"])) for one in values]
-        counts[facet] = most_first(pairs)
-    for one in DECLARED_FACETS:
-        if one.column.has_many_values:
-            counts[one.name] = dict(islice(counts[one.name].items(), MAX_NAMES))
-    days = sorted(counts["day"].items(), key=lambda pair: -int(pair[0]))
-    counts["day"] = {day_of(int(day)).isoformat(): count for day, count in days}
-    counts["month"] = month_counts(counts["day"])
+    of_fields: dict[str, dict[str, int]] = {}
+    for listed in response["facet_counts"]:
+        of_field = of_fields[listed["field_name"]] = {}
+        for one in listed["counts"]:
+            of_field[str(one["value"])] = int(one["count"])
+    counts = no_facets()
+    for facet in DECLARED_FACETS:
+        found = most_first(of_fields.get(facet.field, {}).items())
+        if facet.column.has_many_values:
+            found = dict(islice(found.items(), MAX_NAMES))
+        counts[facet.name] = found
+    # days are numbers: 20260131
+    days: dict[str, int] = {}
+    for day in sorted(counts["day"], key=int, reverse=True):
+        days[day_of(int(day)).isoformat()] = counts["day"][day]
+    counts["day"] = days
+    counts["month"] = month_counts(days)
     return counts

@@ -219,6 +219,16 @@ def test_a_file_of_another_program_is_refused_and_unchanged(tmp_path: Path) -> N
     assert path.read_bytes() == before
 
 
+def test_a_file_with_other_facets_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "search.sqlite"
+    with SqliteSearchIndex.open(path) as index:
+        index.upsert([document(1, "vacina")])
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE documents SET facts = facts || x'0000'")
+    with pytest.raises(IndexingError, match="has other facets than this program"):
+        SqliteSearchIndex.open(path)
+
+
 @pytest.mark.parametrize(
     "content",
     [b"hello, this is no database" * 100, b"SQLite format 3\x00" + b"\xff" * 5000],
