@@ -20,7 +20,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from news_assets.clients.sandbox import child
+from news_assets.clients import sandbox_child
 from news_assets.errors import NewsAssetsError, ReadingError
 from news_assets.records.reading import ReadDocument
 from news_assets.settings import child_environment
@@ -148,7 +148,7 @@ class _Process:
             [
                 sys.executable,
                 "-m",
-                child.__name__,
+                sandbox_child.__name__,
                 *map(str, (*fds, limit_s, memory_mb)),
             ],
             pass_fds=fds,
@@ -169,7 +169,9 @@ class _Process:
         """Return the next answer. Raises EOFError or OSError if the process has ended,
         or does not answer.
         """
-        if not self._connection.poll(child.WALL_RATIO * self._limit_s + _GRACE_S):
+        if not self._connection.poll(
+            sandbox_child.WALL_RATIO * self._limit_s + _GRACE_S
+        ):
             raise EOFError
         return self._connection.recv()
 
@@ -188,9 +190,9 @@ class _Process:
         self._connection.close()
         if code is None or frames:
             return f"not read in {self._limit_s:g} s{_place(frames)}"
-        if code == child.OUT_OF_MEMORY:
+        if code == sandbox_child.OUT_OF_MEMORY:
             return f"not read in {self._memory_mb} MB of memory"
-        return f"{child.ENDED} {f'signal {-code}' if code < 0 else f'exit code {code}'}"
+        return f"{sandbox_child.ENDED} {f'signal {-code}' if code < 0 else f'exit code {code}'}"
 
 
 def _place(frames: Sequence[tuple[str, str, str]]) -> str:

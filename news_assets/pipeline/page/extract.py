@@ -85,15 +85,15 @@ def _article_of(
     tree: HtmlElement, page: Page, timezone: str, language: str | None
 ) -> ExtractedArticle:
     rule = page.rule or PageRule()
-    drop_removed(tree, rule)
+    _drop_removed(tree, rule)
     metadata = read_metadata(
         tree, page.final_url, timezone, page.fetched_at, page.listed_title
     )
-    if published_at := time_by_rule(tree, rule, timezone):
+    if published_at := _time_by_rule(tree, rule, timezone):
         metadata = replace(
             metadata, published_at=published_at, published_origin="markup"
         )
-    ruled = text_by_rule(tree, rule)
+    ruled = _text_by_rule(tree, rule)
     text = ruled or _text_of(tree, metadata, page.final_url)
     article = ExtractedArticle(
         url=page.url,
@@ -284,14 +284,14 @@ def rule_on(rules: Sequence[PageRule], day: date) -> PageRule | None:
     return max(holding, key=lambda rule: rule.since or date.min, default=None)
 
 
-def drop_removed(tree: HtmlElement, rule: PageRule) -> None:
+def _drop_removed(tree: HtmlElement, rule: PageRule) -> None:
     """Drop what `remove` matches from the tree, in place."""
     for element in select(tree, rule.remove) if rule.remove else ():
         if element.getparent() is not None:
             element.drop_tree()
 
 
-def text_by_rule(tree: HtmlElement, rule: PageRule) -> str:
+def _text_by_rule(tree: HtmlElement, rule: PageRule) -> str:
     """Return what `content` matches as Markdown, in the page's order; empty where it
     matches no text.
     """
@@ -318,7 +318,7 @@ def _inner_html(element: HtmlElement) -> str:
     )
 
 
-def time_by_rule(tree: HtmlElement, rule: PageRule, timezone: str) -> datetime | None:
+def _time_by_rule(tree: HtmlElement, rule: PageRule, timezone: str) -> datetime | None:
     """Return the first time in what `date` matches: of an attribute `datetime` or
     `content`, else of the text.
     """

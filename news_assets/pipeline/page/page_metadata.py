@@ -104,14 +104,14 @@ def read_metadata(
     base = base_url(tree, url)
     sections = [*texts_of(article.get("articleSection")), *contents(meta, *SECTION)]
     titled = TitledPage(tree, article, meta, url, listed_title)
-    titles = titles_of(titled, sections) or list(filter(None, [guessed_title(tree)]))
+    titles = titles_of(titled, sections) or list(filter(None, [_guessed_title(tree)]))
     title = next((text for text in titles if not titled.is_site(text)), None)
     dated = DatedPage(
         tree, article, meta, next(iter(titles), None), url, timezone, fetched_at
     )
     published = published_time(dated)
     if published is None:
-        published = guessed_time(dated, guessed_day(tree, url))
+        published = guessed_time(dated, _guessed_day(tree, url))
     sections = [plain_text(name) for name in sections]
     section = next(iter(sections), None) or breadcrumb(nodes)
     return PageMetadata(
@@ -311,7 +311,7 @@ _MAX_META_CHARS = 1000  # of one tag
 _MAX_SCRIPT_CHARS = 20_000  # of all JSON-LD; a longer script is left out
 
 
-def guessed_title(tree: HtmlElement) -> str | None:
+def _guessed_title(tree: HtmlElement) -> str | None:
     """Return the title by trafilatura's rules."""
     from trafilatura.metadata import extract_title
 
@@ -321,7 +321,7 @@ def guessed_title(tree: HtmlElement) -> str | None:
         return None
 
 
-def guessed_day(tree: HtmlElement, url: str) -> str | None:
+def _guessed_day(tree: HtmlElement, url: str) -> str | None:
     """Return the day of publication (ISO) by htmldate. Long meta tags and JSON-LD are
     cut.
     """

@@ -26,7 +26,7 @@ AGREES = 0.3
 _LONG_WORD_CHARS = 4  # shorter ones are in all texts of a language
 
 SEPARATOR = re.compile(r" (?:[|–—•·»≈-]|::) ")
-SEPARATORS = " |–—•·»≈:-"
+_SEPARATORS = " |–—•·»≈:-"
 SLUG_BREAK = re.compile(r"[\W_]+")
 _WORD = re.compile(r"\w+")
 
@@ -69,7 +69,7 @@ def agreement_of(heading: Words, other: Words) -> float:
     return len(heading & other) / len(heading | other)
 
 
-def place_of(name: str) -> str:
+def _place_of(name: str) -> str:
     """Return a name as letters and digits alone, as the parts of an address have it."""
     return "".join(_WORD.findall(fold(plain_text(name)[:MAX_CHARS]).lower())).replace(
         "_", ""
@@ -125,7 +125,7 @@ class TitledPage:
         path = long_words(SLUG_BREAK.sub(" ", unquote(urlsplit(self.url).path)))
         names = [*contents(self.meta, *SITE), *_home_texts(self.tree)]
         found = {
-            place_of(name)
+            _place_of(name)
             for name in names
             if not agree(long_words(name), path, _NAMED)
         }
@@ -135,7 +135,7 @@ class TitledPage:
         for part in SEPARATOR.split(plain_text(self.head)[:MAX_CHARS]):
             own = long_words(part)
             if stated and own and not own & known:
-                found.add(place_of(part))
+                found.add(_place_of(part))
         return frozenset(found)
 
     def is_site(self, text: str) -> bool:
@@ -161,7 +161,7 @@ def _home_texts(tree: HtmlElement) -> Iterator[str]:
 
 
 def _is_in(text: str, sites: Collection[str]) -> bool:
-    place = place_of(text)
+    place = _place_of(text)
     return len(place) >= _MIN_PLACE_CHARS and any(place in site for site in sites)
 
 
@@ -176,7 +176,7 @@ def without_site(title: str, meta: MetaTags) -> str:
     if len(parts) < 2 or (sites and parts[-1].lower() not in sites):
         return text
     return (
-        text[: text.rindex(parts[-1])].rstrip(SEPARATORS)
+        text[: text.rindex(parts[-1])].rstrip(_SEPARATORS)
         if len(parts[0].split()) > 2
         else text
     )
@@ -193,8 +193,12 @@ def without_places(titles: list[str], places: Collection[str]) -> list[str]:
 
 def _without_place(title: str, places: Collection[str]) -> str:
     *others, last = SEPARATOR.split(title)
-    shorter = title[: title.rindex(last)].rstrip(SEPARATORS)
-    if not others or place_of(last) not in places or len(words_in(shorter)) < MIN_WORDS:
+    shorter = title[: title.rindex(last)].rstrip(_SEPARATORS)
+    if (
+        not others
+        or _place_of(last) not in places
+        or len(words_in(shorter)) < MIN_WORDS
+    ):
         return title
     return _without_place(shorter, places)
 
@@ -216,5 +220,5 @@ def places_of(
         *sections,
     )
     return frozenset(
-        place for name in given if (place := place_of(name)) and not place.isdecimal()
+        place for name in given if (place := _place_of(name)) and not place.isdecimal()
     )

@@ -36,7 +36,7 @@ from news_assets.pipeline.page.site_names import (
 from news_assets.pipeline.page.stated import contents
 from news_assets.text.html import plain_text
 
-MIN_UNSTATED_WORDS = 4  # of a heading that nothing else confirms
+_MIN_UNSTATED_WORDS = 4  # of a heading that nothing else confirms
 PARAGRAPHS = XPath(
     "//body//*[not(self::script or self::style or self::a)][text()[string-length() >= 150]]"
 )
@@ -87,7 +87,7 @@ class Heading:
         return self.agreement < AGREES, self.level > 1, -self.agreement
 
 
-def headings_of(page: TitledPage, stated: Sequence[str]) -> list[Heading]:
+def _headings_of(page: TitledPage, stated: Sequence[str]) -> list[Heading]:
     """Return the headings that may be the title: outside menus and links to other
     pages, without the site's name.
     """
@@ -135,7 +135,7 @@ def _is_own(href: str, url: str) -> bool:
     )
 
 
-def titled_texts(page: TitledPage) -> Iterator[Heading]:
+def _titled_texts(page: TitledPage) -> Iterator[Heading]:
     """Yield the texts of other elements whose class or id says that they are titles."""
     named = (
         one
@@ -154,7 +154,7 @@ def titled_texts(page: TitledPage) -> Iterator[Heading]:
             yield Heading(element, text, 5)
 
 
-def line_above(page: TitledPage) -> list[str]:
+def _line_above(page: TitledPage) -> list[str]:
     """Return the last line above the first paragraph that may be a headline, on a page
     without headings.
     """
@@ -165,7 +165,7 @@ def line_above(page: TitledPage) -> list[str]:
     for element in takewhile(lambda one: one is not paragraph, page.tree.iter()):
         text = " ".join((element.text or "").split()) if element.tag in _LINES else ""
         is_headline = (
-            len(text) in _TITLED_CHARS and len(words_in(text)) >= MIN_UNSTATED_WORDS
+            len(text) in _TITLED_CHARS and len(words_in(text)) >= _MIN_UNSTATED_WORDS
         )
         if is_headline and not _NO_HEADLINE.search(text):
             lines.append((element, text))
@@ -205,14 +205,14 @@ def _texts(page: TitledPage) -> Iterator[str]:
     stated = [
         without_site(text, page.meta) for text in page.stated if not page.is_site(text)
     ]
-    headings = headings_of(page, stated)
+    headings = _headings_of(page, stated)
     confirmed = [*_confirmed(page, headings), *stated]
     if page.listed and _is_only_listed(page.listed, confirmed, page.tree):
         yield page.listed
     yield from confirmed
     head = without_site(page.head, page.meta)
     if not confirmed:
-        yield from _unconfirmed(headings, page.tree) or line_above(page)
+        yield from _unconfirmed(headings, page.tree) or _line_above(page)
     yield head
     yield from page.stated
 
@@ -228,7 +228,7 @@ def _confirmed(page: TitledPage, headings: Iterable[Heading]) -> list[str]:
     others = list(filter(None, map(words_of, texts)))
     agreeing = list(_agreeing(headings, others))
     if not any(one.agreement >= _SURE for one in agreeing):
-        agreeing += _agreeing(titled_texts(page), others)
+        agreeing += _agreeing(_titled_texts(page), others)
     return [one.text for one in sorted(agreeing, key=lambda one: one.rank)]
 
 
@@ -260,6 +260,6 @@ def _unconfirmed(headings: Sequence[Heading], tree: HtmlElement) -> list[str]:
     """
     paragraph = next(iter(PARAGRAPHS(tree)), None)
     above = set(paragraph.xpath("preceding::*")) if paragraph is not None else None
-    long = [one for one in headings if len(words_in(one.text)) >= MIN_UNSTATED_WORDS]
+    long = [one for one in headings if len(words_in(one.text)) >= _MIN_UNSTATED_WORDS]
     near = [one for one in long if above is None or one.element in above] or long
     return [one.text for one in sorted(near, key=lambda one: one.level)][:1]

@@ -94,7 +94,7 @@ class Replayed:
     reason: str | None = None
 
 
-def replay_article(
+def _replay_article(
     article: RawArticle,
     entry: FeedEntry,
     stored: StoredPage | None,
@@ -450,7 +450,7 @@ def _replayed(
         document = _document(page, sandbox, usual[1], readers)
         call = (article, entry, page, owners, *usual, readers, document)
         arguments.append((*call, desk.caps.text_chars))
-    results = sandbox.run(replay_article, arguments)
+    results = sandbox.run(_replay_article, arguments)
     replayed: dict[str, Replayed] = {}
     for (key, (article, _, _)), result in zip(calls.items(), results, strict=True):
         if isinstance(result, NewsAssetsError):

@@ -117,7 +117,7 @@ def record_unavailable(
         rows.upsert(list(_counted(failed, stored, _retry_without_end)))
 
 
-def record_provisional(
+def _record_provisional(
     rows: Rows,
     stage: Stage,
     provisional: Sequence[Any],
@@ -333,5 +333,5 @@ def store_derived(
         rows, stage, [row for row in kept if row.article_id not in provisional], now
     )
     made_again = [row for row in kept if provisional.get(row.article_id)]
-    record_provisional(rows, stage, made_again, read, provisional, now)
+    _record_provisional(rows, stage, made_again, read, provisional, now)
     return kept

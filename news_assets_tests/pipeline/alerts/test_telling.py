@@ -266,7 +266,9 @@ def test_a_pause_that_the_receiver_asks_for_is_kept(lake: Lake) -> None:
     messages(lake, "desk")
     send_due(
         lake,
-        Channels([NotifyError("answered 429", is_transient=True, retry_after_s=7200)]),
+        Channels(
+            [NotifyError("answered 429", is_transient=True, retry_after_s=7200)]
+        ).send,
         Clock(),
     )
 
