@@ -343,10 +343,10 @@ def _shorten(tree: HtmlElement) -> None:
     JSON-LD that was read.
     """
     for tag in tree.iter("meta"):
-        if len(content := tag.get("content") or "") > _MAX_META_CHARS:
+        if len(content := tag.get("content", "")) > _MAX_META_CHARS:
             tag.set("content", content[:_MAX_META_CHARS])
     remaining = _MAX_SCRIPT_CHARS
     for script in tree.iter("script"):
-        if "ld+json" in (script.get("type") or "").lower():
+        if "ld+json" in script.get("type", "").lower():
             remaining -= len(script.text or "")
             script.text = script.text if remaining >= 0 else None

@@ -325,7 +325,7 @@ def _is_unrelated(node: HtmlElement) -> bool:
     if node.tag in _UNRELATED or (node.tag in ("h2", "h3") and not _is_dated(node)):
         return True
     return bool(
-        _UNRELATED_CLASS.search(f"{node.get('class') or ''} {node.get('id') or ''}")
+        _UNRELATED_CLASS.search(f"{node.get('class', '')} {node.get('id', '')}")
     )
 
 
@@ -339,7 +339,7 @@ def _time_text(node: HtmlElement) -> str:
     """Return the `datetime` of a `<time>` element, or its text if only that has a time
     of day.
     """
-    stated, shown = node.get("datetime") or "", "".join(node.itertext())
+    stated, shown = node.get("datetime", ""), "".join(node.itertext())
     is_better_shown = (
         not _CLOCK.search(stated) and _CLOCK.search(shown) and _DATE.search(shown)
     )
