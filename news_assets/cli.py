@@ -13,10 +13,9 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from news_assets.commands.terminal import accept_any_text, report
 from news_assets.errors import NewsAssetsError, SettingsError
-from news_assets.logs import log_to_stderr
 from news_assets.settings import Settings, outdated_settings
-from news_assets.terminal import accept_any_text, report
 
 # Each command with the function, or the group, that declares its options in a module of
 # `news_assets.commands`, and its help. The modules are imported when their command
@@ -55,7 +54,7 @@ _COMMANDS = {
         "Embed texts. In: {id, text}. Out: {id, model, dim, vector, token_count, is_cut}.",
     ),
     "parse-meetings": (
-        "civic.parse_meetings:parse_meetings",
+        "parse_meetings:parse_meetings",
         "Read answers of civic vendors. In: {id, kind, url, path, timezone, now}. Out: {id,"
         " meetings, problems}.",
     ),
@@ -64,11 +63,11 @@ _COMMANDS = {
         "Show what is stored at each stage, by agency; with --url the history of one address.",
     ),
     "gaps": (
-        "gaps:gaps",
+        "lake_status:gaps",
         "Show every row that is missing, stale, lost, silent or failing.",
     ),
     "agencies": (
-        "agencies:agencies",
+        "lake_status:agencies",
         "List agencies and sources with their last polls, next poll, share of new entries, and"
         " silences.",
     ),
@@ -86,7 +85,7 @@ _COMMANDS = {
         "Extract again from the stored pages, without network, and show what would change.",
     ),
     "withdraw": (
-        "withdraw:withdraw",
+        "upkeep:withdraw",
         "Remove the texts of articles from lake and index; they are not fetched again.",
     ),
     "demo": (
@@ -99,61 +98,61 @@ _COMMANDS = {
     ),
     "search": ("search_articles:search_articles", "Search the index."),
     "search-key": (
-        "search_server:make_search_key",
+        "search_upkeep:make_search_key",
         "Create a key that can only search a Typesense server until it expires, and print it.",
     ),
     "search-fields": (
-        "search_server:add_search_fields",
+        "search_upkeep:add_search_fields",
         "Add the fields missing from a search server's index that an older version created.",
     ),
-    "rebuild": ("rebuild_search:app", "Rebuild from the lake."),
+    "rebuild": ("search_upkeep:app", "Rebuild from the lake."),
     "try-source": (
-        "sites.try_source:try_source",
+        "try_source:try_source",
         "Find the sources of a site, and show the block for a desk file.",
     ),
     "try-page": (
-        "sites.try_page:try_page",
+        "try_page:try_page",
         "Show what is read on a page, by the rule of its agency or the given selectors, and"
         " without.",
     ),
     "cost": (
-        "cost:cost",
+        "model_costs:cost",
         "Show what a language model would cost for these articles, and why, and what it has cost"
         " so far.",
     ),
     "explain": (
-        "explain_article:explain",
+        "model_costs:explain",
         "Show who made an article's enrichment, what it rests on and cost, and what was refused"
         " and why.",
     ),
     "train-themes": (
-        "train_themes:train_themes",
+        "theme_labels:train_themes",
         "Learn a desk's classifier of themes from labels of language models and persons, and put"
         " it to use.",
     ),
     "label": (
-        "label_themes:label_themes",
+        "theme_labels:label_themes",
         "Show the articles with the least certain themes, and store a person's corrections.",
     ),
     "queue": (
-        "civic.agency_runs:queue",
+        "agency_runs:queue",
         "Show which agencies and days wait for a run, highest priority first.",
     ),
     "poll": (
-        "civic.agency_runs:poll",
+        "agency_runs:poll",
         "Poll the sources of one agency now, in this process.",
     ),
     "process": (
-        "civic.agency_runs:process",
+        "agency_runs:process",
         "Run every stage over the days of one agency that wait, in this process; `queue --agency`"
         " shows them before.",
     ),
     "meeting": (
-        "civic.show_meeting:meeting",
+        "meeting_commands:meeting",
         "Show a meeting: its agenda, documents, topics, and how to take part.",
     ),
     "text": (
-        "civic.show_meeting:text",
+        "meeting_commands:text",
         "Write the whole text of a document, an article, or a meeting's agenda with its documents.",
     ),
     "backup": (
@@ -175,7 +174,7 @@ _COMMANDS = {
         " does, and print how many.",
     ),
     "alerts": (
-        "alert_messages:app",
+        "failure_commands:alerts_app",
         "Show, send again and try messages of saved queries and to operators.",
     ),
 }
@@ -277,7 +276,7 @@ def main() -> None:
     for line in outdated_settings():
         report(f"news-assets: {line}")
     with suppress(SettingsError):  # the command reports it, if it reads the settings
-        log_to_stderr(Settings.read().log_level)
+        Settings.read().log_to_stderr()
     try:
         sys.exit(app(standalone_mode=False) or 0)
     except _UsageError as error:

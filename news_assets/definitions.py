@@ -6,21 +6,20 @@ import warnings
 
 import dagster as dg
 
-from news_assets.defs.assets import build_desk_assets
-from news_assets.defs.assets.alerts import build_alerts
-from news_assets.defs.assets.daily_report import build_daily_report
-from news_assets.defs.assets.enrichment_batches import build_enrichment_batches
-from news_assets.defs.assets.lake_maintenance import build_lake_maintenance
-from news_assets.defs.assets.meetings import build_meeting_specs
-from news_assets.defs.checks import build_desk_checks, build_freshness_checks
-from news_assets.defs.jobs import build_desk_jobs, build_shared_jobs
+from news_assets.defs.asset_checks import build_desk_checks, build_freshness_checks
+from news_assets.defs.daily_report import build_daily_report
+from news_assets.defs.desk_sensors import build_desk_sensors
+from news_assets.defs.enrichment_batches import (
+    build_enrichment_batches,
+    build_open_batches,
+)
+from news_assets.defs.feed_entries import build_meeting_specs
+from news_assets.defs.jobs import build_desk_jobs, build_schedules, build_shared_jobs
+from news_assets.defs.lake_maintenance import build_lake_maintenance
+from news_assets.defs.newsroom_alerts import build_alerts, build_alerts_sensor
 from news_assets.defs.resources import build_resources, opener_of
-from news_assets.defs.schedules import build_schedules
-from news_assets.defs.sensors import build_desk_sensors
-from news_assets.defs.sensors.alerts import build_alerts_sensor
-from news_assets.defs.sensors.open_batches import build_open_batches
+from news_assets.defs.stage_assets import build_desk_assets
 from news_assets.desks.desk_files import load_desks, with_neighbours
-from news_assets.logs import log_to_stderr
 from news_assets.records.desks import Desk
 from news_assets.settings import Settings
 from news_assets.sources.source_kinds import ALL_KINDS
@@ -94,5 +93,5 @@ def build_definitions(
 def defs() -> dg.Definitions:
     """Return the definitions of the environment's settings."""
     settings = Settings.read()
-    log_to_stderr(settings.log_level)
+    settings.log_to_stderr()
     return build_definitions(settings)

@@ -26,8 +26,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Self
 
 from news_assets.errors import IndexingError
-from news_assets.lazy import Lazy
-from news_assets.ports.search import (
+from news_assets.ports.search_index import (
     Embedder,
     Filters,
     SearchAnswer,
@@ -37,6 +36,7 @@ from news_assets.ports.search import (
     SearchQuery,
     SearchSort,
 )
+from news_assets.ports.services import Lazy
 
 if TYPE_CHECKING:
     from news_assets.settings import Settings
@@ -173,7 +173,7 @@ class Index:
         ).hits
 
     def _can_read(self, languages: Mapping[str, int]) -> bool:
-        from news_assets.clients.embedding.models import can_read
+        from news_assets.clients.embedding.exported_models import can_read
 
         return can_read(self._embedder.open().model, languages)
 
@@ -217,11 +217,11 @@ def open_index(settings: "Settings | None" = None) -> Index:
         SettingsError: A setting is invalid.
         IndexingError: The index cannot be opened.
     """
-    from news_assets.clients.search import backends
+    from news_assets.clients import factory
     from news_assets.settings import Settings
 
     settings = settings or Settings.read()
-    opened = backends.open_index(*settings.search_place)
+    opened = factory.open_index(*settings.search_place)
 
     def open_embedder() -> Embedder:
         from news_assets.clients.embedding.embedder import OnnxEmbedder
@@ -245,7 +245,7 @@ def next_meetings_first(
         SettingsError: A setting is invalid.
         LakeError: The lake cannot be read.
     """
-    from news_assets.store.queries.civic.appearances import appearances_of, next_first
+    from news_assets.store.queries.copies import appearances_of, next_first
 
     with _lake(settings) as lake:
         groups = appearances_of(lake, [hit.article_id for hit in hits])
@@ -266,8 +266,7 @@ def copies(
         SettingsError: A setting is invalid.
         LakeError: The lake cannot be read.
     """
-    from news_assets.store.queries.civic.appearances import appearance_copies
-    from news_assets.store.queries.copies import copies_of
+    from news_assets.store.queries.copies import appearance_copies, copies_of
 
     ids = [hit.article_id for hit in hits]
     with _lake(settings) as lake:

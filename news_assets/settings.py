@@ -4,6 +4,7 @@ An invalid value is a SettingsError with one line that names the setting, the va
 the accepted values.
 """
 
+import logging
 import os
 from functools import partial
 from pathlib import Path
@@ -327,6 +328,15 @@ class Settings(BaseSettings):
             ) from None
         close_to_others(settings.home)
         return settings
+
+    def log_to_stderr(self) -> None:
+        """Write log records of NEWS_LOG_LEVEL and above, with their time, to standard
+        error; a process that has handlers of its own keeps these.
+        """
+        logging.basicConfig(
+            format="%(asctime)s %(levelname)s %(name)s: %(message)s",
+            level=self.log_level.upper(),
+        )
 
     @property
     def models_dir(self) -> Path:

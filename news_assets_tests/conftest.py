@@ -14,7 +14,7 @@ import duckdb
 import hypothesis
 import pytest
 
-from news_assets.clients.embedding.models import BUILT_IN_MODEL, exported_model
+from news_assets.clients.embedding.exported_models import BUILT_IN_MODEL, exported_model
 from news_assets.store.lake import Lake
 from news_assets_tests.support.lakes import DUCKDB_CONFIG, SqliteCatalogs, copy_lake
 from news_assets_tests.support.servers import Postgres, has_postgres
@@ -34,16 +34,23 @@ pytest_plugins = ("news_assets_tests.support.cost_report",)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Start with the folders whose files take longest: a long file that comes last
-    keeps a single process busy.
+    """Start with the files that take longest: a long file that comes last keeps a
+    single process busy.
+
+    These are the files with a time limit of their own, then some folders.
     """
-    first = ("profiles", "soak", "graph", "store", "commands")
-    items.sort(
-        key=lambda item: next(
-            (n for n, folder in enumerate(first) if folder in item.path.parts),
-            len(first),
-        )
-    )
+    long_files = {item.path for item in items if item.get_closest_marker("timeout")}
+    folders = ("soak", "graph", "store", "commands")
+
+    def rank(item: pytest.Item) -> int:
+        if item.path in long_files:
+            return 0
+        for number, folder in enumerate(folders, 1):
+            if folder in item.path.parts:
+                return number
+        return len(folders) + 1
+
+    items.sort(key=rank)
 
 
 @pytest.fixture

@@ -150,8 +150,8 @@ def test_every_kind_of_source_and_every_key_of_a_desk_file_is_documented() -> No
 
 
 def test_every_check_and_every_option_of_a_run_is_documented() -> None:
-    from news_assets.defs.assets.feed_entries import PollConfig
-    from news_assets.defs.checks import EXTRACTION_CHECK
+    from news_assets.defs.asset_checks import EXTRACTION_CHECK
+    from news_assets.defs.feed_entries import PollConfig
 
     checks = {
         "ids_are_unique",

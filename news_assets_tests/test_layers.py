@@ -9,7 +9,7 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).parents[1] / "news_assets"
 LAYERS = (
-    {"records", "errors", "ports", "lazy"},
+    {"records", "errors", "ports"},
     {
         "text",
         "sources",
@@ -18,11 +18,10 @@ LAYERS = (
         "desks",
         "taxonomy",
         "folders",
-        "logs",
     },
     {"pipeline"},
     {"clients", "store"},
-    {"defs", "commands", "demo", "search", "terminal", "web"},
+    {"defs", "commands", "demo", "search", "web"},
     {"definitions", "cli"},
 )
 LEVEL = {part: level for level, parts in enumerate(LAYERS) for part in parts}
@@ -134,7 +133,7 @@ def test_only_the_copies_of_a_catalog_open_it_with_pythons_sqlite() -> None:
         if part_of(path) != "clients" and "sqlite3" in imports_of(path)
     }
     assert {str(path.relative_to(PACKAGE)) for path in found} == {
-        "store/backups/sqlite_catalog.py",
+        "store/sqlite_catalog.py",
         # of a catalog that cannot be written, which DuckDB does not open
         "store/connection.py",
     }

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from news_assets import search
-from news_assets.clients.embedding.models import ENGLISH_MODEL
+from news_assets.clients.embedding.exported_models import ENGLISH_MODEL
 from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
 from news_assets.errors import IndexingError
-from news_assets.ports.search import SearchDocument
+from news_assets.ports.search_index import SearchDocument
 from news_assets.records.reading import Embedded
 from news_assets_tests.support.search_backends import (
     BACKENDS,

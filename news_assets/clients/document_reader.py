@@ -17,14 +17,14 @@ from news_assets.clients.sandbox_child import ENDED
 from news_assets.errors import NewsAssetsError, ReadingError
 from news_assets.pipeline.documents.document_kinds import kind_of, skip_by_name
 from news_assets.pipeline.documents.markdown_parts import lines_of
-from news_assets.pipeline.documents.pdf.pdf_text import (
+from news_assets.pipeline.documents.pdf_text import (
     DPI,
     page_image,
     pages_of,
     read_by_pypdf,
 )
 from news_assets.pipeline.documents.read import read_document
-from news_assets.ports.reading import Sandbox
+from news_assets.ports.services import Sandbox
 from news_assets.records.reading import DocumentKind, DocumentOutcome, ReadDocument
 from news_assets.settings import child_environment
 from news_assets.text.limits import clean_text

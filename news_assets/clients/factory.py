@@ -1,15 +1,17 @@
 """Opens the ports that settings name, for commands and for Dagster's resources."""
 
-from collections.abc import Callable, Collection, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager
 from datetime import datetime
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, Self, cast
 
-from news_assets.lazy import Lazy
-from news_assets.ports.enrichment import LanguageModel
-from news_assets.ports.reading import Sandbox
-from news_assets.ports.search import Embedder
+from news_assets.clients.search.typesense.typesense_index import TypesenseSearchIndex
+from news_assets.errors import IndexingError
+from news_assets.pipeline.reindex import WritableIndex
+from news_assets.ports.search_index import Embedder, SearchIndex
+from news_assets.ports.services import LanguageModel, Lazy, Sandbox
 from news_assets.setting_values import LOCAL_ENRICHER
 from news_assets.settings import Settings, variable_of
 
@@ -17,8 +19,8 @@ if TYPE_CHECKING:
     from news_assets.clients.notifier import ChannelNotifier
     from news_assets.clients.sandboxed_enricher import SandboxedEnricher
     from news_assets.pipeline.alerts.query_file import Alerts
-    from news_assets.pipeline.enrich.model.enricher import ModelEnricher
-    from news_assets.ports.lake import Reader
+    from news_assets.pipeline.enrich.model.model_enricher import ModelEnricher
+    from news_assets.ports.services import Reader
     from news_assets.records.model_calls import Spent
 
 
@@ -52,12 +54,12 @@ def build_enricher(
         SettingsError: A provider's library is not installed, its key is not set, or a
             prompt is wrong.
     """
-    from news_assets.clients.llm.batches.open import has_batches, open_batches
-    from news_assets.clients.llm.models import check_model
-    from news_assets.pipeline.enrich.model.budget import Budget
-    from news_assets.pipeline.enrich.model.enricher import ModelEnricher
+    from news_assets.clients.llm.provider_batches import has_batches, open_batches
+    from news_assets.clients.llm.provider_models import check_model
+    from news_assets.pipeline.enrich.model.ledger import Budget
+    from news_assets.pipeline.enrich.model.model_enricher import ModelEnricher
+    from news_assets.pipeline.enrich.model.model_requests import AnswerRules
     from news_assets.pipeline.enrich.model.prompt import load_prompt
-    from news_assets.pipeline.enrich.model.requests import AnswerRules
     from news_assets.taxonomy.taxonomy_files import load_taxonomy, taxonomy_of
 
     local = local_enricher(settings, sandbox, open_embedder)
@@ -90,6 +92,7 @@ def build_enricher(
         max_failures=settings.model_max_failures,
         budget=Budget(settings.ceilings, read_spent),
         taxonomy_of=lambda desk: taxonomy_of(desk, settings.taxonomy),
+        local_of=local.for_desk,
     )
 
 
@@ -97,8 +100,8 @@ def _concurrent_model(settings: Settings, name: str) -> LanguageModel:
     """Return a language model with the limits of its provider; it is opened by
     its first request.
     """
-    from news_assets.clients.llm.caller import ConcurrentModel, Limits
-    from news_assets.clients.llm.models import open_model
+    from news_assets.clients.llm.calls import ConcurrentModel, Limits
+    from news_assets.clients.llm.provider_models import open_model
 
     provider = name.partition(":")[0]
     limits = Limits(
@@ -177,9 +180,8 @@ def _embedder(settings: Settings, stack: ExitStack) -> Any:
 
 
 def _search(settings: Settings, stack: ExitStack) -> Any:
-    from news_assets.clients.search.backends import lazy_index
-
-    return stack.enter_context(lazy_index(*settings.search_place))
+    opening = partial(open_index, *settings.search_place)
+    return stack.enter_context(lazy_index(settings.search, opening))
 
 
 def _sandbox(settings: Settings, stack: ExitStack) -> Any:
@@ -194,3 +196,137 @@ _OPEN = {
     "search": _search,
     "sandbox": _sandbox,
 }
+
+
+# --- the search index ------------------------------------------------------------------
+
+EMBEDDED = "embedded"
+
+
+class OpenIndex(SearchIndex, Protocol):
+    """A search index with its files or connections."""
+
+    def close(self) -> None:
+        """Close files and connections."""
+        ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *_: object) -> None: ...
+
+
+class IndexRebuild(WritableIndex, Protocol):
+    """An index that is filled beside the one in use. `is_resumed`: it has documents of
+    an interrupted rebuild.
+    """
+
+    is_resumed: bool
+
+    def swap(self, expected: Mapping[str, Mapping[str, str]]) -> None:
+        """Replace the index in use. Raises IndexingError if the documents are not those
+        expected, by desk and hash.
+        """
+        ...
+
+
+def open_index(search: str, path: Path, api_key: str) -> OpenIndex:
+    """Return the index, which is created if missing.
+
+    Args:
+        search: `embedded`, or the address of a Typesense server.
+        path: File of the embedded index.
+        api_key: Key of the server.
+
+    Raises:
+        IndexingError: The index cannot be opened.
+    """
+    if search == EMBEDDED:
+        from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
+
+        return SqliteSearchIndex.open(path)
+    from news_assets.clients.search.typesense.typesense_index import (
+        TypesenseSearchIndex,
+    )
+
+    return TypesenseSearchIndex.open(search, api_key)
+
+
+@contextmanager
+def open_rebuild(
+    search: str,
+    path: Path,
+    api_key: str,
+    dim: int | None,
+    model: str | None,
+    now: datetime,
+) -> Iterator[IndexRebuild]:
+    """Yield a new index to fill, or that of an interrupted rebuild; the index in use
+    may be unusable.
+
+    Args:
+        search: `embedded`, or the address of a Typesense server.
+        path: File of the embedded index.
+        api_key: Key of the server.
+        dim: Dimensions of the vectors; None without vectors.
+        model: Name of the embedding model; None without vectors.
+        now: Suffix of a new collection's name.
+    """
+    if search == EMBEDDED:
+        from news_assets.clients.search.embedded.sqlite_index import SqliteRebuild
+
+        with closing(SqliteRebuild.begin(path, dim, model)) as rebuild:
+            yield rebuild
+    else:
+        with closing(connect_typesense(search, path, api_key)) as index:
+            yield index.begin_rebuild(dim, model, now)
+
+
+def connect_typesense(search: str, path: Path, api_key: str) -> "TypesenseSearchIndex":
+    """Return the index on the server without a request, for operations that the
+    embedded index does not have.
+
+    Raises:
+        IndexingError: The setting is `embedded`.
+    """
+    if search == EMBEDDED:
+        raise IndexingError(
+            "the embedded index has no search keys; set NEWS_SEARCH=typesense://..."
+        )
+    from news_assets.clients.search.typesense.typesense_index import (
+        TypesenseSearchIndex,
+    )
+
+    return TypesenseSearchIndex.connect(search, api_key)
+
+
+def lazy_index(search: str, open_search: Callable[[], OpenIndex]) -> OpenIndex:
+    """Return the index of this setting, which `open_search` opens on first use."""
+    backend = search.partition(":")[0]
+    return cast(OpenIndex, _LazyIndex(backend, Lazy(open_search)))
+
+
+class _LazyIndex:
+    """Implements `ports.SearchIndex` by an index that the first call of a method opens.
+
+    An unavailable server fails the operation that needs it, not the start of the
+    program.
+    """
+
+    def __init__(self, backend: str, index: Lazy[OpenIndex]) -> None:
+        self.backend = backend
+        self._index = index
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._index.open(), name)
+
+    def close(self) -> None:
+        """Close the index if it was opened."""
+        index = self._index.take()
+        if index is not None:
+            index.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

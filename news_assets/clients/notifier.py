@@ -23,10 +23,13 @@ from urllib.parse import unquote, urlsplit
 
 import httpx
 
-from news_assets.clients.web.address_policy import BAD_PORTS, AddressPolicy
-from news_assets.clients.web.fetch_errors import as_fetch_errors
-from news_assets.clients.web.headers import retry_after_s
-from news_assets.clients.web.transport import GuardedTransport, deadline
+from news_assets.clients.web.responses import as_fetch_errors, retry_after_s
+from news_assets.clients.web.transport import (
+    BAD_PORTS,
+    AddressPolicy,
+    GuardedTransport,
+    deadline,
+)
 from news_assets.errors import FetchError, ForbiddenAddressError, NotifyError
 from news_assets.pipeline.alerts.query_file import (
     Channel,

@@ -8,13 +8,14 @@ from typing import Self, TypeVar
 
 from news_assets.clients import theme_models
 from news_assets.errors import EmbedError, EnrichError, NewsAssetsError
-from news_assets.pipeline.enrich.local import LocalEnricher
-from news_assets.pipeline.enrich.theme_vectors import ThemeVectors
-from news_assets.pipeline.enrich.trained.features import ThemeInput
-from news_assets.pipeline.enrich.vector_enricher import VectorEnricher
-from news_assets.ports.enrichment import Enricher
-from news_assets.ports.reading import Sandbox
-from news_assets.ports.search import Embedder
+from news_assets.pipeline.enrich.local_enricher import LocalEnricher
+from news_assets.pipeline.enrich.theme_vectors import (
+    ThemeInput,
+    ThemeVectors,
+    VectorEnricher,
+)
+from news_assets.ports.search_index import Embedder
+from news_assets.ports.services import Enricher, Sandbox
 from news_assets.records.desks import Desk, ThemeMethod
 from news_assets.records.reading import Enrichment
 from news_assets.taxonomy.taxonomy_files import (
@@ -31,7 +32,7 @@ _LOG = logging.getLogger(__name__)
 
 class SandboxedEnricher:
     """The local enricher with its limits of time and memory; implements
-    `ports.Enricher` and `ports.PerDesk`.
+    `ports.Enricher`.
 
     `models_dir` holds the classifiers of desks, and `open_embedder` opens the embedder
     that they are used with.

@@ -19,12 +19,13 @@ from typing import Any
 from news_assets.errors import EnrichError
 from news_assets.folders import private_folder
 from news_assets.pipeline.enrich.theme_vectors import (
+    Space,
+    ThemeClassifier,
     ThemeVectors,
     theme_texts,
     theme_vectors,
 )
-from news_assets.pipeline.enrich.trained.classifier import Space, ThemeClassifier
-from news_assets.ports.search import Embedder
+from news_assets.ports.search_index import Embedder
 from news_assets.taxonomy.taxonomy_files import BUILT_IN, Taxonomy
 
 CURRENT = "current"

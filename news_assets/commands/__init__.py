@@ -2,15 +2,14 @@
 and prints. No policy.
 
     standard input    texts: parse-feed, extract, canonical-url, dedupe, classify, embed
-    sites and lists   sites/ (try_source, try_selectors, try_page), import_sources
-    lake              lake_status, export, agencies, gaps, failure_commands, upkeep,
-                      replay, withdraw, alert_messages
-    meetings          civic/ (agency_runs, show_meeting, export_meetings,
-                      parse_meetings)
-    search index      search_articles, rebuild_search, search_server
-    enrichment        cost, explain_article, train_themes, label_themes
+    sites and lists   try_source, try_page, import_sources
+    lake              lake_status, export, failure_commands, upkeep, replay
+    meetings          agency_runs, meeting_commands, parse_meetings
+    search index      search_articles, search_upkeep
+    enrichment        model_costs, theme_labels
     sample desk       demo
+    page and API      serve
 
 A function whose options typer reads is a command; `cli.py` names it. `jsonlines` reads
-and writes the lines, `opening` opens the lake.
+and writes the lines, `opening` opens the lake, `terminal` has all output.
 """

@@ -21,6 +21,7 @@ from rich.text import Text
 from news_assets.commands import search_articles as search
 from news_assets.commands.lake_status import show_counts
 from news_assets.commands.opening import open_lake
+from news_assets.commands.terminal import Terminal
 from news_assets.demo.site import HOST, PORT, SampleSite
 from news_assets.desks.desk_files import load_desks, path_of
 from news_assets.errors import NewsAssetsError
@@ -32,8 +33,7 @@ from news_assets.records.desks import Desk
 from news_assets.search import Filters, open_index
 from news_assets.settings import Settings, child_environment
 from news_assets.sources.source_kinds import ALL_KINDS
-from news_assets.store.queries.overview import stage_counts
-from news_assets.terminal import Terminal
+from news_assets.store.queries.listed_articles import stage_counts
 
 _BUILT_IN = "sample"
 _EDITED = "vacinacao-gripe-escolas"

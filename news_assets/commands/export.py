@@ -14,20 +14,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from news_assets.commands.civic.export_meetings import Selection, export_meetings
+from news_assets.commands.meeting_commands import Selection, export_meetings
 from news_assets.commands.opening import check_names, open_lake
 from news_assets.commands.options import Agency, Days, Desk, From, To, days_between
+from news_assets.commands.terminal import documents, report, write_document
 from news_assets.desks.desk_files import load_desks
-from news_assets.desks.opml import build_opml, is_feed
+from news_assets.desks.site_lists import build_opml, is_feed
 from news_assets.errors import NewsAssetsError
 from news_assets.records.desks import Desk as DeskRecord
 from news_assets.settings import Settings
 from news_assets.sources.source_kinds import ALL_KINDS
 from news_assets.store.tables import TABLES, columns, polars_schema
 from news_assets.store.tables import Table as LakeTable
-from news_assets.terminal import documents, report, write_document
-from news_assets.text.tabular.cells import json_of
-from news_assets.text.tabular.files import write_csv, write_xlsx
+from news_assets.text.tabular import json_of, write_csv, write_xlsx
 
 if TYPE_CHECKING:
     import polars

@@ -9,17 +9,16 @@ from typing import Annotated
 
 import typer
 
+from news_assets.commands.terminal import documents, report
 from news_assets.desks.desk_files import load_desks, parse_desk, path_of, read_text
 from news_assets.desks.desk_spec import DESK_KEY
-from news_assets.desks.import_plan import Additions, plan_import
-from news_assets.desks.import_rows import ImportRows
-from news_assets.desks.site_list import parse_source_file
+from news_assets.desks.import_plan import Additions, ImportRows, plan_import
+from news_assets.desks.site_lists import parse_source_file
 from news_assets.desks.yaml_edit import extended_text, new_desk_text, replace_file
 from news_assets.errors import NewsAssetsError
 from news_assets.records.desks import Desk
 from news_assets.settings import Settings
 from news_assets.sources.source_kinds import ALL_KINDS
-from news_assets.terminal import documents, report
 
 MAX_LIST_BYTES = 10_000_000  # a list of 50,000 feeds
 

@@ -21,6 +21,7 @@ from news_assets.commands.jsonlines import write_line
 from news_assets.commands.opening import check_names, desks_of_files, open_lake
 from news_assets.commands.options import Agency, Days, From, Json, To, days_between
 from news_assets.commands.options import Desk as DeskOption
+from news_assets.commands.terminal import Terminal
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.batches import store_apart
 from news_assets.pipeline.replay.drift import Summary, diff_of
@@ -32,11 +33,10 @@ from news_assets.pipeline.replay.replayed_article import (
     store_replayed,
 )
 from news_assets.pipeline.stages import STAGES
-from news_assets.ports.reading import Sandbox
+from news_assets.ports.services import Sandbox
 from news_assets.records.articles import RawArticle
 from news_assets.records.desks import Desk
 from news_assets.store.lake import Lake
-from news_assets.terminal import Terminal
 
 _SHOWN_DIFFS = 3
 

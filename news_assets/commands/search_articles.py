@@ -16,6 +16,7 @@ from rich.text import Text
 from news_assets.commands.jsonlines import write_line
 from news_assets.commands.opening import check_names, open_lake
 from news_assets.commands.options import Agency, Desk, From, Json, To, day_of
+from news_assets.commands.terminal import Terminal
 from news_assets.errors import LakeError, NewsAssetsError
 from news_assets.records.meetings import MeetingStatus
 from news_assets.search import (
@@ -26,14 +27,14 @@ from news_assets.search import (
     SearchSort,
     open_index,
 )
-from news_assets.store.queries.civic.appearances import (
+from news_assets.store.queries.copies import (
+    Copy,
     appearance_copies,
     appearances_of,
+    copies_of,
     next_first,
 )
-from news_assets.store.queries.civic.meetings import bodies_named
-from news_assets.store.queries.copies import Copy, copies_of
-from news_assets.terminal import Terminal
+from news_assets.store.queries.stored_meetings import bodies_named
 
 Copies = Mapping[str, Sequence[Copy]]
 _Sentiment = Literal["positive", "neutral", "negative"]

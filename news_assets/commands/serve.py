@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 from news_assets.clients.factory import open_ports
 from news_assets.commands.opening import open_lake
+from news_assets.commands.terminal import Terminal
 from news_assets.errors import NewsAssetsError
 from news_assets.settings import Settings
-from news_assets.terminal import Terminal
 
 if TYPE_CHECKING:
-    from news_assets.web.operations.access import Access
+    from news_assets.web.operations.sessions import Access
 
 _M_ARENA_MAX, _M_MMAP_THRESHOLD = -8, -3  # of mallopt(3)
 _MMAP_BYTES = 128 << 10
@@ -52,6 +52,7 @@ def run(
         Archive.open(settings, lake) as archive,
         open_ports(settings, opened) as ports,
     ):
+        archive.load_model()
         hosts, access = (*_ALWAYS, host, *names), _access(settings)
         app = build_app(
             archive, hosts, origins, requests_per_minute, access, ports.get("fetcher")
@@ -97,7 +98,7 @@ def run_tools() -> None:
     from news_assets.web.archive import Archive
 
     try:
-        from news_assets.web.api.tools import serve_tools
+        from news_assets.web.mcp_tools import serve_tools
     except ModuleNotFoundError as error:
         raise NewsAssetsError(
             f"{error.name} is not installed; pip install --editable '.[mcp]'"
@@ -107,7 +108,7 @@ def run_tools() -> None:
 
 
 def _access(settings: Settings) -> "Access":
-    from news_assets.web.operations.access import Access
+    from news_assets.web.operations.sessions import Access
 
     def delete_documents(article_ids: Sequence[str]) -> None:
         with open_ports(settings, ("search",)) as ports:

@@ -18,12 +18,12 @@ from news_assets.commands.jsonlines import (
     write_line,
     write_results,
 )
+from news_assets.commands.terminal import documents, progress
 from news_assets.errors import EmbedError, NewsAssetsError
-from news_assets.ports.reading import Sandbox
+from news_assets.ports.services import Sandbox
 from news_assets.records.desks import Source
 from news_assets.records.reading import ListedEntry, Page
 from news_assets.settings import Settings
-from news_assets.terminal import documents, progress
 
 T = TypeVar("T")
 
@@ -47,7 +47,7 @@ _DOCUMENT = ("kind", "pages", "text", "is_scanned", "outcome", "reason")
 
 def parse_feed() -> None:
     """Read the feeds that standard input names."""
-    from news_assets.sources.feeds.feed import read
+    from news_assets.sources.feed import read
 
     with ProcessSandbox() as sandbox:
 

@@ -1,13 +1,19 @@
 """The Dagster side, and the only importer of dagster. No policy, SQL or HTTP belongs
 here.
 
-sensors/    read the lake, with `active_runs`, and request runs
-schedules   start freshness checks, report and maintenance at fixed times
-jobs        the assets and checks that run together
-assets/     read, call the pipeline, write; `resources` opens what they need, `partitions`
-            yields their batches
-checks      show findings as asset checks
-metadata    what the UI shows of assets and materialisations
-retention   deletes old runs
-instance/   what Dagster's instance runs on: storages, launchers, heartbeat
+desk_sensors         all sensors of desks; sources that are due, and first checks
+backlog_sensors      read the lake, with `active_runs` and `sensor_cursor`, and request runs
+jobs                 assets and checks that run together, and their schedules
+feed_entries         polls the sources of a desk
+stage_assets         one asset by agency and day for each declared stage
+newsroom_alerts, enrichment_batches
+                     assets over all desks, each with the sensor that requests it
+daily_report, lake_maintenance
+                     assets over all desks, on a schedule
+asset_checks         show findings as asset checks
+asset_metadata       what the UI shows of assets and materialisations
+partitions           grids, batches of agency-days, and the clock
+resources            open what assets and sensors need
+run_retention        deletes old runs
+instance/            what Dagster's instance runs on: storages, launchers, heartbeat
 """

@@ -9,7 +9,7 @@ import dagster as dg
 
 from news_assets.pipeline import stages
 from news_assets.pipeline.freshness.run_planner import ActiveRun
-from news_assets.pipeline.poll.due_runs import Speed
+from news_assets.pipeline.schedule import Speed
 from news_assets.records.desks import Desk
 
 RANGE_START, RANGE_END = (
@@ -23,6 +23,8 @@ _MODELS_TAG = "news/models"  # of runs that only request language models
 # of runs that may wait for a server for minutes; the profiles limit these together
 _SLOW_TAG = "news/slow"
 MODEL_TAGS = {_MODELS_TAG: "only", _SLOW_TAG: "models"}
+# tag of a poll run that materialised nothing
+NOTHING_NEW = {"news/polled": "nothing new"}
 LOCAL_ONLY = "local_only"  # option of `enriched_articles`
 _PARTITION = "dagster/partition"
 _WAITING = [

@@ -1,7 +1,12 @@
-"""Jobs: assets and checks that run together. The caller chooses the partitions."""
+"""Jobs: assets and checks that run together; the caller chooses the partitions. Schedules
+start some of them at fixed times.
+
+Times are UTC; daily jobs run at hours when few sources publish.
+"""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from datetime import timedelta
+from typing import Any, TypeAlias
 
 import dagster as dg
 
@@ -9,8 +14,9 @@ from news_assets.pipeline import stages
 from news_assets.records.desks import Desk
 from news_assets.store.queries.freshness import freshness_checks
 
-if TYPE_CHECKING:
-    from news_assets.defs.instance.job_type import UnresolvedAssetJobDefinition
+# what `dg.define_asset_job` returns: Dagster does not export its type
+AssetJob: TypeAlias = Any
+Jobs: TypeAlias = Sequence[AssetJob]
 
 FRESHNESS, REPORT, MAINTENANCE, BATCHES = (
     "freshness",
@@ -23,9 +29,7 @@ _MAX_RUNTIME_TAG = "dagster/max_runtime"  # in seconds, of Dagster's run monitor
 DAILY_JOBS = (REPORT, MAINTENANCE)
 
 
-def build_desk_jobs(
-    desk: Desk, max_run_s: int = 0
-) -> "list[UnresolvedAssetJobDefinition]":
+def build_desk_jobs(desk: Desk, max_run_s: int = 0) -> list[AssetJob]:
     """Return the desk's jobs: `_poll` by agency, `_articles` by agency and day, and
     `_checks` over all its rows.
 
@@ -65,9 +69,7 @@ def build_desk_jobs(
     ]
 
 
-def build_shared_jobs(
-    desks: Sequence[Desk], max_run_s: int = 0
-) -> "list[UnresolvedAssetJobDefinition]":
+def build_shared_jobs(desks: Sequence[Desk], max_run_s: int = 0) -> list[AssetJob]:
     """Return the jobs over all desks: freshness checks, daily report, maintenance,
     batches and alerts.
     """
@@ -118,3 +120,47 @@ def build_shared_jobs(
 def _time_limit(max_run_s: int) -> dict[str, str]:
     """Return the tag by which Dagster's run monitoring ends a run."""
     return {_MAX_RUNTIME_TAG: str(max_run_s)} if max_run_s else {}
+
+
+def build_schedules(jobs: Jobs) -> list[dg.ScheduleDefinition]:
+    """Return the schedules of these jobs: freshness, report, maintenance, and the
+    checks of each desk.
+    """
+    by_name = {job.name: job for job in jobs}
+    return [
+        _at_times(by_name[FRESHNESS], "7,37 * * * *", "half_hourly"),
+        _report_of_yesterday(by_name[REPORT]),
+        _at_times(by_name[MAINTENANCE], "17 4 * * *", "daily"),
+        *(
+            _at_times(job, "47 4 * * *", "daily")
+            for name, job in by_name.items()
+            if name.endswith("_checks")
+        ),
+    ]
+
+
+def _at_times(job: AssetJob, cron: str, how_often: str) -> dg.ScheduleDefinition:
+    return dg.ScheduleDefinition(
+        name=f"{job.name}_{how_often}",
+        target=job,
+        cron_schedule=cron,
+        execution_timezone="UTC",
+        default_status=dg.DefaultScheduleStatus.RUNNING,
+        description=job.description,
+    )
+
+
+def _report_of_yesterday(job: AssetJob) -> dg.ScheduleDefinition:
+    @dg.schedule(
+        name=f"{job.name}_daily",
+        target=job,
+        cron_schedule="23 0 * * *",
+        execution_timezone="UTC",
+        default_status=dg.DefaultScheduleStatus.RUNNING,
+        description="The page of the day that has ended.",
+    )
+    def schedule(context: dg.ScheduleEvaluationContext) -> dg.RunRequest:
+        yesterday = str(context.scheduled_execution_time.date() - timedelta(days=1))
+        return dg.RunRequest(run_key=yesterday, partition_key=yesterday)
+
+    return schedule

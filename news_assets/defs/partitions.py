@@ -1,7 +1,7 @@
 """Partition grids (agencies, and agencies by day), and the agency-days of a run."""
 
 from collections.abc import Iterator
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import dagster as dg
@@ -79,3 +79,8 @@ def _pair_of(key: str) -> tuple[str, date]:
     return key.keys_by_dimension["agency"], date.fromisoformat(
         key.keys_by_dimension["day"]
     )
+
+
+def utc_now() -> datetime:
+    """Return the current time, aware, in UTC."""
+    return datetime.now(UTC)

@@ -19,32 +19,30 @@ from typing import cast
 import dagster as dg
 from pydantic import Field
 
-from news_assets.clients.embedding.embedder import OnnxEmbedder
-from news_assets.clients.embedding.recent import RecentEmbedder
-from news_assets.clients.factory import build_enricher
+from news_assets.clients.embedding.embedder import OnnxEmbedder, RecentEmbedder
+from news_assets.clients.factory import (
+    EMBEDDED,
+    OpenIndex,
+    build_enricher,
+    lazy_index,
+    open_index,
+)
 from news_assets.clients.sandbox import (
     LIMIT_S,
     MEMORY_MB,
     ProcessSandbox,
 )
 from news_assets.clients.sandbox_child import load_module
-from news_assets.clients.search.backends import (
-    EMBEDDED,
-    LazyIndex,
-    OpenIndex,
-    open_index,
-)
 from news_assets.clients.web.fetcher import HttpFetcher
 from news_assets.errors import LakeError
-from news_assets.lazy import Lazy
-from news_assets.pipeline.enrich.model.budget import Budget
-from news_assets.pipeline.enrich.model.enricher import ModelEnricher
+from news_assets.pipeline.enrich.model.ledger import Budget
+from news_assets.pipeline.enrich.model.model_enricher import ModelEnricher
+from news_assets.ports.services import Lazy
 from news_assets.records.model_calls import Ceilings
 from news_assets.settings import Settings, variable_of
 from news_assets.store.address import Address
-from news_assets.store.lake import Lake
+from news_assets.store.lake import Lake, Mark
 from news_assets.store.queries.spending import spent
-from news_assets.store.watch import Mark
 
 _READING_MODULES = (
     "news_assets.pipeline.page.readers",
@@ -289,7 +287,7 @@ def _cached_embedder(model: str, models_dir: str, threads: int) -> RecentEmbedde
     return RecentEmbedder(OnnxEmbedder.open(model, Path(models_dir), threads))
 
 
-class SearchResource(dg.ConfigurableResource[LazyIndex]):
+class SearchResource(dg.ConfigurableResource[OpenIndex]):
     """The search index. The server's API key is not a field, because the UI shows them;
     it is read when it is used.
     """
@@ -300,17 +298,15 @@ class SearchResource(dg.ConfigurableResource[LazyIndex]):
     @contextmanager
     def yield_for_execution(
         self, context: dg.InitResourceContext
-    ) -> Iterator[LazyIndex]:
+    ) -> Iterator[OpenIndex]:
         """Yield the index, which is opened at its first use."""
-        with LazyIndex(self.search.partition(":")[0], self._open) as index:
+        with lazy_index(self.search, self._open) as index:
             yield index
 
     def _open(self) -> OpenIndex:
-        api_key = (
-            ""
-            if self.search == EMBEDDED
-            else Settings.read().typesense_api_key.get_secret_value()
-        )
+        api_key = ""
+        if self.search != EMBEDDED:
+            api_key = Settings.read().typesense_api_key.get_secret_value()
         return open_index(self.search, Path(self.path), api_key)
 
 

@@ -10,7 +10,7 @@ import runpy
 import sys
 from contextlib import redirect_stdout
 
-from news_assets.terminal import Terminal
+from news_assets.commands.terminal import Terminal
 
 
 def main() -> None:

@@ -2,9 +2,9 @@
 
     desk file -> yaml_nodes (nodes with line numbers) -> desk_spec (pydantic rules)
               -> desk_files -> Desk
-    OPML, CSV or addresses -> opml, site_list -> ImportRows -> import_plan -> Additions
+    OPML, CSV or addresses -> site_lists -> ImportRows -> import_plan -> Additions
     -> yaml_edit -> desk file
-    Desk -> opml.build_opml -> OPML
+    Desk -> site_lists.build_opml -> OPML
 
 The built-in desks are the YAML files of this folder. Mistakes are reported as
 `file:line: what; fix`, all at once.

@@ -3,16 +3,17 @@ and fix.
 """
 
 import hashlib
+import re
+import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from pydantic import ValidationError
 
-from news_assets.desks.city_keys import city_key
 from news_assets.desks.desk_spec import (
     DESK_KEY,
     AgencySpec,
@@ -23,7 +24,6 @@ from news_assets.desks.desk_spec import (
     SourceSpec,
     suggestion,
 )
-from news_assets.desks.import_rows import quoted
 from news_assets.desks.source_options import (
     PageRuleSpec,
     SelectorsSpec,
@@ -35,6 +35,7 @@ from news_assets.desks.yaml_nodes import (
     compose,
     construct,
     line_of,
+    quoted,
     repeated_keys,
 )
 from news_assets.errors import MAX_MISTAKES, DeskFileError
@@ -334,3 +335,117 @@ def _interval(*levels: SourceSpec | AgencySpec | DeskSpec) -> dict[str, int | No
         (one for one in levels if one.every_minutes or one.max_minutes), levels[-1]
     )
     return {"every_minutes": nearest.every_minutes, "max_minutes": nearest.max_minutes}
+
+
+# --- keys of cities -------------------------------------------------------------------
+
+_STATES: Final = frozenset(
+    [
+        "AL",
+        "AK",
+        "AZ",
+        "AR",
+        "CA",
+        "CO",
+        "CT",
+        "DE",
+        "FL",
+        "GA",
+        "HI",
+        "ID",
+        "IL",
+        "IN",
+        "IA",
+        "KS",
+        "KY",
+        "LA",
+        "ME",
+        "MD",
+        "MA",
+        "MI",
+        "MN",
+        "MS",
+        "MO",
+        "MT",
+        "NE",
+        "NV",
+        "NH",
+        "NJ",
+        "NM",
+        "NY",
+        "NC",
+        "ND",
+        "OH",
+        "OK",
+        "OR",
+        "PA",
+        "RI",
+        "SC",
+        "SD",
+        "TN",
+        "TX",
+        "UT",
+        "VT",
+        "VA",
+        "WA",
+        "WV",
+        "WI",
+        "WY",
+        "DC",
+        "PR",
+        "GU",
+        "VI",
+        "AS",
+        "MP",
+        "AB",
+        "BC",
+        "MB",
+        "NB",
+        "NL",
+        "NS",
+        "NT",
+        "NU",
+        "ON",
+        "PE",
+        "QC",
+        "SK",
+        "YT",
+    ]
+)
+_EXAMPLE: Final = "paloaltoCA"
+_KEY = re.compile(r"(?P<name>[a-z0-9]{2,60})(?P<state>[A-Z]{2})")
+
+
+@dataclass(frozen=True, slots=True)
+class CityKey:
+    """A city: its name in lower-case letters without spaces, and the two letters of its
+    state or province.
+    """
+
+    name: str
+    state: str
+
+
+def city_key(text: str) -> CityKey:
+    """Return the parts of a key. Raises DeskFileError, which names the mistake and the
+    right spelling.
+    """
+    match = _KEY.fullmatch(text)
+    if match and match["state"] in _STATES:
+        return CityKey(match["name"], match["state"])
+    raise DeskFileError([f"{text[:80]!r} is not the key of a city: {_mistake(text)}"])
+
+
+def _mistake(text: str) -> str:
+    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
+    letters = re.sub(r"[^A-Za-z0-9]", "", plain)
+    name, state = letters[:-2].lower(), letters[-2:].upper()
+    if len(letters) < 4:
+        return f"a name and two letters of a state, such as {_EXAMPLE}"
+    if state not in _STATES:
+        return f"it ends in no state or province; write {_EXAMPLE}"
+    if odd := sorted(set(text) - set(letters)):
+        return f"{' '.join(map(repr, odd))} cannot be in it; write {name}{state}"
+    if letters[-2:] != state:
+        return f"no state in capitals; write {name}{state} if {state} is the state, else add it"
+    return f"the name is in lower case; write {name}{state}"

@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 from yaml.constructor import SafeConstructor
 
-from news_assets.errors import DeskFileError
+from news_assets.errors import DeskFileError, without_credentials
 from news_assets.text import bounded_yaml
 from news_assets.text.bounded_yaml import YamlLimitError
 
@@ -142,3 +142,26 @@ def repeated_keys(node: yaml.Node) -> Iterator[tuple[str, int]]:
     elif isinstance(node, yaml.SequenceNode):
         for value in node.value:
             yield from repeated_keys(value)
+
+
+_SHOWN_CHARS = 100
+
+
+def quoted(text: str) -> str:
+    """Return a text from a file as quoted in a message: on one line, cut to 100
+    characters, without passwords.
+    """
+    words = one_line(without_credentials(text[:1000])) or ""
+    if len(words) <= _SHOWN_CHARS:
+        return f"`{words}`"
+    return f"`{words[:_SHOWN_CHARS]}…`"
+
+
+def one_line(text: str | None) -> str | None:
+    """Return a name without line breaks and control characters; None if nothing
+    remains.
+    """
+    words = "".join(
+        character if character.isprintable() else " " for character in text or ""
+    ).split()
+    return " ".join(words) or None

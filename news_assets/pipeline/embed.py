@@ -9,14 +9,13 @@ from datetime import datetime
 from news_assets.errors import EmbedError, IndexingError, NewsAssetsError
 from news_assets.pipeline.stage_state.declaration import Stage, of_articles
 from news_assets.pipeline.stage_state.failures import store_derived, versions_of
-from news_assets.ports.lake import Lake, Reader
-from news_assets.ports.reading import Sandbox
-from news_assets.ports.search import Embedder, SearchIndex
+from news_assets.ports.search_index import Embedder, SearchIndex
+from news_assets.ports.services import Lake, Reader, Sandbox
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import ArticleEmbedding, EnrichedArticle
 from news_assets.records.desks import Desk
 from news_assets.records.reading import AgencyDays, Embedded
-from news_assets.text.sentences import prose
+from news_assets.text.prose import prose
 
 STORED_TOGETHER = 200  # articles: some ten seconds of work, which a killed run repeats
 # a failing batch is repeated text by text, so it is not the whole day

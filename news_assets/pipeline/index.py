@@ -5,7 +5,7 @@ receipts.
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Protocol
+from typing import Any, Protocol
 
 from news_assets.errors import IndexingError, NewsAssetsError
 from news_assets.pipeline.stage_state.declaration import (
@@ -14,9 +14,8 @@ from news_assets.pipeline.stage_state.declaration import (
     of_articles,
 )
 from news_assets.pipeline.stage_state.failures import drop_failures, record_outcomes
-from news_assets.ports.lake import Lake, Rows
-from news_assets.ports.reading import Sandbox
-from news_assets.ports.search import SearchDocument, SearchIndex
+from news_assets.ports.search_index import COPIED_FACETS, SearchDocument, SearchIndex
+from news_assets.ports.services import Lake, Rows, Sandbox
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import (
     ArticleEmbedding,
@@ -25,7 +24,7 @@ from news_assets.records.derived import (
 )
 from news_assets.records.desks import Desk
 from news_assets.records.reading import AgencyDays
-from news_assets.text.plain import strip_markdown
+from news_assets.text.prose import strip_markdown
 
 
 class Upserting(Protocol):
@@ -173,19 +172,26 @@ def _document(
         theme_path=enriched.theme_path if enriched else (),
         theme_labels=enriched.theme_labels if enriched else (),
         image_url=article.image_url,
-        sentiment=enriched.sentiment if enriched else None,
-        entities=enriched.entities if enriched else (),
         published_ts=int((article.published_at or article.first_seen_at).timestamp()),
         text_hash=article.text_hash,
         duplicate_of=article.duplicate_of,
-        body=article.body or None,
-        matter=article.matter or None,
         meeting_id=article.meeting_id or None,
-        meeting_status=article.meeting_status or None,
         vector=embedding.vector if embedding else None,
         document_hash=document_hash(article, enriched, embedding, agency_name),
         trace_id=article.trace_id,
+        **_copied(article, enriched),
     )
+
+
+def _copied(article: RawArticle, enriched: EnrichedArticle | None) -> dict[str, Any]:
+    """Return the values that are copied from the rows; empty ones are left out."""
+    rows = {"article": article, "enrichment": enriched}
+    values = {}
+    for facet in COPIED_FACETS:
+        value = getattr(rows[facet.column.source], facet.field, None)
+        if value:
+            values[facet.field] = value
+    return values
 
 
 def _check_vectors(embeddings: Iterable[ArticleEmbedding], index: SearchIndex) -> None:

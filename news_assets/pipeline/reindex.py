@@ -27,9 +27,8 @@ from news_assets.pipeline.index import (
     store_changes,
 )
 from news_assets.pipeline.stages import stage_named
-from news_assets.ports.lake import Lake, Reader
-from news_assets.ports.reading import Sandbox
-from news_assets.ports.search import SearchDocument
+from news_assets.ports.search_index import SearchDocument
+from news_assets.ports.services import Lake, Reader, Sandbox
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import (
     ArticleEmbedding,

@@ -8,22 +8,23 @@ back.
 """
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from math import sqrt
+from math import inf, sqrt
+from typing import Literal
 
 from news_assets.pipeline.civic.pace import (
     SIGNAL_CEILING_S,
     SIGNAL_FLOOR_S,
     waiting_sources,
 )
-from news_assets.pipeline.poll.rates import PublishingRates
+from news_assets.pipeline.publishing_habits import PublishingRates
 from news_assets.pipeline.stage_state.retries import MAX_PAUSE_S
 from news_assets.records.articles import SourceState
 from news_assets.records.desks import Source
 from news_assets.records.reading import Outcome
-from news_assets.text.zones import zone_info
+from news_assets.text.dates import zone_info
 
 MIN_INTERVAL_S = 300.0
 MAX_INTERVAL_S = 86_400.0
@@ -324,3 +325,43 @@ def _clamped(seconds: float) -> float:
     to a day.
     """
     return min(max(seconds, MIN_INTERVAL_S), MAX_INTERVAL_S)
+
+
+# --- which due sources a run polls ----------------------------------------------------
+
+
+Speed = Literal["quick", "slow"]
+SLOW_MS = 10_000  # of the last poll's requests
+
+
+def sources_of_runs(
+    due: Sequence[Source], states: Iterable[SourceState], busy: Collection[str]
+) -> dict[Speed, list[Source]]:
+    """Return the due sources that a quick and a slow run may poll; `busy` are the ids
+    that unfinished runs poll.
+    """
+    slow = {state.source_id for state in states if (state.elapsed_ms or 0) >= SLOW_MS}
+    free = [source for source in due if source.source_id not in busy]
+    return {
+        "quick": [source for source in free if source.source_id not in slow],
+        "slow": [source for source in free if source.source_id in slow],
+    }
+
+
+def most_overdue_first(
+    due: Sequence[Source], states: Mapping[str, SourceState], now: datetime
+) -> list[Source]:
+    """Return due sources by how many of their intervals they are late, new ones first:
+    a run may not reach the last.
+
+    Of sources that are equally late, the most active are first, and a quiet one comes
+    to the front in its time.
+    """
+
+    def intervals_late(source: Source) -> float:
+        state = states.get(source.source_id)
+        if state is None:
+            return inf
+        return (now - state.next_poll_at).total_seconds() / max(state.interval_s, 1.0)
+
+    return sorted(due, key=intervals_late, reverse=True)

@@ -9,7 +9,6 @@ named by `on_call` is imported by the processes that run it only.
 
 from typing import Final
 
-from news_assets.lazy import on_call
 from news_assets.pipeline.freshness.row_checks import (
     RowCheck,
     articles_without_summary,
@@ -22,6 +21,7 @@ from news_assets.pipeline.stage_state.declaration import (
     DOCUMENT_STATE,
     Option,
     Stage,
+    on_call,
 )
 from news_assets.pipeline.stage_state.retries import stage_retry_at
 from news_assets.records.articles import RawArticle

@@ -4,8 +4,7 @@ them.
 Implementations are in `clients/` and `store/` and do not inherit from these; those for
 tests are in `news_assets_tests/support/fakes.py`.
 
-lake          reading and writing rows
-reading       fetching addresses, and reading what comes from outside within limits
-enrichment    enrichers, language models and their batches
-search        embedding texts, and the search index
+services      reading and writing rows of the lake; fetching addresses; reading what comes
+              from outside within limits; enrichers, language models and their batches
+search_index  embedding texts, and the search index
 """

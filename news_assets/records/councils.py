@@ -1,67 +1,15 @@
-"""Who sits on the bodies of an agency: as its vendor lists it, and rows of the lake.
+"""Rows of the lake: who sits on the bodies of an agency, and how they voted.
 
-Ids are the vendor's own; an empty text means unknown. A person's key within an agency
-is made of the name, so that one who is only named in votes and minutes has a key too.
+A person's key within an agency is made of the name, so that one who is only named in
+votes and minutes has a key too.
 """
 
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Annotated
 
-from news_assets.records.content import Agency_, Desk_, ItemId, MeetingDay, MeetingId
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Body:
-    """A body in a vendor's list."""
-
-    vendor_id: str
-    name: str
-    kind: str = ""
-    is_active: bool = True
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Person:
-    """A person in a vendor's list."""
-
-    vendor_id: str
-    name: str
-    email: str = ""
-    phone: str = ""
-    website: str = ""
-    is_active: bool = True
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Office:
-    """An office in a vendor's list."""
-
-    vendor_id: str
-    name: str
-    person_id: str
-    body: str
-    title: str = ""
-    first_day: date | None = None
-    last_day: date | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Roster:
-    """The bodies, persons and offices of one or several answers."""
-
-    bodies: tuple[Body, ...] = ()
-    persons: tuple[Person, ...] = ()
-    offices: tuple[Office, ...] = ()
-
-    def __bool__(self) -> bool:
-        return bool(self.bodies or self.persons or self.offices)
-
-
-NO_ROSTER = Roster()
-
-
-# --- rows of the lake -----------------------------------------------------------------
+from news_assets.records.content import Agency_, Desk_
+from news_assets.records.meetings import ItemId, MeetingDay, MeetingId
 
 PersonKey = Annotated[
     str, "key of the person within the agency: the name in lower case, with hyphens"

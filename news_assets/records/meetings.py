@@ -9,7 +9,7 @@ None means unknown; an empty tuple or text means none.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from news_assets.records.content import (
     Agency_,
@@ -20,7 +20,6 @@ from news_assets.records.content import (
     SourceId,
     stays_when_withdrawn,
 )
-from news_assets.records.councils import NO_ROSTER, Roster
 from news_assets.records.desks import ItemFilters
 
 MeetingStatus = Literal["confirmed", "tentative", "cancelled", "passed"]
@@ -204,6 +203,62 @@ class Meeting:
     is_partial: bool = False
 
 
+# --- bodies, persons and offices ------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Body:
+    """A body in a vendor's list."""
+
+    body_id: str
+    name: str
+    kind: str = ""
+    is_active: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Person:
+    """A person in a vendor's list."""
+
+    person_id: str
+    name: str
+    email: str = ""
+    phone: str = ""
+    website: str = ""
+    is_active: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Office:
+    """An office in a vendor's list."""
+
+    office_id: str
+    name: str
+    person_id: str
+    body: str
+    title: str = ""
+    first_day: date | None = None
+    last_day: date | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Roster:
+    """The bodies, persons and offices of one or several answers."""
+
+    bodies: tuple[Body, ...] = ()
+    persons: tuple[Person, ...] = ()
+    offices: tuple[Office, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.bodies or self.persons or self.offices)
+
+
+_NO_ROSTER = Roster()
+
+
+# --- answers --------------------------------------------------------------------------
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
     """A request that continues or completes an answer; data only, sent by the caller."""
@@ -225,7 +280,7 @@ class MeetingListing:
     meetings: tuple[Meeting, ...] = ()
     votes: tuple[ItemVotes, ...] = ()
     sponsors: tuple[MatterSponsors, ...] = ()
-    roster: Roster = NO_ROSTER
+    roster: Roster = _NO_ROSTER
     state: AnswerState = "ok"
     problems: tuple[str, ...] = ()
     next_requests: tuple[Request, ...] = ()
@@ -261,7 +316,7 @@ class MeetingAnswer:
     signals: tuple[str, ...] | None = None
     is_pass: bool = False
     filters: ItemFilters
-    roster: Roster = NO_ROSTER
+    roster: Roster = _NO_ROSTER
 
 
 # --- rows of the lake -----------------------------------------------------------------
@@ -321,6 +376,17 @@ class StoredMeeting:
     ] = 0
     first_seen_at: Annotated[datetime, "time of the poll that first listed it"]
     last_seen_at: Annotated[datetime, "time of the last poll that listed it"]
+
+
+_SAME_NAMES = (
+    *("vendor_id", "agenda_id", "body", "title", "comment"),
+    *("url", "agenda_url", "packet_url", "minutes_url", "video_url"),
+)
+
+
+def same_values(meeting: Meeting | StoredMeeting) -> dict[str, Any]:
+    """Return what a listed meeting and its row have under the same names."""
+    return {name: getattr(meeting, name) for name in _SAME_NAMES}
 
 
 @stays_when_withdrawn(loses_content=False)

@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, Final
 from news_assets.errors import ListingChangedError, SourceError
 from news_assets.records.desks import Source
 from news_assets.records.reading import ListedEntry, Listing, Page
-from news_assets.sources.feeds import feed
-from news_assets.sources.feeds.xml_documents import recovering_parser, sound_xml
+from news_assets.sources import feed
 from news_assets.sources.html.document import html_tree
 from news_assets.sources.platforms import found_instead
 from news_assets.sources.storable_entries import (
@@ -31,6 +30,7 @@ from news_assets.sources.storable_entries import (
     storable,
     unique,
 )
+from news_assets.sources.xml_documents import recovering_parser, sound_xml
 from news_assets.text.charset import decode
 from news_assets.text.dates import parse_date
 from news_assets.text.html import plain_text

@@ -12,10 +12,12 @@ from typing import Any, Final
 
 from lxml.html import HtmlElement
 
+from news_assets.errors import ListingChangedError, SourceError
+from news_assets.records.desks import Source
 from news_assets.records.reading import Page
 from news_assets.sources.bot_protection import protection_of_page
 from news_assets.sources.html.document import html_tree, select, title_of, words_of
-from news_assets.text.outside_json import loads
+from news_assets.text.limits import loads
 
 _HEAD_BYTES = 400_000  # searched for patterns: the head and the first part of the body
 _WALL_CHARS = 1500  # of visible text; a page with more is not a wall
@@ -296,3 +298,43 @@ def _shell_of(tree: HtmlElement) -> Platform | None:
     if select(tree, _MOUNTS) or any("javascript" in note for note in notes):
         return SHELL
     return None
+
+
+# --- decoding of JSON -----------------------------------------------------------------
+
+
+_MAX_ERROR_CHARS = 120
+
+
+def decoded_json(page: Page, source: Source, expected: str) -> Any:
+    """Return the document of a page that has to be JSON; `expected` names it in errors,
+    such as "a JSON Feed".
+
+    Raises:
+        ListingChangedError: The page is not JSON, or is nested too deeply.
+        SourceError: The page is empty, or its JSON is broken.
+    """
+    if not page.body.strip():
+        raise SourceError(f"{page.url}: an empty document")
+    try:
+        return loads(page.body)
+    except RecursionError as error:
+        raise ListingChangedError(f"{page.url}: JSON nested too deeply") from error
+    except ValueError as error:  # also UnicodeDecodeError
+        if page.body.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] not in (b"{", b"["):
+            raise ListingChangedError(
+                f"{page.url}: not {expected}: {found_instead(page, source.kind)}"
+            ) from error
+        raise SourceError(
+            f"{page.url}: JSON that cannot be read: {str(error)[:_MAX_ERROR_CHARS]}"
+        ) from error
+
+
+def string_of(owner: Any, name: str) -> str:
+    """Return a trimmed string value of an object; empty if `owner` is not an object or
+    the value not a string.
+    """
+    value = owner.get(name) if isinstance(owner, dict) else None
+    if not isinstance(value, str):
+        return ""
+    return value.strip()

@@ -16,7 +16,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 from news_assets.errors import ListingChangedError
 from news_assets.records.desks import Source
 from news_assets.records.reading import ListedEntry, Listing, Page
-from news_assets.sources.json_document import decoded_json, string_of
+from news_assets.sources.platforms import decoded_json, string_of
 from news_assets.sources.storable_entries import (
     fallback_id,
     first_web_url,

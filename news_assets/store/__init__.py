@@ -3,10 +3,11 @@ Postgres and its data as Parquet.
 
     row types of `records` -> tables (columns, DDL) -> connection (DuckDB, catalog attached,
                                                        missing tables created)
-    read:   agency-days and values -> where -> transaction.Snapshot -> rows -> records, or a
-                                               Polars frame
-    write:  records -> rows -> transaction.Transaction, under the write_lock of `lake.Lake.transact`
+    read:   agency-days and values -> statements -> transaction.Snapshot -> tables -> records,
+                                                    or a Polars frame
+    write:  records -> tables -> transaction.Transaction, under the write_lock of
+                                 `lake.Lake.transact`
 
-Callers use `lake.Lake` only. `maintenance` keeps its files few and large; `queries`
-reads across tables.
+Callers use `lake.Lake` only. `maintenance` keeps its files few and large; `backup`
+copies its catalog; `queries` reads across tables.
 """

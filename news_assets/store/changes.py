@@ -7,8 +7,7 @@ from typing import Self
 from news_assets.errors import NewsAssetsError
 from news_assets.records.derived import Change
 from news_assets.store.lake import Lake
-from news_assets.store.rows import records_of
-from news_assets.store.tables import table_of
+from news_assets.store.tables import records_of, table_of
 
 _FORM = re.compile(r"(\d{1,18})-(\d{1,18})-(\d{1,18})")
 

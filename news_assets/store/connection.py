@@ -18,9 +18,15 @@ import duckdb
 
 from news_assets.errors import LakeError
 from news_assets.folders import private_folder
-from news_assets.store.address import LAKE, Address, quoted, without_password
+from news_assets.store.address import (
+    LAKE,
+    Address,
+    lake_error,
+    quoted,
+    way_back,
+    without_password,
+)
 from news_assets.store.data_folder import DataFolder
-from news_assets.store.lake_errors import lake_error, way_back
 from news_assets.store.upgrade import (
     Upgrade,
     add_statistics,

@@ -13,8 +13,13 @@ from pathlib import Path
 import duckdb
 
 from news_assets.errors import LakeError
-from news_assets.store.address import METADATA, Address, quoted
-from news_assets.store.lake_errors import way_back, way_back_of_files
+from news_assets.store.address import (
+    METADATA,
+    Address,
+    quoted,
+    way_back,
+    way_back_of_files,
+)
 
 _ID_FILE = "lake_id"
 

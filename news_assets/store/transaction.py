@@ -3,28 +3,31 @@
 `lake.py` begins, commits and repeats transactions, and translates DuckDB's errors.
 """
 
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date
-from itertools import count as count_from
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import duckdb
 
 from news_assets.records.reading import AgencyDays
 from news_assets.store.address import LAKE
-from news_assets.store.literals import literal
-from news_assets.store.rows import ArrowStream, frame_of, records_of
-from news_assets.store.tables import TABLES, Table, columns, polars_schema, table_of
-from news_assets.store.where import Selection, select
+from news_assets.store.statements import Selection, literal, select, with_values
+from news_assets.store.tables import (
+    TABLES,
+    ArrowStream,
+    Table,
+    columns,
+    frame_of,
+    polars_schema,
+    records_of,
+    table_of,
+)
 
 if TYPE_CHECKING:
     import polars
 
 R = TypeVar("R")
-
-_PARAMETER = re.compile(r"\$(\w+)|\?")
 
 # The tables whose rows are recorded in `changes`: what was done to the article, and the
 # column with its state.
@@ -169,8 +172,8 @@ class Snapshot:
     ) -> "polars.DataFrame":
         """Return the result of one SELECT over the tables.
 
-        Every `?`, `$1` and `$name` in it is replaced by a parameter, also inside string
-        literals.
+        Every `?`, `$1` and `$name` in it is replaced by a parameter, but not inside
+        string literals, quoted names and comments.
         """
         import polars as pl
 
@@ -179,12 +182,11 @@ class Snapshot:
     def _relation(
         self, sql: str, params: Collection[Any] | Mapping[str, Any]
     ) -> duckdb.DuckDBPyRelation:
-        # A variable with NULL or [] has no type; a parameter takes it from its context.
         values = params.values() if isinstance(params, Mapping) else params
+        # A variable with NULL or [] has no type; a parameter takes it from its context.
         if any(value is None or value == [] for value in values):
-            return self.cursor.sql(
-                sql, params=params if isinstance(params, Mapping) else list(params)
-            )
+            given = params if isinstance(params, Mapping) else list(params)
+            return self.cursor.sql(sql, params=given)
         # With parameters, `cursor.sql` materialises the result first: 5,000 vectors of
         # 384 dimensions take 1.1 s. Without any it streams (0.08 s).
         return self.cursor.sql(self._with_values(sql, params))
@@ -195,21 +197,12 @@ class Snapshot:
         """Return the statement with literals in place of its parameters; what has none
         becomes a session variable.
         """
-        named = (
-            params
-            if isinstance(params, Mapping)
-            else {str(n): value for n, value in enumerate(params, 1)}
-        )
-        if not named:
-            return sql
-        written = {
-            name: literal(value) or self._variable(name, value)
-            for name, value in named.items()
-        }
-        numbers = count_from(1)
-        return _PARAMETER.sub(
-            lambda found: written[found[1] or str(next(numbers))], sql
-        )
+        if not isinstance(params, Mapping):
+            params = {str(n): value for n, value in enumerate(params, 1)}
+        written = {}
+        for name, value in params.items():
+            written[name] = literal(value) or self._variable(name, value)
+        return with_values(sql, written) if written else sql
 
     def _variable(self, name: str, value: object) -> str:
         """Set a session variable and return how it is read; a list is set as one row of

@@ -3,7 +3,7 @@
 The order is the browsers': byte order mark, HTTP header, `<meta>`, detection. But bytes
 that are valid UTF-8 are UTF-8, because declared charsets are often wrong and text in
 other charsets is almost never valid UTF-8. XML declarations are read by
-`sources/feeds/xml_documents.py`.
+`sources/xml_documents.py`.
 """
 
 import codecs

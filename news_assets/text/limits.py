@@ -7,10 +7,11 @@ store's own guard against NUL and lone surrogates finds nothing to replace.
 """
 
 import hashlib
+import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 from urllib.parse import quote
 
 
@@ -101,3 +102,28 @@ def identifier(text: str) -> str:
         return text
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
     return f"{_NO_ID.sub('', text[: most('entry_id') - len(digest) - 1])}#{digest}"
+
+
+# --- JSON -----------------------------------------------------------------------------
+
+
+# larger numbers have no float, and Python reads integers of up to 4,300 digits only
+_MAX_DIGITS = 300
+
+
+def loads(document: str | bytes, *, strict: bool = True) -> Any:
+    """Return the value of a JSON text; an integer of more than 300 digits is a text.
+
+    Args:
+        document: The text, or its bytes in UTF-8, UTF-16 or UTF-32.
+        strict: Whether control characters within texts are errors.
+
+    Raises:
+        ValueError: It is not JSON, or bytes in another charset.
+        RecursionError: It is nested too deeply.
+    """
+    return json.loads(document, strict=strict, parse_int=_integer)
+
+
+def _integer(digits: str) -> int | str:
+    return int(digits) if len(digits) <= _MAX_DIGITS else digits

@@ -17,15 +17,16 @@ from urllib.parse import SplitResult, quote, unquote, unquote_plus, urljoin, url
 import idna
 
 from news_assets.text.limits import address
-from news_assets.text.url_tables.redirects import AMP_CACHE, target_in
-from news_assets.text.url_tables.shared_sites import SHARED_DOMAINS
-from news_assets.text.url_tables.tracking import (
+from news_assets.text.url_tables import (
+    AMP_CACHE,
     CHANNEL_PARAMETERS,
     SESSION_PARAMETERS,
     SESSION_PARAMETERS_BY_VALUE,
+    SHARED_DOMAINS,
     SITE_PARAMETERS,
     TRACKING_PARAMETERS,
     TRACKING_PREFIXES,
+    target_in,
 )
 
 _C0_AND_SPACE = "".join(map(chr, range(0x21)))
@@ -66,7 +67,7 @@ def canonical_url(url: str, base: str | None = None) -> str:
     fragments, tracking and session parameters, the order of other parameters (by name;
     values of one name keep their order), and AMP variants that state their original
     (`/amp`, `.amp.html`, `?amp=1`, the AMP caches). Redirects that state where they
-    lead (`url_tables/redirects.py`) give that address.
+    lead (`url_tables.py`) give that address.
 
     Kept: http or https (some council sites serve only one, and others redirect),
     `www.`, a final slash, the case of the path, `/index.html`, `#!` and `#/` routes.

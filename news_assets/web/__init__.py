@@ -1,18 +1,21 @@
 """The pages for readers and operators and the API, served by `news-assets serve`.
 
-app          the Starlette application: routes, headers, errors
-archive      what the pages show, read from the index, the lake and the desk files
-answers      the types of what is read
-parameters   the query strings, checked
-pages        the handlers of the pages
-lists        the lists with a page, in all their forms
-forms        JSON, CSV, XLSX, Atom and JSON Feed
-api          the API and its description
-cache        answers that are kept until the next commit
-limits       limits of requests, time and length
-coverage     the table of articles by agency and day
-histogram    counts by day as bars
-markup       Markdown to safe HTML, and the words that differ between two texts
-operations   what operators do and monitors read: log-in, retry, withdraw, polls, health, metrics
-phrases      the page's texts in English and Portuguese
+app              the Starlette application: routes, headers, errors
+archive          what the pages show, read from the index, the lake and the desk files
+answers          the types of what is read, and parts of lists
+parameters       the query strings, checked
+page_handlers    the handlers of the pages
+list_pages       the lists with a page, in all their forms
+forms            JSON, CSV, XLSX, Atom and JSON Feed
+api_operations   the API and its description
+mcp_tools        some operations as tools of the Model Context Protocol
+meeting_views    what meetings, matters and persons answer with
+meeting_pages    their pages, feeds and calendars
+cache            answers that are kept until the next commit
+request_limits   limits of requests, time and length
+connections      limits of open connections
+markup           Markdown to safe HTML, words that differ between two texts, bars of a histogram
+images           main images of articles, through the checked fetcher
+operations       what operators do and monitors read: log-in, retry, withdraw, polls, metrics
+phrases          the page's texts in English and Portuguese
 """

@@ -1,24 +1,25 @@
-"""What lists and the API answer with. The strings of the annotations are the
-descriptions in the API's document.
+"""What lists and the API answer with, and parts of lists with the cursor of the next part. The
+strings of the annotations are the descriptions in the document of the API.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Annotated, Any, Generic, TypeVar
 
-from news_assets.pipeline.enrich.model.explanation import (
+from news_assets.pipeline.enrich.model.evidence import (
     Evidence,
     evidence_of,
     is_outdated,
 )
+from news_assets.pipeline.freshness.source_health import ANSWERS
 from news_assets.records.articles import ArticleRevision, RawArticle
 from news_assets.records.derived import EnrichedArticle
-from news_assets.search import SearchHit
-from news_assets.store.queries.civic.appearances import ItemAppearance
-from news_assets.store.queries.civic.lists import AgendaPlace
-from news_assets.store.queries.copies import Copy
+from news_assets.search import SearchHit, SearchMode
+from news_assets.store.queries.copies import Copy, ItemAppearance
+from news_assets.store.queries.stored_meetings import AgendaPlace
 from news_assets.store.queries.url_history import Event
+from news_assets.web.parameters import ListParameters, cursor_of
 
 Item = TypeVar("Item")
 
@@ -35,7 +36,8 @@ class Part(Generic[Item]):
 class SearchPart:
     """A part of the hits, their total number, and counts by value of each facet.
 
-    `appearances` are the others of the matter of a hit, by its article_id, the newest
+    `mode` is how they were found: by words also while the model for searches by meaning is
+    loaded. `appearances` are the others of the matter of a hit, by its article_id, the newest
     first: a matter of several meetings is one hit, as its item in the next meeting.
     """
 
@@ -43,6 +45,7 @@ class SearchPart:
     next: str | None
     found: int
     facets: Mapping[str, Mapping[str, int]]
+    mode: SearchMode
     appearances: Mapping[str, Sequence[ItemAppearance]] = field(default_factory=dict)
 
 
@@ -146,6 +149,13 @@ class SourceItem:
     ]
     habit: Annotated[str | None, "the agency's usual silence"]
 
+    @property
+    def is_failing(self) -> bool:
+        """Whether it is polled and did not answer the last time."""
+        if not self.is_active or not self.polls:
+            return False
+        return self.polls[-1]["outcome"] not in ANSWERS
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CoverageItem:
@@ -159,3 +169,23 @@ class CoverageItem:
     behind: Annotated[
         int, "number of articles that wait for a stage, or for the given one"
     ]
+
+
+T = TypeVar("T")
+
+
+def part_of(found: Sequence[T], limit: int, cursor: Callable[[T], str]) -> Part[T]:
+    """Return the first rows as a part; there is one row more if others follow."""
+    return Part(
+        items=found[:limit],
+        next=cursor(found[limit - 1]) if len(found) > limit else None,
+    )
+
+
+def slice_of(items: Sequence[T], parameters: ListParameters) -> Part[T]:
+    """Return a part of a list that is whole in memory. Raises ParameterError."""
+    [begin] = parameters.position(int) or (0,)
+    end = begin + parameters.limit
+    return Part(
+        items=items[begin:end], next=cursor_of(end) if end < len(items) else None
+    )

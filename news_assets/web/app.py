@@ -21,22 +21,21 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from news_assets.errors import NewsAssetsError
-from news_assets.ports.reading import Fetcher
-from news_assets.web.api.description import describe
-from news_assets.web.api.handlers import PREFIX, handler_of
-from news_assets.web.api.operations import OPERATIONS
+from news_assets.ports.services import Fetcher
+from news_assets.web.api_operations import OPERATIONS, PREFIX, describe, handler_of
 from news_assets.web.archive import Archive
 from news_assets.web.cache import AnswerCache, Handler
-from news_assets.web.forms.choice import MEDIA_TYPES
-from news_assets.web.forms.documents import json_document
+from news_assets.web.forms import MEDIA_TYPES, json_document
 from news_assets.web.images import image_handler
-from news_assets.web.limits import RequestLimits, in_time
-from news_assets.web.lists import LIST_PAGES, SEARCH_PAGE
-from news_assets.web.meetings.pages import MeetingPages
-from news_assets.web.operations.access import READ_ONLY, Access
+from news_assets.web.list_pages import LIST_PAGES, SEARCH_PAGE
+from news_assets.web.meeting_pages import MeetingPages
 from news_assets.web.operations.routes import operator_routes
-from news_assets.web.pages import Pages
-from news_assets.web.parameters import OneMeeting, OnePerson
+from news_assets.web.operations.sessions import READ_ONLY, Access
+from news_assets.web.page_handlers import Pages
+from news_assets.web.parameters import OneMeeting, OnePerson, SearchAddress
+from news_assets.web.phrases import KeptLanguage
+from news_assets.web.publisher_pages import PublisherPages
+from news_assets.web.request_limits import RequestLimits, in_time
 
 _HERE: Final = Path(__file__).parent
 _HEADERS: Final = {
@@ -110,6 +109,7 @@ def build_app(
     """
     pages = Pages(archive, access, shows_images=fetcher is not None)
     meetings = MeetingPages(archive, pages.page)
+    publishers = PublisherPages(archive, pages.page)
     cache = AnswerCache(archive)
 
     def cached(
@@ -150,6 +150,8 @@ def build_app(
             meetings.meeting,
             OneMeeting.names(),
         ),
+        cached("/publishers/{desk}/{agency:path}", publishers.publisher),
+        cached("/facets/{facet}", pages.facet, (*SearchAddress.names(), "contains")),
         cached("/matters/{desk}/{agency}/{matter:path}", meetings.matter),
         cached("/persons/{desk}/{agency}/{person}", meetings.person, OnePerson.names()),
         *(
@@ -163,6 +165,7 @@ def build_app(
     middleware = [
         Middleware(TrustedHostMiddleware, allowed_hosts=[*hosts], www_redirect=False),
         Middleware(_SafeHeaders),
+        Middleware(KeptLanguage),
         Middleware(
             CORSMiddleware,
             allow_origins=[*origins],

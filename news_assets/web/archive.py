@@ -5,42 +5,48 @@ used by one thread at a time; reads of the lake run beside each other.
 """
 
 import gzip
+import itertools
 import logging
+import math
 import threading
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from typing import Final, Self
 
 from news_assets.desks.desk_files import load_desks
 from news_assets.errors import IndexingError, NewsAssetsError
 from news_assets.pipeline.alerts.query_file import Alerts, load_alerts
-from news_assets.records.articles import StoredPage
+from news_assets.ports.search_index import SearchMode
+from news_assets.ports.services import Reader
+from news_assets.records.articles import ArticleRevision, RawArticle, StoredPage
 from news_assets.records.derived import ArticleEmbedding
 from news_assets.records.desks import Desk
 from news_assets.search import Filters, Index, SearchAnswer, SearchHit, open_index
 from news_assets.settings import Settings
 from news_assets.sources.source_kinds import ALL_KINDS
 from news_assets.store.lake import Lake
-from news_assets.store.queries.civic.appearances import (
+from news_assets.store.queries.copies import (
+    Copy,
     Groups,
     ItemAppearance,
     appearances_of,
+    copies_of,
     items_like,
     next_first,
+    publications_of,
     written_number,
 )
-from news_assets.store.queries.civic.lists import place_of_article
-from news_assets.store.queries.copies import Copy, copies_of, publications_of
-from news_assets.store.queries.lists import (
+from news_assets.store.queries.listed_articles import (
     ListedArticle,
     named_articles,
     newest_articles,
 )
+from news_assets.store.queries.stored_meetings import place_of_article
 from news_assets.store.queries.url_history import StoredRows, events_of, stored_rows
 from news_assets.taxonomy.taxonomy_files import Taxonomy, taxonomy_of
-from news_assets.web.answers import ArticleView, Part, SearchPart
+from news_assets.web.answers import ArticleView, Part, SearchPart, part_of
 from news_assets.web.parameters import (
     MAX_LIMIT,
     MAX_PAGE,
@@ -48,12 +54,15 @@ from news_assets.web.parameters import (
     SearchAddress,
     cursor_of,
 )
-from news_assets.web.parts import part_of
 
 # that a request waits for its turn to search, or for its answer
 MAX_SECONDS: Final = 10.0
 _SIMILAR: Final = 5
+_NEAREST: Final = 100  # that an index ranks by meaning
+_HITS_AT_ONCE: Final = 5_000  # of a whole list; other searches go on between them
 _log = logging.getLogger(__name__)
+_ANY_TEXT: Final = "news"
+_LOAD_AGAIN_SECONDS: Final = 60.0  # after the model could not be loaded
 _COMMIT_SECONDS: Final = 0.5  # for which the number of the last commit is believed
 
 
@@ -81,6 +90,8 @@ class Archive:
         self._taxonomies = taxonomies
         self.rules = rules or Alerts()
         self._commit = (0, -_COMMIT_SECONDS)
+        self._is_model_ready = True
+        self._load_again_at = math.inf
         self._is_civic = any(desk.is_civic for desk in desks)
         self._names = {
             agency.key: agency.name for desk in desks for agency in desk.agencies
@@ -119,18 +130,43 @@ class Archive:
 
     # --- search -----------------------------------------------------------------------
 
+    def load_model(self) -> None:
+        """Load what searches need in a thread; until the model is there, they are by
+        words.
+        """
+        self._is_model_ready = False
+        self._load_again_at = math.inf
+        threading.Thread(target=self._load_model, daemon=True).start()
+
+    def _load_model(self) -> None:
+        try:
+            with self._turn():
+                self._index.search("", mode="keyword", limit=1)
+            self._index.vector_of(_ANY_TEXT)
+            with self._turn():
+                self._index.search(_ANY_TEXT, mode="vector", limit=1)
+        except NewsAssetsError as error:
+            _log.error("searches are by words only: %s", error)
+            self._load_again_at = time.monotonic() + _LOAD_AGAIN_SECONDS
+            return
+        _log.debug("the model for searches by meaning is loaded")
+        self._is_model_ready = True
+
+    def is_by_words_only(self) -> bool:
+        """Return whether no search is by meaning: the model is being loaded, or could
+        not be, which is tried again from time to time.
+        """
+        if self._is_model_ready:
+            return False
+        if time.monotonic() >= self._load_again_at:
+            self.load_model()
+        return True
+
     def search(self, address: SearchAddress) -> SearchPart:
         """Return a part of the hits of a search. Raises ParameterError, IndexingError,
         EmbedError.
         """
-        number = (
-            written_number(self.lake, address.text, address.filters)
-            if self._is_civic
-            else None
-        )
-        answer = self._search(
-            address.model_copy(update={"text": f'"{number}"'}) if number else address
-        )
+        answer = self._search(self._by_number(address))
         end = address.offset + len(answer.hits)
         following = (
             cursor_of(end)
@@ -147,24 +183,69 @@ class Archive:
             next=following,
             found=answer.found,
             facets=answer.facets,
+            mode=self._mode_of(address),
             appearances=_beneath(hits, groups),
         )
 
+    def _by_number(self, address: SearchAddress) -> SearchAddress:
+        """Return the search for a public number as that for the phrase which agendas
+        have; any other one as it is.
+        """
+        if not self._is_civic:
+            return address
+        number = written_number(self.lake, address.text, address.filters)
+        if not number:
+            return address
+        return address.model_copy(update={"text": f'"{number}"'})
+
+    def all_hits(self, address: SearchAddress) -> Iterator[Sequence[SearchHit]]:
+        """Yield all hits of a search in batches, each once: the nearest in meaning, as
+        the first pages show them, then all with the words, newest first.
+
+        Raises:
+            IndexingError, EmbedError: As for `search`.
+        """
+        address = self._by_number(address).model_copy(update={"page": 1, "cursor": ""})
+        seen = set[str]()
+        mode = self._mode_of(address)
+        if mode != "keyword" and address.text.strip():
+            nearest = address.model_copy(update={"limit": _NEAREST})
+            hits = self._search(nearest).hits
+            seen.update(hit.article_id for hit in hits)
+            yield hits
+            if mode == "vector":
+                return
+        by_words = {"mode": "keyword", "sort": "date", "limit": _HITS_AT_ONCE}
+        for offset in itertools.count(0, _HITS_AT_ONCE):
+            following = by_words | {"cursor": cursor_of(offset)}
+            hits = self._search(address.model_copy(update=following)).hits
+            yield [hit for hit in hits if hit.article_id not in seen]
+            seen.update(hit.article_id for hit in hits)
+            if len(hits) < _HITS_AT_ONCE:
+                return
+
     def _search(self, address: SearchAddress) -> SearchAnswer:
-        is_by_meaning = address.mode != "keyword" and bool(address.text.strip())
+        mode = self._mode_of(address)
+        is_by_meaning = mode != "keyword" and bool(address.text.strip())
         # while others search
         vector = self._index.vector_of(address.text) if is_by_meaning else None
         with self._turn():
             return self._index.search(
                 address.text,
                 address.filters,
-                mode=address.mode,
+                mode=mode,
                 sort=address.sort,
                 limit=address.limit,
                 offset=address.offset,
                 explain=address.explain,
                 vector=vector,
             )
+
+    def _mode_of(self, address: SearchAddress) -> SearchMode:
+        if address.mode != "keyword" and self.is_by_words_only():
+            _log.debug("by words, without the model: %s", address.text)
+            return "keyword"
+        return address.mode
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
@@ -188,6 +269,13 @@ class Archive:
                 f'"{number}"' if number else text, filters
             )
         return found | items_like(self.lake, found)
+
+    def facet_counts(self, address: SearchAddress, name: str) -> Mapping[str, int]:
+        """Return the counts by value of a facet, of the search without its own filter:
+        so that a chosen value does not hide the others.
+        """
+        widened = address.without(name).model_copy(update={"limit": 1})
+        return self._search(widened).facets.get(name, {})
 
     def wider(self, address: SearchAddress) -> dict[str, int]:
         """Return for each filter how many hits the search has without it, where it has
@@ -318,3 +406,30 @@ def _beneath(
         for hit in hits
         if hit.article_id in by_article
     }
+
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def revision_number(replaced_at: datetime) -> int:
+    """Return what names a revision in addresses: when it was replaced, in microseconds
+    since 1970.
+    """
+    return (replaced_at - _EPOCH) // timedelta(microseconds=1)
+
+
+def revision_and_successor(
+    lake: Reader, article_id: str, number: int
+) -> tuple[ArticleRevision, ArticleRevision | RawArticle] | None:
+    """Return a revision and the text that replaced it; None if it is not stored."""
+    articles = lake.read(RawArticle, article_id=[article_id])
+    found = sorted(
+        lake.read(ArticleRevision, article_id=[article_id]),
+        key=lambda one: one.replaced_at,
+    )
+    texts: list[ArticleRevision | RawArticle] = [*found, *articles]
+    numbers = [revision_number(one.replaced_at) for one in found]
+    if number not in numbers or not articles:
+        return None
+    place = numbers.index(number)
+    return found[place], texts[place + 1]

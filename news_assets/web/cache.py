@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from news_assets.web.archive import MAX_SECONDS, Archive, BusyError
-from news_assets.web.forms.choice import form_of
+from news_assets.web.forms import TABLE_FORMS, form_of
 from news_assets.web.phrases import language_of
 
 _MAX_AGE_SECONDS: Final = 60.0  # pages also say what is due now
@@ -66,7 +66,11 @@ class AnswerCache:
 
         def answer(request: Request) -> Response:
             request.state.parameters = names
-            kept = self._kept_or_made(_key(request, names), lambda: handler(request))
+            if form_of(request) in TABLE_FORMS:  # too long to keep
+                return handler(request)
+            words_only = "by words" if self._archive.is_by_words_only() else ""
+            key = (*_key(request, names), words_only)
+            kept = self._kept_or_made(key, lambda: handler(request))
             if kept.headers["etag"] in request.headers.get("if-none-match", ""):
                 return Response(
                     None,
@@ -155,7 +159,7 @@ def _kept(commit: int, response: Response) -> _Kept:
         "etag": f'W/"{hashlib.sha256(body).hexdigest()[:32]}"',
         # kept by clients, and asked about each time
         "cache-control": "private, no-cache",
-        "vary": "Accept, Accept-Language",
+        "vary": "Accept, Accept-Language, Cookie",
     }
     return _Kept(commit, time.monotonic(), body, headers)
 

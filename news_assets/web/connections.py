@@ -20,6 +20,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 _REQUEST_S: Final = 10.0
 # from there to the end of the answer, also where the client does not read it
 ANSWER_S: Final = 60.0
+# by as long again, of an answer that is sent as it is made: whole lists as tables
+_MAX_EXTENSIONS: Final = 10
 STOP_S: Final = 5  # for which a server that is to end goes on with its answers
 _MAX_OF_CLIENT: Final = 20
 _MAX_CONNECTIONS: Final = 500
@@ -149,6 +151,8 @@ class _BoundedProtocol(H11Protocol):
 
     all_connections: Connections
     _deadline: asyncio.TimerHandle | None = None
+    _extensions = 0
+    _has_read = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait for a request, unless there are too many connections."""
@@ -173,7 +177,9 @@ class _BoundedProtocol(H11Protocol):
             and not self.cycle.response_complete
         ):
             self.all_connections.is_answered(self.transport)
-            self._close_after(self.all_connections.answer_s)
+            self._extensions = 0
+            self._has_read = False
+            self._close_answer_after(self.all_connections.answer_s)
 
     def on_response_complete(self) -> None:
         """Wait for the next request, if the whole answer is sent."""
@@ -189,6 +195,7 @@ class _BoundedProtocol(H11Protocol):
     def resume_writing(self) -> None:
         """Wait for the next request where the answer was too long to be sent at once."""
         super().resume_writing()
+        self._has_read = True
         self.all_connections.is_read(self.transport)
         if self.cycle is not None and self.cycle.response_complete:
             self._wait()
@@ -220,6 +227,24 @@ class _BoundedProtocol(H11Protocol):
         if self._deadline is not None:
             self._deadline.cancel()
         super().connection_lost(exc)
+
+    def _close_answer_after(self, seconds: float) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+        self._deadline = self.loop.call_later(seconds, self._extend_or_close)
+
+    def _extend_or_close(self) -> None:
+        """Allow an answer that is still being made more time, if its client has read
+        what there is of it, or a part of it since the last look.
+        """
+        is_whole = self.cycle is None or self.cycle.response_complete
+        reads = self._has_read or not self.transport.get_write_buffer_size()
+        if is_whole or not reads or self._extensions == _MAX_EXTENSIONS:
+            self.transport.abort()
+            return
+        self._extensions += 1
+        self._has_read = False
+        self._close_answer_after(self.all_connections.answer_s)
 
     def _close_after(self, seconds: float) -> None:
         if self._deadline is not None:

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from news_assets.errors import FetchError
-from news_assets.ports.reading import Fetcher, PageRequest
+from news_assets.ports.services import Fetcher, PageRequest
 from news_assets.records.articles import RawArticle
 from news_assets.web.archive import Archive
 

@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from news_assets.errors import NewsAssetsError
-from news_assets.ports.search import SearchMode, SearchSort
+from news_assets.ports.search_index import SearchMode, SearchSort
 from news_assets.records.meetings import MeetingStatus
 from news_assets.search import Filters
 
@@ -172,6 +172,13 @@ class MeetingParameters(OfDesk, frozen=True):
     status: MeetingStatus | None = Field(None, description="status of the meeting")
     from_day: date | None = Field(None, alias="from", description="first day")
     to_day: date | None = Field(None, alias="to", description="last day")
+
+
+class OnePublisher(Parameters, frozen=True):
+    """A publisher of a desk."""
+
+    desk: str = Field(max_length=_MAX_KEY_CHARS, description="key of the desk")
+    agency: str = Field(max_length=_MAX_KEY_CHARS, description="key of the agency")
 
 
 class OneMeeting(ListParameters, frozen=True):

@@ -35,12 +35,11 @@ from news_assets.pipeline.civic.pace import (
     pass_days,
     signal_interval,
 )
-from news_assets.pipeline.poll.due_runs import most_overdue_first
-from news_assets.pipeline.schedule import due_sources, next_poll_at
+from news_assets.pipeline.schedule import due_sources, most_overdue_first, next_poll_at
 from news_assets.records.articles import SourceState
 from news_assets.records.desks import Access, Source, Vendor
 from news_assets.records.meetings import Link, Meeting, MeetingListing, Request
-from news_assets.sources.civic.reading.signal import changed_days, fingerprints
+from news_assets.sources.civic.reading.ids import changed_days, fingerprints
 from news_assets.sources.civic.vendor_readers import CIVIC_KINDS
 
 MAX_PASS_S, MAX_RATIO, MAX_MEDIAN_MINUTES = 7200.0, 0.10, 10.0

@@ -25,7 +25,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from news_assets.clients.embedding.models import BUILT_IN_MODEL, ENGLISH_MODEL
+from news_assets.clients.embedding.exported_models import BUILT_IN_MODEL, ENGLISH_MODEL
 
 MODEL = ENGLISH_MODEL
 BUILT_IN_CHARS = 900

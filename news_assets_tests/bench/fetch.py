@@ -12,7 +12,7 @@ from pathlib import Path
 import httpx
 
 from news_assets.clients.web.fetcher import HttpFetcher
-from news_assets.ports.reading import PageRequest
+from news_assets.ports.services import PageRequest
 from news_assets_tests.clients.web.conftest import Site, answer
 
 URLS = 500

@@ -33,9 +33,9 @@ import dagster as dg
 
 from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
 from news_assets.definitions import build_definitions
+from news_assets.defs.desk_sensors import build_desk_sensors
 from news_assets.defs.jobs import FRESHNESS, build_desk_jobs
 from news_assets.defs.resources import build_resources, opener_of
-from news_assets.defs.sensors import build_desk_sensors
 from news_assets.desks.desk_files import load_desks
 from news_assets.pipeline.stages import stage_names
 from news_assets.settings import Settings

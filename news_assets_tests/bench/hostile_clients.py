@@ -28,7 +28,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote
 
-from news_assets.clients.embedding.models import BUILT_IN_MODEL
+from news_assets.clients.embedding.exported_models import BUILT_IN_MODEL
 from news_assets.settings import child_environment
 from news_assets_tests.bench.search import vocabulary
 from news_assets_tests.bench.web_lake import fill

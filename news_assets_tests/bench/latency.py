@@ -26,8 +26,8 @@ from pathlib import Path
 from dagster import DagsterEventType
 
 from news_assets.clients.embedding.embedder import OnnxEmbedder
-from news_assets.defs.sensors.cursor import TICK_S
-from news_assets.ports.search import SearchQuery
+from news_assets.defs.sensor_cursor import TICK_S
+from news_assets.ports.search_index import SearchQuery
 from news_assets.settings import Settings
 from news_assets_tests.support.profile_with_desk import (
     ALL,

@@ -17,8 +17,8 @@ from collections.abc import Iterator
 from concurrent.futures import Future
 from multiprocessing.connection import Connection
 
-from news_assets.clients.llm.caller import ConcurrentModel
-from news_assets.ports.enrichment import ModelAnswer, ModelRequest
+from news_assets.clients.llm.calls import ConcurrentModel
+from news_assets.ports.services import ModelAnswer, ModelRequest
 from news_assets.records.desks import EnrichRules
 from news_assets.store.lake import Lake
 from news_assets_tests.store.examples import upsert

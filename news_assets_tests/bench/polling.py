@@ -34,7 +34,7 @@ from news_assets.clients.web.fetcher import HttpFetcher
 from news_assets.pipeline.poll.poll import poll_agencies
 from news_assets.records.desks import Agency, Desk, Source
 from news_assets.records.reading import Page
-from news_assets.sources.feeds import feed
+from news_assets.sources import feed
 from news_assets.sources.source_kinds import adapter_of
 from news_assets.store.lake import Lake
 from news_assets_tests.support.feed_server import NEWS_EVERY, feed_server, feed_url, rss

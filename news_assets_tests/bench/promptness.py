@@ -24,7 +24,7 @@ from pathlib import Path
 
 import numpy as np
 
-from news_assets.pipeline.poll.rates import PublishingRates, learn_rates
+from news_assets.pipeline.publishing_habits import PublishingRates, learn_rates
 from news_assets.pipeline.schedule import (
     MAX_INTERVAL_S,
     MIN_INTERVAL_S,

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
-from news_assets.ports.search import SearchDocument, SearchQuery
+from news_assets.ports.search_index import SearchDocument, SearchQuery
 
 DIM = 384
 SYLLABLES = (

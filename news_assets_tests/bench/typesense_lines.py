@@ -11,14 +11,14 @@ from datetime import date
 
 import numpy as np
 
-from news_assets.clients.search.typesense.document_lines import (
+from news_assets.clients.search.typesense.documents import (
     sent_vectors,
     stems_of_texts,
     stored_forms,
     whole_lines,
 )
-from news_assets.clients.search.typesense.server_requests import LINES_PER_IMPORT
-from news_assets.ports.search import SearchDocument
+from news_assets.clients.search.typesense.server import LINES_PER_IMPORT
+from news_assets.ports.search_index import SearchDocument
 
 LANGUAGES = ("pt", "en")
 WORDS, TEXT_WORDS, DIM = 30_000, 330, 384  # a text of 2 kB

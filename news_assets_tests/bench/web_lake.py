@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 
 from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
-from news_assets.ports.search import SearchDocument
+from news_assets.ports.search_index import SearchDocument
 from news_assets.records.desks import Agency, Desk, Source
 from news_assets.store.lake import Lake
 from news_assets.store.maintenance import maintain

@@ -8,7 +8,7 @@ import re
 import sys
 
 from news_assets.errors import SourceError
-from news_assets.ports.reading import PageReader
+from news_assets.ports.services import PageReader
 from news_assets.records.reading import ExtractedArticle, Page
 
 

@@ -12,7 +12,7 @@ from news_assets.clients.document_reader import (
 )
 from news_assets.clients.sandbox import ProcessSandbox
 from news_assets.errors import ReadingError
-from news_assets.pipeline.documents.pdf.pdf_text import page_image
+from news_assets.pipeline.documents.pdf_text import page_image
 from news_assets_tests.support.pdfs import GREY, HOSTILE, bomb, pdf_of, scan_of
 
 LIMIT_S = 4.0

@@ -7,7 +7,7 @@ import pytest
 
 from news_assets.clients.factory import open_ports
 from news_assets.errors import EmbedError, IndexingError, TaxonomyError
-from news_assets.lazy import Lazy
+from news_assets.ports.services import Lazy
 from news_assets.settings import Settings
 
 

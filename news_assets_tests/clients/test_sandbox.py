@@ -9,7 +9,7 @@ import pytest
 
 from news_assets.clients.sandbox import ProcessSandbox
 from news_assets.errors import NewsAssetsError, ReadingError, SourceError
-from news_assets.ports.reading import Sandbox
+from news_assets.ports.services import Sandbox
 from news_assets_tests.clients import poison
 from news_assets_tests.support.inline_sandbox import InlineSandbox
 from news_assets_tests.support.pdfs import pdf_of

@@ -16,7 +16,7 @@ from news_assets.desks.desk_files import load_desks
 from news_assets.pipeline.articles.fetch import fetch_batch
 from news_assets.pipeline.poll.poll import poll_agencies
 from news_assets.pipeline.stages import stage_named
-from news_assets.ports.reading import Fetcher, PageRequest
+from news_assets.ports.services import Fetcher, PageRequest
 from news_assets.records.articles import FeedEntry, RawArticle
 from news_assets.records.desks import Desk
 from news_assets.records.reading import AgencyDays

@@ -10,13 +10,12 @@ import numpy as np
 import pytest
 
 from news_assets.clients import theme_models
-from news_assets.clients.embedding.models import BUILT_IN_MODEL
+from news_assets.clients.embedding.exported_models import BUILT_IN_MODEL
 from news_assets.clients.sandboxed_enricher import SandboxedEnricher
 from news_assets.clients.theme_models import AboutClassifier
 from news_assets.errors import EmbedError, EnrichError
-from news_assets.pipeline.enrich.theme_vectors import VERSION
-from news_assets.pipeline.enrich.trained.classifier import NO_THEME, ThemeClassifier
-from news_assets.pipeline.enrich.trained.training import train
+from news_assets.pipeline.enrich.theme_training import train
+from news_assets.pipeline.enrich.theme_vectors import NO_THEME, VERSION, ThemeClassifier
 from news_assets.records.desks import Desk, EnrichRules
 from news_assets.records.reading import Embedded
 from news_assets.taxonomy.taxonomy_files import BUILT_IN, CIVIC_TOPICS, load_taxonomy

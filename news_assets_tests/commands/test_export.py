@@ -12,7 +12,7 @@ import pytest
 from news_assets.records.articles import StoredPage
 from news_assets.store.lake import Lake
 from news_assets_tests.commands.conftest import Call
-from news_assets_tests.text.tabular.workbooks import sheets_of
+from news_assets_tests.text.workbooks import sheets_of
 
 TODAY = datetime.now(UTC).date()
 PAGE = StoredPage(

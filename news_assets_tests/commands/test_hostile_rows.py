@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from news_assets.commands import search_articles as search
-from news_assets.ports.search import SearchAnswer, SearchHit
+from news_assets.ports.search_index import SearchAnswer, SearchHit
 from news_assets.records.articles import FeedEntry, Poll, RawArticle
 from news_assets.records.derived import Failure
 from news_assets.store.lake import Lake

@@ -11,7 +11,7 @@ import anyio
 import pytest
 from mcp import Client, StdioServerParameters
 
-from news_assets.web.api.tools import TOOLS
+from news_assets.web.mcp_tools import TOOLS
 from news_assets_tests.commands.conftest import Call
 
 CALLS: tuple[tuple[str, dict[str, Any]], ...] = (
@@ -68,7 +68,7 @@ def test_a_client_lists_the_tools_and_reads_by_them(home: Path) -> None:
 def test_without_the_package_the_command_says_what_to_install(
     home: Path, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delitem(sys.modules, "news_assets.web.api.tools")
+    monkeypatch.delitem(sys.modules, "news_assets.web.mcp_tools")
     monkeypatch.setitem(sys.modules, "mcp", None)
     assert call("mcp") == (
         1,

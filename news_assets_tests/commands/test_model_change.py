@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from news_assets.clients.search.backends import OpenIndex
+from news_assets.clients.factory import OpenIndex
 from news_assets.errors import EmbedError, IndexingError
-from news_assets.ports.search import SearchQuery
+from news_assets.ports.search_index import SearchQuery
 from news_assets.records.derived import ArticleEmbedding, IndexedDocument
 from news_assets.store.lake import Lake
 from news_assets.store.queries.index_drift import lost_documents

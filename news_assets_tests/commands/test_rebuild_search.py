@@ -16,11 +16,11 @@ from subprocess import PIPE
 
 import pytest
 
-from news_assets.clients.search.backends import IndexRebuild, open_rebuild
+from news_assets.clients.factory import IndexRebuild, open_rebuild
 from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
 from news_assets.errors import IndexingError
 from news_assets.pipeline.reindex import DeskDocuments, read_documents, sync_desk
-from news_assets.ports.search import SearchIndex, SearchQuery
+from news_assets.ports.search_index import SearchIndex, SearchQuery
 from news_assets.records.derived import IndexedDocument
 from news_assets.settings import Settings
 from news_assets.store.lake import Lake

@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from news_assets.clients.search.typesense.server_requests import DEFAULT_ALIAS
+from news_assets.clients.search.typesense.server import DEFAULT_ALIAS
 from news_assets_tests.commands.conftest import Call
 from news_assets_tests.support.search_backends import (
     ADMIN_KEY,

@@ -14,7 +14,7 @@ from news_assets.defs.active_runs import (
     poll_tags,
     polled_sources,
 )
-from news_assets.pipeline.poll.due_runs import SLOW_MS, sources_of_runs
+from news_assets.pipeline.schedule import SLOW_MS, sources_of_runs
 from news_assets.records.articles import SourceState
 from news_assets.records.desks import Agency, Desk, Source
 from news_assets_tests.store.examples import sparse

@@ -8,7 +8,7 @@ import dagster as dg
 import pytest
 
 from news_assets.defs.resources import EnricherResource, LakeResource, build_resources
-from news_assets.pipeline.enrich.model.budget import Budget
+from news_assets.pipeline.enrich.model.ledger import Budget
 from news_assets.records.derived import Failure
 from news_assets.records.model_calls import ModelCall
 from news_assets.settings import Settings

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from news_assets.desks.desk_files import built_in_desks, load_desks, path_of
-from news_assets.desks.import_rows import same_source_key
+from news_assets.desks.import_plan import same_source_key
 from news_assets.records.desks import Desk, Vendor
 from news_assets.sources.civic.vendor_readers import CIVIC_KINDS
 from news_assets.sources.source_kinds import ALL_KINDS

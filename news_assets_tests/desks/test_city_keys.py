@@ -1,6 +1,6 @@
 import pytest
 
-from news_assets.desks.city_keys import CityKey, city_key
+from news_assets.desks.desk_files import CityKey, city_key
 from news_assets.errors import DeskFileError
 
 

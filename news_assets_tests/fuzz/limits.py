@@ -8,7 +8,7 @@ from pathlib import Path
 
 from news_assets.clients.sandbox import LIMIT_S, ProcessSandbox
 from news_assets.errors import NewsAssetsError
-from news_assets.ports.reading import Sandbox
+from news_assets.ports.services import Sandbox
 from news_assets_tests.fuzz.mutations import MAX_BYTES
 from news_assets_tests.fuzz.readers import read
 

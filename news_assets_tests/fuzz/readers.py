@@ -16,19 +16,18 @@ import httpx
 
 from news_assets.clients.web.robots import Robots
 from news_assets.desks.desk_files import built_in_desks, parse_desk, path_of
-from news_assets.desks.opml import parse_opml
+from news_assets.desks.site_lists import parse_opml
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.embed import embedding_text
-from news_assets.pipeline.enrich.local import LocalEnricher
+from news_assets.pipeline.enrich.local_enricher import LocalEnricher
 from news_assets.pipeline.page.readers import read_entry
-from news_assets.ports.reading import PageRequest
-from news_assets.sources.civic.exchanges import read_answers
-from news_assets.sources.civic.vendor_readers import CIVIC_KINDS
+from news_assets.ports.services import PageRequest
+from news_assets.sources.civic.vendor_readers import CIVIC_KINDS, read_answers
 from news_assets.sources.source_kinds import KINDS, adapter_of
 from news_assets.taxonomy.taxonomy_files import load_taxonomy
-from news_assets.text.plain import strip_markdown
+from news_assets.text.prose import strip_markdown
 from news_assets.text.urls import canonical_url, url_hash, web_url
-from news_assets_tests.desks import test_opml
+from news_assets_tests.desks import test_site_lists
 from news_assets_tests.pipeline.page import samples
 from news_assets_tests.soak.hostile import SHARED_CASES
 from news_assets_tests.sources.civic import (
@@ -346,7 +345,7 @@ READERS: dict[str, Reader] = {
     ),
     "opml": Reader(
         lambda data: parse_opml(_text(data)),
-        lambda: iter((test_opml.READER.encode(),)),
+        lambda: iter((test_site_lists.READER.encode(),)),
         _XML,
     ),
 }

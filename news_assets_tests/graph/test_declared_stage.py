@@ -15,7 +15,7 @@ import yaml
 
 from news_assets.commands.failure_commands import retry_failures
 from news_assets.definitions import build_definitions
-from news_assets.defs.assets import build_desk_assets
+from news_assets.defs.stage_assets import build_desk_assets
 from news_assets.pipeline import stages
 from news_assets.pipeline.freshness.row_checks import Findings, RowCheck
 from news_assets.pipeline.stage_state.declaration import (
@@ -25,8 +25,8 @@ from news_assets.pipeline.stage_state.declaration import (
 )
 from news_assets.pipeline.stage_state.failures import store_derived, versions_of
 from news_assets.pipeline.stage_state.retries import stage_retry_at
-from news_assets.ports.lake import Lake as LakePort
-from news_assets.ports.lake import Reader
+from news_assets.ports.services import Lake as LakePort
+from news_assets.ports.services import Reader
 from news_assets.records.articles import RawArticle
 from news_assets.records.content import (
     Agency_,
@@ -44,7 +44,7 @@ from news_assets.store import tables
 from news_assets.store.lake import Lake
 from news_assets.store.queries.backlog import stale_rows
 from news_assets.store.queries.freshness import GRACE, desk_gaps
-from news_assets.store.queries.overview import stage_counts
+from news_assets.store.queries.listed_articles import stage_counts
 from news_assets.store.queries.url_history import url_history
 from news_assets_tests.support.fakes import FakeSearchIndex
 from news_assets_tests.support.small_desk import DESK, NOW, TODAY, Newsroom, entry

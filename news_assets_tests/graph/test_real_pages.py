@@ -1,4 +1,4 @@
-"""The whole graph over real pages: twelve news sites on loopback with some 220
+"""The whole graph over real pages: six news sites on loopback with some 110
 articles.
 """
 
@@ -31,11 +31,11 @@ STAGES = (
 
 @pytest.fixture(scope="module")
 def sites(shared: Path) -> Iterator[Sites]:
-    with newsroom(shared, PORT, "--agencies", "12") as running:
+    with newsroom(shared, PORT, "--agencies", "6") as running:
         yield running
 
 
-@pytest.mark.slow  # extracts and embeds 220 real pages
+@pytest.mark.slow  # extracts and embeds 110 real pages
 def test_every_published_page_becomes_one_article_and_repeating_changes_nothing(
     sites: Sites, tmp_path: Path, models_dir: Path
 ) -> None:

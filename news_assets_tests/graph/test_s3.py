@@ -9,7 +9,7 @@ from typing import Any
 import dagster as dg
 import pytest
 
-from news_assets.commands.rebuild_search import rebuild_search
+from news_assets.commands.search_upkeep import rebuild_search
 from news_assets.defs.jobs import MAINTENANCE
 from news_assets.records.articles import RawArticle, StoredPage
 from news_assets.records.derived import IndexedDocument

@@ -14,7 +14,7 @@ import pytest
 
 from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
 from news_assets.defs.active_runs import RANGE_END, RANGE_START, poll_config
-from news_assets.defs.checks import EXTRACTION_CHECK
+from news_assets.defs.asset_checks import EXTRACTION_CHECK
 from news_assets.pipeline.freshness.run_planner import MAX_ATTEMPTS
 from news_assets.pipeline.stage_state.failures import failure_of, make_due
 from news_assets.pipeline.stages import STAGES

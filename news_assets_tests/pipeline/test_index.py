@@ -12,7 +12,7 @@ from news_assets.pipeline.index import (
     index_documents,
 )
 from news_assets.pipeline.stage_state.declaration import document_hash
-from news_assets.ports.search import SearchIndex
+from news_assets.ports.search_index import SearchIndex
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import (
     ArticleEmbedding,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from news_assets.pipeline.poll.rates import PublishingRates
+from news_assets.pipeline.publishing_habits import PublishingRates
 from news_assets.pipeline.schedule import (
     MAX_INTERVAL_S,
     MIN_INTERVAL_S,
@@ -18,6 +18,7 @@ from news_assets.pipeline.schedule import (
     first_interval,
     forecast,
     learnt_interval,
+    most_overdue_first,
     next_poll_after_failure,
     next_poll_at,
     recently_polled,
@@ -384,3 +385,25 @@ def test_a_failing_source_backs_off_to_thirty_days(
         <= later_at
         <= NOW + timedelta(seconds=MAX_PAUSE_S)
     )
+
+
+def test_of_due_sources_the_one_that_is_most_intervals_late_is_first() -> None:
+    quiet, active, new = (
+        replace(SOURCE, source_id=key) for key in ("quiet", "active", "new")
+    )
+    states = {
+        key: replace(
+            STATE,
+            source_id=key,
+            interval_s=interval_s,
+            next_poll_at=NOW - timedelta(seconds=late_s),
+        )
+        for key, interval_s, late_s in (
+            ("quiet", 3600.0, 900.0),
+            ("active", 600.0, 300.0),
+        )
+    }
+    assert most_overdue_first([quiet, active, new], states, NOW) == [new, active, quiet]
+    an_hour_later = NOW + timedelta(hours=1)
+    states["active"] = replace(states["active"], next_poll_at=an_hour_later)
+    assert most_overdue_first([active, quiet], states, an_hour_later) == [quiet, active]

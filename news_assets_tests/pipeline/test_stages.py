@@ -11,7 +11,7 @@ import pytest
 
 from news_assets.errors import EmbedError, IndexingError
 from news_assets.pipeline.stages import stage_named
-from news_assets.ports.search import SearchIndex
+from news_assets.ports.search_index import SearchIndex
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import ArticleEmbedding, IndexedDocument
 from news_assets.records.desks import Agency, Desk

@@ -23,7 +23,7 @@ pytestmark = [
     pytest.mark.timeout(600),
 ]
 
-_AGENCIES = ("a001", "a002", "a003", "a004", "a005")
+_AGENCIES = ("a001", "a002", "a003")
 
 
 def test_an_article_is_found_within_twice_as_many_empty_runs_as_when_this_was_measured(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from dagster import DagsterEventType
 
-from news_assets.defs.instance.heartbeat import WORKER_TAG
+from news_assets.defs.instance.run_guards import WORKER_TAG
 from news_assets_tests.profiles.conftest import home_in
 from news_assets_tests.support import profiles, servers
 from news_assets_tests.support.profiles import Profile, ScaleoutProfile, Site

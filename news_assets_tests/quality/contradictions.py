@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any, Final
 
-from news_assets.pipeline.enrich.model.reading.contradictions import compared
+from news_assets.pipeline.enrich.model.contradictions import compared
 from news_assets_tests.conftest import SHARED
 
 FILE: Final = SHARED / "corpus/sts_assin_ptbr/dev/data.jsonl"

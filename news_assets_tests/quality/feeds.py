@@ -27,7 +27,7 @@ from typing import Any
 from news_assets.errors import SourceError
 from news_assets.records.desks import Source
 from news_assets.records.reading import ListedEntry, Listing, Page
-from news_assets.sources.feeds import feed
+from news_assets.sources import feed
 from news_assets.text.dates import parse_date
 from news_assets.text.html import plain_text
 

@@ -27,10 +27,10 @@ import httpx
 import psutil
 from lxml.html import fragment_fromstring
 
-from news_assets.clients.web.address_policy import AddressPolicy
-from news_assets.clients.web.body import BodyCaps, read_body
+from news_assets.clients.web.responses import BodyCaps, read_body
+from news_assets.clients.web.transport import AddressPolicy
 from news_assets.errors import FetchError, SourceError
-from news_assets.pipeline.enrich.local import LocalEnricher
+from news_assets.pipeline.enrich.local_enricher import LocalEnricher
 from news_assets.pipeline.page.markdown import markdown_of_fragment
 from news_assets.pipeline.page.readers import read_page
 from news_assets.records.desks import Source

@@ -24,8 +24,8 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from news_assets.records.meetings import Meeting, MeetingListing
-from news_assets.sources.civic.exchanges import read_answers
 from news_assets.sources.civic.vendor import Reading
+from news_assets.sources.civic.vendor_readers import read_answers
 from news_assets_tests.quality.extraction import CORPUS
 
 ASSERTED = CORPUS / "civic_city_scrapers" / "dev"

@@ -25,7 +25,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
 
-from news_assets.pipeline.enrich.model.batches import settle_batches
+from news_assets.pipeline.enrich.model.model_batches import settle_batches
 from news_assets.pipeline.enrich.model.preview import Preview, estimated
 from news_assets.pipeline.enrich.model.prices import price_usd
 from news_assets.records.model_calls import ModelCall, ModelState

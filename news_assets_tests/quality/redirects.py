@@ -4,7 +4,7 @@ gives its target.
     python -m news_assets_tests.quality.redirects [-v]
 
 Each rule of ClearURLs and of Brave's debouncing list makes one address. The rules of
-`text/url_tables/redirects.py` were written with the half `seen`, half of the sites by
+`text/url_tables.py` were written with the half `seen`, half of the sites by
 hash; `-v` prints the misses of that half only. Exits 1 below a floor, 0 without the
 lists.
 """

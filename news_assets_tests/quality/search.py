@@ -31,7 +31,12 @@ import numpy as np
 from news_assets import search
 from news_assets.clients.embedding.embedder import OnnxEmbedder
 from news_assets.clients.search.embedded.ranking import VECTOR_SHARE, Ranked, fused
-from news_assets.ports.search import Embedder, SearchDocument, SearchHit, SearchMode
+from news_assets.ports.search_index import (
+    Embedder,
+    SearchDocument,
+    SearchHit,
+    SearchMode,
+)
 from news_assets.settings import Settings
 from news_assets_tests.support.search_backends import configured_backend
 

@@ -14,7 +14,7 @@ import sys
 from news_assets.errors import SourceError
 from news_assets.records.desks import Source
 from news_assets.records.reading import ListedEntry, Page
-from news_assets.sources.html.by_selectors import parse
+from news_assets.sources.html.listing_kinds import parse_selected
 from news_assets.sources.html.proposal import propose
 from news_assets_tests.quality.extraction import CORPUS, cases, page
 
@@ -40,7 +40,7 @@ def entries_of(listing: Page) -> tuple[ListedEntry, ...]:
         selectors=selectors,
     )
     try:
-        return parse(listing, source).entries if selectors else ()
+        return parse_selected(listing, source).entries if selectors else ()
     except SourceError:
         return ()
 

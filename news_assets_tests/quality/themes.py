@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from news_assets.pipeline.enrich.local import LocalEnricher
+from news_assets.pipeline.enrich.local_enricher import LocalEnricher
 from news_assets.taxonomy.taxonomy_files import lender_of, load_taxonomy
 
 CORPUS = Path(__file__).parents[2] / "../shared/corpus"

@@ -26,18 +26,9 @@ from typing import NamedTuple
 
 from news_assets.clients import theme_models
 from news_assets.clients.embedding.embedder import OnnxEmbedder
-from news_assets.clients.embedding.models import BUILT_IN_MODEL
-from news_assets.pipeline.enrich.local import LocalEnricher
-from news_assets.pipeline.enrich.theme_vectors import (
-    MIN_BEST,
-    WEIGHTS,
-    ThemeVectors,
-    Weights,
-    score_of,
-)
-from news_assets.pipeline.enrich.themes import descend
-from news_assets.pipeline.enrich.trained.features import ThemeInput
-from news_assets.pipeline.enrich.trained.training import (
+from news_assets.clients.embedding.exported_models import BUILT_IN_MODEL
+from news_assets.pipeline.enrich.local_enricher import LocalEnricher
+from news_assets.pipeline.enrich.theme_training import (
     CHECKED_ERROR_RATES,
     FITTED_SHARE,
     FOLDS,
@@ -45,7 +36,16 @@ from news_assets.pipeline.enrich.trained.training import (
     folds_of,
     train,
 )
-from news_assets.ports.search import Embedder
+from news_assets.pipeline.enrich.theme_vectors import (
+    MIN_BEST,
+    WEIGHTS,
+    ThemeInput,
+    ThemeVectors,
+    Weights,
+    score_of,
+)
+from news_assets.pipeline.enrich.theme_words import descend
+from news_assets.ports.search_index import Embedder
 from news_assets.taxonomy.taxonomy_files import Taxonomy, lender_of, load_taxonomy
 from news_assets_tests.quality.themes import (
     CASES,

@@ -28,7 +28,7 @@ from typing import Any
 
 import psutil
 
-from news_assets.clients.search.backends import OpenIndex, open_index
+from news_assets.clients.factory import OpenIndex, open_index
 from news_assets.desks.desk_files import load_desks
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.stage_state.failures import make_due

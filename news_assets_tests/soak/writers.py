@@ -20,8 +20,8 @@ from news_assets.desks.desk_files import load_desks
 from news_assets.errors import FetchError
 from news_assets.pipeline.poll.poll import poll_agencies
 from news_assets.pipeline.stages import STAGES
-from news_assets.ports.reading import PageRequest
-from news_assets.ports.search import SearchDocument
+from news_assets.ports.search_index import SearchDocument
+from news_assets.ports.services import PageRequest
 from news_assets.records.articles import FeedEntry
 from news_assets.records.desks import Desk
 from news_assets.records.reading import AgencyDays, Page

@@ -12,29 +12,35 @@ from news_assets.errors import ListingChangedError, SourceError
 from news_assets.records.reading import Listing
 from news_assets.sources.source_kinds import KINDS, adapter_of
 from news_assets.text.urls import web_url
-from news_assets_tests.sources import test_ebc, test_g1, test_wordpress
-from news_assets_tests.sources.feeds import test_feed
-from news_assets_tests.sources.feeds import test_json_feed as test_json_feed_kind
-from news_assets_tests.sources.html import test_by_selectors
+from news_assets_tests.sources import (
+    test_feed,
+    test_g1,
+    test_json_feed,
+    test_plone_search,
+    test_sitemap,
+    test_wordpress,
+)
+from news_assets_tests.sources.html import (
+    test_ebc_listings,
+    test_plone_listings,
+    test_selected_listings,
+)
 from news_assets_tests.sources.page_builders import INSTEAD, html, page_of, source_of
-from news_assets_tests.sources.plone import test_news_pages as test_plone_listing
-from news_assets_tests.sources.plone import test_search_api as test_plone_search
-from news_assets_tests.sources.sitemap import test_sitemap
 
 # kind -> address of the source, documents that the source may serve
 SAMPLES: dict[str, tuple[str, tuple[bytes | str, ...]]] = {
-    "ebc": (test_ebc.URL, (test_ebc.SAMPLE,)),
+    "ebc": (test_ebc_listings.URL, (test_ebc_listings.SAMPLE,)),
     "feed": (
         "https://example.org/feed",
-        (test_feed.FULL_RSS, json.dumps(test_json_feed_kind.FEED)),
+        (test_feed.FULL_RSS, json.dumps(test_json_feed.FEED)),
     ),
     "g1": ("https://g1.globo.com/rss/g1/politica/", (test_g1.FEED, test_g1.PAGE)),
-    "html_listing": (test_by_selectors.URL, (test_by_selectors.SAMPLE,)),
+    "html_listing": (test_selected_listings.URL, (test_selected_listings.SAMPLE,)),
     "json_feed": (
         "https://example.org/feed.json",
-        (json.dumps(test_json_feed_kind.FEED),),
+        (json.dumps(test_json_feed.FEED),),
     ),
-    "plone_listing": (test_plone_listing.URL, (test_plone_listing.SAMPLE,)),
+    "plone_listing": (test_plone_listings.URL, (test_plone_listings.SAMPLE,)),
     "plone_search": (test_plone_search.SITE, (test_plone_search.SAMPLE,)),
     "sitemap": (
         "https://example.org/sitemap.xml",

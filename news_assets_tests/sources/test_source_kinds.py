@@ -3,9 +3,9 @@ from dataclasses import replace
 import pytest
 
 from news_assets.errors import SourceError
+from news_assets.sources import feed
 from news_assets.sources import source_kinds as kinds
-from news_assets.sources.feeds import feed
-from news_assets_tests.sources.feeds.rss_pages import SOURCE
+from news_assets_tests.sources.rss_pages import SOURCE
 
 
 def test_an_unknown_kind_of_source_names_the_known_ones() -> None:

@@ -13,8 +13,7 @@ import pytest
 from news_assets.errors import LakeError
 from news_assets.records.articles import Poll
 from news_assets.store.address import Address
-from news_assets.store.backups.backup import back_up
-from news_assets.store.backups.restore import plan_restore, restore
+from news_assets.store.backup import back_up, plan_restore, restore
 from news_assets.store.lake import Lake
 from news_assets_tests.store.examples import MANY, full
 from news_assets_tests.support.lakes import Catalogs, Place

@@ -1,8 +1,13 @@
+"""The mark by which sensors see that a lake has another commit."""
+
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from random import Random
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -10,7 +15,9 @@ from hypothesis import strategies as st
 
 from news_assets.errors import LakeError
 from news_assets.records.articles import Poll, RawArticle
-from news_assets.store.lake import Lake
+from news_assets.records.reading import WITHDRAWN
+from news_assets.store.address import Address
+from news_assets.store.lake import Lake, Watch, delete_oldest
 from news_assets.store.transaction import Transaction
 from news_assets_tests.store.examples import (
     DAY,
@@ -218,3 +225,100 @@ def test_a_nested_transaction_is_refused(lake: Lake) -> None:
         lake.transact(lambda _: lake.transact(lambda _: None))
 
     upsert(lake, [article(1)])
+
+
+def later_watch(lake: Lake) -> Watch:
+    """Return the watch of a SQLite catalog, for which everything was written a while
+    ago.
+    """
+    if lake.address.is_postgres:
+        pytest.skip("the mark of a Postgres catalog is its last commit")
+    return Watch(lake.address, lake.snapshot, clock=lambda: time.time() + 60)
+
+
+def test_a_commit_changes_the_mark(lake: Lake) -> None:
+    watch = later_watch(lake)
+    before = watch.mark()
+    lake.transact(lambda rows: rows.upsert([article(1)]))
+    assert watch.mark() != before
+
+
+def test_a_read_does_not_change_the_mark(lake: Lake) -> None:
+    watch = later_watch(lake)
+    before = watch.mark()
+    lake.query("SELECT count(*) FROM entries")
+    assert watch.mark() == before
+
+
+def test_right_after_a_write_the_commit_is_looked_at_again(tmp_path: Path) -> None:
+    (tmp_path / "catalog").touch()
+    seconds = iter((0.5, 0.6, 1.5, 1.6))
+    written_at = (tmp_path / "catalog").stat().st_mtime
+    watch = Watch(
+        Address(str(tmp_path / "catalog"), "data"),
+        lambda: 1,
+        lambda: written_at + next(seconds),
+    )
+    marks = [watch.mark() for _ in range(4)]
+    assert len(set(marks)) == 3
+    assert marks[2] == marks[3]
+
+
+def test_a_catalog_that_is_missing_has_a_mark(tmp_path: Path) -> None:
+    assert Watch(Address(str(tmp_path / "none"), "data"), lambda: 1).mark() == (
+        0,
+        0,
+        0,
+        0,
+    )
+
+
+def test_a_postgres_catalog_is_read_once_for_all_that_look_at_the_same_time() -> None:
+    commits = iter(range(7, 100))
+    watch = Watch(
+        Address("postgresql://host/lake", "data"),
+        lambda: next(commits),
+        clock=lambda: 5.0,
+    )
+    assert {watch.mark() for _ in range(3)} == {(7,)}
+
+
+def commits_of(lake: Lake) -> list[int]:
+    return lake.query("SELECT snapshot_id FROM ducklake_snapshots('lake') ORDER BY 1")[
+        "snapshot_id"
+    ].to_list()
+
+
+def test_the_newest_snapshots_stay_and_the_commit_before_a_withdrawal(
+    lake: Lake,
+) -> None:
+    for number in range(4):
+        lake.transact(lambda rows, number=number: rows.upsert([article(number)]))
+    kept_for = lake.snapshot()
+    withdrawn = replace(article(1), outcome=WITHDRAWN, withdrawn_after=kept_for)
+    lake.transact(lambda rows: rows.upsert([withdrawn]))
+    for number in range(4, 7):
+        lake.transact(lambda rows, number=number: rows.upsert([article(number)]))
+    newest = commits_of(lake)[-2:]
+    assert lake.transact(lambda rows: delete_oldest(rows, most=2, step=3)) == 3
+    while lake.transact(lambda rows: delete_oldest(rows, most=2, step=3)):
+        pass
+    assert commits_of(lake) == [kept_for, *newest]
+    assert len(lake.query("FROM raw_articles")) == 7
+
+
+@pytest.mark.parametrize("is_due", [True, False])
+def test_one_write_in_a_hundred_deletes_old_snapshots(
+    lake: Lake, *, is_due: bool
+) -> None:
+    if lake.address.is_postgres:
+        pytest.skip("a Postgres catalog has indexes")
+    for number in range(4):
+        lake.transact(lambda rows, number=number: rows.upsert([article(number)]))
+    before = commits_of(lake)
+    lake.kept_snapshots = 2
+    lake._random = next(
+        Random(seed) for seed in range(1000) if (Random(seed).random() < 0.01) == is_due
+    )
+    lake.transact(lambda rows: rows.upsert([article(9)]))
+    assert (len(commits_of(lake)) < len(before)) == is_due

@@ -11,7 +11,7 @@ from typing import Any
 from news_assets.clients.web.fetcher import HttpFetcher
 from news_assets.pipeline.poll.poll import poll_agencies
 from news_assets.pipeline.stages import stage_named, stage_names
-from news_assets.ports.search import SearchIndex
+from news_assets.ports.search_index import SearchIndex
 from news_assets.records.articles import FeedEntry, Poll
 from news_assets.records.desks import Agency, Desk, Source
 from news_assets.records.reading import AgencyDays, Embedded, Enrichment

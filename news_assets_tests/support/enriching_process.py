@@ -7,7 +7,7 @@ Run: python -m news_assets_tests.support.enriching_process CATALOG DATA CALLS_IN
 import sys
 from datetime import UTC, datetime
 
-from news_assets.pipeline.enrich.model.budget import Budget
+from news_assets.pipeline.enrich.model.ledger import Budget
 from news_assets.records.model_calls import Ceilings
 from news_assets.store.lake import Lake
 from news_assets.store.queries.spending import spent

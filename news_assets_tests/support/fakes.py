@@ -17,7 +17,8 @@ from unicodedata import normalize
 import polars as pl
 
 from news_assets.errors import IndexingError
-from news_assets.ports.search import (
+from news_assets.ports.search_index import (
+    COPIED_FACETS,
     FACETS,
     Explanation,
     SearchAnswer,
@@ -31,8 +32,12 @@ from news_assets.text.words import fold, stem, stopwords, word_spans, words
 ENOUGH = 10  # below so many documents with every word, those with some words are added
 MIN_TYPO_CHARS = 5  # shorter words are not corrected
 COLUMNS = ("article_id", "agency", "day", "document_hash")
-CIVIC = ("body", "matter", "meeting_status")
-SINGLE_VALUED = ("desk", "agency", "language", "sentiment", *CIVIC)
+SINGLE_VALUED = (
+    "desk",
+    "agency",
+    "language",
+    *(one.name for one in COPIED_FACETS if not one.is_list),
+)
 Rank = tuple[int | None, float | None]  # and the score
 _PART = re.compile(r'(-?)(?:"([^"]*)"|(\S+))')
 
@@ -356,13 +361,12 @@ def _passes(one: SearchDocument, query: SearchQuery) -> bool:
     language = (one.language or "").lower()
     wanted = (query.language or "").lower()
     return (
-        query.desk in (None, one.desk)
-        and query.agency in (None, one.agency)
-        and (query.theme is None or query.theme in one.theme_path)
+        (query.theme is None or query.theme in one.theme_path)
         and (query.entity is None or query.entity in one.entities)
         and all(
             getattr(query, name) in (None, getattr(one, name))
-            for name in ("sentiment", *CIVIC)
+            for name in SINGLE_VALUED
+            if name != "language"
         )
         and (
             query.language is None

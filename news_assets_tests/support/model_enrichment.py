@@ -12,16 +12,16 @@ from functools import lru_cache, partial
 from types import MappingProxyType
 from typing import Any
 
-from news_assets.clients.llm.batches.open import open_batches
-from news_assets.clients.llm.caller import ConcurrentModel, Limits
-from news_assets.clients.llm.models import open_model
+from news_assets.clients.llm.calls import ConcurrentModel, Limits
+from news_assets.clients.llm.provider_batches import open_batches
+from news_assets.clients.llm.provider_models import open_model
 from news_assets.errors import ModelCallError
 from news_assets.pipeline.enrich.enrich import enrich_batch
-from news_assets.pipeline.enrich.local import LocalEnricher
-from news_assets.pipeline.enrich.model.enricher import ModelEnricher
+from news_assets.pipeline.enrich.local_enricher import LocalEnricher
+from news_assets.pipeline.enrich.model.model_enricher import ModelEnricher
 from news_assets.pipeline.enrich.model.prompt import load_prompt
 from news_assets.pipeline.stages import stage_named
-from news_assets.ports.enrichment import LanguageModel, ModelAnswer, ModelRequest
+from news_assets.ports.services import LanguageModel, ModelAnswer, ModelRequest
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import EnrichedArticle
 from news_assets.records.desks import Agency, Desk, EnrichRules

@@ -37,7 +37,7 @@ def poison_reader() -> None:
 def poison_worker() -> None:
     """Make the embedding model hang, and shorten the watchdog's limit."""
     from news_assets.clients.embedding.embedder import OnnxEmbedder
-    from news_assets.defs.instance.watchdog import Watchdog
+    from news_assets.defs.instance.run_guards import Watchdog
 
     embed: Callable[..., Any] = OnnxEmbedder.embed
 

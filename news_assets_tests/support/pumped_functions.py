@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from datetime import UTC, date, datetime
 
-from news_assets.clients.search.hit_texts import Highlighter, snippet
+from news_assets.clients.search.index_texts import Highlighter, snippet
 from news_assets.errors import SourceError
 from news_assets.pipeline.articles.likeness import (
     Shingles,
@@ -26,11 +26,9 @@ from news_assets.pipeline.civic.composing import excerpt_about
 from news_assets.pipeline.documents import document_kinds, markdown_parts
 from news_assets.pipeline.documents.document_kinds import kind_of
 from news_assets.pipeline.documents.read import read_document
-from news_assets.pipeline.enrich.keywords import keywords
-from news_assets.pipeline.enrich.model.depth import depth_of
-from news_assets.pipeline.enrich.model.reading.evidence import SearchedText
-from news_assets.pipeline.enrich.model.rules import reason_not_sent
-from news_assets.pipeline.enrich.summary import summary
+from news_assets.pipeline.enrich.local_enricher import keywords, summary
+from news_assets.pipeline.enrich.model.evidence import SearchedText
+from news_assets.pipeline.enrich.model.model_requests import depth_of, reason_not_sent
 from news_assets.pipeline.page.extract import extract
 from news_assets.pipeline.page.markdown import markdown_of_fragment
 from news_assets.pipeline.page.readers import content_type_of, read_page
@@ -38,12 +36,15 @@ from news_assets.records.articles import RawArticle
 from news_assets.records.desks import DepthRules, EnrichRules
 from news_assets.records.reading import Page
 from news_assets.sources import bot_protection, discovery, platforms
-from news_assets.sources.civic.exchanges import read_answers
 from news_assets.sources.civic.reading.build import location_of
-from news_assets.sources.civic.reading.decisions import ItemName, decisions_of
 from news_assets.sources.civic.reading.moments import clock_of_text, moment_of_text
-from news_assets.sources.civic.reading.participation import participation_of
+from news_assets.sources.civic.reading.prose import (
+    ItemName,
+    decisions_of,
+    participation_of,
+)
 from news_assets.sources.civic.vendor import Reading
+from news_assets.sources.civic.vendor_readers import read_answers
 from news_assets.sources.html import proposal
 from news_assets.sources.source_kinds import KINDS
 from news_assets.sources.storable_entries import bounded, unique
@@ -54,11 +55,9 @@ from news_assets.text import (
     html,
     language,
     limits,
-    plain,
-    sentences,
+    prose,
     urls,
     words,
-    zones,
 )
 from news_assets_tests.sources.page_builders import page_of, source_of
 from news_assets_tests.store.examples import full
@@ -183,16 +182,16 @@ FUNCTIONS: tuple[tuple[str, Callable[[str], object], Iterable[str]], ...] = (
     ("sanitize", lambda text: html.sanitize(text, URL), (*TEXT, *MARKUP)),
     ("language_of", language.language_of, TEXT),
     ("language_tag", language.language_tag, TEXT),
-    ("strip_markdown", plain.strip_markdown, TEXT),
-    ("prose", sentences.prose, TEXT),
-    ("paragraphs", sentences.paragraphs, TEXT),
-    ("sentences", sentences.sentences, TEXT),
+    ("strip_markdown", prose.strip_markdown, TEXT),
+    ("prose", prose.prose, TEXT),
+    ("paragraphs", prose.paragraphs, TEXT),
+    ("sentences", prose.sentences, TEXT),
     ("words", words.words, TEXT),
     ("words_of_texts", lambda text: words.words_of_texts([text]), TEXT),
     ("word_spans", words.word_spans, TEXT),
     ("fold", words.fold, TEXT),
     ("stem", lambda text: words.stem(text, "pt"), ("a", "é", "coes", "a\u0301")),
-    ("without_accents", zones.without_accents, TEXT),
+    ("without_accents", dates.without_accents, TEXT),
     ("normal_words", fingerprint.normal_words, TEXT),
     ("shingles", lambda text: fingerprint.shingles(text.split()), TEXT),
     ("article_id", lambda text: fingerprint.article_id("a", date(2026, 1, 1), text, "0" * 64), TEXT),

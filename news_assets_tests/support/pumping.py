@@ -355,13 +355,13 @@ class _Late(BaseException):
 BOUNDS = {
     # an address in a file that the operator wrote
     "news_assets.desks.import_plan._USUAL_END": 2000,
-    "news_assets.desks.site_list._COMMENT": 2000,  # a line of such a file
+    "news_assets.desks.site_lists._COMMENT": 2000,  # a line of such a file
     "news_assets.pipeline.page.visible_dates._SOURCED": 80,  # _MAX_PLAIN_CHARS
     # a message of the lake's own database
     "news_assets.store.address._PASSWORD_OF_ADDRESS": 2000,
-    "news_assets.text.sentences._LAST_WORD": 24,  # _NEAR_CHARS
-    "news_assets.text.url_tables.redirects._REDIRECTING": 64,  # _MAX_NAME_CHARS
-    "news_assets.text.url_tables.redirects._TARGET": 64,
+    "news_assets.text.prose._LAST_WORD": 24,  # _NEAR_CHARS
+    "news_assets.text.url_tables._REDIRECTING": 64,  # _MAX_NAME_CHARS
+    "news_assets.text.url_tables._TARGET": 64,
 }
 
 

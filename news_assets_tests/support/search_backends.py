@@ -7,8 +7,8 @@ from pathlib import Path
 
 import yaml
 
-from news_assets.clients.search.backends import OpenIndex, open_index
-from news_assets.ports.search import SearchIndex
+from news_assets.clients.factory import OpenIndex, open_index
+from news_assets.ports.search_index import SearchIndex
 from news_assets_tests.support.small_desk import AGENCIES, DESK
 from news_assets_tests.typesense_server import TestServer, running
 

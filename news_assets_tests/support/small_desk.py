@@ -9,8 +9,8 @@ from typing import Any
 
 from news_assets.errors import EmbedError, EnrichError, FetchError
 from news_assets.pipeline.stages import stage_named, stage_names
-from news_assets.ports.reading import PageRequest
-from news_assets.ports.search import SearchIndex
+from news_assets.ports.search_index import SearchIndex
+from news_assets.ports.services import PageRequest
 from news_assets.records.articles import FeedEntry
 from news_assets.records.desks import Agency, Desk
 from news_assets.records.reading import AgencyDays, Embedded, Enrichment, Page

@@ -15,7 +15,7 @@ from news_assets.clients.web.fetcher import HttpFetcher
 from news_assets.desks.desk_files import load_desks
 from news_assets.pipeline.page.extract import extract
 from news_assets.pipeline.poll.entry_rows import entry_changes
-from news_assets.ports.reading import PageRequest
+from news_assets.ports.services import PageRequest
 from news_assets.records.desks import Desk
 from news_assets.records.reading import Page
 from news_assets.sources.source_kinds import KINDS, adapter_of

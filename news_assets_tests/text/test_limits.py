@@ -12,6 +12,7 @@ from news_assets.text.limits import (
     identifier,
     line,
     lines,
+    loads,
     most,
 )
 
@@ -82,3 +83,9 @@ def test_names_are_cut_in_length_and_number() -> None:
 
 def test_every_limit_has_a_reason() -> None:
     assert all(limit.most > 0 and len(limit.reason) > 10 for limit in LIMITS.values())
+
+
+@pytest.mark.parametrize("digits", [5, 301, 6_000])
+def test_a_number_of_many_digits_costs_no_other_value(digits: int) -> None:
+    read = loads(f'{{"id": {"7" * digits}, "title": "Bus"}}')
+    assert (str(read["id"]), read["title"]) == ("7" * digits, "Bus")

@@ -20,10 +20,9 @@ from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
 from news_assets.desks.desk_files import load_desks
 from news_assets.errors import FetchError
 from news_assets.pipeline.alerts.query_file import Alerts, Mail, SavedQuery
-from news_assets.pipeline.civic.council_members import store_votes
-from news_assets.pipeline.civic.matters import refresh_matters
-from news_assets.ports.lake import Rows
-from news_assets.ports.reading import PageRequest
+from news_assets.pipeline.civic.answer_storage import store_votes
+from news_assets.pipeline.civic.item_rows import refresh_matters
+from news_assets.ports.services import PageRequest, Rows
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import EnrichedArticle
 from news_assets.records.meetings import Matter
@@ -34,7 +33,7 @@ from news_assets.store.lake import Lake
 from news_assets.taxonomy.taxonomy_files import load_taxonomy
 from news_assets.web.app import build_app
 from news_assets.web.archive import Archive
-from news_assets_tests.support.small_desk import DESK, Newsroom, Pages, entry
+from news_assets_tests.support.small_desk import DESK, TODAY, Newsroom, Pages, entry
 from news_assets_tests.support.stored_meeting import (
     DESK_FILE,
     ITEM,
@@ -65,6 +64,22 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         rules = Alerts(channels=CHANNELS, queries=QUERIES)
         archive = Archive(opened, lake, [DESK], {DESK.key: load_taxonomy()}, rules)
         with served(archive) as address:
+            yield address
+
+
+@pytest.fixture(scope="session")
+def served_days(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a server over two articles, of two days."""
+    folder = tmp_path_factory.mktemp("days")
+    with (
+        Lake.open(folder / "catalog.sqlite", folder / "data") as lake,
+        SqliteSearchIndex.open(folder / "search.sqlite") as index,
+    ):
+        room = Newsroom(lake, index)
+        room.list(entry(1), entry(2, day=TODAY - timedelta(days=1)))
+        room.run()
+        opened = Index(index, lambda: room.embedder, index.close)
+        with served(Archive(opened, lake, [DESK], {})) as address:
             yield address
 
 

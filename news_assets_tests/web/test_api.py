@@ -6,7 +6,7 @@ import httpx
 import jsonschema
 import pytest
 
-from news_assets.web.api.operations import OPERATIONS
+from news_assets.web.api_operations import OPERATIONS
 
 API = "/api/v1"
 EXAMPLES = {

@@ -21,6 +21,8 @@ PAGES = (
     "/operations",
     "/operations/sources",
     "/operations/failures",
+    "/publishers/d/a",
+    "/facets/agency?lang=pt",
     "/operations/login",
     "/operations/articles/a-2",
     "/nothing",

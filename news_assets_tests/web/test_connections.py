@@ -14,7 +14,7 @@ import pytest
 import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from news_assets.web.connections import Connections, bounded_protocol, client_of
@@ -106,6 +106,7 @@ class Served:
             Route("/", self._short, methods=["GET", "POST"]),
             Route("/long", lambda request: PlainTextResponse(_LONG)),
             Route("/slow", self._slow),
+            Route("/parts", lambda request: StreamingResponse(self._parts())),
         ]
         config = uvicorn.Config(
             Starlette(routes=routes),
@@ -126,6 +127,11 @@ class Served:
     def _slow(self, request: Request) -> Response:
         self.is_made.wait(HANG_S)
         return PlainTextResponse("slow")
+
+    def _parts(self) -> Iterator[str]:
+        yield "begin"
+        self.is_made.wait(HANG_S)
+        yield "end"
 
     def connected(self, sent: bytes = b"") -> socket.socket:
         held = socket.create_connection(("127.0.0.1", self.port), timeout=HANG_S)
@@ -181,6 +187,16 @@ def test_a_client_that_reads_a_long_answer_slowly_gets_all_of_it() -> None:
     ):
         time.sleep(0.3)
         assert _read(held).endswith(_LONG.encode())
+
+
+def test_an_answer_that_is_made_for_longer_is_sent_to_a_client_that_reads_it() -> None:
+    with (
+        serving(Connections(answer_s=0.1)) as served,
+        closing(served.connected(_GET % b"/parts")) as held,
+    ):
+        time.sleep(0.3)
+        served.is_made.set()
+        assert b"end" in _read(held)
 
 
 @pytest.mark.parametrize(

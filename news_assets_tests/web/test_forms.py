@@ -8,8 +8,8 @@ import feedparser
 import httpx
 import pytest
 
-from news_assets.desks.opml import parse_opml
-from news_assets_tests.text.tabular.workbooks import sheets_of
+from news_assets.desks.site_lists import parse_opml
+from news_assets_tests.text.workbooks import sheets_of
 
 FEEDS = ("/search", "/operations/sources", "/operations/failures")
 ATOM = "application/atom+xml"

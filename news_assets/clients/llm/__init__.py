@@ -1,8 +1,8 @@
 """Language models of any provider, through pydantic-ai.
 
-    PROVIDER:MODEL -> models (the client of one provider) -> caller (many calls at a
-    time) ->
-    ports.LanguageModel
+    PROVIDER:MODEL -> provider_models (the client of one provider)
+    | calls            many calls at a time -> ports.LanguageModel
+    | provider_batches batches, half the price -> ports.BatchedModel
 
 No provider's library is imported before a model is used.
 """

@@ -16,24 +16,13 @@ from typing import Any, NamedTuple, Self
 
 import httpx
 
-from news_assets.clients.web.address_policy import AddressPolicy
-from news_assets.clients.web.body import BodyCaps, read_body
-from news_assets.clients.web.fetch_errors import (
-    HTTPX_ERRORS,
-    as_fetch_errors,
-    status_error_of,
+from news_assets.clients.web.host_queue import (
+    PAUSES_S,
+    QuickTries,
+    alternating,
+    host_of,
+    run_by_host,
 )
-from news_assets.clients.web.headers import (
-    bot_wall_of,
-    charset_of,
-    content_length_of,
-    content_type_of,
-    max_age_s,
-    retry_after_s,
-    validators_of,
-)
-from news_assets.clients.web.host_queue import alternating, host_of, run_by_host
-from news_assets.clients.web.logins import Logins, SecretOf, Tokens, without_login
 from news_assets.clients.web.politeness import (
     HostSlot,
     Politeness,
@@ -41,17 +30,37 @@ from news_assets.clients.web.politeness import (
     takes_a_break,
     vendor_slot,
 )
-from news_assets.clients.web.quick_tries import PAUSES_S, QuickTries
-from news_assets.clients.web.redirect_chain import Hop, RedirectChain
+from news_assets.clients.web.redirect_chain import (
+    Hop,
+    Logins,
+    RedirectChain,
+    SecretOf,
+    Tokens,
+    without_login,
+)
+from news_assets.clients.web.responses import (
+    HTTPX_ERRORS,
+    BodyCaps,
+    as_fetch_errors,
+    bot_wall_of,
+    charset_of,
+    content_length_of,
+    content_type_of,
+    max_age_s,
+    read_body,
+    retry_after_s,
+    status_error_of,
+    validators_of,
+)
 from news_assets.clients.web.robots import MAX_ROBOTS_BYTES, Robots
-from news_assets.clients.web.transport import GuardedTransport, Proxy
+from news_assets.clients.web.transport import AddressPolicy, GuardedTransport, Proxy
 from news_assets.errors import (
     TRANSIENT_STATUSES,
     FetchError,
     SettingsError,
     TooLargeError,
 )
-from news_assets.ports.reading import PageRequest
+from news_assets.ports.services import PageRequest
 from news_assets.records.desks import Access
 from news_assets.records.reading import Page, Validators
 

@@ -1,5 +1,5 @@
-"""Run the jobs of many hosts concurrently, one at a time per host. A vendor's slot
-counts as one host.
+"""Run the jobs of many hosts concurrently, one at a time per host, and repeat a request
+whose connection failed. A vendor's slot counts as one host.
 
 A worker takes the host that is due next, so hundreds of hosts that wait for their pause
 need no threads.
@@ -7,6 +7,7 @@ need no threads.
 
 import heapq
 import queue
+import random
 import threading
 import time
 from collections import deque
@@ -16,6 +17,10 @@ from contextlib import contextmanager
 from typing import Generic, TypeVar
 
 import httpx
+
+from news_assets.errors import FetchError
+from news_assets.ports.services import PageRequest
+from news_assets.records.reading import Page
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
@@ -193,3 +198,56 @@ class _HostQueue(Generic[Job]):
             for of_host in self._jobs.values():
                 of_host.clear()
             self._changed.notify_all()
+
+
+# --- quick tries ----------------------------------------------------------------------
+
+
+PAUSES_S = (2.0, 10.0)  # a lost packet, and a server that is restarted
+_JITTER = 0.25  # share of the pause
+
+
+class QuickTries:
+    """The quick tries of the hosts of one `fetch_all`.
+
+    A host has one for each of `pauses_s` until it answers: the pages of a host that is
+    down fail without further waits. The requests of a URL take at most `total_s` in
+    all, without the pauses.
+    """
+
+    def __init__(self, pauses_s: Sequence[float], total_s: float) -> None:
+        self._pauses_s = pauses_s
+        self._total_s = total_s
+        self._tried: dict[str, int] = {}
+        self._spent_s: dict[str, float] = {}
+        self._lock = threading.Lock()
+
+    def spent_s(self, host: str) -> float:
+        """Return the seconds that the earlier tries of this host's request took."""
+        return self._spent_s.get(host, 0.0)
+
+    def pause_s(
+        self,
+        host: str,
+        request: PageRequest,
+        result: Page | FetchError | None,
+        spent_s: float,
+    ) -> float | None:
+        """Return the pause before the request is sent again; None if its result counts.
+
+        `spent_s` are the seconds that its tries have taken, with this one.
+        """
+        with self._lock:
+            self._spent_s.pop(host, None)
+            if not isinstance(result, FetchError) or not result.is_connection:
+                self._tried.pop(host, None)
+                return None
+            tried = self._tried.get(host, 0)
+            if (
+                not request.retries_connection
+                or tried == len(self._pauses_s)
+                or spent_s >= self._total_s
+            ):
+                return None
+            self._tried[host], self._spent_s[host] = tried + 1, spent_s
+        return self._pauses_s[tried] * random.uniform(1 - _JITTER, 1 + _JITTER)

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import filelock
 
 from news_assets.folders import private_folder
-from news_assets.ports.reading import PageRequest
+from news_assets.ports.services import PageRequest
 from news_assets.records.desks import Vendor
 
 # some sites state an hour, at which most of their pages would never be fetched

@@ -14,9 +14,9 @@ from pathlib import Path
 import httpx
 from protego import Protego
 
-from news_assets.clients.web.logins import origin_of
+from news_assets.clients.web.redirect_chain import origin_of
 from news_assets.errors import FetchError, ForbiddenAddressError, RobotsError
-from news_assets.ports.reading import PageRequest
+from news_assets.ports.services import PageRequest
 from news_assets.records.desks import Access
 
 # RFC 9309, section 2.5: at least 500 KiB are read; the rest is ignored

@@ -6,10 +6,7 @@ the `dagster.yaml` files.
 - `run_coordinator` launches a run when it is submitted, unless a limit or an earlier
   run makes it wait.
 - `process_launcher` (profile plain) forks a process for each run. `celery_launcher`
-  (local, scale-out) sends runs to the Celery app in `worker`, which executes them and
-  reports through `heartbeat`.
-- `partition_metadata`, `run_deletion` and `job_type` serve the rest of `defs`.
-
-Only this package uses private names of Dagster. `private_names` lists them, and a test
-resolves each one.
+  (local, scale-out) sends runs to the Celery app in `worker`, which executes them.
+- `run_guards` surround a run: heartbeat, watchdog, release of memory.
+- `private_names` lists the private names of Dagster that `defs` uses.
 """

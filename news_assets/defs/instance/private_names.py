@@ -1,4 +1,4 @@
-"""The private names of Dagster that the modules of this package use, as `module:name`
+"""The private names of Dagster that the modules of `defs` use, as `module:name`
 or `module:class.attribute`.
 
 Dagster may change them in any release, so pyproject.toml pins its minor version. A test
@@ -23,11 +23,8 @@ PRIVATE_NAMES: dict[str, tuple[str, ...]] = {
         "dagster_celery.tags:DAGSTER_CELERY_RUN_PRIORITY_TAG",
         "dagster_celery.tags:DAGSTER_CELERY_TASK_ID_TAG",
     ),
-    "heartbeat": ("dagster:DagsterInstance.daemon_cursor_storage",),
-    "job_type": (
-        "dagster._core.definitions.unresolved_asset_job_definition:UnresolvedAssetJobDefinition",
-    ),
-    "partition_metadata": (
+    "run_guards": ("dagster:DagsterInstance.daemon_cursor_storage",),
+    "asset_metadata": (
         "dagster:AssetExecutionContext.get_step_execution_context",
         "dagster._core.execution.context.metadata_logging:AssetMetadataHandle",
         "dagster._core.execution.context.metadata_logging:OutputMetadataAccumulator",
@@ -68,11 +65,12 @@ PRIVATE_NAMES: dict[str, tuple[str, ...]] = {
         "dagster:QueuedRunCoordinator._instance",
         "dagster:QueuedRunCoordinator.get_run_queue_config",
         "dagster:QueuedRunCoordinator.submit_run",
+        "dagster._daemon.sensor",
         "dagster._core.storage.dagster_run:IN_PROGRESS_RUN_STATUSES",
         "dagster._utils.tags:TagConcurrencyLimitsCounter",
         "dagster._utils.tags:TagConcurrencyLimitsCounter.is_blocked",
     ),
-    "run_deletion": (
+    "run_retention": (
         "dagster._core.storage.event_log:SqlEventLogStorage",
         "dagster._core.storage.event_log:SqlEventLogStorage.index_connection",
         "dagster._core.storage.event_log:SqliteEventLogStorage",
@@ -80,7 +78,6 @@ PRIVATE_NAMES: dict[str, tuple[str, ...]] = {
         "dagster._core.storage.event_log.schema:AssetCheckExecutionsTable",
         "dagster._core.storage.event_log.schema:SqlEventLogStorageTable",
     ),
-    "sensor_interval": ("dagster._daemon.sensor",),
     "sqlite_storage": (
         "dagster._core.storage.event_log:SqlEventLogStorage",
         "dagster._core.storage.event_log:SqlEventLogStorage._event_to_row",

@@ -25,8 +25,7 @@ from dagster._core.launcher import (
 )
 from dagster._serdes import ConfigurableClass, ConfigurableClassData
 
-from news_assets.defs.instance.heartbeat import WORKER_TAG
-from news_assets.defs.instance.watchdog import Watchdog
+from news_assets.defs.instance.run_guards import WORKER_TAG, Watchdog
 
 # Without Polars, DuckDB and onnxruntime, which start threads when they are imported.
 _LIBRARIES = [

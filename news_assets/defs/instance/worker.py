@@ -27,12 +27,15 @@ from dagster._utils.interrupts import capture_interrupts, check_captured_interru
 from dagster_celery.config import TASK_EXECUTE_JOB_NAME
 
 from news_assets.defs.instance.celery_launcher import DeskRunLauncher
-from news_assets.defs.instance.heartbeat import WORKER_TAG, Heartbeat
-from news_assets.defs.instance.idle import IdleTimer, give_memory_back
-from news_assets.defs.instance.watchdog import Watchdog
+from news_assets.defs.instance.run_guards import (
+    WORKER_TAG,
+    Heartbeat,
+    IdleTimer,
+    Watchdog,
+    give_memory_back,
+)
 from news_assets.defs.resources import release_models, warm_sandbox
 from news_assets.errors import NewsAssetsError
-from news_assets.logs import log_to_stderr
 from news_assets.settings import Settings
 
 _SLOW_IMPORTS = (  # 3 s together
@@ -140,5 +143,5 @@ def set_up_logging(**_: object) -> None:
     """Log what NEWS_LOG_LEVEL states, and the start, the end and the runs of the
     worker.
     """
-    log_to_stderr(Settings.read().log_level)
+    Settings.read().log_to_stderr()
     logging.getLogger("celery").setLevel(logging.INFO)

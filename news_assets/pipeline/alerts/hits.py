@@ -9,7 +9,8 @@ from datetime import UTC, datetime, time, timedelta
 from functools import cached_property
 
 from news_assets.pipeline.alerts.query_file import SavedQuery
-from news_assets.ports.lake import Lake, Reader, Rows
+from news_assets.ports.search_index import COPIED_FACETS, Facet
+from news_assets.ports.services import Lake, Reader, Rows
 from news_assets.records.alerts import Follower, QueryHit
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import Change, EnrichedArticle
@@ -98,21 +99,24 @@ class _Prepared:
         return all(phrase.search(found.folded) for phrase in phrases)
 
     def _passes_filters(self, found: Matchable) -> bool:
-        query, enriched = self.query, found.enriched
-        for name in ("desk", "agency", "body", "matter", "meeting_status"):
-            if getattr(query, name) not in (None, getattr(found.article, name)):
-                return False
+        query, article, enriched = self.query, found.article, found.enriched
+        if query.desk not in (None, article.desk):
+            return False
+        if query.agency not in (None, article.agency):
+            return False
         if query.language is not None:
             wanted = f"{query.language}-".lower()
             if not f"{found.language}-".lower().startswith(wanted):
                 return False
-        if enriched is None:
-            return query.theme is query.entity is query.sentiment is None
-        return (
-            query.theme in (None, *enriched.theme_path)
-            and query.entity in (None, *enriched.entities)
-            and query.sentiment in (None, enriched.sentiment)
-        )
+        if query.theme not in (None, *(enriched.theme_path if enriched else ())):
+            return False
+        rows = {"article": article, "enrichment": enriched}
+        for facet in COPIED_FACETS:
+            wanted_value = getattr(query, facet.name)
+            row = rows[facet.column.source]
+            if wanted_value is not None and not _has(row, facet, wanted_value):
+                return False
+        return True
 
     def _in_language(
         self, language: str
@@ -123,6 +127,14 @@ class _Prepared:
             excluded = frozenset(stem(word, language) for word in parsed.excluded)
             self._stems[language] = needed, excluded, phrase_pattern(parsed.phrases)
         return self._stems[language]
+
+
+def _has(row: RawArticle | EnrichedArticle | None, facet: Facet, wanted: str) -> bool:
+    """Return whether the row has this value of a facet; no row has none."""
+    value = getattr(row, facet.field, None)
+    if facet.is_list:
+        return value is not None and wanted in value
+    return bool(value == wanted)
 
 
 FOLLOWER = "alerts"

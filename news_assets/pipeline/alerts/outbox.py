@@ -16,7 +16,7 @@ from typing import Any
 
 from news_assets.errors import NotifyError
 from news_assets.pipeline.alerts.query_file import Alerts, Operators, SavedQuery
-from news_assets.ports.lake import Lake, Rows
+from news_assets.ports.services import Lake, Rows
 from news_assets.records.alerts import OPERATORS, Condition, Message, QueryHit
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import EnrichedArticle

@@ -26,7 +26,7 @@ from news_assets.desks.desk_spec import TimeZone
 from news_assets.desks.source_options import TOKEN_PREFIX
 from news_assets.desks.yaml_nodes import compose, construct, line_of, repeated_keys
 from news_assets.errors import DeskFileError, SettingsError
-from news_assets.ports.lake import Reader
+from news_assets.ports.services import Reader
 from news_assets.records.alerts import StoredQuery
 
 _NAME = re.compile(r"[\w][\w .-]{0,79}")

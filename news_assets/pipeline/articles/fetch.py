@@ -40,8 +40,15 @@ from news_assets.pipeline.stage_state.retries import (
     is_due,
     with_pause_stated,
 )
-from news_assets.ports.lake import Lake, Reader, Rows
-from news_assets.ports.reading import Fetcher, PageReader, PageRequest, Sandbox
+from news_assets.ports.services import (
+    Fetcher,
+    Lake,
+    PageReader,
+    PageRequest,
+    Reader,
+    Rows,
+    Sandbox,
+)
 from news_assets.records.articles import FeedEntry, RawArticle, StoredPage
 from news_assets.records.desks import Access, Agency, Desk
 from news_assets.records.reading import WITHDRAWN, AgencyDays, Page, Validators

@@ -16,7 +16,7 @@ from news_assets.pipeline.articles.withdrawal import (
     is_removal,
     removed_at,
 )
-from news_assets.pipeline.documents.document_article import DOCUMENT_TYPE
+from news_assets.pipeline.documents.read import DOCUMENT_TYPE
 from news_assets.pipeline.page.readers import MIN_FEED_CHARS, ArticleText, ReadEntry
 from news_assets.pipeline.stage_state.retries import (
     Tries,

@@ -15,11 +15,11 @@ from datetime import datetime, timedelta
 from news_assets.errors import FetchError, LakeError
 from news_assets.pipeline.alerts.outbox import withdraw_messages
 from news_assets.pipeline.articles.dedupe import mark_copies_again, store_marked
-from news_assets.pipeline.civic.document_takedown import (
+from news_assets.pipeline.civic.document_rows import (
     bring_documents_back,
     withdraw_documents,
 )
-from news_assets.ports.lake import Lake, Reader, Rows
+from news_assets.ports.services import Lake, Reader, Rows
 from news_assets.records.articles import CopyKey, FeedEntry, RawArticle
 from news_assets.records.content import (
     content_columns,

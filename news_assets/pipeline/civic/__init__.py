@@ -4,9 +4,10 @@ sources of an agency
 | pace             which are polled now, how deep, and which wait for others
 | request_loop     sends the requests of all polls, and hands the answers over
 | council_poll     one source: which requests follow an answer -> MeetingAnswer
-| meeting_rows     answer -> meetings and entries, in the transaction of the poll
-| item_rows        ... -> agenda items, with `filters` (dropped or not enriched),
-|                  `topics`, and `matters` (the same file in several meetings)
+| answer_storage   answer -> meetings (`meeting_rows`), entries, votes and members, in
+|                  the transaction of the poll
+| item_rows        ... -> agenda items and their matters (the same file in several
+|                  meetings); `item_words`: filters and topics
 | attachments      addresses of items -> documents (`document_rows`)
 = composing        item and documents -> article
 """

@@ -22,8 +22,8 @@ from news_assets.pipeline.civic.document_rows import (
     is_other_file,
     rows_of_page,
     same_file,
+    withdrawn_documents,
 )
-from news_assets.pipeline.civic.document_takedown import withdrawn_documents
 from news_assets.pipeline.civic.pace import COMPARED
 from news_assets.pipeline.documents.document_kinds import skip_by_name
 from news_assets.pipeline.stage_state.declaration import Stage, of_articles
@@ -32,8 +32,7 @@ from news_assets.pipeline.stage_state.failures import (
     failure_of_work,
     record_failures,
 )
-from news_assets.ports.lake import Lake, Rows
-from news_assets.ports.reading import Fetcher, PageRequest, Sandbox
+from news_assets.ports.services import Fetcher, Lake, PageRequest, Rows, Sandbox
 from news_assets.records.articles import FeedEntry, RawArticle, SourceState
 from news_assets.records.derived import Failure
 from news_assets.records.desks import Access, Desk

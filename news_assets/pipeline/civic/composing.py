@@ -20,14 +20,16 @@ from news_assets.pipeline.civic.meeting_rows import facts_json
 from news_assets.pipeline.page.readers import ArticleText
 from news_assets.pipeline.stage_state.declaration import Stage, content_hash
 from news_assets.pipeline.stage_state.failures import record_article_outcomes
-from news_assets.ports.lake import Lake, Rows
-from news_assets.ports.reading import Sandbox
+from news_assets.ports.services import Lake, Rows, Sandbox
 from news_assets.records.articles import ArticleRevision, FeedEntry, RawArticle
 from news_assets.records.derived import Failure
 from news_assets.records.meetings import ParticipationFact, StoredItem, StoredMeeting
 from news_assets.records.reading import WITHDRAWN, StoredDocument
-from news_assets.sources.civic.reading.decisions import ItemName, decisions_of
-from news_assets.sources.civic.reading.participation import participation_of
+from news_assets.sources.civic.reading.prose import (
+    ItemName,
+    decisions_of,
+    participation_of,
+)
 from news_assets.text.fingerprint import normal_words
 from news_assets.text.limits import clean_text, most
 

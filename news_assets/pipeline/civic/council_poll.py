@@ -19,14 +19,13 @@ from news_assets.errors import (
     NewsAssetsError,
     SourceError,
 )
-from news_assets.pipeline.civic.filters import filtered
-from news_assets.pipeline.civic.identity import known_rows
+from news_assets.pipeline.civic.item_words import filtered
+from news_assets.pipeline.civic.meeting_rows import known_rows
 from news_assets.pipeline.civic.pace import SUSPECT, AgendaState, Needs
 from news_assets.pipeline.documents.agenda_files import read_agenda
 from news_assets.pipeline.poll.listings import Polled
 from news_assets.pipeline.stage_state.retries import outcome_of
-from news_assets.ports.reading import Sandbox
-from news_assets.records.councils import Roster
+from news_assets.ports.services import Sandbox
 from news_assets.records.desks import ItemFilters, Source
 from news_assets.records.meetings import (
     AgendaItem,
@@ -35,19 +34,21 @@ from news_assets.records.meetings import (
     MeetingAnswer,
     MeetingListing,
     Request,
+    Roster,
     StoredItem,
     StoredMeeting,
 )
 from news_assets.records.reading import Listing, Outcome, Page
 from news_assets.sources.civic.reading.build import listed_again
-from news_assets.sources.civic.reading.ids import item_id, listed_key
-from news_assets.sources.civic.reading.merging import merged, merged_by_key, with_votes
-from news_assets.sources.civic.reading.signal import (
+from news_assets.sources.civic.reading.ids import (
     UNDATED,
     changed_days,
     fingerprint,
     fingerprints,
+    item_id,
+    listed_key,
 )
+from news_assets.sources.civic.reading.merging import merged, merged_by_key, with_votes
 from news_assets.sources.civic.vendor import Reading, Vendor, read
 from news_assets.sources.platforms import file_of
 from news_assets.text.dates import day_of

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from news_assets.records.desks import Desk
 from news_assets.records.meetings import StoredItem, StoredMeeting
-from news_assets.text.zones import zone_info
+from news_assets.text.dates import zone_info
 
 _MAX_LISTED: Final = 60  # agenda items in the description of a calendar event
 _PRODUCT = "-//news_assets//meetings//EN"

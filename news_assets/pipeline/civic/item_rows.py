@@ -1,23 +1,32 @@
-"""Makes the rows of agenda items from a poll's answer. Their ids never change with a
-title.
+"""Makes the rows of agenda items from a poll's answer, and those of their matters: the
+same file in several meetings of an agency. Ids of items never change with a title.
+
+Each appearance of a matter keeps the summary of its own text, so that the past reads as
+it was; the matter has the newest. An equal text is enriched once, because results are
+cached by their input.
 """
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from datetime import datetime
+from datetime import date, datetime
 from typing import Final
 
-from news_assets.pipeline.civic.filters import Filtered, filtered
-from news_assets.pipeline.civic.matters import matter_key, refresh_matters_of
-from news_assets.pipeline.civic.topics import topics_of_item
+from news_assets.pipeline.civic.item_words import (
+    Filtered,
+    filtered,
+    matter_key,
+    topics_of_item,
+)
 from news_assets.pipeline.stage_state.declaration import sha256
-from news_assets.ports.lake import Rows
+from news_assets.ports.services import Reader, Rows
+from news_assets.records.articles import RawArticle
 from news_assets.records.derived import EnrichedArticle
 from news_assets.records.desks import ItemFilters, Source
 from news_assets.records.meetings import (
     AgendaItem,
     Attachment,
+    Matter,
     MeetingAnswer,
     Outcome,
     StoredItem,
@@ -347,6 +356,106 @@ def is_whole_agenda(item: StoredItem) -> bool:
 def is_minutes(item: StoredItem) -> bool:
     """Whether an item stands for the minutes of a meeting."""
     return item.item_id.endswith(f"/{MINUTES}")
+
+
+# --- matters --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Appearances:
+    """The agenda items of one matter, by day, and the newest of their articles that has
+    a summary, if any.
+    """
+
+    items: Sequence[StoredItem]
+    summarised: EnrichedArticle | None
+
+
+def _appearances(
+    reader: Reader, desk: str, agency: str, keys: Collection[str]
+) -> list[_Appearances]:
+    """Return the appearances of each of these matters that has any."""
+    items: dict[str, list[StoredItem]] = {}
+    articles = set[str]()
+    for item in reader.read(StoredItem, desk=[desk], agency=[agency], matter=keys):
+        items.setdefault(item.matter, []).append(item)
+        if item.article_id:
+            articles.add(item.article_id)
+    found = reader.frame(
+        RawArticle,
+        None,
+        ("article_id", "filter_reason"),
+        article_id=articles,
+        outcome=["ok"],
+    )
+    shown = {article_id for article_id, reason in found.iter_rows() if not reason}
+    enriched: dict[str, EnrichedArticle] = {}
+    for row in reader.read(EnrichedArticle, article_id=shown, outcome=["ok"]):
+        if row.summary:
+            enriched[row.article_id] = row
+    return [_of_matter(of_matter, enriched) for of_matter in items.values()]
+
+
+def _of_matter(
+    items: Iterable[StoredItem], enriched: Mapping[str, EnrichedArticle]
+) -> _Appearances:
+    ordered = sorted(items, key=lambda item: (item.day or date.max, item.item_id))
+    newest = None
+    for item in ordered:
+        newest = enriched.get(item.article_id or "", newest)
+    return _Appearances(ordered, newest)
+
+
+def refresh_matters(rows: Rows, desk: str, agency: str, keys: Collection[str]) -> None:
+    """Make the rows of these matters of an agency again; those without an item any more
+    are deleted.
+    """
+    matters = _appearances(rows, desk, agency, keys) if keys else []
+    if gone := set(keys) - {one.items[0].matter for one in matters}:
+        rows.delete(Matter, desk=[desk], agency=[agency], matter=gone)
+    if matters:
+        rows.upsert([_matter_row(one) for one in matters])
+
+
+def refresh_matters_of(
+    rows: Rows, articles: Iterable[RawArticle | EnrichedArticle]
+) -> None:
+    """Make the rows of the matters of these articles again; articles of news have none."""
+    keys: dict[tuple[str, str], set[str]] = {}
+    columns = ("desk", "agency", "matter")
+    found = rows.frame(
+        StoredItem,
+        None,
+        columns,
+        article_id=[article.article_id for article in articles],
+    )
+    for desk, agency, matter in found.iter_rows():
+        keys.setdefault((desk, agency), set()).add(matter)
+    for (desk, agency), of_agency in keys.items():
+        refresh_matters(rows, desk, agency, of_agency - {""})
+
+
+def _matter_row(one: _Appearances) -> Matter:
+    last = one.items[-1]
+    days = [item.day for item in one.items if item.day]
+    documents = "\n".join(sorted(last.document_ids))
+    statuses = [item.matter_status for item in one.items if item.matter_status]
+    return Matter(
+        desk=last.desk,
+        agency=last.agency,
+        matter=last.matter,
+        title=last.title,
+        matter_file=last.matter_file,
+        matter_type=last.matter_type,
+        item_ids=tuple(item.item_id for item in one.items),
+        article_ids=tuple(item.article_id for item in one.items if item.article_id),
+        first_day=days[0] if days else None,
+        last_day=days[-1] if days else None,
+        attachment_hash=sha256(documents) if documents else "",
+        summary=one.summarised.summary if one.summarised else None,
+        summary_of=one.summarised.article_id if one.summarised else None,
+        status=statuses[-1] if statuses else "",
+    )
 
 
 # --- after enrichment: topics of items, and summaries of matters ----------------------

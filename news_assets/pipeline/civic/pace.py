@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 from news_assets.records.articles import SourceState
 from news_assets.records.desks import Source
 from news_assets.records.meetings import Meeting, StoredMeeting
-from news_assets.text.zones import zone_info
+from news_assets.text.dates import zone_info
 
 SIGNAL_FLOOR_S = 600.0
 SIGNAL_CEILING_S = 3600.0

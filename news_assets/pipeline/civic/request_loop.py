@@ -23,7 +23,7 @@ from news_assets.pipeline.civic.council_poll import (
 from news_assets.pipeline.civic.pace import Needs, is_pass_due, pass_days
 from news_assets.pipeline.poll.listings import Polled, remaining_s
 from news_assets.pipeline.poll.paging import SOURCE_S
-from news_assets.ports.reading import Fetcher, PageRequest, Sandbox
+from news_assets.ports.services import Fetcher, PageRequest, Sandbox
 from news_assets.records.articles import SourceState
 from news_assets.records.desks import ItemFilters, Source
 from news_assets.records.meetings import Request, StoredMeeting

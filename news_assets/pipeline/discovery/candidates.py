@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from news_assets.records.desks import Source
+from news_assets.records.meetings import Meeting, MeetingListing
 from news_assets.records.reading import ListedEntry, Listing
 from news_assets.text.html import plain_text
 from news_assets.text.language import language_of, language_tag
@@ -117,6 +118,35 @@ def _words_of(entries: Iterable[ListedEntry]) -> str:
     for entry in entries:
         parts += filter(None, (entry.title, entry.summary))
     return "\n".join(parts)
+
+
+def meeting_contents(listing: MeetingListing, url: str) -> Contents:
+    """Return what a list of meetings contains; those without an address get that of
+    the list.
+    """
+    entries = tuple(_meeting_entry(meeting, url) for meeting in listing.meetings)
+    dated = sum(entry.published_at is not None for entry in entries) / len(entries)
+    titled = sum(bool(entry.title) for entry in entries) / len(entries)
+    return Contents(entries=entries, dated_ratio=dated, titled_ratio=titled)
+
+
+def _meeting_entry(meeting: Meeting, url: str) -> ListedEntry:
+    return ListedEntry(
+        entry_id=meeting.vendor_id,
+        url=meeting.url or meeting.agenda_url or f"{url}#{meeting.vendor_id}",
+        title=meeting.title or meeting.body,
+        published_at=meeting.starts_at,
+    )
+
+
+def meetings_note(listing: MeetingListing, criteria: Criteria) -> str:
+    """Return how many meetings are listed, and when the next or the last one is."""
+    starts = [meeting.starts_at for meeting in listing.meetings if meeting.starts_at]
+    count = f"{len(listing.meetings)} meetings"
+    coming = [at for at in starts if at >= criteria.now]
+    if coming:
+        return f"{count}, the next on {min(coming):%Y-%m-%d}"
+    return f"{count}, the last on {max(starts):%Y-%m-%d}" if starts else count
 
 
 def evaluated(candidate: Candidate, criteria: Criteria) -> Candidate:

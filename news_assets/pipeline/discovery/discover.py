@@ -1,35 +1,41 @@
 """Discovers the sources of a site step by step.
 
-    the address itself, with every kind that may read it; an address of a civic vendor with its
-        kinds alone
+    the address itself, with every kind that may read it; an address of a civic vendor
+        with its kinds alone
     | the civic vendors that its page links
     | the feeds its page links, and the API of its software
-    | the usual feed addresses                                  only if nothing was found yet
-    | the sitemaps in robots.txt, or the usual ones             only if nothing was found yet
+    | the usual feed addresses                             only if nothing was found yet
+    | the sitemaps in robots.txt, or the usual ones        only if nothing was found yet
 
-Candidates are polled by `poll_sources`, so that they yield what a later poll yields.
+Each address is requested once, within a budget of requests. Candidates are polled by
+`poll_sources`, so that they yield what a later poll yields; addresses of civic vendors
+get one request each, for the meetings to come. Where that answer lists none itself but
+names the lists of committees, the first of them is requested too.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
-from news_assets.desks.import_rows import same_source_key
+from news_assets.desks.import_plan import same_source_key
 from news_assets.errors import FetchError, NewsAssetsError
-from news_assets.pipeline.discovery.budgeted_fetcher import BudgetedFetcher
 from news_assets.pipeline.discovery.candidates import (
     Candidate,
     Criteria,
     contents_of,
     evaluated,
+    meeting_contents,
+    meetings_note,
     ranked,
 )
-from news_assets.pipeline.discovery.civic import civic_candidate
 from news_assets.pipeline.poll.listings import AdapterOf, Polled, poll_sources
-from news_assets.ports.reading import Fetcher, Sandbox
+from news_assets.ports.services import Fetcher, PageRequest, Sandbox
 from news_assets.records.desks import Source
+from news_assets.records.meetings import MeetingListing, Request
 from news_assets.records.reading import Page
 from news_assets.sources.civic.detection import VendorAddress, vendors_of_address
+from news_assets.sources.civic.vendor import Reading, read
+from news_assets.sources.civic.vendor_readers import vendor_of
 from news_assets.sources.discovery import (
     CandidateUrl,
     PageFacts,
@@ -41,9 +47,11 @@ from news_assets.sources.discovery import (
 )
 from news_assets.sources.platforms import found_instead
 from news_assets.sources.storable_entries import unique
+from news_assets.text.dates import day_of
 
 MAX_LINKED: Final = 10  # a page of feeds by subject may link hundreds
 _MAX_SITEMAPS: Final = 3
+MAX_REQUESTS: Final = 25  # half a minute at one request a second
 _NOT_FOUND: Final = (404, 410)
 
 
@@ -155,7 +163,7 @@ class _Evaluation:
 
     def __init__(
         self,
-        requests: BudgetedFetcher,
+        requests: "BudgetedFetcher",
         sandbox: Sandbox,
         adapter_of: AdapterOf,
         criteria: Criteria,
@@ -336,3 +344,144 @@ def _why_not(polled: Polled) -> str:
     """Return why a poll gave no listing."""
     reason = polled.reason or "nothing to read"
     return reason.removeprefix(f"{polled.source.url}: ")
+
+
+# --- requests within a budget ---------------------------------------------------------
+
+
+class BudgetedFetcher:
+    """A fetcher that remembers every page and error, and makes at most `MAX_REQUESTS`
+    requests.
+
+    robots.txt is obeyed except for the address that the user gave.
+    """
+
+    def __init__(
+        self, fetcher: Fetcher, given_url: str, has_time: Callable[[], bool]
+    ) -> None:
+        self.request_count = 0
+        self._fetcher, self._given_url, self._has_time = fetcher, given_url, has_time
+        self._results: dict[str, Page | FetchError] = {}
+
+    def page_or_error(self, url: str) -> Page | FetchError:
+        """Return the page at an address, or the error of its request."""
+        if url not in self._results:
+            self._results[url] = self._requested(url)
+        result = self._results[url]
+        if isinstance(result, Page):
+            self._results.setdefault(
+                result.final_url, replace(result, url=result.final_url)
+            )
+        return result
+
+    def _requested(self, url: str) -> Page | FetchError:
+        return self.answer_to(PageRequest(url, obeys_robots=url != self._given_url))
+
+    def answer_to(self, request: PageRequest) -> Page | FetchError:
+        """Send a request, even if its address was requested before; return its page or
+        error.
+        """
+        url = request.url
+        if self.request_count >= MAX_REQUESTS:
+            return FetchError(
+                url, f"not requested: the budget of {MAX_REQUESTS} requests is used up"
+            )
+        if not self._has_time():
+            return FetchError(url, "not requested: out of time")
+        self.request_count += 1
+        try:
+            return self._fetcher.fetch(request)
+        except FetchError as error:
+            return error
+
+    def fetch(self, request: PageRequest) -> Page:
+        """Return one page.
+
+        Raises:
+            FetchError: The page could not be fetched.
+        """
+        result = self.page_or_error(request.url)
+        if isinstance(result, FetchError):
+            raise result
+        return result
+
+    def fetch_all(
+        self, requests: Iterable[PageRequest], begin_within_s: float | None = None
+    ) -> Iterator[tuple[PageRequest, Page | FetchError]]:
+        """Yield each request with its page or its error; the time is limited by
+        `has_time` alone.
+        """
+        for request in requests:
+            yield request, self.page_or_error(request.url)
+
+
+# --- addresses of civic vendors -------------------------------------------------------
+
+
+_KEY_NOTE: Final = "give the agency the key of its city, such as paloaltoCA"
+_TOKEN_NOTE: Final = "name the variable of its token with `token_env` if you have one"
+
+
+def civic_candidate(
+    at: VendorAddress,
+    found_by: str,
+    requests: BudgetedFetcher,
+    sandbox: Sandbox,
+    criteria: Criteria,
+) -> Candidate:
+    """Return the candidate at an address of a vendor, refused where it lists no current
+    meetings.
+    """
+    today = day_of(criteria.now, criteria.timezone)
+    request = vendor_of(at.kind).upcoming(at.url, today)[0]
+    candidate = Candidate(url=at.url, kind=at.kind, found_by=found_by)
+    listing = _listing(at, request, requests, sandbox, criteria)
+    committees = _lists_of_committees(listing)
+    if committees:
+        listing = _listing(at, committees[0], requests, sandbox, criteria)
+    if isinstance(listing, FetchError):
+        return replace(candidate, refusals=(listing.reason,))
+    if isinstance(listing, NewsAssetsError):
+        return replace(candidate, refusals=(str(listing),))
+    if listing.state != "ok":
+        return replace(
+            candidate,
+            refusals=tuple(listing.problems or ["no meetings"]),
+            notes=(_TOKEN_NOTE,) if listing.state == "closed" else (),
+        )
+    return replace(
+        candidate,
+        contents=meeting_contents(listing, at.url),
+        notes=(meetings_note(listing, criteria), _KEY_NOTE),
+    )
+
+
+def _lists_of_committees(
+    listing: MeetingListing | NewsAssetsError,
+) -> tuple[Request, ...]:
+    """Return the requests that an answer without meetings names."""
+    if isinstance(listing, NewsAssetsError) or listing.meetings:
+        return ()
+    return listing.next_requests
+
+
+def _listing(
+    at: VendorAddress,
+    request: Request,
+    requests: BudgetedFetcher,
+    sandbox: Sandbox,
+    criteria: Criteria,
+) -> MeetingListing | NewsAssetsError:
+    answer = requests.answer_to(
+        PageRequest(
+            request.url,
+            body=request.body if request.method == "POST" else None,
+            headers=request.headers,
+            keeps_refusals=True,
+        )
+    )
+    if isinstance(answer, FetchError):
+        return answer
+    reading = Reading(timezone=criteria.timezone, now=criteria.now)
+    [listing] = sandbox.run(read, [(vendor_of(at.kind), answer, reading)])
+    return listing

@@ -3,11 +3,11 @@ bytes, so in the sandbox only.
 
     bytes
     | document_kinds   pdf, docx, pptx, odt, rtf, html or text, by the bytes
-    | pdf/, docx, pptx, odt, markup_readers   the reader of that kind
+    | pdf_text (with pdf_tables), docx, format_readers   the reader of that kind
     | document_kinds   bundles of public comments and boilerplate, with the reason
     = ReadDocument
 
-`markdown_parts` writes tables and marks for all of them, `zip_archive` bounds what is
-unpacked, `agenda_files` reads the items of an agenda, and `pdf/packet` finds the pages
-of each item in a packet. Text recognition of scanned pages runs in `clients/documents`.
+`read` runs this way. `markdown_parts` writes tables and marks for all readers,
+`agenda_files` reads the items of an agenda, and `packet` finds the pages of each item
+in a packet. Text recognition of scanned pages runs in `clients/documents`.
 """

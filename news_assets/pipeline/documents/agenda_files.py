@@ -1,24 +1,18 @@
 """Reads the items of an agenda from a document, and what it says beside them.
 
 Items are stated by the bookmarks of a PDF, or by numbered lines whose numbers follow
-one another.
+one another. A line with a number that the numbers below it begin with is a heading: 2 above 2.A and
+2.B.
 """
 
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from itertools import zip_longest
+from itertools import pairwise, product, zip_longest
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from news_assets.errors import ReadingError
-from news_assets.pipeline.documents.agenda_lines import (
-    MIN_ITEMS,
-    items_of,
-    numbered_lines,
-    paragraphs_of,
-    split_line,
-)
 from news_assets.pipeline.documents.document_kinds import kind_of
 from news_assets.pipeline.documents.docx import numbered_paragraphs
 from news_assets.records.meetings import AgendaItem, Meeting
@@ -28,7 +22,6 @@ from news_assets.text.limits import clean_text
 
 if TYPE_CHECKING:
     from pypdfium2 import PdfDocument
-
 
 _SHORT_PAGES = 2  # of a document in which a single numbered line is an item
 
@@ -63,7 +56,7 @@ def _agenda(
         within.update(range(line.first, line.last + 1))
     others = [line for place, line in enumerate(lines) if place not in within]
     items = bookmarked or items_of(numbered)
-    return with_matter_numbers(agenda_of(items, paragraphs_of(others)))
+    return with_matter_numbers(agenda_of(items, _paragraphs_of(others)))
 
 
 # --- the first pages of a PDF, and items named by bookmarks ---------------------------
@@ -132,7 +125,7 @@ def _bookmarked(pdf: "PdfDocument") -> list[tuple[AgendaItem, int]]:
     items: list[tuple[AgendaItem, int]] = []
     headings: list[tuple[int, str]] = []  # level and title of those above
     for one, following in zip_longest(found, found[1:]):
-        number, name = split_line(one.title) or ("", one.title)
+        number, name = _split_line(one.title) or ("", one.title)
         while headings and headings[-1][0] >= one.level:
             headings.pop()
         section = headings[-1][1] if headings else ""
@@ -169,3 +162,232 @@ def _bookmarks(pdf: "PdfDocument") -> list[_Bookmark]:
 def _first_page(marked: Sequence[tuple[AgendaItem, int]]) -> int:
     """Return how many pages stand before the first item's own, at least one."""
     return max(1, min((page for _, page in marked), default=AGENDA_PAGES + 1) - 1)
+
+
+# --- numbered lines -------------------------------------------------------------------
+
+MIN_ITEMS: Final = 2  # fewer numbered lines are chance
+_MAX_JUMP = 2  # of numbers: an item may have been withdrawn
+_WRAPPED = 0.7  # of the longest line's length; a shorter line ends its paragraph
+_WIDTH = 90  # of a page, in characters
+# what begins a line of its own: "Location: Hall"
+_LABEL = re.compile(r"[A-Z][\w ]{1,25}:\s")
+_MAX_LINES_OF_TITLE = 5
+_NUMBER = (
+    r"\(?(?P<number>(?:\d{1,2}[A-Za-z]?|[IVXL]{1,7}|[A-Z])"
+    r"(?:[.-](?:\d{1,3}[A-Za-z]?|[ivx]{2,5}|[IVX]{2,5}|[A-Za-z])){0,4})(?P<mark>[.):]{0,2})"
+)
+_LINE = re.compile(rf"\A\s{{0,40}}{_NUMBER}\s{{1,12}}(?P<title>\S.{{2,500}})\Z")
+_ROMAN = re.compile(r"X{0,3}(?:IX|IV|V?I{0,3})", re.IGNORECASE)
+_ROMAN_DIGITS = {"I": 1, "V": 5, "X": 10}
+_WORD = re.compile(r"[^\W\d_]{3,}")
+_HOUR = re.compile(r"\A(?:\d{0,2}\s?)?[ap]\.?m\b", re.IGNORECASE)
+
+Parts = tuple[int, ...]
+_Style = str  # of a number's first part: digits, roman or letters
+
+
+class _NumberedLine(NamedTuple):
+    """A numbered line: its number as written and in parts, its title, and its first and
+    last line.
+    """
+
+    number: str
+    title: str
+    first: int
+    last: int
+    parts: Parts = ()
+
+
+def _split_line(line: str) -> tuple[str, str] | None:
+    """Return the number and title of a numbered line; None for another line."""
+    match = _LINE.match(line)
+    return (match["number"], match["title"]) if match else None
+
+
+def items_of(lines: Sequence[_NumberedLine]) -> list[AgendaItem]:
+    """Return the items of numbered lines, each with the heading above it; a heading is
+    no item.
+    """
+    items: list[AgendaItem] = []
+    heading: _NumberedLine | None = None
+    for line, following in pairwise([*lines, None]):
+        if line is None:
+            continue
+        if following is not None and _is_below(following.parts, line.parts):
+            heading = line
+            continue
+        is_below = heading is not None and _is_below(line.parts, heading.parts)
+        section = heading.title if heading and is_below else ""
+        items.append(
+            AgendaItem(
+                sequence=len(items) + 1,
+                number=line.number,
+                title=line.title,
+                section=section,
+            )
+        )
+    return items
+
+
+def _is_below(parts: Parts, above: Parts) -> bool:
+    return len(parts) > len(above) > 0 and parts[: len(above)] == above
+
+
+def numbered_lines(lines: Sequence[str], least: int = MIN_ITEMS) -> list[_NumberedLine]:
+    """Return the numbered lines of an agenda with the lines that they are continued on.
+
+    None if there are fewer than `least`. Numbers without a mark after them count from
+    MIN_ITEMS on only.
+    """
+    matches: list[tuple[int, re.Match[str]]] = []
+    marked: list[tuple[int, re.Match[str]]] = []
+    for place, line in enumerate(lines):
+        match = _LINE.match(line)
+        if match is None or not _is_title(match["title"]):
+            continue
+        matches.append((place, match))
+        if match["mark"] or len(_written_parts(match["number"])) > 1:
+            marked.append((place, match))
+    for candidates, enough in ((marked, least), (matches, MIN_ITEMS)):
+        chosen = _in_order(candidates)
+        if len(chosen) >= enough:
+            return _continued(chosen, lines)
+    return []
+
+
+def _is_title(text: str) -> bool:
+    return _WORD.search(text) is not None and not _HOUR.match(text)
+
+
+_Chosen = tuple[int, re.Match[str], Parts]
+
+
+def _in_order(candidates: Sequence[tuple[int, re.Match[str]]]) -> list[_Chosen]:
+    """Return the lines whose number follows the one before it of the same style, or
+    begins a list.
+
+    A letter may be a Roman number: of its readings the one counts that goes on with a
+    list.
+    """
+    last: dict[_Style, Parts] = {}
+    seen: dict[_Style, set[Parts]] = {}
+    chosen: list[_Chosen] = []
+    for place, match in candidates:
+        going_on: list[tuple[_Style, Parts]] = []
+        beginning: list[tuple[_Style, Parts]] = []
+        for style, parts in _readings(match["number"]):
+            if _goes_on(last.get(style), parts, seen.get(style, ())):
+                going_on.append((style, parts))
+            elif _begins(last.get(style), parts):
+                beginning.append((style, parts))
+        if not going_on and not beginning:
+            continue
+        style, parts = (going_on or beginning)[0]
+        seen[style] = {parts} if not going_on else seen[style] | {parts}
+        last[style] = parts
+        chosen.append((place, match, parts))
+    return chosen
+
+
+def _goes_on(last: Parts | None, parts: Parts, seen: Collection[Parts]) -> bool:
+    """Whether a number follows another one, or is added among those of the same
+    heading.
+    """
+    if last is None or parts in seen:
+        return False
+    is_beside = len(parts) > 1 and parts[:-1] == last[:-1]
+    return is_beside or (parts > last and parts[0] - last[0] <= _MAX_JUMP)
+
+
+def _begins(last: Parts | None, parts: Parts) -> bool:
+    return parts[0] == 1 and (last is None or len(parts) == 1)
+
+
+def _readings(number: str) -> list[tuple[_Style, Parts]]:
+    """Return what a number may be: 4.A is (4, 1); C is the third letter, and a hundred
+    in Roman.
+    """
+    values = [_values(part) for part in _written_parts(number)]
+    readings: list[tuple[_Style, Parts]] = []
+    for chosen in product(*values):
+        parts = tuple(value for _, value in chosen)
+        readings.append((chosen[0][0], parts))
+    return readings
+
+
+def _written_parts(number: str) -> list[str]:
+    return re.findall(r"\d+|[A-Za-z]+", number)
+
+
+def _values(part: str) -> list[tuple[_Style, int]]:
+    if part.isdigit():
+        return [("digits", int(part))]
+    values: list[tuple[_Style, int]] = []
+    if _ROMAN.fullmatch(part):
+        values.append(("roman", _roman_value(part.upper())))
+    if len(part) == 1:
+        values.append(("letters", ord(part.upper()) - ord("A") + 1))
+    return values
+
+
+def _roman_value(letters: str) -> int:
+    values = [_ROMAN_DIGITS[letter] for letter in letters]
+    total = 0
+    for value, following in pairwise([*values, 0]):
+        total += -value if value < following else value
+    return total
+
+
+def _continued(chosen: Sequence[_Chosen], lines: Sequence[str]) -> list[_NumberedLine]:
+    """Return the chosen lines, each with those that it is wrapped on."""
+    full = _full_length(lines)
+    starts = {place for place, _, _ in chosen}
+    found: list[_NumberedLine] = []
+    for first, match, parts in chosen:
+        last, title = first, match["title"]
+        while last + 1 < len(lines) and last - first < _MAX_LINES_OF_TITLE:
+            following = lines[last + 1]
+            if last + 1 in starts or not _goes_on_in(lines[last], following, full):
+                break
+            title, last = _joined(title, following), last + 1
+        found.append(_NumberedLine(match["number"], title, first, last, parts))
+    return found
+
+
+def _paragraphs_of(lines: Sequence[str]) -> str:
+    """Return lines with those together that are wrapped, a paragraph a line."""
+    full = _full_length(lines)
+    paragraphs: list[str] = []
+    before = ""
+    for line in lines:
+        if paragraphs and _goes_on_in(before, line, full):
+            paragraphs[-1] = _joined(paragraphs[-1], line)
+        else:
+            paragraphs.append(line)
+        before = line
+    return "\n".join(paragraphs).strip()
+
+
+def _full_length(lines: Sequence[str]) -> float:
+    """Return from how many characters on a line is full; addresses may be longer than
+    the page is wide.
+    """
+    longest = 0
+    for line in lines:
+        length = min(len(line), _WIDTH) if "://" in line else len(line)
+        longest = max(longest, length)
+    return _WRAPPED * longest
+
+
+def _goes_on_in(line: str, following: str, full: float) -> bool:
+    """Whether a line is wrapped: a full one, one within a word, or one that small
+    letters follow.
+    """
+    if not line or not following or _LABEL.match(following):
+        return False
+    return len(line) >= full or line.endswith("-") or following[0].islower()
+
+
+def _joined(text: str, following: str) -> str:
+    return f"{text}{following}" if text.endswith("-") else f"{text} {following}"

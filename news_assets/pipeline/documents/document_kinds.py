@@ -1,13 +1,15 @@
-"""Determines what a document is by its bytes; what a server or a name states decides
-only between texts.
+"""Determines what a document is by its bytes, opens archives within limits, and decides
+which documents are not worth reading. What a server or a name states decides only
+between texts.
 """
 
 import re
 from collections.abc import Sequence
+from io import BytesIO
 from typing import Final
+from zipfile import BadZipFile, ZipFile
 
 from news_assets.errors import ReadingError
-from news_assets.pipeline.documents.zip_archive import open_zip
 from news_assets.records.reading import DocumentKind
 
 _PDF_WITHIN_BYTES = 1024  # of the start: what readers of PDF accept before the header
@@ -145,3 +147,56 @@ def skip_by_text(texts: Sequence[str]) -> str | None:
     if mails < _MIN_MAILS or mails < _MAILS_RATIO * len(texts):
         return None
     return f"public comments: {mails} of {len(texts)} pages are messages"
+
+
+# --- zip archives ---------------------------------------------------------------------
+
+_MAX_MEMBERS = 20_000  # a presentation with a thousand slides has some 5,000
+_MAX_UNPACKED_BYTES = 150 << 20  # with pictures, which are read too
+MAX_XML_BYTES = 24 << 20  # of one part; its tree takes some ten times as much memory
+
+
+def open_zip(body: bytes) -> ZipFile:
+    """Return the archive, whatever it holds.
+
+    Raises:
+        ReadingError: It is not a zip archive.
+    """
+    try:
+        return ZipFile(BytesIO(body))
+    except (
+        BadZipFile,
+        NotImplementedError,
+        UnicodeDecodeError,
+    ) as error:  # of a later zip, a name that is no UTF-8
+        raise ReadingError(f"not a zip archive that can be read: {error}") from error
+
+
+def open_archive(body: bytes) -> ZipFile:
+    """Return the archive if what it says to hold is within the limits, which `zipfile`
+    does not exceed in reading.
+
+    Raises:
+        ReadingError: It is not a zip archive, or holds too much.
+    """
+    archive = open_zip(body)
+    members = archive.infolist()
+    if len(members) > _MAX_MEMBERS:
+        raise ReadingError(
+            f"holds {len(members):,} files; more than {_MAX_MEMBERS:,} are not unpacked"
+        )
+    unpacked = sum(member.file_size for member in members)
+    if unpacked > _MAX_UNPACKED_BYTES:
+        raise ReadingError(
+            f"unpacks to {unpacked >> 20:,} MB; more than {_MAX_UNPACKED_BYTES >> 20} are not"
+            " unpacked"
+        )
+    for member in members:
+        if (
+            member.filename.endswith((".xml", ".rels"))
+            and member.file_size > MAX_XML_BYTES
+        ):
+            raise ReadingError(
+                f"{member.filename[:80]} has {member.file_size >> 20:,} MB; more are not read"
+            )
+    return archive

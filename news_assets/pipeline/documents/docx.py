@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, Final
 
+from news_assets.pipeline.documents.document_kinds import open_archive
 from news_assets.pipeline.documents.markdown_parts import (
     ADDED,
     STRUCK,
@@ -16,7 +17,6 @@ from news_assets.pipeline.documents.markdown_parts import (
     marked,
     table,
 )
-from news_assets.pipeline.documents.zip_archive import open_archive
 from news_assets.records.reading import ReadDocument
 from news_assets.text.limits import clean_text
 

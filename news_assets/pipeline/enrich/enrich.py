@@ -2,7 +2,7 @@
 
     plan      what is due, with the local enricher's result               plan.py
     | store   the local rows, so that the later stages go on
-    | request language models, directly or in a batch     model/direct.py, model/batches.py
+    | request language models, one by one or in batches                   model/
     | store   each answer, its cost and its row, in one transaction
 
 Results are cached by their input (title, text, enricher, model, prompt and taxonomy
@@ -13,23 +13,29 @@ unless the reason is in the article, the row is provisional, and requested again
 model answers.
 """
 
+import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from datetime import datetime
-from functools import partial
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from news_assets.errors import EnrichError
-from news_assets.pipeline.enrich.labels import labelled
-from news_assets.pipeline.enrich.model.batches import BatchRequests
-from news_assets.pipeline.enrich.model.direct import (
+from news_assets.pipeline.enrich.enriched_rows import (
+    cached_results,
+    enriched_row,
+    labelled,
+    theme_of,
+    unenriched_row,
+)
+from news_assets.pipeline.enrich.model.answer_checks import Question
+from news_assets.pipeline.enrich.model.direct_requests import (
     DirectRequests,
     ModelResults,
     Storing,
 )
-from news_assets.pipeline.enrich.model.enricher import ModelEnricher
 from news_assets.pipeline.enrich.model.ledger import Clock, Ledger
-from news_assets.pipeline.enrich.model.reading.answer import Question
-from news_assets.pipeline.enrich.model.themes import is_descended
+from news_assets.pipeline.enrich.model.model_batches import BatchRequests
+from news_assets.pipeline.enrich.model.model_enricher import ModelEnricher
+from news_assets.pipeline.enrich.model.model_requests import is_descended
 from news_assets.pipeline.enrich.plan import (
     DUE_NOW,
     Chain,
@@ -38,22 +44,15 @@ from news_assets.pipeline.enrich.plan import (
     plan_batch,
     reused,
 )
-from news_assets.pipeline.enrich.rows import (
-    cached_results,
-    enriched_row,
-    theme_of,
-    unenriched_row,
-)
 from news_assets.pipeline.stage_state.declaration import Stage, sha256
 from news_assets.pipeline.stage_state.failures import store_derived, versions_of
-from news_assets.ports.enrichment import Enricher, LanguageModel, ModelRequest
-from news_assets.ports.lake import Lake, Rows
+from news_assets.ports.services import Enricher, Lake, LanguageModel, ModelRequest, Rows
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import EnrichedArticle
 from news_assets.records.desks import Desk
 from news_assets.records.reading import AgencyDays, Enrichment
 
-_Made = tuple[EnrichedArticle, str | None]  # a row, and why it is made again, if it is
+_LOG = logging.getLogger(__name__)
 
 
 def enrich_batch(
@@ -71,8 +70,18 @@ def enrich_batch(
     """Enrich the stale articles of these agency-days; return how many rows were
     written.
 
-    Local rows are stored first. With `local_only` the language models are left to
-    another run.
+    Local rows are stored first.
+
+    Args:
+        stage: That of enriched articles.
+        lake: Has the articles, the cache and the ledger.
+        desk: Whose rules apply.
+        keys: The agency-days.
+        clock: Returns the present time.
+        enricher: The local one, alone or with language models after it.
+        only: The ids of the articles; all where it is None.
+        re_enrich: Whether articles are enriched again that models answered for.
+        local_only: Whether the language models are called by another run.
 
     Raises:
         EnrichError: No model is available, and the desk wants no rows of the local
@@ -90,31 +99,38 @@ def enrich_batch(
     return len(drafts.written)
 
 
+class _NewRow(NamedTuple):
+    """A row that is new or changed, and why it is made again (as in `Draft.again`)."""
+
+    row: EnrichedArticle
+    again: str | None
+
+
+@dataclass(slots=True)
 class _Drafts:
     """The drafts of a plan, and the rows that they become.
 
     `written` has the ids of the articles whose rows were stored.
     """
 
-    def __init__(
-        self,
-        stage: Stage,
-        lake: Lake,
-        desk: Desk,
-        keys: AgencyDays,
-        clock: Clock,
-        chain: Chain,
-        plan: Plan,
-    ) -> None:
-        self._stage, self._keys, self._chain = stage, keys, chain
-        self.lake, self.desk, self.clock, self.plan = lake, desk, clock, plan
-        self._by_id = {article.article_id: article for article in plan.articles}
-        self._requested = {article.article_id for article in plan.requested}
-        self._versions = versions_of(plan.articles)
-        self._copies_of: dict[str, list[str]] = {}
-        for copy, original in plan.copies.items():
+    stage: Stage
+    lake: Lake
+    desk: Desk
+    keys: AgencyDays
+    clock: Clock
+    chain: Chain
+    plan: Plan
+    written: set[str] = field(default_factory=set)
+    _articles: dict[str, RawArticle] = field(default_factory=dict)
+    _requested: set[str] = field(default_factory=set)
+    _copies_of: dict[str, list[str]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for article in self.plan.articles:
+            self._articles[article.article_id] = article
+        self._requested.update(article.article_id for article in self.plan.requested)
+        for copy, original in self.plan.copies.items():
             self._copies_of.setdefault(original.article_id, []).append(copy)
-        self.written: set[str] = set()
 
     def __getitem__(self, article: RawArticle) -> Draft:
         return self.plan.drafts[article.article_id]
@@ -124,7 +140,7 @@ class _Drafts:
 
     def has_answer(self, article: RawArticle) -> bool:
         """Whether a language model made the article's result."""
-        return self[article].made_by.enricher != self._chain.local.name
+        return self[article].made_by.enricher != self.chain.local.name
 
     def without_answer(
         self, article: RawArticle, reason: str, *, again: str | None
@@ -145,87 +161,100 @@ class _Drafts:
             self.without_answer(
                 article, "the language model has not answered yet", again=DUE_NOW
             )
-        made = self._rows(plan.drafts)
-        made += [
-            (self._labelled(unenriched_row(article, now)), None)
-            for article in plan.filtered
-        ]
-        changed = [one for one in made if not self._is_stored(*one)]
-        lost = plan.stored.keys() - self._by_id.keys()
-        if not (changed or plan.new_cache or lost):
+        changed = self._changed(plan.drafts)
+        for article in plan.filtered:
+            self._add(changed, unenriched_row(article, now), None)
+        has_lost_articles = not plan.stored.keys() <= self._articles.keys()
+        if not (changed or plan.new_cache or has_lost_articles):
             return
 
-        def store(transaction: Rows) -> None:
+        def store(rows: Rows) -> None:
             if plan.new_cache:
-                transaction.upsert(plan.new_cache)
-            self._store(transaction, changed)
+                rows.upsert(plan.new_cache)
+            self._store(rows, changed)
 
         self.lake.transact(store)
 
-    def store_answered(self, transaction: Rows, found: Mapping[str, Draft]) -> None:
+    def store_answered(self, rows: Rows, found: Mapping[str, Draft]) -> None:
         """Store the rows of these drafts, by article id, and those of their copies."""
         self.plan.drafts |= found
-        self._store(transaction, self._rows(found))
+        self._store(rows, self._changed(found))
 
     def store_open(self) -> None:
         """Store why articles got no answer; a row of its present state stays then."""
-        ids = [
-            article.article_id for article in self._waiting() if self._is_open(article)
-        ]
-        if made := self._rows(ids):
-            self.lake.transact(lambda transaction: self._store(transaction, made))
+        without_answer: list[str] = []
+        for article in self._waiting():
+            is_answered = self.has_answer(article) and self[article].again is None
+            if not is_answered and not self.plan.is_current(article):
+                without_answer.append(article.article_id)
+        if changed := self._changed(without_answer):
+            self.lake.transact(lambda rows: self._store(rows, changed))
 
     def _waiting(self) -> list[RawArticle]:
-        """Return the articles of which a model is to be requested."""
-        models = self._chain.models
+        """Return the articles for which a model is to be called."""
+        models = self.chain.models
         if models and models.entity_model(self.desk.enrich):
             return self.plan.readable
         return self.plan.requested
-
-    def _is_open(self, article: RawArticle) -> bool:
-        is_answered = self.has_answer(article) and self[article].again is None
-        return not is_answered and not self.plan.is_current(article)
 
     def _draft_of(self, article_id: str) -> Draft:
         original = self.plan.copies.get(article_id)
         if original is None:
             return self.plan.drafts[article_id]
-        draft = self._draft_of(original.article_id)
-        article = self._by_id[article_id]
         return reused(
-            draft, article, original.article_id, original.text or "", self._chain.local
+            self._draft_of(original.article_id),
+            self._articles[article_id],
+            original.article_id,
+            original.text or "",
+            self.chain.local,
         )
 
-    def _rows(self, article_ids: Iterable[str]) -> list[_Made]:
-        """Return the rows of articles and of their copies, and why they are made again."""
-        found: list[_Made] = []
+    def _changed(self, article_ids: Iterable[str]) -> list[_NewRow]:
+        """Return the rows of articles and of their copies that are not stored so."""
+        changed: list[_NewRow] = []
         for article_id in article_ids:
             draft = self._draft_of(article_id)
-            row = self._labelled(_row_of(self._by_id[article_id], draft, self.clock()))
-            found.append((row, draft.again))
-            found += self._rows(self._copies_of.get(article_id, ()))
-        return found
+            article = self._articles[article_id]
+            row = enriched_row(
+                article,
+                draft.key,
+                draft.enrichment,
+                draft.made_by,
+                self.clock(),
+                reused_from=draft.reused_from,
+                local_reason=draft.local_reason,
+            )
+            is_due = draft.again == DUE_NOW
+            if is_due or (draft.again is not None and row.outcome == "ok"):
+                row = replace(row, is_provisional=True)
+            self._add(changed, row, draft.again)
+            changed += self._changed(self._copies_of.get(article_id, ()))
+        return changed
 
-    def _labelled(self, row: EnrichedArticle) -> EnrichedArticle:
-        return labelled(row, self.plan.labels.get(row.article_id))
+    def _add(
+        self, changed: list[_NewRow], row: EnrichedArticle, again: str | None
+    ) -> None:
+        """Add a row with the theme that a person gave, unless it is stored so."""
+        row = labelled(row, self.plan.labels.get(row.article_id))
+        if not self._is_stored(row, again):
+            changed.append(_NewRow(row, again))
 
-    def _store(self, transaction: Rows, made: Sequence[_Made]) -> None:
-        """Store the rows that are new or changed, with the reasons why some are made
-        again.
-        """
-        changed = [one for one in made if not self._is_stored(*one)]
-        reasons = {row.article_id: again for row, again in changed if again is not None}
-        rows = [row for row, _ in changed]
+    def _store(self, rows: Rows, changed: Sequence[_NewRow]) -> None:
+        """Store rows, with the reasons why some are made again."""
+        reasons: dict[str, str] = {}
+        for row, again in changed:
+            if again is not None:
+                reasons[row.article_id] = again
         kept = store_derived(
-            transaction,
-            self._stage,
-            self._keys,
             rows,
-            self._versions,
+            self.stage,
+            self.keys,
+            [row for row, _ in changed],
+            versions_of(self.plan.articles),
             self.clock(),
             reasons,
         )
-        self.written |= {row.article_id for row in kept}
+        self.written.update(row.article_id for row in kept)
 
     def _is_stored(self, row: EnrichedArticle, again: str | None) -> bool:
         """Whether a row is stored already.
@@ -237,27 +266,21 @@ class _Drafts:
         stored = self.plan.stored.get(row.article_id)
         if stored is None:
             return False
+        same = replace(row, enriched_at=stored.enriched_at)
         if again == DUE_NOW:
-            same = replace(
-                row, enriched_at=stored.enriched_at, local_reason=stored.local_reason
-            )
-            return self.plan.is_current(self._by_id[row.article_id]) or same == stored
+            if self.plan.is_current(self._articles[row.article_id]):
+                return True
+            return replace(same, local_reason=stored.local_reason) == stored
         is_settled = row.outcome == "ok" and not row.is_provisional
-        return is_settled and replace(row, enriched_at=stored.enriched_at) == stored
+        return is_settled and same == stored
 
 
-def _row_of(article: RawArticle, draft: Draft, now: datetime) -> EnrichedArticle:
-    row = enriched_row(
-        article,
-        draft.key,
-        draft.enrichment,
-        draft.made_by,
-        now,
-        reused_from=draft.reused_from,
-        local_reason=draft.local_reason,
-    )
-    is_settled = draft.again is None or (row.outcome != "ok" and draft.again != DUE_NOW)
-    return row if is_settled else replace(row, is_provisional=True)
+class _Unanswered(NamedTuple):
+    """An article without a result, why, and whether its input is never sent again."""
+
+    article: RawArticle
+    reason: str
+    is_closed: bool
 
 
 class _Requests:
@@ -269,25 +292,30 @@ class _Requests:
         self, drafts: _Drafts, models: ModelEnricher, *, is_backfill: bool
     ) -> None:
         models.budget.is_backfill |= is_backfill
-        self._drafts, self._models, self._rules = drafts, models, drafts.desk.enrich
+        self._drafts, self._models = drafts, models
+        self._lake, self._rules = drafts.lake, drafts.desk.enrich
         self._ledger = Ledger(drafts.lake, models.budget, drafts.clock)
 
     def run(self) -> str:
-        """Request the models of the chain, each for what is still open, and then the
-        entities.
+        """Call the models of the chain, each for what is still open, and then the one
+        for entities.
 
         Return why no model is available, if none is.
         """
-        still = self._drafts.plan.requested
+        unanswered = self._drafts.plan.requested
         reasons: list[str] = []
         for model in self._models.models:
-            reasons.append(self._enrich(model, still))
-            still = [
-                article for article in still if not self._drafts.has_answer(article)
+            reasons.append(self._enrich(model, unanswered))
+            unanswered = [
+                article
+                for article in unanswered
+                if not self._drafts.has_answer(article)
             ]
         self._add_entities()
         self._drafts.store_open()
-        return reasons[-1] if still and reasons and all(reasons) else ""
+        if not unanswered or not all(reasons):
+            return ""
+        return reasons[-1] if reasons else ""
 
     def _enrich(self, model: LanguageModel, articles: Sequence[RawArticle]) -> str:
         """Request the enrichment of these articles by one model.
@@ -297,13 +325,16 @@ class _Requests:
         branches, unavailable = self._branches(model, articles)
         chosen = [article for article in articles if article.article_id in branches]
         prompts = self._models.prompts_of(chosen, self._rules.depth)
-        requests = {}
+        requests: dict[str, ModelRequest] = {}
         for article in chosen:
-            prompt, branch = prompts[article.article_id], branches[article.article_id]
-            request = self._models.request(
-                article, model.name, prompt, branch, self._rules
+            article_id = article.article_id
+            requests[article_id] = self._models.request(
+                article,
+                model.name,
+                prompts[article_id],
+                branches[article_id],
+                self._rules,
             )
-            requests[article.article_id] = request
         again = DUE_NOW if self._models.entity_model(self._rules) else None
 
         def draft(article: RawArticle, key: str, found: Enrichment) -> Draft:
@@ -311,11 +342,10 @@ class _Requests:
             return Draft(key, found, made_by, again=again)
 
         answers = self._answers(model, chosen, requests, draft)
-        for article, reason, is_closed in _unanswered(chosen, requests, answers, model):
-            of_earlier_models = self._drafts[article].again or None
-            self._drafts.without_answer(
-                article, reason, again=of_earlier_models if is_closed else reason
-            )
+        for one in _unanswered(chosen, requests, answers, model):
+            of_earlier_models = self._drafts[one.article].again or None
+            again_because = of_earlier_models if one.is_closed else one.reason
+            self._drafts.without_answer(one.article, one.reason, again=again_because)
         return answers.unavailable or unavailable
 
     def _branches(
@@ -324,17 +354,20 @@ class _Requests:
         """Return the branch of a large taxonomy that a first call chooses, by article
         id.
 
-        It is None where none fits; articles whose first call has no answer yet are left
-        out. Besides, why the model is unavailable, if it is.
+        It is None where none fits; articles whose first call has no answer yet are
+        missing. Besides, why the model is unavailable, if it is.
         """
-        if not is_descended(self._models.taxonomy):
-            return {article.article_id: None for article in articles}, ""
-        request = partial(
-            self._models.theme_request, model=model.name, rules=self._rules
-        )
-        requests = {article.article_id: request(article) for article in articles}
-        answers = self._answers(model, articles, requests)
         found: dict[str, str | None] = {}
+        if not is_descended(self._models.taxonomy):
+            for article in articles:
+                found[article.article_id] = None
+            return found, ""
+        requests: dict[str, ModelRequest] = {}
+        for article in articles:
+            requests[article.article_id] = self._models.request(
+                article, model.name, self._models.theme_prompt, None, self._rules
+            )
+        answers = self._answers(model, articles, requests)
         for article_id, sent in requests.items():
             found[article_id] = theme_of(answers.results.get(sent.input_hash))
         for article, reason, is_closed in _unanswered(
@@ -354,11 +387,13 @@ class _Requests:
         if model is None:
             return
         articles = self._drafts.plan.readable
-        request = partial(
-            self._models.entities_request, model=model.name, rules=self._rules
-        )
-        requests = {article.article_id: request(article) for article in articles}
-        before = {article.article_id: self._drafts[article] for article in articles}
+        requests: dict[str, ModelRequest] = {}
+        before: dict[str, Draft] = {}
+        for article in articles:
+            requests[article.article_id] = self._models.request(
+                article, model.name, self._models.entities_prompt, None, self._rules
+            )
+            before[article.article_id] = self._drafts[article]
 
         def draft(article: RawArticle, key: str, found: Enrichment) -> Draft:
             return _with_entities(before[article.article_id], key, found)
@@ -382,32 +417,26 @@ class _Requests:
 
         Rows are stored with each answer as `draft` makes them.
         """
-        lake, locals_ = self._drafts.lake, self._drafts.plan.locals
-        by_key: dict[str, list[RawArticle]] = {}
-        for article in articles:
-            by_key.setdefault(requests[article.article_id].input_hash, []).append(
-                article
-            )
+        by_key = _by_input(articles, requests)
 
-        def store(transaction: Rows, results: Mapping[str, Enrichment]) -> None:
+        def store(rows: Rows, results: Mapping[str, Enrichment]) -> None:
             if draft is None:
                 return
             found: dict[str, Draft] = {}
             for key, result in results.items():
-                found |= {
-                    one.article_id: draft(one, key, result) for one in by_key[key]
-                }
-            self._drafts.store_answered(transaction, found)
+                for article in by_key[key]:
+                    found[article.article_id] = draft(article, key, result)
+            self._drafts.store_answered(rows, found)
 
-        known = cached_results(lake, by_key.keys())
+        known = cached_results(self._lake, by_key.keys())
         if known:
-            lake.transact(lambda transaction: store(transaction, known))
+            self._lake.transact(lambda rows: store(rows, known))
         new: dict[str, Question] = {}
         for key, (first, *_) in by_key.items():
             if key not in known:
-                new[key] = Question(
-                    requests[first.article_id], first, locals_[first.article_id]
-                )
+                local = self._drafts.plan.locals[first.article_id]
+                new[key] = Question(requests[first.article_id], first, local)
+        _LOG.debug("%s is not called for %d cached answers", model.name, len(known))
         answers = self._sender(model, store).answer(new) if new else ModelResults()
         answers.results |= known
         return answers
@@ -416,22 +445,30 @@ class _Requests:
         self, model: LanguageModel, store: Storing
     ) -> DirectRequests | BatchRequests:
         """Return what sends the requests to a model: one by one, or in batches."""
-        models, lake = self._models, self._drafts.lake
+        models, rules, lake = self._models, self._rules, self._lake
         direct = DirectRequests(
             lake, model, self._ledger, models.read, store, models.max_failures
         )
-        sends_batches = partial(models.sends_batches, self._rules, model.name)
-        # no run does, so nothing is sent so again
-        if not sends_batches(is_backfill=True):
-            return direct
-        only_again = not sends_batches(is_backfill=models.budget.is_backfill)
-        return BatchRequests(
-            lake,
-            models.open_batches(model.name),
-            direct,
-            self._ledger,
-            only_again=only_again,
+        if not models.sends_batches(rules, model.name, is_backfill=True):
+            return direct  # no run sends batches, so none is repeated
+        sends_all = models.sends_batches(
+            rules, model.name, is_backfill=models.budget.is_backfill
         )
+        batches = models.open_batches(model.name)
+        return BatchRequests(
+            lake, batches, direct, self._ledger, only_again=not sends_all
+        )
+
+
+def _by_input(
+    articles: Iterable[RawArticle], requests: Mapping[str, ModelRequest]
+) -> dict[str, list[RawArticle]]:
+    """Return the articles by the input hash of their requests: equal texts have one."""
+    found: dict[str, list[RawArticle]] = {}
+    for article in articles:
+        key = requests[article.article_id].input_hash
+        found.setdefault(key, []).append(article)
+    return found
 
 
 def _unanswered(
@@ -439,14 +476,15 @@ def _unanswered(
     requests: Mapping[str, ModelRequest],
     answers: ModelResults,
     model: LanguageModel,
-) -> Iterator[tuple[RawArticle, str, bool]]:
-    """Yield the articles without a result, with the reason, and whether their input is
-    closed.
-    """
+) -> Iterator[_Unanswered]:
     for article in articles:
         key = requests[article.article_id].input_hash
         if key not in answers.results:
-            yield article, answers.reason(key, model.name), key in answers.closed
+            reason = answers.reason(key, model.name)
+            _LOG.debug(
+                "%s: no answer of %s: %s", article.article_id, model.name, reason
+            )
+            yield _Unanswered(article, reason, key in answers.closed)
 
 
 def _with_entities(former: Draft, key: str, found: Enrichment) -> Draft:

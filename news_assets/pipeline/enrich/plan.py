@@ -1,10 +1,13 @@
 """Plan the enrichment of some agency-days.
 
-What articles get without a language model, and what is requested.
+What articles get without a language model: the local enricher's result, or, for copies,
+that of their original. Then which articles a language model is called for.
 
 Nothing is sent and nothing is stored.
 """
 
+import json
+import logging
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,30 +15,31 @@ from datetime import datetime
 
 from news_assets.errors import EnrichError
 from news_assets.pipeline.articles.likeness import NEARLY_SAME_TEXT
-from news_assets.pipeline.enrich.duplicates import leads_to, moved
-from news_assets.pipeline.enrich.labels import labels_in_force
-from news_assets.pipeline.enrich.model.enricher import ModelEnricher
-from news_assets.pipeline.enrich.model.requests import ENRICHER
-from news_assets.pipeline.enrich.model.rules import reason_not_sent
-from news_assets.pipeline.enrich.rows import (
+from news_assets.pipeline.enrich.enriched_rows import (
     MadeBy,
     cache_of,
     cached_results,
     identity,
     identity_of,
     input_hash,
+    labels_in_force,
     result_of,
 )
+from news_assets.pipeline.enrich.model.answer_checks import located
+from news_assets.pipeline.enrich.model.evidence import SearchedText, parse_span
+from news_assets.pipeline.enrich.model.model_enricher import ModelEnricher
+from news_assets.pipeline.enrich.model.model_requests import ENRICHER, reason_not_sent
 from news_assets.pipeline.stage_state.declaration import of_articles
-from news_assets.ports.enrichment import Enricher, PerDesk
-from news_assets.ports.lake import Lake, Reader
+from news_assets.ports.services import Enricher, Lake, Reader
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import CachedEnrichment, EnrichedArticle, ThemeLabel
-from news_assets.records.desks import Desk
+from news_assets.records.desks import Desk, EnrichRules
 from news_assets.records.reading import AgencyDays, Enrichment
 
 # in place of the reason why a row is made again: a model is requested next
 DUE_NOW = ""
+
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,15 +108,11 @@ class Chain:
     def of(cls, enricher: Enricher | ModelEnricher, desk: Desk) -> "Chain":
         """Return the chain of a desk. Raises NewsAssetsError."""
         if not isinstance(enricher, ModelEnricher):
-            return cls(
-                local=enricher.for_desk(desk)
-                if isinstance(enricher, PerDesk)
-                else enricher
-            )
-        own = enricher.for_desk(desk)
-        return cls(
-            local=own.local, models=own if own.requests_models(desk.enrich) else None
-        )
+            return cls(local=enricher)
+        of_desk = enricher.for_desk(desk)
+        if of_desk.requests_models(desk.enrich):
+            return cls(local=of_desk.local, models=of_desk)
+        return cls(local=of_desk.local)
 
     def identities(self) -> set[MadeBy]:
         """Return who may have made a row that copies reuse."""
@@ -138,20 +138,19 @@ def plan_batch(
     """
     with lake.latest() as reader:
         plan = _read_plan(reader, keys, only)
-        due = [
-            article
-            for article in plan.articles
-            if re_enrich or _is_due(plan, article, chain)
-        ]
-        own = [article for article in due if not article.filter_reason]
+        own: list[RawArticle] = []
+        for article in plan.articles:
+            if not re_enrich and not _is_due(plan, article, chain):
+                continue
+            if article.filter_reason:
+                plan.filtered.append(article)
+            else:
+                own.append(article)
         found = _LocalResults(reader, own, chain.local, now)
         originals = _read_originals(reader, own, chain)
-    plan.filtered = [article for article in due if article.filter_reason]
-    plan.drafts |= {
-        article.article_id: found.draft(article)
-        for article in own
-        if not _may_be_copy(article)
-    }
+    for article in own:
+        if not _may_be_copy(article):
+            plan.drafts[article.article_id] = found.draft(article)
     _add_copies(plan, own, originals, found, chain.local)
     plan.new_cache = found.new_cache
     if chain.models:
@@ -162,21 +161,21 @@ def plan_batch(
 def _read_plan(reader: Reader, keys: AgencyDays, only: Collection[str] | None) -> Plan:
     """Return a plan with what is stored, and nothing to do."""
     chosen = of_articles(only)
-    articles = [
-        a
-        for a in reader.read(RawArticle, keys, outcome=["ok"], **chosen)
-        if (a.text or "").strip()
-    ]
+    stored = reader.read(RawArticle, keys, outcome=["ok"], **chosen)
+    articles = [article for article in stored if (article.text or "").strip()]
     rows = {row.article_id: row for row in reader.read(EnrichedArticle, keys, **chosen)}
-    return Plan(
-        articles, rows, labels_in_force(reader.read(ThemeLabel, keys, **chosen))
-    )
+    labels = labels_in_force(reader.read(ThemeLabel, keys, **chosen))
+    return Plan(articles, rows, labels)
 
 
 def _is_due(plan: Plan, article: RawArticle, chain: Chain) -> bool:
     if not plan.is_current(article):
         return True
-    return chain.models is None and plan.stored[article.article_id].enricher != ENRICHER
+    row = plan.stored[article.article_id]
+    if chain.models is None and row.enricher != ENRICHER:
+        return True
+    _LOG.debug("%s: not enriched: its row is current", article.article_id)
+    return False
 
 
 def _may_be_copy(article: RawArticle) -> bool:
@@ -203,10 +202,10 @@ class _LocalResults:
         now: datetime,
     ) -> None:
         self._local, self._now, self._made_by = local, now, identity(local)
-        self._hashes = {
-            a.article_id: input_hash(a.title or "", a.text or "", self._made_by)
-            for a in articles
-        }
+        self._hashes: dict[str, str] = {}
+        for article in articles:
+            key = input_hash(article.title or "", article.text or "", self._made_by)
+            self._hashes[article.article_id] = key
         self._known: dict[str, Enrichment | EnrichError] = {}
         self._known |= cached_results(reader, set(self._hashes.values()))
         self.new_cache: list[CachedEnrichment] = []
@@ -219,12 +218,15 @@ class _LocalResults:
         if key not in self._known:
             self._known[key] = found = _enriched(self._local, article)
             if isinstance(found, Enrichment):
-                made_by, made_for = self._made_by, article.article_id
-                self.new_cache.append(
-                    cache_of(
-                        key, found, made_by.enricher, made_by.model, made_for, self._now
-                    )
+                cached = cache_of(
+                    key,
+                    found,
+                    self._made_by.enricher,
+                    self._made_by.model,
+                    article.article_id,
+                    self._now,
                 )
+                self.new_cache.append(cached)
         return Draft(key, self._known[key], self._made_by)
 
 
@@ -280,16 +282,15 @@ def _add_copies(
     for copy, original in wanted.items():
         if original in originals:
             plan.drafts[copy] = _of_stored(here[copy], originals[original], local)
-        elif original in here and not leads_to(
-            original, copy, wanted
-        ):  # a cycle ends here
+        elif original in here and not _leads_to(original, copy, wanted):
             plan.copies[copy] = here[original]
-        else:
+        else:  # the original is not enriched, or a copy of this one
             plan.drafts[copy] = found.draft(here[copy])
     failed = [
         copy for copy, original in plan.copies.items() if _has_failed(plan, original)
     ]
     for copy in failed:
+        _LOG.debug("%s: enriched itself: its original has no result", copy)
         del plan.copies[copy]
         plan.drafts[copy] = found.draft(here[copy])
 
@@ -307,9 +308,9 @@ def _has_failed(plan: Plan, article: RawArticle) -> bool:
 
 def _of_stored(article: RawArticle, original: _Original, local: Enricher) -> Draft:
     row = original.row
-    again = (
-        f"its original {row.article_id} is provisional" if row.is_provisional else None
-    )
+    again = None
+    if row.is_provisional:
+        again = f"its original {row.article_id} is provisional"
     draft = Draft(
         row.input_hash, result_of(row), identity_of(row), row.local_reason, again
     )
@@ -326,15 +327,55 @@ def reused(
     """Return the draft of a copy, made of that of its original."""
     if isinstance(draft.enrichment, EnrichError):
         return draft
-    made_by = identity(local)
-    is_local = draft.made_by == made_by
-    key = (
-        input_hash(article.title or "", article.text or "", made_by)
-        if is_local
-        else draft.key
-    )
-    enrichment = moved(draft.enrichment, original_text, article.text or "")
+    key, local_made = draft.key, identity(local)
+    if draft.made_by == local_made:
+        key = input_hash(article.title or "", article.text or "", local_made)
+    enrichment = _with_spans_of(draft.enrichment, original_text, article.text or "")
     return replace(draft, key=key, enrichment=enrichment, reused_from=original_id)
+
+
+def _leads_to(start: str, article_id: str, originals: Mapping[str, str]) -> bool:
+    """Whether following originals from `start` comes back to an article."""
+    seen: set[str] = set()
+    following: str | None = start
+    while following and following not in seen:
+        if following == article_id:
+            return True
+        seen.add(following)
+        following = originals.get(following)
+    return False
+
+
+def _with_spans_of(result: Enrichment, original: str, text: str) -> Enrichment:
+    """Return the result of an original's text with the spans that it has in another
+    text.
+
+    Two copies may be spaced differently. Spans that the other text lacks are empty.
+    """
+    has_spans = result.summary_spans or result.key_point_spans or result.entities_json
+    if original == text or not has_spans:
+        return result
+    searched = SearchedText(text)
+    entities, entities_json = result.entities, result.entities_json
+    if entities_json:
+        entities, entities_json = located(json.loads(entities_json), text)
+    return replace(
+        result,
+        summary_spans=_moved(result.summary_spans, original, searched),
+        key_point_spans=_moved(result.key_point_spans, original, searched),
+        entities=entities,
+        entities_json=entities_json,
+    )
+
+
+def _moved(
+    stored: Iterable[str], original: str, searched: SearchedText
+) -> tuple[str, ...]:
+    moved: list[str] = []
+    for span in map(parse_span, stored):
+        found = searched.find(original[span.start : span.end]) if span else None
+        moved.append(str(found or ""))
+    return tuple(moved)
 
 
 # --- requests -------------------------------------------------------------------------
@@ -344,12 +385,13 @@ def _add_requests(
     plan: Plan, desk: Desk, own: Sequence[RawArticle], models: ModelEnricher
 ) -> None:
     """Add which articles may be sent, and for which the local result does not stay."""
-    found = [
-        (article, local) for article in own if (local := _own_result(plan, article))
-    ]
-    calls = [
-        (article.title or "", article.text or "", desk.enrich) for article, _ in found
-    ]
+    found: list[tuple[RawArticle, Enrichment]] = []
+    calls: list[tuple[str, str, EnrichRules]] = []
+    for article in own:
+        local = _own_result(plan, article)
+        if local is not None:
+            found.append((article, local))
+            calls.append((article.title or "", article.text or "", desk.enrich))
     reasons = models.sandbox.run(reason_not_sent, calls)
     for (article, local), reason in zip(found, reasons, strict=True):
         if reason is not None:
@@ -360,9 +402,8 @@ def _add_requests(
         if not models.models:
             continue
         if models.accepted_error is not None and is_sure(local, models.accepted_error):
-            _stays_local(
-                plan, article, f"sure: its theme has a score of {local.theme_score:.2f}"
-            )
+            reason = f"sure: its theme has a score of {local.theme_score:.2f}"
+            _stays_local(plan, article, reason)
         else:
             plan.requested.append(article)
 
@@ -388,9 +429,9 @@ def _own_result(plan: Plan, article: RawArticle) -> Enrichment | None:
 
 
 def _stays_local(plan: Plan, article: RawArticle, reason: str) -> None:
-    plan.drafts[article.article_id] = replace(
-        plan.drafts[article.article_id], local_reason=reason
-    )
+    article_id = article.article_id
+    _LOG.debug("%s: no model is called: %s", article_id, reason)
+    plan.drafts[article_id] = replace(plan.drafts[article_id], local_reason=reason)
 
 
 def counts_of(plan: Plan) -> Counter[str]:
@@ -403,7 +444,7 @@ def counts_of(plan: Plan) -> Counter[str]:
 
 
 COPY, FAILED, SURE, CURRENT = "copy", "failed", "sure", "current"
-FILTERED = "left out by the filters of the desk"
+_FILTERED = "left out by the filters of the desk"
 
 
 def _kind_of(plan: Plan, article: RawArticle) -> str:
@@ -413,7 +454,7 @@ def _kind_of(plan: Plan, article: RawArticle) -> str:
     """
     draft = plan.drafts.get(article.article_id)
     if article.filter_reason:
-        return FILTERED
+        return _FILTERED
     if article.article_id in plan.copies or (draft and draft.reused_from):
         return COPY
     if draft is None:

@@ -1,17 +1,36 @@
-"""Score themes of level 1 by a taxonomy's words and by vectors, without labelled
-articles.
+"""Themes of level 1 by vectors and by a classifier that is trained on a desk's labels.
 
-The likeness of an article to a theme is the cosine of its vector and the mean vector of
-the theme's texts, both less the mean over all themes. It counts most where a text has
-few of the taxonomy's words.
+Without labels, the likeness of an article to a theme is the cosine of its vector and
+the mean vector of the theme's texts, both less the mean over all themes. It counts most
+where a text has few of the taxonomy's words.
+
+With labels, a linear model gives the probabilities of themes. Each part of its input
+has length 1: stems weighted by frequency and rarity, the embedding less the mean
+embedding, the evidence for themes of level 1, and the roots of the evidence for all
+themes.
 """
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
+from news_assets.errors import EmbedError, EnrichError
+from news_assets.pipeline.embed import embedding_text
+from news_assets.pipeline.enrich.theme_words import (
+    MAX_CHARS,
+    FoundTheme,
+    ThemeTable,
+    descend,
+)
+from news_assets.ports.search_index import Embedder
+from news_assets.ports.services import Enricher
+from news_assets.records.reading import Enrichment
 from news_assets.taxonomy.taxonomy_files import Taxonomy, Theme
+from news_assets.text.prose import prose
+from news_assets.text.words import stem, stopwords, words
 
 if TYPE_CHECKING:
     import numpy as np
@@ -140,3 +159,223 @@ def unit(values: "Floats") -> "Floats":
 
     length = float(np.linalg.norm(values))
     return values / np.float32(length) if length else values
+
+
+_TITLE_REPEATS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class ThemeInput:
+    """Counts of stems, evidence by theme code, and the text to embed, empty without
+    words.
+    """
+
+    stems: Mapping[str, int]
+    evidence: Mapping[str, float]
+    text: str
+
+
+def theme_input(
+    table: ThemeTable, title: str, text: str, language: str | None
+) -> ThemeInput:
+    """Return the input of one article; its title counts _TITLE_REPEATS times."""
+    plain = prose(text)
+    stop = stopwords(language)
+    found = [*words(title) * _TITLE_REPEATS, *words(plain[:MAX_CHARS])]
+    stems = Counter(stem(word, language) for word in found if word not in stop)
+    return ThemeInput(
+        dict(stems), table.evidence(title, plain), embedding_text(title, text, None)
+    )
+
+
+NO_THEME = ""  # the code of articles that no theme fits
+
+
+@dataclass(frozen=True)
+class Space:
+    """The features: columns of stems with their rarity, of the embedding, and of the
+    themes.
+    """
+
+    stems: tuple[str, ...]
+    rarity: "Floats"
+    center: "Floats"
+    themes: tuple[str, ...]
+    roots: tuple[str, ...]
+
+    @cached_property
+    def _columns(self) -> dict[str, int]:
+        return {stem: column for column, stem in enumerate(self.stems)}
+
+    def words(self, stems: Mapping[str, int]) -> "tuple[npt.NDArray[np.int64], Floats]":
+        """Return columns and values of the stems that the space knows."""
+        import numpy as np
+
+        known = [
+            (self._columns[stem], count)
+            for stem, count in stems.items()
+            if stem in self._columns
+        ]
+        columns = np.array([column for column, _ in known], np.int64)
+        counts = np.array([count for _, count in known], np.float32)
+        return columns, unit((1 + np.log(counts)) * self.rarity[columns])
+
+    def rest(self, found: ThemeInput, vector: Sequence[float]) -> "Floats":
+        """Return the values of the other columns."""
+        import numpy as np
+
+        evidence = np.array(
+            [max(found.evidence[code], 0.0) for code in self.themes], np.float32
+        )
+        of_roots = np.array(
+            [max(found.evidence[code], 0.0) for code in self.roots], np.float32
+        )
+        embedding = np.array(vector, np.float32) - self.center
+        return np.concatenate(
+            [unit(embedding), unit(np.sqrt(evidence)), unit(of_roots)]
+        )
+
+
+@dataclass(frozen=True)
+class ThemeClassifier:
+    """A trained model. `weights` has a row for each feature and a column for each of
+    `codes`.
+
+    `untrained_weight` is that of the scores that themes have without labels. One of the
+    codes may be NO_THEME.
+    """
+
+    space: Space
+    codes: tuple[str, ...]
+    weights: "Floats"
+    bias: "Floats"
+    sharpness: float
+    taxonomy_version: str
+    embedding_model: str
+    untrained_weight: float = 0.0
+
+    def probabilities(
+        self, found: ThemeInput, vector: Sequence[float], untrained: Mapping[str, float]
+    ) -> dict[str, float]:
+        """Return the probability of each code that the classifier knows."""
+        columns, values = self.space.words(found.stems)
+        rest = self.space.rest(found, vector)
+        scores = (
+            values @ self.weights[columns]
+            + rest @ self.weights[len(self.space.stems) :]
+            + self.bias
+        )
+        scores = scores + self.untrained_weight * centred(untrained, self.codes)
+        return dict(
+            zip(
+                self.codes,
+                softmax(scores[None], self.sharpness)[0].tolist(),
+                strict=True,
+            )
+        )
+
+
+def centred(untrained: Mapping[str, float], codes: Sequence[str]) -> "Floats":
+    """Return the untrained scores in the order of the codes, less their mean.
+
+    0 for a code without one.
+    """
+    import numpy as np
+
+    mean = sum(untrained.values()) / max(len(untrained), 1)
+    return np.array([untrained.get(code, mean) - mean for code in codes], np.float32)
+
+
+def softmax(scores: "Floats", sharpness: float) -> "Floats":
+    """Return probabilities by row."""
+    import numpy as np
+
+    powers = np.exp(sharpness * (scores - scores.max(axis=1, keepdims=True)))
+    return powers / powers.sum(axis=1, keepdims=True)  # type: ignore[no-any-return]  # numpy types it Any
+
+
+class VectorEnricher:
+    """Summary and keywords of the local enricher.
+
+    A theme from words, the article's vector and a classifier.
+
+    They give the theme of level 1; the levels below are found by the taxonomy's words.
+    `vectors` returns those of the themes, and `version` is that of the classifier.
+    """
+
+    def __init__(
+        self,
+        local: Enricher,
+        theme_input: Callable[[str, str, str | None], ThemeInput],
+        vectors: Callable[[], ThemeVectors],
+        taxonomy: Taxonomy,
+        embedder: Embedder,
+        classifier: ThemeClassifier | None = None,
+        version: str = VERSION,
+    ) -> None:
+        self.name, self.model = local.name, f"{local.model}+{version}"
+        self.prompt_version, self.taxonomy_version = (
+            local.prompt_version,
+            local.taxonomy_version,
+        )
+        self._local, self._theme_input, self._vectors = local, theme_input, vectors
+        self._taxonomy, self._embedder, self._classifier = (
+            taxonomy,
+            embedder,
+            classifier,
+        )
+
+    def enrich(self, title: str, text: str, language: str | None) -> Enrichment:
+        """Return the enrichment of one article. Raises EnrichError."""
+        enrichment = self._local.enrich(title, text, language)
+        read = self._theme_input(title, text, enrichment.language)
+        if not read.text:
+            return enrichment
+        primary = (enrichment.language or "").partition("-")[0] or None
+        try:
+            vector = self._embedder.embed([read.text])[0].vector
+            scores = self._vectors().scores(read.evidence, vector)
+        except EmbedError as error:
+            raise EnrichError(f"no theme without an embedding: {error}") from error
+        if self._classifier is None:
+            found = self._untrained(scores, read, enrichment.theme_reason)
+        else:
+            found = self._trained(
+                self._classifier.probabilities(read, vector, scores), read
+            )
+        return replace(
+            enrichment,
+            theme_path=found.path,
+            theme_labels=tuple(
+                self._taxonomy.themes[code].label(primary) for code in found.path
+            ),
+            theme_score=round(found.score, 4),
+            theme_reason=found.reason,
+        )
+
+    def _untrained(
+        self, scores: dict[str, float], read: ThemeInput, reason: str | None
+    ) -> FoundTheme:
+        """Return the theme; for a text without evidence `reason`, which names what is
+        missing.
+        """
+        best = max(scores, key=lambda code: scores[code])
+        score = score_of(scores)
+        if scores[best] < MIN_BEST:
+            if any(evidence > 0 for evidence in read.evidence.values()):
+                reason = "the evidence is weak"
+            return FoundTheme((), score, reason)
+        return FoundTheme(self._path(best, read), score)
+
+    def _trained(self, probabilities: dict[str, float], read: ThemeInput) -> FoundTheme:
+        best = max(probabilities, key=lambda code: probabilities[code])
+        if best == NO_THEME:
+            return FoundTheme(
+                (),
+                probabilities[best],
+                "no theme fits: articles like this one were labelled so",
+            )
+        return FoundTheme(self._path(best, read), probabilities[best])
+
+    def _path(self, code: str, read: ThemeInput) -> tuple[str, ...]:
+        return descend(self._taxonomy, code, lambda each: read.evidence[each])

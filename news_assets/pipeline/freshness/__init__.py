@@ -3,8 +3,7 @@ Pure.
 
     backlog rows            | run_planner       = runs to start, and work given up
     rows of a desk          | row_checks        = Findings of data quality checks
-    entries by day          | rhythm            = Habit of an agency
-    Habit, polls            | silence           = Findings: silent beyond the habit
+    entries by day, polls   | source_health     = Findings: silent beyond the habit
     SourceState, polls      | source_health     = Findings, and the status as text
     counts, Findings        | report_contents   = contents of the daily report
 """

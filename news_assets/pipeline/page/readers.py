@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from news_assets.pipeline.articles.likeness import minhash
-from news_assets.pipeline.documents.document_article import document_article
+from news_assets.pipeline.documents.read import document_article
 from news_assets.pipeline.page.extract import extract
 from news_assets.pipeline.page.markdown import markdown_of_fragment
-from news_assets.ports.reading import PageReader, Sandbox
+from news_assets.ports.services import PageReader, Sandbox
 from news_assets.records.reading import ExtractedArticle, Outcome, Page
 from news_assets.text.fingerprint import text_hash
 from news_assets.text.language import language_of

@@ -8,7 +8,7 @@ from typing import Any
 from lxml.html import HtmlElement
 
 from news_assets.text.html import plain_text
-from news_assets.text.outside_json import loads
+from news_assets.text.limits import loads
 
 Node = dict[str, Any]
 MetaTags = dict[str, list[str]]

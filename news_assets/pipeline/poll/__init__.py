@@ -2,13 +2,13 @@
 
 `poll.poll_agencies` runs all of it:
 
-    due sources   `due_runs` shares them out to a quick and a slow run
+    due sources   `schedule.sources_of_runs` shares them out to a quick and a slow run
     | listings    Source -> first Page -> Listing, sources side by side
     | paging      Listing -> Listing with its next pages, one at a time per source
-    | microbatch  Polled -> [Polled], the first at once, then one batch a second
+    | poll        Polled -> [Polled], the first at once, then one batch a second
     | poll_rows   [Polled] -> FeedEntry, SourceState, Poll, one transaction per batch
 
-`entry_rows` decides which entries of a listing are new or changed, `rates` learns from
-them in which hours a source publishes, and `pipeline/schedule.py` decides with these
-rates when it is due again.
+`entry_rows` decides which entries of a listing are new or changed,
+`pipeline/publishing_habits.py` learns from them in which hours a source publishes, and
+`pipeline/schedule.py` decides with these rates when it is due again.
 """

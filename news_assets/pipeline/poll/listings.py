@@ -25,12 +25,12 @@ from news_assets.pipeline.poll.paging import (
     nothing_known,
 )
 from news_assets.pipeline.stage_state.retries import outcome_of
-from news_assets.ports.reading import Fetcher, PageRequest, Sandbox
+from news_assets.ports.services import Fetcher, PageRequest, Sandbox
 from news_assets.records.articles import SourceState
 from news_assets.records.desks import Source
 from news_assets.records.meetings import MeetingAnswer
 from news_assets.records.reading import ListedEntry, Listing, Outcome, Page, Validators
-from news_assets.sources.adapter import Adapter, Parse
+from news_assets.sources.source_kinds import Adapter, Parse
 from news_assets.text.dates import day_in_address
 
 AdapterOf = Callable[[Source], Adapter]

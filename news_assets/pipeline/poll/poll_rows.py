@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from news_assets.errors import ClosedSourceError, FetchError
 from news_assets.pipeline.articles.withdrawal import withdrawn_among
-from news_assets.pipeline.civic.meeting_rows import store_answer
+from news_assets.pipeline.civic.answer_storage import store_answer
 from news_assets.pipeline.civic.pace import signal_interval
 from news_assets.pipeline.poll.entry_rows import (
     ALL_OWN,
@@ -17,7 +17,7 @@ from news_assets.pipeline.poll.entry_rows import (
     keyed_entries,
 )
 from news_assets.pipeline.poll.listings import Polled, document_hash
-from news_assets.pipeline.poll.rates import PublishingRates, rates_of
+from news_assets.pipeline.publishing_habits import PublishingRates, rates_of
 from news_assets.pipeline.schedule import (
     CIVIC_WEEKS,
     MIN_INTERVAL_S,
@@ -29,7 +29,7 @@ from news_assets.pipeline.schedule import (
     next_poll_at,
 )
 from news_assets.pipeline.stage_state.retries import MAX_PAUSE_S
-from news_assets.ports.lake import Rows
+from news_assets.ports.services import Rows
 from news_assets.records.articles import FeedEntry, Poll, SourceState
 from news_assets.records.content import without_content
 from news_assets.records.desks import Source

@@ -15,11 +15,10 @@ from news_assets.pipeline.replay.replayed_article import (
     Replayed,
     replay_articles,
 )
-from news_assets.ports.lake import Reader
-from news_assets.ports.reading import PageReader, Sandbox
+from news_assets.ports.services import PageReader, Reader, Sandbox
 from news_assets.records.articles import RawArticle
 from news_assets.records.desks import Desk
-from news_assets.text.sentences import sentences
+from news_assets.text.prose import sentences
 
 SAMPLE_PAGES = 50  # read in about a second
 # the newest that have articles: so long is a difference seen while new articles come in

@@ -29,8 +29,7 @@ from news_assets.pipeline.page.readers import (
 from news_assets.pipeline.stage_state.declaration import Stage
 from news_assets.pipeline.stage_state.failures import record_article_outcomes
 from news_assets.pipeline.stage_state.retries import with_pause_stated
-from news_assets.ports.lake import Reader, Rows
-from news_assets.ports.reading import PageReader, Sandbox
+from news_assets.ports.services import PageReader, Reader, Rows, Sandbox
 from news_assets.records.articles import FeedEntry, RawArticle, StoredPage
 from news_assets.records.desks import Desk, PageRule
 from news_assets.records.reading import AgencyDays, Page, ReadDocument

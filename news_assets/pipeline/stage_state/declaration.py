@@ -4,14 +4,14 @@
 
 import hashlib
 import json
+import pkgutil
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from news_assets.lazy import Lazy
 from news_assets.pipeline.freshness.row_checks import RowCheck
-from news_assets.ports.lake import Lake, Rows
+from news_assets.ports.services import Lake, Lazy, Rows
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import ArticleEmbedding, EnrichedArticle
 from news_assets.records.desks import Desk
@@ -130,6 +130,17 @@ class Stage:
 
 def _opened(port: Any) -> Any:
     return port.open() if isinstance(port, Lazy) else port
+
+
+def on_call(name: str) -> Callable[..., Any]:
+    """Return a function that imports and calls the named one,
+    `package.module:function`, with the same arguments.
+    """
+
+    def call(*arguments: Any, **options: Any) -> Any:
+        return pkgutil.resolve_name(name)(*arguments, **options)
+
+    return call
 
 
 def of_articles(only: Collection[str] | None) -> dict[str, Collection[str]]:

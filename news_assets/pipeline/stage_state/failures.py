@@ -15,7 +15,7 @@ from typing import Any, Final, Protocol, TypeVar
 
 from news_assets.pipeline.stage_state.declaration import RetryAt, Stage
 from news_assets.pipeline.stage_state.retries import MAX_ATTEMPTS, stage_retry_at
-from news_assets.ports.lake import Rows
+from news_assets.ports.services import Rows
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import Failure
 from news_assets.records.reading import AgencyDays

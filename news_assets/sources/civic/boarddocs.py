@@ -31,7 +31,7 @@ from news_assets.sources.civic.reading.agenda_pages import (
     visible_lines,
     with_notes,
 )
-from news_assets.sources.civic.reading.build import Stated, meeting_of
+from news_assets.sources.civic.reading.build import meeting_of
 from news_assets.sources.civic.reading.moments import (
     Moment,
     clock_of_text,
@@ -129,15 +129,15 @@ def _meeting(row: Object, page: Page, reading: Reading) -> Meeting:
     is_moved = new_day is not None and new_day != day
     url = urljoin(page.final_url, f"goto?open&id={quote(own_id)}")
     return meeting_of(
-        Stated(
+        Meeting(
             vendor_id=own_id,
             title=name,
             body=parameter(page.final_url, "body") or name,
-            start=Moment(day) if day else None,
             url=url if own_id else None,
-            status_words=["cancelled"] if is_moved else [],
         ),
         reading,
+        start=Moment(day) if day else None,
+        status_words=["cancelled"] if is_moved else [],
     )
 
 
@@ -160,13 +160,13 @@ def _agenda(
         _item(element, number, base) for number, element in enumerate(elements, start=1)
     ]
     meeting = meeting_of(
-        Stated(
+        Meeting(
             vendor_id=parameter(page.final_url, "id"),
             title=words_at(tree, ".print-meeting-name"),
-            start=_start(tree),
-            items=items,
+            items=tuple(items),
         ),
         reading,
+        start=_start(tree),
     )
     return with_notes(replace(meeting, is_partial=True), notes_beside(tree, elements))
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from news_assets.errors import SourceError
 from news_assets.records.meetings import Link, Meeting, MeetingListing
 from news_assets.records.reading import Page
-from news_assets.sources.civic.reading.build import Stated, location_of, meeting_of
+from news_assets.sources.civic.reading.build import location_of, meeting_of
 from news_assets.sources.civic.reading.ids import digest
 from news_assets.sources.civic.reading.moments import Moment
 from news_assets.sources.civic.reading.page_values import (
@@ -25,10 +25,10 @@ from news_assets.sources.civic.reading.page_values import (
 )
 from news_assets.sources.civic.vendor import Reading, Requests
 from news_assets.text.charset import decode
+from news_assets.text.dates import zone_info
 from news_assets.text.html import plain_text
 from news_assets.text.limits import clean_text
 from news_assets.text.urls import web_url
-from news_assets.text.zones import zone_info
 
 if TYPE_CHECKING:
     from icalendar import Event
@@ -314,23 +314,23 @@ def _meeting(event: "Event", start: Moment, page: Page, reading: Reading) -> Mee
     status = _text(event, "STATUS").upper()
     url = _address(_text(event, "URL"), page)
     return meeting_of(
-        Stated(
+        Meeting(
             vendor_id=_id_of(event, start, reading),
             title=summary,
             body=summary,
-            start=start,
-            end=_end(event, start, reading),
             location=location_of(_text(event, "LOCATION")),
             url=url,
             links=unique_links(
                 (optional_link("Details", url), *_attached(event, page))
             ),
             comment=clean(plain_text(_text(event, "DESCRIPTION")[:20_000])),
-            status_words=[status],
-            is_final=status == "CONFIRMED",
             updated_at=_updated_at(event),
         ),
         reading,
+        start=start,
+        end=_end(event, start, reading),
+        status_words=[status],
+        is_final=status == "CONFIRMED",
     )
 
 

@@ -19,7 +19,7 @@ from news_assets.records.meetings import (
     Request,
 )
 from news_assets.records.reading import Page
-from news_assets.sources.civic.reading.build import Stated, meeting_of
+from news_assets.sources.civic.reading.build import meeting_of
 from news_assets.sources.civic.reading.moments import utc_time, wall_clock
 from news_assets.sources.civic.reading.page_values import (
     Object,
@@ -99,13 +99,11 @@ def _meeting(row: Object, page: Page, reading: Reading) -> Meeting:
     event, portal = text_at(row, "id"), _portal(page)
     name = text_at(row, "eventName", "agendaName")
     return meeting_of(
-        Stated(
+        Meeting(
             vendor_id=event,
             agenda_id=text_at(row, "agendaId").removeprefix("0"),
             title=name,
             body=text_at(row, "categoryName", "eventCategoryName") or name,
-            start=wall_clock(text_at(row, "startDateTime", "eventDate")),
-            end=wall_clock(text_at(row, "endDateTime")),
             location=_location(row.get("eventLocation")),
             url=f"{portal}/event/{event}",
             links=_links(row, page),
@@ -113,6 +111,8 @@ def _meeting(row: Object, page: Page, reading: Reading) -> Meeting:
             updated_at=_updated_at(row),
         ),
         reading,
+        start=wall_clock(text_at(row, "startDateTime", "eventDate")),
+        end=wall_clock(text_at(row, "endDateTime")),
     )
 
 

@@ -21,7 +21,7 @@ from lxml.html import HtmlElement
 
 from news_assets.records.meetings import Link, Meeting, MeetingListing, Request
 from news_assets.records.reading import Page
-from news_assets.sources.civic.reading.build import Stated, meeting_of
+from news_assets.sources.civic.reading.build import meeting_of
 from news_assets.sources.civic.reading.moments import Moment, day_of_text
 from news_assets.sources.civic.reading.page_values import (
     changed,
@@ -195,16 +195,16 @@ def _meeting(
     """
     newest, first = agendas[0], agendas[-1]
     return meeting_of(
-        Stated(
+        Meeting(
             vendor_id=str(first.number),
             agenda_id=key,
             title=newest.body,
             body=newest.body,
-            start=Moment(newest.day) if newest.day else None,
-            links=links,
-            status_words=[_DATE.sub("", newest.title)],
+            links=tuple(links),
         ),
         reading,
+        start=Moment(newest.day) if newest.day else None,
+        status_words=[_DATE.sub("", newest.title)],
     )
 
 

@@ -26,7 +26,7 @@ from news_assets.sources.civic.reading.agenda_pages import (
     notes_beside,
     visible_lines,
 )
-from news_assets.sources.civic.reading.build import Stated, meeting_of
+from news_assets.sources.civic.reading.build import meeting_of
 from news_assets.sources.civic.reading.moments import Moment, day_of_text
 from news_assets.sources.civic.reading.numbering import first_file
 from news_assets.sources.civic.reading.page_values import (
@@ -110,14 +110,14 @@ def _meeting(
     day = day_of_text(words_at(row, "h3, h4")) or _day_of_id(stated["date"])
     title = words_at(row, "td p") or words_at(row, "h3 a, h4 a")
     return meeting_of(
-        Stated(
+        Meeting(
             vendor_id=stated["number"],
             title=title,
             body=body or title,
-            start=Moment(day) if day else None,
             links=unique_links(_links(files)),
         ),
         reading,
+        start=Moment(day) if day else None,
     )
 
 

@@ -38,7 +38,7 @@ from news_assets.sources.civic.reading.agenda_pages import (
     says_off,
     texts_of_row,
 )
-from news_assets.sources.civic.reading.build import Stated, location_of, meeting_of
+from news_assets.sources.civic.reading.build import location_of, meeting_of
 from news_assets.sources.civic.reading.moments import Moment, day_of_text, wall_clock
 from news_assets.sources.civic.reading.page_values import (
     Object,
@@ -114,18 +114,18 @@ def _meeting(row: Object, page: Page, reading: Reading) -> Meeting:
         url = origin_of(page.final_url) + path
     video = optional_link("Video", url) if row.get("VideoIcon") else None
     return meeting_of(
-        Stated(
+        Meeting(
             vendor_id=own_id,
             agenda_id="" if row.get("Published") is False else own_id,
             title=title,
             body=text_at(row, "MeetingTypeName") or title,
-            start=_start(row),
             location=location_of(text_at(row, "MeetingLocation", "Location")),
             url=url,
             links=unique_links([video]),
-            status_words=[name],
         ),
         reading,
+        start=_start(row),
+        status_words=[name],
     )
 
 

@@ -26,8 +26,7 @@ from news_assets.records.meetings import (
 )
 from news_assets.records.reading import Page
 from news_assets.sources.civic.reading.agenda_pages import agenda_of, notes_beside
-from news_assets.sources.civic.reading.build import Stated, meeting_of
-from news_assets.sources.civic.reading.decisions import decision_of
+from news_assets.sources.civic.reading.build import meeting_of
 from news_assets.sources.civic.reading.moments import Moment, moment_of_text
 from news_assets.sources.civic.reading.page_values import (
     Object,
@@ -47,6 +46,7 @@ from news_assets.sources.civic.reading.page_values import (
     unique_links,
     words_at,
 )
+from news_assets.sources.civic.reading.prose import decision_of
 from news_assets.sources.civic.vendor import Reading, Requests, json_post
 from news_assets.sources.html.document import base_of, select
 from news_assets.sources.storable_entries import optional_url
@@ -92,18 +92,18 @@ def _meeting(row: Object, page: Page, reading: Reading) -> Meeting:
         status_words.append("cancelled")
     url = text_at(row, "Url")
     return meeting_of(
-        Stated(
+        Meeting(
             vendor_id=text_at(row, "ID") or parameter(url, "id"),
             title=text_at(row, "MeetingName"),
             body=text_at(row, "MeetingType"),
-            start=_moment(text_at(row, "StartDate")),
-            end=_moment(text_at(row, "EndDate")),
             location=_location(row),
             url=optional_url(url, base),
             links=unique_links(documents),
-            status_words=status_words,
         ),
         reading,
+        start=_moment(text_at(row, "StartDate")),
+        end=_moment(text_at(row, "EndDate")),
+        status_words=status_words,
     )
 
 

@@ -28,8 +28,7 @@ from news_assets.sources.civic.reading.agenda_pages import (
     page_of_item,
     with_notes,
 )
-from news_assets.sources.civic.reading.build import Stated, meeting_of
-from news_assets.sources.civic.reading.decisions import decision_of
+from news_assets.sources.civic.reading.build import meeting_of
 from news_assets.sources.civic.reading.moments import moment_of_text
 from news_assets.sources.civic.reading.page_values import (
     attachments_of,
@@ -46,6 +45,7 @@ from news_assets.sources.civic.reading.page_values import (
     tree_of,
     words_at,
 )
+from news_assets.sources.civic.reading.prose import decision_of
 from news_assets.sources.civic.vendor import Reading, Requests
 from news_assets.sources.html.document import base_of, select, words_of
 
@@ -100,17 +100,17 @@ def _meeting(
     board = facts.get("board", "")
     start = moment_of_text(words_of(anchor)) or moment_of_text(written[:200])
     return meeting_of(
-        Stated(
+        Meeting(
             vendor_id=parameter(url, "id"),
             title=words_at(row, ".RowDetails") or board,
             body=board,
-            start=start,
             location=place,
             url=url,
-            links=titled_links(row, base, f".MeetingLinks a:not(.{_HIDDEN})"),
-            status_words=[facts.get("status", ""), words_at(row, ".MeetingCancelled")],
+            links=tuple(titled_links(row, base, f".MeetingLinks a:not(.{_HIDDEN})")),
         ),
         reading,
+        start=start,
+        status_words=[facts.get("status", ""), words_at(row, ".MeetingCancelled")],
     )
 
 
@@ -137,21 +137,21 @@ def _facts(title: str) -> tuple[dict[str, str], Location]:
 def _detail(tree: HtmlElement, base: str, page: Page, reading: Reading) -> Meeting:
     board = words_at(tree, "[id$=_lblMeetingGroup]")
     meeting = meeting_of(
-        Stated(
+        Meeting(
             vendor_id=_id_of(tree, page),
             title=board or words_at(tree, "[id$=_lblMeetingType]"),
             body=board,
-            start=moment_of_text(words_at(tree, "[id$=_lblMeetingDate]")),
             location=_place(tree),
             url=page.final_url,
-            links=titled_links(tree, base, ".MeetingDownloads a"),
+            links=tuple(titled_links(tree, base, ".MeetingDownloads a")),
             items=tuple(_items(tree, base)),
-            status_words=[
-                words_at(tree, "[id$=_lblMeetingStatus]"),
-                words_at(tree, ".MeetingCancelled"),
-            ],
         ),
         reading,
+        start=moment_of_text(words_at(tree, "[id$=_lblMeetingDate]")),
+        status_words=[
+            words_at(tree, "[id$=_lblMeetingStatus]"),
+            words_at(tree, ".MeetingCancelled"),
+        ],
     )
     shown = select(tree, "table#MeetingDetail, .MeetingHeading")
     return with_notes(meeting, notes_beside(tree, shown))

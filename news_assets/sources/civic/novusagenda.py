@@ -29,7 +29,7 @@ from news_assets.sources.civic.reading.agenda_pages import (
     page_of_item,
     visible_lines,
 )
-from news_assets.sources.civic.reading.build import Stated, location_of, meeting_of
+from news_assets.sources.civic.reading.build import location_of, meeting_of
 from news_assets.sources.civic.reading.ids import listed_key
 from news_assets.sources.civic.reading.moments import Moment, clock_of_text, day_of_text
 from news_assets.sources.civic.reading.numbering import first_file, number_alone
@@ -117,16 +117,16 @@ def _meeting(
     hours = [text for text in others if len(text) <= _MAX_HOUR_CHARS]
     links = _links(row, base)
     return meeting_of(
-        Stated(
+        Meeting(
             vendor_id=first_parameter(links, "meetingid"),
             title=title,
             body=title,
-            start=_start(texts[at], [_named(named, "time"), texts[at], *hours]),
             location=location_of(_named(named, "location", "place")),
-            links=links,
-            status_words=others,
+            links=tuple(links),
         ),
         reading,
+        start=_start(texts[at], [_named(named, "time"), texts[at], *hours]),
+        status_words=others,
     )
 
 

@@ -16,7 +16,7 @@ from lxml.html import HtmlElement
 from news_assets.records.desks import Selectors
 from news_assets.records.meetings import Link, Meeting, MeetingListing
 from news_assets.records.reading import Page
-from news_assets.sources.civic.reading.build import Stated, meeting_of, role_of
+from news_assets.sources.civic.reading.build import meeting_of, role_of
 from news_assets.sources.civic.reading.ids import listed_key
 from news_assets.sources.civic.reading.moments import Moment, moment_of_text
 from news_assets.sources.civic.reading.page_values import (
@@ -177,14 +177,14 @@ def _of_name(href: str) -> Moment | None:
 
 def _meeting(entry: _Entry, reading: Reading) -> Meeting:
     return meeting_of(
-        Stated(
+        Meeting(
             vendor_id="",
             title=entry.title,
             body=entry.title,
-            start=entry.moment,
-            links=entry.links,
+            links=tuple(entry.links),
         ),
         reading,
+        start=entry.moment,
     )
 
 

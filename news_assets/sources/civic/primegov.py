@@ -23,7 +23,7 @@ from news_assets.records.meetings import (
 )
 from news_assets.records.reading import Page
 from news_assets.sources.civic.reading.agenda_pages import agenda_of, notes_beside
-from news_assets.sources.civic.reading.build import Stated, location_of, meeting_of
+from news_assets.sources.civic.reading.build import location_of, meeting_of
 from news_assets.sources.civic.reading.moments import (
     moment_of_texts,
     wall_clock,
@@ -97,16 +97,16 @@ def _meeting(row: Object, page: Page, reading: Reading) -> Meeting:
     title = text_at(row, "title")
     body = text_at(row, "committeeName", "committeeTitle")
     return meeting_of(
-        Stated(
+        Meeting(
             vendor_id=text_at(row, "id"),
             agenda_id=_agenda_id(row),
             title=title,
             body=body or _body_of(title),
-            start=start,
             links=_links(row, page),
             location=location_of(text_at(row, "location", "meetingLocation")),
         ),
         reading,
+        start=start,
     )
 
 

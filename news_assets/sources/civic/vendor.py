@@ -5,7 +5,7 @@ A source's address is the vendor's base for one client:
 `https://webapi.legistar.com/v1/seattle`. A vendor without a function for something
 cannot do it: without `days` it cannot list its past, without `signal` the listing
 itself is the signal. Answers of `signal` and of listings are compared by
-`reading/signal.py`.
+`reading/ids.py`.
 """
 
 from collections.abc import Callable

@@ -1,10 +1,24 @@
 """The table of vendors: kind -> Vendor. A new kind is one module and one line here and
 in `vendor_limits.py`.
+
+Saved answers of one client are read here too: a single answer, JSON lines of exchanges,
+or a folder of answers. An exchange is `{method, url, status, headers, text}` or with
+`base64` in place of `text`. Answers that are not of the vendor's pages, such as its PDF
+documents, are omitted. Meetings of several answers are put together: an answer that
+only has a meeting's items completes the listed one.
 """
 
-from typing import Final
+import base64
+import binascii
+import json
+from collections.abc import Iterable
+from datetime import datetime
+from types import ModuleType
+from typing import Any, Final
 
-from news_assets.errors import SourceError
+from news_assets.errors import NewsAssetsError, SourceError
+from news_assets.records.meetings import AnswerState, Meeting, MeetingListing
+from news_assets.records.reading import Page
 from news_assets.sources.civic import (
     boarddocs,
     calendar_file,
@@ -13,112 +27,51 @@ from news_assets.sources.civic import (
     civicplus,
     civicweb,
     escribe,
+    granicus,
     iqm2,
+    legistar_api,
+    legistar_pages,
+    municode,
     novusagenda,
+    onbase,
     pdf_links,
     primegov,
 )
-from news_assets.sources.civic.granicus import pages as publisher
-from news_assets.sources.civic.legistar import api as legistar_api
-from news_assets.sources.civic.legistar import pages as legistar_pages
-from news_assets.sources.civic.municode import api as municode_api
-from news_assets.sources.civic.onbase import pages as onbase
-from news_assets.sources.civic.vendor import Vendor
+from news_assets.sources.civic.reading.merging import merged, with_votes
+from news_assets.sources.civic.vendor import Reading, Vendor, read
+from news_assets.sources.platforms import file_of
+
+_FUNCTIONS: Final = ("parse", "upcoming", "days", "items", "signal", "votes", "roster")
+
+
+def _vendor(module: ModuleType, **marks: Any) -> Vendor:
+    """Return the vendor of a module, whose functions have the names of Vendor's fields."""
+    functions = {name: getattr(module, name, None) for name in _FUNCTIONS}
+    return Vendor(**functions, **marks)
+
 
 CIVIC_KINDS: Final[dict[str, Vendor]] = {
-    "boarddocs": Vendor(
-        parse=boarddocs.parse,
-        upcoming=boarddocs.upcoming,
-        days=boarddocs.days,
-        items=boarddocs.items,
-    ),
-    "civicclerk": Vendor(
-        parse=civicclerk.parse,
-        upcoming=civicclerk.upcoming,
-        days=civicclerk.days,
-        items=civicclerk.items,
-    ),
-    "civicengage": Vendor(
-        parse=civicengage.parse,
-        upcoming=civicengage.upcoming,
-        days=civicengage.days,
-    ),
-    "civicplus": Vendor(
-        parse=civicplus.parse,
-        upcoming=civicplus.upcoming,
-        days=civicplus.days,
-        items=civicplus.items,
-        signal=civicplus.signal,
-    ),
-    "civicweb": Vendor(
-        parse=civicweb.parse,
-        upcoming=civicweb.upcoming,
-        days=civicweb.days,
-        items=civicweb.items,
-    ),
-    "escribe": Vendor(
-        parse=escribe.parse,
-        upcoming=escribe.upcoming,
-        days=escribe.days,
-        items=escribe.items,
-    ),
-    "granicus": Vendor(
-        parse=publisher.parse,
-        upcoming=publisher.upcoming,
-        days=publisher.days,
-        items=publisher.items,
-        signal=publisher.signal,
-    ),
-    "icalendar": Vendor(parse=calendar_file.parse, upcoming=calendar_file.upcoming),
-    "iqm2": Vendor(
-        parse=iqm2.parse,
-        upcoming=iqm2.upcoming,
-        days=iqm2.days,
-        items=iqm2.items,
-    ),
-    "legistar": Vendor(
-        parse=legistar_api.parse,
-        upcoming=legistar_api.upcoming,
-        days=legistar_api.days,
-        items=legistar_api.items,
-        signal=legistar_api.signal,
-        votes=legistar_api.votes,
-        roster=legistar_api.roster,
+    "boarddocs": _vendor(boarddocs),
+    "civicclerk": _vendor(civicclerk),
+    "civicengage": _vendor(civicengage),
+    "civicplus": _vendor(civicplus),
+    "civicweb": _vendor(civicweb),
+    "escribe": _vendor(escribe),
+    "granicus": _vendor(granicus),
+    "icalendar": _vendor(calendar_file),
+    "iqm2": _vendor(iqm2),
+    "legistar": _vendor(
+        legistar_api,
         lists_changes_only=True,
         unknown_marks=(b"legistarconnectionstring setting is not set up",),
         closed_marks=(b"key or token is required",),
     ),
-    "legistar_html": Vendor(
-        parse=legistar_pages.parse,
-        upcoming=legistar_pages.upcoming,
-        items=legistar_pages.items,
-        unknown_marks=(b"invalid parameters!",),
-    ),
-    "municode": Vendor(
-        parse=municode_api.parse,
-        upcoming=municode_api.upcoming,
-        days=municode_api.days,
-        items=municode_api.items,
-    ),
-    "novusagenda": Vendor(
-        parse=novusagenda.parse,
-        upcoming=novusagenda.upcoming,
-        days=novusagenda.days,
-        items=novusagenda.items,
-    ),
-    "onbase": Vendor(
-        parse=onbase.parse,
-        upcoming=onbase.upcoming,
-        days=onbase.days,
-        items=onbase.items,
-    ),
-    "pdf_links": Vendor(parse=pdf_links.parse, upcoming=pdf_links.upcoming),
-    "primegov": Vendor(
-        parse=primegov.parse,
-        upcoming=primegov.upcoming,
-        days=primegov.days,
-        items=primegov.items,
-    ),
+    "legistar_html": _vendor(legistar_pages, unknown_marks=(b"invalid parameters!",)),
+    "municode": _vendor(municode),
+    "novusagenda": _vendor(novusagenda),
+    "onbase": _vendor(onbase),
+    "pdf_links": _vendor(pdf_links),
+    "primegov": _vendor(primegov),
 }
 
 
@@ -130,3 +83,104 @@ def vendor_of(kind: str) -> Vendor:
     if vendor is None:
         raise SourceError(f"unknown kind {kind!r}; known: {', '.join(CIVIC_KINDS)}")
     return vendor
+
+
+# --- saved answers --------------------------------------------------------------------
+
+_MAX_EXCHANGES = 2000
+_STATES: Final[tuple[AnswerState, ...]] = (
+    "ok",
+    "stale",
+    "blocked",
+    "closed",
+    "unknown_client",
+    "empty",
+)
+
+
+def read_answers(
+    kind: str, answers: list[tuple[str, bytes]], url: str, reading: Reading
+) -> MeetingListing:
+    """Return the meetings of saved answers, each (name, bytes); what cannot be read is
+    a problem.
+
+    Raises:
+        SourceError: An unknown kind.
+    """
+    vendor = vendor_of(kind)
+    listings: list[MeetingListing] = []
+    unread: list[str] = []
+    for name, body in answers:
+        for page in pages_of(name, body, url, reading.now):
+            try:
+                listings.append(read(vendor, page, reading))
+            except NewsAssetsError as error:
+                unread.append(str(error))
+    meetings: list[Meeting] = []
+    problems: list[str] = []
+    for listing in listings:
+        meetings += listing.meetings
+        problems += listing.problems
+    return MeetingListing(
+        meetings=tuple(with_votes(one, listings) for one in merged(meetings)),
+        state=_state_of(listings),
+        problems=tuple(dict.fromkeys(problems + unread)),
+    )
+
+
+def _state_of(listings: Iterable[MeetingListing]) -> AnswerState:
+    """Return the state of several answers: the first one in the order of _STATES."""
+    found = {listing.state for listing in listings}
+    for state in _STATES:
+        if state in found:
+            return state
+    return "empty"
+
+
+def pages_of(name: str, body: bytes, url: str, now: datetime) -> list[Page]:
+    """Return the answers that a file holds: those of its exchanges, or the file itself."""
+    lines = body.splitlines()[:_MAX_EXCHANGES] if body.lstrip()[:1] == b"{" else []
+    exchanges = list(filter(None, [_exchange(line, now) for line in lines]))
+    if not exchanges:
+        return [_page(url or name, 200, body, now)]
+    return [page for method, page in exchanges if _is_answer(method, page)]
+
+
+def _is_answer(method: str, page: Page) -> bool:
+    """Whether an exchange is the answer of a vendor: no redirect, no file, not empty."""
+    if method not in ("GET", "POST") or 300 <= page.status < 400:
+        return False
+    if page.status == 200 and not page.body.strip():
+        return False
+    return file_of(page) is None
+
+
+def _exchange(line: bytes, now: datetime) -> tuple[str, Page] | None:
+    """Return method and answer of a line that is an exchange."""
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(found, dict):
+        return None
+    status, url = found.get("status"), found.get("url")
+    if not isinstance(status, int) or not isinstance(url, str):
+        return None
+    method = str(found.get("method", "GET")).upper()
+    return method, _page(url, status, _body(found), now)
+
+
+def _body(exchange: dict[str, object]) -> bytes:
+    text, encoded = exchange.get("text"), exchange.get("base64")
+    if isinstance(encoded, str):
+        try:
+            return base64.b64decode(encoded)
+        except binascii.Error:
+            return b""
+    if not isinstance(text, str):
+        return b""
+    return text.encode("utf-8", "replace")
+
+
+def _page(url: str, status: int, body: bytes, now: datetime) -> Page:
+    return Page(url=url, final_url=url, status=status, body=body, fetched_at=now)

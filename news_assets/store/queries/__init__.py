@@ -1,12 +1,11 @@
 """Queries across tables. Rows are joined and counted in SQL, and only results leave the
 lake.
 
-    states (declared stages in SQL) -> backlog (what to fetch or make again),
-    index_drift (index against lake)
-    poll_history -> health (silent agencies, failing sources)
-    backlog, index_drift, health -> freshness (the findings that checks, `news-assets
-    gaps` and the report show)
+    backlog (declared stages in SQL: what to fetch or make again) -> index_drift (index
+    against lake)
+    backlog, index_drift, poll_health (silent agencies, failing sources) -> freshness (the
+    findings that checks, `news-assets gaps` and the report show)
 
-The others stand alone: `overview` (counts by agency), `report` (counts of a day),
-`source_status`, `url_history`.
+The others stand alone: `report` (counts of a day), `source_status`, `url_history`,
+`spending`, `listed_articles`, `copies`, `stored_meetings`.
 """

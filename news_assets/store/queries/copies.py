@@ -1,11 +1,16 @@
-"""The copies of articles: the others with the same or nearly the same text, whichever
-of them is the original.
+"""What a search shows beneath a hit: the other articles with the same or nearly the same
+text, whichever of them is the original, and the other appearances of a matter in
+several meetings, of which the next one is shown first.
 """
 
-from collections.abc import Collection
-from dataclasses import dataclass
-from datetime import date, datetime
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, time
+from typing import Annotated, Final
 
+from news_assets.ports.search_index import Filters, SearchHit
+from news_assets.records.meetings import MeetingDay, MeetingId
 from news_assets.store.lake import Lake
 from news_assets.store.transaction import Snapshot
 
@@ -81,3 +86,181 @@ def copies_of(
         for key, group in publications
     }
     return {key: group for key, group in copies.items() if group}
+
+
+# --- appearances of a matter ----------------------------------------------------------
+
+
+_MAX_NUMBER_CHARS: Final = 40
+_SIGNS = re.compile(r"[\W_]+")
+
+# Items that have only a title in common are one matter to readers where their texts are
+# equal.
+_APPEARANCES = """
+    WITH hits AS (
+        SELECT article_id AS hit, desk, agency, matter FROM agenda_items
+        WHERE list_contains($ids, article_id) AND matter <> ''
+    ), found AS (
+        SELECT hit, i.article_id, i.meeting_id, i.matter, i.title FROM hits JOIN agenda_items i
+            USING (desk, agency, matter)
+        WHERE i.article_id IS NOT NULL
+    ), texts AS (
+        SELECT article_id, url, desk, agency, text_hash FROM raw_articles
+        WHERE outcome = 'ok' AND article_id IN (SELECT article_id FROM found)
+    )
+    SELECT f.hit, f.article_id, f.meeting_id, f.matter, f.title, t.url, t.desk, t.agency, m.day,
+        m.body, m.status
+    FROM found f JOIN texts t USING (article_id) JOIN texts h ON h.article_id = f.hit
+        JOIN meetings m USING (meeting_id)
+    WHERE NOT starts_with(f.matter, 'title:') OR t.text_hash = h.text_hash
+    ORDER BY f.hit, m.day DESC, f.article_id
+"""
+_EQUAL = """
+    WITH found AS (
+        SELECT DISTINCT i.article_id FROM agenda_items h
+            JOIN agenda_items i USING (desk, agency, matter)
+        WHERE h.matter <> '' AND list_contains($ids, h.article_id) AND i.article_id IS NOT NULL
+    ), texts AS (
+        SELECT article_id, text_hash FROM raw_articles
+        WHERE outcome = 'ok' AND article_id IN (SELECT article_id FROM found)
+    )
+    SELECT article_id FROM texts
+    WHERE text_hash IN (SELECT text_hash FROM texts WHERE list_contains($ids, article_id))
+"""
+_BY_NUMBER = """
+    SELECT matter_file FROM matters
+    WHERE ($desk IS NULL OR desk = $desk) AND ($agency IS NULL OR agency = $agency)
+        AND regexp_replace(lower(matter_file), '[^a-z0-9]', '', 'g') = $number
+    ORDER BY last_day DESC LIMIT 1
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemAppearance:
+    """An agenda item of a matter, with its meeting."""
+
+    article_id: Annotated[str, "id of the item's article"]
+    desk: Annotated[str, "key of the desk"]
+    agency: Annotated[str, "key of the agency"]
+    matter: Annotated[str, "key of the matter within the agency"]
+    meeting_id: MeetingId
+    title: Annotated[str, "title of the item"]
+    url: Annotated[str, "address of the item"]
+    day: MeetingDay
+    body: Annotated[str, "council, board or committee that meets"]
+    status: Annotated[str, "status of the meeting"]
+
+
+# by article_id of a hit, itself included, the newest first
+Groups = Mapping[str, Sequence[ItemAppearance]]
+
+
+def appearances_of(lake: Lake | Snapshot, article_ids: Sequence[str]) -> Groups:
+    """Return the appearances of the matter of each agenda item that has several, itself
+    included, the newest first.
+    """
+    found: dict[str, list[ItemAppearance]] = {}
+    if article_ids:
+        for row in lake.query(_APPEARANCES, {"ids": list(article_ids)}).iter_rows(
+            named=True
+        ):
+            found.setdefault(row.pop("hit"), []).append(ItemAppearance(**row))
+    return {hit: group for hit, group in found.items() if len(group) > 1}
+
+
+def items_like(lake: Lake | Snapshot, article_ids: Collection[str]) -> set[str]:
+    """Return the articles of the agenda items that have the text of one of these: a
+    search gives one of equal texts.
+    """
+    found = lake.query(_EQUAL, {"ids": list(article_ids)}) if article_ids else None
+    return set() if found is None else set(found["article_id"])
+
+
+def appearance_copies(
+    lake: Lake | Snapshot, article_ids: Sequence[str]
+) -> dict[str, tuple[Copy, ...]]:
+    """Return the other appearances of the matter of each agenda item that has several,
+    the newest first.
+    """
+    return {
+        hit: tuple(_copy(one) for one in group if one.article_id != hit and one.day)
+        for hit, group in appearances_of(lake, article_ids).items()
+    }
+
+
+def _copy(one: ItemAppearance) -> Copy:
+    day = one.day or date.max
+    begin = datetime.combine(day, time(), UTC)
+    return Copy(
+        article_id=one.article_id,
+        desk=one.desk,
+        agency=one.agency,
+        day=day,
+        url=one.url,
+        published_at=begin,
+        reason="the same matter",
+    )
+
+
+def next_first(
+    hits: Iterable[SearchHit], groups: Groups, filters: Filters, today: date
+) -> list[SearchHit]:
+    """Return the hits with each matter once, as the appearance in the next meeting, or
+    in the last one.
+
+    It is one that passes the filters, and keeps the place, score and snippet of the
+    matter's first hit.
+    """
+    shown = set[str]()
+    arranged: list[SearchHit] = []
+    for hit in hits:
+        if hit.article_id in shown:
+            continue
+        group = groups.get(hit.article_id, ())
+        shown.update(one.article_id for one in group)
+        fitting = [one for one in group if _passes(one, filters)]
+        arranged.append(_as_hit(hit, _next(fitting, today)) if fitting else hit)
+    return arranged
+
+
+def _passes(one: ItemAppearance, filters: Filters) -> bool:
+    if filters.body not in (None, one.body) or filters.meeting_status not in (
+        None,
+        one.status,
+    ):
+        return False
+    day = one.day or date.max
+    return (filters.from_day or date.min) <= day <= (filters.to_day or date.max)
+
+
+def _next(group: Sequence[ItemAppearance], today: date) -> ItemAppearance:
+    coming = [
+        one
+        for one in group
+        if one.day and one.day >= today and one.status not in ("cancelled", "passed")
+    ]
+    return coming[-1] if coming else group[0]
+
+
+def _as_hit(hit: SearchHit, one: ItemAppearance) -> SearchHit:
+    if one.article_id == hit.article_id:
+        return hit
+    return replace(
+        hit,
+        article_id=one.article_id,
+        title=one.title,
+        url=one.url,
+        day=one.day or hit.day,
+    )
+
+
+def written_number(lake: Lake | Snapshot, text: str, filters: Filters) -> str | None:
+    """Return the public number of a stored matter if a text is that number, whatever
+    its spaces, signs and case.
+    """
+    number = _SIGNS.sub("", text).lower()
+    if len(text) > _MAX_NUMBER_CHARS or not any(char.isdigit() for char in number):
+        return None
+    given = {"number": number, "desk": filters.desk, "agency": filters.agency}
+    found = lake.query(_BY_NUMBER, given)["matter_file"].to_list()
+    return found[0] if found else None

@@ -1,23 +1,29 @@
-"""The freshness of a desk, by row: what is missing, lost, silent or failing.
+"""The freshness of a desk, by row: what is missing, lost, silent or failing; and what is
+bad now, as operators get it: silence, failures that were given up, the spent budget.
 
-The asset checks, `news-assets gaps` and the daily report show these findings.
+The asset checks, `news-assets gaps` and the daily report show the findings.
 """
 
+from collections.abc import Iterator, Sequence
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from news_assets.errors import IndexingError
 from news_assets.pipeline import stages
+from news_assets.pipeline.alerts.query_file import Operators
 from news_assets.pipeline.freshness.row_checks import Findings
-from news_assets.ports.search import SearchIndex
+from news_assets.ports.search_index import SearchIndex
 from news_assets.records.desks import GAP_DAYS, Desk
+from news_assets.records.model_calls import Ceilings
 from news_assets.store.lake import Lake
 from news_assets.store.queries.backlog import UNCHECKED, pending_entries, stale_rows
-from news_assets.store.queries.health import failing_sources, silent_agencies
 from news_assets.store.queries.index_drift import lost_documents
+from news_assets.store.queries.poll_health import failing_sources, silent_agencies
+from news_assets.store.queries.spending import spent
 
 if TYPE_CHECKING:
     import polars as pl
+
 
 GRACE = timedelta(minutes=10)  # newer work is in progress
 
@@ -109,3 +115,64 @@ def _lost(
 
 def _findings(work: "pl.DataFrame", checked: int) -> Findings:
     return Findings(checked, _HEADER, tuple(work.select(_HEADER).rows()))
+
+
+# --- what operators get ---------------------------------------------------------------
+
+
+_GIVEN_UP = """
+    SELECT desk, stage, count(*), arg_max(reason, last_failed_at) FROM failures
+    WHERE next_try_at IS NULL GROUP BY ALL HAVING count(*) >= $least
+"""
+
+
+def bad_states(
+    lake: Lake,
+    desks: Sequence[Desk],
+    operators: Operators,
+    ceilings: Ceilings,
+    now: datetime,
+) -> dict[str, str]:
+    """Return one line about each state of the lake's rows that is bad now, by its name."""
+    return {
+        **dict(_silent(lake, desks, now)),
+        **dict(_given_up(lake, operators.given_up_failures)),
+        **dict(_over_budget(lake, ceilings, operators.budget_ratio, now)),
+    }
+
+
+def _silent(
+    lake: Lake, desks: Sequence[Desk], now: datetime
+) -> Iterator[tuple[str, str]]:
+    for desk in desks:
+        found = silent_agencies(lake, desk, now)
+        for row in found.rows:
+            facts = dict(zip(found.header, row, strict=True))
+            yield (
+                f"silent {desk.key}/{facts['agency']}",
+                f"no new entry for {facts['silent_for']}",
+            )
+
+
+def _given_up(lake: Lake, least: int) -> Iterator[tuple[str, str]]:
+    for desk, stage, count, reason in lake.query(
+        _GIVEN_UP, {"least": least}
+    ).iter_rows():
+        yield f"given up {desk}/{stage}", f"{count} articles, the last: {reason}"
+
+
+def _over_budget(
+    lake: Lake, ceilings: Ceilings, ratio: float, now: datetime
+) -> Iterator[tuple[str, str]]:
+    if not ceilings:
+        return
+    paid = spent(lake, now)
+    for name, usd, most in (
+        ("day", paid.day, ceilings.day),
+        ("month", paid.month, ceilings.month),
+    ):
+        if most and usd >= most * ratio:
+            yield (
+                f"budget of the {name}",
+                f"{usd:.2f} of {most:.2f} US dollars are spent",
+            )

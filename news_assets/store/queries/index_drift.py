@@ -5,16 +5,18 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING
 
 from news_assets.pipeline.stage_state.declaration import DOCUMENT_STATE
-from news_assets.ports.search import SearchIndex
+from news_assets.ports.search_index import SearchIndex
 from news_assets.records.desks import Desk
 from news_assets.store.lake import Lake
-from news_assets.store.queries.backlog import HELD_BACK, newest_first, stale_sql
-from news_assets.store.queries.states import (
+from news_assets.store.queries.backlog import (
     ARTICLES,
+    HELD_BACK,
     derived_relations,
     names_of,
+    newest_first,
     parameters,
     relations_sql,
+    stale_sql,
     state_sql,
 )
 

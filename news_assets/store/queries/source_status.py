@@ -1,4 +1,4 @@
-"""The polls and schedule of each source; `pipeline/freshness/source_status.py` renders
+"""The polls and schedule of each source; `pipeline/freshness/source_health.py` renders
 the rows.
 """
 
@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from news_assets.pipeline.freshness.row_checks import Findings
-from news_assets.pipeline.poll.rates import rates_of
+from news_assets.pipeline.publishing_habits import rates_of
 from news_assets.pipeline.schedule import Forecast, first_interval, forecast
 from news_assets.records.articles import SourceState
 from news_assets.records.desks import Agency, Desk

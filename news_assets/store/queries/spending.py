@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
-from news_assets.ports.lake import Reader
+from news_assets.ports.services import Reader
 from news_assets.records.model_calls import Kind, Spending, Spent, Tokens
 from news_assets.records.reading import AgencyDays
 from news_assets.store.lake import Lake

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar
 
 from news_assets.pipeline import stages
 from news_assets.pipeline.stage_state.retries import first_entries, has_news, refetch_at
-from news_assets.ports.lake import Reader
+from news_assets.ports.services import Reader
 from news_assets.records.articles import (
     ArticleRevision,
     FeedEntry,

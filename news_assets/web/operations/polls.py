@@ -10,7 +10,7 @@ from starlette.responses import JSONResponse, Response
 
 from news_assets.clients.run_requests import request_run
 from news_assets.records.desks import Agency, Desk
-from news_assets.web.operations.access import Access
+from news_assets.web.operations.sessions import Access
 from news_assets.web.parameters import ParameterError
 
 PATH: Final = "polls"

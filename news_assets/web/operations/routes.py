@@ -11,21 +11,20 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from news_assets.web.api.handlers import PREFIX
+from news_assets.web.api_operations import PREFIX
 from news_assets.web.archive import MAX_SECONDS, Archive
 from news_assets.web.cache import AnswerCache
-from news_assets.web.limits import LIVE_PATH, in_time
-from news_assets.web.operations import polls, queries
-from news_assets.web.operations.access import Access
-from news_assets.web.operations.actions import Actions, Render
-from news_assets.web.operations.health import health, metrics
-from news_assets.web.operations.labels import LabelActions
+from news_assets.web.operations import polls, query_actions
+from news_assets.web.operations.article_actions import Actions, LabelActions, Render
+from news_assets.web.operations.metrics import health, metrics
 from news_assets.web.operations.sessions import (
+    Access,
     Sessions,
     check_origin,
     ended_sessions,
     private,
 )
+from news_assets.web.request_limits import LIVE_PATH, in_time
 
 _MAX_BODY_BYTES: Final = 100_000  # a thousand agencies
 
@@ -38,7 +37,7 @@ def operator_routes(
     """Return the routes of actions, polls, health, and metrics, which the cache keeps."""
     sessions = Sessions(access.token, ended_sessions(archive.lake))
     actions = Actions(archive, access, sessions, render)
-    saved = queries.QueryActions(archive, sessions, render)
+    saved = query_actions.QueryActions(archive, sessions, render)
 
     def poll(request: Request, body: bytes) -> Response:
         return polls.request_polls(archive.desks, access, sessions.check(request), body)
@@ -57,9 +56,9 @@ def operator_routes(
             _posted(LabelActions(archive, sessions).store),
             methods=["POST"],
         ),
-        Route(queries.PATH, _private(saved.page), methods=["GET"]),
-        Route(queries.PATH, _posted(saved.save), methods=["POST"]),
-        Route(f"{queries.PATH}/delete", _posted(saved.delete), methods=["POST"]),
+        Route(query_actions.PATH, _private(saved.page), methods=["GET"]),
+        Route(query_actions.PATH, _posted(saved.save), methods=["POST"]),
+        Route(f"{query_actions.PATH}/delete", _posted(saved.delete), methods=["POST"]),
         Route(f"{PREFIX}/{polls.PATH}", _posted(poll), methods=["POST"]),
         Route("/health", in_time(partial(health, archive))),
         Route(LIVE_PATH, _live),

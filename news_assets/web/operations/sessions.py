@@ -1,20 +1,25 @@
-"""Who may act: holders of NEWS_OPERATOR_TOKEN, who send it as a bearer token or log in
-with it on a page.
+"""Who may act: holders of NEWS_OPERATOR_TOKEN, who send it as a bearer token or log in with it
+on a page; what actions need beyond the archive, and the record of what operators do.
 """
 
 import hashlib
 import hmac
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 from urllib.parse import urlsplit
 
 from itsdangerous import BadSignature, URLSafeTimedSerializer
+from starlette.datastructures import QueryParams
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from news_assets.ports.lake import Reader
+from news_assets.ports.services import Reader, Rows
 from news_assets.records.alerts import OperatorAction
+from news_assets.records.articles import RawArticle
+from news_assets.records.derived import Failure
 
 COOKIE: Final = "news_operator"
 SESSION_S: Final = 12 * 3600
@@ -139,3 +144,68 @@ def check_origin(request: Request) -> None:
     is_own = origin is None or urlsplit(origin).netloc == request.headers.get("host")
     if site != "same-origin" and not (is_own and site in (None, "none")):
         raise HTTPException(403, "this request comes from a page of another site")
+
+
+def _nothing(article_ids: Sequence[str]) -> None:
+    """Leave the documents to the next run of `search_index`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Access:
+    """The operators' token, empty for read-only pages, and the addresses of Dagster's
+    web server, empty if unknown.
+
+    `dagster_url` is its address for this process, `dagster_public_url` that in browsers
+    if it is another one. `delete_documents` removes articles from the search index.
+    """
+
+    token: str = ""
+    dagster_url: str = ""
+    dagster_public_url: str = ""
+    delete_documents: Callable[[Sequence[str]], None] = _nothing
+
+    @property
+    def links_url(self) -> str:
+        """The address of Dagster's web server that links begin with, without a slash at
+        its end.
+        """
+        return (self.dagster_public_url or self.dagster_url).rstrip("/")
+
+
+READ_ONLY: Final = Access()
+
+
+def read_form(body: bytes) -> QueryParams:
+    """Return the fields of a form; of several with one name, `[]` gives the last and
+    `getlist` all.
+    """
+    try:
+        return QueryParams(body.decode())
+    except UnicodeDecodeError as error:
+        raise HTTPException(400, "the form cannot be read") from error
+
+
+def note(
+    rows: Rows,
+    who: str,
+    action: str,
+    detail: str,
+    now: datetime,
+    about: RawArticle | Failure | None = None,
+) -> None:
+    """Store what an operator does in the same transaction; `about` names the article,
+    if it is about one.
+    """
+    rows.append(
+        [
+            OperatorAction(
+                acted_at=now,
+                operator=who,
+                action=action,
+                article_id=about.article_id if about else "",
+                desk=about.desk if about else "",
+                agency=about.agency if about else "",
+                detail=detail,
+            )
+        ]
+    )

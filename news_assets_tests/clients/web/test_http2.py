@@ -17,7 +17,7 @@ from h2.events import RequestReceived
 
 from news_assets.clients.web.fetcher import HttpFetcher
 from news_assets.errors import FetchError
-from news_assets.ports.reading import PageRequest
+from news_assets.ports.services import PageRequest
 from news_assets.records.desks import Access
 from news_assets_tests.clients.web.conftest import OpenFetcher
 from news_assets_tests.support.forward_proxy import PROXY_HOST, forward_proxy

@@ -9,7 +9,7 @@ import pytest
 
 from news_assets.clients.web.fetcher import HttpFetcher
 from news_assets.errors import FetchError
-from news_assets.ports.reading import PageRequest
+from news_assets.ports.services import PageRequest
 
 
 class Echo(BaseHTTPRequestHandler):

@@ -12,7 +12,7 @@ import pytest
 from news_assets.clients.web.fetcher import HttpFetcher
 from news_assets.clients.web.politeness import vendor_slot
 from news_assets.errors import ForbiddenAddressError
-from news_assets.ports.reading import PageRequest
+from news_assets.ports.services import PageRequest
 from news_assets.records.desks import Access, Vendor
 from news_assets_tests.clients.web.conftest import (
     OpenFetcher,

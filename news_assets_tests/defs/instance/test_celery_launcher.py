@@ -1,9 +1,17 @@
 """Which queue a run goes to."""
 
+from pathlib import Path
+from queue import Empty
+from typing import Any
+
 import pytest
 from dagster import AssetCheckKey, AssetKey, DagsterRun
+from kombu import Connection
+from kombu.exceptions import ChannelError
+from kombu.transport import TRANSPORT_ALIASES, get_transport_cls
 
-from news_assets.defs.instance.celery_launcher import queue_of
+from news_assets.defs.instance import celery_launcher
+from news_assets.defs.instance.celery_launcher import FolderTransport, queue_of
 
 QUEUES = ("dagster", "govbr", "g1")
 
@@ -38,3 +46,59 @@ def test_a_run_of_checks_alone_goes_to_their_desks_queue() -> None:
         {AssetCheckKey(AssetKey(["govbr", "raw_articles"]), "ids_are_unique")}
     )
     assert queue_of(DagsterRun("any", asset_check_selection=checks), QUEUES) == "govbr"
+
+
+class ReadMeanwhile:
+    """A value that reads the queue while it is written as JSON."""
+
+    def __init__(self, channel: Any) -> None:
+        self._channel = channel
+
+    def __json__(self) -> str:
+        with pytest.raises(Empty):
+            self._channel._get("sample")
+        return "written"
+
+
+@pytest.fixture
+def channel(tmp_path: Path) -> Any:
+    names = ("data_folder_in", "data_folder_out", "control_folder", "processed_folder")
+    options = {
+        name: str(tmp_path / name.removesuffix("_in").removesuffix("_out"))
+        for name in names
+    }
+    for folder in options.values():
+        Path(folder).mkdir(exist_ok=True)
+    return Connection(
+        transport=FolderTransport, transport_options=options | {"store_processed": True}
+    ).channel()
+
+
+def test_a_reader_finds_no_message_that_is_being_written(channel: Any) -> None:
+    channel._put("sample", {"body": ReadMeanwhile(channel)})
+    assert channel._get("sample") == {"body": "written"}
+
+
+def test_messages_are_read_in_the_order_in_which_they_were_sent(
+    channel: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(3):
+        monkeypatch.setattr(
+            "news_assets.defs.instance.celery_launcher.time.monotonic",
+            lambda at=number: 100.0 + at,
+        )
+        channel._put("sample", number)
+    assert [channel._get("sample") for _ in range(3)] == [0, 1, 2]
+
+
+def test_a_folder_that_is_gone_is_an_error(channel: Any, tmp_path: Path) -> None:
+    (tmp_path / "data_folder").rmdir()
+    with pytest.raises(
+        ChannelError, match=r"cannot add \S+\.sample\.msg to .*: No such file"
+    ):
+        channel._put("sample", {})
+
+
+def test_the_launcher_uses_it_for_queues_in_folders() -> None:
+    assert celery_launcher.TRANSPORT_ALIASES is TRANSPORT_ALIASES
+    assert get_transport_cls("filesystem") is FolderTransport

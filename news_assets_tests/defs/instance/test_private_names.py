@@ -56,7 +56,7 @@ def test_dagster_has_the_private_name(name: str) -> None:
             f"{module}.py" for module, names in PRIVATE_NAMES.items() if name in names
         ]
         pytest.fail(
-            f"{name} is gone ({error}); used by {users} in {INSTANCE.name}/",
+            f"{name} is gone ({error}); used by {users} in defs/",
             pytrace=False,
         )
 
@@ -150,7 +150,7 @@ def dagster_class(base: ast.expr, names: dict[str, str]) -> type | None:
 
 def listed(path: Path) -> tuple[set[str], set[str]]:
     """Return the listed imports and attributes of a module."""
-    names = PRIVATE_NAMES.get(path.stem, ()) if path.parent == INSTANCE else ()
+    names = PRIVATE_NAMES.get(path.stem, ()) if INSTANCE.parent in path.parents else ()
     attributes = {name for name in names if "." in name.partition(":")[2]}
     return set(names) - attributes, {name.rpartition(".")[2] for name in attributes}
 

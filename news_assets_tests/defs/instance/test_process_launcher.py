@@ -10,12 +10,12 @@ import psutil
 import pytest
 from dagster import DagsterRun
 
-from news_assets.defs.instance.heartbeat import WORKER_TAG
 from news_assets.defs.instance.process_launcher import (
     ProcessRunLauncher,
     process_start,
     process_tag,
 )
+from news_assets.defs.instance.run_guards import WORKER_TAG
 
 STAT = "4242 (run) 7 (odd) R 29465 29465 24359 0 -1 4194304 98 0 0 0 0 0 0 0 20 0 1 0 162034 3133440 358"
 linux_only = pytest.mark.skipif(

@@ -13,9 +13,8 @@ from dagster._core.remote_origin import (
 from dagster._daemon import sensor
 
 from news_assets.defs.active_runs import MODEL_TAGS, poll_tags
-from news_assets.defs.instance.run_coordinator import ImmediateRunCoordinator
-from news_assets.defs.instance.sensor_interval import INTERVAL_S
-from news_assets.pipeline.poll.due_runs import Speed
+from news_assets.defs.instance.run_coordinator import ROUND_S, ImmediateRunCoordinator
+from news_assets.pipeline.schedule import Speed
 from news_assets_tests.defs.instance.test_stock_classes import ROOT, loaded
 
 
@@ -102,4 +101,4 @@ def test_the_daemon_of_each_profile_starts_a_round_of_sensors_each_two_seconds(
     }
     with loaded(config, tmp_path) as instance:
         assert isinstance(instance.run_coordinator, ImmediateRunCoordinator)
-    assert sensor.MIN_INTERVAL_LOOP_TIME == INTERVAL_S == 2
+    assert sensor.MIN_INTERVAL_LOOP_TIME == ROUND_S == 2

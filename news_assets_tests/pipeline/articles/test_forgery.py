@@ -13,7 +13,7 @@ from news_assets.pipeline.poll.entry_rows import Filing
 from news_assets.pipeline.poll.listings import Polled
 from news_assets.pipeline.poll.poll_rows import store_polls
 from news_assets.pipeline.stages import stage_named
-from news_assets.ports.reading import PageRequest
+from news_assets.ports.services import PageRequest
 from news_assets.records.articles import FeedEntry, RawArticle
 from news_assets.records.desks import Agency, Desk, Source
 from news_assets.records.reading import AgencyDays, ListedEntry, Listing, Page

@@ -12,7 +12,7 @@ import pytest
 from news_assets.clients.web.fetcher import HttpFetcher
 from news_assets.pipeline.poll.entry_rows import entry_changes
 from news_assets.pipeline.stages import stage_named
-from news_assets.ports.reading import PageRequest
+from news_assets.ports.services import PageRequest
 from news_assets.records.articles import FeedEntry, RawArticle, StoredPage
 from news_assets.records.desks import Agency, Desk, Source
 from news_assets.records.reading import AgencyDays

@@ -27,7 +27,7 @@ from news_assets.records.content import (
 from news_assets.records.derived import CachedEnrichment
 from news_assets.records.meetings import StoredItem
 from news_assets.records.reading import StoredDocument
-from news_assets.store.backups.backup import back_up, delete_daily_backups
+from news_assets.store.backup import back_up, delete_daily_backups
 from news_assets.store.lake import Lake
 from news_assets.store.maintenance import maintain
 from news_assets.store.tables import TABLES

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from news_assets.clients.search.backends import open_index
+from news_assets.clients.factory import open_index
 from news_assets.store.lake import Lake
 from news_assets_tests.support.council import Council, served
 from news_assets_tests.support.council_room import CouncilRoom

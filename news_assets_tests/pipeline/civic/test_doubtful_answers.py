@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from news_assets.clients.search.backends import open_index
+from news_assets.clients.factory import open_index
 from news_assets.pipeline.civic.pace import SUSPECT
 from news_assets.records.articles import SourceState
 from news_assets.records.meetings import StoredMeeting

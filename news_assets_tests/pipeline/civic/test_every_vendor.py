@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from news_assets.clients.search.backends import open_index
+from news_assets.clients.factory import open_index
 from news_assets.records.articles import RawArticle, SourceState
 from news_assets.records.councils import StoredVote
 from news_assets.records.meetings import StoredItem, StoredMeeting

@@ -9,7 +9,7 @@ import pytest
 from news_assets.pipeline.articles.withdrawal import withdraw
 from news_assets.records.articles import RawArticle
 from news_assets.records.meetings import Matter, StoredItem
-from news_assets.store.queries.civic.meetings import meeting_details
+from news_assets.store.queries.stored_meetings import meeting_details
 from news_assets_tests.pipeline.civic.conftest import MEETING, attachment
 from news_assets_tests.support.council import Council
 from news_assets_tests.support.council_room import CouncilRoom

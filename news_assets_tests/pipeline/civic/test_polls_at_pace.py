@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from news_assets.clients.search.backends import open_index
+from news_assets.clients.factory import open_index
 from news_assets.records.articles import SourceState
 from news_assets.store.lake import Lake
 from news_assets_tests.support.council import Council, served

@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from news_assets.clients.search.backends import open_index
+from news_assets.clients.factory import open_index
 from news_assets.pipeline.civic.item_rows import is_minutes
 from news_assets.records.articles import RawArticle, SourceState
 from news_assets.records.meetings import StoredItem, StoredMeeting

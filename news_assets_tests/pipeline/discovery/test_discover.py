@@ -11,12 +11,15 @@ from typing import Any
 import pytest
 
 from news_assets.clients.web.fetcher import HttpFetcher
-from news_assets.desks.import_rows import same_source_key
+from news_assets.desks.import_plan import same_source_key
 from news_assets.errors import ReadingError
-from news_assets.pipeline.discovery.budgeted_fetcher import MAX_REQUESTS
 from news_assets.pipeline.discovery.candidates import Criteria
-from news_assets.pipeline.discovery.discover import Discovery, discover_sources
-from news_assets.ports.reading import Sandbox
+from news_assets.pipeline.discovery.discover import (
+    MAX_REQUESTS,
+    Discovery,
+    discover_sources,
+)
+from news_assets.ports.services import Sandbox
 from news_assets.records.desks import Source
 from news_assets.sources.source_kinds import adapter_of
 from news_assets_tests.clients.web.conftest import Site, answer

@@ -5,8 +5,7 @@ from io import BytesIO
 import docx
 import pytest
 
-from news_assets.pipeline.documents.agenda_files import read_agenda
-from news_assets.pipeline.documents.agenda_lines import numbered_lines
+from news_assets.pipeline.documents.agenda_files import numbered_lines, read_agenda
 from news_assets_tests.support.pdfs import pdf_of
 
 AGENDA = """City Council Agenda

@@ -1,6 +1,16 @@
+"""Kinds of documents, archives within limits, and documents that are not read."""
+
+from io import BytesIO
+from zipfile import ZipFile
+
 import pytest
 
-from news_assets.pipeline.documents.document_kinds import kind_of
+from news_assets.errors import ReadingError
+from news_assets.pipeline.documents.document_kinds import (
+    kind_of,
+    open_zip,
+    skip_by_name,
+)
 from news_assets.pipeline.documents.read import read_document
 from news_assets.records.reading import ReadDocument
 from news_assets_tests.support.office import archive_of, docx_of, odt_of
@@ -88,3 +98,83 @@ def test_a_plain_text_is_kept_as_it_is() -> None:
 def test_html_without_an_element_has_no_text() -> None:
     found = read_document(b"<!--a-->", "text/html")
     assert (found.kind, found.outcome, found.reason) == ("html", "skipped", "no text")
+
+
+# --- zip archives ---------------------------------------------------------------------
+
+# of the directory, in which the version that is needed and the name follow
+_ENTRY = b"PK\x01\x02"
+
+
+def archive(version: int = 20, name: bytes = "ação.txt".encode()) -> bytes:
+    """Return an archive of one file that needs this version (in tenths) and has this
+    name, of ten bytes.
+    """
+    body = BytesIO()
+    with ZipFile(body, "w") as opened:
+        opened.writestr("ação.txt", "text")
+    data = bytearray(body.getvalue())
+    at = data.rindex(_ENTRY)
+    data[at + 6] = version
+    data[at + 46 : at + 46 + len(name)] = name
+    return bytes(data)
+
+
+def test_an_archive_is_opened() -> None:
+    assert open_zip(archive()).namelist() == ["ação.txt"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(archive(version=127), id="made by a later version of zip"),
+        pytest.param(
+            archive(name=b"a\xff\xfe\xffo.txtx"), id="a name that is no UTF-8"
+        ),
+        pytest.param(archive()[:-10], id="cut off"),
+        pytest.param(b"no archive", id="something else"),
+    ],
+)
+def test_one_that_cannot_be_read_is_one_error(body: bytes) -> None:
+    with pytest.raises(ReadingError, match="not a zip archive that can be read: "):
+        open_zip(body)
+
+
+# --- documents that are not worth reading ---------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("Item_4_Public_Comments_Received.pdf", "public comments, by its name"),
+        ("ecomments 2026-03-01", "public comments, by its name"),
+        ("Letters of Support.pdf", "public comments, by its name"),
+        ("How to Participate via Zoom", "boilerplate, by its name"),
+        ("SPEAKER-CARD.pdf", "boilerplate, by its name"),
+        ("Public Comment Card.pdf", "boilerplate, by its name"),
+        ("Agenda.pdf", None),
+        ("Response to public comment period extension.pdf", None),
+        ("Recommendation letters policy.pdf", None),
+        ("Parking ordinance map amendment.pdf", None),
+        ("Board-of-Directors-Code-of-Conduct.pdf", None),
+    ],
+)
+def test_bundles_of_comments_and_boilerplate_are_known_by_their_names(
+    name: str, reason: str | None
+) -> None:
+    assert skip_by_name(name) == reason
+
+
+def test_a_bundle_of_messages_is_known_by_its_text() -> None:
+    mail = "From: A. Citizen\nSent: Monday\nTo: Clerk\nSubject: Item 4\nPlease vote no."
+    bundle, report = (
+        read_document(pdf_of(*[mail] * 8, "More")),
+        read_document(pdf_of(*[mail] * 7, "Report")),
+    )
+    assert (bundle.outcome, bundle.reason, bundle.pages, bundle.text) == (
+        "skipped",
+        "public comments: 8 of 9 pages are messages",
+        9,
+        "",
+    )
+    assert report.outcome == "ok"

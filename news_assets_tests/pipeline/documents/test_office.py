@@ -1,5 +1,5 @@
+from news_assets.pipeline.documents.document_kinds import MAX_XML_BYTES
 from news_assets.pipeline.documents.read import read_document
-from news_assets.pipeline.documents.zip_archive import MAX_XML_BYTES
 from news_assets.records.reading import ReadDocument
 from news_assets_tests.support.inline_sandbox import InlineSandbox
 from news_assets_tests.support.office import archive_of, docx_of, odt_of, saved

@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from news_assets.clients.llm.batches.open import open_batches
+from news_assets.clients.llm.provider_batches import open_batches
 from news_assets.errors import EnrichError
 from news_assets.pipeline.enrich.enrich import enrich_batch
-from news_assets.pipeline.enrich.model.budget import Budget
-from news_assets.pipeline.enrich.model.enricher import ModelEnricher
+from news_assets.pipeline.enrich.model.ledger import Budget
+from news_assets.pipeline.enrich.model.model_enricher import ModelEnricher
 from news_assets.pipeline.enrich.model.prompt import load_prompt
 from news_assets.pipeline.stages import stage_named
-from news_assets.ports.enrichment import ModelAnswer
+from news_assets.ports.services import ModelAnswer
 from news_assets.records.derived import EnrichedArticle
 from news_assets.records.desks import Desk, EnrichRules
 from news_assets.records.model_calls import Ceilings, ModelCall, Spent

@@ -9,9 +9,10 @@ import pytest
 
 from news_assets.errors import EnrichError
 from news_assets.pipeline.enrich.enrich import enrich_batch
-from news_assets.pipeline.enrich.rows import identity, input_hash
+from news_assets.pipeline.enrich.enriched_rows import identity, input_hash
+from news_assets.pipeline.enrich.plan import is_sure
 from news_assets.pipeline.stages import stage_named
-from news_assets.ports.lake import Rows
+from news_assets.ports.services import Rows
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import CachedEnrichment, EnrichedArticle
 from news_assets.records.desks import Desk
@@ -349,3 +350,13 @@ def test_the_input_hash_separates_title_and_text(parts: tuple[str, str]) -> None
     others, by = [("abc", ""), ("a\x00b", "c")], identity(CountingEnricher())
 
     assert all(input_hash(*parts, by) != input_hash(*other, by) for other in others)
+
+
+@pytest.mark.parametrize(
+    ("path", "score", "expected"),
+    [(("health",), 0.95, True), (("health",), 0.94, False), ((), 0.99, False)],
+)
+def test_a_theme_is_sure_if_its_probability_of_error_is_at_most_the_wanted_rate(
+    path, score, expected
+):
+    assert is_sure(Enrichment(theme_path=path, theme_score=score), 0.05) is expected

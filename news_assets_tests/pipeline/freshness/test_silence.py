@@ -6,12 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from news_assets.pipeline.freshness.rhythm import PublishingHistory, learn_habit
 from news_assets.pipeline.freshness.row_checks import Findings
-from news_assets.pipeline.freshness.silence import (
+from news_assets.pipeline.freshness.source_health import find_silences
+from news_assets.pipeline.publishing_habits import (
+    PublishingHistory,
     describe_habit,
     duration,
-    find_silences,
+    learn_habit,
 )
 
 HEADER = ("agency", "last_entry_at", "silent_for", "missed", "habit")

@@ -3,11 +3,11 @@
 from datetime import UTC, datetime, timedelta
 
 from news_assets.errors import FetchError, ListingChangedError
-from news_assets.ports.reading import PageRequest
+from news_assets.ports.services import PageRequest
 from news_assets.records.articles import SourceState
 from news_assets.records.desks import Source
 from news_assets.records.reading import ListedEntry, Listing, Page, Validators
-from news_assets.sources.adapter import Adapter
+from news_assets.sources.source_kinds import Adapter
 from news_assets_tests.support.scripted_fetcher import ScriptedFetcher
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)

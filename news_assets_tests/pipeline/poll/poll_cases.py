@@ -5,11 +5,11 @@ from datetime import UTC, datetime, timedelta
 from news_assets.errors import FetchError, SourceError
 from news_assets.pipeline.poll.entry_rows import EntryChanges
 from news_assets.pipeline.poll.listings import AdapterOf, Polled, poll_sources
-from news_assets.ports.reading import PageRequest
+from news_assets.ports.services import PageRequest
 from news_assets.records.articles import SourceState
 from news_assets.records.desks import Source
 from news_assets.records.reading import ListedEntry, Listing, Page, Validators
-from news_assets.sources.adapter import Adapter, Parse
+from news_assets.sources.source_kinds import Adapter, Parse
 from news_assets_tests.support.inline_sandbox import InlineSandbox
 from news_assets_tests.support.scripted_fetcher import ScriptedFetcher
 

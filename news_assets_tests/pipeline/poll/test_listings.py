@@ -7,11 +7,11 @@ import pytest
 from news_assets.errors import FetchError, ListingChangedError, SourceError
 from news_assets.pipeline.poll.listings import Polled, poll_past_days, poll_sources
 from news_assets.pipeline.poll.paging import SOURCE_S
-from news_assets.ports.reading import PageRequest
+from news_assets.ports.services import PageRequest
 from news_assets.records.articles import SourceState
 from news_assets.records.desks import Source
 from news_assets.records.reading import Listing, Page, Validators
-from news_assets.sources.adapter import Adapter
+from news_assets.sources.source_kinds import Adapter
 from news_assets_tests.pipeline.poll import paged_site
 from news_assets_tests.pipeline.poll.poll_cases import (
     BODY,

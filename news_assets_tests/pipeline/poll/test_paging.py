@@ -9,10 +9,10 @@ from datetime import date, timedelta
 from news_assets.errors import FetchError
 from news_assets.pipeline.poll.listings import Polled, poll_sources
 from news_assets.pipeline.poll.paging import MAX_PAGES, KnownHashes, nothing_known
-from news_assets.ports.reading import PageRequest
+from news_assets.ports.services import PageRequest
 from news_assets.records.desks import Source
 from news_assets.records.reading import ListedEntry, Listing, Page
-from news_assets.sources.adapter import Adapter
+from news_assets.sources.source_kinds import Adapter
 from news_assets.text.urls import url_hash
 from news_assets_tests.pipeline.poll.paged_site import (
     NOW,

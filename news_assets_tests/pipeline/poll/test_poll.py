@@ -8,11 +8,11 @@ import pytest
 
 from news_assets.errors import FetchError
 from news_assets.pipeline.poll.poll import poll_agencies
-from news_assets.ports.reading import PageRequest
+from news_assets.ports.services import PageRequest
 from news_assets.records.articles import FeedEntry, Poll, SourceState
 from news_assets.records.desks import Agency, Caps, Desk, Source
 from news_assets.records.reading import ListedEntry, Listing, Page, Validators
-from news_assets.sources.adapter import Adapter, Parse
+from news_assets.sources.source_kinds import Adapter, Parse
 from news_assets.store.lake import Lake
 from news_assets_tests.pipeline.poll import paged_site
 from news_assets_tests.pipeline.poll.poll_cases import (

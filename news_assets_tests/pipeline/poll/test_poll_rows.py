@@ -10,7 +10,7 @@ from news_assets.errors import FetchError
 from news_assets.pipeline.poll.entry_rows import entry_changes
 from news_assets.pipeline.poll.listings import poll_sources
 from news_assets.pipeline.poll.poll_rows import next_state, poll_row, store_polls
-from news_assets.pipeline.poll.rates import PublishingRates
+from news_assets.pipeline.publishing_habits import PublishingRates
 from news_assets.records.articles import FeedEntry, Poll, SourceState
 from news_assets.records.reading import Page, Validators
 from news_assets.store.lake import Lake

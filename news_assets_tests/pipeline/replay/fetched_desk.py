@@ -16,7 +16,7 @@ from news_assets.pipeline.replay.replayed_article import (
 )
 from news_assets.pipeline.stage_state.declaration import content_hash
 from news_assets.pipeline.stages import stage_named
-from news_assets.ports.reading import PageReader, PageRequest
+from news_assets.ports.services import PageReader, PageRequest
 from news_assets.records.articles import FeedEntry, RawArticle
 from news_assets.records.desks import Desk
 from news_assets.records.reading import Page

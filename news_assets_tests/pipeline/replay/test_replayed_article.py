@@ -13,7 +13,7 @@ from news_assets.pipeline.replay.replayed_article import (
     kept_ratio,
     replay_articles,
 )
-from news_assets.ports.reading import PageRequest
+from news_assets.ports.services import PageRequest
 from news_assets.records.articles import RawArticle, StoredPage
 from news_assets.records.reading import AgencyDays, ExtractedArticle, Page, ReadDocument
 from news_assets.store.lake import Lake

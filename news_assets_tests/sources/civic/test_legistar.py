@@ -5,7 +5,7 @@ import pytest
 
 from news_assets.errors import ListingChangedError
 from news_assets.records.meetings import AgendaItem, Attachment, Location, Vote
-from news_assets.sources.civic.legistar import pages
+from news_assets.sources.civic import legistar_pages
 from news_assets.sources.civic.vendor_readers import CIVIC_KINDS
 from news_assets_tests.sources.civic.answers import listing, local, one, page
 
@@ -226,7 +226,7 @@ def test_a_meetings_page_gives_its_items() -> None:
 
 def test_another_year_is_the_form_sent_again() -> None:
     form = '<form><input type="hidden" name="__VIEWSTATE" value="v=1"><input type="hidden" name="__EVENTTARGET"></form>'
-    request = pages.year(page(form, SITE), 2025)
+    request = legistar_pages.year(page(form, SITE), 2025)
     assert (request.method, request.url) == ("POST", SITE)
     assert dict(parse_qsl(request.body.decode())) == {
         "__VIEWSTATE": "v=1",
@@ -234,4 +234,4 @@ def test_another_year_is_the_form_sent_again() -> None:
         "ctl00_ContentPlaceHolder1_lstYears_ClientState": '{"value":"2025"}',
     }
     with pytest.raises(ListingChangedError):
-        pages.year(page("<p>a", SITE), 2025)
+        legistar_pages.year(page("<p>a", SITE), 2025)

@@ -8,7 +8,7 @@ import pytest
 
 from news_assets.records.meetings import Location, Meeting
 from news_assets.sources.civic import boarddocs, civicengage, civicweb
-from news_assets.sources.civic.onbase import pages as onbase
+from news_assets.sources.civic import onbase as onbase
 from news_assets_tests.sources.civic.answers import listing, local, one
 
 # --- CivicWeb -------------------------------------------------------------------------

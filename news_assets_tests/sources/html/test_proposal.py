@@ -6,7 +6,7 @@ import pytest
 
 from news_assets.records.desks import Selectors
 from news_assets.records.reading import Listing
-from news_assets.sources.html.by_selectors import parse
+from news_assets.sources.html.listing_kinds import parse_selected
 from news_assets.sources.html.proposal import propose
 from news_assets_tests.sources.page_builders import html, page_of, source_of
 
@@ -48,7 +48,7 @@ def proposed(body: str) -> tuple[Selectors | None, Listing]:
     page = page_of(html(FRAME[0] + body + FRAME[1]), URL)
     selectors = propose(page, "America/Sao_Paulo")
     source = replace(source_of("html_listing", URL), selectors=selectors)
-    return selectors, parse(page, source) if selectors else Listing(entries=())
+    return selectors, parse_selected(page, source) if selectors else Listing(entries=())
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from news_assets.search import Index
 from news_assets.sources.source_kinds import KINDS
 from news_assets.store.lake import Lake
 from news_assets.web.archive import Archive
-from news_assets.web.operations.access import Access
+from news_assets.web.operations.sessions import Access
 from news_assets_tests.web.conftest import served
 from news_assets_tests.web.operations.conftest import TOKEN, Site
 

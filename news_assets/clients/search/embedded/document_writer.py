@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from news_assets.clients.search.embedded.nearest_vectors import packed_vectors
-from news_assets.clients.search.embedded.posting_parts import (
-    delete_postings,
-    fold_fresh,
+from news_assets.clients.search.embedded.document_table import (
+    CODE,
+    NAMES,
+    PATH_SEPARATOR,
 )
+from news_assets.clients.search.embedded.nearest_vectors import packed_vectors
+from news_assets.clients.search.embedded.postings import delete_postings, fold_fresh
 from news_assets.clients.search.embedded.search_file import (
     FACTS,
     clean,
@@ -18,15 +20,14 @@ from news_assets.clients.search.embedded.search_file import (
     retried,
     writing,
 )
-from news_assets.clients.search.embedded.table import CODE, NAMES, PATH_SEPARATOR
 from news_assets.clients.search.embedded.terms import (
     DocumentTerms,
     batch_terms,
     correctable_forms,
     key_of,
 )
-from news_assets.clients.search.stored_documents import is_stored, labels
-from news_assets.ports.search import SearchDocument
+from news_assets.clients.search.index_texts import is_stored, labels
+from news_assets.ports.search_index import COPIED_FACETS, SearchDocument
 
 _MAX_KNOWN_WORDS = 300_000
 
@@ -262,11 +263,10 @@ def _values(document: SearchDocument) -> dict[str, str]:
         "agency": document.agency,
         "language": document.language,
         "theme": PATH_SEPARATOR.join(document.theme_path) or document.theme_code,
-        "sentiment": document.sentiment,
-        "body": document.body,
-        "meeting_status": document.meeting_status,
-        "matter": document.matter,
     }
+    for facet in COPIED_FACETS:
+        if not facet.is_list:
+            values[facet.name] = getattr(document, facet.field)
     return {kind: clean(value or "") for kind, value in values.items()}
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from news_assets.clients.search.embedded.duplicate_groups import Bools
+from news_assets.clients.search.embedded.document_table import Bools, DocumentTable
 from news_assets.clients.search.embedded.nearest_vectors import VectorMatrix
 from news_assets.clients.search.embedded.postings import PostingsReader
 from news_assets.clients.search.embedded.ranking import (
@@ -24,15 +24,24 @@ from news_assets.clients.search.embedded.ranking import (
     with_every_word,
     with_some_words,
 )
-from news_assets.clients.search.embedded.table import DocumentTable
 from news_assets.clients.search.embedded.terms import (
     Int64s,
     corrections,
     query_terms,
     term_of,
 )
-from news_assets.clients.search.hit_texts import Highlighter, ranks, snippet, with_words
-from news_assets.ports.search import Explanation, SearchHit, SearchQuery, SearchSort
+from news_assets.clients.search.index_texts import (
+    Highlighter,
+    ranks,
+    snippet,
+    with_words,
+)
+from news_assets.ports.search_index import (
+    Explanation,
+    SearchHit,
+    SearchQuery,
+    SearchSort,
+)
 from news_assets.text.search_query import (
     ENOUGH_MATCHES,
     ParsedQuery,

@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from news_assets.clients.search.embedded.duplicate_groups import Bools
+from news_assets.clients.search.embedded.document_table import Bools
 from news_assets.clients.search.embedded.terms import Int64s
-from news_assets.clients.search.stored_documents import unit_vectors
+from news_assets.clients.search.index_texts import unit_vectors
 
 if TYPE_CHECKING:
     import onnxruntime  # type: ignore[import-untyped]  # it ships no types

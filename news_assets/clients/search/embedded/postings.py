@@ -1,25 +1,229 @@
-"""Postings as they are read: sorted document numbers with weights, or a column with a
-weight for every document.
+"""Postings: written in parts, and read as sorted document numbers with weights, or as a
+column with a weight for every document.
+
+Table `fresh` has the packed terms of new documents, one row each. `FOLD_AT` of them are
+folded into a part with one row per term, in the order of terms, so that rows are
+appended. `MERGE_AT` parts are merged into one, because looking a term up costs one seek
+per part: with 1,000,000 documents in parts of 2,000, 13 ms a word.
 
 A reader keeps the terms of fresh documents in memory, reads a term's rows of all parts
 when it is first looked up, and extends the cached postings with newer documents.
-`parts.py` writes postings.
 """
 
 import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from news_assets.clients.search.embedded.duplicate_groups import Bools
-from news_assets.clients.search.embedded.posting_parts import (
-    ENTRY,
-    POSTING,
-    Entries,
-    entries,
-)
-from news_assets.clients.search.embedded.terms import Int64s
+from news_assets.clients.search.embedded.document_table import Bools
+from news_assets.clients.search.embedded.terms import PACKED_TERM, Int64s
+
+FOLD_AT = 2_000  # documents; folding takes 0.1 s, comparing a term with theirs .1 ms
+MERGE_AT = 16  # parts; merging 16 of 2,000 documents takes 1 to 2 s
+# document numbers are stored as 16-bit offsets from the part's first
+MAX_PART_SPAN = 0xFFFF
+_SMALL_PART_SPAN = MAX_PART_SPAN // 4  # larger parts are not merged again
+
+POSTING = np.dtype([("offset", "<u2"), ("weight", "u1")])
+ENTRY = np.dtype([("term", "<i8"), ("n", "<u4"), ("weight", "u1")])
+
+Entries = npt.NDArray[np.void]
+
+
+class _Part(NamedTuple):
+    part: int
+    first_n: int
+    last_n: int
+    document_count: int
+    deleted_count: int
+
+
+def fold_fresh(connection: sqlite3.Connection, fold_at: int | None = None) -> bool:
+    """Fold the fresh documents into a part if there are at least `fold_at` (`FOLD_AT`);
+    return whether it did.
+    """
+    (count,) = connection.execute("SELECT count(*) FROM fresh").fetchone()
+    if count < (fold_at or FOLD_AT):
+        return False
+    rows = connection.execute("SELECT n, terms FROM fresh ORDER BY n").fetchall()
+    start = 0
+    while start < len(rows):
+        first_n = rows[start][0]
+        stop = start + 1
+        while stop < len(rows) and rows[stop][0] - first_n <= MAX_PART_SPAN:
+            stop += 1
+        made = _Part(0, first_n, rows[stop - 1][0], stop - start, 0)
+        _write_part(connection, entries(rows[start:stop]), made)
+        start = stop
+    connection.execute("DELETE FROM fresh")
+    _purge_one_part(connection)
+    _merge_some_parts(connection)
+    return True
+
+
+def entries(rows: Sequence[tuple[int, bytes]]) -> Entries:
+    """Return one entry per term and document; rows are (document number, packed terms)."""
+    together = np.frombuffer(b"".join(terms for _, terms in rows), PACKED_TERM)
+    found = np.empty(len(together), ENTRY)
+    found["term"], found["weight"] = together["term"], together["weight"]
+    counts = [len(terms) // PACKED_TERM.itemsize for _, terms in rows]
+    found["n"] = np.repeat([n for n, _ in rows], counts)
+    return found
+
+
+def _write_part(connection: sqlite3.Connection, found: Entries, made: _Part) -> None:
+    found = found[np.argsort(found["term"], kind="stable")]
+    postings = np.empty(len(found), POSTING)
+    postings["offset"] = found["n"] - made.first_n
+    postings["weight"] = found["weight"]
+    data = postings.tobytes()
+    starts = np.flatnonzero(np.diff(found["term"], prepend=found["term"][:1] - 1))
+    cuts = (np.append(starts, len(found)) * POSTING.itemsize).tolist()
+    rows = []
+    for term, start, end in zip(
+        found["term"][starts].tolist(), cuts[:-1], cuts[1:], strict=True
+    ):
+        rows.append((term, data[start:end]))
+    _insert_part(connection, made, rows)
+
+
+def _insert_part(
+    connection: sqlite3.Connection, made: _Part, rows: Iterable[tuple[int, bytes]]
+) -> None:
+    part = connection.execute(
+        "INSERT INTO parts (first_n, last_n, document_count, deleted_count) VALUES (?, ?, ?, ?)",
+        made[1:],
+    ).lastrowid
+    connection.executemany(
+        "INSERT INTO postings VALUES (?, ?, ?)",
+        ((part, term, data) for term, data in rows),
+    )
+
+
+def _delete_part(connection: sqlite3.Connection, part: int) -> None:
+    connection.execute("DELETE FROM postings WHERE part = ?", (part,))
+    connection.execute("DELETE FROM parts WHERE part = ?", (part,))
+
+
+# --- rewriting ------------------------------------------------------------------------
+
+
+def _purge_one_part(connection: sqlite3.Connection) -> None:
+    """Rewrite the part with the most deleted documents without them, if more than half
+    of it is deleted.
+    """
+    row = connection.execute(
+        "SELECT part, first_n, last_n, document_count, deleted_count FROM parts "
+        "WHERE deleted_count * 2 > document_count ORDER BY deleted_count DESC LIMIT 1"
+    ).fetchone()
+    if row is None:
+        return
+    old = _Part(*row)
+    rows = connection.execute(
+        "SELECT term, postings FROM postings WHERE part = ?", (old.part,)
+    ).fetchall()
+    numbers = connection.execute(
+        "SELECT n FROM documents WHERE n BETWEEN ? AND ?", (old.first_n, old.last_n)
+    )
+    alive = [n for (n,) in numbers]
+    _delete_part(connection, old.part)
+    if alive:
+        made = old._replace(document_count=len(alive), deleted_count=0)
+        found = _alive_entries(rows, old.first_n, alive)
+        _write_part(connection, found, made)
+
+
+def _alive_entries(
+    rows: Sequence[tuple[int, bytes]], first_n: int, alive: Sequence[int]
+) -> Entries:
+    postings = np.frombuffer(b"".join(data for _, data in rows), POSTING)
+    found = np.empty(len(postings), ENTRY)
+    counts = [len(data) // POSTING.itemsize for _, data in rows]
+    found["term"] = np.repeat([term for term, _ in rows], counts)
+    found["n"] = first_n + postings["offset"].astype(np.uint32)
+    found["weight"] = postings["weight"]
+    return found[np.isin(found["n"], alive)]
+
+
+def _merge_some_parts(connection: sqlite3.Connection) -> None:
+    """Merge the oldest run of small neighbouring parts, if there are enough of them."""
+    stored = connection.execute("SELECT * FROM parts ORDER BY first_n")
+    run = _run_to_merge([_Part(*row) for row in stored])
+    if not run:
+        return
+    rows = []
+    offsets = []
+    for one in run:
+        found = connection.execute(
+            "SELECT term, postings FROM postings WHERE part = ?", (one.part,)
+        ).fetchall()
+        rows += found
+        offsets.append(np.full(len(found), one.first_n - run[0].first_n, np.uint16))
+        _delete_part(connection, one.part)
+    document_count = sum(one.document_count for one in run)
+    deleted_count = sum(one.deleted_count for one in run)
+    made = _Part(0, run[0].first_n, run[-1].last_n, document_count, deleted_count)
+    _insert_part(connection, made, _merged(rows, np.concatenate(offsets)))
+
+
+def _run_to_merge(parts: Sequence[_Part]) -> list[_Part]:
+    """Return the first `MERGE_AT` small neighbours, or a shorter run of at least two
+    that no further part fits into.
+    """
+    run: list[_Part] = []
+    for one in parts:
+        is_small = one.last_n - one.first_n <= _SMALL_PART_SPAN
+        has_room = not run or one.last_n - run[0].first_n <= MAX_PART_SPAN
+        if is_small and has_room:
+            run.append(one)
+        elif len(run) > 1:
+            return run
+        else:
+            run = [one] if is_small else []
+        if len(run) == MERGE_AT:
+            return run
+    return []
+
+
+def _merged(
+    rows: Sequence[tuple[int, bytes]], offsets: npt.NDArray[np.uint16]
+) -> Iterator[tuple[int, bytes]]:
+    """Yield the joined postings of each term; `offsets` are from the first part to each
+    row's part.
+    """
+    terms = np.array([term for term, _ in rows])
+    order = np.argsort(terms, kind="stable")
+    blobs = [rows[i][1] for i in order.tolist()]
+    counts = np.array([len(blob) for blob in blobs]) // POSTING.itemsize
+    postings = np.frombuffer(bytearray().join(blobs), POSTING)
+    postings["offset"] += np.repeat(offsets[order], counts)
+    data = postings.tobytes()
+    starts = np.flatnonzero(np.diff(terms[order], prepend=-1))
+    firsts = (np.cumsum(counts) - counts)[starts] * POSTING.itemsize
+    cuts = [*firsts.tolist(), len(data)]
+    distinct = terms[order[starts]].tolist()
+    for term, start, end in zip(distinct, cuts[:-1], cuts[1:], strict=True):
+        yield term, data[start:end]
+
+
+def delete_postings(connection: sqlite3.Connection, ns: Sequence[int]) -> None:
+    """Remove fresh documents; count those in parts as deleted."""
+    in_parts = []
+    for n in ns:
+        deleted = connection.execute("DELETE FROM fresh WHERE n = ?", (n,)).rowcount
+        if not deleted:
+            in_parts.append((n,))
+    connection.executemany(
+        "UPDATE parts SET deleted_count = deleted_count + 1 WHERE ? BETWEEN first_n AND last_n",
+        in_parts,
+    )
+
+
+# --- reading --------------------------------------------------------------------------
+
 
 _CACHE_BYTES = 128 * 2**20
 # a term of one in 8 documents is smaller and combined faster as a column

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from news_assets.clients.search.embedded.duplicate_groups import Bools
+from news_assets.clients.search.embedded.document_table import Bools
 from news_assets.clients.search.embedded.postings import (
     ListedPostings,
     Postings,
@@ -19,7 +19,7 @@ from news_assets.clients.search.embedded.postings import (
     union,
 )
 from news_assets.clients.search.embedded.terms import Int64s
-from news_assets.ports.search import SearchSort
+from news_assets.ports.search_index import SearchSort
 
 K1 = 1.5
 B = 0.6

@@ -34,6 +34,7 @@ import numpy as np
 
 from news_assets.errors import IndexingError
 from news_assets.folders import private_folder
+from news_assets.ports.search_index import COPIED_FACETS
 
 _APPLICATION_ID = 0x4E415348  # in the file's header
 SCHEMA_VERSION = 3
@@ -44,6 +45,15 @@ PAGE_BYTES = 16_384
 
 T = TypeVar("T")
 
+# of facets with one value a document; those with few values are in the table `codes`
+CODED_FACETS = tuple(
+    one.name
+    for one in COPIED_FACETS
+    if not one.is_list and not one.column.has_many_values
+)
+NAMED_FACETS = tuple(
+    one.name for one in COPIED_FACETS if not one.is_list and one.column.has_many_values
+)
 FACTS = np.dtype(
     [
         ("n", "<u4"),
@@ -56,11 +66,9 @@ FACTS = np.dtype(
         ("agency", "<u2"),
         ("language", "<u2"),
         ("theme", "<u2"),
-        ("sentiment", "<u2"),
-        ("body", "<u2"),
-        ("meeting_status", "<u2"),
+        *((name, "<u2") for name in CODED_FACETS),
         ("length", "<u2"),
-        ("matter", "<u4"),
+        *((name, "<u4") for name in NAMED_FACETS),
     ]
 )
 
@@ -193,6 +201,12 @@ def _check_version(connection: sqlite3.Connection, path: Path) -> None:
     if version != SCHEMA_VERSION:
         raise IndexingError(
             f"{path}: the search index has version {version}, this program reads {SCHEMA_VERSION}; "
+            "run `news-assets rebuild search`"
+        )
+    row = connection.execute("SELECT length(facts) FROM documents LIMIT 1").fetchone()
+    if row is not None and row[0] != FACTS.itemsize:
+        raise IndexingError(
+            f"{path}: the search index has other facets than this program; "
             "run `news-assets rebuild search`"
         )
 

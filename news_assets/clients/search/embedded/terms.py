@@ -16,12 +16,12 @@ from hashlib import blake2b
 import numpy as np
 import numpy.typing as npt
 
-from news_assets.clients.search.stored_documents import (
+from news_assets.clients.search.index_texts import (
     MAX_TEXT_WORDS,
     MAX_WORD_CHARS,
     secondary_text,
 )
-from news_assets.ports.search import SearchDocument
+from news_assets.ports.search_index import SearchDocument
 from news_assets.text.words import KEPT_WORDS, TextWords, fold, stem, words_of_texts
 
 # A word of the title counts as three of the text (BM25F). Summary, section, tags and

@@ -2,14 +2,11 @@
 
 `typesense_index` is the `ports.SearchIndex`; the other modules are its parts:
 
-    documents -> document_lines (stored fields, JSON) -> document_import, which
-    compares,
-    imports and reads each result
-    query -> query (parameters) -> searcher, which sends searches -> responses
-    (rankings, copies, hits and facets)
-    known_words corrects words, and ranks by some of the words
-    collection has the requests about collections and the alias, and rebuilds;
-    collection_schema their fields
+    documents -> documents (stored fields, JSON), which compares, imports and reads each
+    result
+    query -> searches (parameters) -> searcher, which sends them, corrects words, and
+    ranks by some of the words -> searches (rankings, copies, hits and facets)
+    collection has the fields of collections, and the requests about them and the alias
 
-`server_requests` sends the other requests, `server_errors` translates their errors.
+`server` sends the requests and translates their errors.
 """

@@ -1,50 +1,159 @@
-"""Collections and their alias: create, describe, change, export what a desk has, and
-rebuild.
+"""Collections and their alias: fields, create, describe, change, and export what a desk
+has.
 
 Searches address the alias, which points at one collection `<alias>_<yyyymmddhhmmss>`;
 writes address the collection. Its `metadata` has the schema version, the languages of
 the stems, the embedding model, and whether its rebuild is finished.
 
-A rebuild fills a new collection beside the one in use, then points the alias at it. An
-interrupted rebuild is found by its metadata and resumed. Searches never see an
-incomplete index.
+The fields follow from the declaration of `ports.SearchDocument`. The server folds
+accents only in fields without a locale, and stems Portuguese only in fields with one.
+So no field has a locale: `title` and `text` are as written, `title_stems` and `stems`
+have stems made by this program.
 """
 
 import io
-import json
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import date, datetime
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
-from news_assets.clients.search.stored_documents import of_partitions, parity_problems
-from news_assets.clients.search.typesense.collection_schema import (
-    CollectionState,
-    SchemaChange,
-    fields_of,
-    metadata_of,
-    schema_changes,
-)
-from news_assets.clients.search.typesense.document_import import accepted_documents
-from news_assets.clients.search.typesense.document_lines import (
+from news_assets.clients.search.index_texts import of_partitions
+from news_assets.clients.search.typesense.documents import (
     day_number,
-    sent_vectors,
-    stored_forms,
-    whole_lines,
+    fields_of,
 )
-from news_assets.clients.search.typesense.query import desk_filter
-from news_assets.clients.search.typesense.server_errors import REBUILD, failure
-from news_assets.clients.search.typesense.server_requests import (
-    LINES_PER_IMPORT,
+from news_assets.clients.search.typesense.searches import desk_filter
+from news_assets.clients.search.typesense.server import (
+    REBUILD,
     TypesenseConnection,
+    failure,
 )
 from news_assets.errors import IndexingError
-from news_assets.ports.search import SearchDocument
 from news_assets.records.reading import AgencyDays
 
 if TYPE_CHECKING:
     import polars as pl
+
+
+SCHEMA_VERSION = 3
+DEFAULT_LANGUAGES = ("pt", "en")
+
+_COMPARED = {
+    "facet": False,
+    "optional": False,
+    "index": True,
+    "num_dim": 0,
+    "locale": "",
+    "stem": False,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionState:
+    """A collection as the server describes it."""
+
+    name: str
+    dim: int | None
+    count: int
+    fields: tuple[dict[str, Any], ...]
+    metadata: dict[str, Any]
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """Languages whose stemmers made the stems."""
+        return tuple(self.metadata.get("languages", ()))
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaChange:
+    """One field that differs. `is_additive`: it can be added without a rebuild."""
+
+    field: str
+    expected: str
+    stored: str
+    is_additive: bool
+
+    def __str__(self) -> str:
+        remedy = f"needs {REBUILD}"
+        if self.is_additive:
+            remedy = "`news-assets search-fields` adds it"
+        return f"{self.field}: expected {self.expected}, stored {self.stored}; {remedy}"
+
+
+def metadata_of(
+    model: str | None, dim: int | None, languages: Sequence[str]
+) -> dict[str, Any]:
+    """Return the metadata of a collection."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "languages": list(languages),
+        "model": model,
+        "dim": dim,
+    }
+
+
+def schema_changes(
+    state: CollectionState, dim: int | None = None
+) -> list[SchemaChange]:
+    """Return where a collection differs from what this program writes; extra fields are
+    ignored.
+    """
+    stored = {field["name"]: field for field in state.fields}
+    changes = []
+    for field in fields_of(dim or state.dim):
+        name, expected, is_optional = field["name"], _described(field), False
+        found = "nothing"
+        if name in stored:
+            found = _described(stored[name])
+        else:
+            is_optional = bool(field.get("optional"))
+        if found != expected:
+            changes.append(SchemaChange(name, expected, found, is_optional))
+    return changes
+
+
+def _described(field: dict[str, Any]) -> str:
+    """Return the type of a field and its compared properties that are not the default."""
+    described = [str(field.get("type", ""))]
+    for name, default in _COMPARED.items():
+        value = field.get(name, default)
+        if value != default:
+            described.append(f"{name}={value}")
+    return " ".join(described)
+
+
+def check_agreement(
+    where: str, state: CollectionState, languages: Sequence[str]
+) -> None:
+    """Raise IndexingError, with both values, if a collection has another schema version
+    or other languages.
+    """
+    version = state.metadata.get("schema_version")
+    pairs = (
+        ("languages of the stems", "+".join(languages), "+".join(state.languages)),
+        ("schema", f"version {SCHEMA_VERSION}", f"version {version}"),
+    )
+    for what, expected, stored in pairs:
+        if stored and expected != stored:
+            raise failure(
+                where,
+                f"{what}: this program has {expected}, the index {stored}; run {REBUILD}",
+            )
+
+
+def check_schema(where: str, state: CollectionState) -> None:
+    """Raise IndexingError if a collection's fields are not those that this program
+    writes.
+    """
+    changes = schema_changes(state)
+    if changes:
+        raise failure(
+            where, "the index's fields differ: " + " | ".join(map(str, changes))
+        )
+
+
+# --- collections ----------------------------------------------------------------------
 
 
 # of a new index's collection; fixed, so that concurrent processes create the same one
@@ -230,143 +339,3 @@ def _day_filters(keys: AgencyDays | None, first_day: date | None) -> list[str]:
         days = {day for _, day in keys.pairs}
         return [f"day:>={day_number(min(days))}", f"day:<={day_number(max(days))}"]
     return [f"day:>={day_number(first_day)}"] if first_day else []
-
-
-@dataclass(slots=True)
-class Rebuild:
-    """A collection that is being filled. `is_resumed`: it has documents of an
-    interrupted rebuild.
-    """
-
-    connection: TypesenseConnection
-    name: str
-    dim: int | None
-    languages: tuple[str, ...]
-    is_resumed: bool = False
-    _sent: set[str] = field(default_factory=set)
-
-    def upsert(self, documents: Sequence[SearchDocument]) -> dict[str, str]:
-        """Store documents without reading what is stored; return {article_id: reason}
-        for refused ones.
-
-        Raises:
-            IndexingError: The import failed; the documents may be sent again.
-        """
-        accepted, refused = accepted_documents(documents, self.dim)
-        for start in range(0, len(accepted), LINES_PER_IMPORT):
-            refused |= self._send(accepted[start : start + LINES_PER_IMPORT])
-        return refused
-
-    def _send(self, documents: list[SearchDocument]) -> dict[str, str]:
-        ids = [one.article_id for one in documents]
-        self.connection.delete(self.name, [one for one in ids if one in self._sent])
-        forms = stored_forms(documents, self.languages)
-        lines = whole_lines(forms, sent_vectors([one.vector for one in documents]))
-        self._sent.update(ids)
-        pairs = list(zip(ids, lines, strict=True))
-        refused = self.connection.import_lines(self.name, pairs, "upsert")
-        return {article_id: reason for article_id, (_, reason) in refused.items()}
-
-    def delete(self, article_ids: Sequence[str]) -> None:
-        """Remove documents; unknown ids are ignored."""
-        self.connection.delete(self.name, article_ids)
-
-    def stored(self, desk: str) -> "pl.DataFrame":
-        """Return article_id, agency, day and document_hash of a desk's documents in the
-        new collection.
-        """
-        return stored_frame(self.connection, self.name, desk)
-
-    def swap(self, expected: Mapping[str, Mapping[str, str]]) -> None:
-        """Point the alias at the new collection, and drop every other collection of the
-        alias.
-
-        Args:
-            expected: By desk, the document hash of each article that the collection
-                must have, and no others.
-
-        Raises:
-            IndexingError: The collection differs from what is expected; the alias is
-                unchanged.
-        """
-        self._check_parity(expected)
-        state = read_collection(self.connection, self.name)
-        write_metadata(self.connection, state, is_finished=True)
-        if self.connection.alias in collections(self.connection):
-            raise failure(
-                self.connection.where,
-                f"a collection is named {self.connection.alias!r}; drop it first",
-            )
-        point_alias(self.connection, self.name)
-        for name in collections(self.connection):
-            if name != self.name and is_of_alias(name, self.connection.alias):
-                drop(self.connection, name)
-
-    def _check_parity(self, expected: Mapping[str, Mapping[str, str]]) -> None:
-        count = read_collection(self.connection, self.name).count
-        problems = parity_problems(expected, self.stored, count)
-        if problems:
-            raise failure(
-                self.connection.where,
-                f"{self.name} is incomplete: {'; '.join(problems)}; searches still use the old"
-                " index",
-            )
-
-
-def begin_rebuild(
-    connection: TypesenseConnection,
-    dim: int | None,
-    model: str | None,
-    languages: tuple[str, ...],
-    now: datetime,
-) -> Rebuild:
-    """Return a new collection to fill, or an unfinished one with the same schema, model
-    and dimensions.
-
-    Args:
-        connection: The server.
-        dim: Dimensions of the vectors; None without embeddings.
-        model: Name of the embedding model.
-        languages: Languages of the stems.
-        now: The suffix of a new collection.
-    """
-    metadata = metadata_of(model, dim, languages) | {"is_finished": False}
-    unfinished = _unfinished(connection, metadata, dim)
-    if unfinished is not None:
-        lines = connection.export(unfinished.name, ("id",)).split("\n")
-        sent = {json.loads(line)["id"] for line in lines if line}
-        return Rebuild(
-            connection, unfinished.name, dim, languages, is_resumed=True, _sent=sent
-        )
-    name = f"{connection.alias}_{now:%Y%m%d%H%M%S}"
-    create_collection(connection, name, dim, metadata)
-    return Rebuild(connection, name, dim, languages)
-
-
-def _unfinished(
-    connection: TypesenseConnection, metadata: dict[str, object], dim: int | None
-) -> CollectionState | None:
-    """Return the newest unfinished collection with this metadata and these dimensions."""
-    target = aliased(connection)
-    for name, state in sorted(collections(connection).items(), reverse=True):
-        if name == target or not is_of_alias(name, connection.alias):
-            continue
-        is_same = state.metadata == metadata and state.dim == dim
-        if is_same and not schema_changes(state, dim):
-            return state
-    return None
-
-
-def is_of_alias(name: str, alias: str) -> bool:
-    """Return whether a collection was created for this alias, by its name."""
-    suffix = name.removeprefix(f"{alias}_")
-    return name != suffix and len(suffix) == 14 and suffix.isdecimal()
-
-
-def drop(connection: TypesenseConnection, name: str) -> None:
-    """Delete a collection if it exists."""
-    try:
-        connection.call("delete", f"/collections/{name}")
-    except IndexingError as error:
-        if "No collection" not in str(error):
-            raise

@@ -1,4 +1,4 @@
-"""The search index on a Typesense server, shared by several processes.
+"""The search index on a Typesense server, shared by several processes, and its rebuild.
 
 Writes go to the collection's own name, not to the alias: after a restart the server
 replays its log in parallel queues and resolves an alias when a write is queued, so that
@@ -7,60 +7,211 @@ writes through the alias are lost or undone.
 Copies are one hit, as in the embedded index. Some things differ: quoted phrases match
 other endings; of the documents with some of a query's words, the best 250 are ranked;
 and only the copies among the best hits are subtracted from the number of matches.
+
+A rebuild fills a new collection beside the one in use, then points the alias at it. An
+interrupted rebuild is found by its metadata and resumed. Searches never see an
+incomplete index.
 """
 
+import json
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Self, TypedDict, TypeVar, Unpack
 
+from news_assets.clients.search.index_texts import parity_problems
 from news_assets.clients.search.typesense.collection import (
+    DEFAULT_LANGUAGES,
     FIRST_SUFFIX,
-    Rebuild,
+    CollectionState,
+    SchemaChange,
     add_fields,
     aliased,
-    begin_rebuild,
+    check_agreement,
+    check_schema,
+    collections,
     create_collection,
     current_collection,
+    metadata_of,
     point_alias,
     read_collection,
+    schema_changes,
     stored_frame,
     write_metadata,
 )
-from news_assets.clients.search.typesense.collection_schema import (
-    DEFAULT_LANGUAGES,
-    CollectionState,
-    SchemaChange,
-    check_agreement,
-    check_schema,
-    metadata_of,
-    schema_changes,
-    vector_field,
-)
-from news_assets.clients.search.typesense.document_import import (
+from news_assets.clients.search.typesense.documents import (
     DocumentWriter,
+    accepted_documents,
     first_dim,
+    sent_vectors,
+    stored_forms,
+    vector_field,
+    whole_lines,
 )
-from news_assets.clients.search.typesense.query import SCOPE, desk_filter
 from news_assets.clients.search.typesense.searcher import Searcher
-from news_assets.clients.search.typesense.server_errors import (
+from news_assets.clients.search.typesense.searches import SCOPE, desk_filter
+from news_assets.clients.search.typesense.server import (
+    LINES_PER_IMPORT,
     REBUILD,
-    MissingCollectionError,
-    failure,
-)
-from news_assets.clients.search.typesense.server_requests import (
     SEARCH_TIMEOUT_S,
     WRITE_TIMEOUT_S,
+    MissingCollectionError,
     TypesenseAddress,
     TypesenseConnection,
+    failure,
 )
 from news_assets.errors import IndexingError
-from news_assets.ports.search import SearchAnswer, SearchDocument, SearchQuery
+from news_assets.ports.search_index import SearchAnswer, SearchDocument, SearchQuery
 from news_assets.records.reading import AgencyDays
 
 if TYPE_CHECKING:
     import polars as pl
+
+
+@dataclass(slots=True)
+class Rebuild:
+    """A collection that is being filled. `is_resumed`: it has documents of an
+    interrupted rebuild.
+    """
+
+    connection: TypesenseConnection
+    name: str
+    dim: int | None
+    languages: tuple[str, ...]
+    is_resumed: bool = False
+    _sent: set[str] = field(default_factory=set)
+
+    def upsert(self, documents: Sequence[SearchDocument]) -> dict[str, str]:
+        """Store documents without reading what is stored; return {article_id: reason}
+        for refused ones.
+
+        Raises:
+            IndexingError: The import failed; the documents may be sent again.
+        """
+        accepted, refused = accepted_documents(documents, self.dim)
+        for start in range(0, len(accepted), LINES_PER_IMPORT):
+            refused |= self._send(accepted[start : start + LINES_PER_IMPORT])
+        return refused
+
+    def _send(self, documents: list[SearchDocument]) -> dict[str, str]:
+        ids = [one.article_id for one in documents]
+        self.connection.delete(self.name, [one for one in ids if one in self._sent])
+        forms = stored_forms(documents, self.languages)
+        lines = whole_lines(forms, sent_vectors([one.vector for one in documents]))
+        self._sent.update(ids)
+        pairs = list(zip(ids, lines, strict=True))
+        refused = self.connection.import_lines(self.name, pairs, "upsert")
+        return {article_id: reason for article_id, (_, reason) in refused.items()}
+
+    def delete(self, article_ids: Sequence[str]) -> None:
+        """Remove documents; unknown ids are ignored."""
+        self.connection.delete(self.name, article_ids)
+
+    def stored(self, desk: str) -> "pl.DataFrame":
+        """Return article_id, agency, day and document_hash of a desk's documents in the
+        new collection.
+        """
+        return stored_frame(self.connection, self.name, desk)
+
+    def swap(self, expected: Mapping[str, Mapping[str, str]]) -> None:
+        """Point the alias at the new collection, and drop every other collection of the
+        alias.
+
+        Args:
+            expected: By desk, the document hash of each article that the collection
+                must have, and no others.
+
+        Raises:
+            IndexingError: The collection differs from what is expected; the alias is
+                unchanged.
+        """
+        self._check_parity(expected)
+        state = read_collection(self.connection, self.name)
+        write_metadata(self.connection, state, is_finished=True)
+        if self.connection.alias in collections(self.connection):
+            raise failure(
+                self.connection.where,
+                f"a collection is named {self.connection.alias!r}; drop it first",
+            )
+        point_alias(self.connection, self.name)
+        for name in collections(self.connection):
+            if name != self.name and is_of_alias(name, self.connection.alias):
+                drop(self.connection, name)
+
+    def _check_parity(self, expected: Mapping[str, Mapping[str, str]]) -> None:
+        count = read_collection(self.connection, self.name).count
+        problems = parity_problems(expected, self.stored, count)
+        if problems:
+            raise failure(
+                self.connection.where,
+                f"{self.name} is incomplete: {'; '.join(problems)}; searches still use the old"
+                " index",
+            )
+
+
+def begin_rebuild(
+    connection: TypesenseConnection,
+    dim: int | None,
+    model: str | None,
+    languages: tuple[str, ...],
+    now: datetime,
+) -> Rebuild:
+    """Return a new collection to fill, or an unfinished one with the same schema, model
+    and dimensions.
+
+    Args:
+        connection: The server.
+        dim: Dimensions of the vectors; None without embeddings.
+        model: Name of the embedding model.
+        languages: Languages of the stems.
+        now: The suffix of a new collection.
+    """
+    metadata = metadata_of(model, dim, languages) | {"is_finished": False}
+    unfinished = _unfinished(connection, metadata, dim)
+    if unfinished is not None:
+        lines = connection.export(unfinished.name, ("id",)).split("\n")
+        sent = {json.loads(line)["id"] for line in lines if line}
+        return Rebuild(
+            connection, unfinished.name, dim, languages, is_resumed=True, _sent=sent
+        )
+    name = f"{connection.alias}_{now:%Y%m%d%H%M%S}"
+    create_collection(connection, name, dim, metadata)
+    return Rebuild(connection, name, dim, languages)
+
+
+def _unfinished(
+    connection: TypesenseConnection, metadata: dict[str, object], dim: int | None
+) -> CollectionState | None:
+    """Return the newest unfinished collection with this metadata and these dimensions."""
+    target = aliased(connection)
+    for name, state in sorted(collections(connection).items(), reverse=True):
+        if name == target or not is_of_alias(name, connection.alias):
+            continue
+        is_same = state.metadata == metadata and state.dim == dim
+        if is_same and not schema_changes(state, dim):
+            return state
+    return None
+
+
+def is_of_alias(name: str, alias: str) -> bool:
+    """Return whether a collection was created for this alias, by its name."""
+    suffix = name.removeprefix(f"{alias}_")
+    return name != suffix and len(suffix) == 14 and suffix.isdecimal()
+
+
+def drop(connection: TypesenseConnection, name: str) -> None:
+    """Delete a collection if it exists."""
+    try:
+        connection.call("delete", f"/collections/{name}")
+    except IndexingError as error:
+        if "No collection" not in str(error):
+            raise
+
+
+# --- the index ------------------------------------------------------------------------
+
 
 Written = TypeVar("Written")
 

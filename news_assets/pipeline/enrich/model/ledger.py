@@ -5,25 +5,225 @@ call can cost, so that all runs together keep the ceilings. The answer replaces 
 claim of a run that was killed ends by itself.
 """
 
-from collections.abc import Callable, Sequence
+import logging
+import os
+import socket
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from functools import partial
+from typing import Any, Final, NamedTuple
 from uuid import uuid4
 
 from news_assets.errors import EnrichError, ModelCallError
-from news_assets.pipeline.enrich.model.budget import Budget
-from news_assets.pipeline.enrich.model.estimates import expected_usd, most_usd
-from news_assets.pipeline.enrich.model.history import History, histories, this_process
-from news_assets.pipeline.enrich.model.prices import answer_usd
-from news_assets.pipeline.enrich.model.requests import ENRICHER
-from news_assets.pipeline.enrich.rows import cache_of
-from news_assets.ports.enrichment import ModelAnswer, ModelRequest
-from news_assets.ports.lake import Lake, Reader, Rows
-from news_assets.records.model_calls import BATCH, DIRECT, ModelCall, ModelState
+from news_assets.pipeline.enrich.enriched_rows import cache_of
+from news_assets.pipeline.enrich.model.model_requests import ENRICHER
+from news_assets.pipeline.enrich.model.prices import answer_usd, expected_usd, most_usd
+from news_assets.ports.services import Lake, ModelAnswer, ModelRequest, Reader, Rows
+from news_assets.records.derived import CachedEnrichment
+from news_assets.records.model_calls import (
+    BATCH,
+    DIRECT,
+    Ceilings,
+    ModelCall,
+    ModelState,
+    Spent,
+)
 from news_assets.records.reading import Enrichment
 
 Clock = Callable[[], datetime]
+
+_LOG = logging.getLogger(__name__)
+
+_BACKFILL_SHARE = 0.8  # of the day's ceiling; the rest is for live news
+
+
+class Budget:
+    """The ceilings of one run, and what its own calls cost.
+
+    What all runs spent is read from the ledger, in the transaction that reserves the
+    next calls: reservations are rows of the ledger too, so all processes together keep
+    the ceilings.
+    """
+
+    def __init__(
+        self,
+        ceilings: Ceilings | None = None,
+        read_spent: Callable[[Reader, datetime], Spent] | None = None,
+        *,
+        is_backfill: bool = False,
+    ) -> None:
+        self._ceilings = ceilings or Ceilings()
+        self._read_spent = read_spent
+        self.is_backfill = is_backfill
+        # by call id: what was reserved, then the price
+        self._of_run: dict[str, float] = {}
+
+    def spent(self, reader: Reader, now: datetime) -> Spent:
+        """Return what all runs spent, reservations included; nothing where no ceiling
+        needs it.
+        """
+        has_shared = self._ceilings.day or self._ceilings.month
+        if not has_shared or self._read_spent is None:
+            return Spent()
+        return self._read_spent(reader, now)
+
+    def refusal(
+        self, model: str, most_usd: float | None, reserved_usd: float, spent: Spent
+    ) -> str:
+        """Return why a call that can cost `most_usd` may not be sent; empty if it may.
+
+        `reserved_usd` was reserved since `spent` was read.
+        """
+        if not self._ceilings:
+            return ""
+        if most_usd is None:
+            return (
+                f"the price of {model} is not known, so no ceiling can be kept: "
+                "set NEWS_MAX_USD_PER_RUN, _DAY and _MONTH to 0, "
+                "or choose a model whose price is known"
+            )
+        for setting, ceiling, used in self._limits(spent):
+            if used + reserved_usd + most_usd > ceiling:
+                return self._reason(setting, ceiling, used + reserved_usd)
+        return ""
+
+    def record(self, prices: Mapping[str, float | None]) -> None:
+        """Take over what calls of this run cost, or what was reserved for them, by call
+        id.
+        """
+        for call_id, usd in prices.items():
+            self._of_run[call_id] = usd or 0.0
+
+    def _limits(self, spent: Spent) -> Iterator[tuple[str, float, float]]:
+        """Yield the setting, its ceiling for this run, and what was spent of it."""
+        share = _BACKFILL_SHARE if self.is_backfill else 1.0
+        if self._ceilings.run:
+            yield "NEWS_MAX_USD_PER_RUN", self._ceilings.run, sum(self._of_run.values())
+        if self._ceilings.day:
+            yield "NEWS_MAX_USD_PER_DAY", self._ceilings.day * share, spent.day
+        if self._ceilings.month:
+            yield "NEWS_MAX_USD_PER_MONTH", self._ceilings.month, spent.month
+
+    def _reason(self, setting: str, ceiling: float, used: float) -> str:
+        share = ""
+        if self.is_backfill and setting == "NEWS_MAX_USD_PER_DAY":
+            share = f", of which a backfill may spend {_BACKFILL_SHARE:.0%}"
+            ceiling /= _BACKFILL_SHARE
+        return (
+            f"{setting} is reached: {used:.4f} USD are spent or reserved, "
+            f"and the ceiling is {ceiling:g} USD{share}"
+        )
+
+
+# answers to one input that failed a check, each of which was paid
+_MAX_REFUSED: Final = 2
+# responses in which the provider refused the request for one input
+_MAX_REJECTED: Final = 2
+# requests for one input that were perhaps billed and have no answer
+_MAX_UNANSWERED: Final = 6
+
+_COLUMNS = (
+    "input_hash",
+    "called_at",
+    "outcome",
+    "reason",
+    "claimed_until",
+    "claimed_by",
+    "reserved_usd",
+    "via",
+)
+
+
+@dataclass(slots=True)
+class History:
+    """The earlier attempts for one input: requests that were sent.
+
+    They are counted by their outcome in the ledger. Of the failed ones `unanswered` are
+    those that were perhaps billed. `batched_at`: when the input was last in a batch, if
+    nothing was sent after.
+    """
+
+    is_answered: bool = False
+    claimed_until: datetime | None = None
+    refused: int = 0
+    rejected: int = 0
+    unanswered: int = 0
+    failed: int = 0
+    is_declined: bool = False
+    reason: str = ""
+    batched_at: datetime | None = None
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the input is not sent again."""
+        return (
+            self.is_declined
+            or self.refused >= _MAX_REFUSED
+            or self.rejected >= _MAX_REJECTED
+            or self.unanswered >= _MAX_UNANSWERED
+        )
+
+    @property
+    def failed_attempts(self) -> int:
+        """How many requests gave no result; inputs with fewer are sent first."""
+        return self.refused + self.rejected + self.failed
+
+    def add(self, call: Mapping[str, Any]) -> None:
+        """Take over a later request: the columns of its call."""
+        outcome = call["outcome"]
+        self.batched_at = call["called_at"] if call["via"] == BATCH else None
+        self.claimed_until = None
+        if outcome == "sent":
+            owner = call["claimed_by"]
+            if owner is None or not _has_ended(owner):
+                self.claimed_until = call["claimed_until"]
+            self.failed += 1
+            return
+        self.reason = call["reason"] or ""
+        self.is_answered |= outcome == "ok"
+        self.is_declined |= outcome == "declined"
+        self.refused += outcome == "refused"
+        self.rejected += outcome == "rejected"
+        self.failed += outcome == "failed"
+        self.unanswered += outcome == "failed" and call["reserved_usd"] is not None
+
+    def is_claimed(self, now: datetime) -> bool:
+        """Whether another run waits for an answer."""
+        return self.claimed_until is not None and self.claimed_until > now
+
+
+def histories(reader: Reader, hashes: Collection[str]) -> dict[str, History]:
+    """Return the history of each of these inputs that was sent before."""
+    found: dict[str, History] = {}
+    if not hashes:
+        return found
+    calls = reader.frame(ModelCall, None, _COLUMNS, input_hash=hashes).sort("called_at")
+    for call in calls.iter_rows(named=True):
+        found.setdefault(call["input_hash"], History()).add(call)
+    return found
+
+
+def _this_process() -> str:
+    """Return the name of this process, which claims inputs: machine and number."""
+    return f"{socket.gethostname()}/{os.getpid()}"
+
+
+def _has_ended(owner: str) -> bool:
+    """Whether a process is known to have ended: one of this machine that does not run
+    any more.
+    """
+    host, _, number = owner.rpartition("/")
+    if host != socket.gethostname() or not number.isdecimal():
+        return False
+    try:
+        os.kill(int(number), 0)  # sends nothing
+    except ProcessLookupError:
+        return True
+    except OSError:  # it belongs to somebody else
+        return False
+    return False
+
 
 _OUTCOMES = {"declined": "declined", "rejected": "rejected", "too_long": "rejected"}
 
@@ -87,9 +287,9 @@ class Ledger:
             state = state_of(rows, model)
             if state.rests_until and state.rests_until > now:
                 return Claims(refusal=state.reason or "", rests_until=state.rests_until)
-            claims = self._claims(
-                rows, model, requests, now, now + timedelta(seconds=valid_s), is_batch
-            )
+            until = now + timedelta(seconds=valid_s)
+            row = partial(_claimed, model, now, until, is_batch=is_batch)
+            claims = self._claims(rows, requests, row, now)
             if claims.calls:
                 rows.append(list(claims.calls.values()))
             then(rows, claims)
@@ -104,28 +304,38 @@ class Ledger:
     def _claims(
         self,
         rows: Reader,
-        model: str,
         requests: Sequence[ModelRequest],
+        row: Callable[[ModelRequest], ModelCall],
         now: datetime,
-        until: datetime,
-        is_batch: bool,
     ) -> Claims:
+        """Return which of these requests may be sent, each with its row."""
         past = histories(rows, {request.input_hash for request in requests})
-        spent, claims, reserved_usd = self._budget.spent(rows, now), Claims(), 0.0
+        spent = self._budget.spent(rows, now)
+        claims, reserved_usd = Claims(), 0.0
         for request in requests:
-            key, history = request.input_hash, past.get(request.input_hash, History())
-            if history.is_claimed(now):
-                claims.busy[key] = history.claimed_until or until
+            key, article_id = request.input_hash, request.article_id
+            history = past.get(key, History())
+            if history.claimed_until and history.is_claimed(now):
+                _LOG.debug("%s: not sent: another run waits for its answer", article_id)
+                claims.busy[key] = history.claimed_until
                 continue
             if history.is_answered or history.is_closed:
+                _LOG.debug(
+                    "%s: not sent again: %s", article_id, history.reason or "answered"
+                )
                 claims.settled[key] = history
                 continue
-            most = most_usd(model, request, now, is_batch=is_batch)
-            claims.refusal = self._budget.refusal(model, most, reserved_usd, spent)
+            call = row(request)
+            claims.refusal = self._budget.refusal(
+                call.model, call.reserved_usd, reserved_usd, spent
+            )
             if claims.refusal:
+                _LOG.debug(
+                    "%s and later ones: not sent: %s", article_id, claims.refusal
+                )
                 break
-            reserved_usd += most or 0.0
-            claims.calls[key] = _claimed(model, request, now, until, most, is_batch)
+            reserved_usd += call.reserved_usd or 0.0
+            claims.calls[key] = call
         return claims
 
     def settle(
@@ -138,19 +348,15 @@ class Ledger:
         call only.
         """
         now = self.clock()
-        calls = [_ended_call(one) for one in ended]
-        caches = [
-            cache_of(
-                one.call.input_hash,
-                one.read,
-                ENRICHER,
-                one.call.model,
-                one.call.article_id,
-                now,
-            )
-            for one in ended
-            if isinstance(one.read, Enrichment)
-        ]
+        calls: list[ModelCall] = []
+        caches: list[CachedEnrichment] = []
+        for one in ended:
+            call, _, read = one
+            calls.append(_ended_call(one))
+            if isinstance(read, Enrichment):
+                key, article_id = call.input_hash, call.article_id
+                cached = cache_of(key, read, ENRICHER, call.model, article_id, now)
+                caches.append(cached)
 
         def store(rows: Rows) -> None:
             if calls:
@@ -196,10 +402,10 @@ def _counted_usd(call: ModelCall) -> float | None:
 
 def _claimed(
     model: str,
-    request: ModelRequest,
     now: datetime,
     until: datetime,
-    most: float | None,
+    request: ModelRequest,
+    *,
     is_batch: bool,
 ) -> ModelCall:
     return ModelCall(
@@ -220,9 +426,9 @@ def _claimed(
         output_tokens=None,
         cached_tokens=None,
         usd=expected_usd(model, request, now, is_batch=is_batch),
-        reserved_usd=most,
+        reserved_usd=most_usd(model, request, now, is_batch=is_batch),
         claimed_until=until,
-        claimed_by=None if is_batch else this_process(),
+        claimed_by=None if is_batch else _this_process(),
         sent_chars=request.chars,
         elapsed_ms=0,
         outcome="sent",
@@ -240,28 +446,26 @@ def _ended_call(ended: Ended) -> ModelCall:
     call, received, read = ended
     call = replace(call, claimed_until=None, claimed_by=None)
     if isinstance(received, ModelCallError):
-        is_billed = received.kind == "unanswered"
-        return replace(
-            call,
-            usd=call.usd if is_billed else 0.0,
-            reserved_usd=call.reserved_usd if is_billed else None,
-            outcome=_OUTCOMES.get(received.kind, "failed"),
-            reason=str(received),
-        )
-    usd = answer_usd(call.model, received, call.called_at, is_batch=call.via == BATCH)
-    is_stated = received.input_tokens is not None
-    error = read if isinstance(read, EnrichError) else None
-    refused = "declined" if received.stop == "declined" else "refused"
+        if received.kind != "unanswered":
+            call = replace(call, usd=0.0, reserved_usd=None)
+        outcome = _OUTCOMES.get(received.kind, "failed")
+        return replace(call, outcome=outcome, reason=str(received))
+    if received.input_tokens is not None:
+        is_batch = call.via == BATCH
+        usd = answer_usd(call.model, received, call.called_at, is_batch=is_batch)
+        call = replace(call, usd=usd, reserved_usd=None)
+    outcome, reason = "ok", None
+    if isinstance(read, EnrichError):
+        outcome = "declined" if received.stop == "declined" else "refused"
+        reason = str(read)
     return replace(
         call,
         input_tokens=received.input_tokens,
         output_tokens=received.output_tokens,
         cached_tokens=received.cached_tokens,
         cache_write_tokens=received.cache_write_tokens,
-        usd=usd if is_stated else call.usd,
-        reserved_usd=None if is_stated else call.reserved_usd,
         elapsed_ms=received.elapsed_ms,
-        outcome=refused if error else "ok",
-        reason=str(error) if error else None,
+        outcome=outcome,
+        reason=reason,
         answer_json=received.raw,
     )

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from news_assets.pipeline.enrich.model.enricher import ModelEnricher
-from news_assets.pipeline.enrich.model.estimates import expected_tokens
-from news_assets.pipeline.enrich.model.prices import price_usd
-from news_assets.pipeline.enrich.model.themes import is_descended
+from news_assets.pipeline.enrich.enriched_rows import cached_results
+from news_assets.pipeline.enrich.model.model_enricher import ModelEnricher
+from news_assets.pipeline.enrich.model.model_requests import is_descended
+from news_assets.pipeline.enrich.model.prices import expected_tokens, price_usd
 from news_assets.pipeline.enrich.plan import (
     COPY,
     CURRENT,
@@ -24,9 +24,7 @@ from news_assets.pipeline.enrich.plan import (
     counts_of,
     plan_batch,
 )
-from news_assets.pipeline.enrich.rows import cached_results
-from news_assets.ports.enrichment import ModelRequest
-from news_assets.ports.lake import Lake
+from news_assets.ports.services import Lake, ModelRequest
 from news_assets.records.articles import RawArticle
 from news_assets.records.desks import Desk
 from news_assets.records.model_calls import Kind, Tokens, total_usd
@@ -121,13 +119,17 @@ class Preview:
         for article in plan.requested:
             name = models.models[0].name
             if is_descended(models.taxonomy):
-                yield article, name, models.theme_request(article, name, rules)
+                request = models.request(
+                    article, name, models.theme_prompt, None, rules
+                )
+                yield article, name, request
             prompt = prompts[article.article_id]
             yield article, name, models.request(article, name, prompt, None, rules)
         if entity_model := models.entity_model(rules):
             name = entity_model.name
+            prompt = models.entities_prompt
             for article in plan.readable:
-                yield article, name, models.entities_request(article, name, rules)
+                yield article, name, models.request(article, name, prompt, None, rules)
 
 
 def estimated(

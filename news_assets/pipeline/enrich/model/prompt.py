@@ -3,7 +3,7 @@
     ---
     kind: enrich                    # or entities, theme
     version: "1"
-    answers: [theme, summary]       # the fields of the answer, of those that `schema.py` knows
+    answers: [theme, summary]       # the fields of the answer, of those of `answer_schema.py`
     sentences: 2                    # most sentences of the summary; optional
     ---
     Instructions. `{themes}` stands for the list of themes to choose from.
@@ -22,7 +22,7 @@ from typing import get_args
 import yaml
 
 from news_assets.errors import SettingsError
-from news_assets.pipeline.enrich.model.schema import FIELDS, REQUIRED
+from news_assets.pipeline.enrich.model.answer_schema import FIELDS, REQUIRED
 from news_assets.records.model_calls import Kind
 
 BUILT_IN = Path(__file__).with_name("prompts")

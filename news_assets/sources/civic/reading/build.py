@@ -1,29 +1,31 @@
 """Makes meetings from what a vendor states: times placed in the zone, the status, and
-the roles of links.
+the roles of links. A stored meeting becomes a listed one again when its items are
+requested without a new listing.
 
-A stored meeting becomes a listed one again when its items are requested without a new
-listing.
+The status follows from the vendor's words and the time. Only set forms at the start or
+the end of a text say that a meeting does not take place, because the same words name
+business: "Hearing on the cancellation of the lease". With a new date in the same
+sentence it is moved, not cancelled.
 """
 
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from news_assets.records.meetings import (
-    AgendaItem,
     Link,
     Location,
     Meeting,
     MeetingStatus,
     StoredMeeting,
+    same_values,
 )
 from news_assets.sources.civic.reading.moments import Moment
-from news_assets.sources.civic.reading.participation import participation_of
-from news_assets.sources.civic.reading.status import status_of
+from news_assets.sources.civic.reading.prose import participation_of
 from news_assets.sources.civic.vendor import Reading
-from news_assets.text.zones import zone_info
+from news_assets.text.dates import zone_info
 
 # A text has the name before the address where a street number follows a separator:
 # "Town Hall - 12 Oak St".
@@ -47,81 +49,59 @@ _ROLE_PATTERNS = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stated:
-    """What a vendor states of one meeting, as it stands there.
+def meeting_of(
+    stated: Meeting,
+    reading: Reading,
+    *,
+    start: Moment | None = None,
+    end: Moment | None = None,
+    status_words: Sequence[str] = (),
+    is_final: bool = False,
+) -> Meeting:
+    """Return a meeting with what follows from what its vendor states of it.
 
-    `status_words` are its own status and the like; `is_final` whether that says that
-    the meeting is certain. `is_all_day`: the vendor itself says that it has no hour.
+    A meeting of which only the day is known has passed when its day is over.
+
+    Args:
+        stated: The meeting without times, status and addresses of documents.
+        reading: The agency's zone and the present.
+        start: Day and hour; without an hour the vendor states none.
+        end: Day and hour of the end.
+        status_words: The vendor's own status and the like.
+        is_final: Whether that says that the meeting is certain.
     """
-
-    vendor_id: str
-    agenda_id: str = ""
-    title: str = ""
-    body: str = ""
-    start: Moment | None = None
-    end: Moment | None = None
-    location: Location = Location()
-    url: str | None = None
-    links: Sequence[Link] = ()
-    items: Sequence[AgendaItem] = ()
-    comment: str = ""
-    status_words: Sequence[str] = ()
-    is_final: bool = False
-    updated_at: datetime | None = None
-    posted_at: datetime | None = None
-
-
-def meeting_of(stated: Stated, reading: Reading) -> Meeting:
-    """Return the meeting. A meeting of which only the day is known has passed when its
-    day is over.
-    """
-    links = tuple(stated.links)
-    starts_at, ends_at = _times(stated, reading)
-    all_day = stated.start is not None and stated.start.clock is None
+    starts_at = start.placed(reading.timezone) if start else None
+    all_day = start is not None and start.clock is None
+    ends_at = _end_after(start, end, reading.timezone)
     over = ends_at
     if starts_at and all_day:
         over = starts_at + timedelta(days=1)
-    titles = [link.title for link in links]
-    names = [stated.title, stated.body, *stated.status_words, *titles]
-    return Meeting(
-        vendor_id=stated.vendor_id,
-        agenda_id=stated.agenda_id,
+    titles = [link.title for link in stated.links]
+    names = [stated.title, stated.body, *status_words, *titles]
+    status = status_of(names, stated.comment, starts_at, over, reading.now, is_final)
+    return replace(
+        stated,
         title=stated.title or stated.body,
-        body=stated.body,
         starts_at=starts_at,
         ends_at=ends_at,
         all_day=all_day,
-        status=status_of(
-            names, stated.comment, starts_at, over, reading.now, stated.is_final
-        ),
-        location=stated.location,
-        url=stated.url,
-        agenda_url=_first(links, "agenda"),
-        packet_url=_first(links, "packet"),
-        minutes_url=_first(links, "minutes"),
-        video_url=_first(links, "video"),
-        links=links,
-        items=tuple(stated.items),
-        comment=stated.comment,
+        status=status,
+        agenda_url=_first(stated.links, "agenda"),
+        packet_url=_first(stated.links, "packet"),
+        minutes_url=_first(stated.links, "minutes"),
+        video_url=_first(stated.links, "video"),
         participation=participation_of(stated.comment),
-        updated_at=stated.updated_at,
-        posted_at=stated.posted_at,
     )
 
 
-def _times(stated: Stated, reading: Reading) -> tuple[datetime | None, datetime | None]:
-    """Return begin and end in the zone; no end without hours, or not after the begin."""
-    start, end = stated.start, stated.end
-    if start is None:
-        return None, None
-    starts_at = start.placed(reading.timezone)
-    if end is None or start.clock is None or end.clock is None:
-        return starts_at, None
-    ends_at = end.placed(reading.timezone)
-    if ends_at <= starts_at:
-        return starts_at, None
-    return starts_at, ends_at
+def _end_after(
+    start: Moment | None, end: Moment | None, timezone: str
+) -> datetime | None:
+    """Return the end in the zone; None without both hours, or not after the begin."""
+    if start is None or end is None or start.clock is None or end.clock is None:
+        return None
+    ends_at = end.placed(timezone)
+    return ends_at if ends_at > start.placed(timezone) else None
 
 
 def _first(links: Sequence[Link], role: str) -> str | None:
@@ -178,22 +158,13 @@ def listed_again(row: StoredMeeting, timezone: str) -> Meeting:
     """
     links = [Link(**link) for link in json.loads(row.links_json)]
     return Meeting(
-        vendor_id=row.vendor_id,
-        agenda_id=row.agenda_id,
-        title=row.title,
-        body=row.body,
+        **same_values(row),
         starts_at=_local(row.starts_at, timezone),
         ends_at=_local(row.ends_at, timezone),
         all_day=row.is_all_day,
         status=_STATUSES.get(row.status, "tentative"),
         location=Location(name=row.location_name, address=row.location_address),
-        url=row.url,
-        agenda_url=row.agenda_url,
-        packet_url=row.packet_url,
-        minutes_url=row.minutes_url,
-        video_url=row.video_url,
         links=tuple(links),
-        comment=row.comment,
         participation=participation_of(row.comment),
     )
 
@@ -202,3 +173,152 @@ def _local(at: datetime | None, timezone: str) -> datetime | None:
     if at is None:
         return None
     return at.astimezone(zone_info(timezone))
+
+
+# --- status ---------------------------------------------------------------------------
+
+# of a text; what is said of the meeting itself stands at the beginning
+MAX_CHARS = 2000
+
+_OFF = (
+    r"(?:cancel+ed|cancel+ation|postponed|deferred|vacated|called\soff|no\s(?:quorum|meetings?)"
+    r"|will\snot\s(?:meet|be\sheld)|not\smeeting|(?:for|due\sto)?\s?lack\sof\s(?:a\s)?quorum"
+    r"|adjourned\s(?:for|due\sto)\slack\sof\s(?:a\s)?quorum"
+    r"|annul[eé]e?s?|report[eé]e?s?|cancelad[ao]s?|suspendid[ao]s?|aplazad[ao]s?|pospuest[ao]s?|adiad[ao]s?)"
+)
+_WHAT = (
+    r"(?:(?:the|this|regular|special|meeting|session|hearing|workshop"
+    r"|reunión|réunion|sesión|séance)\s){0,4}"
+)
+_SAID = r"(?:(?:is|are|was|were|has|have|been|hereby|notice\sof|aviso\sde|avis\sd['’])\s?){0,3}"
+_WHY = (
+    r"(?:due|for|because|owing|per|by|in\sobservance|until\sfurther"
+    r"|to\sa\s(?:later|future)|indefinitely|no\s|lack)"
+)
+_AT_START = re.compile(
+    rf"\A\W{{0,6}}{_SAID}{_WHAT}{_OFF}\b(?:\W{{0,3}}\Z|\s{{0,2}}[-–—:;!*/|)\].,]|\s(?:notice|{_WHY}))",
+    re.IGNORECASE,
+)
+_OF_BODY = re.compile(
+    r"\A\W{0,6}(?:cancel+ed|postponed)\s(?:[\w'’&.]{1,20}\s){0,4}?"
+    r"(?:meeting|council|board|commission|committee|session|workshop)\b",
+    re.IGNORECASE,
+)
+_LOUD_AT_START = re.compile(
+    r"\A\W{0,6}(?:CANCEL+ED|ANNULÉE?|CANCELAD[AO]|POSTPONED|DEFERRED|VACATED)\W{0,3}\s"
+)
+_AT_END = re.compile(
+    rf"(?:[-–—:;*(\[/|,.!]\s{{0,2}}|\b(?:meeting|session|hearing|workshop|board|council|commission|committee)\s)"
+    rf"\W{{0,3}}{_SAID}{_OFF}(?:\W{{0,4}}\Z|\s{{0,2}}[-–—:;*(),.]|\s{_WHY})",
+    re.IGNORECASE,
+)
+_LOUD_AT_END = re.compile(
+    r"\s(?:CANCEL+ED|ANNULÉE?|CANCELAD[AO]|POSTPONED|DEFERRED|VACATED)\W{0,4}\Z"
+)
+_ONLY_END = re.compile(
+    r"(?<!not)(?<!to be)(?<!previously)(?<!formerly)\scancel+ed\W{0,4}\Z", re.IGNORECASE
+)
+_NOTICE = re.compile(
+    r"\b(?:notice\sof\s(?:the\s)?(?:meeting\s)?cancel+ation|(?:meeting\s)?cancel+ation\s(?:notice|memo|letter)"
+    r"|meeting\scancel+ation|notice\sof\spostponement)\b",
+    re.IGNORECASE,
+)
+_RESCHEDULED = re.compile(
+    r"(?:\A\W{0,6}|[-–—:;*(\[/|]\s{0,2}|\b(?:is|has\sbeen)\s)rescheduled\b(?:\W{0,4}\Z|\s{0,2}[-–—:](?!.{0,60}\bfrom\b))",
+    re.IGNORECASE,
+)
+_RECESS = re.compile(
+    r"\A\W{0,3}(?:no\smeeting\W{1,3})?(?:(?!from\b|after\b|following\b)[\w'’]{1,20}\s){0,3}recess\b\W{0,4}(?:\Z|\W\s?no\smeeting)"
+    r"|[-–—:(]\s?(?:(?:in|on|summer|winter|spring|holiday|annual|council)\s)?recess\W{0,3}\Z",
+    re.IGNORECASE,
+)
+_HELD = re.compile(
+    r"\b(?:not\s(?:been\s)?|previously\s|formerly\s|un|no\slonger\s|originally\s)(?:cancel+ed|postponed|rescheduled)\b"
+    r"|\bsupersedes\b|\bcancel+ation\swithdrawn\b|\bto\sbe\s(?:cancel+ed|vacated|deferred)\b",
+    re.IGNORECASE,
+)
+_OF_MEETING = re.compile(
+    r"\A\W{0,6}(?:notice\sof\s)?cancel+ation\sof\s(?:[\w'’.,]{1,20}\s){0,6}(?:meeting|session|hearing|workshop)s?\b",
+    re.IGNORECASE,
+)
+_NOT_HELD = re.compile(
+    r"\b(?:council|board|commission|committee|authority|meeting)"
+    r"(?:\s(?!that\b|which\b|who\b)[\w'’]{1,20}){0,4}\swill\snot\s(?:meet|be\sheld)\b"
+    r"|\A\W{0,6}no\smeetings?\s(?:in|on|this|for|until)\b"
+    r"|\A(?:sesi[óo]n|reuni[óo]n|s[ée]ance|r[ée]union|reuni[ãa]o|sess[ãa]o)\s.{1,60}\s"
+    r"(?:cancelada|suspendida|aplazada|adiada|annul[ée]e)\W{0,4}\Z",
+    re.IGNORECASE,
+)
+_NEW_DATE = re.compile(
+    r"\b(?:re-?scheduled|moved|postponed|deferred|changed|continued|cancel+ed|adjourned|report[eé]e?|aplazad[ao]|adiad[ao])\b"
+    r"[^.\n]{0,40}?\b(?:to|until|till|for|on|now|au|al|a|para)\s{1,2}(?:the\s|le\s|el\s|o\s)?"
+    r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day\b|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}\.?\s\d"
+    r"|\d{1,2}[/.-]\d{1,2}|\d{4}-\d\d|\d{1,2}(?:er|st|nd|rd|th)?\s(?:de\s)?[a-zéû]{3,10}\b|tomorrow|next\s(?:week|month))",
+    re.IGNORECASE,
+)
+# In prose only what is said of the meeting itself counts: a comment may be about
+# another one.
+_OFF_IN_PROSE = re.compile(
+    r"\b(?:meeting|hearing|session|workshop)s?\b[^.\n]{0,40}\b(?:cancel+ed|postponed|vacated|called\soff)\b"
+    r"|\A\W{0,5}(?:notice\sof\s)?(?:cancel+ed|cancel+ation|postponed)\b",
+    re.IGNORECASE,
+)
+
+_CANCELLED_FORMS = (
+    _NOTICE,
+    _RESCHEDULED,
+    _RECESS,
+    _NOT_HELD,
+    _OF_MEETING,
+    _AT_START,
+    _OF_BODY,
+    _LOUD_AT_START,
+    _AT_END,
+    _LOUD_AT_END,
+    _ONLY_END,
+)
+
+
+def status_of(
+    names: list[str],
+    prose: str,
+    starts_at: datetime | None,
+    ends_at: datetime | None,
+    now: datetime,
+    is_final: bool,
+) -> MeetingStatus:
+    """Return a meeting's status: a meeting is confirmed if the vendor calls it or its
+    agenda final, not because an agenda is there. It has passed once it has ended, or
+    has begun if no end is stated.
+
+    Args:
+        names: Titles of the meeting and of its documents, and the vendor's own status.
+        prose: What the vendor says of the meeting in sentences.
+        starts_at: When it begins; None if unknown.
+        ends_at: When it ends, or the end of its day if its hour is unknown.
+        now: The present.
+        is_final: Whether the vendor calls the meeting or its agenda final.
+    """
+    over = ends_at or starts_at
+    if any(map(says_cancelled, names)) or _is_off_in_prose(prose[:MAX_CHARS]):
+        return "cancelled"
+    if over is not None and over <= now:
+        return "passed"
+    return "confirmed" if is_final else "tentative"
+
+
+def says_cancelled(text: str) -> bool:
+    """Whether a title, or the vendor's own status, says that the meeting does not take
+    place on its day.
+    """
+    words = " ".join(text[:MAX_CHARS].split())
+    if _NEW_DATE.search(words) or _HELD.search(words):
+        return False
+    return any(form.search(words) for form in _CANCELLED_FORMS)
+
+
+def _is_off_in_prose(prose: str) -> bool:
+    match = _OFF_IN_PROSE.search(prose)
+    if match is None or _HELD.search(match[0]):
+        return False
+    return _NEW_DATE.search(prose) is None

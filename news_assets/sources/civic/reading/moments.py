@@ -10,8 +10,7 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 
-from news_assets.text.dates import FIRST_YEAR, LAST_YEAR
-from news_assets.text.zones import zone_info
+from news_assets.text.dates import FIRST_YEAR, LAST_YEAR, zone_info
 
 MAX_CHARS = 300  # longer is prose, in which an hour need not be the meeting's
 

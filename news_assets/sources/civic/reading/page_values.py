@@ -13,12 +13,11 @@ from lxml.html import HtmlElement
 from news_assets.errors import ListingChangedError, SourceError
 from news_assets.records.meetings import Attachment, Link, Request
 from news_assets.records.reading import Page
-from news_assets.sources.feeds.xml_documents import recovering_parser, sound_xml
 from news_assets.sources.html.document import html_tree, select, words_of
 from news_assets.sources.platforms import found_instead
+from news_assets.sources.xml_documents import recovering_parser, sound_xml
 from news_assets.text.html import plain_text
-from news_assets.text.limits import line
-from news_assets.text.outside_json import loads
+from news_assets.text.limits import line, loads
 from news_assets.text.urls import web_url
 
 MAX_ELEMENTS = 200_000  # an archive page of 2,000 meetings has some 40,000

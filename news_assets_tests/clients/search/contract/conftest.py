@@ -15,13 +15,13 @@ from pathlib import Path
 import pytest
 
 from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
-from news_assets.clients.search.typesense.collection import (
-    collections,
+from news_assets.clients.search.typesense.collection import collections
+from news_assets.clients.search.typesense.typesense_index import (
+    TypesenseSearchIndex,
     drop,
     is_of_alias,
 )
-from news_assets.clients.search.typesense.typesense_index import TypesenseSearchIndex
-from news_assets.ports.search import SearchIndex
+from news_assets.ports.search_index import SearchIndex
 from news_assets_tests.support.fakes import FakeSearchIndex
 from news_assets_tests.typesense_server import running
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from datetime import date
 
-from news_assets.ports.search import (
+from news_assets.ports.search_index import (
     SearchAnswer,
     SearchDocument,
     SearchIndex,

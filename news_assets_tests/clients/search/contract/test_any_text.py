@@ -4,7 +4,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from news_assets.ports.search import SearchIndex, SearchQuery
+from news_assets.ports.search_index import SearchIndex, SearchQuery
 from news_assets_tests.clients.search.contract.examples import document
 
 

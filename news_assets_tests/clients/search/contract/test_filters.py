@@ -5,7 +5,7 @@ from datetime import date
 
 import pytest
 
-from news_assets.ports.search import FACETS, SearchIndex, SearchQuery
+from news_assets.ports.search_index import FACETS, SearchIndex, SearchQuery
 from news_assets_tests.clients.search.contract.examples import document, ids
 
 FILTERED = [

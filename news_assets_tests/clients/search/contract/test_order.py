@@ -5,7 +5,7 @@ from datetime import date
 
 import pytest
 
-from news_assets.ports.search import SearchIndex, SearchMode, SearchQuery
+from news_assets.ports.search_index import SearchIndex, SearchMode, SearchQuery
 from news_assets_tests.clients.search.contract.examples import document, found, ids
 
 

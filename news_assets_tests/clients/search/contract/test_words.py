@@ -2,7 +2,7 @@
 
 import pytest
 
-from news_assets.ports.search import SearchIndex, SearchQuery
+from news_assets.ports.search_index import SearchIndex, SearchQuery
 from news_assets_tests.clients.search.contract.examples import document, found, ids
 
 

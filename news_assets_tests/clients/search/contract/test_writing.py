@@ -7,7 +7,7 @@ from datetime import date
 import pytest
 
 from news_assets.errors import IndexingError
-from news_assets.ports.search import FACETS, SearchIndex, SearchQuery
+from news_assets.ports.search_index import FACETS, SearchIndex, SearchQuery
 from news_assets.records.reading import AgencyDays
 from news_assets_tests.clients.search.contract.examples import document, found
 from news_assets_tests.support.search_backends import hashes

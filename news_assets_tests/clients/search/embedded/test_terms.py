@@ -16,7 +16,7 @@ from news_assets.clients.search.embedded.terms import (
     one_edit_away,
     term_of,
 )
-from news_assets.ports.search import SearchDocument
+from news_assets.ports.search_index import SearchDocument
 from news_assets.text.words import words
 from news_assets_tests.clients.search.contract.examples import document
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from news_assets.clients.search.typesense.typesense_index import TypesenseSearchIndex
-from news_assets.ports.search import SearchDocument
+from news_assets.ports.search_index import SearchDocument
 from news_assets_tests.clients.search.contract.examples import (
     document as contract_document,
 )

@@ -12,7 +12,7 @@ from news_assets.clients.search.typesense.collection import (
 )
 from news_assets.clients.search.typesense.typesense_index import TypesenseSearchIndex
 from news_assets.errors import IndexingError
-from news_assets.ports.search import SearchQuery
+from news_assets.ports.search_index import SearchQuery
 from news_assets_tests.clients.search.typesense.samples import (
     VECTOR,
     address_of,

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 from news_assets.clients.search.typesense.typesense_index import TypesenseSearchIndex
-from news_assets.ports.search import SearchDocument
+from news_assets.ports.search_index import SearchDocument
 from news_assets_tests.clients.search.typesense.samples import VECTOR, document, opened
 from news_assets_tests.support.search_backends import hashes
 from news_assets_tests.typesense_server import running

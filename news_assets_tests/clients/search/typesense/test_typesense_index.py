@@ -9,16 +9,14 @@ from datetime import UTC, datetime
 import pytest
 
 from news_assets.clients.search.typesense.collection import (
+    fields_of,
+    metadata_of,
     read_collection,
     write_metadata,
 )
-from news_assets.clients.search.typesense.collection_schema import (
-    fields_of,
-    metadata_of,
-)
 from news_assets.clients.search.typesense.typesense_index import TypesenseSearchIndex
 from news_assets.errors import IndexingError
-from news_assets.ports.search import SearchQuery
+from news_assets.ports.search_index import SearchQuery
 from news_assets_tests.clients.search.typesense.samples import (
     SECRET,
     VECTOR,

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from news_assets.clients.llm.batches.open import open_batches
+from news_assets.clients.llm.provider_batches import open_batches
 from news_assets.pipeline.enrich.enrich import enrich_batch
-from news_assets.pipeline.enrich.model.enricher import ModelEnricher
+from news_assets.pipeline.enrich.model.model_enricher import ModelEnricher
 from news_assets.pipeline.enrich.model.preview import Found, Preview, Sent, estimated
 from news_assets.pipeline.enrich.model.prompt import load_prompt
 from news_assets.pipeline.stages import stage_named

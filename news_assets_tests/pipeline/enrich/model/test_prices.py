@@ -10,7 +10,7 @@ from decimal import Decimal
 import pytest
 
 from news_assets.pipeline.enrich.model.prices import answer_usd, price_text, price_usd
-from news_assets.ports.enrichment import ModelAnswer
+from news_assets.ports.services import ModelAnswer
 
 AT = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 

@@ -1,0 +1,422 @@
+"""The `facts` records and entities of all documents in memory, as numbers: filters,
+facets, recency, and groups of duplicates.
+
+A column is indexed by the document's number `n`; deleted documents stay as gaps
+(`is_alive` False). Documents are duplicates by the original that they name or by equal
+text hashes; the leader of a group is its document with the lowest number.
+"""
+
+import json
+import sqlite3
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from news_assets.clients.search.embedded.search_file import (
+    CODED_FACETS,
+    FACTS,
+    NAMED_FACETS,
+    clean,
+)
+from news_assets.clients.search.embedded.terms import Int64s
+from news_assets.clients.search.index_texts import MAX_NAMES, month_counts, most_first
+from news_assets.ports.search_index import FACETS, SearchQuery
+
+Bools = npt.NDArray[np.bool_]
+
+# keys; merging them into 2,000,000 sorted ones takes 30 ms; a dict of all would take
+# 350 MB
+_MERGE_AT = 50_000
+
+
+@dataclass(slots=True)
+class _FirstDocuments:
+    """The first document of each key: sorted arrays, and a dict of the newest keys."""
+
+    _keys: Int64s = field(default_factory=lambda: np.zeros(0, np.int64))
+    _ns: Int64s = field(default_factory=lambda: np.zeros(0, np.int64))
+    _newest: dict[int, int] = field(default_factory=dict)
+
+    def look_up(self, keys: Int64s) -> Int64s:
+        """Return the first document of each of these keys; 0 for a new key."""
+        found = np.zeros(len(keys), np.int64)
+        if self._newest:
+            found[:] = [self._newest.get(key, 0) for key in keys.tolist()]
+        if len(self._keys):
+            at = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
+            found = np.where(self._keys[at] == keys, self._ns[at], found)
+        return found
+
+    def add(self, keys: Int64s, ns: Int64s) -> None:
+        """Add keys with their documents, in ascending order; known keys keep their
+        document.
+        """
+        if len(keys) > _MERGE_AT:
+            self._merge(keys, ns)
+            return
+        for key, n in zip(keys.tolist(), ns.tolist(), strict=True):
+            self._newest.setdefault(key, n)
+        if len(self._newest) > _MERGE_AT:
+            self._merge(keys[:0], ns[:0])
+
+    def _merge(self, keys: Int64s, ns: Int64s) -> None:
+        newest = np.fromiter(self._newest, np.int64, len(self._newest))
+        newest_ns = np.fromiter(self._newest.values(), np.int64, len(self._newest))
+        self._newest.clear()
+        keys = np.concatenate([self._keys, newest, keys])
+        ns = np.concatenate([self._ns, newest_ns, ns])
+        # The first of equal keys stays first, which searchsorted finds.
+        order = np.argsort(keys, kind="stable")
+        self._keys, self._ns = keys[order], ns[order]
+
+
+@dataclass(slots=True)
+class Duplicates:
+    """Both arrays are indexed by document number and may be longer than the number of
+    documents.
+    """
+
+    # the first document of the group
+    leader: Int64s = field(default_factory=lambda: np.zeros(1024, np.int64))
+    # by leader
+    original: Int64s = field(default_factory=lambda: np.zeros(1024, np.int64))
+    _first: _FirstDocuments = field(default_factory=_FirstDocuments)
+
+    def add(self, new: npt.NDArray[np.void], is_alive: Bools) -> None:
+        """Assign each new document to the group of its original, of the first document
+        with its text, or its own.
+
+        Duplicates whose original is not indexed share a group, which the original joins
+        once it is added.
+        """
+        ns = new["n"].astype(np.int64)
+        named, own = new["original_key"], new["id_key"]
+        originals = np.where(named != 0, named, own)
+        texts = new["text_key"].astype(np.int64)
+        by_original = self._first_with(originals, ns)
+        by_text = np.where(texts != 0, self._first_with(texts, ns), ns)
+        parents = np.where(by_original != ns, by_original, by_text)
+        self._set_leaders(ns, parents)
+        self._first.add(originals, ns)
+        self._first.add(texts[texts != 0], ns[texts != 0])
+        self._set_originals(ns[originals == own], is_alive)
+
+    def _set_leaders(self, ns: Int64s, parents: Int64s) -> None:
+        self.leader[ns] = parents
+        while True:
+            above = self.leader[parents]
+            if np.array_equal(above, parents):
+                return
+            self.leader[ns] = parents = above  # halves the remaining path each time
+
+    def _first_with(self, keys: Int64s, ns: Int64s) -> Int64s:
+        """Return for each document the first one with its key, which may be itself."""
+        _, firsts, of_key = np.unique(keys, return_index=True, return_inverse=True)
+        known = self._first.look_up(keys[firsts])
+        return np.where(known != 0, known, ns[firsts])[of_key]
+
+    def _set_originals(self, ns: Int64s, is_alive: Bools) -> None:
+        leaders = self.leader[ns]
+        missing = np.flatnonzero(~is_alive[self.original[leaders]])
+        missing = missing[::-1]  # the first of several is written last
+        self.original[leaders[missing]] = ns[missing]
+
+
+# --- the table ------------------------------------------------------------------------
+
+
+_Scalar = TypeVar("_Scalar", bound=np.generic)
+
+# between the codes of a theme path, which is stored as one value
+PATH_SEPARATOR = "\x1f"
+
+CODE = np.dtype("<u4")  # of a name, as a document's `entities` are packed
+# facets whose values are in the table `names`
+NAMES = ("entity", *NAMED_FACETS)
+# those whose values are in `codes`
+_CODED = ("desk", "agency", "language", *CODED_FACETS)
+# filters by the whole value of such a facet
+_FILTERS = ("desk", "agency", *CODED_FACETS)
+_COLUMNS = (*_CODED, *NAMED_FACETS, "theme", "day", "length", "published")
+_EPOCH = date(1970, 1, 1).toordinal()  # of NumPy's days
+_BATCH_ROWS = 250_000
+_GROWTH = 1.25  # capacity of a grown column by its size
+
+
+def _columns(size: int) -> dict[str, npt.NDArray[Any]]:
+    return {name: np.zeros(size, FACTS[name]) for name in _COLUMNS}
+
+
+@dataclass(slots=True)
+class _Growing:
+    """An array that is appended to."""
+
+    _room: npt.NDArray[Any]
+    size: int = 0
+
+    def append(self, values: npt.NDArray[Any]) -> None:
+        """Append values."""
+        end = self.size + len(values)
+        if end > len(self._room):
+            self._room = _grown(self._room, int(end * _GROWTH))
+        self._room[self.size : end] = values
+        self.size = end
+
+    @property
+    def values(self) -> npt.NDArray[Any]:
+        """All values."""
+        return self._room[: self.size]
+
+
+@dataclass(slots=True)
+class Entities:
+    """The codes of all documents' entities, by document, and where those of each
+    document end.
+    """
+
+    _codes: _Growing = field(default_factory=lambda: _Growing(np.zeros(1024, CODE)))
+    _ends: _Growing = field(
+        default_factory=lambda: _Growing(np.zeros(1024, np.int64), 1)
+    )
+
+    def add(self, ns: Int64s, packed: Sequence[bytes]) -> None:
+        """Add the entities of new documents, in ascending order."""
+        counts = np.zeros(int(ns[-1]) + 1 - self._ends.size, np.int64)
+        counts[ns - self._ends.size] = [len(codes) // CODE.itemsize for codes in packed]
+        self._ends.append(self._codes.size + np.cumsum(counts))
+        self._codes.append(np.frombuffer(b"".join(packed), CODE))
+
+    def of(self, ns: Int64s) -> npt.NDArray[np.uint32]:
+        """Return the codes of these documents' entities."""
+        ends = self._ends.values
+        firsts = ends.take(ns - 1)
+        counts = ends.take(ns) - firsts
+        offsets = np.repeat(firsts - (np.cumsum(counts) - counts), counts)
+        codes: npt.NDArray[np.uint32] = self._codes.values.take(
+            offsets + np.arange(len(offsets))
+        )
+        return codes
+
+    def mask(self, code: int, size: int) -> Bools:
+        """Return a mask, by document number, of the documents with this entity."""
+        mask = np.zeros(size, np.bool_)
+        places = np.flatnonzero(self._codes.values == code)
+        mask[np.searchsorted(self._ends.values, places, side="right")] = True
+        return mask
+
+
+@dataclass(slots=True)
+class DocumentTable:
+    """Facts of every document; `refresh` reads what was written since the last time."""
+
+    connection: sqlite3.Connection
+    size: int = 1  # one more than the highest number; numbers start at 1
+    count: int = 0
+    columns: dict[str, npt.NDArray[Any]] = field(default_factory=lambda: _columns(1))
+    is_alive: Bools = field(default_factory=lambda: np.zeros(1, np.bool_))
+    duplicates: Duplicates = field(default_factory=Duplicates)
+    entities: Entities = field(default_factory=Entities)
+    # kind and value, by code
+    values: list[tuple[str, str]] = field(default_factory=lambda: [("", "")])
+    _kinds: set[str] = field(default_factory=set)
+    _codes: dict[tuple[str, str], int] = field(default_factory=dict)
+    # `columns` are views of these longer arrays
+    _capacity: dict[str, npt.NDArray[Any]] = field(
+        default_factory=lambda: _columns(1024)
+    )
+    _capacity_alive: Bools = field(default_factory=lambda: np.zeros(1024, np.bool_))
+    _length_sum: int = 0
+    _last_deletion: int = 0
+
+    def refresh(self) -> None:
+        """Read new documents, codes and deletions."""
+        self._read_codes()
+        self._read_deletions()
+        cursor = self.connection.execute(
+            "SELECT facts, entities FROM documents WHERE n >= ? ORDER BY n",
+            (self.size,),
+        )
+        while rows := cursor.fetchmany(_BATCH_ROWS):
+            facts, entities = zip(*rows, strict=True)
+            self._add(np.frombuffer(b"".join(facts), FACTS), entities)
+        # Postings of a part keep the numbers of deleted documents.
+        find = "SELECT coalesce(max(last_n), 0) FROM parts"
+        (last,) = self.connection.execute(find).fetchone()
+        self._grow(max(self.size, last + 1))
+
+    def _read_codes(self) -> None:
+        find = "SELECT code, kind, value FROM codes WHERE code >= ? ORDER BY code"
+        for code, kind, value in self.connection.execute(find, (len(self.values),)):
+            self.values.append((kind, value))
+            self._kinds.add(kind)
+            self._codes[kind, value] = code
+
+    def _read_deletions(self) -> None:
+        deletions = self.connection.execute(
+            "SELECT deletion, n FROM deleted WHERE deletion > ? ORDER BY deletion",
+            (self._last_deletion,),
+        ).fetchall()
+        if not deletions:
+            return
+        self._last_deletion = deletions[-1][0]
+        known = [n for _, n in deletions if n < self.size]
+        self._remove(np.array(known, np.int64))
+
+    def _remove(self, ns: Int64s) -> None:
+        ns = np.unique(ns[self.is_alive[ns]])
+        self.is_alive[ns] = False
+        self.count -= len(ns)
+        self._length_sum -= int(self.columns["length"][ns].sum(dtype=np.int64))
+
+    def _add(self, new: npt.NDArray[np.void], entities: Sequence[bytes]) -> None:
+        ns = new["n"].astype(np.int64)
+        self.entities.add(ns, entities)
+        self._grow(int(ns[-1]) + 1)
+        for name, column in self.columns.items():
+            column[ns] = new[name]
+        self.is_alive[ns] = True
+        self.count += len(ns)
+        self._length_sum += int(new["length"].sum(dtype=np.int64))
+        self.duplicates.add(new, self.is_alive)
+
+    def _grow(self, size: int) -> None:
+        if size > len(self._capacity_alive):
+            capacity = int(size * _GROWTH)
+            for name, column in self._capacity.items():
+                self._capacity[name] = _grown(column, capacity)
+            self._capacity_alive = _grown(self._capacity_alive, capacity)
+            self.duplicates.leader = _grown(self.duplicates.leader, capacity)
+            self.duplicates.original = _grown(self.duplicates.original, capacity)
+        self.size = size
+        self.columns = {name: column[:size] for name, column in self._capacity.items()}
+        self.is_alive = self._capacity_alive[:size]
+
+    def languages(self) -> list[str]:
+        """Return the languages of the documents, as they state them."""
+        return [value for kind, value in self.values if kind == "language" and value]
+
+    def average_length(self) -> float:
+        """Return the average number of words of a document; 1 for an empty index."""
+        return self._length_sum / self.count if self.count else 1.0
+
+    def matching(self, query: SearchQuery) -> Bools:
+        """Return a mask, by document number, of the documents that pass the query's
+        filters.
+        """
+        mask: Bools = self.is_alive.copy()
+        for kind in _FILTERS:
+            wanted = getattr(query, kind)
+            if wanted is not None:
+                mask &= self.columns[kind] == self._codes.get((kind, wanted), -1)
+        for kind in NAMED_FACETS:
+            wanted = getattr(query, kind)
+            if wanted is not None:
+                mask &= self.columns[kind] == self._name_code(kind, wanted)
+        if query.entity is not None:
+            code = self._name_code("entity", query.entity)
+            mask &= self.entities.mask(code, self.size)
+        if query.language is not None:
+            mask &= self._of_language(query.language)
+        if query.theme is not None:
+            mask &= self._of_theme(query.theme)
+        return mask & self._of_days(query.from_day, query.to_day)
+
+    def _of_language(self, wanted: str) -> Bools:
+        return self._has_code("language", lambda value: _is_language(value, wanted))
+
+    def _of_theme(self, wanted: str) -> Bools:
+        return self._has_code(
+            "theme", lambda path: wanted in path.split(PATH_SEPARATOR)
+        )
+
+    def _of_days(self, first: date | None, last: date | None) -> Bools:
+        days = self.columns["day"]
+        mask = np.ones(self.size, np.bool_)
+        if first is not None:
+            mask &= days >= first.toordinal()
+        if last is not None:
+            mask &= days <= last.toordinal()
+        return mask
+
+    def _has_code(self, kind: str, is_wanted: Callable[[str], bool]) -> Bools:
+        wanted = [known == kind and is_wanted(value) for known, value in self.values]
+        found: Bools = np.array(wanted, np.bool_).take(self.columns[kind])
+        return found
+
+    def _name_code(self, kind: str, value: str) -> int:
+        """Return the code of a name; -1 for an unknown one."""
+        find = "SELECT code FROM names WHERE kind = ? AND value = ?"
+        row = self.connection.execute(find, (kind, clean(value))).fetchone()
+        return -1 if row is None else int(row[0])
+
+    def facets(self, ns: Int64s) -> dict[str, dict[str, int]]:
+        """Return the number of these documents by value of each facet; themes count at
+        every level.
+        """
+        themes: dict[str, int] = {}
+        for path, count in self._counts("theme", ns).items():
+            for code in path.split(PATH_SEPARATOR):
+                themes[code] = themes.get(code, 0) + count
+        found = {kind: self._counts(kind, ns) for kind in _CODED}
+        found["theme"] = most_first(themes.items())
+        found["entity"] = self._names(self.entities.of(ns))
+        for kind in NAMED_FACETS:
+            found[kind] = self._names(self.columns[kind].take(ns))
+        found["day"] = self._days(ns)
+        found["month"] = month_counts(found["day"])
+        return {name: found[name] for name in FACETS}
+
+    def _counts(self, kind: str, ns: Int64s) -> dict[str, int]:
+        if kind not in self._kinds:
+            return {}
+        counts = np.bincount(self.columns[kind].take(ns))
+        counts[:1] = 0  # documents without a value
+        found = np.flatnonzero(counts).tolist()
+        return most_first((self.values[code][1], int(counts[code])) for code in found)
+
+    def _names(self, codes: npt.NDArray[np.uint32]) -> dict[str, int]:
+        counts = np.bincount(codes)
+        counts[:1] = 0
+        found = np.flatnonzero(counts)
+        if len(found) > MAX_NAMES:
+            found = found[np.argpartition(-counts[found], MAX_NAMES)[:MAX_NAMES]]
+        find = "SELECT value, code FROM names WHERE code IN (SELECT value FROM json_each(?))"
+        rows = self.connection.execute(find, (json.dumps(found.tolist()),))
+        return most_first((value, int(counts[code])) for value, code in rows)
+
+    def _days(self, ns: Int64s) -> dict[str, int]:
+        """Return counts by day, newest first."""
+        days = self.columns["day"].take(ns)
+        first = int(days.min(initial=date.max.toordinal()))
+        counts = np.bincount(days - first)
+        newest_first = np.flatnonzero(counts)[::-1]
+        names = np.datetime_as_string(
+            (newest_first + first - _EPOCH).astype("datetime64[D]")
+        )
+        return dict(zip(names.tolist(), counts[newest_first].tolist(), strict=True))
+
+    def group_count(self, ns: Int64s) -> int:
+        """Return the number of these documents, counting duplicates once."""
+        seen = np.zeros(self.size, np.bool_)
+        seen[self.duplicates.leader.take(ns)] = True
+        return int(np.count_nonzero(seen))
+
+
+def _is_language(value: str, wanted: str | None) -> bool:
+    """Return whether a language passes the filter: `pt` takes `pt-BR`, `pt-BR` takes
+    `pt` but not `pt-PT`.
+    """
+    value, wanted = value.lower(), (wanted or "").lower()
+    return (
+        value == wanted
+        or value.startswith(f"{wanted}-")
+        or (wanted.startswith(f"{value}-") and bool(value))
+    )
+
+
+def _grown(array: npt.NDArray[_Scalar], size: int) -> npt.NDArray[_Scalar]:
+    return np.concatenate([array, np.zeros(size - len(array), array.dtype)])

@@ -1,0 +1,504 @@
+"""A `SearchQuery` as the server's search parameters, and its responses as rankings, one
+ranking of both kinds without copies, and hits.
+
+The server searches one text in all fields and cannot choose between forms of a word, so
+words are searched as the stems that documents are stored with
+(`text.words.shared_stem`). Stems are searched exactly. Stems that no document has are
+corrected first (`searcher.py`), because a typo in an ending changes the stem.
+
+Copies are collapsed here: the server's own `group_by` made a vector search take 126 ms
+in place of 7. Snippets are made here: the server's own are not escaped, and highlight
+stems.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any
+
+from news_assets.clients.search.index_texts import (
+    MAX_NAMES,
+    month_counts,
+    most_first,
+    snippet,
+    with_words,
+)
+from news_assets.clients.search.typesense.documents import (
+    day_number,
+    day_of,
+    exact_key,
+    facet_key,
+    sent_vectors,
+)
+from news_assets.clients.search.typesense.server import HITS_PER_SEARCH, quoted
+from news_assets.ports.search_index import (
+    COPIED_FACETS,
+    DECLARED_FACETS,
+    FACETS,
+    Explanation,
+    SearchHit,
+    SearchQuery,
+)
+from news_assets.text.search_query import parse_query
+from news_assets.text.words import shared_stem, word_spans, words
+
+CANDIDATES = 100  # best documents of each ranking; more for a page further down
+EF = 200  # recall@20 .999; the server's default of 10 gives .893
+# Of the vector in (1 - alpha) / rank by words + alpha / rank by vector. MRR@10 on a
+# simulated server that dropped words
+# from the ends of queries (`searcher.py` ranks better), with multilingual-e5-small on
+# known items (pt), Quati (pt),
+# Cranfield (en) and SIB-200 (pt, documents en):
+#     words .788 .681 .268 .447     equal weights .900 .865 .416 .809
+#     vectors .954 .969 .539 .977   .8 for vectors .955 .969 .543 .978
+_ALPHA = 0.8
+_MAX_FACET_VALUES = 4_000  # 11 years of days
+CUTOFF_MS = 8_000  # below the client's timeout, so that the server reports the reason
+
+_RANKED = "id,text_hash,duplicate_of,published_ts"
+SHOWN = "id,title,text,summary,section,tags,keywords,url,desk,agency,day,theme_code,language"
+# of each facet
+_FIELDS = {one.name: one.field for one in DECLARED_FACETS}
+_FACET_FIELDS = ",".join(_FIELDS[name] for name in FACETS if name in _FIELDS)
+
+# Besides the filter, for keys of readers; they win over the parameters of a request.
+# Without `filter_curated_hits` the filter does not hold for `pinned_hits` and for
+# curations, of a preset as well. A cached response may be another key's.
+SCOPE = {"filter_curated_hits": True, "exclude_fields": "vector", "use_cache": False}
+
+Params = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class StemmedQuery:
+    """The parsed text of a query as stems. `words` are as typed, in the order of
+    `stems`.
+    """
+
+    words: tuple[str, ...] = ()
+    stems: tuple[str, ...] = ()
+    phrases: tuple[str, ...] = ()
+    excluded: tuple[str, ...] = ()
+    is_blank: bool = True
+
+    @property
+    def finds_nothing(self) -> bool:
+        """The text has neither words nor exclusions, but is not blank."""
+        return not (self.is_blank or self.stems or self.excluded)
+
+    @property
+    def text(self) -> str:
+        """The server's query. It has the words of a phrase also one by one, because a
+        phrase alone is not ranked.
+        """
+        words = list(dict.fromkeys(self.stems))
+        words += [f'"{phrase}"' for phrase in self.phrases]
+        return " ".join(words) or "*"
+
+
+def stemmed_query(query: SearchQuery, languages: tuple[str, ...]) -> StemmedQuery:
+    """Return the stems of the query's text; phrases are of stems, too."""
+    of_text = (query.language,) if query.language else languages
+    parsed = parse_query(query.text, of_text)
+    return StemmedQuery(
+        words=parsed.words,
+        stems=_stems(parsed.words, languages),
+        phrases=tuple(" ".join(_stems(phrase, languages)) for phrase in parsed.phrases),
+        excluded=_stems(parsed.excluded, languages),
+        is_blank=not query.text.strip(),
+    )
+
+
+def _stems(found: Iterable[str], languages: tuple[str, ...]) -> tuple[str, ...]:
+    stems = [shared_stem(word, languages) for word in found]
+    return tuple(stem for stem in stems if words(stem))
+
+
+# --- searches -------------------------------------------------------------------------
+
+
+def common_params(name: str, query: SearchQuery, stemmed: StemmedQuery) -> Params:
+    """Return the parameters that all searches of a query share: collection, words and
+    filters.
+    """
+    params: Params = {
+        "collection": name,
+        "q": stemmed.text,
+        "highlight_fields": "none",
+        "search_cutoff_ms": CUTOFF_MS,
+    }
+    if stemmed.stems:
+        params |= word_params()
+    if query.sort == "date":
+        params["sort_by"] = "published_ts:desc"
+    filters = list(_filters(query, stemmed))
+    if filters:
+        params["filter_by"] = " && ".join(filters)
+    return params
+
+
+def word_params() -> Params:
+    """Return how stems are searched: titles weigh more, and all words have to occur."""
+    return {
+        "query_by": "title_stems,stems",
+        "query_by_weights": "3,1",
+        "prefix": "false",
+        "num_typos": "0",
+        "split_join_tokens": "off",
+        "drop_tokens_threshold": 0,
+    }
+
+
+def ranking_searches(common: Params, depth: int) -> list[Params]:
+    """Return the searches for the best `depth` documents, each for at most
+    `HITS_PER_SEARCH`; the first has facets.
+    """
+    ranked = common | {"include_fields": _RANKED}
+    searches = []
+    for start in range(0, depth, HITS_PER_SEARCH):
+        limit = min(HITS_PER_SEARCH, depth - start)
+        searches.append(ranked | {"offset": start, "limit": limit})
+    return [_with_facets(searches[0]), *searches[1:]]
+
+
+def _with_facets(params: Params) -> Params:
+    """Return the search with the facets of all its matches."""
+    return params | {"facet_by": _FACET_FIELDS, "max_facet_values": _MAX_FACET_VALUES}
+
+
+def counting_search(
+    common: Params, stemmed: StemmedQuery, stems: Iterable[str]
+) -> Params:
+    """Return the search that counts the documents with one of these stems; `common`
+    searches for all of the query.
+    """
+    listed = _listed(stems)
+    filter_by = f"(title_stems:[{listed}] || stems:[{listed}])"
+    if "filter_by" in common:
+        filter_by = f"{common['filter_by']} && {filter_by}"
+    return _with_facets(common) | {
+        "q": replace(stemmed, stems=()).text,
+        "filter_by": filter_by,
+        "per_page": 0,
+    }
+
+
+def search_from(
+    common: Params, stemmed: StemmedQuery, start: str, depth: int
+) -> Params:
+    """Return the search for documents with this stem; those with the next stems of the
+    query as well are first.
+    """
+    stems = (start, *(stem for stem in stemmed.stems if stem != start))
+    ranked = {"include_fields": _RANKED, "limit": depth, "drop_tokens_threshold": depth}
+    return common | ranked | {"q": replace(stemmed, stems=stems).text}
+
+
+def _listed(stems: Iterable[str]) -> str:
+    return ",".join(map(quoted, dict.fromkeys(stems)))
+
+
+def vector_params(vector: Sequence[float], depth: int) -> Params:
+    """Return the parameters that search the nearest `depth` documents; the vector must
+    have a direction.
+    """
+    (unit,) = sent_vectors([vector])
+    assert unit is not None
+    values = ", ".join(f"{value:.6g}" for value in unit.tolist())
+    return {
+        "q": "*",
+        "vector_query": f"vector:([{values}], k: {depth}, ef: {max(EF, depth)})",
+    }
+
+
+# --- filters --------------------------------------------------------------------------
+
+
+def desk_filter(desk: str) -> str:
+    """Return the filter for one desk."""
+    return f"desk_key:={exact_key(desk)}" if desk else _NOTHING
+
+
+def _filters(query: SearchQuery, stemmed: StemmedQuery) -> Iterator[str]:
+    if query.desk is not None:
+        yield desk_filter(query.desk)
+    if query.agency is not None:
+        yield f"agency_key:={exact_key(query.agency)}" if query.agency else _NOTHING
+    if query.theme is not None:
+        yield _theme_filter(query.theme)
+    for facet in COPIED_FACETS:
+        value = getattr(query, facet.name)
+        if value is not None:
+            yield f"facet_keys:={facet_key(facet.name, value)}"
+    if query.language is not None:
+        yield _language_filter(query.language.lower())
+    yield from _day_filters(query)
+    if stemmed.excluded:
+        yield f"title_stems:![{_listed(stemmed.excluded)}]"
+        yield f"stems:![{_listed(stemmed.excluded)}]"
+
+
+def _day_filters(query: SearchQuery) -> Iterator[str]:
+    if query.from_day is not None:
+        yield f"day:>={day_number(query.from_day)}"
+    if query.to_day is not None:
+        yield f"day:<={day_number(query.to_day)}"
+
+
+_NOTHING = "day:<0"  # the server refuses values without a letter or digit
+
+
+def _has_letter(value: str) -> bool:
+    return any(character.isalnum() for character in value)
+
+
+def _language_filter(language: str) -> str:
+    """Return the filter for a language: `pt` takes `pt-BR`, and `pt-BR` takes `pt`, but
+    not `pt-PT`.
+    """
+    if not _has_letter(language):
+        return _NOTHING
+    either = [f"languages:={quoted(language)}"]
+    parts = language.split("-")
+    for count in range(1, len(parts)):
+        wider = "-".join(parts[:count])
+        either.append(f"language:={quoted(wider)}")
+    return f"({' || '.join(either)})"
+
+
+def _theme_filter(theme: str) -> str:
+    return f"theme_path:={quoted(theme)}" if _has_letter(theme) else _NOTHING
+
+
+# --- responses ------------------------------------------------------------------------
+
+
+# only this part of a longer text is searched for matching words
+_HIGHLIGHTED_CHARS = 60_000
+
+Response = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A document of a ranking."""
+
+    article_id: str
+    text_hash: str | None
+    duplicate_of: str | None
+    published_ts: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """The best matches of one search, best first, and number and facets of all."""
+
+    candidates: tuple[Candidate, ...]
+    found: int
+    facets: dict[str, dict[str, int]]
+
+
+def no_facets() -> dict[str, dict[str, int]]:
+    """Return the facets of an answer without hits."""
+    return {name: {} for name in FACETS}
+
+
+NOTHING = Ranking((), 0, no_facets())
+
+
+def ranking_of(responses: Sequence[Response]) -> Ranking:
+    """Return the ranking of `query.ranking_searches`."""
+    candidates: list[Candidate] = []
+    for response in responses:
+        candidates += map(_candidate, response["hits"])
+    first = responses[0]
+    return Ranking(tuple(candidates), int(first["found"]), _facets_of(first))
+
+
+def _candidate(hit: Response) -> Candidate:
+    document = hit["document"]
+    return Candidate(
+        document["id"],
+        document.get("text_hash"),
+        document.get("duplicate_of"),
+        document["published_ts"],
+        _score(hit),
+    )
+
+
+def _score(hit: Response) -> float:
+    if "vector_distance" in hit:
+        return 1.0 - float(hit["vector_distance"])
+    return float(hit.get("text_match", 0))
+
+
+def fused(
+    by_words: Sequence[Candidate], by_vector: Sequence[Candidate]
+) -> list[Candidate]:
+    """Return one ranking of both, as the server fuses them; documents with the same
+    score by words have one rank.
+    """
+    if not (by_words and by_vector):
+        return [*by_words, *by_vector]
+    ranks: dict[float, int] = {}
+    for one in by_words:
+        ranks.setdefault(one.score, len(ranks) + 1)
+    scores = {one.article_id: (1 - _ALPHA) / ranks[one.score] for one in by_words}
+    for rank, one in enumerate(by_vector, 1):
+        scores[one.article_id] = scores.get(one.article_id, 0.0) + _ALPHA / rank
+    every = {one.article_id: one for one in (*by_words, *by_vector)}
+    rescored = [replace(one, score=scores[key]) for key, one in every.items()]
+    return sorted(rescored, key=lambda one: (-one.score, -one.published_ts))
+
+
+def newest(
+    by_words: Sequence[Candidate], by_vector: Sequence[Candidate]
+) -> list[Candidate]:
+    """Return the documents with the words, else those nearest to the vector, newest
+    first.
+    """
+    return sorted(by_words or by_vector, key=lambda one: -one.published_ts)
+
+
+def copies_of(candidates: Iterable[Candidate]) -> dict[str, str]:
+    """Return by id a key that is the same for copies of one text.
+
+    Copies have the same text hash, or one names the other, or both name the same
+    original.
+    """
+    leaders: dict[str, str] = {}
+
+    def leader(key: str) -> str:
+        while (above := leaders.setdefault(key, key)) != key:
+            key = above
+        return key
+
+    listed = list(candidates)
+    for one in listed:
+        for key in filter(None, (one.duplicate_of, one.text_hash)):
+            leaders[leader(key)] = leader(one.article_id)
+    return {one.article_id: leader(one.article_id) for one in listed}
+
+
+def collapsed(
+    candidates: Iterable[Candidate], copies: Mapping[str, str]
+) -> list[Candidate]:
+    """Return one document of each text with its best score: the original if it is among
+    these, else the best.
+    """
+    groups: dict[str, list[Candidate]] = {}
+    for one in candidates:
+        groups.setdefault(copies[one.article_id], []).append(one)
+    return [replace(_shown(group), score=group[0].score) for group in groups.values()]
+
+
+def _shown(group: list[Candidate]) -> Candidate:
+    originals = [one for one in group if one.duplicate_of is None]
+    return min(
+        originals, key=lambda one: (one.published_ts, one.article_id), default=group[0]
+    )
+
+
+def hits_of(
+    page: Iterable[Candidate],
+    documents: Mapping[str, Response],
+    query: StemmedQuery,
+    languages: tuple[str, ...],
+    explained: Mapping[str, Explanation],
+) -> tuple[SearchHit, ...]:
+    """Return the hits of a page; a document that was deleted since it was ranked is
+    left out.
+
+    Args:
+        page: The documents, in order.
+        documents: Their stored fields, by id.
+        query: The words of the query.
+        languages: Languages of the stems.
+        explained: Ranks by id; hits without them have no explanation.
+    """
+    hits = []
+    for one in page:
+        document = documents.get(one.article_id)
+        if document is None:
+            continue
+        explanation = explained.get(one.article_id)
+        if explanation is not None:
+            explanation = _with_words(explanation, document, query, languages)
+        hits.append(_hit(document, one.score, query, languages, explanation))
+    return tuple(hits)
+
+
+def _hit(
+    document: Response,
+    score: float,
+    query: StemmedQuery,
+    languages: tuple[str, ...],
+    explanation: Explanation | None,
+) -> SearchHit:
+    text = document["text"] or document.get("summary") or ""
+    return SearchHit(
+        article_id=document["id"],
+        title=document["title"],
+        url=document["url"],
+        desk=document["desk"],
+        agency=document["agency"],
+        day=day_of(document["day"]),
+        score=score,
+        snippet=snippet(text, _spans(text, frozenset(query.stems), languages)),
+        theme_code=document.get("theme_code"),
+        language=document.get("language"),
+        explanation=explanation,
+    )
+
+
+def _with_words(
+    explanation: Explanation,
+    document: Response,
+    query: StemmedQuery,
+    languages: tuple[str, ...],
+) -> Explanation:
+    labels = [document.get("section", "")]
+    labels += [*document.get("tags", ()), *document.get("keywords", ())]
+    fields = {
+        "title": document["title"],
+        "text": document["text"],
+        "summary": document.get("summary") or "",
+        "labels": "\n".join(labels),
+    }
+    pairs = zip(query.words, query.stems, strict=True)
+    stems = {word: (stem,) for word, stem in pairs}
+    return with_words(
+        explanation, stems, fields, lambda word: shared_stem(word, languages)
+    )
+
+
+def _spans(
+    text: str, stems: frozenset[str], languages: tuple[str, ...]
+) -> list[tuple[int, int]]:
+    if not stems:
+        return []
+    return [
+        (start, end)
+        for word, start, end in word_spans(text[:_HIGHLIGHTED_CHARS])
+        if shared_stem(word, languages) in stems
+    ]
+
+
+def _facets_of(response: Response) -> dict[str, dict[str, int]]:
+    """Return counts by facet value: the most frequent first, days and months newest
+    first.
+    """
+    listed = {one["field_name"]: one["counts"] for one in response["facet_counts"]}
+    counts: dict[str, dict[str, int]] = {}
+    for facet in FACETS:
+        values = listed.get(_FIELDS.get(facet, facet), ())
+        pairs = [(str(one["value"]), int(one["count"])) for one in values]
+        counts[facet] = most_first(pairs)
+    for one in DECLARED_FACETS:
+        if one.column.has_many_values:
+            counts[one.name] = dict(islice(counts[one.name].items(), MAX_NAMES))
+    days = sorted(counts["day"].items(), key=lambda pair: -int(pair[0]))
+    counts["day"] = {day_of(int(day)).isoformat(): count for day, count in days}
+    counts["month"] = month_counts(counts["day"])
+    return counts

@@ -1,0 +1,166 @@
+"""Asset checks: each holds a sentence about the rows of a desk, and shows the offending
+rows in its metadata.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+import dagster as dg
+
+from news_assets.defs.asset_metadata import markdown_table, sources_table
+from news_assets.defs.partitions import utc_now
+from news_assets.pipeline import stages
+from news_assets.pipeline.freshness.row_checks import Findings, repeated_keys
+from news_assets.ports.search_index import SearchIndex
+from news_assets.ports.services import Sandbox
+from news_assets.records.articles import FeedEntry
+from news_assets.records.desks import Desk
+from news_assets.store.lake import Lake
+from news_assets.store.queries.freshness import desk_gaps, freshness_checks
+from news_assets.store.queries.source_status import source_rows
+from news_assets.store.tables import table_of
+from news_assets.text.defuse import terminal_line
+
+EXTRACTION_CHECK = "extraction_is_stable"
+_SHOWN_ROWS = 20
+
+
+def build_desk_checks(
+    desk: Desk, assets: Sequence[dg.AssetsDefinition]
+) -> list[dg.AssetChecksDefinition]:
+    """Return the checks of the rows of a desk's assets, in the order of the assets."""
+    records: list[type[Any]] = [
+        FeedEntry,
+        *(stage.record for stage in stages.stages_of(desk)),
+    ]
+    unique = [
+        _keys_are_unique(desk, asset, record)
+        for asset, record in zip(assets, records, strict=True)
+    ]
+    of_rows = [
+        _row_check(desk, asset, check.name, check.sentence, check.find)
+        for asset, stage in zip(assets[1:], stages.stages_of(desk), strict=True)
+        for check in stage.row_checks
+    ]
+    return [
+        *unique,
+        *of_rows,
+        _extraction_is_stable(
+            desk, assets[1 + stages.stage_names(desk).index("raw_articles")]
+        ),
+    ]
+
+
+def _keys_are_unique(
+    desk: Desk, asset: dg.AssetsDefinition, record: type[Any]
+) -> dg.AssetChecksDefinition:
+    key = table_of(record).key
+
+    def find(lake: Lake, desk_key: str) -> Findings:
+        return repeated_keys(lake.frame(record, None, key, desk=[desk_key]), key)
+
+    return _row_check(
+        desk, asset, "ids_are_unique", f"No two rows share {' and '.join(key)}.", find
+    )
+
+
+def _row_check(
+    desk: Desk,
+    asset: dg.AssetsDefinition,
+    name: str,
+    sentence: str,
+    find: Callable[[Lake, str], Findings],
+) -> dg.AssetChecksDefinition:
+    @dg.asset_check(asset=asset, name=name, description=sentence)
+    def check(lake: dg.ResourceParam[Lake]) -> dg.AssetCheckResult:
+        return _result(find(lake, desk.key))
+
+    return check
+
+
+def _extraction_is_stable(
+    desk: Desk, articles: dg.AssetsDefinition
+) -> dg.AssetChecksDefinition:
+    @dg.asset_check(
+        asset=articles,
+        name=EXTRACTION_CHECK,
+        description="The stored pages of a sample of articles still give the stored texts.",
+    )
+    def check(
+        lake: dg.ResourceParam[Lake], sandbox: dg.ResourceParam[Sandbox]
+    ) -> dg.AssetCheckResult:
+        from news_assets.pipeline.replay.drift import drifted_articles
+
+        return _result(drifted_articles(lake, desk, sandbox))
+
+    return check
+
+
+def build_freshness_checks(desk: Desk) -> dg.AssetChecksDefinition:
+    """Return the desk's freshness checks, which share one pass over the rows."""
+    keys = {
+        name: dg.AssetKey([desk.key, asset])
+        for name, (asset, _) in freshness_checks(desk).items()
+    }
+
+    @dg.multi_asset_check(
+        name=f"{desk.key}_freshness",
+        can_subset=True,
+        specs=[
+            dg.AssetCheckSpec(name, asset=keys[name], description=text)
+            for name, (_, text) in freshness_checks(desk).items()
+        ],
+    )
+    def checks(
+        context: dg.AssetCheckExecutionContext,
+        lake: dg.ResourceParam[Lake],
+        search: dg.ResourceParam[SearchIndex],
+    ) -> Iterator[dg.AssetCheckResult]:
+        now = utc_now()
+        gaps = desk_gaps(lake, search, desk, now)
+        for name, findings in gaps.items():
+            if findings.unknown:
+                context.log.warning(
+                    terminal_line(f"{name} is skipped: {findings.unknown}")
+                )
+            elif (
+                dg.AssetCheckKey(keys[name], name) in context.selected_asset_check_keys
+            ):
+                extra = (
+                    _sources(lake, desk, gaps, now) if name == "sources_answer" else {}
+                )
+                yield _result(findings, extra, check_name=name, asset_key=keys[name])
+
+    return checks
+
+
+def _sources(
+    lake: Lake, desk: Desk, gaps: Mapping[str, Findings], now: datetime
+) -> "dict[str, dg.RawMetadataValue]":
+    return {
+        "sources": sources_table(
+            source_rows(lake, desk, gaps["agencies_are_heard"], now), now
+        )
+    }
+
+
+def _result(
+    findings: Findings,
+    extra: "Mapping[str, dg.RawMetadataValue] | None" = None,
+    **of: Any,
+) -> dg.AssetCheckResult:
+    metadata: dict[str, Any] = {
+        "checked": findings.checked,
+        "found": len(findings.rows),
+    }
+    if findings.checked:
+        metadata["share"] = round(len(findings.rows) / findings.checked, 4)
+    if findings.rows:
+        metadata["rows"] = dg.MetadataValue.md(
+            markdown_table(findings.header, findings.rows[:_SHOWN_ROWS])
+        )
+    passed = len(findings.rows) <= findings.accepted
+    return dg.AssetCheckResult(
+        passed=passed, metadata=metadata | dict(extra or {}), **of
+    )

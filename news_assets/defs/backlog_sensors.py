@@ -1,0 +1,444 @@
+"""Sensors that request the runs of a desk's work.
+
+`store/queries/backlog.py` finds the work by comparing rows;
+`pipeline/freshness/run_planner.py` plans the runs.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import date, datetime, timedelta
+from typing import TYPE_CHECKING
+
+import dagster as dg
+
+from news_assets.defs.active_runs import (
+    ATTEMPT_TAG,
+    MODEL_TAGS,
+    RANGE_END,
+    RANGE_START,
+    active_runs,
+    awaits_start,
+    local_only_config,
+    poll_config,
+    poll_tags,
+    polled_sources,
+    unfinished_runs,
+)
+from news_assets.defs.jobs import Jobs
+from news_assets.defs.partitions import last_day, newest_begun_day, utc_now
+from news_assets.defs.resources import mark_of_open_lake
+from news_assets.defs.sensor_cursor import Cursor, times_of_tick
+from news_assets.errors import IndexingError
+from news_assets.pipeline import stages
+from news_assets.pipeline.freshness.run_planner import (
+    PlannedRun,
+    backlog_days,
+    given_up_failures,
+    plan_runs,
+    retries_of,
+)
+from news_assets.pipeline.schedule import Speed, due_sources, sources_of_runs
+from news_assets.ports.search_index import SearchIndex
+from news_assets.records.articles import SourceState
+from news_assets.records.desks import Desk, Source
+from news_assets.store.lake import Lake
+from news_assets.store.queries.backlog import PROVISIONAL, pending_entries, stale_rows
+from news_assets.store.queries.index_drift import lost_documents
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+# the stages of a desk that runs are requested for
+_NamesOf = Callable[[Desk], Sequence[str]]
+OpenLake = Callable[[], Lake]  # returns the lake that this process has open
+# the backlog of a desk, now, from a day on
+Query = Callable[[Lake, Desk, datetime, date], "pl.DataFrame"]
+
+# sources that became due meanwhile are one run; none is polled more often than every
+# five minutes
+_POLL_EVERY_S = 60
+_COMPARE_EVERY_S = 60
+_FORMER_MODELS_EVERY_S = 300
+# of an evaluation; 0.6 s among 500,000 articles, the whole grid 4 s
+WINDOW = timedelta(days=35)
+_MODEL_STAGE = "enriched_articles"
+# above every agency-day: a poll is short, and all work starts with it
+_POLL_PRIORITY = "5"
+
+
+def build_due_sources(desks: Sequence[Desk], jobs: Jobs) -> dg.SensorDefinition:
+    """Return the sensor that requests polls of sources that are due."""
+
+    @dg.sensor(
+        name="due_sources",
+        jobs=jobs,
+        minimum_interval_seconds=_POLL_EVERY_S,
+        default_status=dg.DefaultSensorStatus.RUNNING,
+        description=(
+            "Requests a poll of the due sources of each desk that no unfinished run polls, slow"
+            " ones apart."
+        ),
+    )
+    def sensor(
+        context: dg.SensorEvaluationContext, lake: dg.ResourceParam[Lake]
+    ) -> dg.SensorResult:
+        # Runs are read first: the states that a run stores before it ends are then
+        # known.
+        runs, requests, counts = unfinished_runs(context.instance), [], []
+        for desk in desks:
+            states = lake.read(SourceState, desk=[desk.key])
+            due = due_sources(desk.sources, states, utc_now())
+            of_runs = sources_of_runs(due, states, polled_sources(desk, runs))
+            requests += [
+                _poll(desk, speed, sources)
+                for speed, sources in of_runs.items()
+                if sources and not awaits_start(desk, speed, runs)
+            ]
+            counts += [f"{len(due)} of {desk.key}"] if due else []
+        skip_reason = f"sources due: {', '.join(counts) or 'none'}"
+        return dg.SensorResult(requests, skip_reason=None if requests else skip_reason)
+
+    return sensor
+
+
+def _poll(desk: Desk, speed: Speed, sources: Sequence[Source]) -> dg.RunRequest:
+    """Return a run over the agencies from the first to the last of these sources, which
+    polls only these sources.
+    """
+    polled = {source.agency for source in sources}
+    agencies = [agency.key for agency in desk.agencies if agency.key in polled]
+    return dg.RunRequest(
+        job_name=f"{desk.key}_poll",
+        run_config=poll_config(
+            desk, only_due=True, sources=[source.source_id for source in sources]
+        ),
+        tags={
+            RANGE_START: agencies[0],
+            RANGE_END: agencies[-1],
+            "dagster/priority": _POLL_PRIORITY,
+            **poll_tags(desk.key, speed),
+            **{
+                f"vendor/{kind}": "poll"
+                for kind in sorted({source.kind for source in sources})
+            },
+        },
+    )
+
+
+def build_pending_entries(
+    desks: Sequence[Desk],
+    jobs: Jobs,
+    tick_s: float,
+    open_lake: OpenLake,
+    names_of: _NamesOf = stages.stage_names,
+) -> dg.SensorDefinition:
+    """Return the sensor that requests the agency-days of entries without a current
+    article, for these stages.
+    """
+
+    @dg.sensor(
+        name="pending_entries",
+        jobs=jobs,
+        minimum_interval_seconds=1,
+        default_status=dg.DefaultSensorStatus.RUNNING,
+        description=(
+            "Requests the agency-days of entries without an article, changed entries, and due"
+            " attempts."
+        ),
+    )
+    def sensor(context: dg.SensorEvaluationContext) -> dg.SensorResult:
+        return _watch(context, desks, pending_entries, tick_s, open_lake, names_of)
+
+    return sensor
+
+
+def build_stale_stages(
+    desks: Sequence[Desk],
+    jobs: Jobs,
+    tick_s: float,
+    open_lake: OpenLake,
+    names_of: _NamesOf = stages.stage_names,
+) -> dg.SensorDefinition:
+    """Return the sensor that requests the agency-days of rows of these stages that are
+    missing or outdated.
+    """
+
+    @dg.sensor(
+        name="stale_stages",
+        jobs=jobs,
+        minimum_interval_seconds=1,
+        default_status=dg.DefaultSensorStatus.RUNNING,
+        description=(
+            "Requests the agency-days in which a stage's rows are missing or outdated, from that"
+            " stage on."
+        ),
+    )
+    def sensor(context: dg.SensorEvaluationContext) -> dg.SensorResult:
+        return _watch(
+            context, desks, _stale_but_not_pending, tick_s, open_lake, names_of
+        )
+
+    return sensor
+
+
+def build_due_model_calls(
+    desks: Sequence[Desk],
+    jobs: Jobs,
+    tick_s: float,
+    open_lake: OpenLake,
+    *,
+    has_models: bool,
+) -> dg.SensorDefinition:
+    """Return the sensor that requests the agency-days of rows that a language model is
+    to replace.
+
+    Where the settings name no model (`has_models`), it only looks now and then for rows
+    of former settings.
+    """
+
+    @dg.sensor(
+        name="due_model_calls",
+        jobs=jobs,
+        minimum_interval_seconds=1 if has_models else _FORMER_MODELS_EVERY_S,
+        default_status=dg.DefaultSensorStatus.RUNNING,
+        description=(
+            "Requests `enriched_articles` of the agency-days in which language models are to"
+            " replace rows."
+        ),
+    )
+    def sensor(context: dg.SensorEvaluationContext) -> dg.SensorResult:
+        return _watch(
+            context,
+            desks,
+            _left_to_models,
+            tick_s if has_models else 0,
+            open_lake,
+            with_models=True,
+        )
+
+    return sensor
+
+
+def _stale_but_not_pending(
+    lake: Lake, desk: Desk, now: datetime, first_day: date
+) -> "pl.DataFrame":
+    stale = _of_models(stale_rows(lake, desk, now, first_day), is_of_models=False)
+    return _without_pending(stale, lake, desk, now, first_day)
+
+
+def _left_to_models(
+    lake: Lake, desk: Desk, now: datetime, first_day: date
+) -> "pl.DataFrame":
+    return _of_models(stale_rows(lake, desk, now, first_day), is_of_models=True)
+
+
+def _of_models(backlog: "pl.DataFrame", *, is_of_models: bool) -> "pl.DataFrame":
+    """Return the work that is left to language models, or the other."""
+    import polars as pl
+
+    return backlog.filter((pl.col("why") == PROVISIONAL) == is_of_models)
+
+
+def build_lost_documents(desks: Sequence[Desk], jobs: Jobs) -> dg.SensorDefinition:
+    """Return the sensor that requests the agency-days of documents that index and lake
+    do not share.
+    """
+
+    @dg.sensor(
+        name="lost_documents",
+        jobs=jobs,
+        minimum_interval_seconds=_COMPARE_EVERY_S,
+        default_status=dg.DefaultSensorStatus.RUNNING,
+        description=(
+            "Compares index and lake, and requests the agency-days of documents that only one of"
+            " them has."
+        ),
+    )
+    def sensor(
+        context: dg.SensorEvaluationContext,
+        lake: dg.ResourceParam[Lake],
+        search: dg.ResourceParam[SearchIndex],
+    ) -> dg.SensorResult:
+        def query(
+            lake: Lake, desk: Desk, now: datetime, first_day: date
+        ) -> "pl.DataFrame":
+            return _without_pending(
+                lost_documents(lake, search, desk, now, first_day),
+                lake,
+                desk,
+                now,
+                first_day,
+            )
+
+        cursor = replace(Cursor.from_json(context.cursor), snapshot=lake.snapshot())
+        try:
+            requests, cursor, reason = _evaluate(
+                context.instance, lake, desks, query, cursor, utc_now()
+            )
+        except IndexingError as error:  # no document is known to be lost
+            return dg.SensorResult(skip_reason=str(error), cursor=context.cursor)
+        return dg.SensorResult(
+            requests, skip_reason=None if requests else reason, cursor=cursor.to_json()
+        )
+
+    return sensor
+
+
+def _without_pending(
+    backlog: "pl.DataFrame", lake: Lake, desk: Desk, now: datetime, first_day: date
+) -> "pl.DataFrame":
+    """Return the backlog without the agency-days that `pending_entries` requests: its
+    runs take all stages.
+    """
+    if backlog.is_empty():
+        return backlog
+    pending = pending_entries(lake, desk, now, max(first_day, min(backlog["day"])))
+    return backlog.join(pending, on=("agency", "day"), how="anti")
+
+
+def _watch(
+    context: dg.SensorEvaluationContext,
+    desks: Sequence[Desk],
+    query: Query,
+    tick_s: float,
+    open_lake: OpenLake,
+    names_of: _NamesOf = stages.stage_names,
+    *,
+    with_models: bool = False,
+) -> dg.SensorResult:
+    """Evaluate whenever the lake has changed, until there are runs to request or the
+    tick's time is over.
+
+    For a sensor with resources Dagster opens its storage at each tick, which costs more
+    than all the rest. So the lake is opened here, and the storage for an evaluation.
+    """
+    cursor, reason = Cursor.from_json(context.cursor), "nothing has changed"
+    for now in times_of_tick(cursor.tick_s(tick_s, utc_now().timestamp())):
+        if not cursor.is_look_due(mark_of_open_lake(), now.timestamp()):
+            continue
+        lake = open_lake()
+        # before the commit is read: another one in between is then seen next time
+        mark = lake.mark()
+        cursor = cursor.after(mark, lake.snapshot(), now.timestamp())
+        if cursor.is_evaluation_due(now.timestamp()):
+            requests, cursor, reason = _evaluate(
+                context.instance,
+                lake,
+                desks,
+                query,
+                cursor,
+                now,
+                names_of,
+                with_models=with_models,
+            )
+            if requests:
+                return dg.SensorResult(requests, cursor=cursor.to_json())
+    return dg.SensorResult(skip_reason=reason, cursor=cursor.to_json())
+
+
+def _evaluate(
+    instance: dg.DagsterInstance,
+    lake: Lake,
+    desks: Sequence[Desk],
+    query: Query,
+    cursor: Cursor,
+    now: datetime,
+    names_of: _NamesOf = stages.stage_names,
+    *,
+    with_models: bool = False,
+) -> tuple[list[dg.RunRequest], Cursor, str]:
+    """Return the runs to request, the new cursor, and the reason where there are none."""
+    runs = unfinished_runs(instance)
+    requests: list[dg.RunRequest] = []
+    attempts, waiting = {}, 0
+    started, is_sweep = time.perf_counter(), cursor.is_sweep_due(now.timestamp())
+    for desk in desks:
+        today = newest_begun_day(desk, now)
+        first_day = desk.first_day if is_sweep else max(desk.first_day, today - WINDOW)
+        names = (_MODEL_STAGE,) if with_models else names_of(desk)
+        backlog = _of_stages(
+            up_to(query(lake, desk, now, first_day), last_day(desk, now)), names
+        )
+        days, retries = backlog_days(backlog, names), retries_of(desk)
+        plan = plan_runs(
+            days,
+            active_runs(desk, runs, with_models=with_models),
+            cursor.attempts.get(desk.key, {}),
+            [agency.key for agency in desk.agencies],
+            names,
+            today,
+            now.timestamp(),
+            first_day,
+            retries,
+        )
+        if plan.given_up:
+            failures = given_up_failures(desk.key, plan.given_up, backlog, now, retries)
+            lake.transact(lambda rows: rows.upsert(failures))  # noqa: B023 - runs at once
+        requests += [
+            _run(desk, run, today, cursor.snapshot, with_models=with_models)
+            for run in plan.runs
+        ]
+        attempts[desk.key] = plan.attempts
+        waiting += len(days)
+    reason = (
+        f"{waiting} agency-days wait for a run or for their next attempt"
+        if waiting
+        else "everything is current"
+    )
+    took_s = time.perf_counter() - started
+    cursor = replace(
+        cursor,
+        evaluated=cursor.snapshot,
+        evaluated_at=now.timestamp(),
+        has_backlog=waiting > 0,
+        attempts=attempts,
+    )
+    if is_sweep:
+        return (
+            requests,
+            replace(cursor, swept_at=now.timestamp(), sweep_s=took_s),
+            reason,
+        )
+    return requests, replace(cursor, evaluation_s=took_s), reason
+
+
+def _of_stages(backlog: "pl.DataFrame", names: Sequence[str]) -> "pl.DataFrame":
+    import polars as pl
+
+    return backlog.filter(pl.col("stage").is_in(names))
+
+
+def up_to(backlog: "pl.DataFrame", last: date) -> "pl.DataFrame":
+    """Return the rows of a backlog up to a day, that day included."""
+    import polars as pl
+
+    return backlog.filter(pl.col("day") <= last)
+
+
+def _run(
+    desk: Desk, run: PlannedRun, today: date, snapshot: int, *, with_models: bool
+) -> dg.RunRequest:
+    """Return the request of a run; two ticks at the same commit request it once.
+
+    A run that does not request language models for itself leaves them to
+    `due_model_calls`.
+    """
+    is_local = _MODEL_STAGE in run.stages and not with_models
+    return dg.RunRequest(
+        run_key=f"{desk.key} {snapshot} {run.key}",
+        job_name=f"{desk.key}_articles",
+        asset_selection=[dg.AssetKey([desk.key, name]) for name in run.stages],
+        asset_check_keys=[],  # checks read all rows of the desk
+        run_config=local_only_config(desk) if is_local else None,
+        tags={
+            RANGE_START: f"{run.first.agency}|{run.first.day}",
+            RANGE_END: f"{run.last.agency}|{run.last.day}",
+            "dagster/priority": str(run.priority(today)),
+            "news/desk": desk.key,
+            ATTEMPT_TAG: str(run.attempt),
+            "news/backlog": str(len(run.work)),
+            **(MODEL_TAGS if with_models else {}),
+        },
+    )

@@ -1,0 +1,99 @@
+"""The asset `newsroom/daily_report`: one page a day with the new entries, their stages,
+and findings.
+"""
+
+import base64
+from collections.abc import Mapping, Sequence
+from datetime import date
+from pathlib import Path
+
+import dagster as dg
+
+from news_assets.clients.report.page import write_page
+from news_assets.clients.report.plots import plot_history
+from news_assets.defs.asset_metadata import OWNERS, markdown_table
+from news_assets.defs.partitions import utc_now
+from news_assets.pipeline.freshness.report_contents import Report, build_report
+from news_assets.pipeline.freshness.row_checks import Findings
+from news_assets.ports.search_index import SearchIndex
+from news_assets.records.desks import Desk
+from news_assets.store.lake import Lake
+from news_assets.store.queries.freshness import desk_gaps
+from news_assets.store.queries.report import count_day
+
+REPORT_KEY = dg.AssetKey(["newsroom", "daily_report"])
+
+
+def build_daily_report(desks: Sequence[Desk]) -> dg.AssetsDefinition:
+    """Return the asset over all these desks.
+
+    It has no upstream assets: otherwise it would be part of the selection
+    `raw_articles+`, whose assets then would not share a partition grid and could not be
+    materialised over a range.
+    """
+    first_day = min(desk.first_day for desk in desks)
+
+    @dg.asset(
+        key=REPORT_KEY,
+        group_name="newsroom",
+        owners=OWNERS,
+        kinds={"html"},
+        partitions_def=dg.DailyPartitionsDefinition(
+            first_day.isoformat(), timezone="UTC", end_offset=1
+        ),
+        backfill_policy=dg.BackfillPolicy.single_run(),
+        code_version="1",
+    )
+    def daily_report(
+        context: dg.AssetExecutionContext,
+        lake: dg.ResourceParam[Lake],
+        search: dg.ResourceParam[SearchIndex],
+        reports: dg.ResourceParam[Path],
+    ) -> dg.MaterializeResult[None]:
+        """One HTML page for each UTC day, over all desks:
+        `NEWS_HOME/reports/<day>.html`.
+
+        Counts entries and articles by the day on which they were first seen, in their
+        present state: by desk, stage, outcome, theme and hour, with the polls of the
+        day. Missing, stale, silent and failing rows are as of now. Today's page covers
+        the day so far; a page that is made again is replaced.
+        """
+        now = utc_now()
+        found = {
+            desk.key: _titled(desk_gaps(lake, search, desk, now)) for desk in desks
+        }
+        for key in context.partition_keys:
+            counts = count_day(
+                lake, date.fromisoformat(key), [desk.key for desk in desks]
+            )
+            report = build_report(counts, desks, found, now)
+            path = write_page(reports, report)
+            context.add_asset_metadata(_metadata(report, path), partition_key=key)
+            context.log.info(f"{key}: {path}")
+        return dg.MaterializeResult(metadata={"run/pages": len(context.partition_keys)})
+
+    return daily_report
+
+
+def _titled(gaps: Mapping[str, Findings]) -> dict[str, Findings]:
+    return {name.replace("_", " "): findings for name, findings in gaps.items()}
+
+
+def _metadata(report: Report, path: Path) -> "dict[str, dg.RawMetadataValue]":
+    picture = base64.b64encode(plot_history(report).encode()).decode()
+    tables = {
+        table.title.lower(): markdown_table(table.header, table.rows)
+        for table in report.tables
+    }
+    gaps = [(gap.title, gap.note) for gap in report.gaps]
+    return {
+        "page": dg.MetadataValue.path(path),
+        **{name: value for name, value, _ in report.figures},
+        "plot": dg.MetadataValue.md(
+            f"![articles by outcome](data:image/svg+xml;base64,{picture})"
+        ),
+        "findings": dg.MetadataValue.md(
+            markdown_table(("what", "how many"), gaps) if gaps else "nothing"
+        ),
+        **{name: dg.MetadataValue.md(table) for name, table in tables.items()},
+    }

@@ -1,0 +1,147 @@
+"""Sensors: they read the lake and request runs. No sensor uses the network.
+
+due_sources      sources that are due                       -> polls of each desk, of quick and
+                 of slow sources
+pending_entries  entries without a current article          -> their agency-days, all stages in
+                 one run
+stale_stages     rows of later stages missing or outdated   -> their agency-days, from that stage on
+due_model_calls  rows that a language model is to replace   -> their agency-days,
+                 `enriched_articles` only
+lost_documents   documents that index and lake do not share -> their agency-days, `search_index`
+                 alone
+first_checks     a desk that is current for the first time  -> all its checks, once
+open_batches     batches of language models                 -> a look at them
+alerts           articles and states to tell                -> messages
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import dagster as dg
+
+from news_assets.defs.backlog_sensors import (
+    WINDOW,
+    OpenLake,
+    build_due_model_calls,
+    build_due_sources,
+    build_lost_documents,
+    build_pending_entries,
+    build_stale_stages,
+    up_to,
+)
+from news_assets.defs.jobs import Jobs
+from news_assets.defs.partitions import last_day, newest_begun_day, utc_now
+from news_assets.defs.sensor_cursor import TICK_S
+from news_assets.pipeline.civic.pace import waiting_sources
+from news_assets.pipeline.stages import fetching_stages, stage_names
+from news_assets.records.articles import SourceState
+from news_assets.records.desks import Desk
+from news_assets.store.lake import Lake
+from news_assets.store.queries.backlog import pending_entries, stale_rows
+
+
+def build_desk_sensors(
+    desks: Sequence[Desk],
+    jobs: Jobs,
+    open_lake: OpenLake,
+    tick_s: float = TICK_S,
+    *,
+    fetch_only: bool = False,
+    has_models: bool = True,
+) -> list[dg.SensorDefinition]:
+    """Return the sensors of these desks.
+
+    Args:
+        desks: The desks.
+        jobs: All that they may request.
+        open_lake: Returns the lake of this process.
+        tick_s: How long a tick waits for a change.
+        fetch_only: Whether they request no stage after the articles.
+        has_models: Whether the settings name a language model.
+    """
+    names_of = fetching_stages if fetch_only else stage_names
+    sensors = [
+        build_due_sources(desks, jobs),
+        build_pending_entries(desks, jobs, tick_s, open_lake, names_of),
+        build_stale_stages(desks, jobs, tick_s, open_lake, names_of),
+    ]
+    if not fetch_only:
+        sensors += [
+            build_due_model_calls(
+                desks, jobs, tick_s, open_lake, has_models=has_models
+            ),
+            build_lost_documents(desks, jobs),
+        ]
+    return [*sensors, build_first_checks(desks, jobs, open_lake)]
+
+
+# until the desk is current; later ticks read only the cursor
+_FIRST_CHECKS_EVERY_S = 30
+
+
+def build_first_checks(
+    desks: Sequence[Desk], jobs: Jobs, open_lake: OpenLake
+) -> dg.SensorDefinition:
+    """Return the sensor; its cursor names the desks that have been checked."""
+
+    @dg.sensor(
+        name="first_checks",
+        jobs=jobs,
+        minimum_interval_seconds=_FIRST_CHECKS_EVERY_S,
+        default_status=dg.DefaultSensorStatus.RUNNING,
+        description="Requests all checks of a desk once, when it is current for the first time.",
+    )
+    def sensor(context: dg.SensorEvaluationContext) -> dg.SensorResult:
+        checked = set((context.cursor or "").split())
+        requests: list[dg.RunRequest] = []
+        for desk in desks:
+            if desk.key in checked:
+                continue
+            job = f"{desk.key}_checks"
+            has_run = bool(
+                context.instance.get_run_ids(dg.RunsFilter(job_name=job), limit=1)
+            )
+            if has_run or _is_current(open_lake(), desk, utc_now()):
+                checked.add(desk.key)
+                requests += (
+                    []
+                    if has_run
+                    else [dg.RunRequest(run_key=f"{job} first", job_name=job)]
+                )
+        waiting = [desk.key for desk in desks if desk.key not in checked]
+        reason = (
+            f"not current yet: {', '.join(waiting)}"
+            if waiting
+            else "every desk has been checked"
+        )
+        return dg.SensorResult(
+            requests,
+            skip_reason=None if requests else reason,
+            cursor=" ".join(sorted(checked)),
+        )
+
+    return sensor
+
+
+def _is_current(lake: Lake, desk: Desk, now: datetime) -> bool:
+    """Return whether every source has been polled and no stage has work in the last
+    weeks.
+    """
+    states = {
+        state.source_id: state for state in lake.read(SourceState, desk=[desk.key])
+    }
+    polled, waiting = (
+        {(state.source_id, state.url) for state in states.values()},
+        waiting_sources(desk.sources, states),
+    )
+    if any(
+        (one.source_id, one.url) not in polled
+        for one in desk.sources
+        if one.source_id not in waiting
+    ):
+        return False
+    window = desk, now, max(desk.first_day, newest_begun_day(desk, now) - WINDOW)
+    return all(
+        up_to(find(lake, *window), last_day(desk, now)).is_empty()
+        for find in (pending_entries, stale_rows)
+    )

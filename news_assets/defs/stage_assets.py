@@ -1,0 +1,164 @@
+"""The assets of a desk: `feed_entries` polls its sources, and one asset by agency and day
+follows for each declared stage.
+
+A run may have ended because one article ended its process, whatever the limits of
+reading are. So a later attempt records each article before it begins: one that ends the
+process again is a failure with the time of its next attempt, and the run after that
+leaves it out.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date, datetime
+from typing import Any
+
+import dagster as dg
+
+from news_assets.defs.active_runs import ATTEMPT_TAG, LOCAL_ONLY
+from news_assets.defs.asset_metadata import MaterializationCounts, asset_attributes
+from news_assets.defs.feed_entries import build_feed_entries
+from news_assets.defs.partitions import (
+    agency_day_batches,
+    agency_day_partitions,
+    utc_now,
+)
+from news_assets.errors import (
+    EmbedError,
+    EnrichError,
+    NewsAssetsError,
+    SettingsError,
+    TaxonomyError,
+)
+from news_assets.pipeline import stages
+from news_assets.pipeline.stage_state.declaration import Stage
+from news_assets.pipeline.stage_state.failures import record_attempt, record_unavailable
+from news_assets.records.desks import Desk
+from news_assets.records.reading import AgencyDays
+from news_assets.store.lake import Lake
+from news_assets.store.queries.backlog import work_of
+
+
+def build_desk_assets(desk: Desk) -> list[dg.AssetsDefinition]:
+    """Return the desk's assets, upstream first."""
+    assets = {"feed_entries": build_feed_entries(desk)}
+    for stage in stages.stages_of(desk):
+        assets[stage.name] = _build_stage_asset(desk, stage, assets)
+    return list(assets.values())
+
+
+def _build_stage_asset(
+    desk: Desk, stage: Stage, upstream: Mapping[str, dg.AssetsDefinition]
+) -> dg.AssetsDefinition:
+    """Return the asset of a stage; `upstream` has the desk's assets that are built
+    already, by name.
+    """
+
+    @dg.asset(
+        **asset_attributes(desk, stage.name, stage.record, stage.kind),
+        description=stage.description,
+        deps=[
+            _dependency(name, upstream[name])
+            for name in stage.upstream
+            if name in upstream
+        ],
+        partitions_def=agency_day_partitions(desk),
+        backfill_policy=dg.BackfillPolicy.single_run(),
+        required_resource_keys={"lake", *stage.ports},
+        config_schema={
+            option.name: dg.Field(
+                bool, is_required=False, default_value=False, description=option.meaning
+            )
+            for option in stage.options
+        },
+        code_version="1",
+    )
+    def stage_asset(context: dg.AssetExecutionContext) -> dg.MaterializeResult[None]:
+        lake = context.resources.lake
+        ports = {name: getattr(context.resources, name) for name in stage.ports}
+        options = context.op_execution_context.op_config
+        is_retry = int(context.run.tags.get(ATTEMPT_TAG, "1")) > 1
+        counts = MaterializationCounts(
+            context, lake, stage, is_local=bool(options.get(LOCAL_ONLY))
+        )
+        batches = list(agency_day_batches(context, desk))
+        try:
+            for keys in batches:
+                written = (
+                    run_apart(stage, lake, desk, keys, utc_now, ports, options)
+                    if is_retry
+                    else None
+                )
+                if written is None:
+                    written = stage.run_batch(lake, desk, keys, utc_now, ports, options)
+                counts.add(keys, written)
+        except (
+            EnrichError,
+            EmbedError,
+            TaxonomyError,
+            SettingsError,
+        ) as error:  # of the enricher or model; an article's are rows
+            _record_unavailable(stage, lake, desk, batches, str(error))
+            raise dg.Failure(str(error)) from error
+        except (
+            NewsAssetsError
+        ) as error:  # batches that were stored stay; the sensors plan the rest again
+            raise dg.Failure(str(error)) from error
+        return counts.result()
+
+    return stage_asset
+
+
+def _record_unavailable(
+    stage: Stage, lake: Lake, desk: Desk, batches: Sequence[AgencyDays], reason: str
+) -> None:
+    now = utc_now()
+    keys = AgencyDays(
+        desk.key,
+        frozenset[tuple[str, date]]().union(*(batch.pairs for batch in batches)),
+    )
+    backlog = work_of(lake, desk, stage, keys, now)
+    lake.transact(
+        lambda rows: record_unavailable(
+            rows, stage, backlog.iter_rows(named=True), desk.key, reason, now
+        )
+    )
+
+
+def _dependency(name: str, asset: dg.AssetsDefinition) -> dg.AssetDep:
+    if name == "feed_entries":
+        return dg.AssetDep(
+            asset, partition_mapping=dg.MultiToSingleDimensionPartitionMapping("agency")
+        )
+    return dg.AssetDep(asset)
+
+
+# each takes some 0.3 s more; larger ranges get smaller with each attempt
+# (`run_planner`)
+MAX_ARTICLES = 100
+
+
+def run_apart(
+    stage: Stage,
+    lake: Lake,
+    desk: Desk,
+    keys: AgencyDays,
+    clock: Callable[[], datetime],
+    ports: Mapping[str, Any],
+    options: Mapping[str, bool],
+) -> int | None:
+    """Do the stage's backlog of these agency-days one article at a time; return how
+    many rows were written.
+
+    None if there are more than MAX_ARTICLES: nothing was done.
+    """
+    backlog = work_of(lake, desk, stage, keys, clock())
+    if backlog.height > MAX_ARTICLES:
+        return None
+    # deletes rows of lost articles
+    written = stage.run_batch(lake, desk, keys, clock, ports, options, only=())
+    for work in backlog.iter_rows(named=True):
+        lake.transact(lambda rows: record_attempt(rows, stage, work, desk.key, clock()))  # noqa: B023 - runs at once
+        own_keys = AgencyDays(desk.key, frozenset({(work["agency"], work["day"])}))
+        written += stage.run_batch(
+            lake, desk, own_keys, clock, ports, options, only={work["article_id"]}
+        )
+    return written

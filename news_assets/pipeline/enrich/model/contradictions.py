@@ -1,0 +1,485 @@
+"""Compare a sentence with the passage that it quotes.
+
+Numbers, dates, names, negations and directions.
+
+A sentence is contradicted where it states what the article cannot mean: a number, date
+or name that it does not have in any form, a verb negated that its passage has without
+negation, or the opposite direction. What only another part of the article has, or what
+rephrasing can explain (a longer form of a name, a rounded number, a word counted, a
+negated word that the passage does not have), makes it unsure: only a reader can decide
+that.
+"""
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import chain
+from typing import Final, NamedTuple, TypeVar
+
+from news_assets.pipeline.enrich.model.answer_schema import visible
+from news_assets.text.words import fold
+
+
+def _set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+_TOKEN = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*|\d+(?:[.,:/]\d+)*|[%.!?;:]")
+# words are the same if their first letters are: "ampliou" and "ampliação"
+_SAME_CHARS: Final = 5
+_NAME_CHARS: Final = (
+    # words of a name are the same if so many letters are: "Daniel Alves" and "Daniel
+    # Alvez"
+    4
+)
+_NEAR_WORDS: Final = 4  # a negation concerns the words that follow it
+
+_SCALES: Final = {
+    **dict.fromkeys(("mil", "thousand", "thousands", "k"), 1e3),
+    **dict.fromkeys(
+        ("milhao", "milhoes", "million", "millions", "mi", "millon", "millones"), 1e6
+    ),
+    **dict.fromkeys(("bilhao", "bilhoes", "billion", "billions", "bi"), 1e9),
+    **dict.fromkeys(("trilhao", "trilhoes", "trillion", "trillions"), 1e12),
+}
+_NUMBER_WORDS: Final = (
+    ("um uma one uno una", 1),
+    ("dois duas two dos", 2),
+    ("tres three", 3),
+    ("quatro four cuatro", 4),
+    ("cinco five", 5),
+    ("seis six", 6),
+    ("sete seven siete", 7),
+    ("oito eight ocho", 8),
+    ("nove nine nueve", 9),
+    ("dez ten diez", 10),
+    ("onze eleven once", 11),
+    ("doze twelve doce", 12),
+    ("vinte twenty veinte", 20),
+    ("trinta thirty treinta", 30),
+    ("cem cento hundred cien", 100),
+)
+_VALUE_OF_WORD: Final[dict[str, float]] = {}
+for _words, _value in _NUMBER_WORDS:
+    _VALUE_OF_WORD.update(dict.fromkeys(_words.split(), float(_value)))
+
+_MONTHS: Final = (
+    "janeiro january enero",
+    "fevereiro february febrero",
+    "marco march marzo",
+    "abril april",
+    "maio may mayo",
+    "junho june junio",
+    "julho july julio",
+    "agosto august",
+    "setembro september septiembre",
+    "outubro october octubre",
+    "novembro november noviembre",
+    "dezembro december diciembre",
+)
+_WEEKDAYS: Final = (
+    "segunda monday lunes",
+    "terca tuesday martes",
+    "quarta wednesday miercoles",
+    "quinta thursday jueves",
+    "sexta friday viernes",
+    "sabado saturday",
+    "domingo sunday",
+)
+
+
+def _by_word(groups: Iterable[str]) -> dict[str, str]:
+    """Return the first word of the group of each word; "may" is more often a verb."""
+    found: dict[str, str] = {}
+    for group in groups:
+        words = group.split()
+        found |= dict.fromkeys(words, words[0])
+    found.pop("may", None)
+    return found
+
+
+_MONTH_OF_WORD: Final = _by_word(_MONTHS)
+_WEEKDAY_OF_WORD: Final = _by_word(_WEEKDAYS)
+_DATE_WORDS: Final = _MONTH_OF_WORD | _WEEKDAY_OF_WORD
+# Words before a number that is rounded: "mais de 100" of 126.
+_ROUNDING: Final = _set(
+    "mais menos acima cerca quase aproximadamente torno "
+    "over least more about around nearly almost under"
+)
+_ROUNDED_BY: Final = 0.3
+# Numbers up to here are written as words, and counted: three names are "three people".
+_MAX_COUNTED: Final = 12.0
+_CONNECTIVES: Final = _set("de da do das dos of the del la")  # within a name
+
+_NEGATIONS: Final = _set(
+    "nao nunca jamais nem nenhum nenhuma nenhuns nenhumas sem tampouco not never none neither"
+    " nor without cannot cant dont doesnt didnt wont isnt arent wasnt werent hasnt havent hadnt"
+    " wouldnt couldnt shouldnt ningun ninguna sin pas aucun aucune sans nicht kein keine keinen"
+    " ohne nie mai nessun nessuno senza non"
+)
+_NEGATIONS_WITH_NO: Final = _NEGATIONS | {"no"}  # in Portuguese "no" is "in the"
+# Words that negate what they govern, so that a negation may stand for them and they for
+# a negation.
+_NEGATIVE = re.compile(
+    r"(?:proib|ved[ao]|vetad|veto|impe[dç]|recus|rejeit|neg(?:a|ou|am|ado|ativ)|cancel|suspen|deix|ausen|falt|exclu"
+    r"|dispens|revog|evit|contr|prohib|forbid|ban|prevent|refus|reject|den(?:y|ie)|lack|fail|unable|exempt|avoid|stop"
+    r"|apenas|somente|only|menos|exceto|except|impossi|insufic|inval|desfavor|contest)"
+)
+_DIRECTIONS: Final = (
+    (
+        r"(?:aument|cresc|sub[iu]|eleva|ampli|increas|grew|grow|rise|rose|rais|expand)",
+        r"(?:diminu|cai|caem|queda|reduz|recu|encolh|decreas|fall|fell|drop|declin|reduc|shrank|cut)",
+    ),
+    (r"(?:aprov|approv)", r"(?:rejei[tc]|reprov|reject)"),
+    (r"(?:abr[iue]|open)", r"(?:fech|clos)"),
+)
+_COMPILED_DIRECTIONS: Final = tuple(
+    (re.compile(up), re.compile(down)) for up, down in _DIRECTIONS
+)
+
+_COMMON_WORDS: Final = _set(
+    "ser sera serao foi foram esta estao sao era eram vai vao pode podem deve devem tem ter"
+    " havia haver mais muito tambem ainda como para pela pelo pelos pelas com que uma seu sua"
+    " dos das nos nas aos the and for was were will would has have had been being are with from"
+    " this that their more also than its can may must should does did"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Why a sentence is contradicted by its passage, and why it is unsure; both empty
+    for none.
+    """
+
+    contradiction: str = ""
+    doubt: str = ""
+
+
+def compared(
+    sentence: str, passage: str, article: str, language: str | None = None
+) -> Comparison:
+    """Return how a sentence differs from the passage of the article that it rests on.
+
+    `language` is the BCP 47 code of the article, without it Portuguese is assumed.
+    """
+    is_portuguese = (language or "pt").startswith("pt")
+    said, found = _Words(sentence, is_portuguese), _Words(passage, is_portuguese)
+    whole = _words_of(article, is_portuguese)
+    contradictions = (
+        _first(
+            "the number", said.numbers, lambda one: not _may_mean_number(one, whole)
+        ),
+        _first("the date", said.dates, lambda one: _is_other_date(one.key, whole)),
+        _first("the name", said.names, lambda one: not _may_mean_name(one, whole)),
+        _negation(said, found),
+        _direction(said, found),
+    )
+    if contradiction := next(filter(None, contradictions), ""):
+        return Comparison(contradiction=contradiction)
+    doubts = (
+        _first(
+            "the number", said.numbers, lambda one: not _has_number(one.value, found)
+        ),
+        _first("the date", said.dates, lambda one: one.key not in found.date_keys),
+        _first(
+            "the name", said.names, lambda one: not _has_word(one.word, found.all_words)
+        ),
+        _undecided_negation(said, found),
+    )
+    return Comparison(doubt=next(filter(None, doubts), ""))
+
+
+class _Number(NamedTuple):
+    """A number of a text; `may_differ` where it is rounded, or counted and not stated."""
+
+    value: float
+    written: str
+    is_rounded: bool
+    is_counted: bool
+
+
+class _Date(NamedTuple):
+    """A month or a weekday; `key` is the same for all languages."""
+
+    key: str
+    written: str
+
+
+class _Name(NamedTuple):
+    """A word of a name of several words; `words` are all of these, from four letters
+    on.
+    """
+
+    word: str
+    written: str
+    words: frozenset[str]
+    initials: str
+
+
+class _Words:
+    """The words, numbers, dates and names of a text."""
+
+    def __init__(self, text: str, is_portuguese: bool) -> None:
+        negations = _NEGATIONS if is_portuguese else _NEGATIONS_WITH_NO
+        tokens = _TOKEN.findall(visible(text))
+        self.folded = [
+            fold(token).lower().replace("'", "").replace("’", "") for token in tokens
+        ]
+        self.all_words = frozenset(self.folded)
+        self.all_stems = {_stem(word) for word in self.all_words}
+        self.dates = [
+            _Date(_DATE_WORDS[word], word)
+            for word in self.folded
+            if word in _DATE_WORDS
+        ]
+        self.date_keys = {date.key for date in self.dates}
+        self.numbers = list(_numbers(self.folded))
+        self.values = {number.value for number in self.numbers}
+        self.names: list[_Name] = []
+        self.name_words: list[frozenset[str]] = []
+        for run in _runs(tokens):
+            self._add_name(run, tokens)
+        pairs = zip(tokens, self.folded, strict=True)
+        self.acronyms = {word for token, word in pairs if _is_acronym(token)}
+        self.is_negative = bool(self.all_words & negations)
+        self.negated = _negated(self.folded, negations)
+        self.stems = {_stem(word) for word in self.folded if _is_content(word)}
+
+    def _add_name(self, run: list[int], tokens: list[str]) -> None:
+        """Add the name whose words are the tokens at these places."""
+        self.names += _names_of(run, tokens, self.folded)
+        words = [self.folded[place] for place in run]
+        self.name_words.append(_long_words(words))
+        # its first word may be no part of the name
+        if _begins_sentence(run[0], tokens):
+            self.name_words.append(_long_words(words[1:]))
+
+
+T = TypeVar("T", _Number, _Date, _Name)
+
+
+@lru_cache(maxsize=4)
+def _words_of(article: str, is_portuguese: bool) -> _Words:
+    return _Words(article, is_portuguese)
+
+
+def _first(kind: str, stated: Iterable[T], is_wrong: Callable[[T], bool]) -> str:
+    return next((f"{kind} {one.written}" for one in stated if is_wrong(one)), "")
+
+
+# --- numbers and dates ----------------------------------------------------------------
+
+
+def _numbers(folded: list[str]) -> Iterator[_Number]:
+    """Yield the numbers of a text; of "1,2 milhão" the product."""
+    for place, word in enumerate(folded):
+        is_word = word in _VALUE_OF_WORD
+        if not is_word and not word[0].isdigit():
+            continue
+        following = folded[place + 1] if place + 1 < len(folded) else ""
+        scale = _SCALES.get(following, 1.0)
+        written = f"{word} {following}" if scale > 1 else word
+        is_rounded = bool(_ROUNDING & set(folded[max(0, place - 3) : place]))
+        for value in [_VALUE_OF_WORD[word]] if is_word else _values(word):
+            is_counted = is_word and scale == 1 and value <= _MAX_COUNTED
+            yield _Number(value * scale, written, is_rounded, is_counted)
+
+
+def _values(written: str) -> list[float]:
+    """Return what a number can mean.
+
+    "1.500" is 1500 or 1.5, "10:30" and "12/03" are two numbers.
+    """
+    if re.search("[:/]", written):
+        parts = re.split("[:/]", written)
+        return list(chain.from_iterable(_values(part) for part in parts if part))
+    plain = re.sub(r"[.,](?=\d{3}(?:\D|$))", "", written)
+    try:
+        return [float(plain.replace(",", "."))]
+    except ValueError:  # several points, as in numbers of laws
+        return [float(re.sub(r"\D", "", written))]
+
+
+def _has_number(value: float, known: _Words) -> bool:
+    """Whether a number is in a text, exactly or rounded to two digits or more.
+
+    A single one or none says little.
+    """
+    if value in (0.0, 1.0) or value in known.values:
+        return True
+    return value >= 100 and any(
+        one and abs(value - one) <= 0.02 * abs(one) for one in known.values
+    )
+
+
+def _may_mean_number(number: _Number, article: _Words) -> bool:
+    if number.is_counted or _has_number(number.value, article):
+        return True
+    return number.is_rounded and any(
+        abs(number.value - one) <= _ROUNDED_BY * number.value for one in article.values
+    )
+
+
+def _is_other_date(key: str, article: _Words) -> bool:
+    """Whether an article names other months or weekdays, and not this one."""
+    kind = _MONTH_OF_WORD if key in _MONTH_OF_WORD else _WEEKDAY_OF_WORD
+    return key not in article.date_keys and any(
+        other in kind for other in article.date_keys
+    )
+
+
+# --- names ----------------------------------------------------------------------------
+
+
+def _runs(tokens: list[str]) -> Iterator[list[int]]:
+    """Yield the places of the capitalised words of each name: "Ministério da Fazenda"
+    is one.
+    """
+    run: list[int] = []
+    for place, token in enumerate(tokens):
+        if token[0].isupper():
+            run.append(place)
+        elif token not in _CONNECTIVES and run:
+            yield run
+            run = []
+    if run:
+        yield run
+
+
+def _names_of(run: list[int], tokens: list[str], folded: list[str]) -> Iterator[_Name]:
+    """Yield the words of a name, but for one that only begins a sentence."""
+    words = _long_words(folded[place] for place in run)
+    initials = "".join(folded[place][0] for place in run)
+    for place in run:
+        is_name = (
+            not _begins_sentence(place, tokens) and folded[place] not in _DATE_WORDS
+        )
+        if is_name and len(tokens[place]) >= _NAME_CHARS:
+            yield _Name(folded[place], tokens[place], words, initials)
+
+
+def _begins_sentence(place: int, tokens: list[str]) -> bool:
+    return place == 0 or tokens[place - 1] in ".!?:;"
+
+
+def _is_acronym(token: str) -> bool:
+    return len(token) > 1 and token.isupper()
+
+
+def _long_words(words: Iterable[str]) -> frozenset[str]:
+    return frozenset(word[:_NAME_CHARS] for word in words if len(word) >= _NAME_CHARS)
+
+
+def _may_mean_name(name: _Name, article: _Words) -> bool:
+    """Whether an article has a word of a name, its initials, or a shorter form of it."""
+    if _has_word(name.word, article.all_words) or _stem(name.word) in article.all_stems:
+        return True
+    if any(
+        one.startswith(name.initials) or name.initials.startswith(one)
+        for one in article.acronyms
+    ):
+        return True
+    return any(shorter and shorter <= name.words for shorter in article.name_words)
+
+
+def _has_word(word: str, known: Collection[str]) -> bool:
+    return word in known or any(
+        one.startswith(word) or word.startswith(one) for one in known if len(one) >= 4
+    )
+
+
+# --- negations and directions ---------------------------------------------------------
+
+
+def _is_content(word: str) -> bool:
+    return (
+        len(word) >= 4
+        and word.isalpha()
+        and word not in _COMMON_WORDS
+        and word not in _NEGATIONS
+    )
+
+
+def _negated(folded: list[str], negations: frozenset[str]) -> list[str]:
+    """Return the first two words that follow each negation."""
+    found: list[str] = []
+    for place, word in enumerate(folded):
+        if word in negations:
+            found += [
+                one
+                for one in folded[place + 1 : place + 1 + _NEAR_WORDS]
+                if one.isalpha()
+            ][:2]
+    return found
+
+
+def _negation(said: _Words, found: _Words) -> str:
+    """Return a word that one of the two negates and the other has without a negation."""
+    if said.is_negative and not found.is_negative:
+        # "does not last long" for "begins soon": the verb decides, not its auxiliary
+        verb = next(filter(_is_content, said.negated), next(iter(said.negated), ""))
+        return (
+            f"a negation: {verb}"
+            if verb in found.all_words or _stem(verb) in found.stems
+            else ""
+        )
+    if found.is_negative and not said.is_negative:
+        dropped = _dropped_negation(said, found)
+        return (
+            f"{dropped} without its negation"
+            if dropped and not _has_negative_word(said)
+            else ""
+        )
+    negated = {_stem(word) for word in found.negated}
+    turned = [
+        word
+        for word in said.negated
+        if _stem(word) in found.stems - negated and _is_content(word)
+    ]
+    return f"a negation: {turned[0]}" if turned else ""
+
+
+def _undecided_negation(said: _Words, found: _Words) -> str:
+    """Say what may be a negation: of a word that the passage lacks, or a word like
+    "rejected".
+    """
+    is_added = said.is_negative and not found.is_negative
+    is_dropped = (
+        found.is_negative
+        and not said.is_negative
+        and bool(_dropped_negation(said, found))
+    )
+    return (
+        "a negation that its evidence puts otherwise" if is_added or is_dropped else ""
+    )
+
+
+def _dropped_negation(said: _Words, found: _Words) -> str:
+    """Return a word that a passage negates and a sentence without a negation has."""
+    return next(
+        (
+            word
+            for word in found.negated
+            if _is_content(word) and _stem(word) in said.stems
+        ),
+        "",
+    )
+
+
+def _has_negative_word(said: _Words) -> bool:
+    return any(map(_NEGATIVE.match, said.folded))
+
+
+def _stem(word: str) -> str:
+    return word[:_SAME_CHARS]
+
+
+def _direction(said: _Words, found: _Words) -> str:
+    for pair in _COMPILED_DIRECTIONS:
+        for one, opposite in (pair, pair[::-1]):
+            stated = [word for word in said.folded if one.match(word)]
+            has_it = any(map(one.match, found.folded))
+            if stated and not has_it and any(map(opposite.match, found.folded)):
+                return f"{stated[0]}, against its evidence"
+    return ""

@@ -1,0 +1,403 @@
+"""Train a classifier of themes on the labelled articles of a desk.
+
+It is measured by cross-validation. Needs scikit-learn.
+"""
+
+import hashlib
+import json
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from news_assets.errors import NewsAssetsError
+from news_assets.pipeline.enrich.enriched_rows import labels_in_force
+from news_assets.pipeline.enrich.theme_vectors import (
+    NO_THEME,
+    Space,
+    ThemeClassifier,
+    ThemeInput,
+    ThemeVectors,
+    centred,
+    softmax,
+)
+from news_assets.ports.services import Reader
+from news_assets.records.articles import RawArticle
+from news_assets.records.derived import ArticleEmbedding, EnrichedArticle, ThemeLabel
+from news_assets.taxonomy.taxonomy_files import Taxonomy
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Scores = npt.NDArray[np.float32]
+    Places = npt.NDArray[Any]
+
+FOLDS = 5
+_MIN_EXAMPLES = 50  # with fewer the calibration is a guess
+_MIN_ARTICLES_OF_STEM = 2
+_PENALTY = 1.0  # LinearSVC's C
+_UNKNOWN_SCORE = -1.3  # of a theme without an example; a decided "no" is about -1
+_UNTRAINED_WEIGHTS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0)
+CHECKED_ERROR_RATES = (0.05, 0.1, 0.2)
+# Of a wanted error rate, on the texts that scores are fitted to: others have more.
+FITTED_SHARE = 0.7
+MIN_LABELS_OF_THEME = 5  # one for each part of the cross-validation
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One labelled article.
+
+    Its input, its embedding, its theme of level 1, and the scores of themes without
+    labels.
+    """
+
+    article_id: str
+    found: ThemeInput
+    vector: Sequence[float]
+    code: str
+    untrained: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Validation:
+    """Cross-validated results in the order of the examples: the best code and its
+    probability.
+
+    `untrained_accuracy` is the share of right themes on the same examples without their
+    labels.
+    """
+
+    codes: list[str]
+    scores: list[float]
+    accuracy: float
+    untrained_accuracy: float
+
+    def sure(
+        self, examples: Sequence[Example], wanted_error_rate: float
+    ) -> tuple[float, float]:
+        """Return the share of sure themes (`is_sure`), the calls saved, and of these
+        the wrong.
+        """
+        kept = [
+            code == example.code
+            for code, score, example in zip(
+                self.codes, self.scores, examples, strict=True
+            )
+            if score >= 1 - wanted_error_rate
+        ]
+        return len(kept) / len(examples), 1 - sum(kept) / len(kept) if kept else 0.0
+
+
+def train(
+    examples: Sequence[Example], taxonomy: Taxonomy, embedding_model: str
+) -> tuple[ThemeClassifier, Validation]:
+    """Train on all examples; return the classifier and its cross-validation.
+
+    A theme of level 1 without an example can still be found by its untrained score.
+
+    Raises:
+        NewsAssetsError: There are too few examples, or all have one theme.
+    """
+    import numpy as np
+
+    _check(examples)
+    codes = tuple(sorted({example.code for example in examples} | set(taxonomy.roots)))
+    trained = _held_out_scores(examples, taxonomy, codes)
+    untrained = np.stack([centred(example.untrained, codes) for example in examples])
+    truth = np.array([codes.index(example.code) for example in examples])
+    mixed = {one: trained + np.float32(one) * untrained for one in _UNTRAINED_WEIGHTS}
+    weight = max(mixed, key=lambda one: _likelihood(mixed[one], truth))
+    sharpness = _sharpness(mixed[weight], truth)
+    best = mixed[weight].argmax(axis=1)
+    validation = Validation(
+        codes=[codes[column] for column in best],
+        scores=softmax(mixed[weight], sharpness).max(axis=1).tolist(),
+        accuracy=float((best == truth).mean()),
+        untrained_accuracy=float((untrained.argmax(axis=1) == truth).mean()),
+    )
+    space = _space(examples, taxonomy)
+    weights, bias = _fit(examples, space, codes)
+    made_of = (taxonomy.version, embedding_model, weight)
+    return ThemeClassifier(space, codes, weights, bias, sharpness, *made_of), validation
+
+
+def _held_out_scores(
+    examples: Sequence[Example], taxonomy: Taxonomy, codes: Sequence[str]
+) -> "Scores":
+    """Return the scores of each example by a classifier of the other folds, a row for
+    each.
+    """
+    import numpy as np
+
+    folds = np.array(folds_of(examples))
+    scores = np.empty((len(examples), len(codes)), np.float32)
+    for fold in range(FOLDS):
+        rest = [examples[place] for place in np.flatnonzero(folds != fold).tolist()]
+        held_out = [examples[place] for place in np.flatnonzero(folds == fold).tolist()]
+        space = _space(rest, taxonomy)
+        weights, bias = _fit(rest, space, codes)
+        scores[folds == fold] = _matrix(held_out, space) @ weights + bias
+    return scores
+
+
+def data_hash(examples: Sequence[Example]) -> str:
+    """Return the SHA-256 of what a classifier is trained on."""
+    content = sorted(
+        (one.article_id, one.code, sorted(one.found.stems.items()), one.found.text)
+        for one in examples
+    )
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()
+
+
+def _check(examples: Sequence[Example]) -> None:
+    themes = len({example.code for example in examples})
+    if len(examples) < _MIN_EXAMPLES or themes < 2:
+        raise NewsAssetsError(
+            f"{len(examples)} labelled articles with {themes} themes are too few to train on; "
+            f"label at least {_MIN_EXAMPLES} with two themes (`news-assets label`), "
+            "or enrich them with a language model"
+        )
+
+
+def folds_of(examples: Sequence[Example]) -> list[int]:
+    """Return the fold of each example: each theme evenly over all folds, the same at
+    every call.
+    """
+    keys: list[tuple[str, bytes, int]] = []
+    for place, example in enumerate(examples):
+        digest = hashlib.sha256(example.article_id.encode()).digest()
+        keys.append((example.code, digest, place))
+    folds = [0] * len(examples)
+    for rank, (_, _, place) in enumerate(sorted(keys)):
+        folds[place] = rank % FOLDS
+    return folds
+
+
+def _space(examples: Sequence[Example], taxonomy: Taxonomy) -> Space:
+    import numpy as np
+
+    articles = Counter(chain.from_iterable(example.found.stems for example in examples))
+    stems = tuple(
+        sorted(
+            stem for stem, count in articles.items() if count >= _MIN_ARTICLES_OF_STEM
+        )
+    )
+    rarity = [
+        1 + math.log((1 + len(examples)) / (1 + articles[stem])) for stem in stems
+    ]
+    center = np.array([example.vector for example in examples], np.float32).mean(axis=0)
+    return Space(
+        stems,
+        np.array(rarity, np.float32),
+        center,
+        tuple(taxonomy.themes),
+        taxonomy.roots,
+    )
+
+
+def _matrix(examples: Sequence[Example], space: Space) -> Any:
+    """Return the features of the examples, a sparse matrix with a row for each."""
+    import numpy as np
+    from scipy.sparse import csr_matrix, hstack  # type: ignore[import-untyped]
+
+    rows = [space.words(example.found.stems) for example in examples]
+    starts = np.cumsum([0, *(len(columns) for columns, _ in rows)])
+    indices = np.concatenate([columns for columns, _ in rows])
+    values = np.concatenate([values for _, values in rows])
+    stems = csr_matrix((values, indices, starts), shape=(len(rows), len(space.stems)))
+    rest = csr_matrix(
+        np.array([space.rest(example.found, example.vector) for example in examples])
+    )
+    return hstack([stems, rest]).tocsr()
+
+
+def _fit(
+    examples: Sequence[Example], space: Space, codes: Sequence[str]
+) -> "tuple[Scores, Scores]":
+    """Return the weights (a column for each code) and biases.
+
+    _UNKNOWN_SCORE for codes without an example.
+    """
+    import numpy as np
+    from sklearn.svm import LinearSVC  # type: ignore[import-untyped]
+
+    model = LinearSVC(C=_PENALTY, class_weight="balanced", random_state=0)
+    model.fit(_matrix(examples, space), [one.code for one in examples])
+    found, found_bias = (
+        model.coef_.T.astype(np.float32),
+        model.intercept_.astype(np.float32),
+    )
+    if found.shape[1] == 1:  # of two themes only the second has weights
+        found, found_bias = (
+            np.hstack([-found, found]),
+            np.concatenate([-found_bias, found_bias]),
+        )
+    columns = [codes.index(code) for code in model.classes_]
+    weights = np.zeros((found.shape[0], len(codes)), np.float32)
+    bias = np.full(len(codes), _UNKNOWN_SCORE, np.float32)
+    weights[:, columns], bias[columns] = found, found_bias
+    return weights, bias
+
+
+def _sharpness(scores: "Scores", truth: "Places") -> float:
+    """Return the factor that makes the held-out themes most likely, or a safer, lower
+    one.
+
+    At each of CHECKED_ERROR_RATES, FITTED_SHARE of it must hold with a standard error
+    more of wrong themes than there are.
+    """
+    likely = _most_likely(scores, truth)
+    is_right = scores.argmax(axis=1) == truth
+    for sharpness in [likely * 0.9**step for step in range(30)]:
+        probabilities = softmax(scores, sharpness).max(axis=1)
+        if all(
+            _is_kept(is_right[probabilities >= 1 - rate], rate)
+            for rate in CHECKED_ERROR_RATES
+        ):
+            return float(sharpness)
+    return float(likely * 0.9**30)
+
+
+def _is_kept(is_right: "Places", wanted_error_rate: float) -> bool:
+    count, wrong = len(is_right), int((~is_right).sum())
+    allowed = FITTED_SHARE * wanted_error_rate * count
+    return wrong == 0 or wrong + math.sqrt(wrong) <= allowed
+
+
+def _most_likely(scores: "Scores", truth: "Places") -> float:
+    import numpy as np
+
+    return float(
+        max(
+            np.geomspace(0.3, 30, 60),
+            key=lambda one: _log_likelihood(scores, truth, one),
+        )
+    )
+
+
+def _likelihood(scores: "Scores", truth: "Places") -> float:
+    """Return the log-likelihood of the held-out themes with the best factor."""
+    return _log_likelihood(scores, truth, _most_likely(scores, truth))
+
+
+def _log_likelihood(scores: "Scores", truth: "Places", sharpness: float) -> float:
+    import numpy as np
+
+    return float(
+        np.log(softmax(scores, sharpness)[np.arange(len(truth)), truth] + 1e-12).sum()
+    )
+
+
+_READ_TOGETHER = 500  # articles, whose texts and vectors are in memory at once
+
+_ThemeInputOf = Callable[[str, str, str | None], ThemeInput]
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """Codes of level 1 by article id, NO_THEME among them, and the model of the
+    articles' vectors.
+
+    `by_person` is the number of labels that persons gave.
+    """
+
+    codes: dict[str, str]
+    by_person: int
+    embedding_model: str
+
+
+def labels_of(lake: Reader, desk: str, taxonomy: Taxonomy) -> Labels:
+    """Return the labels of a desk: those of language models, replaced by those of
+    persons.
+
+    Articles without a vector, copies that took their original's theme, and codes that
+    the taxonomy has no longer are left out. That no theme fits is learnt from persons
+    only.
+
+    Raises:
+        NewsAssetsError: The desk has no vectors.
+    """
+    models = dict(
+        lake.frame(
+            ArticleEmbedding, None, ("article_id", "model"), desk=[desk], outcome=["ok"]
+        ).iter_rows()
+    )
+    if not models:
+        raise NewsAssetsError(
+            f"desk {desk} has no embeddings to train on; run `article_embeddings` first"
+        )
+    [(model, _)] = Counter(models.values()).most_common(1)
+    given = labels_in_force(lake.read(ThemeLabel, desk=[desk]))
+    codes = _codes_of_models(lake, desk) | {
+        key: label.code or NO_THEME for key, label in given.items()
+    }
+    usable: dict[str, str] = {}
+    for article_id, code in sorted(codes.items()):
+        if models.get(article_id) != model:
+            continue
+        if code == NO_THEME:
+            usable[article_id] = NO_THEME
+        elif code is not None and code in taxonomy.themes:
+            usable[article_id] = taxonomy.path(code)[0]
+    return Labels(usable, len(usable.keys() & given.keys()), model)
+
+
+def _codes_of_models(lake: Reader, desk: str) -> dict[str, str | None]:
+    """Return the themes that language models gave, by article id, without those of
+    copies.
+    """
+    columns = ("article_id", "enricher", "theme_code", "reused_from")
+    enriched = lake.frame(EnrichedArticle, None, columns, desk=[desk], outcome=["ok"])
+    return {
+        article_id: code
+        for article_id, enricher, code, original in enriched.iter_rows()
+        if enricher != "local" and original is None
+    }
+
+
+def examples_of(
+    lake: Reader,
+    labels: Labels,
+    theme_input: _ThemeInputOf,
+    vectors: ThemeVectors | None,
+) -> list[Example]:
+    """Return an example for each label whose article has a text and a vector.
+
+    Without `vectors` the themes have no untrained scores.
+    """
+    ids = list(labels.codes)
+    examples: list[Example] = []
+    for start in range(0, len(ids), _READ_TOGETHER):
+        part = ids[start : start + _READ_TOGETHER]
+        examples += _examples(lake, part, labels, theme_input, vectors)
+    return examples
+
+
+def _examples(
+    lake: Reader,
+    ids: Sequence[str],
+    labels: Labels,
+    theme_input: _ThemeInputOf,
+    vectors: ThemeVectors | None,
+) -> Iterator[Example]:
+    embeddings = lake.read(ArticleEmbedding, article_id=ids, outcome=["ok"])
+    embedded = {row.article_id: row.vector for row in embeddings}
+    languages = {
+        row.article_id: row.language
+        for row in lake.read(EnrichedArticle, article_id=ids)
+    }
+    for article in lake.read(RawArticle, article_id=ids, outcome=["ok"]):
+        article_id, language = article.article_id, languages.get(article.article_id)
+        found = theme_input(article.title or "", article.text or "", language)
+        if not found.text or article_id not in embedded:
+            continue
+        untrained: dict[str, float] = {}
+        if vectors is not None:
+            untrained = vectors.scores(found.evidence, embedded[article_id])
+        yield Example(
+            article_id, found, embedded[article_id], labels.codes[article_id], untrained
+        )

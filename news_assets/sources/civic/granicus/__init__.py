@@ -1,3 +1,0 @@
-"""Granicus: what ViewPublisher lists (`publisher.py`), and the agendas that
-AgendaViewer shows (`agenda.py`).
-"""

@@ -1,3 +1,0 @@
-"""OnBase Agenda Online (Hyland): its listings (`listing.py`), and agendas with their
-items (`agenda.py`).
-"""

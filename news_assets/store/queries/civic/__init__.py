@@ -1,1 +1,0 @@
-"""Reads of meetings, their items and documents."""

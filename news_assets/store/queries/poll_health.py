@@ -1,0 +1,233 @@
+"""Entries of each agency by day and hour, polls of each source by outcome, and what they
+show: silent agencies and failing sources.
+
+The rules are in `pipeline/freshness/source_health.py`.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from news_assets.pipeline.freshness.report_contents import HISTORY_DAYS
+from news_assets.pipeline.freshness.row_checks import Findings
+from news_assets.pipeline.freshness.source_health import (
+    ANSWERS,
+    PollHistory,
+    find_failing_sources,
+    find_silences,
+)
+from news_assets.pipeline.publishing_habits import LEARNT_DAYS, PublishingHistory
+from news_assets.records.articles import SourceState
+from news_assets.records.desks import Agency, Desk
+from news_assets.store.lake import Lake
+from news_assets.store.transaction import Snapshot
+
+if TYPE_CHECKING:
+    import polars
+
+
+_ENTRY_DAYS = """
+    SELECT agency, day, count(DISTINCT article_id)::BIGINT AS entries
+    FROM entries WHERE desk = $1 GROUP BY agency, day
+"""
+
+_ENTRY_TIMES = """
+    SELECT agency, min(first_seen_at) AS first_seen_at, max(first_seen_at) AS newest_seen_at,
+        max(least(published_at, first_seen_at)) AS last_entry_at
+    FROM entries WHERE desk = $1 GROUP BY agency ORDER BY agency
+"""
+
+# Entries that were more than a day old when first seen were listed in bulk; their hour
+# has no meaning.
+_ENTRY_HOURS = """
+    SELECT agency, hour(first_seen_at) AS utc_hour, count(*)::BIGINT AS entries
+    FROM entries WHERE desk = $1 AND first_seen_at >= $2 AND day >= first_seen_at::DATE - 1
+    GROUP BY ALL ORDER BY agency, utc_hour
+"""
+
+# Failures and empty listings are few: their times as lists replace a second scan of the
+# polls, half of the work.
+_POLL_HISTORY = """
+    SELECT source_id, first_polled_at, first_answer_at, last_answer_at, entry_count,
+        list_min(
+            list_filter(empty_at, lambda t: t > coalesce(last_full_at, '-infinity'))
+        ) AS empty_since,
+        coalesce(len(failed_since), 0)::BIGINT AS failed_count,
+        list_min(failed_since) AS failing_since
+    FROM (
+        SELECT *,
+            list_filter(failed_at, lambda t: t > coalesce(last_answer_at, '-infinity'))
+                AS failed_since
+        FROM (
+            SELECT source_id, min(polled_at) AS first_polled_at,
+                min(polled_at) FILTER (answers) AS first_answer_at,
+                max(polled_at) FILTER (answers) AS last_answer_at,
+                max(polled_at) FILTER (is_listing AND entry_count > 0) AS last_full_at,
+                arg_max(entry_count, polled_at) FILTER (is_listing) AS entry_count,
+                list(polled_at) FILTER (is_listing AND entry_count = 0) AS empty_at,
+                list(polled_at) FILTER (NOT answers) AS failed_at
+            FROM (
+                SELECT source_id, polled_at, entry_count, outcome = 'ok' AS is_listing,
+                    outcome IN ('ok', 'unchanged') AS answers
+                FROM polls WHERE desk = $1 AND polled_at >= $2
+            )
+            GROUP BY source_id
+        )
+    )
+    ORDER BY source_id
+"""
+
+
+def entry_days(lake: Lake | Snapshot, desk: str, days: int) -> "polars.DataFrame":
+    """Return agency, day and entries (articles listed) of each agency's last `days` up
+    to its newest; no empty days.
+
+    Polars takes a third of DuckDB's time to keep and order these rows.
+    """
+    import polars as pl
+
+    is_recent = pl.col("day") > pl.col("day").max().over("agency") - pl.duration(
+        days=days
+    )
+    return lake.query(_ENTRY_DAYS, [desk]).filter(is_recent).sort("agency", "day")
+
+
+def entry_times(lake: Lake | Snapshot, desk: str) -> "polars.DataFrame":
+    """Return agency, first_seen_at (of its first entry), newest_seen_at (of its newest)
+    and last_entry_at.
+
+    `last_entry_at` is when its latest entry was published, or first seen if no time or
+    a future one is stated.
+    """
+    return lake.query(_ENTRY_TIMES, [desk])
+
+
+def entry_hours(
+    lake: Lake | Snapshot, desk: str, since: datetime
+) -> "polars.DataFrame":
+    """Return agency, utc_hour (0 to 23) and the number of fresh entries first seen in
+    that hour.
+    """
+    return lake.query(_ENTRY_HOURS, [desk, since])
+
+
+def poll_history(
+    lake: Lake | Snapshot, desk: str, now: datetime, days: int = 30
+) -> "polars.DataFrame":
+    """Return a row for each source polled in the last `days`, with the columns of
+    `PollHistory`.
+    """
+    return lake.query(_POLL_HISTORY, [desk, now - timedelta(days=days)])
+
+
+# --- silent agencies and failing sources ----------------------------------------------
+
+
+_HOURS_SINCE = timedelta(days=LEARNT_DAYS)
+
+
+def silent_agencies(lake: Lake | Snapshot, desk: Desk, now: datetime) -> Findings:
+    """Return the active agencies that are silent longer than their habit explains, the
+    most unusual first.
+
+    Columns: agency, last_entry_at, silent_for, missed (entries, at its usual rate),
+    habit.
+    """
+    return find_silences(_published(lake, desk, now), now)
+
+
+def failing_sources(lake: Lake | Snapshot, desk: Desk, now: datetime) -> Findings:
+    """Return the sources of active agencies that fail, list nothing or are not polled,
+    the worst kind first.
+
+    Columns: source_id, agency, what, since, reason, failed_polls, failure_points,
+    next_poll_at.
+    """
+    return find_failing_sources(desk, _states(lake, desk), _polls(lake, desk, now), now)
+
+
+def _published(
+    lake: Lake | Snapshot, desk: Desk, now: datetime
+) -> list[PublishingHistory]:
+    day_counts: defaultdict[str, dict[date, int]] = defaultdict(dict)
+    for agency, day, count in entry_days(lake, desk.key, HISTORY_DAYS).iter_rows():
+        day_counts[agency][day] = count
+    hours: defaultdict[str, list[int]] = defaultdict(lambda: [0] * 24)
+    for agency, hour, count in entry_hours(
+        lake, desk.key, now - _HOURS_SINCE
+    ).iter_rows():
+        hours[agency][hour] = count
+    times = {
+        row["agency"]: row for row in entry_times(lake, desk.key).iter_rows(named=True)
+    }
+    answers = _Answers(_states(lake, desk), _polls(lake, desk, now))
+    return [
+        PublishingHistory(
+            agency=agency.key,
+            timezone=agency.timezone,
+            day_counts=day_counts[agency.key],
+            seen_hours=hours[agency.key],
+            first_seen_at=times.get(agency.key, {}).get("first_seen_at"),
+            last_entry_at=times.get(agency.key, {}).get("last_entry_at"),
+            first_answer_at=answers.first(agency),
+            last_answer_at=answers.last(
+                agency, times.get(agency.key, {}).get("newest_seen_at")
+            ),
+        )
+        for agency in desk.agencies
+        if agency.is_active
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Answers:
+    """The first and last successful polls of an agency, from the states and polls of
+    its sources (by source_id).
+    """
+
+    states: Mapping[str, SourceState]
+    polls: Mapping[str, PollHistory]
+
+    def first(self, agency: Agency) -> datetime | None:
+        return min(
+            _known(poll.first_answer_at for poll in self._polls(agency)), default=None
+        )
+
+    def last(self, agency: Agency, newest_seen_at: datetime | None) -> datetime | None:
+        """Return the last successful poll; of polled sources without one, the time of
+        the newest entry.
+        """
+        polled = [
+            self.states[source.source_id]
+            for source in agency.sources
+            if source.source_id in self.states
+        ]
+        times = [
+            state.last_polled_at for state in polled if state.last_outcome in ANSWERS
+        ]
+        times += _known(poll.last_answer_at for poll in self._polls(agency))
+        return max(times, default=newest_seen_at if polled else None)
+
+    def _polls(self, agency: Agency) -> list[PollHistory]:
+        return [
+            self.polls[source.source_id]
+            for source in agency.sources
+            if source.source_id in self.polls
+        ]
+
+
+def _known(times: Iterable[datetime | None]) -> list[datetime]:
+    return [time for time in times if time is not None]
+
+
+def _states(lake: Lake | Snapshot, desk: Desk) -> dict[str, SourceState]:
+    return {state.source_id: state for state in lake.read(SourceState, desk=[desk.key])}
+
+
+def _polls(lake: Lake | Snapshot, desk: Desk, now: datetime) -> dict[str, PollHistory]:
+    return {
+        row["source_id"]: PollHistory(**row)
+        for row in poll_history(lake, desk.key, now).iter_rows(named=True)
+    }

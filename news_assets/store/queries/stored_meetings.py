@@ -1,0 +1,420 @@
+"""Meetings with their items, articles and documents; meetings in parts, the ones to come
+first; the meeting of an article; and a person of an agency with the votes.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import Annotated, Any, Final
+
+from news_assets.pipeline.civic.item_rows import REMOVED, is_minutes
+from news_assets.ports.services import Reader
+from news_assets.records.articles import RawArticle
+from news_assets.records.councils import (
+    PersonKey,
+    StoredMember,
+    StoredOffice,
+    StoredVote,
+)
+from news_assets.records.derived import EnrichedArticle
+from news_assets.records.meetings import (
+    ItemId,
+    MeetingDay,
+    MeetingId,
+    StoredItem,
+    StoredMeeting,
+)
+from news_assets.records.reading import StoredDocument
+from news_assets.store.lake import Lake
+from news_assets.store.transaction import Snapshot
+
+_WHOLE_AGENDA: Final = slice(None)
+# A body's name; where no body has this name, a part of it or of the title.
+_OF_BODY = """
+    CASE WHEN EXISTS (SELECT 1 FROM meetings WHERE lower(body) = lower($body))
+        THEN lower(body) = lower($body)
+    ELSE contains(lower(body), lower($body)) OR contains(lower(title), lower($body)) END
+"""
+_WITH_ITEMS = (
+    "meeting_id IN "
+    "(SELECT meeting_id FROM agenda_items WHERE list_contains($ids, article_id))"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemDetails:
+    """An agenda item with its documents, in their order, and with the summary and text
+    of its article, if any.
+    """
+
+    item: StoredItem
+    documents: tuple[StoredDocument, ...] = ()
+    summary: str = ""
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeetingDetails:
+    """A meeting with items in the order of the agenda, and the item that stands for its
+    minutes, if it has any.
+
+    `agenda` are all items, `items` a part of them with what belongs to them.
+    """
+
+    meeting: StoredMeeting
+    agenda: tuple[StoredItem, ...]
+    items: tuple[ItemDetails, ...]
+    minutes: StoredItem | None = None
+
+
+def meeting_details(
+    lake: Reader, meeting_id: str, part: slice = _WHOLE_AGENDA
+) -> MeetingDetails | None:
+    """Return a meeting with a part of its items; None for an unknown id."""
+    found = lake.read(StoredMeeting, meeting_id=[meeting_id])
+    if not found:
+        return None
+    items = _items_of(lake, [meeting_id])
+    minutes = next((item for item in items if is_minutes(item)), None)
+    agenda = tuple(item for item in items if not is_minutes(item))
+    return MeetingDetails(
+        meeting=found[0],
+        agenda=agenda,
+        items=tuple(item_details(lake, agenda[part])),
+        minutes=minutes,
+    )
+
+
+def agendas_of(
+    lake: Reader, meeting_ids: Collection[str]
+) -> dict[str, list[StoredItem]]:
+    """Return the items of each of these meetings that has any, in the order of its
+    agenda; without the minutes.
+    """
+    items: dict[str, list[StoredItem]] = defaultdict(list)
+    for item in _items_of(lake, meeting_ids):
+        if not is_minutes(item):
+            items[item.meeting_id].append(item)
+    return dict(items)
+
+
+def _items_of(lake: Reader, meeting_ids: Collection[str]) -> list[StoredItem]:
+    return sorted(
+        lake.read(StoredItem, meeting_id=meeting_ids),
+        key=lambda item: (item.sequence, item.item_id),
+    )
+
+
+def item_details(lake: Reader, items: Sequence[StoredItem]) -> list[ItemDetails]:
+    """Return these items, in the same order, with their documents, summaries and texts."""
+    articles = {item.article_id for item in items if item.article_id}
+    texts = {
+        row.article_id: row.text or ""
+        for row in lake.read(RawArticle, article_id=articles)
+    }
+    summaries = {
+        row.article_id: row.summary or ""
+        for row in lake.read(EnrichedArticle, article_id=articles)
+    }
+    documents = _documents_of(lake, items)
+    return [
+        ItemDetails(
+            item=item,
+            documents=tuple(
+                documents[key] for key in item.document_ids if key in documents
+            ),
+            summary=summaries.get(item.article_id or "", ""),
+            text=texts.get(item.article_id or "", ""),
+        )
+        for item in items
+    ]
+
+
+def _documents_of(
+    lake: Reader, items: Sequence[StoredItem]
+) -> dict[str, StoredDocument]:
+    """Return the documents of these items by id; a copy has the text of the document
+    that was read in its place.
+    """
+    ids = {key for item in items for key in item.document_ids}
+    return {
+        row.document_id: row
+        for row in with_text(lake, lake.read(StoredDocument, document_id=ids))
+    }
+
+
+def with_text(
+    lake: Reader, documents: Sequence[StoredDocument]
+) -> list[StoredDocument]:
+    """Return the documents, copies with the text of the document that was read in their
+    place.
+    """
+    originals = {row.copy_of for row in documents if row.copy_of and row.text is None}
+    texts = {
+        row.document_id: row.text
+        for row in lake.read(StoredDocument, document_id=originals)
+    }
+    return [
+        replace(row, text=texts.get(row.copy_of)) if row.copy_of in texts else row
+        for row in documents
+    ]
+
+
+def bodies_named(lake: Lake, name: str) -> list[str]:
+    """Return the names of the bodies that a name, or a part of one, selects, as
+    `_OF_BODY` does.
+    """
+    found = lake.query(
+        f"SELECT DISTINCT body FROM meetings WHERE body <> '' AND {_OF_BODY} ORDER BY ALL",
+        {"body": name},
+    )
+    return found["body"].to_list()
+
+
+def selected_meetings(
+    lake: Lake,
+    *,
+    desk: str | None = None,
+    agency: str | None = None,
+    body: str | None = None,
+    days: tuple[date | None, date | None] = (None, None),
+    article_ids: Collection[str] | None = None,
+) -> list[StoredMeeting]:
+    """Return meetings with a day, by day and begin.
+
+    `body` is the name of a body in any case; where no body has this name, a part of it
+    or of the title. `article_ids` are those of agenda items: only their meetings are
+    returned.
+    """
+    conditions: dict[str, tuple[str, object]] = {
+        "desk": ("desk = $desk", desk),
+        "agency": ("agency = $agency", agency),
+        "body": (_OF_BODY, body),
+        "first": ("day >= $first", days[0]),
+        "last": ("day <= $last", days[1]),
+        "ids": (_WITH_ITEMS, None if article_ids is None else list(article_ids)),
+    }
+    held = {
+        name: stated for name, stated in conditions.items() if stated[1] is not None
+    }
+    where = " AND ".join(["day IS NOT NULL", *(sql for sql, _ in held.values())])
+    params = {name: value for name, (_, value) in held.items()}
+    ids = lake.query(f"SELECT meeting_id FROM meetings WHERE {where}", params)[
+        "meeting_id"
+    ].to_list()
+    rows = lake.read(StoredMeeting, meeting_id=ids) if ids else []
+    return sorted(
+        rows, key=lambda row: (str(row.day), str(row.starts_at or ""), row.meeting_id)
+    )
+
+
+# --- meetings in parts ----------------------------------------------------------------
+
+
+# days from the one that the list begins at, begin in seconds since 1970, meeting_id
+Position = tuple[int, int, str]
+
+# days: past meetings come after all to come, and those without a day last
+_BEHIND = 1_000_000
+_NEAREST = f"""
+    WITH about AS (
+        SELECT meeting_id FROM agenda_items
+        WHERE ($topic IS NULL OR list_contains(topics, $topic))
+            AND coalesce(filter_reason, '') <> '{REMOVED}'
+            AND ($article_ids IS NULL OR list_contains($article_ids, article_id))
+    )
+    SELECT meeting_id, distance, begin FROM (
+        SELECT meeting_id, coalesce(epoch(starts_at), 0)::BIGINT AS begin, CASE
+            WHEN day IS NULL THEN 2 * {_BEHIND}
+            WHEN day >= $first_day::DATE THEN day - $first_day::DATE
+            ELSE {_BEHIND} + ($first_day::DATE - day)
+        END AS distance
+        FROM meetings
+        WHERE ($desk IS NULL OR desk = $desk) AND ($agency IS NULL OR agency = $agency)
+            AND ($status IS NULL OR status = $status)
+            AND ($body IS NULL OR {_OF_BODY})
+            AND (($topic IS NULL AND $article_ids IS NULL) OR 
+                meeting_id IN (SELECT meeting_id FROM about))
+            AND ($from_day IS NULL OR day >= $from_day::DATE)
+            AND ($to_day IS NULL OR day <= $to_day::DATE)
+    )
+    WHERE $distance IS NULL
+        OR (distance, begin, meeting_id) > ($distance::BIGINT, $begin::BIGINT, $meeting_id)
+    ORDER BY distance, begin, meeting_id LIMIT $limit
+"""
+_PLACE = """
+    SELECT i.item_id, i.meeting_id, i.desk, i.agency, i.matter, m.title, m.body, m.day, m.status
+    FROM agenda_items i JOIN meetings m USING (meeting_id) WHERE i.article_id = $article_id
+    ORDER BY i.item_id LIMIT 1
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgendaPlace:
+    """The agenda item that an article is made of, and its meeting."""
+
+    item_id: ItemId
+    meeting_id: MeetingId
+    desk: Annotated[str, "key of the desk"]
+    agency: Annotated[str, "key of the agency"]
+    matter: Annotated[
+        str, "key of the matter within the agency; empty for an item without one"
+    ]
+    title: Annotated[str, "title of the meeting in the listing"]
+    body: Annotated[str, "council, board or committee that meets"]
+    day: MeetingDay
+    status: Annotated[str, "status of the meeting"]
+
+
+def nearest_meetings(
+    lake: Lake,
+    first_day: date,
+    *,
+    desk: str | None = None,
+    agency: str | None = None,
+    body: str | None = None,
+    status: str | None = None,
+    from_day: date | None = None,
+    to_day: date | None = None,
+    topic: str | None = None,
+    article_ids: Collection[str] | None = None,
+    after: Position | None = None,
+    limit: int,
+) -> list[tuple[Position, StoredMeeting]]:
+    """Return meetings with their positions: those of `first_day` and later, then
+    earlier ones, the nearest day first.
+
+    `body` is a part of the body's name or the title, in any case. `topic` is that of an
+    item on the agenda, and `article_ids` are the articles of items of which one is on
+    it; with both, of the same item. With `after` only those that come after it.
+    """
+    distance, begin, meeting_id = after or (None, None, None)
+    given: dict[str, Any] = {
+        "desk": desk,
+        "agency": agency,
+        "body": body,
+        "status": status,
+        "from_day": from_day,
+        "to_day": to_day,
+        "topic": topic,
+        "article_ids": None if article_ids is None else list(article_ids),
+    }
+    given |= {
+        "first_day": first_day,
+        "distance": distance,
+        "begin": begin,
+        "meeting_id": meeting_id,
+        "limit": limit,
+    }
+    with lake.latest() as snapshot:
+        found = snapshot.query(_NEAREST, given)
+        rows = {
+            row.meeting_id: row
+            for row in snapshot.read(
+                StoredMeeting, meeting_id=found["meeting_id"].to_list()
+            )
+        }
+    return [
+        ((far, at, key), rows[key]) for key, far, at in found.iter_rows() if key in rows
+    ]
+
+
+def place_of_article(lake: Snapshot, article_id: str) -> AgendaPlace | None:
+    """Return the agenda item that an article is made of; None for an article of news."""
+    found = lake.query(_PLACE, {"article_id": article_id})
+    return next((AgendaPlace(**row) for row in found.iter_rows(named=True)), None)
+
+
+# --- persons --------------------------------------------------------------------------
+
+
+_IS_PERSON = """
+    v.desk = $desk AND v.agency = $agency AND (
+        v.person = $person OR (v.person_id <> '' AND v.person_id IN (
+        SELECT person_id FROM members WHERE desk = $desk AND agency = $agency AND person = $person
+    )))
+"""
+_VOTES = f"""
+    SELECT v.item_id, v.meeting_id, v.day, v.name, v.value, i.number, i.title, i.matter,
+        i.matter_file, i.article_id,
+        i.action, i.result, m.body
+    FROM votes v JOIN agenda_items i USING (item_id) JOIN meetings m ON m.meeting_id = v.meeting_id
+    WHERE {_IS_PERSON} AND ($day IS NULL OR (v.day, v.item_id) < ($day::DATE, $item_id))
+    ORDER BY v.day DESC, v.item_id DESC LIMIT $limit
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VoteOfPerson:
+    """A vote of a person with its agenda item."""
+
+    item_id: ItemId
+    meeting_id: MeetingId
+    day: MeetingDay
+    name: Annotated[str, "name of the member, in the vendor's words"]
+    value: Annotated[str, "vote, in the vendor's words"]
+    number: Annotated[str, "number in the agenda"]
+    title: Annotated[str, "title of the item"]
+    matter: Annotated[
+        str, "key of the matter within the agency; empty for an item without one"
+    ]
+    matter_file: Annotated[str | None, "public number of the matter"]
+    article_id: Annotated[str | None, "id of the item's article"]
+    action: Annotated[str, "what the body did, in the vendor's words"]
+    result: Annotated[str, "result of the vote, in the vendor's words"]
+    body: Annotated[str, "council, board or committee that met"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _PersonDetails:
+    """A person: the row of the member, if the vendor lists one, the offices, and votes."""
+
+    person: PersonKey
+    member: StoredMember | None
+    offices: list[StoredOffice]
+    votes: list[VoteOfPerson]
+
+
+def person_details(
+    lake: Lake,
+    desk: str,
+    agency: str,
+    person: str,
+    after: tuple[date, str] | None,
+    limit: int,
+) -> _PersonDetails | None:
+    """Return a person with so many votes after the one of a day and item_id; None for
+    one who is not known.
+    """
+    where: dict[str, Any] = {"desk": [desk], "agency": [agency], "person": [person]}
+    day, item_id = after or (None, None)
+    given = {
+        "desk": desk,
+        "agency": agency,
+        "person": person,
+        "day": day,
+        "item_id": item_id,
+        "limit": limit,
+    }
+    with lake.latest() as snapshot:
+        members = snapshot.read(StoredMember, **where)
+        offices = snapshot.read(StoredOffice, **where)
+        votes = [
+            VoteOfPerson(**row)
+            for row in snapshot.query(_VOTES, given).iter_rows(named=True)
+        ]
+        is_known = bool(
+            members or offices or votes or snapshot.read(StoredVote, **where)
+        )
+    if not is_known:
+        return None
+    offices.sort(
+        key=lambda office: (office.last_day or date.max, office.body), reverse=True
+    )
+    return _PersonDetails(
+        person=person,
+        member=members[0] if members else None,
+        offices=offices,
+        votes=votes,
+    )

@@ -1,0 +1,159 @@
+"""Plain text of an article's Markdown: as a whole for the search index, or split into
+paragraphs and sentences, verbatim except for the markup.
+"""
+
+import re
+
+_IMAGE = re.compile(r"!\[([^\[\]]*)\]\([^()\s]*(?:\s+\"[^\"]*\")?\)")
+_LINK = re.compile(r"\[([^\[\]]*)\]\((?:[^()\s]|\([^()\s]*\))*(?:\s+\"[^\"]*\")?\)")
+_LINE_PREFIX = re.compile(r"^[ \t]*(?:>[ \t]?)*(?:#{1,6}[ \t]+|[-*+][ \t]+|>[ \t]?)?")
+_RULE = re.compile(r"(?:```|~~~).*|(?:[-*_][ \t]*+){3,}+|(?=.*---)[|: \t-]++")
+_TABLE_ROW = re.compile(r"^[ \t]*\|(.*)\|[ \t]*$")
+_LINE_STARTS = frozenset("`~-*_|:#>+")
+# The text between two marks has no such mark in it, but underscores within words: no
+# character is searched twice.
+_EMPHASIS = re.compile(
+    r"(?<![\w*`])(?:(\*{1,3})(?=\S)([^*\n]++)(?<=\S)\1|(_{1,3})(?=\S)((?:[^_\n]|(?<=\w)_++(?=\w))++)(?<=\S)\3"
+    r"|(`++)(?=\S)([^`\n]++)(?<=\S)\5|(~~)(?=\S)([^~\n]++)(?<=\S)\7)(?![\w*])"
+)
+_BLANK_LINES = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")
+
+
+def strip_markdown(text: str) -> str:
+    """Return the text without the Markdown syntax of headings, lists, quotes, tables,
+    links and emphasis.
+    """
+    if "](" in text:
+        text = _LINK.sub(r"\1", _IMAGE.sub(r"\1", text))
+    text = "\n".join(map(_plain_line, text.split("\n")))
+    return _BLANK_LINES.sub("\n\n", strip_emphasis(text)).strip()
+
+
+def strip_emphasis(text: str) -> str:
+    """Return the text without the marks of emphasis and code within lines, two levels
+    deep.
+    """
+    if any(mark in text for mark in "*_`~"):  # most texts have none
+        text = _EMPHASIS.sub(r"\2\4\6\8", _EMPHASIS.sub(r"\2\4\6\8", text))
+    return text
+
+
+def _plain_line(line: str) -> str:
+    bare = line.lstrip(" \t")
+    if bare[:1] not in _LINE_STARTS:
+        return bare
+    if _RULE.fullmatch(bare.rstrip(" \t")):
+        return ""
+    return _LINE_PREFIX.sub(
+        "", _TABLE_ROW.sub(lambda row: row[1].replace("|", " "), line)
+    )
+
+
+# --- paragraphs and sentences ---------------------------------------------------------
+
+
+_FENCE = re.compile(r"^(```|~~~).*?^\1[^\n]*$", re.MULTILINE | re.DOTALL)
+_ANY_IMAGE = re.compile(r"!\[[^\]\n]{0,500}\](?:\([^)\n]{0,2000}\)?)?")
+_ANY_LINK = re.compile(
+    r"\[([^\[\]\n]{0,1000})\]\((?:[^()\n]|\([^()\n]{0,200}\)){0,2000}\)?"
+)
+_ADDRESS = re.compile(
+    r"<?(?:https?://|www\.)[^\s<>]+>?|\b[\w.+-]{1,64}@[\w.-]{1,255}\b", re.IGNORECASE
+)
+_TAG = re.compile(r"</?[a-zA-Z][^<>\n]{0,200}>")
+_ESCAPED = re.compile(r"\\([\\`*_{}\[\]()#+.!|>~-])")
+_UNDERLINED = re.compile(r"^[^\n]{1,300}\n[ \t]*(?:={3,}|-{3,})[ \t]*$", re.MULTILINE)
+_ANY_RULE = re.compile(r"^[ \t]*(?:[-*_=][ \t]*){3,}$", re.MULTILINE)
+_ANY_PREFIX = re.compile(
+    r"^[ \t]*(?:#{1,6}[ \t]+|(?:>[ \t]?)+|[-*+•–][ \t]+|\d{1,3}[.)][ \t]+)",
+    re.MULTILINE,
+)
+_NO_PROSE = re.compile(r"[ \t]*(?:#{1,6}[ \t]|\||[-*+•][ \t]|\d{1,3}[.)][ \t])")
+_SHARING = re.compile(
+    r"^[^\w\n]*(?:compartilh(?:e|ar)|share)\b(?:[ \t]*:|["
+    r" \t]+(?:por|no|on|via|this|em|com)\b)?[^.\n]{0,60}$",
+    re.M | re.I,
+)
+_BOLD_LINE = re.compile(r"[ \t]*(\*\*|__)[^*_\n]{1,120}\1:?[ \t]*$")
+
+# A dot after one of these ends a sentence only at the end of the line: Portuguese,
+# English, Spanish.
+_ABBREVIATION_LIST = """al art arts av cap capt cel cf cia cmdr col corp deps dept des
+dr dra drs drª ed eng exa exmo
+    fev fig figs gen gov hon inc incl jr km lt ltd ltda maj messrs mr mrs ms mt nº nos
+    obs pág págs pe pp prof profa
+    profª reps rev sen sens sgt sr sra sras srs srª st sta ste sto tel tte ud uds univ vs"""
+_ABBREVIATIONS = frozenset(_ABBREVIATION_LIST.split())
+# Abbreviations only before a number.
+_BEFORE_NUMBERS = frozenset(("no", "n", "p", "par", "vol", "op", "fl", "fls", "sec"))
+_STOP = re.compile(r"""(?<![.!?…])[.!?…]{1,9}["'”’»)\]]{0,4}(?=\s)""")
+_LAST_WORD = re.compile(r"[^\s(\[\"'“‘«]+$")
+_NEAR_CHARS = 24  # examined on either side of a stop
+_INITIALS = re.compile(r"(?:[^\W\d_]\.)*[^\W\d_]")
+
+
+def prose(text: str) -> str:
+    """Return a text without markup, images, addresses, code and rules; the text of
+    links is kept.
+    """
+    bare = _ANY_RULE.sub("", _FENCE.sub("", text))
+    return _SHARING.sub("", _ANY_PREFIX.sub("", _unmarked(bare))).replace("|", " ")
+
+
+def paragraphs(text: str) -> list[str]:
+    """Return the paragraphs of running text, each on one line, without headings,
+    tables, list items and code.
+    """
+    found: list[str] = []
+    is_open = False
+    for line in _FENCE.sub("\n", _UNDERLINED.sub("\n", text)).splitlines():
+        bare = (
+            ""
+            if _NO_PROSE.match(line) or _BOLD_LINE.match(line)
+            else " ".join(_unmarked(line).split())
+        )
+        bare = _SHARING.sub("", bare.lstrip("> "))
+        if bare and is_open and bare[0].islower():
+            found[-1] = f"{found[-1]} {bare}"  # a line wrapped within a sentence
+        elif bare:
+            found.append(bare)
+        is_open = bool(bare) and bare[-1] not in '.!?…:"”»'
+    return found
+
+
+def sentences(paragraph: str) -> list[str]:
+    """Return the sentences of one paragraph, verbatim. Dr., art. 5º, U.S. and R$ 1.5 do
+    not end one.
+    """
+    found, start = [], 0
+    for stop in _STOP.finditer(paragraph):
+        if _ends_sentence(paragraph, stop):
+            found.append(paragraph[start : stop.end()].strip())
+            start = stop.end()
+    found.append(paragraph[start:].strip())
+    return [sentence for sentence in found if sentence]
+
+
+def _unmarked(text: str) -> str:
+    bare = _ANY_LINK.sub(r"\1", _ANY_IMAGE.sub("", text)) if "[" in text else text
+    bare = _TAG.sub(" ", bare) if "<" in bare else bare
+    bare = _ADDRESS.sub("", bare)
+    bare = strip_emphasis(bare)
+    return _ESCAPED.sub(r"\1", bare) if "\\" in bare else bare
+
+
+def _ends_sentence(paragraph: str, stop: re.Match[str]) -> bool:
+    following = paragraph[stop.end() : stop.end() + _NEAR_CHARS].lstrip(
+        "\"'“‘«([¿¡—–- \t"
+    )[:1]
+    if following.islower():
+        return False
+    if stop[0] != ".":
+        return True
+    last = _LAST_WORD.search(
+        paragraph[max(0, stop.start() - _NEAR_CHARS) : stop.start()]
+    )
+    word = last[0] if last else ""
+    if word.casefold() in _BEFORE_NUMBERS:
+        return not following.isdigit()
+    return word.casefold() not in _ABBREVIATIONS and not _INITIALS.fullmatch(word)

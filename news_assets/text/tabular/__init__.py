@@ -1,3 +1,0 @@
-"""Rows as files: JSON, CSV and XLSX, without cells that a spreadsheet would read as
-formulas.
-"""

@@ -1,0 +1,381 @@
+"""The API below /api/v1: each operation declared once, for its route and for the description as
+OpenAPI 3.1.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Final, Literal, get_type_hints
+
+from pydantic import TypeAdapter
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from news_assets.records.councils import StoredMember, StoredOffice
+from news_assets.records.derived import Change, Failure
+from news_assets.search import SearchHit
+from news_assets.store.queries.listed_articles import ListedArticle
+from news_assets.store.queries.stored_meetings import VoteOfPerson
+from news_assets.web.answers import (
+    AgencyItem,
+    ArticleView,
+    CoverageItem,
+    Part,
+    SearchPart,
+    SourceItem,
+)
+from news_assets.web.archive import Archive
+from news_assets.web.forms import json_document
+from news_assets.web.meeting_views import (
+    AgendaLine,
+    ItemDocument,
+    MatterView,
+    MeetingItem,
+    MeetingView,
+    PersonView,
+    listed_meetings,
+    matter_view,
+    meeting_view,
+    person_view,
+)
+from news_assets.web.operations.monitoring import (
+    agencies,
+    changes,
+    covered,
+    failures,
+    sources,
+)
+from news_assets.web.operations.polls import PATH as POLLS_PATH
+from news_assets.web.operations.polls import PollRequest
+from news_assets.web.parameters import (
+    ArticleParameters,
+    ChangeParameters,
+    CoverageParameters,
+    FailureParameters,
+    MeetingParameters,
+    OfDesk,
+    OneArticle,
+    OneMatter,
+    OneMeeting,
+    OnePerson,
+    ParameterError,
+    Parameters,
+    SearchAddress,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operation:
+    """One thing to ask for with GET.
+
+    `path` is that below /api/v1, with parameters in braces. `read` returns an instance
+    of `answer`, a dataclass, or None if there is no such thing. `item` is the type of
+    the answer's items, or of the answer itself. `parts` are the types within it whose
+    fields are explained too.
+    """
+
+    path: str
+    summary: str
+    parameters: type[Parameters]
+    read: Callable[[Archive, Any], Any]
+    answer: Any
+    item: type
+    parts: tuple[type, ...] = ()
+
+    @property
+    def route(self) -> str:
+        """The path for the router: the last parameter may have slashes."""
+        return f"{self.path[:-1]}:path}}" if self.path.endswith("}") else self.path
+
+    def given(self, values: Mapping[str, str]) -> Parameters:
+        """Return the parameters with these values. Raises ParameterError."""
+        names = self.parameters.names()
+        if unknown := [name for name in values if name not in names]:
+            raise ParameterError(
+                f"{unknown[0][:40]} is no parameter; there are: {', '.join(names)}"
+            )
+        return self.parameters.of(values)
+
+    @property
+    def name(self) -> str:
+        """Its id in the description, such as `articles` or `articles_article_id`."""
+        return self.path.translate(str.maketrans("/", "_", "{}"))
+
+
+SEARCH: Final = Operation(
+    path="search",
+    summary="Search the articles by words, by meaning or both; without words the newest",
+    parameters=SearchAddress,
+    read=Archive.search,
+    answer=SearchPart,
+    item=SearchHit,
+)
+SOURCES: Final = Operation(
+    path="sources",
+    summary="The sources of the desk files with their health",
+    parameters=OfDesk,
+    read=sources,
+    answer=Part[SourceItem],
+    item=SourceItem,
+)
+FAILURES: Final = Operation(
+    path="failures",
+    summary="The articles for which a stage has failed, newest first",
+    parameters=FailureParameters,
+    read=failures,
+    answer=Part[Failure],
+    item=Failure,
+)
+COVERAGE: Final = Operation(
+    path="coverage",
+    summary=(
+        "The number of articles by agency and day in the last days, of failed ones, and of those"
+        " that wait"
+    ),
+    parameters=CoverageParameters,
+    read=covered,
+    answer=Part[CoverageItem],
+    item=CoverageItem,
+)
+MEETINGS: Final = Operation(
+    path="meetings",
+    summary=(
+        "The meetings of councils and bodies: those to come, then past ones, the nearest day first"
+    ),
+    parameters=MeetingParameters,
+    read=listed_meetings,
+    answer=Part[MeetingItem],
+    item=MeetingItem,
+)
+OPERATIONS: Final = (
+    SEARCH,
+    Operation(
+        path="articles",
+        summary="The articles as stored, newest first, without their texts",
+        parameters=ArticleParameters,
+        read=Archive.articles,
+        answer=Part[ListedArticle],
+        item=ListedArticle,
+    ),
+    Operation(
+        path="articles/{article_id}",
+        summary="One article with its text, enrichment, revisions, copies and history",
+        parameters=OneArticle,
+        read=lambda archive, one: archive.article(one.article_id),
+        answer=ArticleView,
+        item=ArticleView,
+    ),
+    MEETINGS,
+    Operation(
+        path="meetings/{meeting_id}",
+        summary="One meeting with its agenda, documents and what it says about taking part",
+        parameters=OneMeeting,
+        read=meeting_view,
+        answer=MeetingView,
+        item=MeetingView,
+        parts=(AgendaLine, ItemDocument),
+    ),
+    Operation(
+        path="matters/{desk}/{agency}/{matter}",
+        summary="One matter with its appearances in meetings",
+        parameters=OneMatter,
+        read=matter_view,
+        answer=MatterView,
+        item=MatterView,
+    ),
+    Operation(
+        path="persons/{desk}/{agency}/{person}",
+        summary="One member of a body with the offices and the votes, the newest first",
+        parameters=OnePerson,
+        read=person_view,
+        answer=PersonView,
+        item=PersonView,
+        parts=(VoteOfPerson, StoredOffice, StoredMember),
+    ),
+    Operation(
+        path="agencies",
+        summary="The agencies of the desk files",
+        parameters=OfDesk,
+        read=agencies,
+        answer=Part[AgencyItem],
+        item=AgencyItem,
+    ),
+    SOURCES,
+    FAILURES,
+    COVERAGE,
+    Operation(
+        path="changes",
+        summary=(
+            "What was stored, enriched, embedded, indexed or withdrawn after a cursor, at least"
+            " once and in order"
+        ),
+        parameters=ChangeParameters,
+        read=changes,
+        answer=Part[Change],
+        item=Change,
+    ),
+)
+
+
+PREFIX = "/api/v1"
+
+
+def handler_of(operation: Operation, archive: Archive) -> Callable[[Request], Response]:
+    """Return the handler that answers requests for an operation with JSON."""
+
+    def answer(request: Request) -> Response:
+        found = operation.read(
+            archive, operation.given({**request.query_params, **request.path_params})
+        )
+        if found is None:
+            raise HTTPException(404, f"there is nothing at {request.url.path}")
+        return json_document(asdict(found))
+
+    return answer
+
+
+_REF = "#/components/schemas/{model}"
+_PROBLEM = {
+    "description": "The request cannot be answered; `detail` says why",
+    "content": {
+        "application/problem+json": {"schema": {"$ref": _REF.format(model="Problem")}}
+    },
+}
+_PROBLEM_SCHEMA = {
+    "type": "object",
+    "description": "An error (RFC 9457)",
+    "required": ["type", "title", "status", "detail"],
+    "properties": {
+        "type": {
+            "type": "string",
+            "description": "about:blank: `title` and `status` say what kind of error it is",
+        },
+        "title": {"type": "string", "description": "the status in words"},
+        "status": {"type": "integer", "description": "the HTTP status"},
+        "detail": {
+            "type": "string",
+            "description": "what is wrong, and what would be right",
+        },
+    },
+}
+
+_POLLS = {
+    "operationId": "request_polls",
+    "summary": "Request a poll of agencies of one desk, now or of past days; for operators",
+    "security": [{"operator": []}],
+    "requestBody": {
+        "required": True,
+        "content": {
+            "application/json": {
+                "schema": PollRequest.model_json_schema(ref_template=_REF)
+            }
+        },
+    },
+    "responses": {
+        "202": {
+            "description": "The run of Dagster that polls",
+            "content": {
+                "application/json": {
+                    "schema": {
+                        "type": "object",
+                        "required": ["run_id", "url"],
+                        "properties": {
+                            "run_id": {
+                                "type": "string",
+                                "description": "id of the run",
+                            },
+                            "url": {"type": "string", "description": "page of the run"},
+                        },
+                    }
+                }
+            },
+        },
+        "default": _PROBLEM,
+    },
+}
+
+
+def describe(operations: Iterable[Operation], version: str) -> dict[str, Any]:
+    """Return the description of these operations."""
+    known = list(operations)
+    mode: Literal["serialization"] = "serialization"
+    inputs = [(one.name, mode, TypeAdapter[Any](one.answer)) for one in known]
+    answers, definitions = TypeAdapter.json_schemas(inputs, ref_template=_REF)
+    schemas = definitions.get("$defs", {})
+    for schema in schemas.values():
+        # the same for the parts of all lists, of which clients make the names of types
+        schema.pop("title", None)
+    for one in known:
+        for kind in (one.item, *one.parts):
+            _add_meanings(schemas.get(kind.__name__, {}), kind)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "news_assets",
+            "version": version,
+            "description": (
+                "The articles of the archive, and the state of agencies and sources. Lists come in"
+                " parts: pass `next` as `cursor` for the part that follows. Answers have an ETag."
+            ),
+        },
+        "servers": [{"url": PREFIX}],
+        "paths": (
+            {
+                f"/{one.path}": {"get": _get(one, answers[(one.name, mode)])}
+                for one in known
+            }
+            | {f"/{POLLS_PATH}": {"post": _POLLS}}
+        ),
+        "components": {
+            "schemas": schemas | {"Problem": _PROBLEM_SCHEMA},
+            "securitySchemes": {"operator": {"type": "http", "scheme": "bearer"}},
+        },
+    }
+
+
+def _get(operation: Operation, answer: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "operationId": operation.name,
+        "summary": operation.summary,
+        "parameters": parameters_of(operation),
+        "responses": {
+            "200": {
+                "description": "The answer",
+                "content": {"application/json": {"schema": answer}},
+            },
+            "default": _PROBLEM,
+        },
+    }
+
+
+def parameters_of(operation: Operation) -> list[dict[str, Any]]:
+    """Return the parameters of an operation as OpenAPI describes them."""
+    schemas = operation.parameters.model_json_schema()["properties"]
+    found = []
+    for name in operation.parameters.names():
+        in_path = f"{{{name}}}" in operation.path
+        schema = {
+            key: value
+            for key, value in schemas[name].items()
+            if key not in ("title", "description")
+        }
+        found.append(
+            {
+                "name": name,
+                "in": "path" if in_path else "query",
+                "required": in_path,
+                "description": schemas[name].get("description", ""),
+                "schema": schema,
+            }
+        )
+    return found
+
+
+def _add_meanings(schema: dict[str, Any], item: type) -> None:
+    """Add the strings of the annotations of a dataclass to its schema."""
+    for name, hint in get_type_hints(item, include_extras=True).items():
+        meanings = [
+            one for one in getattr(hint, "__metadata__", ()) if isinstance(one, str)
+        ]
+        if meanings and name in schema.get("properties", {}):
+            schema["properties"][name]["description"] = meanings[0]

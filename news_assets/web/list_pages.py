@@ -1,0 +1,258 @@
+"""The lists that have a page: the same address gives the page, the API's document, a
+table or a feed.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime, time
+from typing import Any, Final
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from news_assets.records.derived import Failure
+from news_assets.search import SearchHit
+from news_assets.store.queries.listed_articles import ListedArticle
+from news_assets.web.answers import SourceItem
+from news_assets.web.api_operations import (
+    COVERAGE,
+    FAILURES,
+    MEETINGS,
+    SEARCH,
+    SOURCES,
+    Operation,
+)
+from news_assets.web.archive import Archive
+from news_assets.web.forms import (
+    MEDIA_TYPES,
+    TABLE_FORMS,
+    Entry,
+    Feed,
+    atom,
+    calendar_file,
+    form_of,
+    json_document,
+    json_feed,
+)
+from news_assets.web.meeting_pages import calendar, entries_of
+from news_assets.web.meeting_views import MeetingItem
+from news_assets.web.parameters import MeetingParameters, Parameters, SearchAddress
+from news_assets.web.spreadsheets import (
+    Spreadsheet,
+    articles_sheet,
+    publisher,
+    sheet_of,
+    spreadsheet,
+)
+
+Entries = Callable[[Archive, Sequence[Any], str], list[Entry]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListPage:
+    """A list with a page at `path`.
+
+    `entries` are its items as those of a feed; None: it is no feed. `of_feed` are the
+    parameters of a feed, unless its address names others. `calendar` is the whole list
+    as iCalendar; None: it is no calendar. `sheet` is the whole list as a table.
+    """
+
+    path: str
+    title: str
+    template: str
+    operation: Operation
+    sheet: Spreadsheet
+    entries: Entries | None = None
+    of_feed: Mapping[str, str] = field(default_factory=dict)
+    calendar: Callable[[Archive, Any], bytes] | None = None
+
+    def forms(self) -> Mapping[str, str]:
+        """Return the media types of its other forms by suffix."""
+        absent = {
+            *(() if self.entries else _FEEDS),
+            *(() if self.calendar else (".ics",)),
+        }
+        return {form: kind for form, kind in MEDIA_TYPES.items() if form not in absent}
+
+
+_FEEDS: Final = {".atom": atom, ".feed.json": json_feed}
+
+
+def other_form(page: ListPage, archive: Archive, request: Request) -> Response:
+    """Return a list in the form that the request asks for, which is not HTML. Raises
+    NewsAssetsError.
+    """
+    form = form_of(request)
+    if form not in page.forms():
+        raise HTTPException(
+            404, f"{page.path} has no such form; it has {', '.join(page.forms())}"
+        )
+    usual = page.of_feed if form in _FEEDS else {}
+    parameters = page.operation.parameters.of({**usual, **request.query_params})
+    if page.calendar and form == ".ics":
+        return calendar_file(page.calendar(archive, parameters))
+    base = str(request.base_url).rstrip("/")
+    if form in TABLE_FORMS:
+        sheet = page.sheet
+        if page is SEARCH_PAGE and request.query_params.get("with") == "text":
+            sheet = articles_sheet(with_texts=True)
+        batches = sheet.batches(archive, parameters, base)
+        return spreadsheet(form, page.operation.path, sheet.columns, batches)
+    answer = page.operation.read(archive, parameters)
+    if form == ".json" or page.entries is None:
+        return json_document(asdict(answer))
+    path = base + page.path
+    following = parameters.url(path + form, cursor=answer.next) if answer.next else None
+    feed = Feed(
+        title=_feed_title(page, parameters),
+        id=parameters.url(path + form, page=None, cursor=None),
+        here=parameters.url(path + form),
+        page=parameters.url(path),
+        following=following,
+        entries=page.entries(archive, answer.items, base),
+    )
+    return _FEEDS[form](feed)
+
+
+def _feed_title(page: ListPage, parameters: Parameters) -> str:
+    wanted: list[str | None] = []
+    if isinstance(parameters, SearchAddress):
+        wanted = [parameters.text, *parameters.active.values()]
+    if isinstance(parameters, MeetingParameters):
+        wanted = [parameters.text, parameters.topic, parameters.agency, parameters.body]
+    return ": ".join(filter(None, (page.title, ", ".join(filter(None, wanted)))))
+
+
+# --- entries of feeds -----------------------------------------------------------------
+
+
+def _articles(archive: Archive, hits: Sequence[SearchHit], base: str) -> list[Entry]:
+    """Return the hits with what the lake has of them; only what the index has if the
+    lake lacks one.
+    """
+    listed = archive.listed(hits)
+    return [
+        _article(hit, listed.get(hit.article_id), archive.agency_name(hit.agency), base)
+        for hit in hits
+    ]
+
+
+def _article(
+    hit: SearchHit, row: ListedArticle | None, agency: str, base: str
+) -> Entry:
+    published = (row and (row.published_at or row.first_seen_at)) or datetime.combine(
+        hit.day, time(), UTC
+    )
+    return Entry(
+        key=hit.article_id,
+        title=hit.title or hit.url,
+        url=hit.url,
+        page=f"{base}/articles/{hit.article_id}",
+        published=published,
+        updated=max(published, row.updated_at) if row and row.updated_at else published,
+        summary=(row.summary if row else None) or "",
+        authors=(row.authors if row else ()) or [agency],
+        categories=(row.theme_labels if row else None) or (),
+        language=hit.language,
+    )
+
+
+def _failures(archive: Archive, failures: Sequence[Failure], base: str) -> list[Entry]:
+    return [
+        Entry(
+            key=f"failures/{one.stage}/{one.article_id}/{one.first_failed_at.isoformat()}",
+            title=f"{one.stage}: {one.article_id}",
+            url=f"{base}/articles/{one.article_id}",
+            page=f"{base}/articles/{one.article_id}",
+            published=one.first_failed_at,
+            updated=one.last_failed_at,
+            summary=one.reason,
+            authors=[archive.agency_name(one.agency)],
+        )
+        for one in failures
+    ]
+
+
+def _sources(archive: Archive, sources: Sequence[SourceItem], base: str) -> list[Entry]:
+    """Return the sources that were polled, each as of its last poll."""
+    return [
+        Entry(
+            key=f"sources/{one.source_id}",
+            title=f"{one.name}: {one.kind}",
+            url=one.url,
+            page=f"{base}/operations/sources",
+            updated=one.polls[-1]["polled_at"],
+            summary=one.last_reason or one.polls[-1]["outcome"],
+            authors=[archive.agency_name(one.agency)],
+        )
+        for one in sources
+        if one.polls
+    ]
+
+
+def _article_page(archive: Archive, failure: Failure, base: str) -> str:
+    return f"{base}/articles/{failure.article_id}"
+
+
+def _meeting_page(archive: Archive, meeting: MeetingItem, base: str) -> str:
+    return f"{base}/meetings/{meeting.meeting_id}"
+
+
+def _last_poll(key: str) -> Callable[[Archive, SourceItem, str], Any]:
+    def value(archive: Archive, source: SourceItem, base: str) -> Any:
+        return source.polls[-1][key] if source.polls else None
+
+    return value
+
+
+SEARCH_PAGE: Final = ListPage(
+    path="/search",
+    title="News archive",
+    template="search.html",
+    operation=SEARCH,
+    sheet=articles_sheet(with_texts=False),
+    entries=_articles,
+    of_feed={"sort": "date", "limit": "50"},
+)
+LIST_PAGES: Final = (
+    ListPage(
+        path="/meetings",
+        title="Meetings",
+        template="meetings.html",
+        operation=MEETINGS,
+        sheet=sheet_of(MEETINGS, {"publisher": publisher, "page": _meeting_page}),
+        entries=entries_of,
+        calendar=calendar,
+    ),
+    ListPage(
+        path="/operations/sources",
+        title="Sources",
+        template="sources.html",
+        operation=SOURCES,
+        sheet=sheet_of(
+            SOURCES,
+            {
+                "last_polled_at": _last_poll("polled_at"),
+                "last_outcome": _last_poll("outcome"),
+            },
+            without=("polls",),
+        ),
+        entries=_sources,
+    ),
+    ListPage(
+        path="/operations/failures",
+        title="Failures",
+        template="failures.html",
+        operation=FAILURES,
+        sheet=sheet_of(FAILURES, {"publisher": publisher, "page": _article_page}),
+        entries=_failures,
+    ),
+    ListPage(
+        path="/operations",
+        title="Coverage",
+        template="operations.html",
+        operation=COVERAGE,
+        sheet=sheet_of(COVERAGE, {"publisher": publisher}),
+    ),
+)

@@ -1,0 +1,343 @@
+"""The page of what failed for an article, and the actions of operators on it: retry, withdraw,
+bring back, and the label of a theme.
+"""
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from news_assets.errors import LakeError, NewsAssetsError
+from news_assets.pipeline.articles.withdrawal import undo_withdrawal, withdraw
+from news_assets.pipeline.enrich.enriched_rows import labels_in_force, store_label
+from news_assets.pipeline.stage_state.failures import make_due
+from news_assets.pipeline.stages import STAGES, all_stages
+from news_assets.ports.services import Rows
+from news_assets.records.alerts import OperatorAction
+from news_assets.records.articles import FeedEntry, RawArticle, StoredPage
+from news_assets.records.derived import (
+    EnrichedArticle,
+    Failure,
+    IndexedDocument,
+    ThemeLabel,
+)
+from news_assets.records.reading import WITHDRAWN
+from news_assets.web.archive import Archive
+from news_assets.web.operations.sessions import (
+    COOKIE,
+    LOG_OUT,
+    MAX_NAME_CHARS,
+    Access,
+    Sessions,
+    note,
+    read_form,
+    session_id,
+)
+
+MAX_REASON_CHARS: Final = 300
+_log = logging.getLogger(__name__)
+
+Render = Callable[..., Response]  # request, template, status, **values
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What a retry of a failure would do: the stage it begins with, those after it, and
+    the address it fetches.
+    """
+
+    failure: Failure
+    fetches: str | None
+    then: Sequence[str]
+
+
+class Actions:
+    """Handlers; those of POST get the request's body, which is a form."""
+
+    def __init__(
+        self, archive: Archive, access: Access, sessions: Sessions, render: Render
+    ) -> None:
+        self._archive, self._lake = archive, archive.lake
+        self._access, self._sessions, self._render = access, sessions, render
+
+    # --- log-in -----------------------------------------------------------------------
+
+    def login_page(self, request: Request) -> Response:
+        """Return the form, or that the pages are read-only."""
+        return self._login(request, "")
+
+    def _login(self, request: Request, error: str, status: int = 200) -> Response:
+        return self._render(
+            request,
+            "login.html",
+            status,
+            operator=self._sessions.operator(request),
+            error=error,
+            goes_to=_within(request.query_params.get("to", "")),
+        )
+
+    def login(self, request: Request, body: bytes) -> Response:
+        """Begin a session with the right token."""
+        form = read_form(body)
+        name = " ".join(form.get("name", "").split())[:MAX_NAME_CHARS]
+        if not self._sessions.is_token(form.get("token", "")):
+            _log.warning("a log-in as %r was refused", name)
+            return self._login(request, "This is not the token.", 403)
+        response = RedirectResponse(_within(form.get("to", "")), 303)
+        self._sessions.begin(request, response, name or "operator")
+        return response
+
+    def logout(self, request: Request, body: bytes) -> Response:
+        """End the session."""
+        who = self._sessions.operator(request)
+        if who is not None and (cookie := request.cookies.get(COOKIE)):
+            ended, now = session_id(cookie), datetime.now(UTC)
+            self._lake.transact(lambda rows: note(rows, who, LOG_OUT, ended, now))
+        response = RedirectResponse("/operations/login", 303)
+        self._sessions.end(response)
+        return response
+
+    # --- one article ------------------------------------------------------------------
+
+    def page(self, request: Request) -> Response:
+        """Return what failed for an article, what a retry would do, and the actions."""
+        article_id = request.path_params["article_id"]
+        article = self._article(article_id)
+        failures = self._lake.read(Failure, article_id=[article_id])
+        if article is None and not failures:
+            raise HTTPException(404, f"no article {article_id}")
+        entries = self._lake.read(FeedEntry, article_id=[article_id])
+        url = article.url if article else entries[0].url if entries else None
+        if article and article.meeting_id:  # it is composed of its documents
+            url = None
+        return self._render(
+            request,
+            "operate.html",
+            article_id=article_id,
+            article=article,
+            previews=[_preview(failure, url) for failure in failures],
+            has_page=not self._lake.frame(
+                StoredPage, None, ("article_id",), article_id=[article_id]
+            ).is_empty(),
+            operator=self._sessions.operator(request),
+            theme=_theme_form(self._archive, article_id),
+            actions=sorted(
+                self._lake.read(OperatorAction, article_id=[article_id]),
+                key=lambda one: one.acted_at,
+            ),
+        )
+
+    def _article(self, article_id: str) -> RawArticle | None:
+        return next(iter(self._lake.read(RawArticle, article_id=[article_id])), None)
+
+    def retry(self, request: Request, body: bytes) -> Response:
+        """Make the failures of an article due now, with all attempts left; the daemon
+        then runs their stages.
+        """
+        who, article_id, now = (
+            self._sessions.check(request),
+            request.path_params["article_id"],
+            datetime.now(UTC),
+        )
+
+        def work(rows: Rows) -> bool:
+            found = make_due(rows, now, article_id=[article_id])
+            if found:
+                note(
+                    rows,
+                    who,
+                    "retry",
+                    ", ".join(sorted(one.stage for one in found)),
+                    now,
+                    found[0],
+                )
+            return bool(found)
+
+        if not self._lake.transact(work):
+            raise HTTPException(404, f"no failure of {article_id}")
+        _log.warning("%s retries %s", who, article_id)
+        return _back(article_id)
+
+    def withdraw(self, request: Request, body: bytes) -> Response:
+        """Remove the text of an article from lake and index."""
+        who, article_id, now = (
+            self._sessions.check(request),
+            request.path_params["article_id"],
+            datetime.now(UTC),
+        )
+        reason = " ".join(read_form(body).get("reason", "").split())[:MAX_REASON_CHARS]
+        if not reason:
+            raise HTTPException(400, "reason: say why the article is withdrawn")
+
+        def work(rows: Rows) -> bool:
+            found = [
+                row
+                for row in rows.read(RawArticle, article_id=[article_id])
+                if row.outcome != WITHDRAWN
+            ]
+            if found:
+                withdraw(rows, found, reason, now)
+                note(rows, who, "withdraw", reason, now, found[0])
+            return bool(found)
+
+        if not self._lake.transact(work):
+            raise HTTPException(404, f"no article {article_id} that is not withdrawn")
+        _log.warning("%s withdraws %s: %s", who, article_id, reason)
+        self._delete_document(article_id)
+        return _back(article_id)
+
+    def bring_back(self, request: Request, body: bytes) -> Response:
+        """Store a withdrawn article as it was before; the daemon puts it into the index
+        again.
+        """
+        who, article_id, now = (
+            self._sessions.check(request),
+            request.path_params["article_id"],
+            datetime.now(UTC),
+        )
+        article = self._article(article_id)
+        if article is None or article.outcome != WITHDRAWN:
+            raise HTTPException(404, f"no withdrawn article {article_id}")
+        reason = f"was withdrawn: {article.reason}"
+        try:
+            undo_withdrawal(
+                self._lake,
+                article,
+                lambda rows: note(rows, who, "bring back", reason, now, article),
+            )
+        except LakeError as error:
+            raise HTTPException(409, str(error)) from error
+        _log.warning("%s brings %s back", who, article_id)
+        return _back(article_id)
+
+    def _delete_document(self, article_id: str) -> None:
+        """Delete the document and its receipt; where the index is unavailable, the
+        sensors do so later.
+        """
+        try:
+            self._access.delete_documents([article_id])
+        except NewsAssetsError as error:
+            _log.warning("%s is still in the index: %s", article_id, error)
+            return
+        self._lake.transact(
+            lambda rows: rows.delete(IndexedDocument, article_id=[article_id])
+        )
+
+
+def _preview(failure: Failure, url: str | None) -> Preview:
+    names = [stage.name for stage in all_stages()]
+    stages = (
+        names[names.index(failure.stage) :]
+        if failure.stage in names
+        else (failure.stage,)
+    )
+    return Preview(failure, url if failure.stage == STAGES[0].name else None, stages)
+
+
+def _within(path: str) -> str:
+    """Return a path of this server's pages; that of the failures for any other address."""
+    is_own = (
+        path.startswith("/")
+        and not path.startswith("//")
+        and "\\" not in path
+        and path.isprintable()
+    )
+    return path if is_own else "/operations/failures"
+
+
+def _back(article_id: str) -> Response:
+    return RedirectResponse(f"/operations/articles/{article_id}", 303)
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """A theme to choose; `label` begins with the labels above it."""
+
+    code: str
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class _ThemeForm:
+    """The present theme of an article (`code` is empty for none), who labelled it, and
+    the themes to choose.
+    """
+
+    code: str
+    labels: tuple[str, ...]
+    score: float
+    labelled_by: str | None
+    options: list[Option]
+
+
+def _theme_form(archive: Archive, article_id: str) -> _ThemeForm | None:
+    """Return the form of an article; None where it is not enriched, or its desk has no
+    desk file.
+    """
+    rows = archive.lake.read(EnrichedArticle, article_id=[article_id], outcome=["ok"])
+    taxonomy = archive.taxonomy(rows[0].desk) if rows else None
+    if taxonomy is None:
+        return None
+    [row] = rows
+    language = (row.language or "").partition("-")[0] or None
+    options = []
+    for code in taxonomy.themes:
+        labels = [taxonomy.themes[each].label(language) for each in taxonomy.path(code)]
+        options.append(Option(code, " › ".join(labels)))
+    label = labels_in_force(archive.lake.read(ThemeLabel, article_id=[article_id])).get(
+        article_id
+    )
+    by = label.labelled_by if label else None
+    return _ThemeForm(
+        row.theme_code or "", row.theme_labels, row.theme_score, by, options
+    )
+
+
+class LabelActions:
+    """The handler of the form."""
+
+    def __init__(self, archive: Archive, sessions: Sessions) -> None:
+        self._archive, self._sessions = archive, sessions
+
+    def store(self, request: Request, body: bytes) -> Response:
+        """Store the theme that an operator accepts or chooses; an empty code is for no
+        theme.
+        """
+        who, article_id = (
+            self._sessions.check(request),
+            request.path_params["article_id"],
+        )
+        form, now = read_form(body), datetime.now(UTC)
+        if "code" not in form:
+            raise HTTPException(
+                400,
+                "code: send the code of a theme, or an empty one where no theme fits",
+            )
+        article = next(
+            iter(self._archive.lake.read(RawArticle, article_id=[article_id])), None
+        )
+        taxonomy = self._archive.taxonomy(article.desk) if article else None
+        if article is None or taxonomy is None:
+            raise HTTPException(
+                404, f"no article {article_id} of a desk with a desk file"
+            )
+        code = form["code"] or None
+
+        def work(rows: Rows) -> None:
+            label = store_label(
+                rows, article_id, article.desk, code, who, taxonomy, now
+            )
+            detail = f"{label.code or 'none'}, before {label.previous or 'none'}"
+            note(rows, who, "label", detail, now, article)
+
+        try:
+            self._archive.lake.transact(work)
+        except NewsAssetsError as error:
+            raise HTTPException(400, str(error)) from error
+        _log.warning("%s labels %s: %s", who, article_id, code or "none")
+        return RedirectResponse(f"/operations/articles/{article_id}", 303)

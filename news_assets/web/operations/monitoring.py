@@ -1,0 +1,245 @@
+"""What operators look at, and those who follow the archive: coverage, agencies, sources,
+failures and changes.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, timedelta
+from typing import TYPE_CHECKING, Final
+
+from news_assets.records.derived import Change, Failure
+from news_assets.records.desks import Desk
+from news_assets.store.changes import Cursor, read_changes
+from news_assets.store.queries.backlog import pending_entries, stale_rows
+from news_assets.store.queries.listed_articles import day_counts, newest_failures
+from news_assets.store.queries.poll_health import silent_agencies
+from news_assets.store.queries.source_status import source_rows
+from news_assets.web.answers import (
+    AgencyItem,
+    CoverageItem,
+    Part,
+    SourceItem,
+    part_of,
+    slice_of,
+)
+from news_assets.web.archive import Archive
+from news_assets.web.parameters import (
+    ChangeParameters,
+    CoverageParameters,
+    FailureParameters,
+    OfDesk,
+    cursor_of,
+)
+
+if TYPE_CHECKING:
+    import polars
+
+
+_COVERAGE_DAYS: Final = 14
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Cell:
+    """Articles of one agency and day, and how many of them failed or wait for a stage."""
+
+    articles: int
+    failed: int
+    behind: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coverage:
+    """The agencies of a desk with a cell for each of the last days, newest day first;
+    None where nothing is stored.
+    """
+
+    desk: str
+    days: Sequence[date]
+    rows: Sequence[tuple[str, str, Sequence[_Cell | None]]]
+
+
+def _coverage_of(desk: Desk, cells: "polars.DataFrame", now: datetime) -> Coverage:
+    """Return the table of a desk from rows with agency, day, articles, failed and
+    behind.
+    """
+    found = {
+        (row["agency"], row["day"]): _Cell(
+            articles=row["articles"] or 0,
+            failed=row["failed"] or 0,
+            behind=row["behind"] or 0,
+        )
+        for row in cells.iter_rows(named=True)
+    }
+    days = [
+        now.date() + timedelta(days=1) - timedelta(days=n)
+        for n in range(_COVERAGE_DAYS + 1)
+    ]
+    days = [
+        day for day in days if day <= now.date() or any(at == day for _, at in found)
+    ]
+    rows = [
+        (agency.key, agency.name, [found.get((agency.key, day)) for day in days])
+        for agency in desk.agencies
+        if agency.is_active
+    ]
+    return Coverage(desk=desk.key, days=days, rows=rows)
+
+
+def worst_first(table: Coverage) -> Coverage:
+    """Return the table with the agencies first of which most articles failed, then those
+    of which most wait.
+    """
+
+    def badness(row: tuple[str, str, Sequence[_Cell | None]]) -> tuple[int, int]:
+        cells = [cell for cell in row[2] if cell]
+        failed = sum(cell.failed for cell in cells)
+        return -failed, -sum(cell.behind for cell in cells)
+
+    return replace(table, rows=sorted(table.rows, key=badness))
+
+
+def coverage(
+    archive: Archive, desk: Desk, now: datetime, stage: str | None = None
+) -> Coverage:
+    """Return the articles of a desk by agency and day, and how many wait for a stage,
+    or for any.
+    """
+    import polars as pl
+
+    first_day = (now - timedelta(days=_COVERAGE_DAYS - 1)).date()
+    with archive.lake.latest() as lake:
+        stored = day_counts(lake, desk.key, first_day)
+        backlog = pl.concat(
+            [find(lake, desk, now, first_day) for find in (pending_entries, stale_rows)]
+        )
+    if stage:
+        backlog = backlog.filter(pl.col("stage") == stage)
+    waiting = backlog.group_by("agency", "day").agg(
+        pl.col("article_id").n_unique().alias("behind")
+    )
+    return _coverage_of(
+        desk, stored.join(waiting, on=["agency", "day"], how="full", coalesce=True), now
+    )
+
+
+def covered(archive: Archive, parameters: CoverageParameters) -> Part[CoverageItem]:
+    """Return a part of the counts of the last days by agency and day. Raises
+    ParameterError.
+    """
+    now = datetime.now(UTC)
+    items = [
+        CoverageItem(
+            desk=grid.desk,
+            agency=agency,
+            day=day,
+            articles=cell.articles,
+            failed=cell.failed,
+            behind=cell.behind,
+        )
+        for grid in (
+            coverage(archive, desk, now, parameters.stage)
+            for desk in archive.desks
+            if parameters.desk in (None, desk.key)
+        )
+        for agency, _, cells in grid.rows
+        for day, cell in zip(grid.days, cells, strict=True)
+        if cell and parameters.agency in (None, agency)
+    ]
+    return slice_of(items, parameters)
+
+
+def agencies(archive: Archive, parameters: OfDesk) -> Part[AgencyItem]:
+    """Return a part of the agencies of the desk files. Raises ParameterError."""
+    items = [
+        AgencyItem(
+            desk=desk.key,
+            agency=agency.key,
+            name=agency.name,
+            timezone=agency.timezone,
+            language=agency.language,
+            is_active=agency.is_active,
+            sources=len(agency.sources),
+        )
+        for desk in archive.desks
+        for agency in desk.agencies
+        if parameters.desk in (None, desk.key)
+        and parameters.agency in (None, agency.key)
+    ]
+    return slice_of(items, parameters)
+
+
+def sources(archive: Archive, parameters: OfDesk) -> Part[SourceItem]:
+    """Return a part of the sources, with what `news-assets agencies` prints of them.
+    Raises ParameterError.
+    """
+    return slice_of(_source_items(archive, parameters), parameters)
+
+
+def _source_items(archive: Archive, parameters: OfDesk) -> list[SourceItem]:
+    now = datetime.now(UTC)
+    items = []
+    with archive.lake.latest() as lake:
+        for desk in archive.desks:
+            if parameters.desk not in (None, desk.key):
+                continue
+            silences = silent_agencies(lake, desk, now)
+            rows = source_rows(lake, desk, silences, now)
+            items += [SourceItem(**row) for row in rows]
+    if parameters.agency is None:
+        return items
+    return [one for one in items if one.agency == parameters.agency]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceHealth:
+    """A part of the sources, the worst first, and how many of all are failing and how
+    many publishers are silent.
+    """
+
+    part: Part[SourceItem]
+    total: int
+    failing: int
+    silent: int
+
+
+def source_health(archive: Archive, parameters: OfDesk) -> SourceHealth:
+    """Return a part of the sources as operators look at them. Raises ParameterError."""
+    items = _source_items(archive, parameters)
+    silent = {(one.desk, one.agency) for one in items if one.silent_for}
+    return SourceHealth(
+        part=slice_of(sorted(items, key=_badness), parameters),
+        total=len(items),
+        failing=sum(one.is_failing for one in items),
+        silent=len(silent),
+    )
+
+
+def _badness(item: SourceItem) -> tuple[bool, bool, bool]:
+    """Return what sources are sorted by: failing ones first, then silent ones, then
+    those never polled.
+    """
+    is_never_polled = item.is_active and not item.polls
+    return not item.is_failing, not item.silent_for, not is_never_polled
+
+
+def failures(archive: Archive, parameters: FailureParameters) -> Part[Failure]:
+    """Return a part of the failures, newest first. Raises ParameterError."""
+    after, limit = parameters.position(datetime, str, str), parameters.limit
+    given = parameters.model_dump(include={"desk", "agency", "stage"})
+    found = newest_failures(archive.lake, **given, after=after, limit=limit + 1)
+    return part_of(
+        found,
+        limit,
+        lambda row: cursor_of(
+            row.last_failed_at.isoformat(), row.stage, row.article_id
+        ),
+    )
+
+
+def changes(archive: Archive, parameters: ChangeParameters) -> Part[Change]:
+    """Return the changes after a cursor, in commit order; `next` is there also at the
+    end. Raises CursorError.
+    """
+    since = Cursor.of(parameters.since) if parameters.since else None
+    found, after = read_changes(archive.lake, since, parameters.limit)
+    return Part(items=found, next=str(after))

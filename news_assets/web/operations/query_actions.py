@@ -1,0 +1,160 @@
+"""The saved queries as the pages list them, and the page on which operators save searches as
+queries and delete them.
+"""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from pydantic import ValidationError
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from news_assets.pipeline.alerts.query_file import (
+    SavedQuery,
+    explain,
+    problem_of,
+    query_of,
+    stored_row,
+)
+from news_assets.ports.services import Rows
+from news_assets.records.alerts import StoredQuery
+from news_assets.web.archive import Archive
+from news_assets.web.operations.article_actions import Render
+from news_assets.web.operations.sessions import Sessions, note, read_form
+from news_assets.web.parameters import ParameterError, SearchAddress
+
+# of a saved query and of a search
+_FILTERS: Final = SavedQuery.model_fields.keys() & SearchAddress.model_fields.keys()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _ListedQuery:
+    """A saved query. `row` is None for one of the file; `problem` says why a stored one
+    is not followed as it is.
+    """
+
+    query: SavedQuery
+    row: StoredQuery | None = None
+    problem: str = ""
+
+    @property
+    def address(self) -> SearchAddress:
+        """The search for what it finds, newest first."""
+        filters = self.query.model_dump(include=_FILTERS)
+        return SearchAddress(
+            text=self.query.query, mode="keyword", sort="date", **filters
+        )
+
+
+def listed_queries(archive: Archive) -> list[_ListedQuery]:
+    """Return all saved queries. Raises LakeError."""
+    of_file = [_ListedQuery(query=query) for query in archive.rules.queries]
+    stored = [(row, query_of(row)) for row in archive.lake.read(StoredQuery)]
+    return of_file + [
+        _ListedQuery(query=query, row=row, problem=problem_of(query, archive.rules))
+        for row, query in stored
+    ]
+
+
+PATH: Final = "/operations/queries"
+_log = logging.getLogger(__name__)
+
+
+class QueryActions:
+    """Handlers; those of POST get the request's body, which is a form with the keys of
+    a query in the file.
+    """
+
+    def __init__(self, archive: Archive, sessions: Sessions, render: Render) -> None:
+        self._archive, self._sessions, self._render = archive, sessions, render
+
+    def page(self, request: Request) -> Response:
+        """Return the stored queries, and a form that saves the search of the address."""
+        address = SearchAddress.of(request.query_params)
+        filters = address.model_dump(include=_FILTERS, exclude_none=True)
+        return self._page(request, {"query": address.text, **filters})
+
+    def _page(
+        self,
+        request: Request,
+        given: Mapping[str, Any],
+        error: str = "",
+        status: int = 200,
+    ) -> Response:
+        return self._render(
+            request,
+            "save_query.html",
+            status,
+            operator=self._sessions.operator(request),
+            given=given,
+            filters={name: given[name] for name in sorted(_FILTERS & given.keys())},
+            channels=sorted(self._archive.rules.channels),
+            error=error,
+            stored=[one for one in listed_queries(self._archive) if one.row],
+        )
+
+    def save(self, request: Request, body: bytes) -> Response:
+        """Store a query, which is followed from then on; on a mistake, return the form
+        with what is wrong.
+        """
+        who, form, now = (
+            self._sessions.check(request),
+            read_form(body),
+            datetime.now(UTC),
+        )
+        given: dict[str, Any] = {
+            name: value.strip() for name, value in form.items() if value.strip()
+        }
+        given["to"] = form.getlist("to")
+        try:
+            query = self._checked(given)
+            self._archive.lake.transact(
+                lambda rows: _store(rows, stored_row(query, who, now))
+            )
+        except ParameterError as error:
+            return self._page(request, given, str(error), 400)
+        _log.warning("%s saves the query %s", who, query.name)
+        return RedirectResponse(PATH, 303)
+
+    def _checked(self, given: Mapping[str, Any]) -> SavedQuery:
+        if not given["to"]:
+            raise ParameterError("to: choose a channel")
+        try:
+            query = SavedQuery.model_validate(given)
+        except ValidationError as error:
+            raise ParameterError(explain(error.errors()[0])) from None
+        if problem := problem_of(query, self._archive.rules):
+            raise ParameterError(problem)
+        return query
+
+    def delete(self, request: Request, body: bytes) -> Response:
+        """Delete the stored query that the form names."""
+        who, name, now = (
+            self._sessions.check(request),
+            read_form(body).get("name", ""),
+            datetime.now(UTC),
+        )
+
+        def work(rows: Rows) -> int:
+            found = rows.delete(StoredQuery, name=[name])
+            if found:
+                note(rows, who, "delete query", name, now)
+            return found
+
+        if not self._archive.lake.transact(work):
+            raise HTTPException(404, f"no query `{name[:80]}` was saved on the page")
+        _log.warning("%s deletes the query %s", who, name)
+        return RedirectResponse(PATH, 303)
+
+
+def _store(rows: Rows, row: StoredQuery) -> None:
+    if rows.read(StoredQuery, name=[row.name]):
+        raise ParameterError(
+            f"a query `{row.name}` was saved already; choose another name, or delete it"
+        )
+    rows.upsert([row])
+    note(rows, row.saved_by, "save query", row.name, row.saved_at)

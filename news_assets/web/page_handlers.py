@@ -1,0 +1,391 @@
+"""The handlers of the pages."""
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any, Final, get_args
+from urllib.parse import quote, urlsplit
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from news_assets.desks.site_lists import opml_of_feeds
+from news_assets.errors import (
+    IndexingError,
+    LakeError,
+    NewsAssetsError,
+    RunRequestError,
+)
+from news_assets.pipeline.civic.answer_storage import person_key
+from news_assets.pipeline.civic.item_words import topic_label, topics_taxonomy
+from news_assets.pipeline.enrich.model.evidence import Evidence, Span
+from news_assets.pipeline.freshness.source_health import SourceFacts, source_facts
+from news_assets.pipeline.publishing_habits import duration
+from news_assets.pipeline.stages import stage_names
+from news_assets.ports.search_index import FACET_LABELS, FILTER_LABELS
+from news_assets.records.articles import RawArticle
+from news_assets.records.meetings import MeetingStatus
+from news_assets.store.changes import CursorError
+from news_assets.web.answers import SourceItem
+from news_assets.web.archive import Archive, revision_and_successor, revision_number
+from news_assets.web.cache import Handler
+from news_assets.web.facets import (
+    facets_of,
+    presets,
+    value_label,
+    values_with,
+)
+from news_assets.web.forms import (
+    FORM_NAMES,
+    TABLE_FORMS,
+    form_of,
+    json_document,
+    problem,
+)
+from news_assets.web.list_pages import ListPage, other_form
+from news_assets.web.markup import article_html, bars_of, is_cut, word_diff
+from news_assets.web.meeting_views import first_day_to_come, has_meetings
+from news_assets.web.operations.monitoring import coverage, source_health, worst_first
+from news_assets.web.operations.query_actions import listed_queries
+from news_assets.web.operations.sessions import READ_ONLY, Access
+from news_assets.web.parameters import (
+    MAX_PAGE,
+    CoverageParameters,
+    MeetingParameters,
+    OfDesk,
+    ParameterError,
+    Parameters,
+    SearchAddress,
+)
+from news_assets.web.phrases import (
+    LANGUAGES,
+    language_name,
+    language_of,
+    made_text,
+    translation,
+)
+from news_assets.web.spreadsheets import MAX_ROWS
+
+_MAX_CONTAINED: Final = 100
+_MAX_REVISIONS: Final = 10  # that the page of an article names
+_INDEXED_ITEMS: Final = 8  # an agenda of so many items has an index
+_APPEARANCES_SHOWN: Final = 5  # of a matter beneath its hit
+# A stored page is shown without scripts, and nothing is requested from its site.
+_ORIGINAL_HEADERS: Final = {
+    "Content-Security-Policy": (
+        "sandbox; default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'self'"
+    ),
+}
+_SHOWN_AS: Final = {"text/html", "application/xhtml+xml", "text/plain"}
+Values = Mapping[str, Any]
+
+_log = logging.getLogger(__name__)
+
+
+class Pages:
+    """Handlers for each route; they run in threads, because the archive's reads block."""
+
+    def __init__(
+        self,
+        archive: Archive,
+        access: Access = READ_ONLY,
+        *,
+        shows_images: bool = False,
+    ) -> None:
+        self._archive = archive
+        self._values: Mapping[str, Callable[[ListPage, Any], Values]] = {
+            "/search": self._search,
+            "/operations": self._grids,
+            "/operations/sources": self._sources,
+            "/meetings": self._meetings,
+        }
+        self._templates = Environment(
+            loader=PackageLoader("news_assets.web"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        self._templates.filters |= {
+            "host": _host,
+            "minute": _minute,
+            "person_key": person_key,
+            "made": made_text,
+        }
+        self._templates.globals |= {
+            "languages": LANGUAGES,
+            "form_names": FORM_NAMES,
+            "table_forms": TABLE_FORMS,
+            "max_rows": MAX_ROWS,
+            "source_facts": _source_facts,
+            "agency_name": archive.agency_name,
+            "theme_label": archive.theme_label,
+            "article_html": article_html,
+            "word_diff": word_diff,
+            "marked_spans": _marked_spans,
+            "duration": duration,
+            "language_name": language_name,
+            "filter_labels": FILTER_LABELS,
+            "value_label": partial(value_label, archive),
+            "max_revisions": _MAX_REVISIONS,
+            "revision_number": revision_number,
+            "is_cut": is_cut,
+            "topic_label": topic_label,
+            "indexed_items": _INDEXED_ITEMS,
+            "appearances_shown": _APPEARANCES_SHOWN,
+            "has_meetings": has_meetings(archive),
+            "dagster_url": access.links_url,
+            "is_open": bool(access.token),
+            "shows_images": shows_images,
+        }
+
+    # --- lists ------------------------------------------------------------------------
+
+    def list_of(self, page: ListPage) -> Handler:
+        """Return the handler of a list in all its forms."""
+
+        def answer(request: Request) -> Response:
+            if form_of(request):
+                return other_form(page, self._archive, request)
+            parameters = page.operation.parameters.of(request.query_params)
+            values = self._values.get(page.path, self._items)(page, parameters)
+            return self.page(
+                request, page.template, list=page, parameters=parameters, **values
+            )
+
+        return answer
+
+    def _items(self, page: ListPage, parameters: Parameters) -> Values:
+        return {"answer": page.operation.read(self._archive, parameters)}
+
+    def _search(self, page: ListPage, address: SearchAddress) -> Values:
+        answer = self._archive.search(address)
+        return {
+            "answer": answer,
+            "facets": facets_of(self._archive, address, answer),
+            "presets": presets(self._archive, address),
+            "bars": bars_of(answer.facets.get("day", {})),
+            "publications": self._archive.publications(answer.items),
+            "wider": {}
+            if answer.items or not address.active
+            else self._archive.wider(address),
+            "pages": min(MAX_PAGE, -(-answer.found // address.limit)),
+        }
+
+    def _grids(self, page: ListPage, parameters: CoverageParameters) -> Values:
+        now = datetime.now(UTC)
+        desks = [
+            desk for desk in self._archive.desks if parameters.desk in (None, desk.key)
+        ]
+        return {
+            "grids": [
+                worst_first(coverage(self._archive, desk, now, parameters.stage))
+                for desk in desks
+            ],
+            "stage_names": {desk.key: stage_names(desk) for desk in desks},
+        }
+
+    def _sources(self, page: ListPage, parameters: OfDesk) -> Values:
+        health = source_health(self._archive, parameters)
+        return {"health": health, "answer": health.part}
+
+    def _meetings(self, page: ListPage, parameters: MeetingParameters) -> Values:
+        civic = [desk for desk in self._archive.desks if desk.is_civic]
+        return {
+            "answer": page.operation.read(self._archive, parameters),
+            "first_day": first_day_to_come(datetime.now(UTC)),
+            "civic_desks": civic,
+            "statuses": get_args(MeetingStatus),
+            "topic_codes": list(topics_taxonomy().themes),
+        }
+
+    def facet(self, request: Request) -> Response:
+        """Return all values of a facet of a search, or those with some letters."""
+        name = request.path_params["facet"]
+        if name not in FACET_LABELS:
+            raise HTTPException(404, f"no facet {name}; {', '.join(FACET_LABELS)}")
+        address = SearchAddress.of(request.query_params)
+        contained = request.query_params.get("contains", "").strip()[:_MAX_CONTAINED]
+        values = values_with(
+            self._archive, name, address, contained, language_of(request)
+        )
+        return self.page(
+            request,
+            "facet.html",
+            name=name,
+            address=address,
+            contained=contained,
+            values=values,
+        )
+
+    def queries(self, request: Request) -> Response:
+        """Return the saved queries with the addresses of their pages and feeds; as OPML
+        for feed readers.
+        """
+        base = str(request.base_url).rstrip("/")
+        found = listed_queries(self._archive)
+        if request.url.path.endswith(".opml"):
+            feeds = [
+                (
+                    one.query.name,
+                    one.address.url(f"{base}/search.atom"),
+                    one.address.url(f"{base}/search"),
+                )
+                for one in found
+            ]
+            return Response(
+                opml_of_feeds("Saved queries", feeds), media_type="text/x-opml"
+            )
+        return self.page(request, "queries.html", queries=found)
+
+    # --- articles ---------------------------------------------------------------------
+
+    def article(self, request: Request) -> Response:
+        """Return one article with everything that is stored about it."""
+        article_id = request.path_params["article_id"]
+        view = self._archive.article(article_id)
+        if view is None:
+            raise HTTPException(404, f"no article {article_id}")
+        if form_of(request):
+            return json_document(asdict(view))
+        return self.page(request, "article.html", view=view)
+
+    def original(self, request: Request) -> Response:
+        """Return the stored page of an article, without scripts and requests."""
+        found = self._archive.original_page(request.path_params["article_id"])
+        if found is None:
+            raise HTTPException(404, "no page of this article is stored")
+        kind, body = found
+        is_shown = (
+            kind.isascii()
+            and kind.isprintable()
+            and kind.partition(";")[0].strip().lower() in _SHOWN_AS
+        )
+        shown = kind if is_shown else "text/plain"
+        return Response(body, headers={"Content-Type": shown, **_ORIGINAL_HEADERS})
+
+    def text(self, request: Request) -> Response:
+        """Return the whole text of an article as it is stored."""
+        article_id = request.path_params["article_id"]
+        article = next(
+            iter(self._archive.lake.read(RawArticle, article_id=[article_id])), None
+        )
+        if article is None or not article.text:
+            raise HTTPException(404, f"no text of {article_id}")
+        return Response(
+            article.text,
+            media_type="text/plain; charset=utf-8",
+            headers=_ORIGINAL_HEADERS,
+        )
+
+    def revision(self, request: Request) -> Response:
+        """Return what a text replaced; `number` is the time of the replacement in
+        microseconds since 1970.
+        """
+        article_id, number = (
+            request.path_params["article_id"],
+            request.path_params["number"],
+        )
+        found = revision_and_successor(self._archive.lake, article_id, number)
+        if found is None:
+            raise HTTPException(404, f"no such revision of {article_id}")
+        return self.page(
+            request,
+            "revision.html",
+            article_id=article_id,
+            revision=found[0],
+            later=found[1],
+        )
+
+    # --- pages and errors -------------------------------------------------------------
+
+    def page(
+        self, request: Request, template: str, status: int = 200, **values: Any
+    ) -> Response:
+        """Return a page made of a template and these values, in the language of the
+        request.
+        """
+        language = language_of(request)
+        context: Mapping[str, Any] = {
+            "t": translation(language),
+            "language": language,
+            "made": partial(made_text, language=language),
+            "path": _own_path(request),
+            "here": _own_parameters(request),
+            **values,
+        }
+        page = self._templates.get_template(template).render(context)
+        return Response(page, status, {"Content-Language": language}, "text/html")
+
+    def error(self, request: Request, error: Exception) -> Response:
+        """Return an error as a page, or as problem+json where another form was asked
+        for.
+        """
+        status, reason = _explain(error)
+        if status == 500 or isinstance(error, LakeError | IndexingError):
+            _log.error("%s %s", request.method, request.url.path, exc_info=error)
+        headers = error.headers if isinstance(error, HTTPException) else None
+        if form_of(request):
+            return problem(status, reason, headers)
+        page = self.page(request, "error.html", status, code=status, reason=reason)
+        page.headers.update(headers or {})
+        return page
+
+
+def _explain(error: Exception) -> tuple[int, str]:
+    """Return the status and the reason to show; not that of an error in the program,
+    which may quote secrets.
+    """
+    if isinstance(error, HTTPException):
+        return error.status_code, error.detail
+    if isinstance(error, ParameterError):
+        return 400, str(error)
+    if isinstance(error, CursorError):
+        return 410 if error.is_lost else 400, str(error)
+    if isinstance(error, RunRequestError):
+        return 502, str(error)
+    if isinstance(error, LakeError | IndexingError):  # they name folders and servers
+        return 503, "the archive cannot be read now; the server's log has the reason"
+    if isinstance(error, NewsAssetsError):
+        return 503, str(error)
+    return 500, "an error in the program; the server's log has it"
+
+
+def _own_path(request: Request) -> str:
+    """Return the path of a request for links to it: with two slashes, it would lead to
+    another site.
+    """
+    return quote("/" + request.url.path.lstrip("/\\"), safe="/%:@")
+
+
+def _own_parameters(request: Request) -> dict[str, str]:
+    """Return the parameters of a request that its answer depends on, without the
+    language.
+    """
+    names = getattr(request.state, "parameters", None)
+    pairs = request.query_params.items()
+    return {
+        name: value
+        for name, value in pairs
+        if name != "lang" and (names is None or name in names)
+    }
+
+
+def _marked_spans(evidence: Sequence[Evidence]) -> list[tuple[int, Span]]:
+    return [(one.number, one.span) for one in evidence if one.span]
+
+
+def _host(url: str) -> str:
+    return urlsplit(url).hostname or url
+
+
+def _minute(at: datetime | None) -> str:
+    return f"{at.astimezone(UTC):%Y-%m-%d %H:%M} UTC" if at else ""
+
+
+def _source_facts(item: SourceItem) -> SourceFacts:
+    return source_facts(asdict(item), datetime.now(UTC))

@@ -1,0 +1,146 @@
+"""The page of one publisher: its feeds, rhythm and silence, its sources, its newest articles, and
+what it changed after publication.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, timedelta
+from typing import Final
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from news_assets.records.desks import Agency, Desk
+from news_assets.store.queries.listed_articles import ListedArticle, newest_articles
+from news_assets.store.queries.poll_health import silent_agencies
+from news_assets.store.queries.source_status import source_rows
+from news_assets.store.transaction import Snapshot
+from news_assets.web.answers import SourceItem
+from news_assets.web.archive import Archive, revision_number
+from news_assets.web.markup import Bar, bars_of
+from news_assets.web.operations.article_actions import Render
+from news_assets.web.parameters import OnePublisher, SearchAddress
+
+_DAYS: Final = 30  # of the rhythm
+_NEWEST: Final = 10
+_OF: Final = "desk = $desk AND agency = $agency"
+_RHYTHM: Final = f"""
+    SELECT day::VARCHAR, count(*) FROM raw_articles
+    WHERE {_OF} AND day >= $first_day AND outcome != 'withdrawn' GROUP BY day
+"""
+_CHANGES: Final = f"""
+    SELECT article_id, title, replaced_at FROM article_revisions
+    WHERE {_OF} AND cause != 'method' ORDER BY replaced_at DESC LIMIT {_NEWEST}
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """A text that the publisher replaced; `number` is that of its page."""
+
+    article_id: str
+    title: str | None
+    replaced_at: datetime
+    number: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublisherView:
+    """A publisher with what is stored of it. `agency` is None where no desk file has it
+    any more. `bars` are the articles of the last 30 days.
+    """
+
+    desk: str
+    key: str
+    name: str
+    agency: Agency | None
+    sources: Sequence[SourceItem]
+    newest: Sequence[ListedArticle]
+    changes: Sequence[Change]
+    bars: Sequence[Bar]
+    article_count: int
+    address: SearchAddress
+
+
+class PublisherPages:
+    """The handler of a publisher; `render` makes a page of a template and values."""
+
+    def __init__(self, archive: Archive, render: Render) -> None:
+        self._archive = archive
+        self._render = render
+
+    def publisher(self, request: Request) -> Response:
+        """Return the page of a publisher; 404 where nothing is known of it."""
+        one = OnePublisher.of(request.path_params)
+        view = publisher_view(self._archive, one, datetime.now(UTC))
+        if view is None:
+            raise HTTPException(
+                404, f"no publisher {one.agency} in the desk {one.desk}"
+            )
+        return self._render(request, "publisher.html", view=view)
+
+
+def publisher_view(
+    archive: Archive, one: OnePublisher, now: datetime
+) -> PublisherView | None:
+    """Return a publisher; None where no desk file and no article has it."""
+    desk, agency = _declared(archive, one)
+    given = {"desk": one.desk, "agency": one.agency}
+    newest = newest_articles(archive.lake, **given, limit=_NEWEST)
+    if agency is None and not newest:
+        return None
+    first_day = now.date() - timedelta(days=_DAYS - 1)
+    with archive.lake.latest() as lake:
+        counts = lake.query(_RHYTHM, given | {"first_day": first_day})
+        revisions = lake.query(_CHANGES, given)
+        sources = []
+        if desk is not None and agency is not None:
+            sources = _sources_of(lake, desk, agency, now)
+    by_day = dict(counts.iter_rows())
+    return PublisherView(
+        desk=one.desk,
+        key=one.agency,
+        name=archive.agency_name(one.agency),
+        agency=agency,
+        sources=sources,
+        newest=newest,
+        changes=[_change(*row) for row in revisions.iter_rows()],
+        bars=_bars(by_day, first_day, now.date()),
+        article_count=sum(by_day.values()),
+        address=SearchAddress(sort="date", **given),
+    )
+
+
+def _declared(archive: Archive, one: OnePublisher) -> tuple[Desk | None, Agency | None]:
+    for desk in archive.desks:
+        if desk.key != one.desk:
+            continue
+        for agency in desk.agencies:
+            if agency.key == one.agency:
+                return desk, agency
+    return None, None
+
+
+def _sources_of(
+    lake: Snapshot, desk: Desk, agency: Agency, now: datetime
+) -> list[SourceItem]:
+    # silences are judged by what the whole desk publishes
+    silences = silent_agencies(lake, desk, now)
+    alone = replace(desk, agencies=(agency,))
+    return [SourceItem(**row) for row in source_rows(lake, alone, silences, now)]
+
+
+def _change(article_id: str, title: str | None, replaced_at: datetime) -> Change:
+    return Change(
+        article_id=article_id,
+        title=title,
+        replaced_at=replaced_at,
+        number=revision_number(replaced_at),
+    )
+
+
+def _bars(counts: dict[str, int], first: date, last: date) -> Sequence[Bar]:
+    """Return a bar for each day, also where the first and last days have none."""
+    ends = {first.isoformat(): 0, last.isoformat(): 0}
+    return bars_of(ends | counts)
