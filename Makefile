@@ -80,8 +80,9 @@ lint: $(VENV)/.installed  ## ruff and mypy
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
-docs: $(VENV)/.installed  ## write docs/tables.md from the declared records
+docs: $(VENV)/.installed  ## write docs/tables.md and the retries in docs/operations.md
 	$(BIN)/python -m news_assets_tests.tables_page > docs/tables.md
+	$(BIN)/python -m news_assets_tests.retries_section
 
 licences: $(VENV)/.installed  ## write docs/licences.md from the installed packages
 	$(BIN)/python -m news_assets_tests.licences_page > docs/licences.md

@@ -8,7 +8,7 @@ with one line.
 import sys
 from contextlib import suppress
 from importlib import import_module
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -21,6 +21,16 @@ from news_assets.settings import Settings, outdated_settings
 # `news_assets.commands`, and its help. The modules are imported when their command
 # runs.
 _COMMANDS = {
+    "serve": (
+        "serve:serve",
+        "Serve the pages to search and read the articles, and to see the state of agencies and"
+        " sources, and the API.",
+    ),
+    "mcp": (
+        "serve:mcp",
+        "Serve the articles and meetings to programs with language models, by MCP on standard"
+        " input and output.",
+    ),
     "parse-feed": (
         "texts:parse_feed",
         "Read feeds. In: {id, path, url}. Out: {id, title, language, entries, problems}.",
@@ -63,11 +73,11 @@ _COMMANDS = {
         "Show what is stored at each stage, by agency; with --url the history of one address.",
     ),
     "gaps": (
-        "lake_status:gaps",
+        "agency_health:gaps",
         "Show every row that is missing, stale, lost, silent or failing.",
     ),
     "agencies": (
-        "lake_status:agencies",
+        "agency_health:agencies",
         "List agencies and sources with their last polls, next poll, share of new entries, and"
         " silences.",
     ),
@@ -223,51 +233,9 @@ app = typer.Typer(
 )
 
 
-@app.command()
-def serve(
-    host: Annotated[str, typer.Option(help="address to listen on")] = "127.0.0.1",
-    port: Annotated[
-        int, typer.Option(min=0, max=65535, help="port; 0 for a free one")
-    ] = 8970,
-    name: Annotated[
-        list[str] | None,
-        typer.Option(help="another name that the server is reached by; repeatable"),
-    ] = None,
-    origin: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="https:// address of a site whose pages may read this one; repeatable"
-        ),
-    ] = None,
-    requests_per_minute: Annotated[
-        int, typer.Option(min=0, help="most of one client; 0 for no limit")
-    ] = 600,
-    connections_of_client: Annotated[
-        int,
-        typer.Option(
-            min=0,
-            help="connections from one address; 0, for no limit, behind a proxy",
-        ),
-    ] = 20,
-) -> None:
-    """Serve the pages to search and read the articles, and to see the state of agencies
-    and sources, and the API.
-    """
-    from news_assets.commands import serve as serve_command
-
-    serve_command.run(
-        host, port, name or (), origin or (), requests_per_minute, connections_of_client
-    )
-
-
-@app.command()
-def mcp() -> None:
-    """Serve the articles and meetings to programs with language models, by MCP on
-    standard input and output.
-    """
-    from news_assets.commands import serve as serve_command
-
-    serve_command.run_tools()
+@app.callback()
+def _group() -> None:
+    """The commands are those of `_COMMANDS`."""
 
 
 def main() -> None:

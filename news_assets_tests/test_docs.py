@@ -23,6 +23,7 @@ from news_assets.settings import Settings
 from news_assets.sources.source_kinds import KINDS
 from news_assets.store.queries.freshness import freshness_checks
 from news_assets.store.tables import TABLES, columns
+from news_assets_tests.retries_section import with_retries
 from news_assets_tests.tables_page import tables_page
 
 ROOT = Path(__file__).parents[1]
@@ -184,6 +185,11 @@ def test_every_asset_sensor_and_schedule_is_documented() -> None:
 
 def test_the_tables_page_is_up_to_date() -> None:
     assert PAGES["docs/tables.md"] == tables_page(), "run `make docs`"
+
+
+def test_the_retries_of_the_documentation_are_up_to_date() -> None:
+    page = PAGES["docs/operations.md"]
+    assert page == with_retries(page), "run `make docs`"
 
 
 def test_every_column_says_what_it_means() -> None:

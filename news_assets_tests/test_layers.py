@@ -9,7 +9,7 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).parents[1] / "news_assets"
 LAYERS = (
-    {"records", "errors", "ports"},
+    {"records", "errors", "ports", "retry_table"},
     {
         "text",
         "sources",
@@ -121,6 +121,20 @@ def date_read(path: Path) -> set[str]:
 
 def test_no_policy_reads_the_date() -> None:
     assert offenders(date_read) == {}
+
+
+def monotonic_clock_read(path: Path) -> set[str]:
+    if LEVEL[part_of(path)] >= LEVEL["clients"]:
+        return set()
+    return names_used(path) & {"time.monotonic", "time.perf_counter", "time.sleep"}
+
+
+def test_policy_measures_durations_only_where_a_limit_of_time_is_kept() -> None:
+    assert set(offenders(monotonic_clock_read)) == {
+        "pipeline/articles/fetch.py",
+        "pipeline/poll/poll.py",
+        "pipeline/poll/poll_loop.py",
+    }
 
 
 def test_only_the_copies_of_a_catalog_open_it_with_pythons_sqlite() -> None:

@@ -5,8 +5,6 @@ are those of the code.
 import re
 from pathlib import Path
 
-from news_assets.sources.feeds.xml_documents import MAX_ELEMENTS
-
 from news_assets.clients import document_reader as reader
 from news_assets.clients.sandbox import LIMIT_S, MEMORY_MB
 from news_assets.clients.web.fetcher import MAX_REDIRECTS, PAGE_CAPS, HttpFetcher
@@ -17,9 +15,9 @@ from news_assets.commands.jsonlines import MAX_LINE_CHARS
 from news_assets.errors import MAX_MISTAKES
 from news_assets.pipeline.page.extract import MAX_ELEMENTS as MAX_PAGE_ELEMENTS
 from news_assets.pipeline.page.extract import MAX_HTML_CHARS
-from news_assets.pipeline.poll.paging import MAX_PAGES
+from news_assets.pipeline.poll.listings import MAX_PAGES
 from news_assets.records.reading import MAX_PAGES as MAX_DOCUMENT_PAGES
-from news_assets.sources.xml_documents import MAX_ATTRIBUTES, MAX_DEPTH
+from news_assets.sources.xml_documents import MAX_ATTRIBUTES, MAX_DEPTH, MAX_ELEMENTS
 from news_assets.text import limits
 from news_assets.text.bounded_yaml import MAX_DEPTH as MAX_YAML_DEPTH
 from news_assets.text.bounded_yaml import MAX_FILE_BYTES, MAX_TEXT_CHARS, MAX_VALUES

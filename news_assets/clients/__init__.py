@@ -1,3 +1,3 @@
 """Clients of external systems, one per port of `news_assets.ports`: web, embedding
-models, search indexes, reports.
+models, search indexes.
 """

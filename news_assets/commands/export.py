@@ -153,7 +153,8 @@ def _filters(
         filters["agency"] = [agency]
     if any(days):
         tomorrow = datetime.now(UTC).date() + timedelta(days=1)
-        first, last = days[0] or _EARLIEST, days[1] or tomorrow
+        first = days[0] or _EARLIEST
+        last = days[1] or tomorrow
         count = (last - first).days + 1
         filters["day"] = [first + timedelta(days=n) for n in range(count)]
     if unknown := filters.keys() - {column.name for column in columns(table)}:

@@ -159,7 +159,8 @@ def show_failure(
         entries = lake.read(FeedEntry, article_id=[article_id])
         if not (failures or articles or entries):
             raise NewsAssetsError(f"no article `{article_id}`; {_failing(lake)}")
-    terminal, now = Terminal(), datetime.now(UTC)
+    terminal = Terminal()
+    now = datetime.now(UTC)
     terminal.print(article_id, style="bold")
     for failure in failures:
         _show_values(terminal, f"failure of {failure.stage}", _values_of(failure, now))
@@ -280,7 +281,8 @@ def _run_stages(lake: Lake, failures: Sequence[Failure]) -> None:
 
 
 def _run_stage(lake: Lake, name: str, desk_key: str, tried: Sequence[Failure]) -> None:
-    settings, stage = Settings.read(), stages.stage_named(name)
+    settings = Settings.read()
+    stage = stages.stage_named(name)
     desk = desk_named(desk_key)
     if desk is None:
         raise NewsAssetsError(

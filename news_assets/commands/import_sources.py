@@ -60,7 +60,8 @@ def import_sources(
     `desk` if there is one.
     """
     if into is None:
-        into, dry_run = _file_of(desk), True
+        into = _file_of(desk)
+        dry_run = True
     _import(file, desk, into, _Defaults(timezone, language, kind), dry_run=dry_run)
 
 

@@ -90,9 +90,13 @@ def _line(
     row["topics"] = dict(topics_of_meeting(_kept(details, topics)))
     row["items"] = []
     for one, found in zip(details.items, topics, strict=True):
-        documents = [_document(each, with_text=with_text) for each in one.documents]
-        about = {"topics": found, "summary": one.summary, "documents": documents}
-        row["items"].append(asdict(one.item) | about)
+        item = asdict(one.item)
+        item["topics"] = found
+        item["summary"] = one.summary
+        item["documents"] = [
+            _document(each, with_text=with_text) for each in one.documents
+        ]
+        row["items"].append(item)
     return row
 
 
@@ -238,11 +242,14 @@ def text(
 
 
 def _text_of(lake: Lake, text_id: str) -> str:
-    if read := with_stored_text(lake, _documents(lake, text_id)):
-        return read[0].text or ""
-    if articles := lake.read(RawArticle, article_id=[text_id]):
+    documents = with_stored_text(lake, _documents(lake, text_id))
+    if documents:
+        return documents[0].text or ""
+    articles = lake.read(RawArticle, article_id=[text_id])
+    if articles:
         return articles[0].text or ""
-    if (details := meeting_details(lake, text_id)) is not None:
+    details = meeting_details(lake, text_id)
+    if details is not None:
         return _of_meeting(details)
     raise NewsAssetsError(
         f"no document, article or meeting `{text_id}`; `news-assets meeting ID` shows the documents"
@@ -271,7 +278,8 @@ def _of_meeting(details: MeetingDetails) -> str:
     """Return the agenda with the texts of its documents, each document once, as
     Markdown.
     """
-    parts, written = [f"# {details.meeting.title or details.meeting.body}"], set[str]()
+    parts = [f"# {details.meeting.title or details.meeting.body}"]
+    written = set[str]()
     for one in details.items:
         parts.append(f"## {one.item.number} {one.item.title}".replace("##  ", "## "))
         for document in one.documents:

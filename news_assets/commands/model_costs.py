@@ -89,15 +89,18 @@ def cost(
     them.
     """
     check_names(desk, None)
-    days, desks = days_between(from_day, to_day), desks_of_files(desk)
-    settings, now = Settings.read(), datetime.now(UTC)
+    days = days_between(from_day, to_day)
+    desks = desks_of_files(desk)
+    settings = Settings.read()
+    now = datetime.now(UTC)
     with open_lake() as lake, open_ports(settings, ["enricher"], spent) as ports:
         enricher: ModelEnricher = ports["enricher"].open()
         for one in desks:
             estimate = None
             if enricher.requests_models(one.enrich):
                 estimate = _estimate(lake, one, days, enricher, now)
-            spending, total = spending_for(lake, one.key, *days), spent(lake, now)
+            spending = spending_for(lake, one.key, *days)
+            total = spent(lake, now)
             if as_json:
                 write_line(_facts(one, estimate, spending, total))
             else:
@@ -362,7 +365,9 @@ def _by_time(calls: Iterable[ModelCall]) -> list[ModelCall]:
 
 
 def _explained_facts(one: _Explanation) -> dict[str, Any]:
-    article, marked_text, depth = one.article, None, None
+    article = one.article
+    marked_text = None
+    depth = None
     if one.evidence:
         marked_text = marked(article.text or "", one.evidence)
     if one.depth:

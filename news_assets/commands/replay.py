@@ -88,7 +88,8 @@ def _replay_desk(
     write: bool,
 ) -> Summary:
     groups = archive_groups(lake, desk.key, agency, *days)
-    summary, console = Summary(), Terminal(stderr=True)
+    summary = Summary()
+    console = Terminal(stderr=True)
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),

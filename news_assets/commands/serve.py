@@ -6,7 +6,9 @@ import ctypes
 import socket
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from news_assets.clients.factory import open_ports
 from news_assets.commands.opening import open_lake
@@ -17,18 +19,37 @@ from news_assets.settings import Settings
 if TYPE_CHECKING:
     from news_assets.web.operations.sessions import Access
 
-_M_ARENA_MAX, _M_MMAP_THRESHOLD = -8, -3  # of mallopt(3)
+_M_ARENA_MAX = -8
+_M_MMAP_THRESHOLD = -3  # of mallopt(3)
 _MMAP_BYTES = 128 << 10
 _ALWAYS = ("localhost", "127.0.0.1", "[::1]")
 
 
-def run(
-    host: str,
-    port: int,
-    names: Sequence[str],
-    origins: Sequence[str],
-    requests_per_minute: int,
-    connections_of_client: int,
+def serve(
+    host: Annotated[str, typer.Option(help="address to listen on")] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="port; 0 for a free one")
+    ] = 8970,
+    name: Annotated[
+        list[str] | None,
+        typer.Option(help="another name that the server is reached by; repeatable"),
+    ] = None,
+    origin: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="https:// address of a site whose pages may read this one; repeatable"
+        ),
+    ] = None,
+    requests_per_minute: Annotated[
+        int, typer.Option(min=0, help="most of one client; 0 for no limit")
+    ] = 600,
+    connections_of_client: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            help="connections from one address; 0, for no limit, behind a proxy",
+        ),
+    ] = 20,
 ) -> None:
     """Serve until interrupted.
 
@@ -53,9 +74,15 @@ def run(
         open_ports(settings, opened) as ports,
     ):
         archive.load_model()
-        hosts, access = (*_ALWAYS, host, *names), _access(settings)
+        hosts = (*_ALWAYS, host, *(name or ()))
+        access = _access(settings)
         app = build_app(
-            archive, hosts, origins, requests_per_minute, access, ports.get("fetcher")
+            archive,
+            hosts,
+            origin or (),
+            requests_per_minute,
+            access,
+            ports.get("fetcher"),
         )
         Terminal().print_line(
             f"http://{host}:{listening.getsockname()[1]}/ (Ctrl-C stops it)"
@@ -85,7 +112,7 @@ def _return_memory() -> None:
         libc.mallopt(_M_MMAP_THRESHOLD, _MMAP_BYTES)
 
 
-def run_tools() -> None:
+def mcp() -> None:
     """Answer the Model Context Protocol on standard input and output until the input
     ends.
 

@@ -92,7 +92,8 @@ def extract() -> None:
     with ProcessSandbox() as sandbox:
 
         def extract_one(item: Item) -> Item:
-            timezone, language = item.get("timezone") or "UTC", item.get("language")
+            timezone = item.get("timezone") or "UTC"
+            language = item.get("language")
             page = with_document(_page_of(item), sandbox, language)
             found = _call(sandbox, read_page, page, timezone, language)
             return _line_of(item, found, _EXTRACTED)
@@ -106,7 +107,8 @@ def read_document() -> None:
 
         def read_one(item: Item) -> Item:
             path = str(item["path"])
-            body, name = read_file(path, MAX_DOCUMENT_BYTES), Path(path).name
+            body = read_file(path, MAX_DOCUMENT_BYTES)
+            name = Path(path).name
             found = sandbox.read_document(
                 body, str(item.get("content_type") or ""), name, item.get("language")
             )

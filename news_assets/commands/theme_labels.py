@@ -92,7 +92,8 @@ def _trained(
         vectors = enricher.vectors() if is_same_model else None
         examples = examples_of(lake, labels, enricher.theme_input, vectors)
         classifier, found = train(examples, enricher.taxonomy, labels.embedding_model)
-    now, content = datetime.now(UTC), data_hash(examples)
+    now = datetime.now(UTC)
+    content = data_hash(examples)
     sure, error = found.sure(examples, error_rate)
     counts = Counter(example.code for example in examples)
     about = AboutClassifier(
@@ -187,7 +188,8 @@ def label_themes(
     """
     check_names(desk, None)
     person = by or _user()
-    of_file, setting = desk_named(desk), Settings.read().taxonomy
+    of_file = desk_named(desk)
+    setting = Settings.read().taxonomy
     taxonomy = taxonomy_of(of_file, setting) if of_file else load_taxonomy(setting)
     with open_lake() as lake:
         if reads:

@@ -87,13 +87,17 @@ def _agency_of(url: str) -> tuple[Agency, Access]:
     """Return the agency whose source on this site has the longest beginning in common,
     and how that is requested.
     """
-    best, access, longest = _USUAL, Access(), -1
+    best = _USUAL
+    access = Access()
+    longest = -1
     for desk in load_desks(Settings.read().desks, ALL_KINDS):
         for agency in desk.agencies:
             for source in agency.sources:
                 length = _common_length(source.url, url)
                 if length > longest and is_same_site(source.url, url):
-                    best, access, longest = agency, source.access, length
+                    best = agency
+                    access = source.access
+                    longest = length
     return best, access
 
 
@@ -159,7 +163,8 @@ def _show(
     reason = f": {found.reason}" if found.reason else ""
     report(f"  {'outcome':16} {found.outcome}{reason}")
     if rule is not None:
-        before, after = len(plain.text or ""), len(found.text or "")
+        before = len(plain.text or "")
+        after = len(found.text or "")
         change = "the same text" if found.text == plain.text else "another text"
         report(f"  {'text':16} {after} characters; without the rule {before}, {change}")
     report("")
@@ -279,7 +284,8 @@ def _read_listing(
 
     with open_ports(Settings.read(), ["fetcher", "sandbox"]) as ports:
         request = PageRequest(source.url, obeys_robots=False, access=source.access)
-        page, sandbox = ports["fetcher"].fetch(request), ports["sandbox"]
+        page = ports["fetcher"].fetch(request)
+        sandbox = ports["sandbox"]
         selectors = _selectors(page, source, given, sandbox)
         of_source = replace(source, selectors=selectors)
         [listing] = sandbox.run(parse_selected, [(page, of_source)])

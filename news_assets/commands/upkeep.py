@@ -41,7 +41,8 @@ def backup(
     ] = False,
 ) -> None:
     """Make a backup of the lake and print what is in it."""
-    settings, now = Settings.read(), datetime.now(UTC)
+    settings = Settings.read()
+    now = datetime.now(UTC)
     with open_lake() as lake:
         address = lake.address
     made = back_up(address, to or settings.backups_dir, now, with_data=with_data)
@@ -164,7 +165,8 @@ def retention(
     """Delete the rows that are too old, or only count them; print rows and bytes by
     table and month.
     """
-    keep, now = Settings.read().keep_days, datetime.now(UTC)
+    keep = Settings.read().keep_days
+    now = datetime.now(UTC)
     with open_lake() as lake:
         deleted = delete_old_rows(
             lake, keep, now, irreplaceable=irreplaceable, dry_run=dry_run

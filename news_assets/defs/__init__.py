@@ -17,3 +17,11 @@ resources            open what assets and sensors need
 run_retention        deletes old runs
 instance/            what Dagster's instance runs on: storages, launchers, heartbeat
 """
+
+import gc
+
+import dagster  # noqa: F401 - before the objects are frozen
+
+# What `import dagster` makes stays until the process ends. Garbage collections while the
+# rest is imported would go through it again and again: a fifth of the time to start.
+gc.freeze()

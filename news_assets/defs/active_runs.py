@@ -1,8 +1,7 @@
 """Dagster's runs that are queued or in progress, as the run planner reads them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import date
-from functools import partial
 from typing import Any
 
 import dagster as dg
@@ -48,12 +47,15 @@ def active_runs(
     With `with_models` those that request language models, else those that do anything
     else: a run that only requests models may take minutes, and holds nothing up.
     """
-    is_meant = (
-        partial(_requests_models, desk) if with_models else _does_more_than_models
-    )
-    return [
-        active for run in runs if is_meant(run) for active in _active_run(desk, run)
-    ]
+    found: list[ActiveRun] = []
+    for run in runs:
+        is_meant = _does_more_than_models(run)
+        if with_models:
+            is_meant = _requests_models(desk, run)
+        active = _active_run(desk, run) if is_meant else None
+        if active is not None:
+            found.append(active)
+    return found
 
 
 def local_only_config(desk: Desk) -> dict[str, object]:
@@ -62,12 +64,7 @@ def local_only_config(desk: Desk) -> dict[str, object]:
 
 
 def _requests_models(desk: Desk, run: dg.DagsterRun) -> bool:
-    ops: Any = run.run_config.get("ops", {})
-    return (
-        not ops.get(f"{desk.key}__enriched_articles", {})
-        .get("config", {})
-        .get(LOCAL_ONLY)
-    )
+    return not _config_of(desk, run, "enriched_articles").get(LOCAL_ONLY)
 
 
 def _does_more_than_models(run: dg.DagsterRun) -> bool:
@@ -76,9 +73,14 @@ def _does_more_than_models(run: dg.DagsterRun) -> bool:
 
 def runs_before(instance: dg.DagsterInstance, run_id: str) -> list[dg.DagsterRun]:
     """Return the unfinished runs that were created before this one."""
-    runs = unfinished_runs(instance)  # newest first
-    ids = [run.run_id for run in runs]
-    return list(runs[ids.index(run_id) + 1 :]) if run_id in ids else []
+    before: list[dg.DagsterRun] = []
+    is_before = False
+    for run in unfinished_runs(instance):  # newest first
+        if is_before:
+            before.append(run)
+        elif run.run_id == run_id:
+            is_before = True
+    return before
 
 
 def polled_sources(desk: Desk, runs: Sequence[dg.DagsterRun]) -> set[str]:
@@ -86,18 +88,19 @@ def polled_sources(desk: Desk, runs: Sequence[dg.DagsterRun]) -> set[str]:
     poll.
     """
     asset = dg.AssetKey([desk.key, "feed_entries"])
-    return {
-        source
-        for run in runs
-        if asset in _selected(desk, run)
-        for source in _polled_by(desk, run)
-    }
+    polled = set[str]()
+    for run in runs:
+        if asset in _selected(desk, run):
+            polled.update(_polled_by(desk, run))
+    return polled
 
 
 def poll_tags(desk_key: str, speed: Speed) -> dict[str, str]:
     """Return the tags of a poll of a desk's quick or slow sources."""
     tags = {"news/desk": desk_key, _POLL_TAG: speed}
-    return tags | {_SLOW_TAG: "poll"} if speed == "slow" else tags
+    if speed == "slow":
+        tags[_SLOW_TAG] = "poll"
+    return tags
 
 
 def awaits_start(desk: Desk, speed: Speed, runs: Sequence[dg.DagsterRun]) -> bool:
@@ -115,46 +118,63 @@ def poll_config(desk: Desk, **config: object) -> dict[str, object]:
     return {"ops": {f"{desk.key}__feed_entries": {"config": config}}}
 
 
-def _polled_by(desk: Desk, run: dg.DagsterRun) -> Iterator[str]:
-    """Yield the sources in the run's configuration, else all sources of its agencies."""
+def _config_of(desk: Desk, run: dg.DagsterRun, asset: str) -> dict[str, Any]:
+    """Return the run's configuration of one of the desk's assets."""
     ops: Any = run.run_config.get("ops", {})
-    listed = ops.get(f"{desk.key}__feed_entries", {}).get("config", {}).get("sources")
+    config: dict[str, Any] = ops.get(f"{desk.key}__{asset}", {}).get("config", {})
+    return config
+
+
+def _range_of(run: dg.DagsterRun) -> tuple[str, str]:
+    """Return the first and the last partition of a run; empty texts if it has none."""
+    first = run.tags.get(RANGE_START) or run.tags.get(_PARTITION, "")
+    return first, run.tags.get(RANGE_END) or first
+
+
+def _agencies_between(desk: Desk, first: str, last: str) -> list[str]:
+    """Return the keys of the desk's agencies from the first to the last; none if it
+    lacks one of the two.
+    """
+    keys = [agency.key for agency in desk.agencies]
+    if first not in keys or last not in keys:
+        return []
+    return keys[keys.index(first) : keys.index(last) + 1]
+
+
+def _polled_by(desk: Desk, run: dg.DagsterRun) -> list[str]:
+    """Return the sources in the run's configuration, else all sources of its agencies,
+    or of the desk if it has no range of agencies.
+    """
+    listed: list[str] = _config_of(desk, run, "feed_entries").get("sources", [])
     if listed:
-        yield from listed
-        return
-    keys = [agency.key for agency in desk.agencies]
-    first = run.tags.get(RANGE_START) or run.tags.get(_PARTITION)
-    last = run.tags.get(RANGE_END) or first
-    agencies = (
-        keys[keys.index(first) : keys.index(last) + 1]
-        if first in keys and last in keys
-        else keys
-    )
-    yield from (
-        source.source_id for source in desk.sources if source.agency in agencies
-    )
+        return listed
+    agencies = _agencies_between(desk, *_range_of(run))
+    sources = desk.sources
+    if agencies:
+        sources = tuple(one for one in sources if one.agency in agencies)
+    return [source.source_id for source in sources]
 
 
-def _active_run(desk: Desk, run: dg.DagsterRun) -> Iterator[ActiveRun]:
-    names = frozenset(key.path[1] for key in _selected(desk, run)) & frozenset(
-        stages.stage_names(desk)
+def _active_run(desk: Desk, run: dg.DagsterRun) -> ActiveRun | None:
+    """Return the stages, agencies and days of a run; None if it is on none of the desk's
+    agency-days.
+    """
+    selected = {key.path[1] for key in _selected(desk, run)}
+    names = selected.intersection(stages.stage_names(desk))
+    first, last = _range_of(run)
+    if not names or "|" not in first:
+        return None
+    first_agency, first_day = first.split("|")
+    last_agency, last_day = last.split("|")
+    agencies = _agencies_between(desk, first_agency, last_agency)
+    if not agencies:
+        return None
+    return ActiveRun(
+        frozenset(names),
+        frozenset(agencies),
+        date.fromisoformat(first_day),
+        date.fromisoformat(last_day),
     )
-    first = run.tags.get(RANGE_START) or run.tags.get(_PARTITION)
-    last = run.tags.get(RANGE_END) or first
-    if not names or not first or not last or "|" not in first:
-        return
-    keys = [agency.key for agency in desk.agencies]
-    (first_agency, first_day), (last_agency, last_day) = (
-        first.split("|"),
-        last.split("|"),
-    )
-    if first_agency in keys and last_agency in keys:
-        agencies = frozenset(
-            keys[keys.index(first_agency) : keys.index(last_agency) + 1]
-        )
-        yield ActiveRun(
-            names, agencies, date.fromisoformat(first_day), date.fromisoformat(last_day)
-        )
 
 
 def _selected(desk: Desk, run: dg.DagsterRun) -> set[dg.AssetKey]:

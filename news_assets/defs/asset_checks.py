@@ -3,7 +3,6 @@ rows in its metadata.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import datetime
 from typing import Any
 
 import dagster as dg
@@ -34,22 +33,17 @@ def build_desk_checks(
         FeedEntry,
         *(stage.record for stage in stages.stages_of(desk)),
     ]
-    unique = [
+    checks = [
         _keys_are_unique(desk, asset, record)
         for asset, record in zip(assets, records, strict=True)
     ]
-    of_rows = [
-        _row_check(desk, asset, check.name, check.sentence, check.find)
-        for asset, stage in zip(assets[1:], stages.stages_of(desk), strict=True)
-        for check in stage.row_checks
-    ]
-    return [
-        *unique,
-        *of_rows,
-        _extraction_is_stable(
-            desk, assets[1 + stages.stage_names(desk).index("raw_articles")]
-        ),
-    ]
+    for asset, stage in zip(assets[1:], stages.stages_of(desk), strict=True):
+        checks += [
+            _row_check(desk, asset, check.name, check.sentence, check.find)
+            for check in stage.row_checks
+        ]
+    articles = assets[1 + stages.stage_names(desk).index("raw_articles")]
+    return [*checks, _extraction_is_stable(desk, articles)]
 
 
 def _keys_are_unique(
@@ -99,18 +93,13 @@ def _extraction_is_stable(
 
 def build_freshness_checks(desk: Desk) -> dg.AssetChecksDefinition:
     """Return the desk's freshness checks, which share one pass over the rows."""
-    keys = {
-        name: dg.AssetKey([desk.key, asset])
-        for name, (asset, _) in freshness_checks(desk).items()
-    }
+    specs: dict[str, dg.AssetCheckSpec] = {}
+    for name, (asset, text) in freshness_checks(desk).items():
+        key = dg.AssetKey([desk.key, asset])
+        specs[name] = dg.AssetCheckSpec(name, asset=key, description=text)
 
     @dg.multi_asset_check(
-        name=f"{desk.key}_freshness",
-        can_subset=True,
-        specs=[
-            dg.AssetCheckSpec(name, asset=keys[name], description=text)
-            for name, (_, text) in freshness_checks(desk).items()
-        ],
+        name=f"{desk.key}_freshness", can_subset=True, specs=list(specs.values())
     )
     def checks(
         context: dg.AssetCheckExecutionContext,
@@ -120,29 +109,21 @@ def build_freshness_checks(desk: Desk) -> dg.AssetChecksDefinition:
         now = utc_now()
         gaps = desk_gaps(lake, search, desk, now)
         for name, findings in gaps.items():
+            key = specs[name].key
             if findings.unknown:
                 context.log.warning(
                     terminal_line(f"{name} is skipped: {findings.unknown}")
                 )
-            elif (
-                dg.AssetCheckKey(keys[name], name) in context.selected_asset_check_keys
-            ):
-                extra = (
-                    _sources(lake, desk, gaps, now) if name == "sources_answer" else {}
-                )
-                yield _result(findings, extra, check_name=name, asset_key=keys[name])
+                continue
+            if key not in context.selected_asset_check_keys:
+                continue
+            extra: dict[str, dg.RawMetadataValue] = {}
+            if name == "sources_answer":
+                rows = source_rows(lake, desk, gaps["agencies_are_heard"], now)
+                extra["sources"] = sources_table(rows, now)
+            yield _result(findings, extra, check_name=name, asset_key=key.asset_key)
 
     return checks
-
-
-def _sources(
-    lake: Lake, desk: Desk, gaps: Mapping[str, Findings], now: datetime
-) -> "dict[str, dg.RawMetadataValue]":
-    return {
-        "sources": sources_table(
-            source_rows(lake, desk, gaps["agencies_are_heard"], now), now
-        )
-    }
 
 
 def _result(

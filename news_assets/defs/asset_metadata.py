@@ -9,10 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import dagster as dg
-from dagster._core.execution.context.metadata_logging import (
-    AssetMetadataHandle,
-    OutputMetadataAccumulator,
-)
+from dagster._core.execution.context.metadata_logging import AssetMetadataHandle
 
 from news_assets.defs.partitions import utc_now
 from news_assets.pipeline.freshness.source_health import HEADER, LEGEND, source_facts
@@ -22,7 +19,7 @@ from news_assets.records.desks import Desk
 from news_assets.records.model_calls import total_usd
 from news_assets.records.reading import AgencyDays
 from news_assets.store.lake import Lake
-from news_assets.store.queries.spending import spending_since
+from news_assets.store.queries.spending import Spending, spending_since
 from news_assets.store.tables import columns, table_of
 from news_assets.text.defuse import markdown_text
 
@@ -117,29 +114,26 @@ class MaterializationCounts:
         key = table_of(self._record).key  # by which the rows are ordered
         frame = self._lake.frame(self._record, keys, ("outcome", *self._preview, *key))
         self._outcomes.update(frame["outcome"].to_list())
-        parts, empty = frame.partition_by("agency", "day", as_dict=True), frame.clear()
-        add_partition_metadata(
-            self._context,
-            {
-                f"{agency}|{day}": self._of_partition(parts.get((agency, day), empty))
-                for agency, day in keys.pairs
-            },
-        )
+        parts = frame.partition_by("agency", "day", as_dict=True)
+        empty = frame.clear()
+        by_partition: dict[str, dict[str, Any]] = {}
+        for agency, day in keys.pairs:
+            rows = parts.get((agency, day), empty)
+            by_partition[f"{agency}|{day}"] = self._of_partition(rows)
+        add_partition_metadata(self._context, by_partition)
         self._context.log.info(
             f"{len(keys.pairs)} partitions: {frame.height} rows, {written} of them written now"
         )
 
     def _of_partition(self, rows: "pl.DataFrame") -> dict[str, Any]:
         shown = rows.select(self._preview).head(_PREVIEW_ROWS).rows()
-        outcomes = Counter(rows["outcome"].to_list())
-        return {
+        metadata: dict[str, Any] = {
             "dagster/partition_row_count": rows.height,
             "preview": dg.MetadataValue.md(markdown_table(self._preview, shown)),
-            **{
-                f"outcome/{outcome}": count
-                for outcome, count in sorted(outcomes.items())
-            },
         }
+        for outcome, count in sorted(Counter(rows["outcome"].to_list()).items()):
+            metadata[f"outcome/{outcome}"] = count
+        return metadata
 
     def result(self) -> dg.MaterializeResult[None]:
         """Return the totals of the run."""
@@ -159,23 +153,17 @@ class MaterializationCounts:
         """
         if self._record is not EnrichedArticle or self._is_local:
             return {}
-        spending = [
-            one
-            for keys in self._keys
-            for one in spending_since(self._lake, keys, self._started_at)
-        ]
+        spending: list[Spending] = []
+        for keys in self._keys:
+            spending += spending_since(self._lake, keys, self._started_at)
+        if not spending:
+            return {}
+        metadata: dict[str, dg.RawMetadataValue] = {}
+        for name in _OF_MODELS:
+            metadata[f"run/model_{name}"] = sum(getattr(one, name) for one in spending)
         usd = total_usd(one.usd for one in spending)
-        counts = {
-            name: sum(getattr(one, name) for one in spending) for name in _OF_MODELS
-        }
-        metadata: dict[str, dg.RawMetadataValue] = {
-            f"run/model_{name}": count for name, count in counts.items()
-        }
-        return (
-            {**metadata, "run/model_usd": "unknown" if usd is None else usd}
-            if spending
-            else {}
-        )
+        metadata["run/model_usd"] = "unknown" if usd is None else usd
+        return metadata
 
 
 def markdown_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
@@ -183,9 +171,8 @@ def markdown_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> s
     if not rows:
         return "no rows"
     lines = ["| " + " | ".join(header) + " |", "|" + " --- |" * len(header)]
-    return "\n".join(
-        lines + ["| " + " | ".join(map(_cell, row)) + " |" for row in rows]
-    )
+    lines += ["| " + " | ".join(map(_cell, row)) + " |" for row in rows]
+    return "\n".join(lines)
 
 
 def sources_table(
@@ -195,26 +182,23 @@ def sources_table(
     `news-assets agencies`.
     """
     facts = [source_facts(row, now).row for row in rows if row["is_active"]]
-    more = (
-        f"\n\n{len(facts) - _MAX_SOURCES} more: `news-assets agencies`"
-        if len(facts) > _MAX_SOURCES
-        else ""
-    )
-    return dg.MetadataValue.md(
-        f"{LEGEND}\n\n{markdown_table(HEADER, facts[:_MAX_SOURCES])}{more}"
-    )
+    text = f"{LEGEND}\n\n{markdown_table(HEADER, facts[:_MAX_SOURCES])}"
+    if len(facts) > _MAX_SOURCES:
+        text += f"\n\n{len(facts) - _MAX_SOURCES} more: `news-assets agencies`"
+    return dg.MetadataValue.md(text)
 
 
 def _cell(value: object) -> str:
-    text = (
-        ", ".join(map(str, value))
-        if isinstance(value, (list, tuple))
-        else ""
-        if value is None
-        else str(value)
-    )
+    match value:
+        case None:
+            text = ""
+        case list() | tuple():
+            text = ", ".join(map(str, value))
+        case _:
+            text = str(value)
     text = " ".join(text.split())
-    text = text if len(text) <= _CELL_CHARS else text[: _CELL_CHARS - 1] + "…"
+    if len(text) > _CELL_CHARS:
+        text = text[: _CELL_CHARS - 1] + "…"
     return markdown_text(text)
 
 
@@ -228,7 +212,8 @@ def add_partition_metadata(
     minutes for a backfill over four assets.
     """
     step, asset_key = context.get_step_execution_context(), context.asset_key
-    known = dict(step._metadata_accumulator.per_output_metadata)
+    accumulator = step._metadata_accumulator
+    known = dict(accumulator.per_output_metadata)
     for key, row in by_partition.items():
         known[AssetMetadataHandle(asset_key=asset_key, partition_key=key)] = row
-    step._metadata_accumulator = OutputMetadataAccumulator(per_output_metadata=known)
+    step._metadata_accumulator = type(accumulator)(per_output_metadata=known)

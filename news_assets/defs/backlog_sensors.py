@@ -4,8 +4,9 @@
 `pipeline/freshness/run_planner.py` plans the runs.
 """
 
+import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING
@@ -32,6 +33,8 @@ from news_assets.defs.sensor_cursor import Cursor, times_of_tick
 from news_assets.errors import IndexingError
 from news_assets.pipeline import stages
 from news_assets.pipeline.freshness.run_planner import (
+    AgencyDay,
+    Attempt,
     PlannedRun,
     backlog_days,
     given_up_failures,
@@ -49,6 +52,8 @@ from news_assets.store.queries.index_drift import lost_documents
 if TYPE_CHECKING:
     import polars as pl
 
+
+_logger = logging.getLogger(__name__)
 
 # the stages of a desk that runs are requested for
 _NamesOf = Callable[[Desk], Sequence[str]]
@@ -86,19 +91,27 @@ def build_due_sources(desks: Sequence[Desk], jobs: Jobs) -> dg.SensorDefinition:
     ) -> dg.SensorResult:
         # Runs are read first: the states that a run stores before it ends are then
         # known.
-        runs, requests, counts = unfinished_runs(context.instance), [], []
+        runs = unfinished_runs(context.instance)
+        requests: list[dg.RunRequest] = []
+        counts: list[str] = []
         for desk in desks:
             states = lake.read(SourceState, desk=[desk.key])
             due = due_sources(desk.sources, states, utc_now())
+            if due:
+                counts.append(f"{len(due)} of {desk.key}")
             of_runs = sources_of_runs(due, states, polled_sources(desk, runs))
-            requests += [
-                _poll(desk, speed, sources)
-                for speed, sources in of_runs.items()
-                if sources and not awaits_start(desk, speed, runs)
-            ]
-            counts += [f"{len(due)} of {desk.key}"] if due else []
-        skip_reason = f"sources due: {', '.join(counts) or 'none'}"
-        return dg.SensorResult(requests, skip_reason=None if requests else skip_reason)
+            for speed, sources in of_runs.items():
+                if not sources:
+                    continue
+                if awaits_start(desk, speed, runs):
+                    _logger.debug("%s: a %s poll waits already", desk.key, speed)
+                    continue
+                requests.append(_poll(desk, speed, sources))
+        if requests:
+            return dg.SensorResult(requests)
+        return dg.SensorResult(
+            skip_reason=f"sources due: {', '.join(counts) or 'none'}"
+        )
 
     return sensor
 
@@ -109,20 +122,17 @@ def _poll(desk: Desk, speed: Speed, sources: Sequence[Source]) -> dg.RunRequest:
     """
     polled = {source.agency for source in sources}
     agencies = [agency.key for agency in desk.agencies if agency.key in polled]
+    ids = [source.source_id for source in sources]
+    vendors = {f"vendor/{source.kind}": "poll" for source in sources}
     return dg.RunRequest(
         job_name=f"{desk.key}_poll",
-        run_config=poll_config(
-            desk, only_due=True, sources=[source.source_id for source in sources]
-        ),
+        run_config=poll_config(desk, only_due=True, sources=ids),
         tags={
             RANGE_START: agencies[0],
             RANGE_END: agencies[-1],
             "dagster/priority": _POLL_PRIORITY,
             **poll_tags(desk.key, speed),
-            **{
-                f"vendor/{kind}": "poll"
-                for kind in sorted({source.kind for source in sources})
-            },
+            **vendors,
         },
     )
 
@@ -314,7 +324,8 @@ def _watch(
     For a sensor with resources Dagster opens its storage at each tick, which costs more
     than all the rest. So the lake is opened here, and the storage for an evaluation.
     """
-    cursor, reason = Cursor.from_json(context.cursor), "nothing has changed"
+    cursor = Cursor.from_json(context.cursor)
+    reason = "nothing has changed"
     for now in times_of_tick(cursor.tick_s(tick_s, utc_now().timestamp())):
         if not cursor.is_look_due(mark_of_open_lake(), now.timestamp()):
             continue
@@ -352,16 +363,20 @@ def _evaluate(
     """Return the runs to request, the new cursor, and the reason where there are none."""
     runs = unfinished_runs(instance)
     requests: list[dg.RunRequest] = []
-    attempts, waiting = {}, 0
-    started, is_sweep = time.perf_counter(), cursor.is_sweep_due(now.timestamp())
+    attempts: dict[str, Mapping[AgencyDay, Attempt]] = {}
+    waiting = 0
+    started = time.perf_counter()
+    is_sweep = cursor.is_sweep_due(now.timestamp())
     for desk in desks:
         today = newest_begun_day(desk, now)
-        first_day = desk.first_day if is_sweep else max(desk.first_day, today - WINDOW)
+        first_day = desk.first_day
+        if not is_sweep:
+            first_day = max(first_day, today - WINDOW)
         names = (_MODEL_STAGE,) if with_models else names_of(desk)
-        backlog = _of_stages(
-            up_to(query(lake, desk, now, first_day), last_day(desk, now)), names
-        )
-        days, retries = backlog_days(backlog, names), retries_of(desk)
+        found = up_to(query(lake, desk, now, first_day), last_day(desk, now))
+        backlog = _of_stages(found, names)
+        days = backlog_days(backlog, names)
+        retries = retries_of(desk)
         plan = plan_runs(
             days,
             active_runs(desk, runs, with_models=with_models),
@@ -382,11 +397,9 @@ def _evaluate(
         ]
         attempts[desk.key] = plan.attempts
         waiting += len(days)
-    reason = (
-        f"{waiting} agency-days wait for a run or for their next attempt"
-        if waiting
-        else "everything is current"
-    )
+    reason = "everything is current"
+    if waiting:
+        reason = f"{waiting} agency-days wait for a run or for their next attempt"
     took_s = time.perf_counter() - started
     cursor = replace(
         cursor,
@@ -396,12 +409,11 @@ def _evaluate(
         attempts=attempts,
     )
     if is_sweep:
-        return (
-            requests,
-            replace(cursor, swept_at=now.timestamp(), sweep_s=took_s),
-            reason,
-        )
-    return requests, replace(cursor, evaluation_s=took_s), reason
+        cursor = replace(cursor, swept_at=now.timestamp(), sweep_s=took_s)
+    else:
+        cursor = replace(cursor, evaluation_s=took_s)
+    _logger.debug("%d runs requested: %s", len(requests), reason)
+    return requests, cursor, reason
 
 
 def _of_stages(backlog: "pl.DataFrame", names: Sequence[str]) -> "pl.DataFrame":

@@ -2,24 +2,23 @@
 and findings.
 """
 
-import base64
 from collections.abc import Mapping, Sequence
 from datetime import date
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import dagster as dg
 
-from news_assets.clients.report.page import write_page
-from news_assets.clients.report.plots import plot_history
 from news_assets.defs.asset_metadata import OWNERS, markdown_table
 from news_assets.defs.partitions import utc_now
-from news_assets.pipeline.freshness.report_contents import Report, build_report
 from news_assets.pipeline.freshness.row_checks import Findings
 from news_assets.ports.search_index import SearchIndex
 from news_assets.records.desks import Desk
 from news_assets.store.lake import Lake
 from news_assets.store.queries.freshness import desk_gaps
-from news_assets.store.queries.report import count_day
+
+if TYPE_CHECKING:
+    from news_assets.pipeline.freshness.report_contents import Report
 
 REPORT_KEY = dg.AssetKey(["newsroom", "daily_report"])
 
@@ -58,6 +57,10 @@ def build_daily_report(desks: Sequence[Desk]) -> dg.AssetsDefinition:
         day. Missing, stale, silent and failing rows are as of now. Today's page covers
         the day so far; a page that is made again is replaced.
         """
+        from news_assets.pipeline.freshness.report_contents import build_report
+        from news_assets.store.queries.report import count_day
+        from news_assets.web.day_report import write_report
+
         now = utc_now()
         found = {
             desk.key: _titled(desk_gaps(lake, search, desk, now)) for desk in desks
@@ -67,7 +70,7 @@ def build_daily_report(desks: Sequence[Desk]) -> dg.AssetsDefinition:
                 lake, date.fromisoformat(key), [desk.key for desk in desks]
             )
             report = build_report(counts, desks, found, now)
-            path = write_page(reports, report)
+            path = write_report(reports, report)
             context.add_asset_metadata(_metadata(report, path), partition_key=key)
             context.log.info(f"{key}: {path}")
         return dg.MaterializeResult(metadata={"run/pages": len(context.partition_keys)})
@@ -79,21 +82,21 @@ def _titled(gaps: Mapping[str, Findings]) -> dict[str, Findings]:
     return {name.replace("_", " "): findings for name, findings in gaps.items()}
 
 
-def _metadata(report: Report, path: Path) -> "dict[str, dg.RawMetadataValue]":
-    picture = base64.b64encode(plot_history(report).encode()).decode()
+def _metadata(report: "Report", path: Path) -> "dict[str, dg.RawMetadataValue]":
+    from news_assets.web.day_report import history_image
+
     tables = {
         table.title.lower(): markdown_table(table.header, table.rows)
         for table in report.tables
     }
     gaps = [(gap.title, gap.note) for gap in report.gaps]
+    findings = "nothing"
+    if gaps:
+        findings = markdown_table(("what", "how many"), gaps)
     return {
         "page": dg.MetadataValue.path(path),
         **{name: value for name, value, _ in report.figures},
-        "plot": dg.MetadataValue.md(
-            f"![articles by outcome](data:image/svg+xml;base64,{picture})"
-        ),
-        "findings": dg.MetadataValue.md(
-            markdown_table(("what", "how many"), gaps) if gaps else "nothing"
-        ),
+        "plot": dg.MetadataValue.md(f"![articles by outcome]({history_image(report)})"),
+        "findings": dg.MetadataValue.md(findings),
         **{name: dg.MetadataValue.md(table) for name, table in tables.items()},
     }

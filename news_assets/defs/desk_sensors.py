@@ -14,6 +14,7 @@ open_batches     batches of language models                 -> a look at them
 alerts           articles and states to tell                -> messages
 """
 
+import logging
 from collections.abc import Sequence
 from datetime import datetime
 
@@ -38,6 +39,8 @@ from news_assets.records.articles import SourceState
 from news_assets.records.desks import Desk
 from news_assets.store.lake import Lake
 from news_assets.store.queries.backlog import pending_entries, stale_rows
+
+_logger = logging.getLogger(__name__)
 
 
 def build_desk_sensors(
@@ -98,22 +101,15 @@ def build_first_checks(
             if desk.key in checked:
                 continue
             job = f"{desk.key}_checks"
-            has_run = bool(
-                context.instance.get_run_ids(dg.RunsFilter(job_name=job), limit=1)
-            )
-            if has_run or _is_current(open_lake(), desk, utc_now()):
+            if context.instance.get_run_ids(dg.RunsFilter(job_name=job), limit=1):
                 checked.add(desk.key)
-                requests += (
-                    []
-                    if has_run
-                    else [dg.RunRequest(run_key=f"{job} first", job_name=job)]
-                )
+            elif _is_current(open_lake(), desk, utc_now()):
+                checked.add(desk.key)
+                requests.append(dg.RunRequest(run_key=f"{job} first", job_name=job))
         waiting = [desk.key for desk in desks if desk.key not in checked]
-        reason = (
-            f"not current yet: {', '.join(waiting)}"
-            if waiting
-            else "every desk has been checked"
-        )
+        reason = "every desk has been checked"
+        if waiting:
+            reason = f"not current yet: {', '.join(waiting)}"
         return dg.SensorResult(
             requests,
             skip_reason=None if requests else reason,
@@ -127,21 +123,20 @@ def _is_current(lake: Lake, desk: Desk, now: datetime) -> bool:
     """Return whether every source has been polled and no stage has work in the last
     weeks.
     """
-    states = {
-        state.source_id: state for state in lake.read(SourceState, desk=[desk.key])
-    }
-    polled, waiting = (
-        {(state.source_id, state.url) for state in states.values()},
-        waiting_sources(desk.sources, states),
-    )
-    if any(
-        (one.source_id, one.url) not in polled
-        for one in desk.sources
-        if one.source_id not in waiting
-    ):
-        return False
-    window = desk, now, max(desk.first_day, newest_begun_day(desk, now) - WINDOW)
-    return all(
-        up_to(find(lake, *window), last_day(desk, now)).is_empty()
-        for find in (pending_entries, stale_rows)
-    )
+    states: dict[str, SourceState] = {}
+    polled = set[tuple[str, str]]()
+    for state in lake.read(SourceState, desk=[desk.key]):
+        states[state.source_id] = state
+        polled.add((state.source_id, state.url))
+    waiting = waiting_sources(desk.sources, states)
+    for source in desk.sources:
+        is_polled = (source.source_id, source.url) in polled
+        if not is_polled and source.source_id not in waiting:
+            _logger.debug("%s is not current: %s", desk.key, source.source_id)
+            return False
+    first_day = max(desk.first_day, newest_begun_day(desk, now) - WINDOW)
+    for find in (pending_entries, stale_rows):
+        backlog = up_to(find(lake, desk, now, first_day), last_day(desk, now))
+        if not backlog.is_empty():
+            return False
+    return True

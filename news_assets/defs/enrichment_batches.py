@@ -3,6 +3,7 @@ are over. Its sensor requests a look at those that are not over yet.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import dagster as dg
 
@@ -11,8 +12,7 @@ from news_assets.defs.asset_metadata import OWNERS, markdown_table
 from news_assets.defs.jobs import BATCHES, Jobs
 from news_assets.defs.partitions import utc_now
 from news_assets.errors import NewsAssetsError
-from news_assets.pipeline.enrich.model.model_batches import settle_batches
-from news_assets.pipeline.enrich.model.model_enricher import ModelEnricher
+from news_assets.ports.services import Lazy
 from news_assets.records.desks import Desk
 from news_assets.records.model_calls import OPEN, EnrichmentBatch
 from news_assets.store.lake import Lake
@@ -33,7 +33,7 @@ def build_enrichment_batches(desks: Sequence[Desk]) -> dg.AssetsDefinition:
     def enrichment_batches(
         context: dg.AssetExecutionContext,
         lake: dg.ResourceParam[Lake],
-        enricher: dg.ResourceParam[ModelEnricher],
+        enricher: dg.ResourceParam[Lazy[Any]],  # a ModelEnricher
     ) -> dg.MaterializeResult[None]:
         """Batches that were sent to language models by the desks with `enrich: {via:
         batch}`.
@@ -43,8 +43,10 @@ def build_enrichment_batches(desks: Sequence[Desk]) -> dg.AssetsDefinition:
         `enriched_articles`, which also sends what is missing again. Batches of which it
         is not known whether they were made are looked for. Can be repeated at any time.
         """
+        from news_assets.pipeline.enrich.model.model_batches import settle_batches
+
         try:
-            found = settle_batches(lake, enricher, desks, utc_now)
+            found = settle_batches(lake, enricher.open(), desks, utc_now)
         except NewsAssetsError as error:
             raise dg.Failure(str(error)) from error
         table = markdown_table(("batch", "progress"), sorted(found.items()))
@@ -79,9 +81,8 @@ def build_open_batches(
         is_looking = any(
             run.job_name == BATCHES for run in unfinished_runs(context.instance)
         )
-        requests = [dg.RunRequest()] if count and not is_looking else []
-        return dg.SensorResult(
-            requests, skip_reason=None if requests else f"open batches: {count}"
-        )
+        if count == 0 or is_looking:
+            return dg.SensorResult(skip_reason=f"open batches: {count}")
+        return dg.SensorResult([dg.RunRequest()])
 
     return sensor

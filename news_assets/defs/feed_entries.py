@@ -19,7 +19,6 @@ from news_assets.defs.asset_metadata import (
 )
 from news_assets.defs.partitions import agency_partitions, utc_now
 from news_assets.pipeline.freshness.source_health import ANSWERS
-from news_assets.pipeline.poll.listings import can_list_past
 from news_assets.ports.services import Fetcher, Sandbox
 from news_assets.records.articles import FeedEntry, Poll
 from news_assets.records.desks import Desk
@@ -64,11 +63,9 @@ class PollConfig(dg.Config):
             return None
         try:
             first = date.fromisoformat(self.from_day)
-            last = (
-                date.fromisoformat(self.to_day)
-                if self.to_day
-                else now.date() - timedelta(days=1)
-            )
+            last = now.date() - timedelta(days=1)
+            if self.to_day:
+                last = date.fromisoformat(self.to_day)
         except ValueError as error:
             raise dg.Failure(
                 f"from_day and to_day are dates such as 2026-01-31: {error}"
@@ -144,6 +141,8 @@ def build_feed_entries(desk: Desk) -> dg.AssetsDefinition:
 
 def _check_past(desk: Desk, agencies: Collection[str]) -> None:
     """Raise dg.Failure if none of the sources can list past days."""
+    from news_assets.pipeline.poll.listings import can_list_past
+
     sources = [source for source in desk.sources if source.agency in agencies]
     if sources and not any(can_list_past(source, adapter_of) for source in sources):
         kinds = ", ".join(sorted({source.kind for source in sources}))
@@ -159,8 +158,9 @@ def _report(
     """Log every poll, materialise the agencies with new or changed entries, and fail if
     every poll failed.
     """
-    lines = (" | ".join(map(str, row)) for row in (_HEADER, *_rows(polls)))
-    context.log.info("polled:\n" + "\n".join(map(terminal_line, lines)))
+    rows = [_HEADER, *_rows(polls)]
+    lines = [terminal_line(" | ".join(map(str, row))) for row in rows]
+    context.log.info("polled:\n" + "\n".join(lines))
     changed = _materialise(context, lake, desk, polls)
     polled = [poll for poll in polls if poll.outcome != "skipped"]
     if polled and all(poll.outcome not in ANSWERS for poll in polled):
@@ -187,33 +187,34 @@ def _materialise(
     """Log a materialisation of each agency with new or changed entries, and return
     these agencies.
     """
-    changed = sorted(
-        {poll.agency for poll in polls if poll.new_count or poll.updated_count}
-    )
+    changed = sorted({poll.agency for poll in polls if _has_news(poll)})
+    if not changed:
+        return []
     now = utc_now()
-    changed_desk = replace(
-        desk,
-        agencies=tuple(agency for agency in desk.agencies if agency.key in changed),
-    )
-    sources = list(source_rows(lake, changed_desk, None, now)) if changed else []
+    agencies = tuple(agency for agency in desk.agencies if agency.key in changed)
+    changed_desk = replace(desk, agencies=agencies)
+    sources = list(source_rows(lake, changed_desk, None, now))
     for agency in changed:
         of_agency = [poll for poll in polls if poll.agency == agency]
+        own_sources = [row for row in sources if row["agency"] == agency]
         metadata: dict[str, dg.RawMetadataValue] = {
             "new": sum(poll.new_count for poll in of_agency),
             "updated": sum(poll.updated_count for poll in of_agency),
             "polls": dg.MetadataValue.md(markdown_table(_HEADER, _rows(of_agency))),
-            "sources": sources_table(
-                [row for row in sources if row["agency"] == agency], now
-            ),
+            "sources": sources_table(own_sources, now),
         }
         context.log_event(
             dg.AssetMaterialization(
                 [desk.key, "feed_entries"], partition=agency, metadata=metadata
             )
         )
-    if desk.is_civic and changed:
+    if desk.is_civic:
         _log_meetings(context, lake, desk, changed)
     return changed
+
+
+def _has_news(poll: Poll) -> bool:
+    return poll.new_count > 0 or poll.updated_count > 0
 
 
 def _rows(polls: Sequence[Poll]) -> list[tuple[object, ...]]:
@@ -229,10 +230,8 @@ def build_meeting_specs(desk: Desk) -> list[dg.AssetSpec]:
     """
     if not desk.is_civic:
         return []
-    meetings, matters = (
-        asset_attributes(desk, "meetings", StoredMeeting, "json"),
-        asset_attributes(desk, "matters", Matter, "json"),
-    )
+    meetings = asset_attributes(desk, "meetings", StoredMeeting, "json")
+    matters = asset_attributes(desk, "matters", Matter, "json")
     grid = agency_partitions(desk)
     return [
         dg.AssetSpec(

@@ -37,6 +37,7 @@ def build_desk_jobs(desk: Desk, max_run_s: int = 0) -> list[AssetJob]:
     day. Dagster ends a run after `max_run_s` seconds; 0 for no limit.
     """
     tags = {"news/desk": desk.key, **_time_limit(max_run_s)}
+    stage_keys = [[desk.key, name] for name in stages.stage_names(desk)]
     return [
         dg.define_asset_job(
             f"{desk.key}_poll",
@@ -46,19 +47,14 @@ def build_desk_jobs(desk: Desk, max_run_s: int = 0) -> list[AssetJob]:
         ),
         dg.define_asset_job(
             f"{desk.key}_articles",
-            dg.AssetSelection.assets(
-                *([desk.key, name] for name in stages.stage_names(desk))
-            ).without_checks(),
+            dg.AssetSelection.assets(*stage_keys).without_checks(),
             description=f"Fetch, extract, enrich, embed and index the articles of desk {desk.key}.",
             tags=tags,
         ),
         dg.define_asset_job(
             f"{desk.key}_checks",
             dg.AssetSelection.checks_for_assets(
-                *(
-                    [desk.key, name]
-                    for name in ("feed_entries", *stages.stage_names(desk))
-                )
+                [desk.key, "feed_entries"], *stage_keys
             ),
             description=(
                 f"Check all rows of desk {desk.key}: unique ids, texts, vectors, index against"
@@ -74,11 +70,11 @@ def build_shared_jobs(desks: Sequence[Desk], max_run_s: int = 0) -> list[AssetJo
     batches and alerts.
     """
     tags = _time_limit(max_run_s)
-    freshness = [
-        dg.AssetCheckKey(dg.AssetKey([desk.key, asset]), name)
-        for desk in desks
-        for name, (asset, _) in freshness_checks(desk).items()
-    ]
+    freshness: list[dg.AssetCheckKey] = []
+    for desk in desks:
+        for name, (asset, _) in freshness_checks(desk).items():
+            key = dg.AssetKey([desk.key, asset])
+            freshness.append(dg.AssetCheckKey(key, name))
     return [
         dg.define_asset_job(
             FRESHNESS,
@@ -119,7 +115,9 @@ def build_shared_jobs(desks: Sequence[Desk], max_run_s: int = 0) -> list[AssetJo
 
 def _time_limit(max_run_s: int) -> dict[str, str]:
     """Return the tag by which Dagster's run monitoring ends a run."""
-    return {_MAX_RUNTIME_TAG: str(max_run_s)} if max_run_s else {}
+    if max_run_s == 0:
+        return {}
+    return {_MAX_RUNTIME_TAG: str(max_run_s)}
 
 
 def build_schedules(jobs: Jobs) -> list[dg.ScheduleDefinition]:
@@ -127,16 +125,15 @@ def build_schedules(jobs: Jobs) -> list[dg.ScheduleDefinition]:
     checks of each desk.
     """
     by_name = {job.name: job for job in jobs}
-    return [
+    schedules = [
         _at_times(by_name[FRESHNESS], "7,37 * * * *", "half_hourly"),
         _report_of_yesterday(by_name[REPORT]),
         _at_times(by_name[MAINTENANCE], "17 4 * * *", "daily"),
-        *(
-            _at_times(job, "47 4 * * *", "daily")
-            for name, job in by_name.items()
-            if name.endswith("_checks")
-        ),
     ]
+    for name, job in by_name.items():
+        if name.endswith("_checks"):
+            schedules.append(_at_times(job, "47 4 * * *", "daily"))
+    return schedules
 
 
 def _at_times(job: AssetJob, cron: str, how_often: str) -> dg.ScheduleDefinition:

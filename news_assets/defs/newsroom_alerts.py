@@ -5,15 +5,13 @@ now and then a look at all states.
 
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import dagster as dg
 from pydantic import Field
 
-from news_assets.clients.factory import open_notifier
 from news_assets.defs.active_runs import unfinished_runs
 from news_assets.defs.asset_metadata import OWNERS
 from news_assets.defs.jobs import ALERTS, Jobs
@@ -35,10 +33,6 @@ from news_assets.store.changes import (
 )
 from news_assets.store.lake import Lake
 from news_assets.store.queries.freshness import bad_states
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
 
 _ALERTS_KEY = dg.AssetKey(["newsroom", "alerts"])
 # that are compared with the queries in one transaction: 0.3 s with 1,000 queries
@@ -79,6 +73,8 @@ def build_alerts(
         that it matches. Messages that a channel does not accept are sent again later.
         Can be repeated at any time.
         """
+        from news_assets.clients.factory import open_notifier
+
         settings = Settings.read()
         try:
             rules, problems = with_stored(load_alerts(settings.queries), lake)
@@ -176,13 +172,12 @@ def build_alerts_sensor(jobs: Jobs, *, has_queries: bool = True) -> dg.SensorDef
     `has_queries`: whether NEWS_QUERIES names a file, without which there is nothing to
     tell.
     """
+    every_s = TELL_EVERY_S if has_queries else _NOTHING_TO_TELL_EVERY_S
 
     @dg.sensor(
         name="alerts",
         job=next(job for job in jobs if job.name == ALERTS),
-        minimum_interval_seconds=TELL_EVERY_S
-        if has_queries
-        else _NOTHING_TO_TELL_EVERY_S,
+        minimum_interval_seconds=every_s,
         default_status=dg.DefaultSensorStatus.RUNNING,
         description=(
             "Requests messages about new hits of saved queries, and about states that became bad or"
@@ -198,9 +193,8 @@ def build_alerts_sensor(jobs: Jobs, *, has_queries: bool = True) -> dg.SensorDef
         if any(run.job_name == ALERTS for run in unfinished_runs(context.instance)):
             return dg.SensorResult(skip_reason="a run is at it", cursor=context.cursor)
         try:
-            rules = _cached_rules(
-                path, path.stat().st_mtime_ns if path.is_file() else 0
-            )
+            changed_ns = path.stat().st_mtime_ns if path.is_file() else 0
+            rules = _cached_rules(path, changed_ns)
         except SettingsError as error:
             return dg.SensorResult(skip_reason=str(error), cursor=context.cursor)
         now = utc_now()
@@ -221,17 +215,14 @@ def _cached_rules(path: Path, changed_ns: int) -> Alerts:
     return load_alerts(path)
 
 
-def _is_look_due(rules: Alerts, last_s: float, now: "datetime") -> bool:
+def _is_look_due(rules: Alerts, last_s: float, now: datetime) -> bool:
     operators = rules.operators
     if operators is None or operators.is_quiet(now):
         return False
-    return (
-        now.timestamp() - last_s
-        >= timedelta(minutes=operators.every_minutes).total_seconds()
-    )
+    return now.timestamp() - last_s >= 60 * operators.every_minutes
 
 
-def _has_news(lake: Lake, now: "datetime") -> bool:
+def _has_news(lake: Lake, now: datetime) -> bool:
     """Return whether articles are new in the index, or hits or messages are due."""
     followers = lake.read(Follower, name=[FOLLOWER])
     if not followers or has_change(lake, Cursor.of(followers[0].cursor), "indexed"):

@@ -55,11 +55,16 @@ def _today(desk: Desk, now: datetime) -> date:
 
 
 def _days_ahead(desk: Desk) -> int:
-    return _days_of_zones(desk) + (FUTURE_DAYS if desk.is_civic else 0)
+    days = _days_of_zones(desk)
+    if desk.is_civic:
+        days += FUTURE_DAYS
+    return days
 
 
 def _days_of_zones(desk: Desk) -> int:
-    return 0 if {agency.timezone for agency in desk.agencies} == {desk.timezone} else 1
+    if all(agency.timezone == desk.timezone for agency in desk.agencies):
+        return 0
+    return 1
 
 
 def agency_day_batches(

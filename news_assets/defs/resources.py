@@ -3,10 +3,12 @@
 Objects that are slow to open are cached for the life of the process, for sensors and
 for workers that run many jobs: a lake takes 0.3 s (its extensions are verified each
 time), a model 0.5 s, a taxonomy 0.1 s. Resource keys name roles (`lake`, `fetcher`,
-`sandbox`, `enricher`, `embedder`, `search`), not products.
+`sandbox`, `enricher`, `embedder`, `search`), not products. What a run opens is imported
+by it, so that the definitions load fast.
 """
 
 import atexit
+import logging
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,35 +16,29 @@ from dataclasses import astuple, replace
 from datetime import timedelta
 from functools import lru_cache
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import dagster as dg
 from pydantic import Field
 
-from news_assets.clients.embedding.embedder import OnnxEmbedder, RecentEmbedder
-from news_assets.clients.factory import (
-    EMBEDDED,
-    OpenIndex,
-    build_enricher,
-    lazy_index,
-    open_index,
-)
 from news_assets.clients.sandbox import (
     LIMIT_S,
     MEMORY_MB,
     ProcessSandbox,
 )
 from news_assets.clients.sandbox_child import load_module
-from news_assets.clients.web.fetcher import HttpFetcher
 from news_assets.errors import LakeError
-from news_assets.pipeline.enrich.model.ledger import Budget
-from news_assets.pipeline.enrich.model.model_enricher import ModelEnricher
-from news_assets.ports.services import Lazy
+from news_assets.ports.search_index import SearchIndex
+from news_assets.ports.services import Fetcher, Lazy
 from news_assets.records.model_calls import Ceilings
 from news_assets.settings import Settings, variable_of
 from news_assets.store.address import Address
 from news_assets.store.lake import Lake, Mark
-from news_assets.store.queries.spending import spent
+
+if TYPE_CHECKING:
+    from news_assets.clients.embedding.embedder import RecentEmbedder
+    from news_assets.clients.factory import OpenIndex
+    from news_assets.pipeline.enrich.model.model_enricher import ModelEnricher
 
 _READING_MODULES = (
     "news_assets.pipeline.page.readers",
@@ -55,6 +51,7 @@ _BACKFILL_TAG = "dagster/backfill"
 # site
 _COOLDOWN_DELAYS = 60
 
+_logger = logging.getLogger(__name__)
 _lock = threading.Lock()
 _cached: dict[str, tuple[Lake, int]] = {}  # the open lake, and its last known commit
 
@@ -89,13 +86,16 @@ def _cached_lake(address: Address) -> Lake:
     """
     with _lock:
         lake, known = _cached.get("lake", (None, 0))
-        commit = _last_commit(lake) if lake and lake.address == address else None
-        if lake is None or commit is None or commit < known:
-            lake = Lake.open(
-                address.catalog, address.data, backups=address.backups, threads=1
-            )
-            commit = lake.snapshot()
-        _cached["lake"] = lake, commit
+        if lake is not None and lake.address == address:
+            commit = _last_commit(lake)
+            if commit is not None and commit >= known:
+                _cached["lake"] = (lake, commit)
+                return lake
+            _logger.debug("The lake is opened again: commit %s after %d", commit, known)
+        lake = Lake.open(
+            address.catalog, address.data, backups=address.backups, threads=1
+        )
+        _cached["lake"] = (lake, lake.snapshot())
         return lake
 
 
@@ -127,7 +127,7 @@ def _last_commit(lake: Lake) -> int | None:
         return None
 
 
-class FetcherResource(dg.ConfigurableResource[HttpFetcher]):
+class FetcherResource(dg.ConfigurableResource[Fetcher]):
     """The polite HTTP client. Logins and tokens are no fields, because the UI shows
     them; they are read when used.
     """
@@ -144,10 +144,10 @@ class FetcherResource(dg.ConfigurableResource[HttpFetcher]):
     )
 
     @contextmanager
-    def yield_for_execution(
-        self, context: dg.InitResourceContext
-    ) -> Iterator[HttpFetcher]:
+    def yield_for_execution(self, context: dg.InitResourceContext) -> Iterator[Fetcher]:
         """Yield the open client."""
+        from news_assets.clients.web.fetcher import HttpFetcher
+
         with HttpFetcher(
             user_agent=self.user_agent,
             delay_s=self.host_delay_s,
@@ -209,7 +209,7 @@ def release_models() -> None:
     _cached_sandbox(LIMIT_S, MEMORY_MB).close()
 
 
-class EnricherResource(dg.ConfigurableResource[Lazy[ModelEnricher]]):
+class EnricherResource(dg.ConfigurableResource[Lazy["ModelEnricher"]]):
     """The enrichers that NEWS_ENRICHER names. Keys of providers are no fields: their
     libraries read them when used.
     """
@@ -234,14 +234,17 @@ class EnricherResource(dg.ConfigurableResource[Lazy[ModelEnricher]]):
         description="most that a run, a day and a month may cost; 0: no limit",
     )
 
-    def create_resource(self, context: dg.InitResourceContext) -> Lazy[ModelEnricher]:
+    def create_resource(self, context: dg.InitResourceContext) -> "Lazy[ModelEnricher]":
         """Return the enricher of one run, with its budget; its taxonomy is loaded on
         first use.
         """
         is_backfill = context.run is not None and _BACKFILL_TAG in context.run.tags
         return Lazy(lambda: self._open(is_backfill=is_backfill))
 
-    def _open(self, *, is_backfill: bool) -> ModelEnricher:
+    def _open(self, *, is_backfill: bool) -> "ModelEnricher":
+        from news_assets.pipeline.enrich.model.ledger import Budget
+        from news_assets.store.queries.spending import spent
+
         file = Path(self.taxonomy)
         embedding = (self.embedding_model, self.models_dir, self.threads)
         changed_ns = file.stat().st_mtime_ns if file.is_file() else 0
@@ -255,7 +258,9 @@ class EnricherResource(dg.ConfigurableResource[Lazy[ModelEnricher]]):
 @lru_cache(maxsize=1)
 def _cached_enricher(
     enricher: str, taxonomy: str, changed_ns: int, embedding: tuple[str, str, int]
-) -> ModelEnricher:
+) -> "ModelEnricher":
+    from news_assets.clients.factory import build_enricher
+
     named = {
         "enricher": tuple(enricher.split(",")),
         "taxonomy": Path(taxonomy) if taxonomy else None,
@@ -268,14 +273,16 @@ def _cached_enricher(
     )
 
 
-class EmbedderResource(dg.ConfigurableResource[Lazy[RecentEmbedder]]):
+class EmbedderResource(dg.ConfigurableResource[Lazy["RecentEmbedder"]]):
     """The embedding model."""
 
     model: str = Field(description="name or folder of a sentence-transformers model")
     models_dir: str = Field(description="folder of exported models")
     threads: int = Field(ge=1, description="threads the model may use")
 
-    def create_resource(self, context: dg.InitResourceContext) -> Lazy[RecentEmbedder]:
+    def create_resource(
+        self, context: dg.InitResourceContext
+    ) -> "Lazy[RecentEmbedder]":
         """Return the model, which is loaded on first use, and before its very first
         exported to ONNX.
         """
@@ -283,11 +290,13 @@ class EmbedderResource(dg.ConfigurableResource[Lazy[RecentEmbedder]]):
 
 
 @lru_cache(maxsize=1)
-def _cached_embedder(model: str, models_dir: str, threads: int) -> RecentEmbedder:
+def _cached_embedder(model: str, models_dir: str, threads: int) -> "RecentEmbedder":
+    from news_assets.clients.embedding.embedder import OnnxEmbedder, RecentEmbedder
+
     return RecentEmbedder(OnnxEmbedder.open(model, Path(models_dir), threads))
 
 
-class SearchResource(dg.ConfigurableResource[OpenIndex]):
+class SearchResource(dg.ConfigurableResource[SearchIndex]):
     """The search index. The server's API key is not a field, because the UI shows them;
     it is read when it is used.
     """
@@ -298,12 +307,16 @@ class SearchResource(dg.ConfigurableResource[OpenIndex]):
     @contextmanager
     def yield_for_execution(
         self, context: dg.InitResourceContext
-    ) -> Iterator[OpenIndex]:
+    ) -> Iterator[SearchIndex]:
         """Yield the index, which is opened at its first use."""
+        from news_assets.clients.factory import lazy_index
+
         with lazy_index(self.search, self._open) as index:
             yield index
 
-    def _open(self) -> OpenIndex:
+    def _open(self) -> "OpenIndex":
+        from news_assets.clients.factory import EMBEDDED, open_index
+
         api_key = ""
         if self.search != EMBEDDED:
             api_key = Settings.read().typesense_api_key.get_secret_value()

@@ -11,7 +11,7 @@ table `polls`.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from logging import Logger
@@ -20,10 +20,7 @@ from pathlib import Path
 import dagster as dg
 import sqlalchemy as sa
 from dagster._core.storage.event_log import SqlEventLogStorage, SqliteEventLogStorage
-from dagster._core.storage.event_log.schema import (
-    AssetCheckExecutionsTable,
-    SqlEventLogStorageTable,
-)
+from dagster._core.storage.event_log.schema import SqlEventLogStorageTable
 
 from news_assets.defs.active_runs import NOTHING_NEW
 from news_assets.defs.jobs import DAILY_JOBS, FRESHNESS
@@ -84,30 +81,25 @@ def delete_old_runs(
     Runs with the newest materialisation of a partition of `assets` are kept. The next
     call deletes the rest.
     """
-    storage = sql_event_log(instance)
+    storage = _sql_event_log(instance)
     if storage is None:
         log.warning(
             "no runs are deleted: %s is not an SQL storage",
             type(instance.event_log_storage).__name__,
         )
         return {}
-    kept = runs_of_latest_materializations(storage, assets)
-    old = {
-        run_id: rule.job
-        for rule in rules
-        for run_id in _old_runs(instance, rule, now)
-        if run_id not in kept
-    }
+    kept = _runs_of_latest_materializations(storage, assets)
+    old: dict[str, str] = {}
+    for rule in rules:
+        for run_id in _old_runs(instance, rule, now):
+            if run_id not in kept:
+                old[run_id] = rule.job
     chosen = list(old)[:limit]
-    for batch in _batches(chosen):
-        delete_runs(instance, storage, batch)
+    for start in range(0, len(chosen), _BATCH_RUNS):
+        batch = chosen[start : start + _BATCH_RUNS]
+        _delete_runs(instance, storage, batch)
         log.info("%d old runs deleted, the last is %s", len(batch), batch[-1])
     return dict(Counter(old[run_id] for run_id in chosen))
-
-
-def _batches(run_ids: Sequence[str]) -> Iterator[Sequence[str]]:
-    for start in range(0, len(run_ids), _BATCH_RUNS):
-        yield run_ids[start : start + _BATCH_RUNS]
 
 
 def _old_runs(
@@ -122,16 +114,20 @@ def _old_runs(
     return list(reversed(instance.get_run_ids(finished)))
 
 
+_CHECK_RESULTS = sa.table(
+    "asset_check_executions",
+    *map(sa.column, ("id", "asset_key", "check_name", "run_id")),
+)
 _SHARD_FILES = ("", "-wal", "-shm")
 
 
-def sql_event_log(instance: dg.DagsterInstance) -> SqlEventLogStorage | None:
+def _sql_event_log(instance: dg.DagsterInstance) -> SqlEventLogStorage | None:
     """Return the instance's event log, or None if it is not stored in an SQL database."""
     storage = instance.event_log_storage
     return storage if isinstance(storage, SqlEventLogStorage) else None
 
 
-def runs_of_latest_materializations(
+def _runs_of_latest_materializations(
     storage: SqlEventLogStorage, assets: Collection[dg.AssetKey]
 ) -> set[str]:
     """Return the ids of the runs with the latest materialisation of any partition of
@@ -155,7 +151,7 @@ def runs_of_latest_materializations(
         )
 
 
-def delete_runs(
+def _delete_runs(
     instance: dg.DagsterInstance, storage: SqlEventLogStorage, run_ids: Sequence[str]
 ) -> None:
     """Delete runs with their events, logs, files and check results; the latest result
@@ -175,13 +171,13 @@ def _delete_check_results(storage: SqlEventLogStorage, run_ids: Sequence[str]) -
     """Delete the check results of these runs, which `DagsterInstance.delete_run`
     leaves.
     """
-    results = AssetCheckExecutionsTable.c
+    results = _CHECK_RESULTS.c
     latest = sa.select(sa.func.max(results.id)).group_by(
         results.asset_key, results.check_name
     )
     with storage.index_connection() as connection:
         connection.execute(
-            sa.delete(AssetCheckExecutionsTable).where(
+            sa.delete(_CHECK_RESULTS).where(
                 results.run_id.in_(run_ids), results.id.not_in(latest.scalar_subquery())
             )
         )

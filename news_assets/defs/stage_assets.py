@@ -7,6 +7,7 @@ process again is a failure with the time of its next attempt, and the run after 
 leaves it out.
 """
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
 from typing import Any
@@ -82,11 +83,11 @@ def _build_stage_asset(
         batches = list(agency_day_batches(context, desk))
         try:
             for keys in batches:
-                written = (
-                    run_apart(stage, lake, desk, keys, utc_now, ports, options)
-                    if is_retry
-                    else None
-                )
+                written = None
+                if is_retry:
+                    written = run_apart(
+                        stage, lake, desk, keys, utc_now, ports, options
+                    )
                 if written is None:
                     written = stage.run_batch(lake, desk, keys, utc_now, ports, options)
                 counts.add(keys, written)
@@ -111,11 +112,10 @@ def _record_unavailable(
     stage: Stage, lake: Lake, desk: Desk, batches: Sequence[AgencyDays], reason: str
 ) -> None:
     now = utc_now()
-    keys = AgencyDays(
-        desk.key,
-        frozenset[tuple[str, date]]().union(*(batch.pairs for batch in batches)),
-    )
-    backlog = work_of(lake, desk, stage, keys, now)
+    pairs = set[tuple[str, date]]()
+    for batch in batches:
+        pairs |= batch.pairs
+    backlog = work_of(lake, desk, stage, AgencyDays(desk.key, frozenset(pairs)), now)
     lake.transact(
         lambda rows: record_unavailable(
             rows, stage, backlog.iter_rows(named=True), desk.key, reason, now
@@ -130,6 +130,8 @@ def _dependency(name: str, asset: dg.AssetsDefinition) -> dg.AssetDep:
         )
     return dg.AssetDep(asset)
 
+
+_logger = logging.getLogger(__name__)
 
 # each takes some 0.3 s more; larger ranges get smaller with each attempt
 # (`run_planner`)
@@ -152,6 +154,7 @@ def run_apart(
     """
     backlog = work_of(lake, desk, stage, keys, clock())
     if backlog.height > MAX_ARTICLES:
+        _logger.debug("%s: %d articles are too many", stage.name, backlog.height)
         return None
     # deletes rows of lost articles
     written = stage.run_batch(lake, desk, keys, clock, ports, options, only=())

@@ -19,7 +19,8 @@ from zoneinfo import ZoneInfo
 import yaml
 from jinja2 import Environment, PackageLoader
 
-HOST, PORT = "127.0.0.1", 8971
+HOST = "127.0.0.1"
+PORT = 8971
 _ZONE = ZoneInfo("America/Sao_Paulo")
 _ARTICLES = Path(__file__).parent / "articles.yaml"
 _TEMPLATES = Environment(
@@ -105,7 +106,8 @@ class SampleSite:
                 status, kind, body = site.response(self.path)
                 etag = f'"{hashlib.sha256(body).hexdigest()[:16]}"'
                 if status == 200 and self.headers.get("If-None-Match") == etag:
-                    status, body = 304, b""
+                    status = 304
+                    body = b""
                 self.send_response(status)
                 self.send_header("Content-Type", kind)
                 self.send_header("ETag", etag)

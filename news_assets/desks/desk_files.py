@@ -439,7 +439,8 @@ def city_key(text: str) -> CityKey:
 def _mistake(text: str) -> str:
     plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
     letters = re.sub(r"[^A-Za-z0-9]", "", plain)
-    name, state = letters[:-2].lower(), letters[-2:].upper()
+    name = letters[:-2].lower()
+    state = letters[-2:].upper()
     if len(letters) < 4:
         return f"a name and two letters of a state, such as {_EXAMPLE}"
     if state not in _STATES:

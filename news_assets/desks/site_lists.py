@@ -367,7 +367,8 @@ def _row_of_cells(line: int, row: list[str], header: list[str]) -> ImportRow | R
 
 
 def _parse_lines(text: str) -> ImportRows:
-    rows, refused = [], []
+    rows = []
+    refused = []
     for number, line in enumerate(text.splitlines(), start=1):
         content = _COMMENT.sub("", line).strip()
         if not content or content.startswith("#"):

@@ -66,7 +66,8 @@ def extended_text(
         block = _block(sources, existing.start_mark.column)
         inserted.append((_last_line(existing), block))
     longer = _with_lines(text, inserted)
-    before, after = parse_desk(text, path, kinds), parse_desk(longer, path, kinds)
+    before = parse_desk(text, path, kinds)
+    after = parse_desk(longer, path, kinds)
     is_same = _without(after, additions) == _without(before, additions)
     if not is_same or not _has(after, before, additions):
         reason = "cannot be extended without changing other entries; edit it by hand"

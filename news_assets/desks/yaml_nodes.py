@@ -102,7 +102,8 @@ def _line(error: yaml.MarkedYAMLError) -> int:
 
 def line_of(root: yaml.Node, location: Location) -> int:
     """Return the line, counted from 1, of the deepest existing node on this path."""
-    node, line = root, root.start_mark.line
+    node = root
+    line = root.start_mark.line
     for part in location:
         child = child_of(node, part)
         if child is None:

@@ -8,6 +8,7 @@ back.
 """
 
 import hashlib
+import logging
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -20,11 +21,13 @@ from news_assets.pipeline.civic.pace import (
     waiting_sources,
 )
 from news_assets.pipeline.publishing_habits import PublishingRates
-from news_assets.pipeline.stage_state.retries import MAX_PAUSE_S
 from news_assets.records.articles import SourceState
 from news_assets.records.desks import Source
 from news_assets.records.reading import Outcome
+from news_assets.retry_table import LONGEST_PAUSE_S, POLL, POLL_OF_GONE
 from news_assets.text.dates import zone_info
+
+_logger = logging.getLogger(__name__)
 
 MIN_INTERVAL_S = 300.0
 MAX_INTERVAL_S = 86_400.0
@@ -43,8 +46,6 @@ WORKING_DAYS, WORKING_HOURS = (
     range(7, 20),
 )
 
-# without it, a source polled daily that fails once would wait for more than a day
-_MAX_FIRST_PAUSE_S = 3600.0
 _EPOCH = datetime(2000, 1, 1, tzinfo=UTC)  # slots are counted from here
 
 
@@ -57,16 +58,18 @@ def due_sources(
     Civic sources that stand in for others wait while these answer.
     """
     known = {state.source_id: state for state in states}
-    next_at = {
-        (state.source_id, state.url): state.next_poll_at for state in known.values()
-    }
-    due = [
-        source
-        for source in sources
-        if next_at.get((source.source_id, source.url), now) <= now
-    ]
     waiting = waiting_sources(sources, known)
-    return [source for source in due if source.source_id not in waiting]
+    due: list[Source] = []
+    for source in sources:
+        state = known.get(source.source_id)
+        if source.source_id in waiting:
+            _logger.debug("%s is not due: an earlier one answers", source.source_id)
+        elif state is None or state.url != source.url or state.next_poll_at <= now:
+            due.append(source)
+        else:
+            at = state.next_poll_at
+            _logger.debug("%s is not due before %s", source.source_id, at)
+    return due
 
 
 def recently_polled(
@@ -79,14 +82,12 @@ def recently_polled(
     that poll.
     """
     polled_at = {(state.source_id, state.url): state.last_polled_at for state in states}
-    times = (
-        (source, polled_at.get((source.source_id, source.url))) for source in sources
-    )
-    return {
-        source: at
-        for source, at in times
-        if at is not None and timedelta(0) <= now - at < cooldown
-    }
+    recent: dict[Source, datetime] = {}
+    for source in sources:
+        at = polled_at.get((source.source_id, source.url))
+        if at is not None and timedelta(0) <= now - at < cooldown:
+            recent[source] = at
+    return recent
 
 
 # --- sources that answer --------------------------------------------------------------
@@ -311,13 +312,14 @@ def next_poll_after_failure(
     The pause starts from the interval, at most an hour, or from a day if the outcome is
     `gone`.
     """
-    first_s = (
-        MAX_INTERVAL_S
-        if outcome == "gone"
-        else min(_clamped(interval_s), _MAX_FIRST_PAUSE_S)
-    )
+    if outcome == "gone":
+        first_s = POLL_OF_GONE.pauses_s[0]
+    else:  # a source polled daily that fails once is due again within the day
+        first_s = min(_clamped(interval_s), POLL.pauses_s[0])
     pause_s = first_s * 2.0 ** min(failure_points, 32.0)
-    return now + timedelta(seconds=min(max(pause_s, retry_after_s or 0.0), MAX_PAUSE_S))
+    return now + timedelta(
+        seconds=min(max(pause_s, retry_after_s or 0.0), LONGEST_PAUSE_S)
+    )
 
 
 def _clamped(seconds: float) -> float:

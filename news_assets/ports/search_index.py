@@ -224,6 +224,11 @@ FACET_LABELS = {
 FILTER_LABELS = FACET_LABELS | {"from": "From", "to": "To"}
 
 
+def values_of(wanted: str | tuple[str, ...]) -> tuple[str, ...]:
+    """Return the value, or the several values, of a filter."""
+    return (wanted,) if isinstance(wanted, str) else wanted
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filters:
     """Filters that every hit passes; None is no filter.
@@ -231,12 +236,12 @@ class Filters:
     `desk` and `agency` are keys; `theme` is a code of any level; `language` is a BCP 47
     code, and `pt` takes `pt-BR`; the days of publication are inclusive. `entity`,
     `sentiment`, `body`, `matter` (its key) and `meeting_status` are values as the
-    facets list them.
+    facets list them. Of several agencies or themes, a hit has one.
     """
 
     desk: str | None = None
-    agency: str | None = None
-    theme: str | None = None
+    agency: str | tuple[str, ...] | None = None
+    theme: str | tuple[str, ...] | None = None
     language: str | None = None
     from_day: date | None = None
     to_day: date | None = None

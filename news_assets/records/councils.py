@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Annotated
 
-from news_assets.records.content import Agency_, Desk_
-from news_assets.records.meetings import ItemId, MeetingDay, MeetingId
+from news_assets.records.content import Agency_, Desk_, ItemId, MeetingDay, MeetingId
 
 PersonKey = Annotated[
     str, "key of the person within the agency: the name in lower case, with hyphens"

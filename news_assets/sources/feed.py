@@ -1,7 +1,7 @@
 """Feeds of any format (RSS, Atom, RDF, CDF, JSON Feed), distinguished by the document's
 content rather than by its name or Content-Type.
 
-    Page.body -> read -+-> platforms.decoded_json -> read_json -> Listing
+    Page.body -> read -+-> platforms.decoded_json -> _read_json -> Listing
                        +-> xml_documents.sound_xml -> syndication.read_xml (feedparser)
                            -> Listing
 
@@ -69,7 +69,7 @@ def read(page: Page, source: Source) -> Listing:
     if not head:
         raise SourceError(f"{page.url}: an empty document")
     if head[:1] in (b"{", b"["):
-        return read_json(decoded_json(page, source, "a feed"), page, source)
+        return _read_json(decoded_json(page, source, "a feed"), page, source)
     if file_of(page) or b"<" not in page.body or _HTML.match(_PROLOGUE.sub(b"", head)):
         raise ListingChangedError(
             f"{page.url}: not a feed: {found_instead(page, source.kind)}"
@@ -89,7 +89,7 @@ def parse_json_feed(page: Page, source: Source) -> Listing:
         SourceError: The document is empty, or its JSON is broken.
     """
     document = decoded_json(page, source, "a JSON Feed")
-    listing = storable(read_json(document, page, source))
+    listing = storable(_read_json(document, page, source))
     next_url = optional_url(_string(document, "next_url"), page.final_url)
     own = [canonical_url(page.url), canonical_url(page.final_url)]
     if next_url is None or canonical_url(next_url) in own:
@@ -97,7 +97,7 @@ def parse_json_feed(page: Page, source: Source) -> Listing:
     return replace(listing, next_urls=(next_url,))
 
 
-def read_json(document: Any, page: Page, source: Source) -> Listing:
+def _read_json(document: Any, page: Page, source: Source) -> Listing:
     """Return every item of a JSON Feed in the document's order.
 
     Raises:

@@ -30,7 +30,7 @@ def _own_url(source: Source) -> str:
     return source.url
 
 
-def newest_page(source: Source, day: date) -> str:
+def _newest_page(source: Source, day: date) -> str:
     """Return the source's own address: the `day_url` of listings that reach a past day
     only by paging back.
     """
@@ -52,12 +52,12 @@ class Adapter:
 
 
 KINDS: Final[dict[str, Adapter]] = {
-    "ebc": Adapter(parse=parse_ebc, day_url=newest_page),
+    "ebc": Adapter(parse=parse_ebc, day_url=_newest_page),
     "feed": Adapter(parse=parse_feed),
     "g1": Adapter(parse=g1.parse),
-    "html_listing": Adapter(parse=parse_selected, day_url=newest_page),
+    "html_listing": Adapter(parse=parse_selected, day_url=_newest_page),
     "json_feed": Adapter(parse=parse_json_feed),
-    "plone_listing": Adapter(parse=parse_plone, day_url=newest_page),
+    "plone_listing": Adapter(parse=parse_plone, day_url=_newest_page),
     "plone_search": Adapter(
         parse=plone_search.parse,
         first_url=plone_search.first_url,

@@ -41,6 +41,7 @@ from tenacity import (
 
 from news_assets.errors import LakeError
 from news_assets.records.reading import WITHDRAWN, AgencyDays
+from news_assets.retry_table import LAKE_WRITE
 from news_assets.store.address import LAKE, Address, data_error, is_conflict
 from news_assets.store.connection import attach, connect
 from news_assets.store.data_folder import DataFolder, first_damaged_file
@@ -370,7 +371,9 @@ class Lake:
         retrying = Retrying(
             retry=retry_if_exception(is_conflict),
             stop=stop_after_delay(self._wait_s),
-            wait=wait_random_exponential(multiplier=0.02, max=1.0),
+            wait=wait_random_exponential(
+                multiplier=LAKE_WRITE.pauses_s[0], max=LAKE_WRITE.longest_s
+            ),
             reraise=True,
         )
         try:

@@ -179,6 +179,16 @@ class Snapshot:
 
         return pl.DataFrame(self._relation(sql, params))
 
+    def rows_of(
+        self, sql: str, params: Collection[Any] | Mapping[str, Any] = ()
+    ) -> list[dict[str, Any]]:
+        """Return the rows of one SELECT by column: for a few rows, without polars, whose
+        import takes longer than such a query.
+        """
+        found = self._relation(sql, params)
+        names = found.columns
+        return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+
     def _relation(
         self, sql: str, params: Collection[Any] | Mapping[str, Any]
     ) -> duckdb.DuckDBPyRelation:

@@ -88,6 +88,13 @@ class Taxonomy:
             return (*self.path(theme.parent), code)
         return (code,)
 
+    def labels(
+        self, codes: Iterable[str], language: str | None = None
+    ) -> tuple[str, ...]:
+        """Return the labels of themes in a language, given by its BCP 47 code."""
+        primary = (language or "").partition("-")[0]
+        return tuple(self.themes[code].label(primary) for code in codes)
+
 
 def load_taxonomy(path: Path | None = None) -> Taxonomy:
     """Return the taxonomy of a file, by default the built-in one; it is read again once
@@ -229,10 +236,12 @@ class _Reader:
                 node, f"children of {code} are not a list", "begin each with `- code:`"
             )
             return ()
-        found = [
-            self._theme(child, parent=code, level=level + 1) for child in node.value
-        ]
-        return tuple(child for child in found if child is not None)
+        codes: list[str] = []
+        for child in node.value:
+            child_code = self._theme(child, parent=code, level=level + 1)
+            if child_code is not None:
+                codes.append(child_code)
+        return tuple(codes)
 
     def _fields(self, node: Node) -> dict[str, Node] | None:
         if not isinstance(node, MappingNode):
@@ -275,12 +284,11 @@ class _Reader:
             return {}
         if not isinstance(node, MappingNode):
             return {ANY_LANGUAGE: self._texts(node, name)}
-        languages = [
-            (key, value)
-            for key, value in node.value
-            if self._is_language(key, value, name)
-        ]
-        return {key.value: self._texts(value, name) for key, value in languages}
+        texts: dict[str, tuple[str, ...]] = {}
+        for key, value in node.value:
+            if self._is_language(key, value, name):
+                texts[key.value] = self._texts(value, name)
+        return texts
 
     def _is_language(self, key: Node, value: Node, name: str) -> bool:
         is_code = isinstance(key, ScalarNode) and _LANGUAGE.fullmatch(key.value)

@@ -79,13 +79,14 @@ def _problem(
     if count > MAX_VALUES:
         return f"more than {MAX_VALUES:,} keys and values; split the file"
     if isinstance(event, events.ScalarEvent):
-        is_long = len(event.value) > MAX_TEXT_CHARS
-        return (
-            f"a text of more than {MAX_TEXT_CHARS:,} characters; shorten it or close its quotes"
-            if is_long
-            else None
-        )
+        if len(event.value) <= MAX_TEXT_CHARS:
+            return None
+        return f"a text of more than {MAX_TEXT_CHARS:,} characters; shorten it or close its quotes"
     if len(open_nodes) == MAX_DEPTH:
         return f"nested more than {MAX_DEPTH} levels deep; check the brackets and the indent"
-    is_key = bool(open_nodes) and open_nodes[-1][0] and open_nodes[-1][1] % 2 == 0
-    return "a key that is not a text; quote it" if is_key else None
+    if not open_nodes:
+        return None
+    is_mapping, node_count = open_nodes[-1]
+    if is_mapping and node_count % 2 == 0:
+        return "a key that is not a text; quote it"
+    return None

@@ -52,26 +52,26 @@ def decode(body: bytes, stated: str | None = None) -> str:
     for bom, codec in _BOMS:
         if body.startswith(bom):
             return body.decode(codec, "replace")
-    declared = [
-        name
-        for label in (stated, _meta_charset(body))
-        if label and (name := codec_of(label))
-    ]
-    if escaping := next(
-        (name for name in declared if name.startswith(_ESCAPING)), None
-    ):
-        return body.decode(escaping, "replace")
-    if (text := _as_utf8(body, is_declared="utf-8" in declared)) is not None:
+    labels = filter(None, (stated, _meta_charset(body)))
+    declared = [name for name in map(codec_of, labels) if name is not None]
+    for name in declared:
+        if name.startswith(_ESCAPING):
+            return body.decode(name, "replace")
+    text = _as_utf8(body, is_declared="utf-8" in declared)
+    if text is not None:
         return text
     for name in filter(None, (*declared, _guess(body), "cp1252")):
-        if name != "utf-8" and (text := _strictly(body, name)) is not None:
+        text = _strictly(body, name)
+        if text is not None:
             return text
     return body.decode("cp1252", "replace")
 
 
 def _meta_charset(body: bytes) -> str | None:
     match = _META.search(body, 0, _META_BYTES)
-    return match[1].decode("ascii", "replace") if match else None
+    if match is None:
+        return None
+    return match[1].decode("ascii", "replace")
 
 
 def codec_of(label: str) -> str | None:
@@ -82,7 +82,9 @@ def codec_of(label: str) -> str | None:
         name = codecs.lookup(label.strip(" \"'")).name
     except (LookupError, ValueError):
         return None
-    return _READ_AS.get(name, name) if _CHARSETS.match(name) else None
+    if not _CHARSETS.match(name):
+        return None
+    return _READ_AS.get(name, name)
 
 
 def _as_utf8(body: bytes, *, is_declared: bool) -> str | None:
@@ -93,8 +95,9 @@ def _as_utf8(body: bytes, *, is_declared: bool) -> str | None:
         text = body.decode("utf-8", "replace")
     broken = text.count("\ufffd")
     whole = sum(1 for character in text if character > "\x7f") - broken
-    allowed = _MAX_BROKEN * whole + (1 if is_declared else 0)
-    return text if broken <= allowed else None
+    if broken <= _MAX_BROKEN * whole + is_declared:
+        return text
+    return None
 
 
 def _strictly(body: bytes, name: str) -> str | None:
@@ -112,15 +115,16 @@ def _guess(body: bytes) -> str | None:
 
     middle = max((len(body) - _GUESS_BYTES) // 2, 0)
     best = from_bytes(body[middle : middle + _GUESS_BYTES]).best()
-    letters = [
-        character
-        for character in str(best or "")
-        if character > "\x7f" and character.isalpha()
-    ]
-    is_other_script = 2 * sum(character > "\u024f" for character in letters) > len(
-        letters
-    )
-    return best.encoding if best and is_other_script else None
+    if best is None:
+        return None
+    letter_count = other_count = 0
+    for character in str(best):
+        if character > "\x7f" and character.isalpha():
+            letter_count += 1
+            other_count += character > "\u024f"
+    if 2 * other_count <= letter_count:
+        return None
+    return best.encoding
 
 
 def storable(text: str) -> str:

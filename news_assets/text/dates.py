@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta, timezone
-from functools import lru_cache
+from functools import lru_cache, partial
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -82,7 +82,7 @@ _HOURS = {
     "wib": 7,
     "z": 0,
 }
-ZONE_SECONDS = {name.upper(): int(hours * 3600) for name, hours in _HOURS.items()}
+_ZONE_SECONDS = {name.upper(): int(hours * 3600) for name, hours in _HOURS.items()}
 
 # "(horário de Brasília)": the capital whose time is meant, without accents.
 _CITIES = {
@@ -139,33 +139,35 @@ def placed(
     """
     own = local.replace(tzinfo=zone_info(source_zone))
     name = (zone or "").strip().lower()
-    if not name or name == (own.tzname() or "").lower():
+    if name in ("", (own.tzname() or "").lower()):
         return own
     if city:
         there = _CITIES.get(without_accents(city))
-        return local.replace(tzinfo=zone_info(there)) if there else own
-    if (offset := _OFFSET.fullmatch(name)) is not None:
-        sign, hours, minutes = (
-            (offset[1], offset[2], offset[3])
-            if offset[1]
-            else (offset[4], offset[5], offset[6])
-        )
-        delta = timedelta(hours=int(hours), minutes=int(minutes or 0))
-        return local.replace(tzinfo=timezone(-delta if sign == "-" else delta))
+        if there is None:
+            return own
+        return local.replace(tzinfo=zone_info(there))
+    offset = _OFFSET.fullmatch(name)
+    if offset is not None:
+        return local.replace(tzinfo=_zone_of_offset(offset))
     if "/" in name:
         return local.replace(tzinfo=zone_info(zone or ""))
-    return (
-        local.replace(tzinfo=timezone(timedelta(hours=_HOURS[name])))
-        if name in _HOURS
-        else own
-    )
+    if name not in _HOURS:
+        return own
+    return local.replace(tzinfo=timezone(timedelta(hours=_HOURS[name])))
+
+
+def _zone_of_offset(offset: re.Match[str]) -> timezone:
+    sign, hours, minutes = (*filter(None, offset.groups()), "0")[:3]
+    delta = timedelta(hours=int(hours), minutes=int(minutes))
+    if sign == "-":
+        return timezone(-delta)
+    return timezone(delta)
 
 
 def without_accents(text: str) -> str:
     """Return the text in lower-case ASCII letters: "Brasília" is "brasilia"."""
-    return (
-        unicodedata.normalize("NFKD", text.lower()).encode("ascii", "ignore").decode()
-    )
+    decomposed = unicodedata.normalize("NFKD", text.lower())
+    return decomposed.encode("ascii", "ignore").decode()
 
 
 # --- dates ----------------------------------------------------------------------------
@@ -250,13 +252,16 @@ def parse_date(text: str | None, timezone: str) -> datetime | None:
     """
     # five times: indented markup around a date
     words = " ".join((text or "")[: 5 * MAX_CHARS].split())
-    if not words or len(words) > MAX_CHARS:
+    if not 0 < len(words) <= MAX_CHARS:
         return None
     try:
-        found = next(filter(None, (parse(words, timezone) for parse in _PARSERS)), None)
-        return _plausible(found) if found is not None else None
+        for parse in _PARSERS:
+            found = parse(words, timezone)
+            if found is not None:
+                return _plausible(found)
     except (ValueError, OverflowError):
         return None  # the 31st of February, hour 25, a year out of range in UTC
+    return None
 
 
 def day_of(at: datetime, timezone: str) -> date:
@@ -275,26 +280,30 @@ def day_in_address(url: str) -> date | None:
         path = urlsplit(url).path
     except ValueError:
         return None
-    return next(filter(None, map(_day_of_match, _IN_ADDRESS.finditer(path))), None)
+    for match in _IN_ADDRESS.finditer(path):
+        day = _day_of_match(match)
+        if day is not None:
+            return day
+    return None
 
 
 def _day_of_match(match: re.Match[str]) -> date | None:
     year, month, day = match["year"], match["month"], match["day"]
-    if int(year) < _FIRST_ADDRESS_YEAR or (
-        not match["sep"] and (len(month), len(day)) != (2, 2)
-    ):
+    if int(year) < _FIRST_ADDRESS_YEAR:
+        return None
+    if not match["sep"] and (len(month), len(day)) != (2, 2):
         return None
     try:
-        return date(
-            int(year), int(month) if month.isdigit() else _month_of(month), int(day)
-        )
+        return date(int(year), _month_of(month), int(day))
     except ValueError:
         return None
 
 
 def _plausible(at: datetime) -> datetime | None:
     utc = at.astimezone(UTC).replace(microsecond=0)
-    return utc if FIRST_YEAR <= utc.year < LAST_YEAR and utc != _UNIX_EPOCH else None
+    if utc == _UNIX_EPOCH or not FIRST_YEAR <= utc.year < LAST_YEAR:
+        return None
+    return utc
 
 
 # --- one parser per format; None if the text has another format -----------------------
@@ -302,23 +311,30 @@ def _plausible(at: datetime) -> datetime | None:
 
 def _parse_clock_first(words: str, source_zone: str) -> datetime | None:
     match = _CLOCK_FIRST.match(words)
-    parts = _form_parts(match["date"]) if match else None
-    if match is None or parts is None or parts["hour"]:
+    if match is None:
         return None
-    return _placed_time(
-        {**parts, **{name: text for name, text in match.groupdict().items() if text}},
-        source_zone,
-    )
+    parts = _form_parts(match["date"])
+    if parts is None or parts["hour"]:
+        return None
+    for name, text in match.groupdict().items():
+        if text:
+            parts[name] = text
+    return _placed_time(parts, source_zone)
 
 
 def _parse_form(words: str, source_zone: str) -> datetime | None:
     parts = _form_parts(words)
-    return _placed_time(parts, source_zone) if parts else None
+    if parts is None:
+        return None
+    return _placed_time(parts, source_zone)
 
 
 def _form_parts(words: str) -> dict[str, str | None] | None:
-    match = next(filter(None, (form.match(words) for form in _FORMS)), None)
-    return match.groupdict() if match else None
+    for form in _FORMS:
+        match = form.match(words)
+        if match is not None:
+            return match.groupdict()
+    return None
 
 
 def _placed_time(parts: dict[str, str | None], source_zone: str) -> datetime:
@@ -326,38 +342,41 @@ def _placed_time(parts: dict[str, str | None], source_zone: str) -> datetime:
     such time.
     """
     year, month, day = _day_parts(parts, source_zone)
-    hour, minute, second = (
-        int(parts[name] or 0) for name in ("hour", "minute", "second")
-    )
-    minute = int(parts["dotted"] or minute)
+    hour = int(parts["hour"] or 0)
+    minute = int(parts["dotted"] or parts["minute"] or 0)
+    second = int(parts["second"] or 0)
     if parts["half"]:
-        hour = hour % 12 + (12 if parts["half"][0] in "pP" else 0)
+        hour %= 12
+        if parts["half"][0] in "pP":
+            hour += 12
     is_end_of_day = (hour, minute, second) == (24, 0, 0)
-    local = datetime(  # noqa: DTZ001
-        year, month, day, 0 if is_end_of_day else hour, minute, min(second, 59)
-    )
+    if is_end_of_day:
+        hour = 0
+    local = datetime(year, month, day, hour, minute, min(second, 59))  # noqa: DTZ001
     at = placed(local, parts["zone"], source_zone, parts["city"])
-    return at + timedelta(days=1) if is_end_of_day else at
+    if is_end_of_day:
+        return at + timedelta(days=1)
+    return at
 
 
 def _day_parts(parts: dict[str, str | None], source_zone: str) -> tuple[int, int, int]:
     """Return year, month, day. Raises ValueError for an unknown month name."""
-    year = int(parts["year"] or 0)
-    if len(parts["year"] or "") == 2:
+    stated_year = parts["year"] or ""
+    year = int(stated_year or 0)
+    if len(stated_year) == 2:
         year += 1900 if year >= 70 else 2000
-    if "first" in parts:
-        first, other = int(parts["first"] or 0), int(parts["other"] or 0)
-        is_swapped = other > 12 or (first <= 12 and is_month_first(source_zone))
-        return (year, first, other) if is_swapped else (year, other, first)
-    month = parts["month"] or ""
-    return (
-        year,
-        int(month) if month.isdigit() else _month_of(month),
-        int(parts["day"] or 0),
-    )
+    if "first" not in parts:
+        return year, _month_of(parts["month"] or ""), int(parts["day"] or 0)
+    first, other = int(parts["first"] or 0), int(parts["other"] or 0)
+    if other > 12 or (first <= 12 and is_month_first(source_zone)):
+        return year, first, other
+    return year, other, first
 
 
 def _month_of(name: str) -> int:
+    """Return the number of a month, written as a number or a name."""
+    if name.isdigit():
+        return int(name)
     plain = without_accents(name) or name.lower()
     month = _MONTHS.get(plain[:4]) or _MONTHS.get(plain[:3])
     if month is None:
@@ -369,15 +388,23 @@ def _parse_epoch(words: str, _: str) -> datetime | None:
     if not _EPOCH.fullmatch(words):
         return None
     seconds = float(words)
-    return datetime.fromtimestamp(seconds / 1000 if seconds >= 1e11 else seconds, UTC)
+    if seconds >= 1e11:
+        seconds /= 1000
+    return datetime.fromtimestamp(seconds, UTC)
 
 
 def _parse_compact(words: str, source_zone: str) -> datetime | None:
     """Parse the other forms of ISO 8601: 20260908T143000Z, 2026-W37-2."""
     if not _COMPACT.fullmatch(words):
         return None
-    at = datetime.fromisoformat(words)
-    return at if at.tzinfo else placed(at, None, source_zone)
+    return _in_zone(datetime.fromisoformat(words), source_zone)
+
+
+def _in_zone(at: datetime, source_zone: str) -> datetime:
+    """Return a time; one without a zone is in the source's."""
+    if at.tzinfo is not None:
+        return at
+    return placed(at, None, source_zone)
 
 
 def _parse_leniently(words: str, source_zone: str) -> datetime | None:
@@ -386,28 +413,23 @@ def _parse_leniently(words: str, source_zone: str) -> datetime | None:
     """
     from dateutil import parser
 
-    results = [
-        parser.parse(
-            words,
-            dayfirst=not is_month_first(source_zone),
-            default=default,
-            tzinfos=_zone_offset,
-        )
-        for default in (
-            datetime(2001, 1, 1),  # noqa: DTZ001
-            datetime(2002, 2, 2),  # noqa: DTZ001
-        )
-    ]
-    if results[0] != results[1]:
+    read = partial(
+        parser.parse,
+        words,
+        dayfirst=not is_month_first(source_zone),
+        tzinfos=_zone_offset,
+    )
+    at = read(default=datetime(2001, 1, 1))  # noqa: DTZ001
+    if at != read(default=datetime(2002, 2, 2)):  # noqa: DTZ001
         return None
-    return results[0] if results[0].tzinfo else placed(results[0], None, source_zone)
+    return _in_zone(at, source_zone)
 
 
 def _zone_offset(name: str | None, offset_s: int | None) -> int | None:
     """Return a zone's offset for dateutil, which warns of names that are missing in a
     plain table.
     """
-    return ZONE_SECONDS.get(name or "", offset_s)
+    return _ZONE_SECONDS.get(name or "", offset_s)
 
 
 _PARSERS: tuple[Callable[[str, str], datetime | None], ...] = (

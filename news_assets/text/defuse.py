@@ -59,7 +59,9 @@ def spreadsheet_cell(value: str) -> str:
     Controls that XLSX cannot hold become visible signs.
     """
     text = value.translate(_XML)
-    return f"'{text}" if _FORMULA.match(value) else text
+    if _FORMULA.match(value):
+        return f"'{text}"
+    return text
 
 
 def xml_text(text: str) -> str:

@@ -37,21 +37,21 @@ def normal_words(text: str) -> list[str]:
 def text_hash(text: str) -> str | None:
     """Return the SHA-256 of the normalised text, in hex; None for a text without words."""
     normal = " ".join(normal_words(text))
-    return (
-        hashlib.sha256(normal.encode("utf-8", "surrogatepass")).hexdigest()
-        if normal
-        else None
-    )
+    if not normal:
+        return None
+    return hashlib.sha256(normal.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def shingles(found: list[str]) -> frozenset[str]:
     """Return the distinct runs of four of these words; fewer words are one shingle, no
     words none.
     """
-    count = max(len(found) - _SHINGLE_WORDS + 1, 1)
+    if not found:
+        return frozenset()
+    starts = range(max(len(found) - _SHINGLE_WORDS + 1, 1))
     return frozenset(
-        " ".join(found[start : start + _SHINGLE_WORDS]) for start in range(count)
-    ) - {""}
+        " ".join(found[start : start + _SHINGLE_WORDS]) for start in starts
+    )
 
 
 def article_id(agency: str, day: date, title: str | None, url_hash: str) -> str:

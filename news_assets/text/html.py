@@ -51,11 +51,11 @@ def plain_text(markup: str) -> str:
     for _ in range(2):
         if "<" in text and _TAG.search(text):
             text = _without_tags(text)
-        resolved = html.unescape(text) if "&" in text else text
-        if resolved == text or not (_TAG.search(resolved) or _ENTITY.search(resolved)):
-            text = resolved
+        if "&" not in text:
             break
-        text = resolved
+        escaped, text = text, html.unescape(text)
+        if text == escaped or not (_TAG.search(text) or _ENTITY.search(text)):
+            break
     return clean_line(text)
 
 
@@ -71,10 +71,10 @@ def sanitize(markup: str, base: str | None = None) -> str:
         clean_content_tags=_DROPPED_WITH_CONTENT,
         url_schemes={"http", "https", "mailto"},
     )
+    if not base:
+        return clean_text(clean(url_relative="pass_through")).strip()
     try:
-        safe = clean(
-            url_relative=("rewrite_with_base", base) if base else "pass_through"
-        )
+        safe = clean(url_relative=("rewrite_with_base", base))
     except ValueError:  # nh3 rejects a base that is not a strict URL
         safe = clean(url_relative="pass_through")
     return clean_text(safe).strip()
@@ -93,8 +93,6 @@ def _cut(markup: str) -> str:
     limits.
     """
     text = clean_text(markup[: most("markup")])
-    return (
-        "<".join(text.split("<", MAX_TAGS)[:MAX_TAGS])
-        if text.count("<") >= MAX_TAGS
-        else text
-    )
+    if text.count("<") < MAX_TAGS:
+        return text
+    return "<".join(text.split("<", MAX_TAGS)[:MAX_TAGS])

@@ -38,12 +38,15 @@ def language_of(text: str, hint: str | None = None) -> str | None:
     """
     stated = language_tag(hint)
     sample = " ".join(text[: 4 * _READ_CHARS].split())[:_READ_CHARS]
-    if len(sample) < _MIN_CHARS and stated:
+    if not sample or (stated and len(sample) < _MIN_CHARS):
         return stated
-    found, certainty = _identifier().classify(sample) if sample else ("und", 0.0)
-    if found in _NO_LANGUAGE or certainty < (_SURE if stated else _SURE_ALONE):
+    found, certainty = _identifier().classify(sample)
+    sure = _SURE if stated else _SURE_ALONE
+    if found in _NO_LANGUAGE or certainty < sure:
         return stated
-    return stated if stated and _primary(stated) == _primary(found) else found
+    if stated and _primary(stated) == _primary(found):
+        return stated
+    return str(found)
 
 
 def language_tag(stated: str | None) -> str | None:
@@ -53,13 +56,9 @@ def language_tag(stated: str | None) -> str | None:
     match = _HINT.match(stated or "")
     if match is None or match[1].lower() in _NO_LANGUAGE:
         return None
-    script, region = match[2], match[3]
-    return "-".join(
-        filter(
-            None,
-            (match[1].lower(), script and script.title(), region and region.upper()),
-        )
-    )
+    language, script, region = (part or "" for part in match.groups())
+    parts = (language.lower(), script.title(), region.upper())
+    return "-".join(filter(None, parts))
 
 
 def _primary(tag: str) -> str:

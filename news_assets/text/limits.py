@@ -126,4 +126,6 @@ def loads(document: str | bytes, *, strict: bool = True) -> Any:
 
 
 def _integer(digits: str) -> int | str:
-    return int(digits) if len(digits) <= _MAX_DIGITS else digits
+    if len(digits) > _MAX_DIGITS:
+        return digits
+    return int(digits)

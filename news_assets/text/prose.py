@@ -107,18 +107,21 @@ def paragraphs(text: str) -> list[str]:
     found: list[str] = []
     is_open = False
     for line in _FENCE.sub("\n", _UNDERLINED.sub("\n", text)).splitlines():
-        bare = (
-            ""
-            if _NO_PROSE.match(line) or _BOLD_LINE.match(line)
-            else " ".join(_unmarked(line).split())
-        )
-        bare = _SHARING.sub("", bare.lstrip("> "))
-        if bare and is_open and bare[0].islower():
+        bare = _prose_of_line(line)
+        if is_open and bare[:1].islower():
             found[-1] = f"{found[-1]} {bare}"  # a line wrapped within a sentence
         elif bare:
             found.append(bare)
-        is_open = bool(bare) and bare[-1] not in '.!?…:"”»'
+        is_open = bare != "" and bare[-1] not in '.!?…:"”»'
     return found
+
+
+def _prose_of_line(line: str) -> str:
+    """Return a line without markup; empty if it is none of running text."""
+    if _NO_PROSE.match(line) or _BOLD_LINE.match(line):
+        return ""
+    bare = " ".join(_unmarked(line).split())
+    return _SHARING.sub("", bare.lstrip("> "))
 
 
 def sentences(paragraph: str) -> list[str]:
@@ -135,25 +138,28 @@ def sentences(paragraph: str) -> list[str]:
 
 
 def _unmarked(text: str) -> str:
-    bare = _ANY_LINK.sub(r"\1", _ANY_IMAGE.sub("", text)) if "[" in text else text
-    bare = _TAG.sub(" ", bare) if "<" in bare else bare
-    bare = _ADDRESS.sub("", bare)
-    bare = strip_emphasis(bare)
-    return _ESCAPED.sub(r"\1", bare) if "\\" in bare else bare
+    if "[" in text:
+        text = _ANY_LINK.sub(r"\1", _ANY_IMAGE.sub("", text))
+    if "<" in text:
+        text = _TAG.sub(" ", text)
+    text = strip_emphasis(_ADDRESS.sub("", text))
+    if "\\" in text:
+        text = _ESCAPED.sub(r"\1", text)
+    return text
 
 
 def _ends_sentence(paragraph: str, stop: re.Match[str]) -> bool:
-    following = paragraph[stop.end() : stop.end() + _NEAR_CHARS].lstrip(
-        "\"'“‘«([¿¡—–- \t"
-    )[:1]
+    start, end = stop.span()
+    after = paragraph[end : end + _NEAR_CHARS].lstrip("\"'“‘«([¿¡—–- \t")
+    following = after[:1]
     if following.islower():
         return False
     if stop[0] != ".":
         return True
-    last = _LAST_WORD.search(
-        paragraph[max(0, stop.start() - _NEAR_CHARS) : stop.start()]
-    )
-    word = last[0] if last else ""
-    if word.casefold() in _BEFORE_NUMBERS:
+    last = _LAST_WORD.search(paragraph[max(0, start - _NEAR_CHARS) : start])
+    if last is None:
+        return True
+    word = last[0].casefold()
+    if word in _BEFORE_NUMBERS:
         return not following.isdigit()
-    return word.casefold() not in _ABBREVIATIONS and not _INITIALS.fullmatch(word)
+    return word not in _ABBREVIATIONS and not _INITIALS.fullmatch(last[0])

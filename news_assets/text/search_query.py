@@ -36,15 +36,14 @@ def parse_query(text: str, languages: tuple[str, ...]) -> ParsedQuery:
     found: list[str] = []
     phrases: list[tuple[str, ...]] = []
     excluded: list[str] = []
-    for minus, quoted, bare, inner_quoted, inner_bare in _TOKEN.findall(
-        text[:MAX_QUERY_CHARS]
-    ):
-        token = words(quoted or bare or inner_quoted or inner_bare)
+    for match in _TOKEN.finditer(text[:MAX_QUERY_CHARS]):
+        minus, *spellings = match.groups(default="")
+        token = words("".join(spellings))  # of which one is not empty
         if minus:
             excluded += token
             continue
         found += token
-        if (quoted or inner_quoted) and len(token) > 1:
+        if '"' in match[0] and len(token) > 1:
             phrases.append(tuple(map(fold, token)))
     content = _without_stopwords(found, languages)
     return ParsedQuery(
@@ -62,9 +61,10 @@ def _without_stopwords(found: list[str], languages: tuple[str, ...]) -> list[str
 
 @lru_cache
 def _folded_stopwords(languages: tuple[str, ...]) -> frozenset[str]:
-    return frozenset(
-        fold(word) for language in languages for word in stopwords(language)
-    )
+    folded: set[str] = set()
+    for language in languages:
+        folded.update(map(fold, stopwords(language)))
+    return frozenset(folded)
 
 
 def phrase_pattern(phrases: tuple[tuple[str, ...], ...]) -> list[re.Pattern[str]]:

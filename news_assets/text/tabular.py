@@ -39,9 +39,9 @@ def cell_of(value: object) -> str | float | None:
     """
     if value is None or isinstance(value, (int, float)):
         return value
-    return spreadsheet_cell(
-        value if isinstance(value, str) else json_of(value).strip('"')
-    )
+    if isinstance(value, str):
+        return spreadsheet_cell(value)
+    return spreadsheet_cell(json_of(value).strip('"'))
 
 
 SHEET_ROWS: Final = 1_048_576  # of XLSX, with the header
@@ -120,26 +120,22 @@ class _Sheet:
 
     def _write(self, column: int, value: object) -> None:
         place = (self._next_row, column)
-        if isinstance(value, bool):
-            self._sheet.write_boolean(*place, value)
-        elif (
-            isinstance(value, (int, float))
-            and math.isfinite(value)
-            and abs(value) <= _EXACT
-        ):
-            self._sheet.write_number(*place, value)
-        elif isinstance(value, datetime) and value.tzinfo and value.year >= _FIRST_YEAR:
-            self._sheet.write_datetime(
-                *place, value.astimezone(UTC).replace(tzinfo=None), self._time
-            )
-        elif (
-            isinstance(value, date)
-            and not isinstance(value, datetime)
-            and value.year >= _FIRST_YEAR
-        ):
-            self._sheet.write_datetime(*place, value, self._day)
-        elif value is not None:
-            self._sheet.write_string(*place, self._fitting(str(cell_of(value))))
+        match value:
+            case None:
+                pass
+            case bool():
+                self._sheet.write_boolean(*place, value)
+            case int() | float() if math.isfinite(value) and abs(value) <= _EXACT:
+                self._sheet.write_number(*place, value)
+            case datetime() if value.tzinfo and value.year >= _FIRST_YEAR:
+                at = value.astimezone(UTC).replace(tzinfo=None)
+                self._sheet.write_datetime(*place, at, self._time)
+            case date() if (
+                not isinstance(value, datetime) and value.year >= _FIRST_YEAR
+            ):
+                self._sheet.write_datetime(*place, value, self._day)
+            case _:
+                self._sheet.write_string(*place, self._fitting(str(cell_of(value))))
 
     def _fitting(self, text: str) -> str:
         if len(text) <= CELL_CHARS:

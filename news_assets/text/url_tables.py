@@ -371,10 +371,13 @@ def target_in(url: str, parts: SplitResult) -> str | None:
 
     `parts` are those of `url`.
     """
-    if cached := AMP_CACHE.match(url):
+    cached = AMP_CACHE.match(url)
+    if cached is not None:
         is_secure = cached["scheme"] if cached["kept"] else cached["secure"]
-        return f"http{'s' if is_secure else ''}://{url[cached.end() :]}"
-    if starred := _STARRED.match(url):
+        scheme = "https" if is_secure else "http"
+        return f"{scheme}://{url[cached.end() :]}"
+    starred = _STARRED.match(url)
+    if starred is not None:
         return url[starred.end() :]
     if "?" not in url and "http" not in url[len("http") :]:
         return None
@@ -385,10 +388,10 @@ def target_in(url: str, parts: SplitResult) -> str | None:
     if any(map(_LEADING.fullmatch, words)):
         return _target_of_leading(parts)
     names = _TARGET if _NAMELESS.fullmatch(parts.path) else _REDIRECTING
-    targets = (
-        target for name, target in _addresses(parts.query) if names.fullmatch(name)
-    )
-    return next((target for target in targets if not _is_on(target, host)), None)
+    for name, target in _addresses(parts.query):
+        if names.fullmatch(name) and not _is_on(target, host):
+            return target
+    return None
 
 
 def _is_on(target: str, host: str) -> bool:
@@ -398,11 +401,16 @@ def _is_on(target: str, host: str) -> bool:
 
 def _target_of_leading(parts: SplitResult) -> str | None:
     """Return the address in the path, else in a parameter named for it, else in any."""
-    if in_path := _IN_PATH.search(parts.path):
+    in_path = _IN_PATH.search(parts.path)
+    if in_path is not None:
         return _address_in(f"{in_path['target']}?{parts.query}".rstrip("?"))
     found = list(_addresses(parts.query))
-    named = (target for name, target in found if _TARGET.fullmatch(name))
-    return next(named, None) or next((target for _, target in found), None)
+    for name, target in found:
+        if _TARGET.fullmatch(name):
+            return target
+    if not found:
+        return None
+    return found[0][1]
 
 
 def _addresses(query: str) -> Iterator[tuple[str, str]]:
@@ -427,10 +435,12 @@ def _address_in(value: str) -> str | None:
     text = unquote_plus(value)
     if _ENCODED.match(text):
         text = unquote_plus(text)
-    if encoded := _BASE64.fullmatch(text):
+    encoded = _BASE64.fullmatch(text)
+    if encoded is not None:
         text = _from_base64(encoded[1])
-    is_page = _ABSOLUTE.match(text) and not _FILE.search(text.partition("?")[0])
-    return text if is_page else None
+    if not _ABSOLUTE.match(text) or _FILE.search(text.partition("?")[0]):
+        return None
+    return text
 
 
 def _from_base64(text: str) -> str:

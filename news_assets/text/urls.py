@@ -1,7 +1,7 @@
 """Canonical URLs: one spelling for every address of an article.
 
 Merging two articles is the worse error, so only differences without a meaning on any
-site are removed. Tracking parameters are listed in `tracking.py`. Redirects and
+site are removed. Tracking parameters are listed in `url_tables.py`. Redirects and
 `rel=canonical` are handled by the pipeline.
 
 courlan, a dependency of trafilatura, is not used: its `clean_url` drops every parameter
@@ -55,6 +55,7 @@ _AMP_QUERY = re.compile(r"amp(?:=(?:1|true|html)?)?|output(?:type)?=amp", re.IGN
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _MAX_WRAPPERS = 20
 _MAX_HOST_CHARS = 253  # RFC 1035
+_NOISE_PREFIXES = TRACKING_PREFIXES + SESSION_PARAMETERS
 _MAX_SITE_LABELS = max(name.count(".") + 1 for name in SITE_PARAMETERS)
 
 
@@ -72,10 +73,13 @@ def canonical_url(url: str, base: str | None = None) -> str:
     Kept: http or https (some council sites serve only one, and others redirect),
     `www.`, a final slash, the case of the path, `/index.html`, `#!` and `#/` routes.
     """
-    stated = text = _normal(resolve(base, url) if base else _absolute(url))
+    absolute = resolve(base, url) if base else _absolute(url)
+    stated = text = _normal(absolute)
     for _ in range(_MAX_WRAPPERS):
         parts = _split(text)
-        target = target_in(text, parts) if parts else None
+        if parts is None:
+            return text
+        target = target_in(text, parts)
         if target is None or "." not in host_of(_absolute(target)):
             return text
         text = _normal(_absolute(target))
@@ -102,7 +106,9 @@ def served_url(url: str) -> str:
     address. AMP caches do: they serve the target's page.
     """
     text = _normal(_absolute(url))
-    return canonical_url(text) if AMP_CACHE.match(text) else text
+    if AMP_CACHE.match(text):
+        return canonical_url(text)
+    return text
 
 
 def url_hash(url: str) -> str:
@@ -147,14 +153,15 @@ def site_of(url: str) -> str:
     if not host or _IP_OR_LOCAL.fullmatch(host):
         return host
     domain = get_fld(f"https://{host}", fail_silently=True)
-    if (
-        domain is None
-        and get_fld(f"https://a.b.{host.rpartition('.')[2]}", fail_silently=True)
-        is None
-    ):
+    if domain is None:
+        top = host.rpartition(".")[2]
+        if get_fld(f"https://a.b.{top}", fail_silently=True) is not None:
+            return host
         # the list's rule for a top-level domain that it does not have
         domain = ".".join(host.split(".")[-2:])
-    return host if domain is None or domain in SHARED_DOMAINS else str(domain)
+    if domain in SHARED_DOMAINS:
+        return host
+    return str(domain)
 
 
 def resolve(base: str, url: str) -> str:
@@ -184,7 +191,9 @@ def web_url(link: str, base: str) -> str | None:
 def _absolute(url: str) -> str:
     """Return a trimmed address, with https for `//host`."""
     text = _stripped(url)
-    return f"https://{text.lstrip('/')}" if text.startswith("//") else text
+    if text.startswith("//"):
+        return f"https://{text.lstrip('/')}"
+    return text
 
 
 def _stripped(url: str) -> str:
@@ -202,28 +211,28 @@ def _split(text: str) -> SplitResult | None:
     """Split an http(s) address; None for other texts."""
     try:
         parts = urlsplit(text)
-        is_address = parts.scheme in _DEFAULT_PORTS and parts.port != 0
+        if parts.scheme not in _DEFAULT_PORTS or parts.port == 0:
+            return None
     except ValueError:
         return None
     host = host_of(text)
-    return (
-        parts if is_address and host and not _FORBIDDEN_IN_HOST.search(host) else None
-    )
+    if not host or _FORBIDDEN_IN_HOST.search(host):
+        return None
+    return parts
 
 
 def _netloc(parts: SplitResult, host: str) -> str:
     name = f"[{host}]" if ":" in host else host
-    is_default = parts.port is None or parts.port == _DEFAULT_PORTS[parts.scheme]
-    return name if is_default else f"{name}:{parts.port}"
+    if parts.port in (None, _DEFAULT_PORTS[parts.scheme]):
+        return name
+    return f"{name}:{parts.port}"
 
 
 def _route(fragment: str) -> str:
     """Return a fragment only if scripts use it as a route: `#!/news/1`, `#/news/1`."""
-    return (
-        f"#{_encoded(fragment, '?')}"
-        if fragment[:1] in ("!", "/") and len(fragment) > 1
-        else ""
-    )
+    if len(fragment) > 1 and fragment.startswith(("!", "/")):
+        return f"#{_encoded(fragment, '?')}"
+    return ""
 
 
 # --- path and query -------------------------------------------------------------------
@@ -232,47 +241,62 @@ def _route(fragment: str) -> str:
 def _path_of(path: str, query: str) -> str:
     path = _DOTNET_SESSION.sub("", _PATH_SESSION.sub("", _encoded(path)))
     path = _SLASHES.sub("/", path) or "/"
-    path = _SLASHES.sub("/", _without_dots(path) if "/." in path else path)
+    if "/." in path:
+        path = _SLASHES.sub("/", _without_dots(path))
     segments = path.split("/")[1:]
-    while _drop_variant(segments, query):
+    while _drop_variant(segments):
         pass
     return "/" + "/".join(segments)
 
 
-def _drop_variant(segments: list[str], query: str) -> bool:
+def _drop_variant(segments: list[str]) -> bool:
     """Remove one AMP mark, index page or dot segment from the end; return whether there
     was one.
 
     Works on the list's end only, so that a path of a thousand such segments takes
     linear time.
     """
-    last = len(segments) - (2 if segments[-1] == "" and len(segments) > 1 else 1)
+    last = len(segments) - 1
+    if last > 0 and segments[last] == "":
+        last -= 1
     name = segments[last]
     if name in (".", ".."):  # what `..amp` leaves
-        segments[max(last - (name == ".."), 0) :] = [""]
-        if segments[-2:] == ["", ""] and not (
-            len(segments) > 2 and segments[-3].endswith(":")
-        ):
-            segments.pop()
-    elif name.lower() == "amp" and last > 0 and segments[last - 1]:
+        _drop_dots(segments, last)
+        return True
+    if name.lower() == "amp" and last > 0 and segments[last - 1]:
         del segments[last:]
-    elif (shorter := _without_amp_suffix(name)) != name:
-        segments[last] = shorter
-    else:
+        return True
+    shorter = _without_amp_suffix(name)
+    if shorter == name:
         return False
+    segments[last] = shorter
     return True
+
+
+def _drop_dots(segments: list[str], last: int) -> None:
+    """Remove a dot segment at the end, and the one before it where it is `..`."""
+    start = last
+    if segments[last] == "..":
+        start = max(last - 1, 0)
+    segments[start:] = [""]
+    if segments[-2:] != ["", ""]:
+        return
+    is_after_scheme = len(segments) > 2 and segments[-3].endswith(":")
+    if not is_after_scheme:
+        segments.pop()
 
 
 def _without_amp_suffix(name: str) -> str:
     """Return `story` for `story.amp`, and `story.html` for `story.amp.html`."""
     lower = name.lower()
-    extension = next(
-        (ending for ending in (".html", ".htm") if lower.endswith(ending)), ""
-    )
-    end = length = len(name) - len(extension)
+    end = length = len(name)
+    for extension in (".html", ".htm"):
+        if lower.endswith(extension):
+            end = length = length - len(extension)
+            break
     while end > len(_AMP_SUFFIX) and lower.endswith(_AMP_SUFFIX, 0, end):
         end -= len(_AMP_SUFFIX)
-    return name if end == length else name[:end] + name[length:]
+    return name[:end] + name[length:]
 
 
 def _without_dots(path: str) -> str:
@@ -284,8 +308,9 @@ def _without_dots(path: str) -> str:
             del kept[-1:]
         elif segment != ".":
             kept.append(segment)
-    ends_open = segments[-1] in (".", "..") and kept
-    return "/" + "/".join(kept) + ("/" if ends_open else "")
+    if kept and segments[-1] in (".", ".."):
+        kept.append("")
+    return "/" + "/".join(kept)
 
 
 def _encoded(text: str, also_safe: str = "") -> str:
@@ -297,41 +322,40 @@ def _encoded(text: str, also_safe: str = "") -> str:
 
 def _normal_escape(match: re.Match[str]) -> str:
     character = chr(int(match[1], 16))
-    return character if character in _UNRESERVED else match[0].upper()
+    if character in _UNRESERVED:
+        return character
+    return match[0].upper()
 
 
 def _query_of(query: str, host: str) -> str:
     if not query:
         return ""
     site = _site_parameters(host)
-    pairs = [
-        pair
-        for pair in _PAIR_START.sub("&", f"&{query}").split("&")
-        if pair and not _is_noise(pair, site)
-    ]
-    kept = sorted(
-        (_encoded(pair, "?") for pair in pairs), key=lambda pair: pair.partition("=")[0]
-    )
-    return f"?{'&'.join(kept)}" if kept else ""
+    pairs = filter(None, _PAIR_START.sub("&", f"&{query}").split("&"))
+    kept = [_encoded(pair, "?") for pair in pairs if not _is_noise(pair, site)]
+    if not kept:
+        return ""
+    kept.sort(key=lambda pair: pair.partition("=")[0])
+    return f"?{'&'.join(kept)}"
 
 
 def _is_noise(pair: str, site: frozenset[str]) -> bool:
     name, _, value = unquote_plus(pair).lower().partition("=")
-    return (
-        name in TRACKING_PARAMETERS
-        or name.startswith(TRACKING_PREFIXES)
-        or name in site
-        or value in CHANNEL_PARAMETERS.get(name, ())
-        or name.startswith(SESSION_PARAMETERS)
-        or (name in SESSION_PARAMETERS_BY_VALUE and _TOKEN.fullmatch(value) is not None)
-        or _AMP_QUERY.fullmatch(pair) is not None
-    )
+    if name in TRACKING_PARAMETERS or name in site:
+        return True
+    if name.startswith(_NOISE_PREFIXES):
+        return True
+    if value in CHANNEL_PARAMETERS.get(name, ()):
+        return True
+    if name in SESSION_PARAMETERS_BY_VALUE and _TOKEN.fullmatch(value):
+        return True
+    return _AMP_QUERY.fullmatch(pair) is not None
 
 
 def _site_parameters(host: str) -> frozenset[str]:
     labels = host.rsplit(".", _MAX_SITE_LABELS)[-_MAX_SITE_LABELS:]
-    names = (".".join(labels[start:]) for start in range(len(labels) - 1))
-    return next(
-        (SITE_PARAMETERS[name] for name in names if name in SITE_PARAMETERS),
-        frozenset(),
-    )
+    for start in range(len(labels) - 1):
+        name = ".".join(labels[start:])
+        if name in SITE_PARAMETERS:
+            return SITE_PARAMETERS[name]
+    return frozenset()

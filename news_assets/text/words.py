@@ -75,12 +75,11 @@ def _marks() -> str:
     for a character class.
     """
     blocks = ((0x0300, 0x1E00), (0x20D0, 0x2100), (0xA800, 0xAC00), (0xFE20, 0xFE30))
-    return "".join(
-        chr(n)
-        for first, last in blocks
-        for n in range(first, last)
-        if unicodedata.category(chr(n))[0] == "M"
-    )
+    marks: list[str] = []
+    for block in blocks:
+        characters = map(chr, range(*block))
+        marks += [one for one in characters if unicodedata.category(one)[0] == "M"]
+    return "".join(marks)
 
 
 _UNSPACED = (  # kana and Han: each character is a word
@@ -159,10 +158,9 @@ def _word_lists(texts: Sequence[str]) -> "pl.Series":
     if not has_other.any():
         return lowered.str.extract_all(_LATIN_WORD.pattern)
     latin, other = (~has_other).arg_true(), has_other.arg_true()
-    found = lowered.gather(latin).str.extract_all(_LATIN_WORD.pattern)
-    found = found.append(
-        pl.Series([words(texts[at]) for at in other], dtype=pl.List(pl.String))
-    )
+    of_latin = lowered.gather(latin).str.extract_all(_LATIN_WORD.pattern)
+    of_other = [words(texts[position]) for position in other]
+    found = of_latin.append(pl.Series(of_other, dtype=pl.List(pl.String)))
     return found.gather(latin.append(other).arg_sort())
 
 
@@ -170,11 +168,9 @@ def _coded(every: "pl.Series") -> "tuple[list[str], npt.NDArray[np.uint32]]":
     import polars as pl
 
     distinct = every.unique()
-    codes = (
-        every.cast(pl.Enum(distinct)).to_physical()
-        if len(distinct)
-        else every.cast(pl.UInt32)
-    )
+    codes = every
+    if len(distinct):
+        codes = every.cast(pl.Enum(distinct)).to_physical()
     return distinct.to_list(), codes.cast(pl.UInt32).to_numpy()
 
 
@@ -182,11 +178,9 @@ def alphabetic_length(text: str) -> int:
     """Return a text's length in characters of an alphabet: one of kana or Han says as
     much as two and a half.
     """
-    return (
-        len(text)
-        if text.isascii()
-        else len(text) + len(_UNSPACED_CHARACTER.findall(text)) * 3 // 2
-    )
+    if text.isascii():
+        return len(text)
+    return len(text) + len(_UNSPACED_CHARACTER.findall(text)) * 3 // 2
 
 
 def word_spans(text: str) -> list[tuple[str, int, int]]:
@@ -216,15 +210,19 @@ def stem(word: str, language: str | None) -> str:
     without a stemmer, and for None.
     """
     folded = fold(word)
-    name = _STEMMER_OF.get((language or "").partition("-")[0].lower())
+    name = _STEMMER_OF.get(_code_of(language))
     if name is None or _SURROGATES.search(folded):
         return folded
     return fold(_stemmer(name).stemWord(_with_ending(folded, name))) or folded
 
 
+def _code_of(language: str | None) -> str:
+    return (language or "").partition("-")[0].lower()
+
+
 def has_stemmer(language: str | None) -> bool:
     """Return whether `stem` knows the inflection of this language."""
-    return (language or "").partition("-")[0].lower() in _STEMMER_OF
+    return _code_of(language) in _STEMMER_OF
 
 
 @lru_cache(KEPT_WORDS)
@@ -235,16 +233,21 @@ def shared_stem(word: str, languages: tuple[str, ...]) -> str:
     For an index that cannot search a word in several forms: documents and queries of
     any of them have the same stem.
     """
+    if not languages:
+        return fold(word)
     for language in languages:
         word = stem(word, language)
-    return word if languages else fold(word)
+    return word
 
 
 def _with_ending(folded: str, name: str) -> str:
     for bare, accented in _ENDINGS.get(name, ()):
-        if folded.endswith(bare):
-            start = folded[: -len(bare)]
-            return start + accented if len(start) >= _MIN_ENDING_STEM_CHARS else folded
+        if not folded.endswith(bare):
+            continue
+        start = folded[: -len(bare)]
+        if len(start) < _MIN_ENDING_STEM_CHARS:
+            return folded
+        return start + accented
     return folded
 
 
@@ -260,7 +263,7 @@ def _stemmer(name: str) -> Stemmer.Stemmer:
 
 def stopwords(language: str | None) -> frozenset[str]:
     """Return the stop words of a language, as written; none for an unknown language."""
-    return _stopword_set((language or "").partition("-")[0].lower())
+    return _stopword_set(_code_of(language))
 
 
 @lru_cache

@@ -16,7 +16,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.responses import RedirectResponse
-from starlette.routing import Mount, Route
+from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -118,50 +118,38 @@ def build_app(
         return Route(path, in_time(cache.around(handler, parameters)))
 
     description = describe(OPERATIONS, version("news_assets"))
-    routes = [
+    article, suffix = "/articles/{article_id:article_id}", "{suffix:suffix}"
+    routes: list[BaseRoute] = [
         Route("/", lambda request: RedirectResponse("/search")),
-        *(
-            cached(
-                f"{page.path}{{suffix:suffix}}",
-                pages.list_of(page),
-                page.operation.parameters.names(),
-            )
-            for page in (SEARCH_PAGE, *LIST_PAGES)
-        ),
-        *(cached(path, pages.queries) for path in ("/queries", "/queries.opml")),
-        Route("/articles/{article_id:article_id}/original", in_time(pages.original)),
-        Route("/articles/{article_id:article_id}/text", in_time(pages.text)),
+        cached("/queries", pages.queries),
+        cached("/queries.opml", pages.queries),
+        Route(f"{article}/original", in_time(pages.original)),
+        Route(f"{article}/text", in_time(pages.text)),
+        cached(f"{article}/revisions/{{number:int}}", pages.revision),
+        cached(f"{article}{suffix}", pages.article),
         cached(
-            "/articles/{article_id:article_id}/revisions/{number:int}", pages.revision
-        ),
-        *(
-            [
-                Route(
-                    "/articles/{article_id:article_id}/image",
-                    in_time(image_handler(archive, fetcher)),
-                )
-            ]
-            if fetcher
-            else ()
-        ),
-        cached("/articles/{article_id:article_id}{suffix:suffix}", pages.article),
-        cached(
-            "/meetings/{meeting_id:meeting_id}{suffix:suffix}",
+            f"/meetings/{{meeting_id:meeting_id}}{suffix}",
             meetings.meeting,
             OneMeeting.names(),
         ),
+        cached("/days/{day}", pages.day),
         cached("/publishers/{desk}/{agency:path}", publishers.publisher),
         cached("/facets/{facet}", pages.facet, (*SearchAddress.names(), "contains")),
         cached("/matters/{desk}/{agency}/{matter:path}", meetings.matter),
         cached("/persons/{desk}/{agency}/{person}", meetings.person, OnePerson.names()),
-        *(
-            cached(f"{PREFIX}/{one.route}", handler_of(one, archive), None)
-            for one in OPERATIONS
-        ),
         Route(f"{PREFIX}/openapi.json", lambda request: json_document(description)),
         *operator_routes(archive, access, pages.page, cache),
         Mount("/static", StaticFiles(directory=_HERE / "static")),
     ]
+    for page in (SEARCH_PAGE, *LIST_PAGES):
+        names = page.operation.parameters.names()
+        routes.append(cached(f"{page.path}{suffix}", pages.list_of(page), names))
+    for operation in OPERATIONS:
+        handler = handler_of(operation, archive)
+        routes.append(cached(f"{PREFIX}/{operation.route}", handler, None))
+    if fetcher is not None:
+        handler = image_handler(archive, fetcher)
+        routes.append(Route(f"{article}/image", in_time(handler)))
     middleware = [
         Middleware(TrustedHostMiddleware, allowed_hosts=[*hosts], www_redirect=False),
         Middleware(_SafeHeaders),

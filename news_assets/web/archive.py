@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Final, Self
 
@@ -93,9 +94,9 @@ class Archive:
         self._is_model_ready = True
         self._load_again_at = math.inf
         self._is_civic = any(desk.is_civic for desk in desks)
-        self._names = {
-            agency.key: agency.name for desk in desks for agency in desk.agencies
-        }
+        self._names: dict[str, str] = {}
+        for desk in desks:
+            self._names |= {agency.key: agency.name for agency in desk.agencies}
 
     @classmethod
     @contextmanager
@@ -120,13 +121,10 @@ class Archive:
         """Return the label of a desk's theme, by default of the first with the code;
         the code if it is not known.
         """
-        taxonomies = [
-            one for key, one in self._taxonomies.items() if desk in (None, key)
-        ]
-        theme = next(
-            (one.themes[code] for one in taxonomies if code in one.themes), None
-        )
-        return theme.label(language) if theme else code
+        for key, taxonomy in self._taxonomies.items():
+            if desk in (None, key) and code in taxonomy.themes:
+                return taxonomy.themes[code].label(language)
+        return code
 
     # --- search -----------------------------------------------------------------------
 
@@ -193,7 +191,10 @@ class Archive:
         """
         if not self._is_civic:
             return address
-        number = written_number(self.lake, address.text, address.filters)
+        filters = replace(address.filters, agency=None, theme=None)
+        if len(address.chosen("agency")) == 1:
+            filters = replace(filters, agency=address.agency)
+        number = written_number(self.lake, address.text, filters)
         if not number:
             return address
         return address.model_copy(update={"text": f'"{number}"'})
@@ -396,16 +397,15 @@ def _beneath(
     """Return the other appearances of the matter of each hit that has any, by the hit's
     article id.
     """
-    by_article = {one.article_id: group for group in groups.values() for one in group}
-    return {
-        hit.article_id: [
-            one
-            for one in by_article[hit.article_id]
-            if one.article_id != hit.article_id
-        ]
-        for hit in hits
-        if hit.article_id in by_article
-    }
+    others: dict[str, list[ItemAppearance]] = {}
+    shown = {hit.article_id for hit in hits}
+    for group in groups.values():
+        for one in group:
+            if one.article_id in shown:
+                others[one.article_id] = [
+                    other for other in group if other.article_id != one.article_id
+                ]
+    return others
 
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -51,9 +51,9 @@ def facets_of(
             continue
         by_count = sorted(counts, key=lambda value: -counts[value])
         shown = by_count[:_SHOWN]
-        chosen = address.active.get(name)
-        if chosen in counts and chosen not in shown:
-            shown.append(chosen)
+        for chosen in address.chosen(name):
+            if chosen in counts and chosen not in shown:
+                shown.append(chosen)
         of_shown = {value: counts[value] for value in shown}
         found.append(Facet(name=name, label=label, counts=of_shown, total=len(counts)))
     return found

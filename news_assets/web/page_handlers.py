@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from typing import Any, Final, get_args
 from urllib.parse import quote, urlsplit
@@ -23,6 +23,7 @@ from news_assets.errors import (
 from news_assets.pipeline.civic.answer_storage import person_key
 from news_assets.pipeline.civic.item_words import topic_label, topics_taxonomy
 from news_assets.pipeline.enrich.model.evidence import Evidence, Span
+from news_assets.pipeline.freshness.report_contents import build_report
 from news_assets.pipeline.freshness.source_health import SourceFacts, source_facts
 from news_assets.pipeline.publishing_habits import duration
 from news_assets.pipeline.stages import stage_names
@@ -30,9 +31,11 @@ from news_assets.ports.search_index import FACET_LABELS, FILTER_LABELS
 from news_assets.records.articles import RawArticle
 from news_assets.records.meetings import MeetingStatus
 from news_assets.store.changes import CursorError
+from news_assets.store.queries.report import count_day
 from news_assets.web.answers import SourceItem
 from news_assets.web.archive import Archive, revision_and_successor, revision_number
 from news_assets.web.cache import Handler
+from news_assets.web.day_report import report_content
 from news_assets.web.facets import (
     facets_of,
     presets,
@@ -70,6 +73,7 @@ from news_assets.web.phrases import (
 )
 from news_assets.web.spreadsheets import MAX_ROWS
 
+_FIRST_REPORT: Final = date(2000, 1, 1)
 _MAX_CONTAINED: Final = 100
 _MAX_REVISIONS: Final = 10  # that the page of an article names
 _INDEXED_ITEMS: Final = 8  # an agenda of so many items has an index
@@ -241,6 +245,28 @@ class Pages:
                 opml_of_feeds("Saved queries", feeds), media_type="text/x-opml"
             )
         return self.page(request, "queries.html", queries=found)
+
+    def day(self, request: Request) -> Response:
+        """Return the report of a UTC day, without the findings of now."""
+        text = request.path_params["day"]
+        try:
+            day = date.fromisoformat(text)
+        except ValueError:
+            raise HTTPException(404, f"no day {text}") from None
+        now = datetime.now(UTC)
+        if not _FIRST_REPORT <= day <= now.date():
+            raise HTTPException(404, f"no report of {day}")
+        desks = self._archive.desks
+        counts = count_day(self._archive.lake, day, [desk.key for desk in desks])
+        after = day + timedelta(days=1)
+        return self.page(
+            request,
+            "day.html",
+            day=day,
+            content=report_content(build_report(counts, desks, {}, now)),
+            before=day - timedelta(days=1),
+            after=after if after <= now.date() else None,
+        )
 
     # --- articles ---------------------------------------------------------------------
 

@@ -19,6 +19,7 @@ from news_assets.search import Filters
 
 MAX_QUERY_CHARS: Final = 500
 _MAX_KEY_CHARS: Final = 200
+_MAX_KEYS_CHARS: Final = 2_000
 MAX_LIMIT: Final = 100
 MAX_PAGE: Final = 100
 _SHOWN_CHARS: Final = 40
@@ -29,6 +30,10 @@ T = TypeVar("T", bound=BaseModel)
 
 class ParameterError(NewsAssetsError):
     """A parameter of an address is wrong."""
+
+
+def _keys(meaning: str) -> Any:
+    return Field(None, max_length=_MAX_KEYS_CHARS, description=meaning)
 
 
 def _key(meaning: str) -> Any:
@@ -228,8 +233,8 @@ class SearchAddress(ListParameters, frozen=True):
     mode: SearchMode = Field("hybrid", description="by words, by meaning or both")
     sort: SearchSort = Field("relevance", description="the best first, or the newest")
     desk: str | None = _key("key of the desk")
-    agency: str | None = _key("key of the agency")
-    theme: str | None = _key("code of a theme of any level")
+    agency: str | None = _keys("key of the agency, or several with commas")
+    theme: str | None = _keys("code of a theme of any level, or several with commas")
     language: str | None = _key("BCP 47 code; pt takes pt-BR too")
     from_day: date | None = Field(
         None, alias="from", description="first day of publication"
@@ -248,7 +253,32 @@ class SearchAddress(ListParameters, frozen=True):
     @property
     def filters(self) -> Filters:
         """The filters that every hit passes."""
-        return Filters(**{name: getattr(self, name) for name in _FILTERS})
+        values = {name: getattr(self, name) for name in _FILTERS}
+        for name in SEVERAL:
+            if len(chosen := self.chosen(name)) > 1:
+                values[name] = tuple(chosen)
+        return Filters(**values)
+
+    def chosen(self, name: str) -> list[str]:
+        """Return the values of a filter, by its name in an address."""
+        value = self.active.get(name)
+        if value is None or name not in SEVERAL:
+            return [value] if value else []
+        return [one for one in value.split(",") if one]
+
+    def toggled(self, name: str, value: str) -> Self:
+        """Return this search with a value of a filter, or without it if it has it; of
+        some filters, beside the other values.
+        """
+        chosen = self.chosen(name)
+        if value in chosen:
+            chosen.remove(value)
+        elif name in SEVERAL:
+            chosen.append(value)
+        else:
+            chosen = [value]
+        changed = {name: ",".join(chosen) or None, "page": 1, "cursor": ""}
+        return self.model_copy(update=changed)
 
     @property
     def active(self) -> dict[str, str]:
@@ -277,6 +307,7 @@ class SearchAddress(ListParameters, frozen=True):
         )
 
 
+SEVERAL: Final = ("agency", "theme")  # filters that take several values
 _FILTERS: Final = tuple(Filters.__dataclass_fields__)
 
 

@@ -86,11 +86,13 @@ def publisher_view(
 ) -> PublisherView | None:
     """Return a publisher; None where no desk file and no article has it."""
     desk, agency = _declared(archive, one)
-    given = {"desk": one.desk, "agency": one.agency}
-    newest = newest_articles(archive.lake, **given, limit=_NEWEST)
+    newest = newest_articles(
+        archive.lake, desk=one.desk, agency=one.agency, limit=_NEWEST
+    )
     if agency is None and not newest:
         return None
     first_day = now.date() - timedelta(days=_DAYS - 1)
+    given = {"desk": one.desk, "agency": one.agency}
     with archive.lake.latest() as lake:
         counts = lake.query(_RHYTHM, given | {"first_day": first_day})
         revisions = lake.query(_CHANGES, given)
@@ -108,7 +110,7 @@ def publisher_view(
         changes=[_change(*row) for row in revisions.iter_rows()],
         bars=_bars(by_day, first_day, now.date()),
         article_count=sum(by_day.values()),
-        address=SearchAddress(sort="date", **given),
+        address=SearchAddress(sort="date", desk=one.desk, agency=one.agency),
     )
 
 

@@ -9,6 +9,7 @@ from news_assets.defs.enrichment_batches import (
 )
 from news_assets.defs.jobs import build_shared_jobs
 from news_assets.pipeline.enrich.model.model_batches import SENT_WITHIN
+from news_assets.ports.services import Lazy
 from news_assets.records.model_calls import EnrichmentBatch
 from news_assets.store.lake import Lake
 from news_assets_tests.support.model_enrichment import (
@@ -39,7 +40,9 @@ def test_the_asset_collects_what_the_sensor_has_seen(
         enrich(lake, by, desk(via="batch"), NOW - SENT_WITHIN)
         assert len(sensor.evaluate_tick(tick).run_requests or ()) == 1
         result = dg.materialize(
-            [asset], instance=instance, resources={"lake": lake, "enricher": by}
+            [asset],
+            instance=instance,
+            resources={"lake": lake, "enricher": Lazy(lambda: by)},
         )
         assert result.success
         assert [batch.progress for batch in lake.read(EnrichmentBatch)] == ["collected"]

@@ -15,7 +15,6 @@ import pytest
 from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
 from news_assets.defs.active_runs import RANGE_END, RANGE_START, poll_config
 from news_assets.defs.asset_checks import EXTRACTION_CHECK
-from news_assets.pipeline.freshness.run_planner import MAX_ATTEMPTS
 from news_assets.pipeline.stage_state.failures import failure_of, make_due
 from news_assets.pipeline.stages import STAGES
 from news_assets.records.articles import FeedEntry, Poll, RawArticle
@@ -25,6 +24,7 @@ from news_assets.records.derived import (
     Failure,
     IndexedDocument,
 )
+from news_assets.retry_table import RUN
 from news_assets.store.queries.freshness import desk_gaps, freshness_checks
 from news_assets_tests.graph.conftest import EMBEDDER
 from news_assets_tests.support.graph import Graph
@@ -211,7 +211,7 @@ def test_a_lost_document_that_was_given_up_is_indexed_once_made_due_by_hand(
             failure_of(
                 receipt, "search_index", receipt.document_hash, datetime.now(UTC)
             ),
-            attempts=MAX_ATTEMPTS,
+            attempts=RUN.attempts,
         )
         lake.transact(lambda rows: rows.upsert([failure]))
         filled.skip_pauses()
@@ -329,13 +329,13 @@ def test_runs_that_die_are_requested_again_with_pauses_then_given_up_until_made_
 ) -> None:
     graph.execute(graph.tick("due_sources"))
     attempts = []
-    for _ in range(MAX_ATTEMPTS):
+    for _ in range(RUN.attempts):
         requests = graph.tick("pending_entries").run_requests
         assert requests
         attempts.append({request.tags["news/attempt"] for request in requests})
         assert not graph.tick("pending_entries").run_requests, "the pause is not over"
         graph.skip_pauses()
-    assert attempts == [{str(attempt)} for attempt in range(1, MAX_ATTEMPTS + 1)]
+    assert attempts == [{str(attempt)} for attempt in range(1, RUN.attempts + 1)]
     assert not graph.tick("pending_entries").run_requests
     with graph.lake() as lake:
         given_up = lake.read(Failure)
@@ -344,7 +344,7 @@ def test_runs_that_die_are_requested_again_with_pauses_then_given_up_until_made_
             row.article_id for row in entries
         }
         assert {(row.stage, row.attempts, row.next_try_at) for row in given_up} == {
-            ("raw_articles", MAX_ATTEMPTS, None)
+            ("raw_articles", RUN.attempts, None)
         }
         graph.skip_pauses()
         assert graph.settle() == []

@@ -23,9 +23,9 @@ from news_assets.pipeline.schedule import (
     next_poll_at,
     recently_polled,
 )
-from news_assets.pipeline.stage_state.retries import MAX_PAUSE_S
 from news_assets.records.desks import Source
 from news_assets.records.reading import Outcome
+from news_assets.retry_table import LONGEST_PAUSE_S
 from news_assets_tests.pipeline.poll.poll_cases import NOW, SOURCE, STATE
 
 CIVIC = replace(SOURCE, pace="civic")
@@ -341,9 +341,9 @@ def test_a_source_polled_within_the_cooldown_was_polled_recently(
         (300, 3.0, "failed", None, 2400),
         (DAY, 1.0, "failed", None, 2 * HOUR),
         (300, 0.5, "failed", 5000, 5000),
-        (300, 0.5, "failed", 1e9, MAX_PAUSE_S),
+        (300, 0.5, "failed", 1e9, LONGEST_PAUSE_S),
         (300, 1.0, "gone", None, 2 * DAY),
-        (300, 1e6, "failed", None, MAX_PAUSE_S),
+        (300, 1e6, "failed", None, LONGEST_PAUSE_S),
     ],
 )
 def test_each_failure_point_doubles_the_pause(
@@ -383,7 +383,7 @@ def test_a_failing_source_backs_off_to_thirty_days(
         NOW + timedelta(seconds=MIN_INTERVAL_S)
         <= due_at
         <= later_at
-        <= NOW + timedelta(seconds=MAX_PAUSE_S)
+        <= NOW + timedelta(seconds=LONGEST_PAUSE_S)
     )
 
 

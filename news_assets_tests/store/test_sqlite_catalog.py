@@ -6,7 +6,7 @@ import pytest
 
 from news_assets.errors import LakeError
 from news_assets.records.articles import Poll
-from news_assets.store.backups import sqlite_catalog
+from news_assets.store import sqlite_catalog
 from news_assets.store.lake import Lake
 from news_assets_tests.store.examples import full
 

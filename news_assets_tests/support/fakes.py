@@ -25,6 +25,7 @@ from news_assets.ports.search_index import (
     SearchDocument,
     SearchHit,
     SearchQuery,
+    values_of,
 )
 from news_assets.records.reading import AgencyDays
 from news_assets.text.words import fold, stem, stopwords, word_spans, words
@@ -361,10 +362,11 @@ def _passes(one: SearchDocument, query: SearchQuery) -> bool:
     language = (one.language or "").lower()
     wanted = (query.language or "").lower()
     return (
-        (query.theme is None or query.theme in one.theme_path)
+        (query.theme is None or bool({*values_of(query.theme)} & {*one.theme_path}))
         and (query.entity is None or query.entity in one.entities)
         and all(
-            getattr(query, name) in (None, getattr(one, name))
+            getattr(query, name) is None
+            or getattr(one, name) in values_of(getattr(query, name))
             for name in SINGLE_VALUED
             if name != "language"
         )

@@ -17,6 +17,7 @@ from news_assets.ports.search_index import FILTER_LABELS
 from news_assets.taxonomy.taxonomy_files import CIVIC_TOPICS, load_taxonomy
 from news_assets.web.archive import Archive
 from news_assets.web.phrases import made_text, portuguese
+from news_assets_tests.support.small_desk import NOW
 
 TEMPLATES = Path(news_assets.web.__file__).parent / "templates"
 LISTS = ("/search", "/operations", "/operations/sources", "/operations/failures")
@@ -25,6 +26,7 @@ PAGES = (
     "/search?q=bus&agency=a&mode=keyword",
     "/articles/a-1",
     "/articles/a-3",
+    f"/days/{datetime.now(UTC).date()}",
     "/publishers/d/a",
     "/facets/agency?q=bus",
 )
@@ -62,6 +64,20 @@ def test_a_page_is_shown_and_all_its_own_links_lead_somewhere(
     assert {
         link: browser.get(link, follow_redirects=True).status_code for link in own
     } == dict.fromkeys(own, 200)
+
+
+def test_the_report_of_a_day_counts_its_articles(browser: httpx.Client) -> None:
+    page = text_of(browser.get(f"/days/{NOW.date()}").text)
+    assert f"Newsroom, {NOW:%A %-d %B %Y}" in page
+    assert "Stages by desk" in page
+    assert "No new entries" not in page
+
+
+@pytest.mark.parametrize("day", ["1900-01-01", "2999-12-31", "today", "2026-13-01"])
+def test_a_day_that_cannot_have_a_report_is_not_found(
+    browser: httpx.Client, day: str
+) -> None:
+    assert browser.get(f"/days/{day}").status_code == 404
 
 
 @pytest.mark.parametrize("path", LISTS)
@@ -178,9 +194,22 @@ def test_a_search_is_sorted_by_date_and_names_the_copies_of_a_hit(
     assert "Also by Câmara b" in text_of(page)
 
 
-def test_a_chosen_publisher_does_not_hide_the_others(browser: httpx.Client) -> None:
-    links = links_of(browser.get("/search?agency=a").text)
-    assert {"/search?agency=a", "/search?agency=b"} <= set(links)
+def test_several_publishers_are_chosen_one_after_the_other(
+    browser: httpx.Client,
+) -> None:
+    one = browser.get("/search?agency=b")
+    assert "Câmara a" in text_of(one.text), "a choice does not hide the others"
+    assert "/search?agency=b%2Ca" in links_of(one.text)
+    both = browser.get("/search?agency=b,a").text
+    assert "Publisher: Câmara b" in text_of(both)
+    assert "Publisher: Câmara a" in text_of(both)
+    assert {"/search?agency=a", "/search?agency=b"} <= set(links_of(both))
+
+    def found(agency: str) -> int:
+        answer = browser.get(f"/search.json?mode=keyword&agency={agency}").json()
+        return sum(answer["facets"]["agency"].values())
+
+    assert found("b,a") == found("a") + found("b")
 
 
 def test_every_value_of_a_facet_can_be_found_by_a_part_of_its_name(

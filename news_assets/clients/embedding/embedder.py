@@ -101,32 +101,26 @@ class OnnxEmbedder:
         _refuse_blank(texts)
         tokens: list[_Tokens] = []
         for start in range(0, len(texts), _TOKENISED_TEXTS):
-            tokens += self._tokens(
-                [
-                    prompt + _encodable(text)
-                    for text in texts[start : start + _TOKENISED_TEXTS]
-                ]
-            )
+            part = texts[start : start + _TOKENISED_TEXTS]
+            tokens += self._tokens([prompt + _encodable(text) for text in part])
         vectors = self._vectors([of_text.ids for of_text in tokens]) if tokens else []
-        return [
-            Embedded(
-                tuple(vector), of_text.count, of_text.count > self._about.max_tokens
-            )
-            for vector, of_text in zip(vectors, tokens, strict=True)
-        ]
+        embedded: list[Embedded] = []
+        for vector, of_text in zip(vectors, tokens, strict=True):
+            is_cut = of_text.count > self._about.max_tokens
+            embedded.append(Embedded(tuple(vector), of_text.count, is_cut))
+        return embedded
 
     def _tokens(self, texts: Sequence[str]) -> list[_Tokens]:
-        max_chars = _MAX_CHARS_PER_TOKEN * self._about.max_tokens
-        heads = [_head(text, max_chars) for text in texts]
+        max_tokens = self._about.max_tokens
+        heads = [_head(text, _MAX_CHARS_PER_TOKEN * max_tokens) for text in texts]
         ids_of_heads = self._tokenizer.encode(heads)
-        return [
-            (
-                self._cut(ids, len(ids) * len(text) // len(head))
-                if len(ids) >= self._about.max_tokens
-                else self._whole(text)
-            )
-            for text, head, ids in zip(texts, heads, ids_of_heads, strict=True)
-        ]
+        tokens: list[_Tokens] = []
+        for text, head, ids in zip(texts, heads, ids_of_heads, strict=True):
+            if len(ids) >= max_tokens:
+                tokens.append(self._cut(ids, len(ids) * len(text) // len(head)))
+            else:
+                tokens.append(self._whole(text))
+        return tokens
 
     def _whole(self, text: str) -> _Tokens:
         [ids] = self._tokenizer.encode([text])
@@ -136,12 +130,10 @@ class OnnxEmbedder:
         """Keep the beginning of a text and the special tokens at its end, as
         sentence-transformers does.
         """
-        limit = self._about.max_tokens
+        limit, tail = self._about.max_tokens, self._tail_count
         if len(ids) <= limit:
             return _Tokens(ids, count)
-        return _Tokens(
-            ids[: limit - self._tail_count] + ids[len(ids) - self._tail_count :], count
-        )
+        return _Tokens(ids[: limit - tail] + ids[len(ids) - tail :], count)
 
     def _vectors(self, texts: Sequence[list[int]]) -> list[list[float]]:
         """Run texts of equal length in batches, without padding, each thread its own
@@ -219,9 +211,8 @@ def _batches(texts: Sequence[list[int]]) -> Iterator[list[int]]:
     for length, group in groupby(order, key=lambda i: len(texts[i])):
         positions = list(group)
         size = max(1, _BATCH_TOKENS // length)
-        yield from (
-            positions[start : start + size] for start in range(0, len(positions), size)
-        )
+        for start in range(0, len(positions), size):
+            yield positions[start : start + size]
 
 
 class _PackageTokenizer:
@@ -236,9 +227,8 @@ class _PackageTokenizer:
         self.tail_count = mask[::-1].index(0) if 0 in mask else 0
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
-        return [
-            encoding.ids for encoding in self._tokenizer.encode_batch_fast(list(texts))
-        ]
+        encoded = self._tokenizer.encode_batch_fast(list(texts))
+        return [encoding.ids for encoding in encoded]
 
 
 def _load_tokenizer(path: Path) -> UnigramTokenizer | _PackageTokenizer:
@@ -300,9 +290,9 @@ class RecentEmbedder:
             found = {text: self._known(text) for text in texts if text in self._recent}
         missing = list(dict.fromkeys(text for text in texts if text not in found))
         if missing:
-            made = self._embedder.embed(missing)
-            found |= dict(zip(missing, made, strict=True))
-            self._keep(dict(zip(missing, made, strict=True)))
+            made = dict(zip(missing, self._embedder.embed(missing), strict=True))
+            found |= made
+            self._keep(made)
         return [found[text] for text in texts]
 
     def embed_query(self, query: str) -> Embedded:
@@ -317,13 +307,9 @@ class RecentEmbedder:
         import numpy as np
 
         with self._lock:
-            for (
-                text,
-                one,
-            ) in (
-                made.items()
-            ):  # as arrays, which take an eighth of the memory of tuples
-                without = Embedded((), one.token_count, one.is_cut)
-                self._recent[text] = np.array(one.vector, np.float32), without
+            for text, one in made.items():
+                # arrays take an eighth of the memory of tuples
+                vector = np.array(one.vector, np.float32)
+                self._recent[text] = vector, Embedded((), one.token_count, one.is_cut)
             while len(self._recent) > RECENT_TEXTS:
                 self._recent.popitem(last=False)

@@ -128,17 +128,11 @@ def _find(model: str, models_dir: Path) -> tuple[str, str, str]:
     for folder in (Path(model).expanduser(), models_dir / model):
         if _is_model_folder(folder):
             fingerprint = _fingerprint(folder)
-            return (
-                str(folder.resolve()),
-                f"{folder.resolve().name}@{fingerprint[:8]}",
-                fingerprint,
-            )
+            found = folder.resolve()
+            return str(found), f"{found.name}@{fingerprint[:8]}", fingerprint
     if not _HUB_NAME.fullmatch(model) or Path(model).is_dir():
-        raise EmbedError(
-            _no_model(
-                model, models_dir, "is not a folder with modules.json or config.json"
-            )
-        )
+        reason = "is not a folder with modules.json or config.json"
+        raise EmbedError(_no_model(model, models_dir, reason))
     return model, model, model
 
 
@@ -161,17 +155,14 @@ def _fingerprint(folder: Path) -> str:
     Hashing 90 MB would take a third of the time to the first vector.
     """
     hashed = hashlib.sha256()
-    for path in sorted(
-        path
-        for path in folder.rglob("*")
-        if path.suffix in _MODEL_SUFFIXES and path.is_file()
-    ):
+    for path in sorted(folder.rglob("*")):
+        if path.suffix not in _MODEL_SUFFIXES or not path.is_file():
+            continue
         size = path.stat().st_size
         hashed.update(f"{path.relative_to(folder)} {size}\n".encode())
+        starts = {0, size // 3, size * 2 // 3, max(0, size - _SAMPLE_BYTES)}
         with path.open("rb") as file:
-            for start in sorted(
-                {0, size // 3, size * 2 // 3, max(0, size - _SAMPLE_BYTES)}
-            ):
+            for start in sorted(starts):
                 file.seek(start)
                 hashed.update(file.read(_SAMPLE_BYTES))
     return hashed.hexdigest()
@@ -219,11 +210,11 @@ def _models_in(models_dir: Path) -> Iterator[str]:
     """Yield the models of the models folder: exported ones by their names, others that
     can be exported by folder.
     """
-    for folder in sorted(models_dir.iterdir()) if models_dir.is_dir() else ():
-        if is_exported(folder) and (name := about_model(folder).model) not in (
-            BUILT_IN_MODEL,
-            ENGLISH_MODEL,
-        ):
+    if not models_dir.is_dir():
+        return
+    for folder in sorted(models_dir.iterdir()):
+        name = about_model(folder).model if is_exported(folder) else BUILT_IN_MODEL
+        if name not in (BUILT_IN_MODEL, ENGLISH_MODEL):
             yield name
         elif _is_model_folder(folder):
             yield folder.name

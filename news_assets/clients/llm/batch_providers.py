@@ -145,9 +145,8 @@ class BedrockBatches:
         from botocore.awsrequest import AWSResponse  # type: ignore[import-untyped]  # has no types
 
         def reply(request: Any, **_: Any) -> AWSResponse:
-            offline.body = (
-                request.body.encode() if isinstance(request.body, str) else request.body
-            )
+            body = request.body
+            offline.body = body.encode() if isinstance(body, str) else body
             status, content = offline.reply
             return AWSResponse(request.url, status, {}, _Raw(content))
 
@@ -184,19 +183,15 @@ class BedrockBatches:
         self, model: Any, key: str, since: datetime, count: int
     ) -> str | None:
         """Return the job of this name."""
-        jobs = _client("bedrock").list_model_invocation_jobs(
-            nameContains=_job_name(key)
-        )["invocationJobSummaries"]
+        client, name = _client("bedrock"), _job_name(key)
+        found = client.list_model_invocation_jobs(nameContains=name)
+        jobs = found["invocationJobSummaries"]
         return str(jobs[0]["jobArn"]) if jobs else None
 
     async def state(self, model: Any, batch_id: str) -> BatchState:
         """Return the state."""
-        return _BEDROCK_STATES.get(
-            _client("bedrock").get_model_invocation_job(jobIdentifier=batch_id)[
-                "status"
-            ],
-            "running",
-        )
+        job = _client("bedrock").get_model_invocation_job(jobIdentifier=batch_id)
+        return _BEDROCK_STATES.get(job["status"], "running")
 
     async def results(self, model: Any, batch_id: str) -> list[Result]:
         """Return the lines of all objects of results that the job wrote."""
@@ -395,9 +390,8 @@ class OpenAIBatches:
 
     async def state(self, model: Any, batch_id: str) -> BatchState:
         """Return the state; a cancelled batch has results like an expired one."""
-        return _OPENAI_STATES.get(
-            (await model.client.batches.retrieve(batch_id)).status, "running"
-        )
+        batch = await model.client.batches.retrieve(batch_id)
+        return _OPENAI_STATES.get(batch.status, "running")
 
     async def results(self, model: Any, batch_id: str) -> list[Result]:
         """Return the lines of the files of outputs and errors."""

@@ -13,7 +13,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from news_assets.clients.llm.provider_models import close_model
@@ -242,10 +242,10 @@ def call_settings(request: ModelRequest, model: "Model") -> Any:
     }
     if request.temperature is not None:
         settings["temperature"] = request.temperature
-    if request.reasoning is not None:
-        settings["thinking"] = (
-            False if request.reasoning == "none" else request.reasoning
-        )
+    if request.reasoning == "none":
+        settings["thinking"] = False
+    elif request.reasoning is not None:
+        settings["thinking"] = request.reasoning
     return settings
 
 
@@ -258,15 +258,22 @@ def answer_of(response: "ModelResponse", elapsed_ms: int) -> ModelAnswer:
     if raw and not isinstance(raw, str):
         raw = json.dumps(raw, ensure_ascii=False)
     usage = response.usage
-    is_stated = usage.input_tokens > 0  # no request has none
-    return ModelAnswer(
+    answer = ModelAnswer(
         raw=str(raw or ""),
-        input_tokens=usage.input_tokens if is_stated else None,
-        output_tokens=usage.output_tokens if is_stated else None,
-        cached_tokens=usage.cache_read_tokens if is_stated else None,
+        input_tokens=None,
+        output_tokens=None,
+        cached_tokens=None,
         elapsed_ms=elapsed_ms,
-        cache_write_tokens=usage.cache_write_tokens if is_stated else None,
         stop=_stop_of(response),
+    )
+    if usage.input_tokens == 0:  # not stated: no request has none
+        return answer
+    return replace(
+        answer,
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        cached_tokens=usage.cache_read_tokens,
+        cache_write_tokens=usage.cache_write_tokens,
     )
 
 
@@ -294,10 +301,10 @@ def failed_call(error: Exception, timeout_s: float) -> ModelCallError:
         return ModelCallError(f"no connection: {error}", "retry")
     if isinstance(error, TimeoutError | ModelTimeoutError):
         return ModelCallError(f"no answer within {timeout_s:g} s", "unanswered")
-    is_page = isinstance(
-        error, UnexpectedModelBehavior
-    ) and "expected JSON data" in str(error)
     is_redirect = isinstance(error, ModelAPIError) and not is_connection
+    is_page = False
+    if isinstance(error, UnexpectedModelBehavior):
+        is_page = "expected JSON data" in str(error)
     if is_page or is_redirect:
         return ModelCallError(f"no answer of a model: {error}", "retry")
     if isinstance(error, UserError):
@@ -330,11 +337,9 @@ def _kind_of(error: Any, said: str) -> CallFailure:
     )
 
     status = error.status_code
-    if isinstance(error, ModelQuotaExceededError) or (
-        status == 429 and _QUOTA.search(said)
-    ):
+    if isinstance(error, ModelQuotaExceededError) or status in _FATAL:
         return "fatal"
-    if status in _FATAL:
+    if status == 429 and _QUOTA.search(said):
         return "fatal"
     if status == 413 or isinstance(error, ModelContextWindowExceededError):
         return "too_long"

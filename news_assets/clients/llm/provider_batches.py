@@ -249,9 +249,9 @@ def has_batches(
     provider = name.partition(":")[0]
     if provider == "bedrock":
         return bool(bedrock_folder and bedrock_role)
-    return provider in _APIS and not (
-        provider == "openai" and variable_of("OPENAI_BASE_URL")
-    )
+    if provider == "openai" and variable_of("OPENAI_BASE_URL"):
+        return False
+    return provider in _APIS
 
 
 def open_batches(

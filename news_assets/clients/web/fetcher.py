@@ -17,7 +17,6 @@ from typing import Any, NamedTuple, Self
 import httpx
 
 from news_assets.clients.web.host_queue import (
-    PAUSES_S,
     QuickTries,
     alternating,
     host_of,
@@ -63,6 +62,7 @@ from news_assets.errors import (
 from news_assets.ports.services import PageRequest
 from news_assets.records.desks import Access
 from news_assets.records.reading import Page, Validators
+from news_assets.retry_table import CONNECTION
 
 MAX_REDIRECTS = 10
 PAGE_CAPS = BodyCaps()
@@ -119,7 +119,7 @@ class HttpFetcher:
         connect_s: float = 10.0,
         read_s: float = 20.0,
         total_s: float = 60.0,
-        retry_pauses_s: Sequence[float] = PAUSES_S,
+        retry_pauses_s: Sequence[float] = CONNECTION.pauses_s,
         caps: BodyCaps = PAGE_CAPS,
         ssl_context: ssl.SSLContext | None = None,
         clock: Callable[[], datetime] = _utc_now,

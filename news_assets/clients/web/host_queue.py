@@ -203,7 +203,6 @@ class _HostQueue(Generic[Job]):
 # --- quick tries ----------------------------------------------------------------------
 
 
-PAUSES_S = (2.0, 10.0)  # a lost packet, and a server that is restarted
 _JITTER = 0.25  # share of the pause
 
 

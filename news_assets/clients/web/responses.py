@@ -33,6 +33,7 @@ from news_assets.clients.web.transport import (
 )
 from news_assets.errors import FetchError, ForbiddenAddressError, TooLargeError
 from news_assets.records.reading import Validators
+from news_assets.retry_table import LONGEST_PAUSE_S
 from news_assets.sources.bot_protection import protection_of_refusal
 
 # --- headers --------------------------------------------------------------------------
@@ -41,7 +42,6 @@ from news_assets.sources.bot_protection import protection_of_refusal
 MAX_VALUE_CHARS = 1_000  # of real servers none is longer than 200
 _MAX_AGE = re.compile(r"(?<![\w-])max-age\s*=\s*\"?(\d{1,10})", re.IGNORECASE)
 _SECONDS = re.compile(r"\d{1,10}")
-LONGEST_PAUSE_S = 30 * 86_400.0  # the longest pause between two polls, too
 _SIZE = re.compile(r"[0-9]{1,15}")
 _CHARSET = re.compile(
     r";\s*charset\s*=\s*[\"']?([\w.:+-]{1,40})", re.IGNORECASE | re.ASCII

@@ -8,5 +8,7 @@ the `dagster.yaml` files.
 - `process_launcher` (profile plain) forks a process for each run. `celery_launcher`
   (local, scale-out) sends runs to the Celery app in `worker`, which executes them.
 - `run_guards` surround a run: heartbeat, watchdog, release of memory.
-- `private_names` lists the private names of Dagster that `defs` uses.
+
+The private names of Dagster that `defs` uses are listed in `deploy/README.md`, each with
+what it gains.
 """

@@ -17,14 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import dagster as dg
-from dagster._core.launcher import CheckRunHealthResult, LaunchRunContext, WorkerStatus
-from dagster_celery.config import TASK_EXECUTE_JOB_NAME
+from dagster._core.launcher import CheckRunHealthResult, WorkerStatus
 from dagster_celery.launcher import CeleryRunLauncher
-from dagster_celery.tags import (
-    DAGSTER_CELERY_QUEUE_TAG,
-    DAGSTER_CELERY_RUN_PRIORITY_TAG,
-    DAGSTER_CELERY_TASK_ID_TAG,
-)
 from kombu.entity import Queue
 from kombu.exceptions import ChannelError
 from kombu.transport import TRANSPORT_ALIASES, filesystem
@@ -36,6 +30,11 @@ from news_assets.settings import Settings
 from news_assets.sources.source_kinds import ALL_KINDS
 
 DESK_TAG = "news/desk"
+EXECUTE_RUN = "execute_job"  # name of the task that `worker` has
+# tags of runs that dagster-celery documents
+QUEUE_TAG = "dagster-celery/queue"
+_TASK_ID_TAG = "dagster-celery/task_id"
+PRIORITY_TAG = "dagster-celery/run_priority"
 _MAX_PRIORITY = 10
 TRANSPORT_ALIASES["filesystem"] = f"{__name__}:FolderTransport"
 
@@ -68,7 +67,7 @@ class DeskRunLauncher(CeleryRunLauncher):
             for name in self.queues
         ]
 
-    def launch_run(self, context: LaunchRunContext) -> None:
+    def launch_run(self, context: Any) -> None:
         """Send the run to its queue, as a task with the run's id.
 
         The tags are written before the message is sent: a warm worker writes its own
@@ -76,13 +75,13 @@ class DeskRunLauncher(CeleryRunLauncher):
         """
         run = context.dagster_run
         queue = queue_of(run, self.queues)
-        tags = {DAGSTER_CELERY_QUEUE_TAG: queue, DAGSTER_CELERY_TASK_ID_TAG: run.run_id}
+        tags = {QUEUE_TAG: queue, _TASK_ID_TAG: run.run_id}
         self._instance.add_run_tags(run.run_id, tags)
         self._instance.report_engine_event(
             f"Sending to queue {queue}.", run, cls=type(self)
         )
         self.celery.send_task(
-            TASK_EXECUTE_JOB_NAME,
+            EXECUTE_RUN,
             task_id=run.run_id,
             queue=queue,
             priority=_priority_of(run),
@@ -106,8 +105,8 @@ class DeskRunLauncher(CeleryRunLauncher):
         self, run: dg.DagsterRun, include_container_logs: bool | None = True
     ) -> str | None:
         """Return the queue and the worker of the run."""
-        queue, worker = run.tags.get(DAGSTER_CELERY_QUEUE_TAG), run.tags.get(WORKER_TAG)
-        return f"queue {queue}, worker {worker or 'none: check that one listens to this queue'}"
+        worker = run.tags.get(WORKER_TAG, "none: check that one listens to this queue")
+        return f"queue {run.tags.get(QUEUE_TAG)}, worker {worker}"
 
     def terminate(self, run_id: str) -> bool:
         """Cancel the run: its worker stops it, or run monitoring if no worker reacts."""
@@ -122,27 +121,26 @@ def queue_of(run: dg.DagsterRun, queues: Sequence[str]) -> str:
     """Return the queue in the run's tags, else its desk's, else the default queue (the
     first of `queues`).
     """
-    tagged = run.tags.get(DAGSTER_CELERY_QUEUE_TAG)
+    tagged = run.tags.get(QUEUE_TAG)
     if tagged:
         return tagged
-    desks = [run.tags.get(DESK_TAG, ""), *sorted(_desks_of_assets(run))]
-    return next((desk for desk in desks if desk in queues), queues[0])
+    for desk in (run.tags.get(DESK_TAG, ""), *sorted(_desks_of_assets(run))):
+        if desk in queues:
+            return desk
+    return queues[0]
 
 
 def _desks_of_assets(run: dg.DagsterRun) -> set[str]:
-    checks = run.asset_check_selection or ()
-    return {
-        key.path[0]
-        for key in (
-            *(run.asset_selection or ()),
-            *(check.asset_key for check in checks),
-        )
-    }
+    keys = set(run.asset_selection or ())
+    keys.update(check.asset_key for check in run.asset_check_selection or ())
+    return {key.path[0] for key in keys}
 
 
 def _priority_of(run: dg.DagsterRun) -> int:
-    text = run.tags.get(DAGSTER_CELERY_RUN_PRIORITY_TAG, "0")
-    return int(text) if text.isdecimal() else 0
+    text = run.tags.get(PRIORITY_TAG, "0")
+    if not text.isdecimal():
+        return 0
+    return int(text)
 
 
 _UNFINISHED = ".part"  # readers take names that end in .msg

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import dagster as dg
-from dagster._serdes import ConfigurableClassData
+import sqlalchemy as sa
 from dagster_postgres import DagsterPostgresStorage, PostgresEventLogStorage
-from dagster_postgres.utils import create_pg_engine, pg_url_from_config
+from dagster_postgres.utils import pg_url_from_config
 
 from news_assets.defs.instance.sqlite_storage import (
     are_partition_events,
@@ -54,24 +54,20 @@ class BatchPostgresStorage(DagsterPostgresStorage):
     pool; same configuration.
     """
 
-    def __init__(
-        self, postgres_url: str, inst_data: ConfigurableClassData | None = None
-    ) -> None:
+    def __init__(self, postgres_url: str, inst_data: Any = None) -> None:
         super().__init__(postgres_url, inst_data=inst_data)
         self._event_log_storage = BatchPostgresEventLogStorage(
             postgres_url, should_autocreate_tables=True
         )
-        engine = create_pg_engine(postgres_url, **_POOL)
+        engine = sa.create_engine(postgres_url, **_POOL)
         for storage in (
-            self._run_storage,
-            self._event_log_storage,
-            self._schedule_storage,
+            self.run_storage,
+            self.event_log_storage,
+            self.schedule_storage,
         ):
             storage._engine = engine
 
     @classmethod
-    def from_config_value(
-        cls, inst_data: ConfigurableClassData | None, config_value: Any
-    ) -> Self:
+    def from_config_value(cls, inst_data: Any, config_value: Any) -> Self:
         """Return the storage that dagster.yaml configures."""
         return cls(pg_url_from_config(config_value), inst_data)

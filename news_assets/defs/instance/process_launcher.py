@@ -9,65 +9,36 @@ again. Where forking is unsafe (macOS, Windows) each run gets a new interpreter.
 import multiprocessing
 import socket
 import sys
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import dagster as dg
 import psutil
-from dagster._config.config_schema import UserConfigSchema
-from dagster._core.instance.ref import InstanceRef
-from dagster._core.launcher import (
-    CheckRunHealthResult,
-    LaunchRunContext,
-    RunLauncher,
-    WorkerStatus,
-)
-from dagster._serdes import ConfigurableClass, ConfigurableClassData
+from dagster._core.launcher import CheckRunHealthResult, WorkerStatus
 
 from news_assets.defs.instance.run_guards import WORKER_TAG, Watchdog
 
 # Without Polars, DuckDB and onnxruntime, which start threads when they are imported.
 _LIBRARIES = [
+    "alembic.command",
     "dagster._cli.api",
-    "dagster._core.storage.event_log.sqlite",
     "httpx",
     "jinja2",
     "nh3",
     "numpy",
     "pydantic_settings",
     "rensa",
+    "sqlalchemy",
     "tokenizers",
 ]
 
 
-class ProcessRunLauncher(RunLauncher, ConfigurableClass):
+class ProcessRunLauncher(dg.DefaultRunLauncher):
     """Starts each run in a process of this machine and checks whether the process is
     alive.
     """
 
-    def __init__(self, inst_data: ConfigurableClassData | None = None) -> None:
-        self._inst_data = inst_data
-        super().__init__()  # type: ignore[no-untyped-call]
-
-    @property
-    def inst_data(self) -> ConfigurableClassData | None:
-        """The launcher's block in dagster.yaml."""
-        return self._inst_data
-
-    @classmethod
-    def config_type(cls) -> UserConfigSchema:
-        """Return the schema of the configuration, which has no options."""
-        return {}
-
-    @classmethod
-    def from_config_value(
-        cls, inst_data: ConfigurableClassData, config_value: Mapping[str, Any]
-    ) -> Self:
-        """Return the launcher that dagster.yaml configures."""
-        return cls(inst_data=inst_data)
-
-    def launch_run(self, context: LaunchRunContext) -> None:
+    def launch_run(self, context: Any) -> None:
         """Start the run's process without waiting for it."""
         run = context.dagster_run
         self._instance.report_engine_event(
@@ -102,8 +73,10 @@ class ProcessRunLauncher(RunLauncher, ConfigurableClass):
         return True
 
 
-def execute_run(reference: InstanceRef, run_id: str) -> None:
-    """Execute a run in this process; SIGINT and SIGTERM interrupt it."""
+def execute_run(reference: Any, run_id: str) -> None:
+    """Execute a run in this process, on the instance of a reference; SIGINT and SIGTERM
+    interrupt it.
+    """
     from dagster._cli.api import _execute_run_command_body
     from dagster._utils.interrupts import capture_interrupts
 
@@ -118,7 +91,7 @@ def execute_run(reference: InstanceRef, run_id: str) -> None:
         )
 
 
-def _start_process(reference: InstanceRef, run_id: str) -> None:
+def _start_process(reference: Any, run_id: str) -> None:
     """Start a process that executes the run; multiprocessing joins it when this process
     exits.
     """

@@ -9,9 +9,15 @@ import sys
 from typing import Any, Final
 
 import dagster as dg
-from dagster._core.storage.dagster_run import IN_PROGRESS_RUN_STATUSES
 from dagster._utils.tags import TagConcurrencyLimitsCounter
 
+# as Dagster counts them for its limits
+_IN_PROGRESS = [
+    dg.DagsterRunStatus.STARTING,
+    dg.DagsterRunStatus.STARTED,
+    dg.DagsterRunStatus.CANCELING,
+    dg.DagsterRunStatus.SUSPENDED,
+]
 _LOOKED_AT = 100  # queued runs; a backfill may queue thousands
 
 
@@ -42,9 +48,7 @@ class ImmediateRunCoordinator(dg.QueuedRunCoordinator):
     def _is_free(self, run: dg.DagsterRun) -> bool:
         """Whether the limits allow this run, and none of the queued ones."""
         config = self.get_run_queue_config()
-        active = self._instance.get_runs(
-            dg.RunsFilter(statuses=IN_PROGRESS_RUN_STATUSES)
-        )
+        active = self._instance.get_runs(dg.RunsFilter(statuses=_IN_PROGRESS))
         if 0 <= config.max_concurrent_runs <= len(active):
             return False
         limits = TagConcurrencyLimitsCounter(

@@ -21,19 +21,15 @@ import dagster as dg
 import sqlalchemy
 from dagster._core.storage.event_log import SqlEventLogStorage, SqliteEventLogStorage
 from dagster._core.storage.event_log.schema import SqlEventLogStorageTable
-from dagster._core.storage.event_log.sqlite.sqlite_event_log import INDEX_SHARD_NAME
-from dagster._core.storage.sqlite import SQLITE_BUSY_TIMEOUT_SECONDS
-from dagster._core.storage.sqlite_storage import (
-    DagsterSqliteStorage,
-    _event_logs_directory,
-)
-from dagster._serdes import ConfigurableClassData
+from dagster._core.storage.sqlite_storage import DagsterSqliteStorage
 
 _PARTITION_EVENTS = {
     dg.DagsterEventType.ASSET_MATERIALIZATION,
     dg.DagsterEventType.ASSET_MATERIALIZATION_PLANNED,
     dg.DagsterEventType.ASSET_OBSERVATION,
 }
+_INDEX = "index"  # Dagster's name of the file over all runs
+_BUSY_TIMEOUT_S = 30
 _ROWS_AT_ONCE = 500  # SQLite takes 32,766 values in one statement, and a row has seven
 
 
@@ -48,27 +44,24 @@ class BatchSqliteEventLogStorage(SqliteEventLogStorage):
     def __init__(self, base_dir: str) -> None:
         # by shard: the index, or the id of a run
         self._engines: dict[str, sqlalchemy.Engine] = {}
+        self._open_lock = threading.RLock()  # a batch opens both files
         super().__init__(base_dir)
-        # Dagster's lock is not reentrant, and a batch opens both files.
-        self._db_lock = threading.RLock()  # type: ignore[assignment]
 
     @contextmanager
     def _connect(self, shard: str) -> Iterator[sqlalchemy.Connection]:
-        with self._db_lock, self._engine(shard).begin() as connection:
+        with self._open_lock, self._engine(shard).begin() as connection:
             yield connection
 
     def _engine(self, shard: str) -> sqlalchemy.Engine:
         path = Path(self.path_for_shard(shard))
         if shard not in self._engines or not path.exists():
-            if shard != INDEX_SHARD_NAME:
-                self._close(self._engines.keys() - {INDEX_SHARD_NAME})
+            if shard != _INDEX:
+                self._close(self._engines.keys() - {_INDEX})
                 self._create(path)
-            url, timeout = (
-                self.conn_string_for_shard(shard),
-                {"timeout": SQLITE_BUSY_TIMEOUT_SECONDS},
+            self._engines[shard] = sqlalchemy.create_engine(
+                f"sqlite:///{path}", connect_args={"timeout": _BUSY_TIMEOUT_S}
             )
-            self._engines[shard] = sqlalchemy.create_engine(url, connect_args=timeout)
-            if shard == INDEX_SHARD_NAME:
+            if shard == _INDEX:
                 self._initdb(self._engines[shard])  # another process may be creating it
         return self._engines[shard]
 
@@ -106,15 +99,13 @@ class BatchSqliteEventLogStorage(SqliteEventLogStorage):
         """Store all or none of the events of one run: both files take every event
         before either is committed.
         """
-        if (
-            not are_partition_events(events)
-            or len({event.run_id for event in events}) > 1
-        ):
+        is_of_one_run = len({event.run_id for event in events}) == 1
+        if not is_of_one_run or not are_partition_events(events):
             super().store_event_batch(events)
             return
         rows = [self._event_to_row(event) for event in events]
         with (
-            self.run_connection(events[0].run_id) as of_run,
+            self._connect(events[0].run_id) as of_run,
             self.index_transaction() as index,
         ):
             of_run.execute(SqlEventLogStorageTable.insert(), rows)
@@ -127,10 +118,11 @@ def are_partition_events(events: Sequence[dg.EventLogEntry]) -> bool:
     """Return whether all events are materialisations, planned materialisations or
     observations.
     """
-    return {
-        event.dagster_event.event_type if event.dagster_event else None
-        for event in events
-    } <= _PARTITION_EVENTS
+    for event in events:
+        dagster_event = event.dagster_event
+        if dagster_event is None or dagster_event.event_type not in _PARTITION_EVENTS:
+            return False
+    return True
 
 
 def store_in_index(
@@ -161,17 +153,12 @@ def store_in_index(
 class BatchSqliteStorage(DagsterSqliteStorage):
     """Dagster's SQLite storage with `BatchSqliteEventLogStorage`."""
 
-    def __init__(
-        self, base_dir: str, inst_data: ConfigurableClassData | None = None
-    ) -> None:
+    def __init__(self, base_dir: str, inst_data: Any = None) -> None:
         super().__init__(base_dir, inst_data)
-        self._event_log_storage = BatchSqliteEventLogStorage(
-            _event_logs_directory(base_dir)
-        )
+        folder = Path(self._event_log_storage.path_for_shard(_INDEX)).parent
+        self._event_log_storage = BatchSqliteEventLogStorage(str(folder))
 
     @classmethod
-    def from_config_value(
-        cls, inst_data: ConfigurableClassData, config_value: Any
-    ) -> Self:
+    def from_config_value(cls, inst_data: Any, config_value: Any) -> Self:
         """Return the storage that dagster.yaml configures."""
         return cls.from_local(inst_data=inst_data, **config_value)

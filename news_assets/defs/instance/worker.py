@@ -22,11 +22,9 @@ from celery import Task, signals
 from celery.worker import state
 from dagster import DagsterInstance, DagsterRunStatus
 from dagster._cli.api import _execute_run_command_body as execute_run_body
-from dagster._core.storage.tags import RUN_FAILURE_REASON_TAG
 from dagster._utils.interrupts import capture_interrupts, check_captured_interrupt
-from dagster_celery.config import TASK_EXECUTE_JOB_NAME
 
-from news_assets.defs.instance.celery_launcher import DeskRunLauncher
+from news_assets.defs.instance.celery_launcher import EXECUTE_RUN, DeskRunLauncher
 from news_assets.defs.instance.run_guards import (
     WORKER_TAG,
     Heartbeat,
@@ -39,6 +37,9 @@ from news_assets.errors import NewsAssetsError
 from news_assets.settings import Settings
 
 _SLOW_IMPORTS = (  # 3 s together
+    "news_assets.clients.factory",
+    "news_assets.clients.embedding.embedder",
+    "news_assets.clients.web.fetcher",
     "news_assets.definitions",
     "news_assets.pipeline.articles.fetch",
     "news_assets.pipeline.civic.attachments",
@@ -76,7 +77,7 @@ instance = DagsterInstance.get()  # opened once for all runs: it takes 0.2 s
 app = _launcher().celery
 
 
-@app.task(bind=True, name=TASK_EXECUTE_JOB_NAME, acks_late=True)  # type: ignore[untyped-decorator]
+@app.task(bind=True, name=EXECUTE_RUN, acks_late=True)  # type: ignore[untyped-decorator]
 def execute_run(task: Task) -> None:
     """Execute the run whose id is the task's, with a heartbeat; stop the worker if it
     was signalled meanwhile.
@@ -126,7 +127,7 @@ def _was_interrupted(run_id: str) -> bool:
     run = instance.get_run_by_id(run_id)
     return (
         run is not None
-        and run.tags.get(RUN_FAILURE_REASON_TAG) == "UNEXPECTED_TERMINATION"
+        and run.tags.get("dagster/failure_reason") == "UNEXPECTED_TERMINATION"
     )
 
 

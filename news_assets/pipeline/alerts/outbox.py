@@ -20,6 +20,7 @@ from news_assets.ports.services import Lake, Rows
 from news_assets.records.alerts import OPERATORS, Condition, Message, QueryHit
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import EnrichedArticle
+from news_assets.retry_table import MESSAGE
 
 # of a message: with cut titles it stays below Telegram's 4,096 characters
 MAX_ARTICLES = 10
@@ -236,7 +237,6 @@ def _text(begun: Sequence[Condition], ended: Sequence[Condition]) -> str:
 
 # sends one message over the channel that it names; raises NotifyError
 Send = Callable[[Message], None]
-RETRIES_S = (30, 120, 600, 3600, 3 * 3600, 12 * 3600, 24 * 3600)
 RESERVED = timedelta(minutes=5)  # longer than any attempt
 
 
@@ -309,10 +309,11 @@ def _retry_at(attempts: int, error: NotifyError, now: datetime) -> datetime | No
     """Return when a failed message is sent again; None if that cannot help, or after
     all attempts.
     """
-    if not error.is_transient or attempts > len(RETRIES_S):
+    pause_s = MESSAGE.pause_s(attempts)
+    if not error.is_transient or pause_s is None:
         return None
-    pause_s = max(RETRIES_S[attempts - 1], error.retry_after_s or 0.0)
-    return now + timedelta(seconds=min(pause_s, RETRIES_S[-1]))
+    pause_s = max(pause_s, error.retry_after_s or 0.0)
+    return now + timedelta(seconds=min(pause_s, MESSAGE.longest_s))
 
 
 def send_again(

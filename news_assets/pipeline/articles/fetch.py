@@ -39,7 +39,7 @@ from news_assets.pipeline.stage_state.retries import (
     first_entries,
     has_news,
     is_due,
-    refetch_at,
+    why_not,
     with_pause_stated,
 )
 from news_assets.ports.services import (
@@ -55,7 +55,7 @@ from news_assets.records.articles import FeedEntry, RawArticle, StoredPage
 from news_assets.records.desks import Access, Agency, Desk
 from news_assets.records.reading import WITHDRAWN, AgencyDays, Page, Validators
 
-_LOG = logging.getLogger(__name__)
+_logger = logging.getLogger(__name__)
 
 # stored in one transaction; a killed run fetches at most these again
 BATCH_ARTICLES = 50
@@ -151,8 +151,8 @@ def due_entries(
     *,
     refetch: bool = False,
 ) -> list[FeedEntry]:
-    """Return the entries to fetch, by `retries.is_due`; with `refetch` all but those
-    of withdrawn articles.
+    """Return the entries to fetch, by `retries.is_due`; with `refetch` all but those of
+    withdrawn articles.
 
     `stored` is by article id.
     """
@@ -160,21 +160,11 @@ def due_entries(
     for entry in first_entries(entries).values():
         article = stored.get(entry.article_id)
         if _is_withdrawn(article):
-            _LOG.debug("%s: not fetched: withdrawn", entry.article_id)
-        elif article is None or refetch or is_due(entry, article, now):
+            _logger.debug("%s is not fetched: it is withdrawn", entry.article_id)
+        elif refetch or is_due(entry, article, now):
             due.append(entry)
-        elif article.entry_hash == entry.entry_hash:
-            _LOG.debug(
-                "%s: not fetched: its entry is unchanged, next attempt at %s",
-                entry.article_id,
-                article.next_try_at,
-            )
-        else:
-            _LOG.debug(
-                "%s: not fetched: only the listing's text changed, due at %s",
-                entry.article_id,
-                refetch_at(article),
-            )
+        elif article is not None:
+            _logger.debug("%s is not fetched: %s", entry.article_id, why_not(article))
     return due
 
 
@@ -313,7 +303,7 @@ def _read(
         )
     extracted = read.extracted
     if extracted is not None and extracted.outcome != "ok":
-        _LOG.debug("%s: page refused: %s", entry.article_id, extracted.reason)
+        _logger.debug("%s: page refused: %s", entry.article_id, extracted.reason)
     return read
 
 

@@ -6,6 +6,7 @@ or was last seen a day ago.
 """
 
 import json
+import logging
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
@@ -36,6 +37,8 @@ from news_assets.text.dates import day_of
 from news_assets.text.fingerprint import article_id, normal_words
 from news_assets.text.limits import line
 
+_logger = logging.getLogger(__name__)
+
 # so many successive good answers without a future meeting mean that it is cancelled
 _MISSING_POLLS: Final = 2
 _SEEN_EVERY = timedelta(hours=20)
@@ -57,27 +60,34 @@ def store_answer(
         meetings[own_id] = meeting_row(poll, own_id, key, stored.get(own_id))
     for row in _vanished(rows, poll, listed):
         meetings[row.meeting_id] = row
-    items_before: dict[str, list[StoredItem]] = defaultdict(list)
-    before: dict[str, StoredItem] = {}
-    for item in rows.read(StoredItem, meeting_id=meetings):
-        items_before[item.meeting_id].append(item)
-        before[item.item_id] = item
-    items: list[StoredItem] = []
-    for own_id, meeting in meetings.items():
-        items += item_rows(poll, meeting, listed.get(own_id), items_before[own_id])
+    before = {row.item_id: row for row in rows.read(StoredItem, meeting_id=meetings)}
+    items = _items_of(poll, meetings, listed, before.values())
     changes = _entry_changes(rows, poll, items, meetings)
     items = _with_articles(items, changes)
-    new_meetings = [
-        row for row in meetings.values() if _is_news(row, stored.get(row.meeting_id))
-    ]
-    new_items = [row for row in items if _is_news(row, before.get(row.item_id))]
-    rows.upsert(new_meetings)
+    rows.upsert(_news(meetings, stored))
+    new_items = _news({row.item_id: row for row in items}, before)
     rows.upsert(new_items)
     store_votes(rows, new_items, before)
     _store_roster(rows, source, answer.roster, now)
     matters = _changed_matters(new_items, before)
     refresh_matters(rows, source.desk, source.agency, matters)
     return changes
+
+
+def _items_of(
+    poll: CivicPoll,
+    meetings: Mapping[str, StoredMeeting],
+    listed: Mapping[str, str],
+    before: Iterable[StoredItem],
+) -> list[StoredItem]:
+    """Return the rows of the items of these meetings."""
+    of_meeting: dict[str, list[StoredItem]] = defaultdict(list)
+    for item in before:
+        of_meeting[item.meeting_id].append(item)
+    items: list[StoredItem] = []
+    for own_id, meeting in meetings.items():
+        items += item_rows(poll, meeting, listed.get(own_id), of_meeting[own_id])
+    return items
 
 
 def _listed_and_stored(
@@ -124,23 +134,33 @@ def _changed_matters(
 def _known(rows: Rows, poll: CivicPoll) -> dict[str, StoredMeeting]:
     """Return the stored rows of the listed meetings, by the key of the listing."""
     source, meetings = poll.source, poll.answer.meetings
-    today = day_of(poll.now, source.timezone)
     ids = [id_of_key(source.agency, source.kind, key) for key in meetings]
     found = rows.read(StoredMeeting, meeting_id=ids)
-    if len(found) == len(ids):
-        return known_rows(source, meetings, found, today)
-    own = [meeting.vendor_id for meeting in meetings.values() if meeting.vendor_id]
-    found += rows.read(StoredMeeting, source_id=[source.source_id], vendor_id=own)
-    starts = [one.starts_at for one in meetings.values() if one.starts_at]
-    days = [*(poll.answer.whole_days or ()), *(at.date() for at in starts)]
-    if days:
-        found += rows.read(
-            StoredMeeting,
-            desk=[source.desk],
-            agency=[source.agency],
-            day=_days_between(min(days), max(days))[:_MAX_DAYS],
-        )
-    return known_rows(source, meetings, found, today)
+    if len(found) < len(ids):
+        found += _others(rows, poll)
+    return known_rows(source, meetings, found, day_of(poll.now, source.timezone))
+
+
+def _others(rows: Rows, poll: CivicPoll) -> list[StoredMeeting]:
+    """Return the stored rows that the listed meetings may have under other ids."""
+    source = poll.source
+    vendor_ids: list[str] = []
+    days = list(poll.answer.whole_days or ())
+    for meeting in poll.answer.meetings.values():
+        if meeting.vendor_id:
+            vendor_ids.append(meeting.vendor_id)
+        if meeting.starts_at:
+            days.append(meeting.starts_at.date())
+    found = rows.read(StoredMeeting, source_id=[source.source_id], vendor_id=vendor_ids)
+    if not days:
+        return found
+    of_days = rows.read(
+        StoredMeeting,
+        desk=[source.desk],
+        agency=[source.agency],
+        day=_days_between(min(days), max(days))[:_MAX_DAYS],
+    )
+    return found + of_days
 
 
 def _days_between(first: date, last: date) -> list[date]:
@@ -157,11 +177,17 @@ def _is_only_seen(row: Row, before: Row) -> bool:
     return seen == before
 
 
-def _is_news(row: Row, before: Row | None) -> bool:
-    """Whether a row is to be written."""
-    if before is None or not _is_only_seen(row, before):
-        return True
-    return row.last_seen_at - before.last_seen_at > _SEEN_EVERY
+def _news(found: Mapping[str, Row], stored: Mapping[str, Row]) -> list[Row]:
+    """Return the rows to write, from those found and those stored, both by id."""
+    news: list[Row] = []
+    for own_id, row in found.items():
+        before = stored.get(own_id)
+        if before is None or not _is_only_seen(row, before):
+            news.append(row)
+            continue
+        if row.last_seen_at - before.last_seen_at > _SEEN_EVERY:
+            news.append(row)
+    return news
 
 
 def _vanished(
@@ -176,14 +202,18 @@ def _vanished(
     found: list[StoredMeeting] = []
     known = rows.read(StoredMeeting, source_id=[poll.source.source_id], day=days)
     for row in known:
-        is_coming = row.starts_at is not None and row.starts_at > poll.now
-        if is_coming and row.meeting_id not in listed and row.status != "cancelled":
+        if row.starts_at is None or row.starts_at <= poll.now:
+            continue
+        if row.meeting_id not in listed and row.status != "cancelled":
             found.append(_missing(row))
     return found
 
 
 def _missing(row: StoredMeeting) -> StoredMeeting:
     row = replace(row, missing_polls=row.missing_polls + 1)
+    _logger.debug(
+        "%s: missing from %d successive answers", row.meeting_id, row.missing_polls
+    )
     if row.missing_polls < _MISSING_POLLS:
         return row
     return replace(row, status="cancelled", status_reason=VANISHED)
@@ -201,16 +231,14 @@ def _entry_changes(
     """Store and return the entries of the items that are articles; those without a day
     follow once it is known.
     """
-    kept = [item for item in items if item.day and _is_article(item)]
-    stored = rows.read(
-        FeedEntry,
-        source_id=[poll.source.source_id],
-        entry_id=[item.item_id for item in kept],
-    )
-    known = {row.entry_id: row for row in stored}
+    kept = {item.item_id: item for item in items if item.day and _is_article(item)}
+    known: dict[str, FeedEntry] = {}
+    source_id = poll.source.source_id
+    for row in rows.read(FeedEntry, source_id=[source_id], entry_id=kept):
+        known[row.entry_id] = row
     new: list[FeedEntry] = []
     updated: list[FeedEntry] = []
-    for item in kept:
+    for item in kept.values():
         before = known.get(item.item_id)
         row = _entry(poll, item, meetings[item.meeting_id], before)
         if before is None:
@@ -230,11 +258,13 @@ def _entry(
 ) -> FeedEntry:
     assert item.day is not None
     page = meeting.url or meeting.agenda_url or poll.source.url
+    url_hash = sha256(item.item_id)
+    own_id = article_id(item.agency, item.day, item.title, url_hash)
+    first_seen_at = poll.now
     if known is not None:
-        url_hash, article = known.url_hash, known.article_id
-    else:
-        url_hash = sha256(item.item_id)
-        article = article_id(item.agency, item.day, item.title, url_hash)
+        url_hash = known.url_hash
+        own_id = known.article_id
+        first_seen_at = known.first_seen_at
     state = _item_hash(item, meeting)
     return FeedEntry(
         entry_id=item.item_id,
@@ -242,7 +272,7 @@ def _entry(
         desk=item.desk,
         agency=item.agency,
         day=item.day,
-        article_id=article,
+        article_id=own_id,
         url=f"{page}#{item.item_id.rpartition('/')[2]}",
         url_hash=url_hash,
         title=item.title,
@@ -257,7 +287,7 @@ def _entry(
         is_moved=False,
         entry_hash=state,
         news_hash=state,
-        first_seen_at=known.first_seen_at if known else poll.now,
+        first_seen_at=first_seen_at,
         last_seen_at=poll.now,
         trace_id=poll.trace_id,
     )

@@ -8,6 +8,7 @@ headers show another file. Where a meeting has one packet and no attachments, an
 document is the pages of the packet that the item begins on.
 """
 
+import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime
@@ -46,6 +47,8 @@ from news_assets.records.reading import (
     Validators,
 )
 from news_assets.text.dates import day_of
+
+_logger = logging.getLogger(__name__)
 
 # stored in one transaction; a killed run reads at most these again
 _BATCH_DOCUMENTS: Final = 10
@@ -100,10 +103,8 @@ def read_attachments(
     work = _Work(lake, stage, desk, fetcher, sandbox, clock)
     listed = lake.read(StoredItem, keys)
     items = [one for one in listed if one.article_id and one.filter_tier is None]
-    entries = {
-        entry.article_id: entry
-        for entry in lake.read(FeedEntry, keys, **of_articles(only))
-    }
+    of_run = lake.read(FeedEntry, keys, **of_articles(only))
+    entries = {entry.article_id: entry for entry in of_run}
     due = _due(work, items, entries, refetch=refetch)
     written = 0
     reading = _read_all(work, due, items)
@@ -142,10 +143,12 @@ def _due(
         entry = entries[item.article_id or ""]
         check_from = None if refetch else checks.since(entry)
         waits = item.article_id in held_back
+        if waits:
+            _logger.debug("%s: failed documents wait", item.article_id)
         for one in _attachments_of(item, entry, stored):
             if _is_due(one.before, refetch=refetch, waits=waits):
                 due.setdefault(one.document_id, one)
-            elif check_from and one.before and _is_to_check(one.before, check_from):
+            elif _is_to_check(one.before, check_from):
                 due.setdefault(one.document_id, replace(one, by_head=True))
     return list(due.values())
 
@@ -161,13 +164,11 @@ def _stored(lake: Lake, items: Iterable[StoredItem]) -> dict[str, StoredDocument
 def _attachments_of(
     item: StoredItem, entry: FeedEntry, stored: Mapping[str, StoredDocument]
 ) -> list[Attachment]:
-    files = zip(
-        item.document_ids, item.attachment_urls, item.attachment_names, strict=True
-    )
-    return [
-        Attachment(key, url, name, item, entry, stored.get(key))
-        for key, url, name in files
-    ]
+    ids, urls, names = item.document_ids, item.attachment_urls, item.attachment_names
+    found: list[Attachment] = []
+    for key, url, name in zip(ids, urls, names, strict=True):
+        found.append(Attachment(key, url, name, item, entry, stored.get(key)))
+    return found
 
 
 def _is_due(before: StoredDocument | None, *, refetch: bool, waits: bool) -> bool:
@@ -179,9 +180,11 @@ def _is_due(before: StoredDocument | None, *, refetch: bool, waits: bool) -> boo
     return refetch and before.outcome != WITHDRAWN
 
 
-def _is_to_check(before: StoredDocument, check_from: datetime) -> bool:
-    was_read = before.outcome in _READ and bool(before.content_hash)
-    return was_read and before.fetched_at < check_from
+def _is_to_check(before: StoredDocument | None, check_from: datetime | None) -> bool:
+    """Whether a document that was read is compared with its address by HEAD."""
+    if before is None or check_from is None or not before.content_hash:
+        return False
+    return before.outcome in _READ and before.fetched_at < check_from
 
 
 def _held_back(
@@ -247,6 +250,7 @@ def _read_all(
     for one in due:
         reason = skip_by_name(one.name)
         if reason:
+            _logger.debug("%s: not read: %s", one.document_id, reason)
             skipped = ReadDocument(kind="unknown", outcome="skipped", reason=reason)
             yield [document_row(one, skipped, None, work.clock())]
         elif one.by_head:
@@ -334,12 +338,8 @@ def _unfetched(one: Attachment, error: FetchError, now: datetime) -> StoredDocum
     """
     if one.before is not None and one.before.outcome in _READ:
         return replace(one.before, fetched_at=now)
-    return document_row(
-        one,
-        ReadDocument(kind="unknown", outcome="failed", reason=error.reason),
-        None,
-        now,
-    )
+    unread = ReadDocument(kind="unknown", outcome="failed", reason=error.reason)
+    return document_row(one, unread, None, now)
 
 
 def _validators(of_url: Sequence[Attachment]) -> Validators:
@@ -374,9 +374,10 @@ def _store(
         return
     rows.upsert(read)
     texts = {one.document_id: one.before.text for one in due if one.before}
-    changed = {
-        row.document_id for row in read if row.text != texts.get(row.document_id)
-    }
+    changed = set[str]()
+    for row in read:
+        if row.text != texts.get(row.document_id):
+            changed.add(row.document_id)
     if changed:
         _make_due(rows, stage, read, changed, now)
 
@@ -391,26 +392,16 @@ def _make_due(
     """Let the articles with a changed document be composed again; those that lack none
     now have not failed any more.
     """
-    listed = rows.frame(
-        StoredItem,
-        None,
-        # a document belongs to items of several meetings
-        ("article_id", "document_ids"),
-        desk={row.desk for row in read},
-        agency={row.agency for row in read},
-    )
+    # a document belongs to items of several meetings
+    columns = ("article_id", "document_ids")
+    desks, agencies = {row.desk for row in read}, {row.agency for row in read}
+    listed = rows.frame(StoredItem, None, columns, desk=desks, agency=agencies)
     documents: dict[str, set[str]] = {}
     for article, ids in listed.iter_rows():
         if article and not changed.isdisjoint(ids):
             documents[article] = set(ids)
-    failed = rows.frame(
-        StoredDocument,
-        None,
-        ("document_id",),
-        document_id=set(chain.from_iterable(documents.values())),
-        outcome=["failed"],
-    )["document_id"]
-    complete = {key for key, ids in documents.items() if ids.isdisjoint(failed)}
+    failed = _failed_documents(rows, documents.values()).keys()
+    complete = {key for key, ids in documents.items() if failed.isdisjoint(ids)}
     drop_failures(rows, stage, complete)
     articles = rows.read(RawArticle, article_id=documents, outcome=["ok"])
     rows.upsert([replace(article, next_try_at=now) for article in articles])
@@ -429,14 +420,7 @@ def _record(
     for item in items:
         if item.article_id in tried:
             wanted[item.article_id] = item.document_ids
-    found = rows.frame(
-        StoredDocument,
-        None,
-        ("document_id", "name", "outcome", "reason"),
-        document_id=set(chain.from_iterable(wanted.values())),
-        outcome=["failed"],
-    )
-    reasons = {key: f"{name}: {reason}" for key, name, _, reason in found.iter_rows()}
+    reasons = _failed_documents(rows, wanted.values())
     now = work.clock()
     failed: list[Failure] = []
     for article_id, ids in wanted.items():
@@ -455,3 +439,17 @@ def _record(
             failure_of_work(of_article, work.stage.name, work.desk.key, why, now)
         )
     record_failures(rows, work.stage, failed, tried)
+
+
+def _failed_documents(
+    rows: Rows, document_ids: Iterable[Iterable[str]]
+) -> dict[str, str]:
+    """Return why documents could not be read, by document_id, of those that failed."""
+    found = rows.frame(
+        StoredDocument,
+        None,
+        ("document_id", "name", "outcome", "reason"),
+        document_id=set(chain.from_iterable(document_ids)),
+        outcome=["failed"],
+    )
+    return {key: f"{name}: {reason}" for key, name, _, reason in found.iter_rows()}

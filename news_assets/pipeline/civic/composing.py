@@ -7,6 +7,7 @@ document that several items of a meeting have is in the text of each; of a long 
 what is about the item.
 """
 
+import logging
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -32,6 +33,8 @@ from news_assets.sources.civic.reading.prose import (
 )
 from news_assets.text.fingerprint import normal_words
 from news_assets.text.limits import clean_text, most
+
+_logger = logging.getLogger(__name__)
 
 BATCH_ARTICLES: Final = 50  # stored in one transaction
 _DOCUMENTS_STAGE: Final = "documents"
@@ -111,22 +114,18 @@ def _composed(
     own = lake.read(StoredItem, item_id=[entry.entry_id for entry in entries])
     ready = _ready(lake, entries, own)
     meeting_ids = {item.meeting_id for item in own}
-    meetings = {
-        row.meeting_id: row for row in lake.read(StoredMeeting, meeting_id=meeting_ids)
-    }
+    rows = lake.read(StoredMeeting, meeting_id=meeting_ids)
+    meetings = {row.meeting_id: row for row in rows}
     agendas = lake.read(StoredItem, meeting_id=meeting_ids)
     shared = _shared_documents(agendas)
     calls = [(one.text(shared), languages.get(one.entry.agency)) for one in ready]
     texts = sandbox.run(ArticleText.of, calls)
     composed: list[_Composed] = []
     for one, text in zip(ready, texts, strict=True):
-        article = _Composed(
-            one.entry,
-            one.item,
-            meetings[one.item.meeting_id],
-            None if isinstance(text, NewsAssetsError) else text,
-            _unread(one),
-        )
+        meeting = meetings[one.item.meeting_id]
+        article = _Composed(one.entry, one.item, meeting, None, _unread(one))
+        if not isinstance(text, NewsAssetsError):
+            article = replace(article, text=text)
         composed.append(_with_contents(article, agendas, sandbox))
     return composed
 
@@ -155,6 +154,8 @@ def _ready(
         item, of_item = wanted[entry.entry_id]
         if entry.article_id in given_up or documents.keys() >= set(of_item):
             ready.append(_Ready(entry, item, of_item, documents))
+        else:
+            _logger.debug("%s: waits for its documents", entry.article_id)
     return ready
 
 
@@ -236,7 +237,8 @@ def _item_text(
             text = excerpt_about(text, item.title, item.matter_file)
         if text:
             parts.append(f"## {one.name}\n\n{text}")
-    return clean_text("\n\n".join(filter(None, parts))[: most("text")])
+    whole = "\n\n".join(filter(None, parts))
+    return clean_text(whole[: most("text")])
 
 
 def _unread(one: _Ready) -> str | None:
@@ -249,7 +251,9 @@ def _unread(one: _Ready) -> str | None:
             without.append(names[key])
         elif not document.text:
             without.append(f"{names[key]}: {document.reason or document.outcome}")
-    return f"without {'; '.join(without)}"[:_MAX_REASON_CHARS] if without else None
+    if not without:
+        return None
+    return f"without {'; '.join(without)}"[:_MAX_REASON_CHARS]
 
 
 def _store(
@@ -268,7 +272,9 @@ def _store(
         row = _row(one, before, now)
         kept.append(one)
         made.append(row)
-        revision = None if before is None else revision_of(before, row, now)
+        if before is None:
+            continue
+        revision = revision_of(before, row, now)
         if revision is not None:
             revisions.append(revision)
     rows.upsert(made)
@@ -292,9 +298,10 @@ def _store_decisions(rows: Rows, composed: Iterable[_Composed]) -> None:
     """Store what minutes say was decided with the items; what former minutes said of
     other items goes.
     """
-    minutes = {
-        one.item.meeting_id: one.decisions for one in composed if is_minutes(one.item)
-    }
+    minutes: dict[str, Mapping[str, str]] = {}
+    for one in composed:
+        if is_minutes(one.item):
+            minutes[one.item.meeting_id] = one.decisions
     changed: list[StoredItem] = []
     for item in rows.read(StoredItem, meeting_id=minutes):
         decision = minutes[item.meeting_id].get(item.item_id, "")
@@ -337,8 +344,8 @@ def excerpt_about(text: str, title: str, matter_file: str | None) -> str:
     """
     if len(text) <= MAX_SHARED_CHARS:
         return text
-    stripped = [part.strip() for part in text.replace("\r", "").split("\n\n")]
-    paragraphs = [part for part in stripped if part]
+    parts_of_text = map(str.strip, text.replace("\r", "").split("\n\n"))
+    paragraphs = list(filter(None, parts_of_text))
     words = normal_words(f"{title} {matter_file or ''}")
     wanted = {word for word in words if len(word) >= _MIN_WORD_CHARS}
     kept = _best(paragraphs, wanted)
@@ -355,15 +362,21 @@ def _best(paragraphs: Sequence[str], wanted: set[str]) -> set[int]:
     """Return the numbers of the paragraphs of the begin, and of those with most of
     these words, that have room.
     """
-    words = [len(wanted & set(normal_words(paragraph))) for paragraph in paragraphs]
-    kept, room = set[int](), MAX_SHARED_CHARS
+    kept = set[int]()
+    room = MAX_SHARED_CHARS
     for number, paragraph in enumerate(paragraphs):
         if MAX_SHARED_CHARS - room >= _BEGIN_CHARS:
             break
         kept.add(number)
         room -= len(paragraph)
-    for number in sorted(range(len(paragraphs)), key=lambda number: -words[number]):
-        if words[number] and number not in kept and len(paragraphs[number]) <= room:
+    counts: dict[int, int] = {}
+    for number, paragraph in enumerate(paragraphs):
+        count = len(wanted & set(normal_words(paragraph)))
+        if count and number not in kept:
+            counts[number] = count
+    for number in sorted(counts, key=lambda number: -counts[number]):
+        length = len(paragraphs[number])
+        if length <= room:
             kept.add(number)
-            room -= len(paragraphs[number])
+            room -= length
     return kept

@@ -6,10 +6,10 @@ sponsors of an item follow when it is new, or was decided or changed since they 
 requested.
 """
 
+import logging
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
-from itertools import chain
 from typing import Final, Literal, NamedTuple
 
 from news_assets.errors import (
@@ -19,43 +19,38 @@ from news_assets.errors import (
     NewsAssetsError,
     SourceError,
 )
+from news_assets.pipeline.civic.council_findings import CouncilFindings, by_key
 from news_assets.pipeline.civic.item_words import filtered
 from news_assets.pipeline.civic.meeting_rows import known_rows
-from news_assets.pipeline.civic.pace import SUSPECT, AgendaState, Needs
+from news_assets.pipeline.civic.pace import AgendaState
 from news_assets.pipeline.documents.agenda_files import read_agenda
-from news_assets.pipeline.poll.listings import Polled
 from news_assets.pipeline.stage_state.retries import outcome_of
 from news_assets.ports.services import Sandbox
-from news_assets.records.desks import ItemFilters, Source
 from news_assets.records.meetings import (
     AgendaItem,
     AnswerState,
     Meeting,
-    MeetingAnswer,
     MeetingListing,
     Request,
-    Roster,
     StoredItem,
     StoredMeeting,
 )
-from news_assets.records.reading import Listing, Outcome, Page
+from news_assets.records.reading import Outcome, Page
 from news_assets.sources.civic.reading.build import listed_again
 from news_assets.sources.civic.reading.ids import (
     UNDATED,
     changed_days,
-    fingerprint,
     fingerprints,
     item_id,
     listed_key,
 )
-from news_assets.sources.civic.reading.merging import merged, merged_by_key, with_votes
-from news_assets.sources.civic.vendor import Reading, Vendor, read
+from news_assets.sources.civic.vendor import read
 from news_assets.sources.platforms import file_of
-from news_assets.text.dates import day_of
+
+_logger = logging.getLogger(__name__)
 
 # of one poll, nearest days first; the next poll requests the others
 _MAX_ITEM_REQUESTS = 60
-_MIN_SUSPECT = 3  # missing meetings; fewer are a body's own changes
 _NO_PAGE: Final = (404, 410)
 
 _MAX_VOTE_REQUESTS = 100  # of one poll, nearest days first
@@ -64,7 +59,6 @@ Step = Literal["signal", "listing", "items", "details", "document", "votes", "ro
 KnownVersions = Callable[[str, Collection[str]], Collection[str]]
 # the stored items of a meeting, by meeting_id
 KnownItems = Callable[[str], Sequence[StoredItem]]
-Days = tuple[date, date]  # the first and the last
 _OUTCOMES: Mapping[AnswerState, Outcome] = {
     "closed": "failed",
     "unknown_client": "failed",
@@ -80,7 +74,6 @@ class Purpose(NamedTuple):
     sponsors are.
     """
 
-    poll: "CouncilPoll"
     step: Step
     meeting: str = ""
     versions: tuple[str, ...] = ()
@@ -90,48 +83,26 @@ class Purpose(NamedTuple):
 _Purposes = list[tuple[Request, Purpose]]  # requests, and what each is for
 
 
-@dataclass(slots=True, eq=False)
-class CouncilPoll:
-    """The poll of one source while its answers arrive."""
+@dataclass(slots=True, eq=False, kw_only=True)
+class CouncilPoll(CouncilFindings):
+    """The poll of one source while its answers arrive: which requests follow.
 
-    source: Source
-    vendor: Vendor
-    reading: Reading
-    stored: Sequence[StoredMeeting]
+    Attributes:
+        known_signals: Hashes of the last change signal, by day.
+        rechecked: Keys of the unchanged meetings whose items are requested again.
+        changed: Keys of the meetings whose agendas as documents may say more.
+        sent: The requests that were sent or deferred.
+    """
+
     known_items: KnownItems
-    filters: ItemFilters
-    days: Days
-    needs: Needs
-    is_of_past: bool
     known_signals: Mapping[str, str]
     known_versions: KnownVersions
     is_roster_due: bool = False
-    listings: list[MeetingListing] = field(default_factory=list)
-    partial: list[Meeting] = field(default_factory=list)
-    from_lake: list[Meeting] = field(default_factory=list)
-    known: dict[str, StoredMeeting] = field(default_factory=dict)
-    read_agendas: set[str] = field(default_factory=set)
     rechecked: set[str] = field(default_factory=set)
     changed: set[str] = field(default_factory=set)
-    unread_agendas: set[str] = field(default_factory=set)
-    undetailed: set[str] = field(default_factory=set)
     sent: set[Request] = field(default_factory=set)
-    problems: list[str] = field(default_factory=list)
-    signals: dict[str, str] | None = None
-    page: Page | None = None
-    error: FetchError | SourceError | None = None
-    outcome: Outcome = "failed"
-    waiting: int = 0
-    requests: int = 0
-    elapsed_ms: int = 0
-    is_whole: bool = True
     has_requested_items: bool = False
     has_requested_documents: bool = False
-    has_deferred_items: bool = False
-    votes: list[MeetingListing] = field(default_factory=list)
-    rosters: list[Roster] = field(default_factory=list)
-    requested_versions: set[str] | None = None
-    failed_versions: set[str] = field(default_factory=set)
 
     # --- requests ---------------------------------------------------------------------
 
@@ -141,19 +112,19 @@ class CouncilPoll:
         """
         if since is not None and self.vendor.signal is not None:
             signal = self.vendor.signal(self.source.url, since)
-            return [(signal, Purpose(self, "signal"))]
+            return [(signal, Purpose("signal"))]
         requests = self._of_days()
         if self.vendor.roster is not None and self.is_roster_due:
             for request in self.vendor.roster(self.source.url):
-                requests.append((request, Purpose(self, "roster")))
+                requests.append((request, Purpose("roster")))
         return requests
 
     def _of_days(self) -> _Purposes:
         if self.vendor.days is not None:
             found = self.vendor.days(self.source.url, *self.days)
         else:
-            found = self.vendor.upcoming(self.source.url, self._today)
-        return [(request, Purpose(self, "listing")) for request in found]
+            found = self.vendor.upcoming(self.source.url, self.today)
+        return [(request, Purpose("listing")) for request in found]
 
     def of_items(self) -> _Purposes:
         """Return the requests for the items of the listed meetings that need them,
@@ -162,14 +133,12 @@ class CouncilPoll:
         if self.has_requested_items:
             return []
         self.has_requested_items = True
-        listed = self._listed()
-        self.known = known_rows(self.source, _by_key(listed), self.stored, self._today)
+        listed = self.listed()
+        self.known = known_rows(self.source, by_key(listed), self.stored, self.today)
         states: list[AgendaState] = []
         for meeting in listed:
             key = listed_key(meeting)
-            state = AgendaState(
-                meeting, self.known.get(key), self._listed_hash(meeting)
-            )
+            state = AgendaState(meeting, self.known.get(key), self.listed_hash(meeting))
             states.append(state)
             if self.needs.document(state):
                 self.changed.add(key)
@@ -197,7 +166,7 @@ class CouncilPoll:
             of_meeting = self.vendor.items(self.source.url, state.meeting)
             if not of_meeting:  # it has no agenda yet
                 self.read_agendas.add(key)
-            requests += [(one, Purpose(self, "items", key)) for one in of_meeting]
+            requests += [(one, Purpose("items", key)) for one in of_meeting]
         return requests
 
     def of_documents(self) -> _Purposes:
@@ -210,10 +179,10 @@ class CouncilPoll:
         sent = {request.url for request in self.sent}
         wanted = self.changed - self.unread_agendas
         requests: _Purposes = []
-        for key, meeting in self._merged(self._listed()).items():
+        for key, meeting in self.merged_meetings(self.listed()).items():
             url = _document_of(meeting)
             if key in wanted and url and url not in sent:
-                requests.append((Request(url=url), Purpose(self, "document", key)))
+                requests.append((Request(url=url), Purpose("document", key)))
         return requests
 
     def of_votes(self) -> _Purposes:
@@ -242,7 +211,7 @@ class CouncilPoll:
             )
         found: _Purposes = []
         for request, of_items in versions.items():
-            purpose = Purpose(self, "votes", keys[request], tuple(of_items))
+            purpose = Purpose("votes", keys[request], tuple(of_items))
             found.append((request, purpose))
         return found
 
@@ -250,7 +219,7 @@ class CouncilPoll:
         """Return the items, those of the nearest days first, whose votes were not
         requested in their version, each with the key of its meeting.
         """
-        found = self._merged(self._listed())
+        found = self.merged_meetings(self.listed())
         versions = set[str]()
         for meeting in found.values():
             versions.update(item.version for item in meeting.items)
@@ -261,37 +230,29 @@ class CouncilPoll:
             wanted += [(key, item) for item in of_meeting if item.version not in known]
         return wanted
 
-    def _listed_hash(self, meeting: Meeting) -> str:
-        """Return the hash of a meeting as listed; that of one from the lake is as it
-        was.
-        """
-        row = self.known.get(listed_key(meeting))
-        if row is not None and any(meeting is one for one in self.from_lake):
-            return row.listed_hash
-        return fingerprint(meeting)
-
-    def _of_details(self, key: str, items: Iterable[AgendaItem]) -> _Purposes:
+    def _of_details(self, key: str, items: Sequence[AgendaItem]) -> _Purposes:
         """Return the requests for the own pages of items, except of dropped ones.
 
         Where only the agenda is looked at again, items with the same title are known.
         """
-        row = self.known.get(key)
-        titles: dict[str, str] = {}
-        if row is not None and key in self.rechecked:
-            known = self.known_items(row.meeting_id)
-            titles = {item.item_id: item.title for item in known}
         wanted: _Purposes = []
-        for item in items:
-            if (
-                row is not None
-                and titles.get(item_id(row.meeting_id, item)) == item.title
-            ):
-                continue
+        for item in self._unknown(key, items):
             if not item.vendor_id or self._is_dropped(item):
                 continue
-            purpose = Purpose(self, "details", key, item=item.vendor_id)
+            purpose = Purpose("details", key, item=item.vendor_id)
             wanted += [(Request(url=url), purpose) for url in item.details_urls]
         return wanted
+
+    def _unknown(self, key: str, items: Sequence[AgendaItem]) -> list[AgendaItem]:
+        """Return items without those that are stored, if their meeting is unchanged."""
+        row = self.known.get(key)
+        if row is None or key not in self.rechecked:
+            return list(items)
+        known = self.known_items(row.meeting_id)
+        titles = {item.item_id: item.title for item in known}
+        known_as = [titles.get(item_id(row.meeting_id, item)) for item in items]
+        pairs = zip(items, known_as, strict=True)
+        return [item for item, title in pairs if title != item.title]
 
     def _is_dropped(self, item: AgendaItem) -> bool:
         why = filtered(item.title, self.filters)
@@ -303,9 +264,9 @@ class CouncilPoll:
         self, purpose: Purpose, answer: Page | FetchError, sandbox: Sandbox
     ) -> _Purposes:
         """Add an answer; return the requests that continue it."""
-        self.waiting -= 1
         self.elapsed_ms += answer.elapsed_ms
-        if purpose.step == "document" or (purpose.step == "items" and _is_file(answer)):
+        is_file = purpose.step == "items" and _is_file(answer)
+        if is_file or purpose.step == "document":
             self._take_document(purpose, answer, sandbox)
             return []
         listing = self._read(answer, sandbox)
@@ -339,15 +300,14 @@ class CouncilPoll:
         """
         if answer.status in _NO_PAGE:  # the client has none
             return []
-        reason = ""
         if isinstance(listing, NewsAssetsError):
             reason = str(listing)
-        elif listing.state not in _OUTCOMES:
+        elif listing.state in _OUTCOMES:
+            reason = "; ".join(listing.problems)
+        else:
             self.votes.append(listing)
             self.rosters.append(listing.roster)
             return [(request, purpose) for request in listing.next_requests]
-        else:
-            reason = "; ".join(listing.problems)
         self.failed_versions.update(purpose.versions)
         self.problems.append(f"{purpose.step}: {reason}")
         return []
@@ -367,14 +327,11 @@ class CouncilPoll:
         if isinstance(found, NewsAssetsError):
             self.problems.append(f"agenda of meeting {purpose.meeting}: {found}")
             return
-        has_items = any(
-            part.items for part in self.partial if part.vendor_id == purpose.meeting
-        )
-        self.partial.append(
-            replace(
-                found, vendor_id=purpose.meeting, items=() if has_items else found.items
-            )
-        )
+        found = replace(found, vendor_id=purpose.meeting)
+        for part in self.partial:
+            if part.vendor_id == purpose.meeting and part.items:
+                found = replace(found, items=())
+        self.partial.append(found)
 
     def _after_items(self, purpose: Purpose, listing: MeetingListing) -> _Purposes:
         """Add what completes a meeting; return the requests for the own pages of its
@@ -454,8 +411,11 @@ class CouncilPoll:
         changed = changed_days(
             self.known_signals, found, lists_changes_only=lists_changes_only
         )
-        self.signals = {**self.known_signals, **found} if lists_changes_only else found
+        self.signals = found
+        if lists_changes_only:
+            self.signals = {**self.known_signals, **found}
         if not changed:
+            _logger.debug("%s: no day changed", self.source.source_id)
             self.from_lake = [self._as_listed(row) for row in self._soon_rows()]
             return []
         if UNDATED not in changed and self.vendor.days is not None:
@@ -483,155 +443,15 @@ class CouncilPoll:
         if self.vendor.items is None:
             return []
         found: list[StoredMeeting] = []
-        for row in self._own_rows():
+        for row in self.own_rows():
             if row.starts_at is None:
                 continue
             if row.items_asked_at is None or self.needs.is_soon(row.starts_at):
                 found.append(row)
         return found
 
-    def _own_rows(self) -> list[StoredMeeting]:
-        """Return the stored meetings of this source that are not cancelled."""
-        own = [row for row in self.stored if row.source_id == self.source.source_id]
-        return [row for row in own if row.status != "cancelled"]
-
     def _as_listed(self, row: StoredMeeting) -> Meeting:
         return listed_again(row, self.source.timezone)
-
-    # --- what they say ----------------------------------------------------------------
-
-    def _listed(self) -> tuple[Meeting, ...]:
-        """Return the meetings of the days requested; some clients ignore the days of a
-        request.
-        """
-        first, last = self.days
-        if self.vendor.days is None:
-            last = date.max
-        found = list(self.from_lake)
-        every = chain.from_iterable(listing.meetings for listing in self.listings)
-        for meeting in merged(every):
-            if meeting.is_partial or not listed_key(meeting):
-                continue
-            if meeting.starts_at is None or first <= meeting.starts_at.date() <= last:
-                found.append(meeting)
-        return tuple(found)
-
-    def _merged(self, listed: Iterable[Meeting]) -> Mapping[str, Meeting]:
-        """Return the listed meetings with what completes them, by key."""
-        return merged_by_key((*listed, *self.partial))
-
-    def _whole_days(self, meetings: Sequence[Meeting]) -> Days | None:
-        """Return the days of which every meeting is listed: those requested, or up to
-        the last one listed.
-        """
-        if not self.is_whole or not self.listings:
-            return None
-        if self.vendor.days is not None:
-            return self.days
-        listed = [meeting.starts_at.date() for meeting in meetings if meeting.starts_at]
-        last = max(listed, default=date.min)
-        return (self._today, last) if last >= self._today else None
-
-    @property
-    def _today(self) -> date:
-        return day_of(self.reading.now, self.source.timezone)
-
-    def _suspicion(self, meetings: Sequence[Meeting], days: Days | None) -> str | None:
-        """Return that an answer lists none or few of the known meetings to come; None
-        if it does not.
-        """
-        if not self.listings or not self.is_whole:
-            return None
-        first, last = days or self.days
-        listed = {row.meeting_id for row in self.known.values()}
-        coming_count = missing_count = 0
-        for row in self._own_rows():
-            if row.starts_at is None or row.starts_at <= self.reading.now:
-                continue
-            if row.day is not None and first <= row.day <= last:
-                coming_count += 1
-                missing_count += row.meeting_id not in listed
-        is_most = missing_count >= _MIN_SUSPECT and missing_count > coming_count / 2
-        if not missing_count or (meetings and not is_most):
-            return None
-        found_count = coming_count - missing_count
-        return f"{SUSPECT}: lists {found_count} of {coming_count} known coming meetings"
-
-    # --- the poll ---------------------------------------------------------------------
-
-    def polled(self, now: datetime) -> Polled:
-        """Return the poll."""
-        if self.error is not None and not self.listings:
-            return Polled(
-                source=self.source,
-                polled_at=now,
-                elapsed_ms=self.elapsed_ms,
-                outcome=self.outcome,
-                error=self.error,
-                is_of_past=self.is_of_past,
-            )
-        listed = self._listed()
-        self.known = known_rows(self.source, _by_key(listed), self.stored, self._today)
-        days = self._whole_days(listed)
-        suspicion = self._suspicion(listed, days)
-        if suspicion and not (listed and self.needs.is_pass):
-            days = None
-        listing = None
-        if self.listings:
-            problems = tuple(dict.fromkeys(self.problems))
-            listing = Listing(entries=(), is_whole=False, problems=problems)
-        return Polled(
-            source=self.source,
-            polled_at=now,
-            elapsed_ms=self.elapsed_ms,
-            outcome="ok" if self.listings else "unchanged",
-            is_of_past=self.is_of_past,
-            page=self.page,
-            listing=listing,
-            note=suspicion or self._note(),
-            answer=self._answer(listed, days),
-        )
-
-    def _answer(self, listed: Sequence[Meeting], days: Days | None) -> MeetingAnswer:
-        requested = (self.requested_versions or set()) - self.failed_versions
-        meetings: dict[str, Meeting] = {}
-        for key, meeting in self._merged(listed).items():
-            meetings[key] = with_votes(meeting, self.votes, requested)
-        is_complete = self.is_whole and not self.has_deferred_items
-        return MeetingAnswer(
-            meetings=meetings,
-            whole_days=days,
-            read_agendas=frozenset(self.read_agendas - self.unread_agendas),
-            undetailed=frozenset(self.undetailed),
-            listed_hashes={listed_key(one): self._listed_hash(one) for one in listed},
-            signals=self._signals(),
-            is_pass=self.needs.is_pass and is_complete,
-            filters=self.filters,
-            roster=_joined(self.rosters),
-        )
-
-    def _note(self) -> str | None:
-        for listing in self.listings:
-            if listing.state == "stale" and listing.problems:
-                return listing.problems[0]
-        return str(self.error) if self.error else None
-
-    def _signals(self) -> tuple[str, ...] | None:
-        if self.signals is None:
-            return None
-        return tuple(f"{day}={found}" for day, found in self.signals.items())
-
-
-def _joined(rosters: Sequence[Roster]) -> Roster:
-    return Roster(
-        bodies=tuple(chain.from_iterable(one.bodies for one in rosters)),
-        persons=tuple(chain.from_iterable(one.persons for one in rosters)),
-        offices=tuple(chain.from_iterable(one.offices for one in rosters)),
-    )
-
-
-def _by_key(meetings: Iterable[Meeting]) -> dict[str, Meeting]:
-    return {listed_key(meeting): meeting for meeting in meetings}
 
 
 def _is_file(answer: Page | FetchError) -> bool:

@@ -71,10 +71,15 @@ def is_other_file(before: StoredDocument, head: Page) -> bool:
     """Whether the answer to a HEAD request differs, in a header that both state, from
     the answer that was read.
     """
-    known = (before.content_length, before.last_modified, before.etag)
-    stated = (head.content_length, head.validators.last_modified, head.validators.etag)
-    pairs = zip(known, stated, strict=True)
-    return any(None not in pair and pair[0] != pair[1] for pair in pairs)
+    headers = (
+        (before.content_length, head.content_length),
+        (before.last_modified, head.validators.last_modified),
+        (before.etag, head.validators.etag),
+    )
+    for known, stated in headers:
+        if known is not None and stated is not None and known != stated:
+            return True
+    return False
 
 
 def same_file(before: StoredDocument, head: Page) -> StoredDocument:
@@ -113,14 +118,10 @@ def rows_of_page(
         originals: The documents read by this run, by content; new ones are added.
     """
     content = hashlib.sha256(page.body).hexdigest()
+    parts = [one for one in found if one.is_part]
     wholes = [one for one in found if not one.is_part]
     if wholes and content not in originals:
-        known = lake.read(
-            StoredDocument, content_hash=[content], outcome=["ok", "skipped"]
-        )
-        for row in known:
-            if row.copy_of is None:
-                originals[content] = row
+        _add_original(lake, content, originals)
     rows: list[StoredDocument] = []
     for one in wholes:
         original = originals.get(content)
@@ -132,10 +133,19 @@ def rows_of_page(
         if row.outcome != "failed":
             originals[content] = row
         rows.append(row)
-    parts = [one for one in found if one.is_part]
     if parts:
         rows += _parts(page, content, parts, items, language, sandbox)
     return rows
+
+
+def _add_original(
+    lake: Lake, content: str, originals: dict[str, StoredDocument]
+) -> None:
+    """Add the stored document that was read from this content, if there is one."""
+    outcomes = ["ok", "skipped"]
+    for row in lake.read(StoredDocument, content_hash=[content], outcome=outcomes):
+        if row.copy_of is None:
+            originals[content] = row
 
 
 def _parts(
@@ -150,21 +160,19 @@ def _parts(
     all items of its meeting.
     """
     read = sandbox.read_document(page.body, page.content_type, "", language)
-    if read.outcome != "ok":
-        unread = ReadDocument(
-            kind=read.kind,
-            outcome="skipped" if read.outcome == "skipped" else "failed",
-            reason=read.reason,
-        )
-        return [document_row(one, unread, page, page.fetched_at) for one in found]
     meetings = {one.item.meeting_id for one in found}
     agenda = [item for item in items if item.meeting_id in meetings]
     agenda.sort(key=lambda item: item.sequence)
-    [cut] = sandbox.run(cut_packet, [(page.body, [item.title for item in agenda])])
-    if isinstance(cut, NewsAssetsError):
-        uncut = ReadDocument(kind=read.kind, outcome="failed", reason=str(cut))
-        return [document_row(one, uncut, page, page.fetched_at) for one in found]
-    pages = {agenda[part.item].item_id: part for part in cut}
+    pages: dict[str, PacketPart] = {}
+    if read.outcome == "ok":
+        [cut] = sandbox.run(cut_packet, [(page.body, [item.title for item in agenda])])
+        if isinstance(cut, NewsAssetsError):
+            read = ReadDocument(kind=read.kind, outcome="failed", reason=str(cut))
+        else:
+            pages = {agenda[part.item].item_id: part for part in cut}
+    if read.outcome != "ok":
+        unread = ReadDocument(kind=read.kind, outcome=read.outcome, reason=read.reason)
+        return [document_row(one, unread, page, page.fetched_at) for one in found]
     rows: list[StoredDocument] = []
     for one in found:
         text, state = _part(read, one, pages.get(one.item.item_id))

@@ -96,7 +96,8 @@ def _documents(meeting: StoredMeeting) -> list[tuple[str, str]]:
 
 def _description(meeting: StoredMeeting, items: Sequence[StoredItem]) -> str:
     lines = [meeting.status_reason or ""]
-    lines += [f"{name.capitalize()}: {url}" for name, url in _documents(meeting)]
+    for name, url in _documents(meeting):
+        lines.append(f"{name.capitalize()}: {url}")
     lines.append(meeting.comment)
     kept = [item for item in items if item.filter_tier != "dropped"]
     lines += [f"{item.number} {item.title}".strip() for item in kept[:_MAX_LISTED]]
@@ -125,8 +126,13 @@ def ocd_event(
     """Return a meeting as an Event of Open Civic Data, with its agenda; dates without
     an hour are days.
     """
-    is_committee = "committee" in meeting.body.lower()
+    classification = "meeting"
+    if "committee" in meeting.body.lower():
+        classification = "committee-meeting"
     url = meeting.url or meeting.agenda_url
+    end_date = ""
+    if meeting.ends_at:
+        end_date = _date(meeting.ends_at, meeting, zones)
     host = {"note": "host", "name": meeting.body, "entity_type": "organization"}
     links = json.loads(meeting.links_json)
     return {
@@ -134,9 +140,9 @@ def ocd_event(
         "_id": f"ocd-event/{uuid.uuid5(_NAMESPACE, meeting.meeting_id)}",
         "name": name_of(meeting),
         "description": meeting.comment,
-        "classification": "committee-meeting" if is_committee else "meeting",
+        "classification": classification,
         "start_date": _date(meeting.starts_at, meeting, zones),
-        "end_date": _date(meeting.ends_at, meeting, zones) if meeting.ends_at else "",
+        "end_date": end_date,
         "all_day": meeting.is_all_day,
         "timezone": zones.get((meeting.desk, meeting.agency), "UTC"),
         "status": meeting.status,

@@ -75,16 +75,34 @@ def item_rows(
     if not listed:
         rows = _without_items(poll, meeting, of_agenda)
         return rows + _minutes_rows(poll, meeting, len(rows), known)
-    has_attachments = any(item.attachments for item in listed)
-    packet_url = None if has_attachments else meeting.packet_url
+    packet_url = meeting.packet_url
+    if any(item.attachments for item in listed):
+        packet_url = None
     keys = item_keys(meeting.meeting_id, listed, before)
     rows = []
     for item, own_id in zip(listed, keys, strict=True):
-        rows.append(
-            _item_row(poll, meeting, item, own_id, packet_url, known.get(own_id))
-        )
-    removed = [_removed(item) for item in of_agenda if item.item_id not in keys]
-    return rows + removed + _minutes_rows(poll, meeting, len(listed), known)
+        stored = known.get(own_id)
+        item = _with_former_details(item, stored)
+        if packet_url is not None:
+            item = _with_packet_pages(poll, item, own_id, packet_url)
+        rows.append(_item_row(poll, meeting, item, own_id, stored))
+    for known_item in of_agenda:
+        if known_item.item_id not in keys:
+            rows.append(_removed(known_item))
+    return rows + _minutes_rows(poll, meeting, len(listed), known)
+
+
+def _with_packet_pages(
+    poll: CivicPoll, item: AgendaItem, own_id: str, packet_url: str
+) -> AgendaItem:
+    """Return an item with its pages of the packet as the attachment, unless it is
+    filtered.
+    """
+    if _filtered(item, poll.answer.filters) is not None:
+        return item
+    part = f"{packet_url}#{PACKET_PART}{own_id.rpartition('/')[2]}"
+    pages = Attachment(name="Agenda packet", url=part)
+    return replace(item, attachments=(pages,))
 
 
 def _without_items(
@@ -100,7 +118,7 @@ def _without_items(
         return [_removed(item) for item in before]
     known = before[0] if before else None
     own_id = item_id(meeting.meeting_id, agenda)
-    return [_item_row(poll, meeting, agenda, own_id, None, known)]
+    return [_item_row(poll, meeting, agenda, own_id, known)]
 
 
 def item_keys(
@@ -117,13 +135,12 @@ def item_keys(
     known = named | set(found.values()) | {row.item_id for row in before}
     keys: dict[str, None] = {}
     for place, item in enumerate(items):
-        if place in found:
-            key = _free_key(found[place], keys, ())
-        elif item.vendor_id:
-            key = _free_key(item_id(of_meeting, item), keys, ())
+        own_id = found.get(place) or item_id(of_meeting, item)
+        if place in found or item.vendor_id:
+            taken: set[str] = set(keys)
         else:
-            key = _free_key(item_id(of_meeting, item), keys, known)
-        keys[key] = None
+            taken = known | keys.keys()
+        keys[_free_key(own_id, taken)] = None
     return list(keys)
 
 
@@ -145,12 +162,14 @@ def _kept_keys(
     return found
 
 
-def _free_key(key: str, listed: Collection[str], known: Collection[str]) -> str:
+def _free_key(key: str, taken: Collection[str]) -> str:
     """Return a key that no other item has: a matter may be twice on an agenda."""
-    free, number = key, 2
-    while free in listed or free in known:
-        free, number = f"{key}-{number}", number + 1
-    return free
+    if key not in taken:
+        return key
+    number = 2
+    while f"{key}-{number}" in taken:
+        number += 1
+    return f"{key}-{number}"
 
 
 def _file_of(item: AgendaItem | StoredItem) -> str:
@@ -205,7 +224,7 @@ def _minutes_rows(
         attachments=(attachment,),
     )
     key = item_id(meeting.meeting_id, item)
-    return [_item_row(poll, meeting, item, key, None, known.get(key))]
+    return [_item_row(poll, meeting, item, key, known.get(key))]
 
 
 def _removed(item: StoredItem) -> StoredItem:
@@ -219,17 +238,12 @@ def _item_row(
     meeting: StoredMeeting,
     item: AgendaItem,
     key: str,
-    packet_url: str | None,
     before: StoredItem | None,
 ) -> StoredItem:
     why = _filtered(item, poll.answer.filters)
-    item = _with_former_details(item, before)
-    if packet_url is not None and why is None:
-        part = f"{packet_url}#{PACKET_PART}{key.rpartition('/')[2]}"
-        pages = Attachment(name="Agenda packet", url=part)
-        item = replace(item, attachments=(pages,))
-    names = tuple(line(one.name, "name") or "" for one in item.attachments)
-    urls = tuple(one.url for one in item.attachments)
+    names = [line(one.name, "name") or "" for one in item.attachments]
+    urls = [one.url for one in item.attachments]
+    votes = [asdict(one) for one in item.votes]
     row = StoredItem(
         item_id=key,
         meeting_id=meeting.meeting_id,
@@ -245,16 +259,12 @@ def _item_row(
         matter_id=item.matter_id,
         matter_type=item.matter_type,
         sponsors=item.sponsors,
-        votes_json=json.dumps([asdict(one) for one in item.votes]),
+        votes_json=json.dumps(votes),
         votes_version=item.version if item.has_votes else "",
-        action=item.outcome.action,
-        result=item.outcome.result,
-        tally=item.outcome.tally,
-        mover=item.outcome.mover,
-        seconder=item.outcome.seconder,
+        **asdict(item.outcome),
         matter_status=item.matter_status,
-        attachment_names=names,
-        attachment_urls=urls,
+        attachment_names=tuple(names),
+        attachment_urls=tuple(urls),
         document_ids=tuple(map(document_id, urls, names)),
         topics=_topics(item, why, before),
         filter_tier=why.tier if why else None,
@@ -293,10 +303,9 @@ def _with_former_details(item: AgendaItem, before: StoredItem | None) -> AgendaI
     if not item.details_urls or before is None:
         return item
     attachments = dict.fromkeys(item.attachments)
-    pairs = zip(before.attachment_names, before.attachment_urls, strict=True)
-    for name, url in pairs:
+    for name, url in zip(before.attachment_names, before.attachment_urls, strict=True):
         attachments[Attachment(name=name, url=url)] = None
-    votes = tuple(Vote(**vote) for vote in json.loads(before.votes_json))
+    votes = [Vote(**vote) for vote in json.loads(before.votes_json)]
     return replace(
         item,
         matter_file=item.matter_file or before.matter_file,
@@ -304,7 +313,7 @@ def _with_former_details(item: AgendaItem, before: StoredItem | None) -> AgendaI
         matter_type=item.matter_type or before.matter_type,
         sponsors=item.sponsors or before.sponsors,
         attachments=tuple(attachments),
-        votes=item.votes or votes,
+        votes=item.votes or tuple(votes),
         outcome=item.outcome.completed(_outcome_of(before)),
     )
 
@@ -410,11 +419,13 @@ def refresh_matters(rows: Rows, desk: str, agency: str, keys: Collection[str]) -
     """Make the rows of these matters of an agency again; those without an item any more
     are deleted.
     """
-    matters = _appearances(rows, desk, agency, keys) if keys else []
-    if gone := set(keys) - {one.items[0].matter for one in matters}:
+    if not keys:
+        return
+    matters = [_matter_row(one) for one in _appearances(rows, desk, agency, keys)]
+    gone = set(keys) - {row.matter for row in matters}
+    if gone:
         rows.delete(Matter, desk=[desk], agency=[agency], matter=gone)
-    if matters:
-        rows.upsert([_matter_row(one) for one in matters])
+    rows.upsert(matters)
 
 
 def refresh_matters_of(
@@ -438,8 +449,10 @@ def refresh_matters_of(
 def _matter_row(one: _Appearances) -> Matter:
     last = one.items[-1]
     days = [item.day for item in one.items if item.day]
-    documents = "\n".join(sorted(last.document_ids))
-    statuses = [item.matter_status for item in one.items if item.matter_status]
+    statuses = ["", *(item.matter_status for item in one.items if item.matter_status)]
+    attachment_hash = ""
+    if last.document_ids:
+        attachment_hash = sha256("\n".join(sorted(last.document_ids)))
     return Matter(
         desk=last.desk,
         agency=last.agency,
@@ -451,10 +464,10 @@ def _matter_row(one: _Appearances) -> Matter:
         article_ids=tuple(item.article_id for item in one.items if item.article_id),
         first_day=days[0] if days else None,
         last_day=days[-1] if days else None,
-        attachment_hash=sha256(documents) if documents else "",
+        attachment_hash=attachment_hash,
         summary=one.summarised.summary if one.summarised else None,
         summary_of=one.summarised.article_id if one.summarised else None,
-        status=statuses[-1] if statuses else "",
+        status=statuses[-1],
     )
 
 

@@ -31,184 +31,29 @@ MAX_TITLE_CHARS = 1000
 
 # Words that may stand beside a procedural phrase: of meetings and bodies, of dates, and
 # of who does it.
-_BESIDE = frozenset(
-    (
-        *(
-            "a",
-            "an",
-            "and",
-            "any",
-            "at",
-            "by",
-            "for",
-            "from",
-            "in",
-            "no",
-            "not",
-            "of",
-            "on",
-            "or",
-        ),
-        *(
-            "the",
-            "to",
-            "with",
-            "as",
-            "its",
-            "this",
-            "that",
-            "all",
-            "if",
-            "regular",
-            "special",
-        ),
-        *(
-            "joint",
-            "work",
-            "study",
-            "working",
-            "session",
-            "sessions",
-            "meeting",
-            "meetings",
-        ),
-        *(
-            "workshop",
-            "previous",
-            "last",
-            "prior",
-            "draft",
-            "city",
-            "town",
-            "village",
-            "county",
-        ),
-        *(
-            "council",
-            "board",
-            "commission",
-            "committee",
-            "authority",
-            "trustees",
-            "district",
-        ),
-        *(
-            "public",
-            "school",
-            "mayor",
-            "president",
-            "chair",
-            "chairman",
-            "chairwoman",
-            "chairperson",
-        ),
-        *(
-            "vice",
-            "clerk",
-            "secretary",
-            "members",
-            "member",
-            "attendance",
-            "present",
-            "absent",
-        ),
-        *(
-            "approve",
-            "approval",
-            "accept",
-            "acceptance",
-            "adopt",
-            "adoption",
-            "consider",
-        ),
-        *(
-            "consideration",
-            "review",
-            "motion",
-            "action",
-            "possible",
-            "discussion",
-            "necessary",
-        ),
-        *(
-            "required",
-            "quorum",
-            "minutes",
-            "agenda",
-            "consent",
-            "calendar",
-            "summary",
-            "monday",
-        ),
-        *(
-            "tuesday",
-            "wednesday",
-            "thursday",
-            "friday",
-            "saturday",
-            "sunday",
-            "january",
-            "february",
-        ),
-        *(
-            "march",
-            "april",
-            "may",
-            "june",
-            "july",
-            "august",
-            "september",
-            "october",
-            "november",
-        ),
-        *(
-            "december",
-            "jan",
-            "feb",
-            "mar",
-            "apr",
-            "jun",
-            "jul",
-            "aug",
-            "sep",
-            "sept",
-            "oct",
-            "nov",
-        ),
-        *("dec", "am", "pm", "st", "nd", "rd", "th", "noon"),
-    )
-)
+_BESIDE_WORDS = """
+a an and any at by for from in no not of on or the to with as its this that all
+if regular special joint work study working session sessions meeting meetings
+workshop previous last prior draft city town village county council board
+commission committee authority trustees district public school mayor president
+chair chairman chairwoman chairperson vice clerk secretary members member
+attendance present absent approve approval accept acceptance adopt adoption
+consider consideration review motion action possible discussion necessary
+required quorum minutes agenda consent calendar summary monday tuesday wednesday
+thursday friday saturday sunday january february march april may june july
+august september october november december jan feb mar apr jun jul aug sep sept
+oct nov dec am pm st nd rd th noon
+"""
+_BESIDE = frozenset(_BESIDE_WORDS.split())
 _PERFORMED = re.compile(
     r"\b(?:(?:led|given|offered|delivered)\s)?by\s[^:;]{1,60}\Z", re.IGNORECASE
 )
 _BRACKETS = re.compile(r"[(\[][^()\[\]]{0,80}[)\]]")
-_LEAD = frozenset(
-    (
-        *(
-            "a",
-            "an",
-            "re",
-            "the",
-            "of",
-            "for",
-            "to",
-            "and",
-            "new",
-            "annual",
-            "consider",
-            "consideration",
-        ),
-        *(
-            "approve",
-            "approval",
-            "resolution",
-            "certificate",
-            "presentation",
-            "request",
-        ),
-        *("application", "applications", "mayoral"),
-    )
-)
+_LEAD_WORDS = """
+a an re the of for to and new annual consider consideration approve approval
+resolution certificate presentation request application applications mayoral
+"""
+_LEAD = frozenset(_LEAD_WORDS.split())
 _BUSINESS = re.compile(
     r"\b(?:emergency|disaster|ordinance|resolution|contract|agreement|budget|policy|moratorium|bonds?"
     r"|lease|procedures?|rules|code|fees?)\b|[$€£]\s?\d",
@@ -234,11 +79,9 @@ def filtered(title: str, filters: ItemFilters) -> Filtered | None:
         if not _names_business(words, match):
             return Filtered("dropped", f'procedural: "{_plain(match[0])}"')
     kept = _pattern(filters.not_enriched).search(words)
-    if (
-        kept is None
-        or not _is_lead(words[: kept.start()])
-        or _BUSINESS.search(words[kept.end() :])
-    ):
+    if kept is None or not _is_lead(words[: kept.start()]):
+        return None
+    if _BUSINESS.search(words[kept.end() :]):
         return None
     return Filtered("not_enriched", f'ceremonial or routine: "{_plain(kept[0])}"')
 
@@ -266,11 +109,12 @@ def _pattern(phrases: Sequence[str]) -> re.Pattern[str]:
     """Return the pattern of whole phrases; without a phrase one that never fits. Longer
     phrases count first.
     """
-    written = sorted(
-        (phrase.split() for phrase in phrases if phrase.strip()), key=len, reverse=True
-    )
-    parts = "|".join(r"[\s\W]{1,3}".join(map(re.escape, words)) for words in written)
-    return re.compile(rf"(?<!\w)(?:{parts})(?!\w)" if parts else r"(?!)", re.IGNORECASE)
+    by_length = sorted(map(str.split, phrases), key=len, reverse=True)
+    split_phrases = [words for words in by_length if words]
+    if not split_phrases:
+        return re.compile(r"(?!)")
+    written = [r"[\s\W]{1,3}".join(map(re.escape, words)) for words in split_phrases]
+    return re.compile(rf"(?<!\w)(?:{'|'.join(written)})(?!\w)", re.IGNORECASE)
 
 
 # --- topics ---------------------------------------------------------------------------
@@ -308,9 +152,8 @@ def topics_of_item(title: str, text: str = "") -> tuple[str, ...]:
     evidence = _table().evidence(title, text)
     ranked = sorted(evidence, key=lambda code: -evidence[code])
     least = max(_MIN_EVIDENCE, _MIN_SHARE * evidence[ranked[0]])
-    return tuple(code for code in ranked[:_MAX_TOPICS] if evidence[code] >= least) or (
-        OTHER,
-    )
+    topics = [code for code in ranked[:_MAX_TOPICS] if evidence[code] >= least]
+    return tuple(topics) if topics else (OTHER,)
 
 
 def topics_of_meeting(items: Sequence[Sequence[str]]) -> tuple[tuple[str, int], ...]:
@@ -320,9 +163,8 @@ def topics_of_meeting(items: Sequence[Sequence[str]]) -> tuple[tuple[str, int], 
     counts = Counter[str]()
     for topics in items:
         counts.update(set(topics))
-    return tuple(
-        sorted(counts.items(), key=lambda one: (one[0] == OTHER, -one[1], one[0]))
-    )
+    by_frequency = sorted(counts.items(), key=lambda one: (-one[1], one[0]))
+    return tuple(sorted(by_frequency, key=lambda one: one[0] == OTHER))
 
 
 # --- matters --------------------------------------------------------------------------
@@ -387,9 +229,9 @@ def step_of(item: StoredItem, meeting_status: str, *, is_first: bool) -> Step:
     """
     if meeting_status == "cancelled":
         return "cancelled"
-    if meeting_status != "passed" and not item.action and not item.decision:
-        return "scheduled"
     decided = f"{item.action} {item.decision}"
+    if meeting_status != "passed" and decided == " ":
+        return "scheduled"
     for step, words in _BY_WORDS:
         if words.search(decided):
             return step

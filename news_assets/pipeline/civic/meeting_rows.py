@@ -10,7 +10,7 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, date, datetime, time
 from typing import Final
 
@@ -48,7 +48,7 @@ def meeting_row(
     """Return the row of the meeting that is listed with this key."""
     meeting = poll.answer.meetings[key]
     listed_hash = poll.answer.listed_hashes.get(key) or fingerprint(meeting)
-    links = [{"title": link.title, "href": link.href} for link in meeting.links]
+    links = [asdict(link) for link in meeting.links]
     stated = same_values(meeting)
     stated["body"] = line(meeting.body, "name") or ""
     stated["title"] = line(meeting.title, "title") or ""
@@ -136,11 +136,8 @@ def _completed(row: StoredMeeting, before: StoredMeeting) -> StoredMeeting:
     kept = {name: getattr(row, name) or getattr(before, name) for name in _ADDED}
     if len(json.loads(row.links_json)) < len(json.loads(before.links_json)):
         kept["links_json"] = before.links_json
-    if (
-        before.status == "cancelled"
-        and before.status_reason != VANISHED
-        and row.listed_hash == before.listed_hash
-    ):
+    was_cancelled = before.status == "cancelled" and before.status_reason != VANISHED
+    if was_cancelled and row.listed_hash == before.listed_hash:
         kept["status"] = "cancelled"  # stated by its page: the listing does not say it
     return replace(row, **kept)
 
@@ -153,17 +150,9 @@ def facts_json(text: str, facts: Iterable[ParticipationFact], before: str) -> st
     """
     found: list[dict[str, str]] = []
     for fact in facts:
-        if fact.text != text:
-            continue
-        found.append(
-            {
-                "kind": fact.kind,
-                "value": fact.value,
-                "purpose": fact.purpose,
-                "text": text,
-                "span": f"{fact.start}-{fact.end}",
-            }
-        )
+        if fact.text == text:
+            row = {"kind": fact.kind, "value": fact.value, "purpose": fact.purpose}
+            found.append(row | {"text": text, "span": f"{fact.start}-{fact.end}"})
     others = [fact for fact in json.loads(before) if fact["text"] != text]
     return json.dumps(found + others)
 
@@ -206,19 +195,19 @@ def known_rows(
     listing.
     """
     rows = {row.meeting_id: row for row in stored}
-    found: dict[str, StoredMeeting] = {}
     of_rows = [_of_row(row, source) for row in rows.values()]
     of_listed = [_of_listed(key, meeting, source) for key, meeting in listed.items()]
+    found: dict[str, str] = {}
     for rule in (_by_id, _by_vendor_id, _by_time, _by_agenda):
-        _pair(rule, of_listed, of_rows, rows, found)
+        _pair(rule, of_listed, of_rows, found)
     # ids tell rows of this source apart, where it states any
-    without_id = [one for one in of_rows if not one.vendor_id]
-    _pair(_by_day, of_listed, without_id, rows, found)
-    own = [one for one in without_id if one.source_id == source.source_id]
-    _pair(_by_hour, of_listed, own, rows, found)
-    listed_without_id = [one for one in of_listed if not one.vendor_id]
-    _pair(_by_name, _coming(listed_without_id, today), _coming(own, today), rows, found)
-    return found
+    rows_without_id = [one for one in of_rows if not one.vendor_id]
+    _pair(_by_day, of_listed, rows_without_id, found)
+    own_rows = [one for one in rows_without_id if one.source_id == source.source_id]
+    _pair(_by_hour, of_listed, own_rows, found)
+    without_id = [one for one in of_listed if not one.vendor_id]
+    _pair(_by_name, _coming(without_id, today), _coming(own_rows, today), found)
+    return {key: rows[own_id] for key, own_id in found.items()}
 
 
 def _coming(seen: Iterable[_Seen], today: date) -> list[_Seen]:
@@ -262,19 +251,18 @@ def _pair(
     rule: _Rule,
     listed: Iterable[_Seen],
     of_rows: Iterable[_Seen],
-    rows: Mapping[str, StoredMeeting],
-    found: dict[str, StoredMeeting],
+    found: dict[str, str],
 ) -> None:
-    """Add to `found` the row of each meeting that is not in it yet and shares a rule's
-    key with one row alone.
+    """Add to `found` the row's id of each meeting that is not in it yet and shares a
+    rule's key with one row alone.
     """
-    used = {row.meeting_id for row in found.values()}
+    used = set(found.values())
     open_rows = _by_key(rule, [one for one in of_rows if one.key not in used])
     open_listed = _by_key(rule, [one for one in listed if one.key not in found])
     for key, meetings in open_listed.items():
         same = open_rows.get(key, ())
         if len(meetings) == 1 and len(same) == 1:
-            found[meetings[0].key] = rows[same[0].key]
+            found[meetings[0].key] = same[0].key
 
 
 def _name(text: str) -> frozenset[str]:

@@ -1,5 +1,4 @@
-"""Polls civic sources: sends the requests of their polls and hands the answers over. No
-lake.
+"""Polls of civic sources: their requests, which `poll/poll_loop.py` sends. No lake.
 
 All days of a pass are requested once a night (`pace.py`), because what vendors say
 about changes is not always true. Between two passes the vendor's change signal is
@@ -7,26 +6,25 @@ requested, where there is one, and then the days that changed. Which requests fo
 answer is decided in `council_poll.py`.
 """
 
-import time
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from math import inf
 
+from news_assets.errors import FetchError
+from news_assets.pipeline.civic.council_findings import Days
 from news_assets.pipeline.civic.council_poll import (
     CouncilPoll,
-    Days,
     KnownItems,
     KnownVersions,
     Purpose,
 )
 from news_assets.pipeline.civic.pace import Needs, is_pass_due, pass_days
-from news_assets.pipeline.poll.listings import Polled, remaining_s
-from news_assets.pipeline.poll.paging import SOURCE_S
-from news_assets.ports.services import Fetcher, PageRequest, Sandbox
+from news_assets.pipeline.poll.poll_loop import SOURCE_S, Polled, SourcePoll
+from news_assets.ports.services import PageRequest, Sandbox
 from news_assets.records.articles import SourceState
 from news_assets.records.desks import ItemFilters, Source
 from news_assets.records.meetings import Request, StoredMeeting
+from news_assets.records.reading import Page
 from news_assets.sources.civic.vendor import Reading
 from news_assets.sources.civic.vendor_readers import vendor_of
 from news_assets.text.dates import day_of
@@ -61,48 +59,30 @@ class CouncilRun:
     full_pass: bool = False
 
 
-def poll_councils(
+def council_polls(
     sources: Iterable[Source],
     run: CouncilRun,
-    fetcher: Fetcher,
     sandbox: Sandbox,
     clock: Callable[[], datetime],
-    begin_within_s: float = inf,
-) -> Generator[Polled, None, None]:
-    """Yield the poll of each source once its answers are there; an error of one source
-    does not affect the others.
+) -> dict[PageRequest, SourcePoll]:
+    """Return the polls of these sources by their first requests, for `run_polls`.
 
     Args:
         sources: The civic sources to poll.
         run: What their polls have in common.
-        fetcher: Sends the requests.
         sandbox: Reads the answers.
         clock: The time of a poll.
-        begin_within_s: Seconds after which no request begins: sources without any
-            request are missing in the result, and the next poll requests the rest.
     """
-    ends_at = time.monotonic() + begin_within_s
     now = clock()
-    waiting: dict[PageRequest, Purpose] = {}
+    polls: dict[PageRequest, SourcePoll] = {}
     for source in sources:
-        if run.past is None or vendor_of(source.kind).days is not None:
-            poll, since = _begun(source, run, now)
-            _send(poll, poll.first(since), waiting)
-    while waiting:
-        following: dict[PageRequest, Purpose] = {}
-        for request, answer in fetcher.fetch_all(tuple(waiting), remaining_s(ends_at)):
-            purpose = waiting.pop(request)
-            poll = purpose.poll
-            _send(poll, poll.take(purpose, answer, sandbox), following)
-            if _is_over(poll, following):
-                yield poll.polled(clock())
-        for purpose in waiting.values():  # no time remained for them
-            poll = purpose.poll
-            poll.waiting -= 1
-            poll.defer(purpose)
-            if not poll.waiting and poll.page is not None:
-                yield poll.polled(clock())
-        waiting = following
+        if run.past is not None and vendor_of(source.kind).days is None:
+            continue
+        poll, since = _begun(source, run, now)
+        requests = CouncilRequests(poll, sandbox, clock)
+        for request in requests.send(poll.first(since)):
+            polls[request] = requests
+    return polls
 
 
 def _begun(
@@ -120,6 +100,11 @@ def _begun(
     is_pass = run.full_pass or is_pass_due(source, passed_at, now)
     today = day_of(now, source.timezone)
     is_roster_day = known is None or today.weekday() == _ROSTER_WEEKDAY
+    needs = Needs(
+        now=now,
+        is_pass=is_pass and not is_of_past,
+        is_forced=run.full_pass and not is_of_past,
+    )
     poll = CouncilPoll(
         source=source,
         vendor=vendor_of(source.kind),
@@ -130,11 +115,7 @@ def _begun(
         is_roster_due=not is_of_past and (run.full_pass or is_roster_day),
         filters=run.filters,
         days=run.past or pass_days(today),
-        needs=Needs(
-            now=now,
-            is_pass=is_pass and not is_of_past,
-            is_forced=run.full_pass and not is_of_past,
-        ),
+        needs=needs,
         is_of_past=is_of_past,
         known_signals=_signals_of(known),
     )
@@ -152,27 +133,43 @@ def _signals_of(state: SourceState | None) -> dict[str, str]:
     return signals
 
 
-def _send(
-    poll: CouncilPoll,
-    requests: Iterable[tuple[Request, Purpose]],
-    waiting: dict[PageRequest, Purpose],
-) -> None:
-    """Add requests to those that wait."""
-    for request, purpose in requests:
-        if request in poll.sent:  # a page that names itself as the next one
-            continue
-        poll.sent.add(request)
-        if poll.requests == MAX_REQUESTS:
-            poll.problems.append(f"stopped after {MAX_REQUESTS} requests")
-        if poll.requests >= MAX_REQUESTS:
-            poll.defer(purpose)
-            continue
-        poll.requests += 1
-        poll.waiting += 1
-        source = poll.source
-        page_request = PageRequest(
+class CouncilRequests:
+    """The requests of one council's poll: each is sent once, MAX_REQUESTS at most."""
+
+    def __init__(
+        self, poll: CouncilPoll, sandbox: Sandbox, clock: Callable[[], datetime]
+    ) -> None:
+        self._poll = poll
+        self._sandbox = sandbox
+        self._clock = clock
+        self._waiting: dict[PageRequest, Purpose] = {}
+        self._count = 0
+        self._has_deferred = False
+
+    def send(self, requests: Iterable[tuple[Request, Purpose]]) -> list[PageRequest]:
+        """Return the requests to send of these."""
+        poll = self._poll
+        sent: list[PageRequest] = []
+        for request, purpose in requests:
+            if request in poll.sent:  # a page that names itself as the next one
+                continue
+            poll.sent.add(request)
+            if self._count == MAX_REQUESTS:
+                poll.problems.append(f"stopped after {MAX_REQUESTS} requests")
+            self._count += 1
+            if self._count > MAX_REQUESTS:
+                poll.defer(purpose)
+                continue
+            page_request = self._page_request(request)
+            self._waiting[page_request] = purpose
+            sent.append(page_request)
+        return sent
+
+    def _page_request(self, request: Request) -> PageRequest:
+        source = self._poll.source
+        return PageRequest(
             request.url,
-            f"{source.source_id} {poll.requests}",
+            f"{source.source_id} {self._count}",
             obeys_robots=host_of(request.url) != host_of(source.url),
             max_s=SOURCE_S,
             access=source.access,
@@ -180,15 +177,30 @@ def _send(
             headers=request.headers,
             keeps_refusals=True,
         )
-        waiting[page_request] = purpose
 
+    def take(
+        self, request: PageRequest, answer: Page | FetchError
+    ) -> list[PageRequest]:
+        """Add an answer; return the requests that follow it.
 
-def _is_over(poll: CouncilPoll, following: dict[PageRequest, Purpose]) -> bool:
-    """Whether a poll has all its answers: after the listing come the items, agendas
-    that are documents, and votes.
-    """
-    for requests in (poll.of_items, poll.of_documents, poll.of_votes):
-        if poll.waiting:
-            return False
-        _send(poll, requests(), following)
-    return not poll.waiting
+        After the listing come the items, agendas that are documents, and votes.
+        """
+        poll = self._poll
+        purpose = self._waiting.pop(request)
+        sent = self.send(poll.take(purpose, answer, self._sandbox))
+        for requests in (poll.of_items, poll.of_documents, poll.of_votes):
+            if self._waiting:
+                break
+            sent += self.send(requests())
+        return sent
+
+    def defer(self, request: PageRequest) -> None:
+        """Note a request that is not sent: the next poll sends it."""
+        self._poll.defer(self._waiting.pop(request))
+        self._has_deferred = True
+
+    def polled(self) -> Polled | None:
+        """Return the poll once no answer is to come; None if none came in time."""
+        if self._waiting or (self._has_deferred and self._poll.page is None):
+            return None
+        return self._poll.polled(self._clock())

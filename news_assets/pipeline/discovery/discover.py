@@ -100,7 +100,7 @@ def discover_sources(
             used up.
         tries_all: Try the usual addresses even where something else was found.
     """
-    requests = BudgetedFetcher(fetcher, address, has_time)
+    requests = _BudgetedFetcher(fetcher, address, has_time)
     evaluation = _Evaluation(requests, sandbox, adapter_of, criteria)
     vendors = vendors_of_address(address)
     if vendors:
@@ -163,7 +163,7 @@ class _Evaluation:
 
     def __init__(
         self,
-        requests: "BudgetedFetcher",
+        requests: "_BudgetedFetcher",
         sandbox: Sandbox,
         adapter_of: AdapterOf,
         criteria: Criteria,
@@ -198,7 +198,7 @@ class _Evaluation:
         for at in vendors:
             known = self._criteria.known.get(same_source_key(at.url))
             if known is None:
-                candidate = civic_candidate(
+                candidate = _civic_candidate(
                     at, found_by, self._requests, self._sandbox, self._criteria
                 )
             else:
@@ -349,7 +349,7 @@ def _why_not(polled: Polled) -> str:
 # --- requests within a budget ---------------------------------------------------------
 
 
-class BudgetedFetcher:
+class _BudgetedFetcher:
     """A fetcher that remembers every page and error, and makes at most `MAX_REQUESTS`
     requests.
 
@@ -422,10 +422,10 @@ _KEY_NOTE: Final = "give the agency the key of its city, such as paloaltoCA"
 _TOKEN_NOTE: Final = "name the variable of its token with `token_env` if you have one"
 
 
-def civic_candidate(
+def _civic_candidate(
     at: VendorAddress,
     found_by: str,
-    requests: BudgetedFetcher,
+    requests: _BudgetedFetcher,
     sandbox: Sandbox,
     criteria: Criteria,
 ) -> Candidate:
@@ -468,7 +468,7 @@ def _lists_of_committees(
 def _listing(
     at: VendorAddress,
     request: Request,
-    requests: BudgetedFetcher,
+    requests: _BudgetedFetcher,
     sandbox: Sandbox,
     criteria: Criteria,
 ) -> MeetingListing | NewsAssetsError:

@@ -130,14 +130,17 @@ def _bookmarked(pdf: "PdfDocument") -> list[tuple[AgendaItem, int]]:
             headings.pop()
         section = headings[-1][1] if headings else ""
         headings.append((one.level, name))
-        is_heading = following is not None and following.level > one.level
-        if not number or is_heading or _FRONT.match(name):
+        if following is not None and following.level > one.level:  # a heading
+            continue
+        if not number or _FRONT.match(name):
             continue
         item = AgendaItem(
             sequence=len(items) + 1, number=number, title=name, section=section
         )
         items.append((item, one.page))
-    return items if len(items) >= MIN_ITEMS else []
+    if len(items) < MIN_ITEMS:
+        return []
+    return items
 
 
 class _Bookmark(NamedTuple):
@@ -202,7 +205,9 @@ class _NumberedLine(NamedTuple):
 def _split_line(line: str) -> tuple[str, str] | None:
     """Return the number and title of a numbered line; None for another line."""
     match = _LINE.match(line)
-    return (match["number"], match["title"]) if match else None
+    if match is None:
+        return None
+    return match["number"], match["title"]
 
 
 def items_of(lines: Sequence[_NumberedLine]) -> list[AgendaItem]:
@@ -211,22 +216,20 @@ def items_of(lines: Sequence[_NumberedLine]) -> list[AgendaItem]:
     """
     items: list[AgendaItem] = []
     heading: _NumberedLine | None = None
-    for line, following in pairwise([*lines, None]):
-        if line is None:
-            continue
+    for line, following in zip_longest(lines, lines[1:]):
         if following is not None and _is_below(following.parts, line.parts):
             heading = line
             continue
-        is_below = heading is not None and _is_below(line.parts, heading.parts)
-        section = heading.title if heading and is_below else ""
-        items.append(
-            AgendaItem(
-                sequence=len(items) + 1,
-                number=line.number,
-                title=line.title,
-                section=section,
-            )
+        section = ""
+        if heading is not None and _is_below(line.parts, heading.parts):
+            section = heading.title
+        item = AgendaItem(
+            sequence=len(items) + 1,
+            number=line.number,
+            title=line.title,
+            section=section,
         )
+        items.append(item)
     return items
 
 
@@ -274,17 +277,17 @@ def _in_order(candidates: Sequence[tuple[int, re.Match[str]]]) -> list[_Chosen]:
     seen: dict[_Style, set[Parts]] = {}
     chosen: list[_Chosen] = []
     for place, match in candidates:
-        going_on: list[tuple[_Style, Parts]] = []
-        beginning: list[tuple[_Style, Parts]] = []
-        for style, parts in _readings(match["number"]):
+        readings = _readings(match["number"])
+        for style, parts in readings:
             if _goes_on(last.get(style), parts, seen.get(style, ())):
-                going_on.append((style, parts))
-            elif _begins(last.get(style), parts):
-                beginning.append((style, parts))
-        if not going_on and not beginning:
-            continue
-        style, parts = (going_on or beginning)[0]
-        seen[style] = {parts} if not going_on else seen[style] | {parts}
+                seen[style].add(parts)
+                break
+        else:
+            beginning = [one for one in readings if _begins(last.get(one[0]), one[1])]
+            if not beginning:
+                continue
+            style, parts = beginning[0]
+            seen[style] = {parts}
         last[style] = parts
         chosen.append((place, match, parts))
     return chosen
@@ -296,8 +299,9 @@ def _goes_on(last: Parts | None, parts: Parts, seen: Collection[Parts]) -> bool:
     """
     if last is None or parts in seen:
         return False
-    is_beside = len(parts) > 1 and parts[:-1] == last[:-1]
-    return is_beside or (parts > last and parts[0] - last[0] <= _MAX_JUMP)
+    if len(parts) > 1 and parts[:-1] == last[:-1]:
+        return True
+    return parts > last and parts[0] - last[0] <= _MAX_JUMP
 
 
 def _begins(last: Parts | None, parts: Parts) -> bool:

@@ -61,18 +61,16 @@ def read_odt(body: bytes) -> ReadDocument:
     from lxml import etree
 
     parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=False)
+    title = None
     with open_archive(body) as archive:
         root = etree.fromstring(archive.read("content.xml"), parser)
-        meta = (
-            etree.fromstring(archive.read("meta.xml"), parser)
-            if "meta.xml" in archive.namelist()
-            else None
-        )
+        if "meta.xml" in archive.namelist():
+            meta = etree.fromstring(archive.read("meta.xml"), parser)
+            title = meta.findtext(f".//{_TITLE}")
     content = root.find(f"{_OFFICE}body/{_OFFICE}text")
     if content is None:
         raise ReadingError("broken odt: no text in content.xml")
     text = "\n\n".join(filter(None, _blocks(content, _changes(root))))
-    title = meta.findtext(f".//{_TITLE}") if meta is not None else None
     return ReadDocument(
         kind="odt", outcome="ok", title=title or None, texts=(clean_text(text),)
     )
@@ -114,9 +112,11 @@ def _heading(element: "_Element", changes: _Changes) -> str:
     text = " ".join(_inline(element, changes).split())
     if not text:
         return ""
+    depth = 2
     level = element.get(f"{_TEXT}outline-level") or ""
-    hashes = "#" * (min(int(level) + 1, 6) if level.isdecimal() else 2)
-    return f"{hashes} {text}"
+    if level.isdecimal():
+        depth = min(int(level) + 1, 6)
+    return f"{'#' * depth} {text}"
 
 
 def _table(element: "_Element", changes: _Changes) -> str:

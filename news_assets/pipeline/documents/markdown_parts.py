@@ -27,11 +27,11 @@ def marked(pieces: Iterable[tuple[str, Mark]]) -> str:
     """Return pieces of text as one, with marks around those that are struck out or
     added.
     """
-    joined = (
-        (mark, "".join(text for text, _ in group))
-        for mark, group in groupby(pieces, key=lambda piece: piece[1])
-    )
-    return "".join(_with_mark(text, mark) for mark, text in joined)
+    parts: list[str] = []
+    for mark, group in groupby(pieces, key=lambda piece: piece[1]):
+        text = "".join(text for text, _ in group)
+        parts.append(_with_mark(text, mark))
+    return "".join(parts)
 
 
 def _with_mark(text: str, mark: Mark) -> str:

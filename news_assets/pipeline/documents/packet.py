@@ -86,8 +86,9 @@ def agreeing(titles: Sequence[str], places: Sequence[Place]) -> dict[int, int]:
             if page >= last and _is_same(words, written):
                 found[number] = last = page
                 break
-    is_enough = len(found) >= max(min(2, len(titles)), _MIN_FOUND * len(titles))
-    return found if is_enough else {}
+    if len(found) < max(min(2, len(titles)), _MIN_FOUND * len(titles)):
+        return {}
+    return found
 
 
 def _is_same(words: frozenset[str], written: frozenset[str]) -> bool:
@@ -130,19 +131,17 @@ def _links(pdf: "PdfDocument") -> Iterator[Place]:
         text_page = page.get_textpage()
         position, link = c_int(0), raw.FPDF_LINK()
         while raw.FPDFLink_Enumerate(page, byref(position), byref(link)):
-            target = raw.FPDFLink_GetDest(pdf, link) or raw.FPDFAction_GetDest(
-                pdf, raw.FPDFLink_GetAction(link)
-            )
+            target = raw.FPDFLink_GetDest(pdf, link)
+            if not target:
+                action = raw.FPDFLink_GetAction(link)
+                target = raw.FPDFAction_GetDest(pdf, action)
             to = raw.FPDFDest_GetDestPageIndex(pdf, target) if target else -1
-            rectangle = raw.FS_RECTF()
-            if to > index and raw.FPDFLink_GetAnnotRect(link, byref(rectangle)):
-                edges = (
-                    rectangle.left,
-                    rectangle.bottom,
-                    rectangle.right,
-                    rectangle.top,
+            box = raw.FS_RECTF()
+            if to > index and raw.FPDFLink_GetAnnotRect(link, byref(box)):
+                written = text_page.get_text_bounded(
+                    box.left, box.bottom, box.right, box.top
                 )
-                yield text_page.get_text_bounded(*edges), to + 1
+                yield written, to + 1
 
 
 def _references(pdf: "PdfDocument", titles: Sequence[str]) -> Iterator[Place]:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from ctypes import c_float
 from dataclasses import dataclass
-from itertools import islice, pairwise
+from itertools import groupby, islice, pairwise
 from math import inf
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -26,10 +26,8 @@ _MAX_WIDTH_PT, _MIN_LENGTH_PT = 2.5, 4.0
 _RECTANGLE_POINTS = (4, 5)  # the fifth is the first one again
 _MAX_DEPTH = 2  # the page, and a form on it
 # of a page; maps and plans have more, and no tables
-_MAX_PATHS, _MAX_EDGES = (
-    3000,
-    12_000,
-)
+_MAX_PATHS = 3000
+_MAX_EDGES = 12_000
 
 
 class Rule(NamedTuple):
@@ -51,15 +49,15 @@ def _rules_on(page: "PdfPage") -> tuple[list[Rule], list[Rule]]:
     from pypdfium2 import raw
 
     degrees = page.get_rotation()
-    level, upright = list[Rule](), list[Rule]()
+    horizontal, vertical = list[Rule](), list[Rule]()
     paths = page.get_objects(filter=(raw.FPDF_PAGEOBJ_PATH,), max_depth=_MAX_DEPTH)
     for edge in islice(_edges(islice(paths, _MAX_PATHS)), _MAX_EDGES):
         left, bottom, right, top = turned(edge, degrees)
         if top - bottom <= _MAX_WIDTH_PT and right - left >= _MIN_LENGTH_PT:
-            level.append(Rule((bottom + top) / 2, left, right))
+            horizontal.append(Rule((bottom + top) / 2, left, right))
         elif right - left <= _MAX_WIDTH_PT and top - bottom >= _MIN_LENGTH_PT:
-            upright.append(Rule((left + right) / 2, bottom, top))
-    return _joined(level), _joined(upright)
+            vertical.append(Rule((left + right) / 2, bottom, top))
+    return _joined(horizontal), _joined(vertical)
 
 
 def turned(box: _Box, degrees: int) -> _Box:
@@ -92,19 +90,21 @@ def _is_rectangle(path: "PdfObject") -> bool:
     from pypdfium2 import raw
 
     count = raw.FPDFPath_CountSegments(path)
-    is_four = count in _RECTANGLE_POINTS
-    return is_four and bool(
-        raw.FPDFPathSegment_GetClose(raw.FPDFPath_GetPathSegment(path, count - 1))
-    )
+    if count not in _RECTANGLE_POINTS:
+        return False
+    last = raw.FPDFPath_GetPathSegment(path, count - 1)
+    return bool(raw.FPDFPathSegment_GetClose(last))
 
 
 def _sides(path: "PdfObject") -> Iterator[_Box]:
-    box = path.get_bounds()
-    left, bottom, right, top = (
-        path.container.get_matrix().on_rect(*box) if path.container else box
-    )
-    yield from ((left, y, right, y) for y in (bottom, top))
-    yield from ((x, bottom, x, top) for x in (left, right))
+    left, bottom, right, top = path.get_bounds()
+    if path.container:
+        matrix = path.container.get_matrix()
+        left, bottom, right, top = matrix.on_rect(left, bottom, right, top)
+    yield left, bottom, right, bottom
+    yield left, top, right, top
+    yield left, bottom, left, top
+    yield right, bottom, right, top
 
 
 def _segments(path: "PdfObject") -> Iterator[_Box]:
@@ -130,12 +130,9 @@ def _segments(path: "PdfObject") -> Iterator[_Box]:
 
 
 def _box(one: tuple[float, float], other: tuple[float, float]) -> _Box:
-    return (
-        min(one[0], other[0]),
-        min(one[1], other[1]),
-        max(one[0], other[0]),
-        max(one[1], other[1]),
-    )
+    left, right = sorted((one[0], other[0]))
+    bottom, top = sorted((one[1], other[1]))
+    return left, bottom, right, top
 
 
 def _joined(rules: Iterable[Rule]) -> list[Rule]:
@@ -197,16 +194,18 @@ def tables_on(page: "PdfPage", text_page: "PdfTextPage") -> list[_PdfTable]:
     from pypdfium2 import PdfiumError
 
     try:
-        level, upright = _rules_on(page)
-        if max(len(level), len(upright)) > _MAX_RULES:
+        horizontal, vertical = _rules_on(page)
+        if max(len(horizontal), len(vertical)) > _MAX_RULES:
             return []
-        grids = [_grid(*rules) for rules in _crossing(level, upright)]
-        boxes = _boxes(text_page, page.get_rotation()) if any(grids) else []
+        grids = _grids(horizontal, vertical)
+        if not grids:
+            return []
+        boxes = _boxes(text_page, page.get_rotation())
     except PdfiumError:
         return []
     found: list[_PdfTable] = []
     for grid in grids:
-        table = None if grid is None else _table(grid, boxes)
+        table = _table(grid, boxes)
         if table is not None:
             found.append(table)
     return _apart(sorted(found, key=lambda table: table.span))
@@ -225,43 +224,44 @@ def _apart(tables: Sequence[_PdfTable]) -> list[_PdfTable]:
 
 
 def _crossing(
-    level: list[Rule], upright: list[Rule]
+    horizontal: list[Rule], vertical: list[Rule]
 ) -> list[tuple[list[Rule], list[Rule]]]:
     """Return the lines that are connected by crossings, horizontal and vertical."""
     groups: list[tuple[list[Rule], list[Rule]]] = []
-    free_levels, free_uprights = list(level), list(upright)
-    while free_levels:
-        levels, uprights = [], []
-        new = [free_levels.pop()]
+    free_horizontals = list(horizontal)
+    free_verticals = list(vertical)
+    while free_horizontals:
+        horizontals: list[Rule] = []
+        verticals: list[Rule] = []
+        new = [free_horizontals.pop()]
         while new:
-            levels += new
-            crossed = [one for one in free_uprights if _crosses_any(new, one)]
-            uprights += crossed
-            free_uprights = _without(free_uprights, crossed)
-            new = [one for one in free_levels if _is_crossed_by_any(one, crossed)]
-            free_levels = _without(free_levels, new)
-        groups.append((levels, uprights))
+            horizontals += new
+            crossed = [one for one in free_verticals if _crosses_any(one, new)]
+            verticals += crossed
+            free_verticals = _without(free_verticals, crossed)
+            new = [one for one in free_horizontals if _crosses_any(one, crossed)]
+            free_horizontals = _without(free_horizontals, new)
+        groups.append((horizontals, verticals))
     return groups
 
 
-def _crosses_any(level: Iterable[Rule], upright: Rule) -> bool:
-    return any(_cross(one, upright) for one in level)
-
-
-def _is_crossed_by_any(level: Rule, upright: Iterable[Rule]) -> bool:
-    return any(_cross(level, one) for one in upright)
-
-
 def _without(rules: Iterable[Rule], gone: Iterable[Rule]) -> list[Rule]:
-    ids = set(map(id, gone))
-    return [rule for rule in rules if id(rule) not in ids]
+    excluded = set(gone)
+    return [rule for rule in rules if rule not in excluded]
 
 
-def _cross(level: Rule, upright: Rule) -> bool:
-    return (
-        level.start - _NEAR_PT <= upright.at <= level.end + _NEAR_PT
-        and upright.start - _NEAR_PT <= level.at <= upright.end + _NEAR_PT
-    )
+def _crosses_any(rule: Rule, others: Iterable[Rule]) -> bool:
+    """Whether a line crosses any of these others, which are at right angles to it."""
+    return any(_cross(rule, other) for other in others)
+
+
+def _cross(horizontal: Rule, vertical: Rule) -> bool:
+    return _spans(horizontal, vertical.at) and _spans(vertical, horizontal.at)
+
+
+def _spans(rule: Rule, place: float) -> bool:
+    """Whether a place is between the ends of a line, or close to one."""
+    return rule.start - _NEAR_PT <= place <= rule.end + _NEAR_PT
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,18 +276,32 @@ class _Grid:
 
     def cell_at(self, x: float, y: float) -> Place | None:
         """Return the cell at a point."""
-        return self.cells.get(
-            (bisect_right(self.tops, -y) - 1, bisect_right(self.lefts, x) - 1)
-        )
+        row = bisect_right(self.tops, -y) - 1
+        column = bisect_right(self.lefts, x) - 1
+        return self.cells.get((row, column))
 
 
-def _grid(level: list[Rule], upright: list[Rule]) -> _Grid | None:
-    """Return the grid of lines that cross; None if it has fewer than two rows, two
-    columns or four cells.
+def _grids(horizontal: list[Rule], vertical: list[Rule]) -> list[_Grid]:
+    """Return the grids of lines that cross, with two rows, two columns and four cells
+    or more.
     """
-    above, left_of = _clustered(level)[::-1], _clustered(upright)
-    if len(above) < 3 or len(left_of) < 3:
-        return None
+    grids: list[_Grid] = []
+    for horizontals, verticals in _crossing(horizontal, vertical):
+        above = _clustered(horizontals)
+        above.reverse()
+        left_of = _clustered(verticals)
+        if len(above) < 3 or len(left_of) < 3:
+            continue
+        grid = _grid(above, left_of)
+        if len(set(grid.cells.values())) >= _MIN_CELLS:
+            grids.append(grid)
+    return grids
+
+
+def _grid(above: Sequence[list[Rule]], left_of: Sequence[list[Rule]]) -> _Grid:
+    """Return the grid of these lines. A field without a line to the left or above it
+    belongs to the cell there.
+    """
     tops = [-_place(rules) for rules in above]
     lefts = [_place(rules) for rules in left_of]
     cells: dict[Place, Place] = {}
@@ -299,8 +313,6 @@ def _grid(level: list[Rule], upright: list[Rule]) -> _Grid | None:
                 cells[row, column] = cells[row - 1, column]
             else:
                 cells[row, column] = row, column
-    if len(set(cells.values())) < _MIN_CELLS:
-        return None
     return _Grid(lefts, tops, cells)
 
 
@@ -309,7 +321,7 @@ def _place(rules: list[Rule]) -> float:
 
 
 def _is_drawn(rules: list[Rule], at: float) -> bool:
-    return any(rule.start - _NEAR_PT <= at <= rule.end + _NEAR_PT for rule in rules)
+    return any(_spans(rule, at) for rule in rules)
 
 
 # --- characters -----------------------------------------------------------------------
@@ -346,19 +358,13 @@ def _table(grid: _Grid, boxes: Sequence[tuple[int, _Box]]) -> _PdfTable | None:
     and columns.
     """
     inside = _inside(grid, boxes)
-    cells: dict[Place, list[Span]] = {}
-    before: _Character | None = None
-    for one in inside:
-        spans = cells.setdefault(one.place, [])
-        if before is None:
-            spans.append((one.offset, one.offset + 1))
-        elif one.place == before.place:
-            spans[-1] = spans[-1][0], one.offset + 1
-        elif one.offset == before.offset + 1 and _is_one_word(before.box, one.box):
+    for one, following in pairwise(inside):
+        if one.place != following.place and _is_one_word(one, following):
             return None
-        else:
-            spans.append((one.offset, one.offset + 1))
-        before = one
+    cells: dict[Place, list[Span]] = {}
+    for place, group in groupby(inside, key=lambda one: one.place):
+        offsets = [one.offset for one in group]
+        cells.setdefault(place, []).append((offsets[0], offsets[-1] + 1))
     if not _is_table(cells):
         return None
     return _PdfTable((inside[0].offset, inside[-1].offset + 1), _rows(cells))
@@ -380,25 +386,26 @@ def _inside(grid: _Grid, boxes: Sequence[tuple[int, _Box]]) -> list[_Character]:
     return inside
 
 
-def _is_one_word(one: _Box, following: _Box) -> bool:
+def _is_one_word(one: _Character, following: _Character) -> bool:
     """Whether two characters in different cells stand so close that a word runs over
     the line between them.
     """
-    left, bottom, _, top = following
-    is_same_line = bottom < one[3] and one[1] < top
-    return is_same_line and one[0] <= left < one[2] + _MIN_GAP_PT
+    if following.offset != one.offset + 1:
+        return False
+    left, bottom, right, top = one.box
+    next_left, next_bottom, _, next_top = following.box
+    if next_bottom >= top or bottom >= next_top:  # in other lines
+        return False
+    return left <= next_left < right + _MIN_GAP_PT
 
 
 def _rows(cells: dict[Place, list[Span]]) -> tuple[tuple[tuple[Span, ...], ...], ...]:
-    rows = sorted({row for row, _ in cells})
     columns = sorted({column for _, column in cells})
-    return tuple(
-        tuple(_spans(cells, row, column) for column in columns) for row in rows
-    )
-
-
-def _spans(cells: dict[Place, list[Span]], row: int, column: int) -> tuple[Span, ...]:
-    return tuple(cells.get((row, column), ()))
+    rows: list[tuple[tuple[Span, ...], ...]] = []
+    for row in sorted({row for row, _ in cells}):
+        of_row = [tuple(cells.get((row, column), ())) for column in columns]
+        rows.append(tuple(of_row))
+    return tuple(rows)
 
 
 def _is_table(cells: dict[Place, list[Span]]) -> bool:

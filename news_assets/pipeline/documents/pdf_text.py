@@ -75,19 +75,19 @@ def _text(page: "pypdfium2.PdfPage", text_page: "pypdfium2.PdfTextPage") -> str:
     struck out.
     """
     struck = _struck_spans(page, text_page)
+
+    def cell_text(spans: Iterable[Span]) -> str:
+        written = [marked_text(text_page, span, struck) for span in spans]
+        return lines_of("\n".join(written))
+
     parts: list[str] = []
     begin = 0
     for found in tables_on(page, text_page):
-        rows: list[list[str]] = []
-        for row in found.rows:
-            cells: list[str] = []
-            for spans in row:
-                written = [marked_text(text_page, span, struck) for span in spans]
-                cells.append(lines_of("\n".join(written)))
-            rows.append(cells)
-        parts.append(marked_text(text_page, (begin, found.span[0]), struck))
+        first, end = found.span
+        rows = [list(map(cell_text, row)) for row in found.rows]
+        parts.append(marked_text(text_page, (begin, first), struck))
         parts.append(table(rows))
-        begin = found.span[1]
+        begin = end
     rest = begin, text_page.count_chars()
     parts.append(marked_text(text_page, rest, struck))
     return "\n\n".join(parts)
@@ -280,20 +280,23 @@ def marked_text(text_page: "PdfTextPage", span: Span, struck: Iterable[Span]) ->
     Raises:
         PdfiumError: The page is broken.
     """
-    parts, begin = [], span[0]
-    for start, end in struck:
-        start, end = max(start, span[0]), min(end, span[1])
+    begin, last = span
+    parts: list[str] = []
+    for struck_start, struck_end in struck:
+        start = max(struck_start, span[0])
+        end = min(struck_end, last)
         if start < end:
-            parts += [
-                _range_text(text_page, begin, start),
-                _struck(_range_text(text_page, start, end)),
-            ]
+            parts.append(_range_text(text_page, begin, start))
+            parts.append(_struck(_range_text(text_page, start, end)))
             begin = end
-    return "".join([*parts, _range_text(text_page, begin, span[1])])
+    parts.append(_range_text(text_page, begin, last))
+    return "".join(parts)
 
 
 def _range_text(text_page: "PdfTextPage", start: int, end: int) -> str:
-    return str(text_page.get_text_range(start, end - start)) if end > start else ""
+    if end <= start:
+        return ""
+    return str(text_page.get_text_range(start, end - start))
 
 
 def _struck(text: str) -> str:
@@ -320,7 +323,8 @@ def _spans(page: "PdfPage", text_page: "PdfTextPage") -> Iterator[Span]:
         last = _char_near(text_page, [right - step for step in _STEPS_PT], y)
         if first is None or last is None or not 0 <= last - first < _MAX_CHARS:
             continue
-        if struck := _struck_letters(text_page, range(first, last + 1), left, right, y):
+        struck = _struck_letters(text_page, range(first, last + 1), left, right, y)
+        if struck:
             yield struck[0], struck[-1] + 1
 
 
@@ -334,23 +338,27 @@ def _lines_through(
 
     texts = [text_page.get_rect(index) for index in range(text_page.count_rects())]
     paths = page.get_objects(filter=(raw.FPDF_PAGEOBJ_PATH,), max_depth=2)
-    at_height: dict[float, list[tuple[float, float]]] = {}
+    at_height: dict[float, list[tuple[float, ...]]] = {}
     for path in islice(paths, _MAX_PATHS):
         left, bottom, right, top = path.get_bounds()
         if top - bottom > _MAX_HEIGHT_PT or right - left < _MIN_WIDTH_PT:
             continue
         y = round((bottom + top) / 2, 1)
         if y not in at_height:
-            crossed = [box for box in texts if box[1] < y < box[3]]
-            at_height[y] = [(start, end) for start, _, end, _ in crossed]
-        if any(start < right and left < end for start, end in at_height[y]):
-            yield left, y, right
+            at_height[y] = [box for box in texts if box[1] < y < box[3]]
+        for start, _, end, _ in at_height[y]:
+            if start < right and left < end:
+                yield left, y, right
+                break
 
 
 def _char_near(text_page: "PdfTextPage", places: list[float], y: float) -> int | None:
     """Return the character at the first of these places that has one; spaces have none."""
-    found = (text_page.get_index(x, y, 1, 1) for x in places)
-    return next((index for index in found if index is not None), None)
+    for x in places:
+        index: int | None = text_page.get_index(x, y, 1, 1)
+        if index is not None:
+            return index
+    return None
 
 
 def _struck_letters(
@@ -366,6 +374,8 @@ def _struck_letters(
         if not text_page.get_text_range(index, 1).isalnum():
             continue
         letters.append(index)
-        height = (y - bottom) / (top - bottom) if top > bottom else 0.0
-        struck_count += _MIDDLE[0] <= height <= _MIDDLE[1]
-    return letters if struck_count >= _MIN_STRUCK * len(letters) else []
+        if top > bottom and _MIDDLE[0] <= (y - bottom) / (top - bottom) <= _MIDDLE[1]:
+            struck_count += 1
+    if struck_count < _MIN_STRUCK * len(letters):
+        return []
+    return letters

@@ -18,12 +18,8 @@ from news_assets.records.reading import Enrichment
 from news_assets.taxonomy.taxonomy_files import Taxonomy
 
 NOT_ENRICHED: Final = "none"  # in place of an enricher's name
-_RESULT_FIELDS = tuple(
-    field.name for field in fields(Enrichment) if not field.name.startswith("theme_")
-)
-_TUPLES = tuple(
-    field.name for field in fields(Enrichment) if field.type == tuple[str, ...]
-)
+_RESULT_FIELDS = tuple(field.name for field in fields(Enrichment))
+_TUPLES = {field.name for field in fields(Enrichment) if field.type == tuple[str, ...]}
 
 
 class MadeBy(NamedTuple):
@@ -35,12 +31,18 @@ class MadeBy(NamedTuple):
     taxonomy_version: str
 
 
+def title_and_text(article: RawArticle) -> tuple[str, str]:
+    """Return what of an article is enriched; empty where it has none."""
+    return article.title or "", article.text or ""
+
+
 def input_hash(title: str, text: str, made_by: MadeBy) -> str:
     """Return the SHA-256 of everything a result depends on: the key of its cache entry."""
-    parts = (title, text, *made_by)
-    return hashlib.sha256(
-        json.dumps(parts, ensure_ascii=False).encode("utf-8", "surrogatepass")
-    ).hexdigest()
+    return _sha256(json.dumps((title, text, *made_by), ensure_ascii=False))
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def identity(enricher: Enricher) -> MadeBy:
@@ -70,9 +72,23 @@ def enriched_row(
 ) -> EnrichedArticle:
     """Return the row of an article with this result, or with the reason why there is
     none.
+
+    Args:
+        article: The article.
+        key: The hash of the result's input.
+        result: The result, or why there is none.
+        made_by: Who made it.
+        now: The time of the enrichment.
+        reused_from: The id of the original whose result it is, for a copy.
+        local_reason: Why it is the local enricher's, although models follow it.
     """
-    is_failed = isinstance(result, EnrichError)
-    found = Enrichment() if isinstance(result, EnrichError) else result
+    if isinstance(result, EnrichError):
+        row = enriched_row(
+            article, key, Enrichment(), made_by, now, local_reason=local_reason
+        )
+        return replace(
+            row, reused_from=reused_from, outcome="failed", reason=str(result)
+        )
     return EnrichedArticle(
         article_id=article.article_id,
         desk=article.desk,
@@ -80,18 +96,14 @@ def enriched_row(
         day=article.day,
         input_hash=key,
         content_hash=article.content_hash,
-        theme_code=theme_of(found),
-        theme_path=found.theme_path,
-        theme_labels=found.theme_labels,
-        theme_score=found.theme_score,
-        theme_reason=found.theme_reason,
-        **{name: getattr(found, name) for name in _RESULT_FIELDS},
+        theme_code=theme_of(result),
+        **{name: getattr(result, name) for name in _RESULT_FIELDS},
         **made_by._asdict(),
         reused_from=reused_from,
         local_reason=local_reason,
         enriched_at=now,
-        outcome="failed" if is_failed else "ok",
-        reason=str(result) if is_failed else None,
+        outcome="ok",
+        reason=None,
         trace_id=article.trace_id,
     )
 
@@ -101,10 +113,9 @@ def unenriched_row(article: RawArticle, now: datetime) -> EnrichedArticle:
 
     It says why, and nothing else.
     """
-    key = hashlib.sha256(f"not enriched: {article.filter_reason}".encode()).hexdigest()
-    row = enriched_row(
-        article, key, Enrichment(), MadeBy(NOT_ENRICHED, "", "", ""), now
-    )
+    key = _sha256(f"not enriched: {article.filter_reason}")
+    nobody = MadeBy(NOT_ENRICHED, "", "", "")
+    row = enriched_row(article, key, Enrichment(), nobody, now)
     return replace(row, reason=article.filter_reason)
 
 
@@ -115,9 +126,7 @@ def theme_of(result: Enrichment | None) -> str | None:
 
 def result_of(row: EnrichedArticle) -> Enrichment:
     """Return the result that a row has."""
-    return Enrichment(
-        **{field.name: getattr(row, field.name) for field in fields(Enrichment)}
-    )
+    return Enrichment(**{name: getattr(row, name) for name in _RESULT_FIELDS})
 
 
 def from_json(result_json: str) -> Enrichment | None:
@@ -125,11 +134,9 @@ def from_json(result_json: str) -> Enrichment | None:
     cannot read.
     """
     try:
-        stored: dict[str, Any] = json.loads(result_json)
-        values: dict[str, Any] = {
-            name: tuple(value) if name in _TUPLES else value
-            for name, value in stored.items()
-        }
+        values: dict[str, Any] = json.loads(result_json)
+        for name in _TUPLES & values.keys():
+            values[name] = tuple(values[name])
         return Enrichment(**values)
     except (ValueError, TypeError, AttributeError):
         return None
@@ -143,7 +150,16 @@ def cache_of(
     article_id: str,
     now: datetime,
 ) -> CachedEnrichment:
-    """Return a result as it is cached."""
+    """Return a result as it is cached.
+
+    Args:
+        key: The hash of its input.
+        result: The result.
+        enricher: Name of the enricher.
+        model: Its model or version.
+        article_id: The article that it was made for.
+        now: The time of the enrichment.
+    """
     return CachedEnrichment(
         input_hash=key,
         enricher=enricher,
@@ -156,17 +172,20 @@ def cache_of(
 
 def cached_results(reader: Reader, hashes: Collection[str]) -> dict[str, Enrichment]:
     """Return the cached results of these inputs, by input hash."""
-    stored = reader.read(CachedEnrichment, input_hash=hashes) if hashes else []
-    results = {cache.input_hash: from_json(cache.result_json) for cache in stored}
-    return {key: result for key, result in results.items() if result is not None}
+    if not hashes:
+        return {}
+    results: dict[str, Enrichment] = {}
+    for cached in reader.read(CachedEnrichment, input_hash=hashes):
+        result = from_json(cached.result_json)
+        if result is not None:
+            results[cached.input_hash] = result
+    return results
 
 
 def labels_in_force(labels: Iterable[ThemeLabel]) -> dict[str, ThemeLabel]:
     """Return the newest label of each article, by article id."""
-    return {
-        label.article_id: label
-        for label in sorted(labels, key=lambda label: label.labelled_at)
-    }
+    in_order = sorted(labels, key=lambda label: label.labelled_at)
+    return {label.article_id: label for label in in_order}
 
 
 def labelled(row: EnrichedArticle, label: ThemeLabel | None) -> EnrichedArticle:
@@ -178,9 +197,7 @@ def labelled(row: EnrichedArticle, label: ThemeLabel | None) -> EnrichedArticle:
         return row
     return replace(
         row,
-        input_hash=hashlib.sha256(
-            f"{row.input_hash} labelled {label.code}".encode()
-        ).hexdigest(),
+        input_hash=_sha256(f"{row.input_hash} labelled {label.code}"),
         theme_code=label.code,
         theme_path=label.theme_path,
         theme_labels=label.theme_labels,
@@ -201,6 +218,15 @@ def store_label(
     """Store a person's label of an enriched article, and its theme in the article's
     row.
 
+    Args:
+        rows: The transaction.
+        article_id: The article.
+        desk: The key of its desk.
+        code: The code of the theme; None where no theme fits.
+        by: Name of the person.
+        taxonomy: That of the desk.
+        now: The time of the label.
+
     Raises:
         NewsAssetsError: There is no such article in the desk, or no such code in the
             taxonomy.
@@ -216,7 +242,6 @@ def store_label(
         )
     [row] = found
     path = taxonomy.path(code) if code else ()
-    language = (row.language or "").partition("-")[0] or None
     label = ThemeLabel(
         article_id=article_id,
         desk=row.desk,
@@ -226,7 +251,7 @@ def store_label(
         labelled_by=by,
         code=code,
         theme_path=path,
-        theme_labels=tuple(taxonomy.themes[each].label(language) for each in path),
+        theme_labels=taxonomy.labels(path, row.language),
         previous=row.theme_code,
     )
     rows.upsert([label])

@@ -59,9 +59,7 @@ class LocalEnricher:
         theme = self._table(primary).find(title, plain)
         return Enrichment(
             theme_path=theme.path,
-            theme_labels=tuple(
-                self._taxonomy.themes[code].label(primary) for code in theme.path
-            ),
+            theme_labels=self._taxonomy.labels(theme.path, primary),
             theme_score=round(theme.score, 4),
             theme_reason=theme.reason,
             summary=summary(title, text, primary),
@@ -129,11 +127,10 @@ def summary(title: str, text: str, language: str | None) -> str | None:
     found = list(islice(every, _MAX_SENTENCES))
     stems = [_stems(sentence, language, stop) for sentence in found]
     in_title = _stems(title, language, stop)
-    usable = [
-        n
-        for n, sentence in enumerate(found)
-        if _is_usable(sentence, stems[n], in_title)
-    ][:CANDIDATES]
+    usable: list[int] = []
+    for n, sentence in enumerate(found):
+        if len(usable) < CANDIDATES and _is_usable(sentence, stems[n], in_title):
+            usable.append(n)
     if not usable:
         return _beginning(text, in_title, language, stop)
     scores = _scores(usable, stems, in_title)
@@ -149,23 +146,19 @@ def _beginning(
 
     For lists, and scripts without spaces between words.
     """
-    lines = (" ".join(line.split()) for line in prose(text).splitlines())
-    long = (
-        line
-        for line in lines
-        if len(line) >= _MIN_BEGINNING_CHARS and not _BOILERPLATE.match(line)
-    )
-    start = next(
-        (
-            line
-            for line in long
-            if _adds_to_title(_stems(line, language, stop), in_title)
-        ),
-        None,
-    )
-    if start is None or len(start) <= _MAX_BEGINNING_CHARS:
-        return start
-    cut = start[:_MAX_BEGINNING_CHARS]
+    for written in prose(text).splitlines():
+        line = " ".join(written.split())
+        if len(line) < _MIN_BEGINNING_CHARS or _BOILERPLATE.match(line):
+            continue
+        if _adds_to_title(_stems(line, language, stop), in_title):
+            return _cut_beginning(line)
+    return None
+
+
+def _cut_beginning(line: str) -> str:
+    if len(line) <= _MAX_BEGINNING_CHARS:
+        return line
+    cut = line[:_MAX_BEGINNING_CHARS]
     end = max(cut.rfind(end_mark) for end_mark in "。！？।؟ ")
     return cut[: end + 1].strip() if end > 0 else cut
 
@@ -175,17 +168,13 @@ def _stems(text: str, language: str | None, stop: frozenset[str]) -> frozenset[s
 
 
 def _is_usable(sentence: str, stems: frozenset[str], in_title: frozenset[str]) -> bool:
-    if (
-        not _COMPLETE.search(sentence)
-        or _BOILERPLATE.match(sentence)
-        or _BYLINE.match(sentence)
-    ):
+    if not _COMPLETE.search(sentence):
         return False
-    if (
-        not MIN_WORDS <= len(sentence.split()) <= MAX_WORDS
-        or sentence.isupper()
-        or not stems
-    ):
+    if _BOILERPLATE.match(sentence) or _BYLINE.match(sentence):
+        return False
+    if not MIN_WORDS <= len(sentence.split()) <= MAX_WORDS:
+        return False
+    if sentence.isupper() or not stems:
         return False
     return _adds_to_title(stems, in_title)
 
@@ -199,14 +188,12 @@ def _scores(
 ) -> dict[int, float]:
     counts = Counter(chain.from_iterable(stems))
     frequent = {word for word, count in counts.most_common(20) if count > 1}
-    return {
-        n: (
-            1 / (1 + 0.25 * rank)
-            + 0.4 * len(stems[n] & in_title) / max(len(in_title), 1)
-            + 0.2 * len(stems[n] & frequent) / max(len(frequent), 1)
-        )
-        for rank, n in enumerate(usable)
-    }
+    scores: dict[int, float] = {}
+    for rank, n in enumerate(usable):
+        of_title = len(stems[n] & in_title) / max(len(in_title), 1)
+        of_text = len(stems[n] & frequent) / max(len(frequent), 1)
+        scores[n] = 1 / (1 + 0.25 * rank) + 0.4 * of_title + 0.2 * of_text
+    return scores
 
 
 def _second(
@@ -220,13 +207,12 @@ def _second(
     length = len(found[first].split())
     if length >= _MIN_SUMMARY_WORDS:
         return []
-    fitting = [
-        n
-        for n in usable
-        if n != first
-        and length + len(found[n].split()) <= _MAX_SUMMARY_WORDS
-        and len(stems[n] & stems[first]) < 0.6 * len(stems[n])
-    ]
+    fitting: list[int] = []
+    for n in usable:
+        is_short = length + len(found[n].split()) <= _MAX_SUMMARY_WORDS
+        shared = len(stems[n] & stems[first])
+        if n != first and is_short and shared < 0.6 * len(stems[n]):
+            fitting.append(n)
     return [max(fitting, key=lambda n: scores[n])] if fitting else []
 
 
@@ -280,13 +266,13 @@ class _Term:
         if self.count < 2 and not self.is_in_title and not self.name_count:
             return 0.0
         score = math.log1p(self.count) / (1 + self.first / _HALF_LIFE_WORDS)
-        score *= _TITLE_FACTOR if self.is_in_title else 1.0
-        score *= _NAME_FACTOR if self.name_count * 2 > self.count else 1.0
-        return score * (
-            _PHRASE_FACTOR
-            if self.length > 1 and (self.count > 1 or self.name_count)
-            else 1.0
-        )
+        if self.is_in_title:
+            score *= _TITLE_FACTOR
+        if self.name_count * 2 > self.count:
+            score *= _NAME_FACTOR
+        if self.length > 1 and (self.count > 1 or self.name_count):
+            score *= _PHRASE_FACTOR
+        return score
 
 
 class _Token(NamedTuple):
@@ -324,11 +310,15 @@ def keywords(title: str, text: str, language: str | None) -> tuple[str, ...]:
 def _terms(title: str, text: str, language: str | None) -> dict[tuple[str, ...], _Term]:
     terms: dict[tuple[str, ...], _Term] = {}
     for key, form, place, is_name in _candidates(text, language):
-        term = terms.get(key) or terms.setdefault(key, _Term(len(key), place))
+        term = terms.get(key)
+        if term is None:
+            term = terms[key] = _Term(len(key), place)
         term.forms[form] += 1
         term.name_count += is_name
     for key, form, _, _ in _candidates(title, language):
-        term = terms.get(key) or terms.setdefault(key, _Term(len(key), 0))
+        term = terms.get(key)
+        if term is None:
+            term = terms[key] = _Term(len(key), 0)
         term.is_in_title = True
         if not term.forms:
             term.forms[form] += 1
@@ -363,9 +353,9 @@ def _runs(tokens: Sequence[_Token], place: int) -> Iterator[Sequence[_Token]]:
     """
     for end in range(place, min(place + _MAX_TERM_WORDS, len(tokens))):
         token = tokens[end]
-        if end > place and not (
-            token.is_joined and (token.is_significant or token.is_link)
-        ):
+        if end > place and not token.is_joined:
+            return
+        if end > place and not (token.is_significant or token.is_link):
             return
         if token.is_significant:
             yield tokens[place : end + 1]
@@ -435,12 +425,7 @@ def readability(
 def syllable_count(word: str, language: str | None) -> int:
     """Return the approximate number of syllables of a lower-cased word, at least 1."""
     if (language or "").partition("-")[0] == "pt":
-        return max(
-            1,
-            sum(
-                not _GLIDE.match(word, nucleus.start())
-                for nucleus in _PORTUGUESE_NUCLEUS.finditer(word)
-            ),
-        )
+        nuclei = _PORTUGUESE_NUCLEUS.finditer(word)
+        return max(1, sum(not _GLIDE.match(word, one.start()) for one in nuclei))
     count = len(_ENGLISH_NUCLEUS.findall(word)) + len(_SOUNDED_PAIR.findall(word))
     return max(1, count - bool(_SILENT_E.search(word)))

@@ -24,6 +24,7 @@ from news_assets.pipeline.enrich.enriched_rows import (
     input_hash,
     labels_in_force,
     result_of,
+    title_and_text,
 )
 from news_assets.pipeline.enrich.model.answer_checks import located
 from news_assets.pipeline.enrich.model.evidence import SearchedText, parse_span
@@ -135,6 +136,15 @@ def plan_batch(
     An article that a model answered for is due again only with `re_enrich` or another
     text: that costs money. Rows of the local enricher are due wherever it would make
     others, unless models follow it.
+
+    Args:
+        lake: Has the articles, their rows and the cache.
+        desk: Whose rules apply.
+        keys: The agency-days.
+        chain: The enrichers of the desk.
+        now: The time of new cache entries.
+        only: The ids of the articles; all where it is None.
+        re_enrich: Whether all articles are due.
     """
     with lake.latest() as reader:
         plan = _read_plan(reader, keys, only)
@@ -204,7 +214,7 @@ class _LocalResults:
         self._local, self._now, self._made_by = local, now, identity(local)
         self._hashes: dict[str, str] = {}
         for article in articles:
-            key = input_hash(article.title or "", article.text or "", self._made_by)
+            key = input_hash(*title_and_text(article), self._made_by)
             self._hashes[article.article_id] = key
         self._known: dict[str, Enrichment | EnrichError] = {}
         self._known |= cached_results(reader, set(self._hashes.values()))
@@ -232,7 +242,7 @@ class _LocalResults:
 
 def _enriched(local: Enricher, article: RawArticle) -> Enrichment | EnrichError:
     try:
-        return local.enrich(article.title or "", article.text or "", article.language)
+        return local.enrich(*title_and_text(article), article.language)
     except EnrichError as error:
         return error
 
@@ -329,7 +339,7 @@ def reused(
         return draft
     key, local_made = draft.key, identity(local)
     if draft.made_by == local_made:
-        key = input_hash(article.title or "", article.text or "", local_made)
+        key = input_hash(*title_and_text(article), local_made)
     enrichment = _with_spans_of(draft.enrichment, original_text, article.text or "")
     return replace(draft, key=key, enrichment=enrichment, reused_from=original_id)
 
@@ -391,7 +401,7 @@ def _add_requests(
         local = _own_result(plan, article)
         if local is not None:
             found.append((article, local))
-            calls.append((article.title or "", article.text or "", desk.enrich))
+            calls.append((*title_and_text(article), desk.enrich))
     reasons = models.sandbox.run(reason_not_sent, calls)
     for (article, local), reason in zip(found, reasons, strict=True):
         if reason is not None:

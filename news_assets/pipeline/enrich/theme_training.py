@@ -13,7 +13,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from news_assets.errors import NewsAssetsError
-from news_assets.pipeline.enrich.enriched_rows import labels_in_force
+from news_assets.pipeline.enrich.enriched_rows import labels_in_force, title_and_text
 from news_assets.pipeline.enrich.theme_vectors import (
     NO_THEME,
     Space,
@@ -82,20 +82,19 @@ class Validation:
         """Return the share of sure themes (`is_sure`), the calls saved, and of these
         the wrong.
         """
-        kept = [
-            code == example.code
-            for code, score, example in zip(
-                self.codes, self.scores, examples, strict=True
-            )
-            if score >= 1 - wanted_error_rate
-        ]
-        return len(kept) / len(examples), 1 - sum(kept) / len(kept) if kept else 0.0
+        sure, wrong = 0, 0
+        rows = zip(self.codes, self.scores, examples, strict=True)
+        for code, score, example in rows:
+            if score >= 1 - wanted_error_rate:
+                sure += 1
+                wrong += code != example.code
+        return sure / len(examples), wrong / max(sure, 1)
 
 
 def train(
     examples: Sequence[Example], taxonomy: Taxonomy, embedding_model: str
 ) -> tuple[ThemeClassifier, Validation]:
-    """Train on all examples; return the classifier and its cross-validation.
+    """Train on all examples; return the classifier and its cross-validation scores.
 
     A theme of level 1 without an example can still be found by its untrained score.
 
@@ -121,8 +120,17 @@ def train(
     )
     space = _space(examples, taxonomy)
     weights, bias = _fit(examples, space, codes)
-    made_of = (taxonomy.version, embedding_model, weight)
-    return ThemeClassifier(space, codes, weights, bias, sharpness, *made_of), validation
+    classifier = ThemeClassifier(
+        space,
+        codes,
+        weights,
+        bias,
+        sharpness,
+        taxonomy.version,
+        embedding_model,
+        weight,
+    )
+    return classifier, validation
 
 
 def _held_out_scores(
@@ -181,22 +189,14 @@ def _space(examples: Sequence[Example], taxonomy: Taxonomy) -> Space:
     import numpy as np
 
     articles = Counter(chain.from_iterable(example.found.stems for example in examples))
-    stems = tuple(
-        sorted(
-            stem for stem, count in articles.items() if count >= _MIN_ARTICLES_OF_STEM
-        )
-    )
-    rarity = [
-        1 + math.log((1 + len(examples)) / (1 + articles[stem])) for stem in stems
+    frequent = [
+        stem for stem, count in articles.items() if count >= _MIN_ARTICLES_OF_STEM
     ]
+    stems = tuple(sorted(frequent))
+    counts = np.array([articles[stem] for stem in stems])
+    rarity = (1 + np.log((1 + len(examples)) / (1 + counts))).astype(np.float32)
     center = np.array([example.vector for example in examples], np.float32).mean(axis=0)
-    return Space(
-        stems,
-        np.array(rarity, np.float32),
-        center,
-        tuple(taxonomy.themes),
-        taxonomy.roots,
-    )
+    return Space(stems, rarity, center, tuple(taxonomy.themes), taxonomy.roots)
 
 
 def _matrix(examples: Sequence[Example], space: Space) -> Any:
@@ -227,19 +227,16 @@ def _fit(
 
     model = LinearSVC(C=_PENALTY, class_weight="balanced", random_state=0)
     model.fit(_matrix(examples, space), [one.code for one in examples])
-    found, found_bias = (
-        model.coef_.T.astype(np.float32),
-        model.intercept_.astype(np.float32),
-    )
+    found = model.coef_.T.astype(np.float32)
+    found_bias = model.intercept_.astype(np.float32)
     if found.shape[1] == 1:  # of two themes only the second has weights
-        found, found_bias = (
-            np.hstack([-found, found]),
-            np.concatenate([-found_bias, found_bias]),
-        )
+        found = np.hstack([-found, found])
+        found_bias = np.concatenate([-found_bias, found_bias])
     columns = [codes.index(code) for code in model.classes_]
     weights = np.zeros((found.shape[0], len(codes)), np.float32)
     bias = np.full(len(codes), _UNKNOWN_SCORE, np.float32)
-    weights[:, columns], bias[columns] = found, found_bias
+    weights[:, columns] = found
+    bias[columns] = found_bias
     return weights, bias
 
 
@@ -271,12 +268,8 @@ def _is_kept(is_right: "Places", wanted_error_rate: float) -> bool:
 def _most_likely(scores: "Scores", truth: "Places") -> float:
     import numpy as np
 
-    return float(
-        max(
-            np.geomspace(0.3, 30, 60),
-            key=lambda one: _log_likelihood(scores, truth, one),
-        )
-    )
+    factors = np.geomspace(0.3, 30, 60)
+    return float(max(factors, key=lambda one: _log_likelihood(scores, truth, one)))
 
 
 def _likelihood(scores: "Scores", truth: "Places") -> float:
@@ -287,9 +280,8 @@ def _likelihood(scores: "Scores", truth: "Places") -> float:
 def _log_likelihood(scores: "Scores", truth: "Places", sharpness: float) -> float:
     import numpy as np
 
-    return float(
-        np.log(softmax(scores, sharpness)[np.arange(len(truth)), truth] + 1e-12).sum()
-    )
+    of_truth = softmax(scores, sharpness)[np.arange(len(truth)), truth]
+    return float(np.log(of_truth + 1e-12).sum())
 
 
 _READ_TOGETHER = 500  # articles, whose texts and vectors are in memory at once
@@ -321,20 +313,18 @@ def labels_of(lake: Reader, desk: str, taxonomy: Taxonomy) -> Labels:
     Raises:
         NewsAssetsError: The desk has no vectors.
     """
-    models = dict(
-        lake.frame(
-            ArticleEmbedding, None, ("article_id", "model"), desk=[desk], outcome=["ok"]
-        ).iter_rows()
-    )
+    columns = ("article_id", "model")
+    embedded = lake.frame(ArticleEmbedding, None, columns, desk=[desk], outcome=["ok"])
+    models: dict[str, str] = dict(embedded.iter_rows())
     if not models:
         raise NewsAssetsError(
             f"desk {desk} has no embeddings to train on; run `article_embeddings` first"
         )
     [(model, _)] = Counter(models.values()).most_common(1)
     given = labels_in_force(lake.read(ThemeLabel, desk=[desk]))
-    codes = _codes_of_models(lake, desk) | {
-        key: label.code or NO_THEME for key, label in given.items()
-    }
+    codes = _codes_of_models(lake, desk)
+    for article_id, label in given.items():
+        codes[article_id] = label.code or NO_THEME
     usable: dict[str, str] = {}
     for article_id, code in sorted(codes.items()):
         if models.get(article_id) != model:
@@ -392,7 +382,7 @@ def _examples(
     }
     for article in lake.read(RawArticle, article_id=ids, outcome=["ok"]):
         article_id, language = article.article_id, languages.get(article.article_id)
-        found = theme_input(article.title or "", article.text or "", language)
+        found = theme_input(*title_and_text(article), language)
         if not found.text or article_id not in embedded:
             continue
         untrained: dict[str, float] = {}

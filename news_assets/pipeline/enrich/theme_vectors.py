@@ -98,7 +98,7 @@ class ThemeVectors:
         """
         import numpy as np
 
-        found = np.array([max(evidence[code], 0.0) for code in self.codes], np.float32)
+        found = _evidence_of(evidence, self.codes)
         length = float(np.linalg.norm(found))
         share = length / (length + _EVIDENCE_AT_HALF_WEIGHT)
         likeness = self.directions @ unit(np.array(vector, np.float32) - self.center)
@@ -139,18 +139,22 @@ def theme_vectors(vectors: Mapping[str, Sequence[Sequence[float]]]) -> ThemeVect
         ]
     )
     center = means.mean(axis=0)
-    return ThemeVectors(
-        tuple(vectors), center, np.array([unit(mean) for mean in means - center])
-    )
+    directions = np.array([unit(mean) for mean in means - center])
+    return ThemeVectors(tuple(vectors), center, directions)
 
 
 def score_of(scores: Mapping[str, float], weights: Weights = WEIGHTS) -> float:
     """Return the probability, rather too low, that the best theme is right."""
-    ranked = sorted(scores.values(), reverse=True)
-    lead = ranked[0] - ranked[1] if len(ranked) > 1 else ranked[0]
-    return 1 / (
-        1 + math.exp(-(_SCORE_OFFSET + weights.slope * math.sqrt(max(lead, 0.0))))
-    )
+    first, second = [*sorted(scores.values(), reverse=True), 0.0][:2]
+    logit = _SCORE_OFFSET + weights.slope * math.sqrt(max(first - second, 0.0))
+    return 1 / (1 + math.exp(-logit))
+
+
+def _evidence_of(evidence: Mapping[str, float], codes: Sequence[str]) -> "Floats":
+    """Return the evidence for these themes; 0 where it is against them."""
+    import numpy as np
+
+    return np.array([max(evidence[code], 0.0) for code in codes], np.float32)
 
 
 def unit(values: "Floats") -> "Floats":
@@ -211,29 +215,24 @@ class Space:
         """Return columns and values of the stems that the space knows."""
         import numpy as np
 
-        known = [
-            (self._columns[stem], count)
-            for stem, count in stems.items()
-            if stem in self._columns
-        ]
-        columns = np.array([column for column, _ in known], np.int64)
-        counts = np.array([count for _, count in known], np.float32)
-        return columns, unit((1 + np.log(counts)) * self.rarity[columns])
+        columns: list[int] = []
+        counts: list[int] = []
+        for word, count in stems.items():
+            if word in self._columns:
+                columns.append(self._columns[word])
+                counts.append(count)
+        places = np.array(columns, np.int64)
+        frequency = 1 + np.log(np.array(counts, np.float32))
+        return places, unit(frequency * self.rarity[places])
 
     def rest(self, found: ThemeInput, vector: Sequence[float]) -> "Floats":
         """Return the values of the other columns."""
         import numpy as np
 
-        evidence = np.array(
-            [max(found.evidence[code], 0.0) for code in self.themes], np.float32
-        )
-        of_roots = np.array(
-            [max(found.evidence[code], 0.0) for code in self.roots], np.float32
-        )
         embedding = np.array(vector, np.float32) - self.center
-        return np.concatenate(
-            [unit(embedding), unit(np.sqrt(evidence)), unit(of_roots)]
-        )
+        evidence = np.sqrt(_evidence_of(found.evidence, self.themes))
+        of_roots = _evidence_of(found.evidence, self.roots)
+        return np.concatenate([unit(embedding), unit(evidence), unit(of_roots)])
 
 
 @dataclass(frozen=True)
@@ -260,19 +259,12 @@ class ThemeClassifier:
         """Return the probability of each code that the classifier knows."""
         columns, values = self.space.words(found.stems)
         rest = self.space.rest(found, vector)
-        scores = (
-            values @ self.weights[columns]
-            + rest @ self.weights[len(self.space.stems) :]
-            + self.bias
-        )
+        of_words = values @ self.weights[columns]
+        of_rest = rest @ self.weights[len(self.space.stems) :]
+        scores = of_words + of_rest + self.bias
         scores = scores + self.untrained_weight * centred(untrained, self.codes)
-        return dict(
-            zip(
-                self.codes,
-                softmax(scores[None], self.sharpness)[0].tolist(),
-                strict=True,
-            )
-        )
+        probabilities = softmax(scores[None], self.sharpness)[0].tolist()
+        return dict(zip(self.codes, probabilities, strict=True))
 
 
 def centred(untrained: Mapping[str, float], codes: Sequence[str]) -> "Floats":
@@ -300,7 +292,15 @@ class VectorEnricher:
     A theme from words, the article's vector and a classifier.
 
     They give the theme of level 1; the levels below are found by the taxonomy's words.
-    `vectors` returns those of the themes, and `version` is that of the classifier.
+
+    Args:
+        local: Finds all but the theme.
+        theme_input: Returns what is read of an article.
+        vectors: Returns the vectors of the themes.
+        taxonomy: Whose themes are given.
+        embedder: Gives the article's vector.
+        classifier: That of the desk, if it has one.
+        version: That of the classifier.
     """
 
     def __init__(
@@ -314,24 +314,22 @@ class VectorEnricher:
         version: str = VERSION,
     ) -> None:
         self.name, self.model = local.name, f"{local.model}+{version}"
-        self.prompt_version, self.taxonomy_version = (
-            local.prompt_version,
-            local.taxonomy_version,
-        )
+        self.prompt_version = local.prompt_version
+        self.taxonomy_version = local.taxonomy_version
         self._local, self._theme_input, self._vectors = local, theme_input, vectors
-        self._taxonomy, self._embedder, self._classifier = (
-            taxonomy,
-            embedder,
-            classifier,
-        )
+        self._taxonomy, self._embedder = taxonomy, embedder
+        self._classifier = classifier
 
     def enrich(self, title: str, text: str, language: str | None) -> Enrichment:
-        """Return the enrichment of one article. Raises EnrichError."""
+        """Return the enrichment of one article.
+
+        Raises:
+            EnrichError: Of the local enricher, or the text cannot be embedded.
+        """
         enrichment = self._local.enrich(title, text, language)
         read = self._theme_input(title, text, enrichment.language)
         if not read.text:
             return enrichment
-        primary = (enrichment.language or "").partition("-")[0] or None
         try:
             vector = self._embedder.embed([read.text])[0].vector
             scores = self._vectors().scores(read.evidence, vector)
@@ -340,15 +338,12 @@ class VectorEnricher:
         if self._classifier is None:
             found = self._untrained(scores, read, enrichment.theme_reason)
         else:
-            found = self._trained(
-                self._classifier.probabilities(read, vector, scores), read
-            )
+            probabilities = self._classifier.probabilities(read, vector, scores)
+            found = self._trained(probabilities, read)
         return replace(
             enrichment,
             theme_path=found.path,
-            theme_labels=tuple(
-                self._taxonomy.themes[code].label(primary) for code in found.path
-            ),
+            theme_labels=self._taxonomy.labels(found.path, enrichment.language),
             theme_score=round(found.score, 4),
             theme_reason=found.reason,
         )
@@ -369,13 +364,11 @@ class VectorEnricher:
 
     def _trained(self, probabilities: dict[str, float], read: ThemeInput) -> FoundTheme:
         best = max(probabilities, key=lambda code: probabilities[code])
+        score = probabilities[best]
         if best == NO_THEME:
-            return FoundTheme(
-                (),
-                probabilities[best],
-                "no theme fits: articles like this one were labelled so",
-            )
-        return FoundTheme(self._path(best, read), probabilities[best])
+            reason = "no theme fits: articles like this one were labelled so"
+            return FoundTheme((), score, reason)
+        return FoundTheme(self._path(best, read), score)
 
     def _path(self, code: str, read: ThemeInput) -> tuple[str, ...]:
         return descend(self._taxonomy, code, lambda each: read.evidence[each])

@@ -10,7 +10,6 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import chain
 
 from news_assets.taxonomy.taxonomy_files import (
     ANY_LANGUAGE,
@@ -104,11 +103,14 @@ class ThemeTable:
         own = {
             code: self._terms_of_theme(theme) for code, theme in taxonomy.themes.items()
         }
-        self._evidence = {
-            code: _subtree(taxonomy, own, code) for code in taxonomy.themes
-        }
+        self._evidence: dict[str, Evidence] = {}
+        self._postings: dict[str, list[tuple[str, float]]] = defaultdict(list)
+        for code in taxonomy.themes:
+            self._evidence[code] = _subtree(taxonomy, own, code)
         self._rarity = _rarity([self._evidence[code] for code in taxonomy.roots])
-        self._postings = self._by_term()
+        for code, evidence in self._evidence.items():
+            for term, weight in evidence.items():
+                self._postings[term].append((code, weight * self._rarity[term]))
         self._prefixes = _prefixes(self._rarity)
         self._lender = lender
         self._shares = self._shares_of(lender) if lender else {}
@@ -134,18 +136,19 @@ class ThemeTable:
         """
         shares: dict[str, Evidence] = {}
         for code, theme in lender._taxonomy.themes.items():
+            texts: list[str] = []
+            for part in _parts(theme).values():
+                texts += self._texts(part)
             label = theme.label(self._language)
-            texts = chain.from_iterable(map(self._texts, _parts(theme).values()))
             read = self._read(label), self._read("; ".join(texts))
             found = self._own_evidence(*read)
             claims = {root: max(found[root], 0.0) ** 2 for root in self._taxonomy.roots}
             own = lender._own_evidence(*read)[lender._taxonomy.path(code)[0]]
             total = sum(claims.values()) + _STRANGE * own**2
-            shares[code] = {
-                root: _LENT_WEIGHT * claim / total
-                for root, claim in claims.items()
-                if claim
-            }
+            shares[code] = {}
+            for root, claim in claims.items():
+                if claim:
+                    shares[code][root] = _LENT_WEIGHT * claim / total
         return shares
 
     def _terms_of_theme(self, theme: Theme) -> Evidence:
@@ -161,24 +164,29 @@ class ThemeTable:
                 phrase = _REFERENCE.sub("", text)
                 significant = self._significant(phrase)
                 stems = [stem(word, self._language) for word in significant]
-                # "Série A" without its stop word would match every "série".
-                is_complete = len(stems) > 1 or len(words(phrase)) == 1
-                if (
-                    part in _PHRASE_WEIGHTS
-                    and 0 < len(stems) <= _MAX_PHRASE_WORDS
-                    and is_complete
-                ):
-                    bonus = _PHRASE_BONUS if len(stems) > 1 else 1.0
-                    yield " ".join(stems), _PHRASE_WEIGHTS[part] * bonus
                 for word, stemmed in zip(significant, stems, strict=True):
                     self._forms[stemmed].add(_form(word))
-                for word in stems if part in _WORD_WEIGHTS else ():
-                    yield word, _WORD_WEIGHTS[part]
+                if part in _PHRASE_WEIGHTS and self._is_phrase(phrase, stems):
+                    bonus = _PHRASE_BONUS if len(stems) > 1 else 1.0
+                    yield " ".join(stems), _PHRASE_WEIGHTS[part] * bonus
+                if part in _WORD_WEIGHTS:
+                    for word in stems:
+                        yield word, _WORD_WEIGHTS[part]
+
+    def _is_phrase(self, phrase: str, stems: list[str]) -> bool:
+        """Whether the significant words of a phrase may stand for it.
+
+        "Série A" without its stop word would match every "série".
+        """
+        if len(stems) == 1:
+            return len(words(phrase)) == 1
+        return 1 < len(stems) <= _MAX_PHRASE_WORDS
 
     def _texts(self, texts: ByLanguage) -> tuple[str, ...]:
-        return texts.get(self._language or ANY_LANGUAGE, ()) + (
-            texts.get(ANY_LANGUAGE, ()) if self._language else ()
-        )
+        for_all = texts.get(ANY_LANGUAGE, ())
+        if not self._language:
+            return for_all
+        return texts.get(self._language, ()) + for_all
 
     def _significant(self, text: str) -> list[str]:
         stop = stopwords(self._language)
@@ -187,13 +195,6 @@ class ThemeTable:
             for word in words(text)
             if word not in stop and (len(word) > 1 or word.isdigit())
         ]
-
-    def _by_term(self) -> dict[str, list[tuple[str, float]]]:
-        postings: dict[str, list[tuple[str, float]]] = defaultdict(list)
-        for code, evidence in self._evidence.items():
-            for term, weight in evidence.items():
-                postings[term].append((code, weight * self._rarity[term]))
-        return dict(postings)
 
     def _read(self, text: str) -> _Read:
         found = self._significant(text)
@@ -243,22 +244,27 @@ class ThemeTable:
             {code: evidence[code] for code in self._taxonomy.roots}
         )
         score = _confidence(first, second)
-        if doubt := _doubt(first, second, score):
-            doubts = [*self._gaps(), *([doubt] if self._rarity else [])]
-            return FoundTheme((), score, "; ".join(doubts))
-        return FoundTheme(descend(self._taxonomy, best, evidence.__getitem__), score)
+        doubt = _doubt(first, second, score)
+        if doubt is None:
+            path = descend(self._taxonomy, best, evidence.__getitem__)
+            return FoundTheme(path, score)
+        doubts = list(self._gaps())
+        if self._rarity:
+            doubts.append(doubt)
+        return FoundTheme((), score, "; ".join(doubts))
 
     def _gaps(self) -> Iterator[str]:
         """Yield what is missing to find themes in this language."""
         if self._language is None:
             yield "the language is unknown"
             return
-        found = {
-            "stop words": bool(stopwords(self._language)),
-            "stems": has_stemmer(self._language),
-        }
-        if missing := [name for name, is_known in found.items() if not is_known]:
-            yield f"no {' and no '.join(missing)} are known for language {self._language}"
+        missing: list[str] = []
+        if not stopwords(self._language):
+            missing.append("no stop words")
+        if not has_stemmer(self._language):
+            missing.append("no stems")
+        if missing:
+            yield f"{' and '.join(missing)} are known for language {self._language}"
         if not self._rarity:
             yield f"the taxonomy has no words in language {self._language}"
 
@@ -309,11 +315,11 @@ def _rarity(roots: list[Evidence]) -> Evidence:
         for term, weight in evidence.items():
             weights[term].append(max(weight, 0.0))
     whole = math.log(len(roots) + 1)
-    return {
-        term: math.log((len(roots) + 1) / max(1.0, sum(found) / (max(found) or 1.0)))
-        / whole
-        for term, found in weights.items()
-    }
+    rarity: Evidence = {}
+    for term, found in weights.items():
+        themes = max(1.0, sum(found) / (max(found) or 1.0))
+        rarity[term] = math.log((len(roots) + 1) / themes) / whole
+    return rarity
 
 
 def _prefixes(terms: Iterable[str]) -> frozenset[str]:
@@ -335,12 +341,9 @@ def _form(word: str) -> str:
 
 
 def _first_two(scores: Mapping[str, float]) -> tuple[str, float, float]:
-    ranked = sorted(scores.items(), key=lambda item: -item[1])
-    return (
-        ranked[0][0],
-        ranked[0][1],
-        max(ranked[1][1], 0.0) if len(ranked) > 1 else 0.0,
-    )
+    code = max(scores, key=lambda code: scores[code])
+    others = [score for other, score in scores.items() if other != code]
+    return code, scores[code], max([0.0, *others])
 
 
 def _doubt(first: float, second: float, score: float) -> str | None:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from news_assets.pipeline.stage_state.failures import failure_of_work
 from news_assets.records.derived import Failure
 from news_assets.records.desks import Desk
+from news_assets.retry_table import CIVIC_RUN, RUN, RetryRule
 
 if TYPE_CHECKING:
     import polars as pl
@@ -107,14 +108,6 @@ def _add(found: list[Rectangle], row: Rectangle, limit: int, spare: int) -> None
         found[best] = found[best].joined(row)
 
 
-# doubles at each attempt: after an outage nothing waits longer than the outage took
-FIRST_PAUSE_S = 10.0
-MAX_ATTEMPTS = 12  # the pauses add up to eleven hours
-# days of meetings are read again every night in any case
-CIVIC_FIRST_PAUSE_S, CIVIC_MAX_ATTEMPTS = (
-    300.0,
-    3,
-)
 MAX_PARTITIONS = 500  # of one run: some minutes of work where everything is new
 MAX_ACTIVE_RUNS = 40  # of a desk, queued or in progress; newer days are planned first
 _PRIORITY = 150  # of today; one less for each day from today
@@ -189,21 +182,9 @@ def priority_of(day: date, today: date, attempt: int = 1) -> int:
     return max(0, _PRIORITY - abs((day - today).days)) - _PRIORITY_STEP * (attempt - 1)
 
 
-@dataclass(frozen=True, slots=True)
-class Retries:
-    """How often the same state is planned before it is given up, and the first pause,
-    which doubles.
-    """
-
-    max_attempts: int = MAX_ATTEMPTS
-    first_pause_s: float = FIRST_PAUSE_S
-
-
-def retries_of(desk: Desk) -> Retries:
+def retries_of(desk: Desk) -> RetryRule:
     """Return the retries of a desk: of a civic one few and far between."""
-    if desk.is_civic:
-        return Retries(CIVIC_MAX_ATTEMPTS, CIVIC_FIRST_PAUSE_S)
-    return Retries()
+    return CIVIC_RUN if desk.is_civic else RUN
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,7 +233,7 @@ def plan_runs(
     today: date,
     now_s: float,
     first_day: date = date.min,
-    retries: Retries = Retries(),
+    retries: RetryRule = RUN,
 ) -> Plan:
     """Return the runs to start now.
 
@@ -274,7 +255,7 @@ def plan_runs(
         if any(run.covers(one) for run in active):
             continue
         count = _attempts(one, attempts)
-        if count >= retries.max_attempts:
+        if retries.pause_s(count) is None:
             given_up.append(one)
         elif count == 0 or attempts[one.key].next_at <= now_s:
             due.append(one)
@@ -290,12 +271,13 @@ def plan_runs(
 
 
 def _planned(
-    runs: Iterable[PlannedRun], now_s: float, retries: Retries
+    runs: Iterable[PlannedRun], now_s: float, retries: RetryRule
 ) -> dict[AgencyDay, Attempt]:
     """Return the attempts that these runs are."""
     planned: dict[AgencyDay, Attempt] = {}
     for run in runs:
-        pause_s = retries.first_pause_s * 2.0 ** (run.attempt - 1)
+        # none after the last attempt: what it leaves is given up at once
+        pause_s = retries.pause_s(run.attempt) or 0.0
         for one in run.work:
             planned[one.key] = Attempt(run.attempt, now_s + pause_s, one.state)
     return planned
@@ -368,13 +350,13 @@ def given_up_failures(
     given_up: Sequence[BacklogDay],
     backlog: "pl.DataFrame",
     now: datetime,
-    retries: Retries = Retries(),
+    retries: RetryRule = RUN,
 ) -> list[Failure]:
     """Return a failure without another attempt for each piece of work in these
     agency-days.
     """
     keys = {one.key for one in given_up}
-    count = retries.max_attempts
+    count = retries.attempts
     failures: list[Failure] = []
     for row in backlog.iter_rows(named=True):
         if AgencyDay(row["agency"], row["day"]) not in keys:

@@ -3,8 +3,8 @@
 `poll.poll_agencies` runs all of it:
 
     due sources   `schedule.sources_of_runs` shares them out to a quick and a slow run
-    | listings    Source -> first Page -> Listing, sources side by side
-    | paging      Listing -> Listing with its next pages, one at a time per source
+    | listings    Source -> its first request; Page -> Listing, and the next page
+    | poll_loop   sends the requests of all sources, of news and of councils -> Polled
     | poll        Polled -> [Polled], the first at once, then one batch a second
     | poll_rows   [Polled] -> FeedEntry, SourceState, Poll, one transaction per batch
 

@@ -129,38 +129,80 @@ def entry_changes(
     """
     if listing is None:
         return EntryChanges()
-    stored: dict[tuple[str, str], FeedEntry] = {}
-    for row in known:
-        if row.agency == source.agency:
-            stored[row.source_id, row.entry_id] = row
-    by_url = {row.url_hash: row for row in stored.values()}
+    changes = _Changes(source, known, now, trace_id, filing)
     keeps_updated_at = not _is_build_time(listing)
-    rows: dict[tuple[str, str], FeedEntry] = {}
-    new_count = updated_count = deferred_count = 0
     for entry_id, listed in keyed_entries(listing).items():
-        entry = _cleaned(listed, keeps_updated_at)
-        is_own = filing.is_own(source, entry.url)
-        key = source.source_id, entry_id
-        known_row = stored.get(key)
+        changes.add(entry_id, _cleaned(listed, keeps_updated_at))
+    return EntryChanges(
+        tuple(changes.rows.values()),
+        changes.new_count,
+        changes.updated_count,
+        changes.deferred_count,
+    )
+
+
+class _Changes:
+    """The rows that the entries of one listing change, entry by entry."""
+
+    def __init__(
+        self,
+        source: Source,
+        known: Iterable[FeedEntry],
+        now: datetime,
+        trace_id: str,
+        filing: Filing,
+    ) -> None:
+        self.rows: dict[tuple[str, str], FeedEntry] = {}
+        self.new_count = 0
+        self.updated_count = 0
+        self.deferred_count = 0
+        self._source = source
+        self._now = now
+        self._trace_id = trace_id
+        self._filing = filing
+        self._stored: dict[tuple[str, str], FeedEntry] = {}
+        for row in known:
+            if row.agency == source.agency:
+                self._stored[row.source_id, row.entry_id] = row
+        self._by_url = {row.url_hash: row for row in self._stored.values()}
+
+    def add(self, entry_id: str, entry: ListedEntry) -> None:
+        """Add the row of an entry; a new one beyond the cap is only counted."""
+        known_row = self._stored.get((self._source.source_id, entry_id))
         if known_row is not None:
-            before = rows.get(key, known_row)
-            row = _updated_row(before, source, entry, now, is_own=is_own)
-            rows[key] = row
-            updated_count += row.entry_hash != known_row.entry_hash
-            if row.is_moved and not known_row.is_moved:
-                by_url[row.url_hash] = row
-                rows |= _moved_rows(row, {**stored, **rows})
-        elif new_count == filing.max_new:
-            deferred_count += 1
+            self._update(known_row, entry)
+        elif self.new_count < self._filing.max_new:
+            self._add_new(entry_id, entry)
         else:
-            row = _new_row(
-                source, entry_id, entry, by_url, now, trace_id, is_own=is_own
-            )
-            row = replace(row, precedence_at=filing.precedence.get(source.agency))
-            rows[key] = row
-            by_url.setdefault(row.url_hash, row)
-            new_count += 1
-    return EntryChanges(tuple(rows.values()), new_count, updated_count, deferred_count)
+            self.deferred_count += 1
+
+    def _update(self, known_row: FeedEntry, entry: ListedEntry) -> None:
+        key = known_row.source_id, known_row.entry_id
+        before = self.rows.get(key, known_row)
+        is_own = self._filing.is_own(self._source, entry.url)
+        row = _updated_row(before, self._source, entry, self._now, is_own=is_own)
+        self.rows[key] = row
+        self.updated_count += row.entry_hash != known_row.entry_hash
+        if row.is_moved and not known_row.is_moved:
+            self._by_url[row.url_hash] = row
+            self.rows |= _moved_rows(row, {**self._stored, **self.rows})
+
+    def _add_new(self, entry_id: str, entry: ListedEntry) -> None:
+        source = self._source
+        row = _new_row(
+            source,
+            entry_id,
+            entry,
+            self._by_url,
+            self._now,
+            self._trace_id,
+            is_own=self._filing.is_own(source, entry.url),
+        )
+        precedence_at = self._filing.precedence.get(source.agency)
+        row = replace(row, precedence_at=precedence_at)
+        self.rows[source.source_id, entry_id] = row
+        self._by_url.setdefault(row.url_hash, row)
+        self.new_count += 1
 
 
 def entry_hash(entry: ListedEntry) -> str:

@@ -1,11 +1,11 @@
-"""Fetch and parse what sources list; no lake. Where paging stops is decided in
-`paging.py`.
+"""Polls of listings: the first page, those that follow it, and where paging stops. No
+lake; `poll_loop.py` sends the requests.
 """
 
 import hashlib
-import time
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections import deque
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import date, datetime, timedelta
 from math import inf
 
@@ -15,23 +15,15 @@ from news_assets.errors import (
     NewsAssetsError,
     SourceError,
 )
-from news_assets.pipeline.poll.paging import (
-    MAX_FIRST_PAGES,
-    MAX_PAGES,
-    MAX_PAST_PAGES,
-    SOURCE_S,
-    KnownHashes,
-    Pagination,
-    nothing_known,
-)
+from news_assets.pipeline.poll.poll_loop import SOURCE_S, Polled, SourcePoll, run_polls
 from news_assets.pipeline.stage_state.retries import outcome_of
 from news_assets.ports.services import Fetcher, PageRequest, Sandbox
 from news_assets.records.articles import SourceState
 from news_assets.records.desks import Source
-from news_assets.records.meetings import MeetingAnswer
-from news_assets.records.reading import ListedEntry, Listing, Outcome, Page, Validators
+from news_assets.records.reading import ListedEntry, Listing, Page, Validators
 from news_assets.sources.source_kinds import Adapter, Parse
-from news_assets.text.dates import day_in_address
+from news_assets.text.dates import day_in_address, day_of
+from news_assets.text.urls import url_hash
 
 AdapterOf = Callable[[Source], Adapter]
 Clock = Callable[[], datetime]
@@ -42,32 +34,25 @@ _MAX_EMPTY_BYTES = 5_000
 # ETag
 _TRUST_S = 3 * 86_400.0
 
+# which of these URL hashes a source has stored
+KnownHashes = Callable[[Source, Sequence[str]], Collection[str]]
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Polled:
-    """The result of polling one source: a listing, an unchanged document, or an error.
+# known URLs in a row: one or two may be articles pinned to the top
+_STOP_AFTER_KNOWN = 3
+MAX_PAGES = 20  # some 600 entries; older ones can be polled by day
+# of a source that is new: polling 160 agencies on one host takes minutes, not an hour
+_MAX_FIRST_PAGES = 1
+_MAX_PAST_PAGES = 200
+_MAX_DEFERRED = MAX_PAGES  # a sitemap index may name thousands
+_SLACK_S = 0.1  # of a request that ended at its limit
+_NO_SUCH_PAGE = (400, 404, 410)
+# an index of sitemaps lists no entries itself, and some of its sitemaps may be empty
+_MAX_EMPTY_PAGES = 20
 
-    `polled_at` is the time of the answer, or of the failure; of a listing with several
-    pages, that of the last page.
-    """
 
-    source: Source
-    outcome: Outcome
-    polled_at: datetime
-    elapsed_ms: int = 0  # of all requests
-    page: Page | None = None
-    listing: Listing | None = None
-    error: FetchError | SourceError | None = None
-    answer: MeetingAnswer | None = None  # of a civic source
-    note: str | None = None  # what is odd about an answer that could be read
-    is_of_past: bool = False  # of past days: does not change when the source is due
-
-    @property
-    def reason(self) -> str | None:
-        """Return the error's message if there is an error, else the note."""
-        if isinstance(self.error, FetchError):
-            return self.error.reason
-        return str(self.error) if self.error else self.note
+def nothing_known(source: Source, hashes: Sequence[str]) -> Collection[str]:
+    """Return no hashes, for a source of which nothing is stored."""
+    return ()
 
 
 def poll_sources(
@@ -81,35 +66,46 @@ def poll_sources(
     first_day: date | None = None,
     begin_within_s: float = inf,
 ) -> Generator[Polled, None, None]:
-    """Yield what each source lists now, as the answers arrive; an error of one source
-    does not affect the others.
+    """Yield the `listing_polls` of these sources as `run_polls` does."""
+    polls = listing_polls(sources, states, adapter_of, sandbox, clock, known, first_day)
+    return run_polls(polls, fetcher, begin_within_s)
+
+
+def listing_polls(
+    sources: Sequence[Source],
+    states: Mapping[str, SourceState],
+    adapter_of: AdapterOf,
+    sandbox: Sandbox,
+    clock: Clock,
+    known: KnownHashes = nothing_known,
+    first_day: date | None = None,
+) -> dict[PageRequest, SourcePoll]:
+    """Return the polls of what each source lists now, by their first requests.
 
     A source is unchanged if it answers 304 or its first page has the same bytes as last
     time. Next pages are fetched until entries are known or old, or until the requests
-    have taken SOURCE_S; of a source without a state, MAX_FIRST_PAGES only.
+    have taken SOURCE_S; of a source without a state, _MAX_FIRST_PAGES only.
 
     Args:
         sources: The sources.
         states: Their states, by source_id.
         adapter_of: The adapter of a source.
-        fetcher: Sends the requests.
         sandbox: Reads the answers.
         clock: The time, for answers that failed.
         known: Which URLs of a source are stored.
         first_day: Older entries end a listing.
-        begin_within_s: Seconds after which no request begins: sources of which nothing
-            was requested are missing, and the next poll reads the next pages.
     """
-    listings: dict[PageRequest, Pagination] = {}
-    current: dict[str, SourceState] = {}
+    parse = _parser(adapter_of, sandbox)
+    polls: dict[PageRequest, SourcePoll] = {}
     for source in sources:
         state = states.get(source.source_id)
-        max_pages = MAX_FIRST_PAGES if state is None else MAX_PAGES
+        max_pages = _MAX_FIRST_PAGES if state is None else MAX_PAGES
         validators = Validators()
-        deferred: tuple[str, ...] = ()
+        carried_over: tuple[str, ...] = ()
+        known_hash: str | None = None
         if state is not None and state.url == source.url:
-            current[source.source_id] = state
-            validators, deferred = _validators_of(state), state.left_urls
+            validators, known_hash = _validators_of(state), state.document_hash
+            carried_over = state.left_urls
         request = PageRequest(
             adapter_of(source).first_url(source),
             source.source_id,
@@ -118,24 +114,28 @@ def poll_sources(
             max_s=SOURCE_S,
             access=source.access,
         )
-        listings[request] = Pagination(
-            source, known, first_day, max_pages, max_s=SOURCE_S, carried_over=deferred
+        pagination = Pagination(
+            source,
+            known,
+            first_day,
+            max_pages,
+            max_s=SOURCE_S,
+            carried_over=carried_over,
         )
-    return _fetch_listings(
-        listings, current, _parser(adapter_of, sandbox), fetcher, clock, begin_within_s
-    )
+        polls[request] = ListingPoll(pagination, parse, clock, known_hash)
+    return polls
 
 
-def poll_past_days(
+def past_polls(
     sources: Sequence[Source],
     first: date,
     last: date,
     adapter_of: AdapterOf,
-    fetcher: Fetcher,
     sandbox: Sandbox,
     clock: Clock,
-) -> Generator[Polled, None, None]:
-    """Yield what the sources that can list past days have of these days.
+) -> dict[PageRequest, SourcePoll]:
+    """Return the polls of what sources that can list past days have of these days, by
+    their first requests.
 
     A listing without a URL per day is read from today back to `first`, and its later
     days are listed too. An entry without a date and without a day in its URL is
@@ -146,21 +146,19 @@ def poll_past_days(
         first: The first day.
         last: The last day.
         adapter_of: The adapter of a source.
-        fetcher: Sends the requests.
         sandbox: Reads the answers.
         clock: The time, for answers that failed.
     """
-    listings: dict[PageRequest, Pagination] = {}
+    parse = _of_stated_days(_parser(adapter_of, sandbox))
+    polls: dict[PageRequest, SourcePoll] = {}
     for source in sources:
         for url in _day_urls(source, first, last, adapter_of):
             request = PageRequest(
                 url, source.source_id, obeys_robots=False, access=source.access
             )
-            pagination = Pagination(source, nothing_known, first, MAX_PAST_PAGES)
-            listings[request] = pagination
-    parse = _of_stated_days(_parser(adapter_of, sandbox))
-    polls = _fetch_listings(listings, {}, parse, fetcher, clock)
-    return (replace(polled, is_of_past=True) for polled in polls)
+            pagination = Pagination(source, nothing_known, first, _MAX_PAST_PAGES)
+            polls[request] = ListingPoll(pagination, parse, clock, is_of_past=True)
+    return polls
 
 
 def can_list_past(source: Source, adapter_of: AdapterOf) -> bool:
@@ -197,106 +195,112 @@ def _validators_of(state: SourceState) -> Validators:
     return Validators(state.etag, state.last_modified)
 
 
-# --- fetch ----------------------------------------------------------------------------
+# --- the poll of one listing ----------------------------------------------------------
 
 
-def _fetch_listings(
-    listings: Mapping[PageRequest, Pagination],
-    states: Mapping[str, SourceState],
-    parse: Parse,
-    fetcher: Fetcher,
-    clock: Clock,
-    begin_within_s: float = inf,
-) -> Generator[Polled, None, None]:
-    """Fetch the first pages, then the next pages in rounds of one page per listing;
-    yield each poll once complete.
+class ListingPoll:
+    """The poll of one listing, page by page.
+
+    `known_hash` is that of the last document: a first page with the same bytes is
+    unchanged.
     """
-    begun: dict[Pagination, Polled] = {}
-    ends_at = time.monotonic() + begin_within_s
-    requests = dict(listings)
-    while requests:
-        following: dict[PageRequest, Pagination] = {}
-        for request, answer in fetcher.fetch_all(tuple(requests), remaining_s(ends_at)):
-            pagination = requests.pop(request)
-            at = answer.fetched_at if isinstance(answer, Page) else clock()
-            if pagination in begun:
-                polled = replace(begun[pagination], polled_at=at)
-                _add_page(pagination, request.url, answer, parse)
-            else:
-                polled = _polled(pagination, states.get(request.key), answer, at, parse)
-            url = None if polled.listing is None else pagination.next_url()
-            if url is None:
-                yield _complete(polled, pagination)
-                continue
-            begun[pagination] = polled
-            next_page = PageRequest(
-                url,
-                str(len(following)),
-                max_s=pagination.remaining_s,
-                access=pagination.source.access,
-            )
-            following[next_page] = pagination
-        for request, pagination in requests.items():  # no time remained for them
-            if pagination in begun:
-                pagination.defer(request.url)
-                yield _complete(begun[pagination], pagination)
-        requests = following
 
+    def __init__(
+        self,
+        pagination: "Pagination",
+        parse: Parse,
+        clock: Clock,
+        known_hash: str | None = None,
+        *,
+        is_of_past: bool = False,
+    ) -> None:
+        self._pagination = pagination
+        self._parse = parse
+        self._clock = clock
+        self._known_hash = known_hash
+        self._is_of_past = is_of_past
+        self._first: Polled | None = None
+        self._key = ""
+        self._is_over = False
 
-def remaining_s(ends_at: float) -> float | None:
-    """Return the seconds until a time of the monotonic clock; None without an end."""
-    return None if ends_at == inf else max(0.0, ends_at - time.monotonic())
+    def take(
+        self, request: PageRequest, answer: Page | FetchError
+    ) -> list[PageRequest]:
+        """Add a page or its error; return the request for the next page."""
+        at = answer.fetched_at if isinstance(answer, Page) else self._clock()
+        if self._first is None:
+            self._first = self._first_page(answer, at)
+            self._key = f"{request.key} {request.url}"
+        else:
+            self._first = replace(self._first, polled_at=at)
+            self._add_page(request.url, answer)
+        if self._first.listing is None:
+            self._is_over = True
+            return []
+        url = self._pagination.next_url()
+        if url is None:
+            self._is_over = True
+            return []
+        next_page = PageRequest(
+            url,
+            self._key,
+            max_s=self._pagination.remaining_s,
+            access=self._pagination.source.access,
+        )
+        return [next_page]
 
+    def defer(self, request: PageRequest) -> None:
+        """Stop before a page; without a first page nothing is known of the listing."""
+        if self._first is not None:
+            self._pagination.defer(request.url)
+            self._is_over = True
 
-def _complete(polled: Polled, pagination: Pagination) -> Polled:
-    """Return a poll with the entries of all its pages."""
-    if polled.listing is None:
-        return polled
-    return replace(
-        polled, listing=pagination.listing(), elapsed_ms=pagination.elapsed_ms
-    )
+    def polled(self) -> Polled | None:
+        """Return the poll with the entries of all its pages."""
+        if self._first is None or not self._is_over:
+            return None
+        if self._first.listing is None:
+            return self._first
+        return replace(
+            self._first,
+            listing=self._pagination.listing(),
+            elapsed_ms=self._pagination.elapsed_ms,
+        )
 
-
-def _add_page(
-    pagination: Pagination, url: str, answer: Page | FetchError, parse: Parse
-) -> None:
-    try:
+    def _first_page(self, answer: Page | FetchError, at: datetime) -> Polled:
+        """Return the poll after its first page, which is added to the pagination if it
+        is a listing.
+        """
+        source = self._pagination.source
+        polled = Polled(
+            source=source,
+            polled_at=at,
+            elapsed_ms=answer.elapsed_ms,
+            outcome="failed",
+            is_of_past=self._is_of_past,
+        )
         if isinstance(answer, FetchError):
-            raise answer
-        pagination.add(answer, parse(answer, pagination.source))
-    except (FetchError, SourceError) as error:
-        pagination.fail(url, error)
+            return replace(polled, error=answer, outcome=outcome_of(answer))
+        if answer.is_unchanged or document_hash(answer) == self._known_hash:
+            return replace(polled, page=answer, outcome="unchanged")
+        try:
+            listing = self._parse(answer, source)
+            _check_listing(answer, listing)
+        except SourceError as error:
+            return replace(polled, page=answer, error=error)
+        self._pagination.add(answer, listing)
+        return replace(polled, page=answer, listing=listing, outcome="ok")
 
-
-# --- parse ----------------------------------------------------------------------------
-
-
-def _polled(
-    pagination: Pagination,
-    state: SourceState | None,
-    answer: Page | FetchError,
-    at: datetime,
-    parse: Parse,
-) -> Polled:
-    """Return the poll after its first page, which is added to the pagination if it is a
-    listing.
-    """
-    source = pagination.source
-    polled = Polled(
-        source=source, polled_at=at, elapsed_ms=answer.elapsed_ms, outcome="failed"
-    )
-    if isinstance(answer, FetchError):
-        return replace(polled, error=answer, outcome=outcome_of(answer))
-    known_hash = state.document_hash if state else None
-    if answer.is_unchanged or document_hash(answer) == known_hash:
-        return replace(polled, page=answer, outcome="unchanged")
-    try:
-        listing = parse(answer, source)
-        _check_listing(answer, listing)
-    except SourceError as error:
-        return replace(polled, page=answer, error=error)
-    pagination.add(answer, listing)
-    return replace(polled, page=answer, listing=listing, outcome="ok")
+    def _add_page(self, url: str, answer: Page | FetchError) -> None:
+        if isinstance(answer, FetchError):
+            self._pagination.fail(url, answer)
+            return
+        try:
+            listing = self._parse(answer, self._pagination.source)
+        except SourceError as error:
+            self._pagination.fail(url, error)
+            return
+        self._pagination.add(answer, listing)
 
 
 def _check_listing(page: Page, listing: Listing) -> None:
@@ -344,3 +348,171 @@ def _of_stated_days(parse: Parse) -> Parse:
         return replace(listing, entries=tuple(dated))
 
     return parse_dated
+
+
+# --- the pages of one listing ---------------------------------------------------------
+
+
+class Pagination:
+    """The pages of one listing, newest entries first: those read, and the URLs of those
+    still to fetch.
+
+    It ends at a page with _STOP_AFTER_KNOWN known entries in a row, at a page with only
+    entries before `first_day`, at `max_pages` pages with entries, or where no page
+    follows.
+
+    After `max_s` seconds of requests it ends too, and the listing names the pages that
+    follow. The next poll gets them as `carried_over`, and reads them after its own.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        known: KnownHashes,
+        first_day: date | None,
+        max_pages: int,
+        *,
+        max_s: float = inf,
+        carried_over: Sequence[str] = (),
+    ) -> None:
+        self.source = source
+        self.elapsed_ms = 0
+        self._max_s = max_s
+        self._carried_over = tuple(carried_over)
+        self._has_resumed = False
+        self._deferred: tuple[str, ...] = ()
+        self._known, self._first_day, self._max_pages = known, first_day, max_pages
+        self._new_count, self._known_in_a_row = 0, 0
+        self._stop_after = _STOP_AFTER_KNOWN
+        self._listings: list[Listing] = []
+        self._queue: deque[str] = deque()
+        self._seen: set[str] = set()
+        self._problems: list[str] = []
+        self._is_whole = True
+
+    def add(self, page: Page, listing: Listing) -> None:
+        """Add a page that was read, and queue the pages that follow it."""
+        self._listings.append(listing)
+        self.elapsed_ms += page.elapsed_ms
+        # a next page may have the source's own URL
+        self._seen |= {page.url, page.final_url}
+        if (listing.next_urls or self._carried_over) and self._is_end(listing.entries):
+            self._queue.clear()
+            return
+        for url in listing.next_urls:
+            if url not in self._seen:
+                self._seen.add(url)
+                self._queue.append(url)
+
+    def fail(self, url: str, error: FetchError | SourceError) -> None:
+        """Stop at a page that could not be fetched or read; the next poll begins again
+        at the first page.
+
+        A page that does not exist is the regular end: WordPress answers 400 after its
+        last page, others 404. A page for which the time was too short is deferred to
+        the next poll, once.
+        """
+        reason: object = error
+        if isinstance(error, FetchError):
+            self.elapsed_ms += error.elapsed_ms
+            reason = error.reason
+            if self.remaining_s <= _SLACK_S and url not in self._carried_over:
+                self.defer(url)
+                return
+        self._queue.clear()
+        if isinstance(error, FetchError) and error.status in _NO_SUCH_PAGE:
+            return
+        self._problems.append(f"stopped at {url}: {reason}")
+        self._is_whole = False
+
+    @property
+    def remaining_s(self) -> float:
+        """The seconds that remain for the next pages."""
+        return max(0.0, self._max_s - self.elapsed_ms / 1000)
+
+    def defer(self, url: str) -> None:
+        """Stop before this page: the next poll reads it, and those after it."""
+        deferred = [url, *self._queue]
+        if not self._has_resumed:
+            deferred += self._unread_carried_over()
+        self._deferred = tuple(deferred[:_MAX_DEFERRED])
+        self._queue.clear()
+        self._has_resumed = True
+        self._problems.append(
+            f"left for the next poll: {url} and {len(self._deferred) - 1} more"
+        )
+        self._is_whole = False
+
+    def _unread_carried_over(self) -> list[str]:
+        return [url for url in self._carried_over if url not in self._seen]
+
+    def next_url(self) -> str | None:
+        """Return the URL to fetch now, None at the end."""
+        if not self._queue and not self._has_resumed:
+            self._has_resumed = True
+            self._queue.extend(self._unread_carried_over())
+            # Pages that were deferred begin with entries that were read by now: new
+            # ones have moved them down.
+            self._known_in_a_row = 0
+            self._stop_after = _STOP_AFTER_KNOWN + self._new_count
+        if not self._queue:
+            return None
+        if self._has_enough_pages():
+            self._problems.append(f"stopped after {len(self._listings)} pages")
+            self._queue.clear()
+            return None
+        url = self._queue.popleft()
+        if self.remaining_s <= _SLACK_S:
+            self.defer(url)
+            return None
+        return url
+
+    def _has_enough_pages(self) -> bool:
+        filled = sum(bool(listing.entries) for listing in self._listings)
+        empty = len(self._listings) - filled
+        return filled >= self._max_pages or empty > _MAX_EMPTY_PAGES
+
+    def listing(self) -> Listing:
+        """Return all pages as one listing; an entry that moved to the next page between
+        two requests counts once.
+        """
+        entries: dict[tuple[str, str], ListedEntry] = {}
+        problems: list[str] = []
+        for listing in self._listings:
+            problems += listing.problems
+            for entry in listing.entries:
+                entries.setdefault((entry.entry_id, entry.url), entry)
+        is_whole = all(listing.is_whole for listing in self._listings)
+        return replace(
+            self._listings[0],
+            entries=tuple(entries.values()),
+            is_whole=self._is_whole and is_whole,
+            next_urls=self._deferred,
+            problems=(*problems, *self._problems),
+        )
+
+    def _is_end(self, entries: Sequence[ListedEntry]) -> bool:
+        """Whether a page reaches known entries, or those before the first day."""
+        return self._reaches_known(entries) or self._is_before_first_day(entries)
+
+    def _reaches_known(self, entries: Sequence[ListedEntry]) -> bool:
+        if not entries:
+            return False
+        hashes = [url_hash(entry.url) for entry in entries]
+        known = self._known(self.source, hashes)
+        self._new_count += sum(hashed not in known for hashed in hashes)
+        for hashed in hashes:
+            self._known_in_a_row = self._known_in_a_row + 1 if hashed in known else 0
+            if self._known_in_a_row >= self._stop_after:
+                return True
+        return False
+
+    def _is_before_first_day(self, entries: Sequence[ListedEntry]) -> bool:
+        if self._first_day is None or not entries:
+            return False
+        for entry in entries:
+            if entry.published_at is None:
+                return False
+            if day_of(entry.published_at, self.source.timezone) >= self._first_day:
+                return False
+        return True

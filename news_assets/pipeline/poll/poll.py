@@ -12,16 +12,16 @@ from news_assets.errors import SourceError
 from news_assets.pipeline.batches import store_apart, with_ticks
 from news_assets.pipeline.civic.council_poll import KnownVersions
 from news_assets.pipeline.civic.pace import FUTURE_DAYS, PAST_DAYS, waiting_sources
-from news_assets.pipeline.civic.request_loop import CouncilRun, poll_councils
+from news_assets.pipeline.civic.request_loop import CouncilRun, council_polls
 from news_assets.pipeline.poll.entry_rows import Filing
 from news_assets.pipeline.poll.listings import (
     AdapterOf,
     Clock,
-    Polled,
-    poll_past_days,
-    poll_sources,
+    KnownHashes,
+    listing_polls,
+    past_polls,
 )
-from news_assets.pipeline.poll.paging import KnownHashes
+from news_assets.pipeline.poll.poll_loop import Polled, run_polls
 from news_assets.pipeline.poll.poll_rows import skipped_poll, store_polls
 from news_assets.pipeline.schedule import (
     due_sources,
@@ -105,26 +105,20 @@ def poll_agencies(
             yield skipped_poll(source, _BUSY, now)
         else:
             wanted.append(source)
-    begin_within_s = inf
     if past is not None:
         plan = _plan_of(wanted)
-        listings = poll_past_days(
-            plan.listed, *past, adapter_of, fetcher, sandbox, clock
-        )
+        polls = past_polls(plan.listed, *past, adapter_of, sandbox, clock)
     else:
-        begin_within_s = run_s if only_due else inf
         plan = _current_plan(lake, desk, wanted, now, only, cooldown, only_due=only_due)
         yield from plan.skipped
-        listings = poll_sources(
+        polls = listing_polls(
             plan.listed,
             plan.states,
             adapter_of,
-            fetcher,
             sandbox,
             clock,
             _known_hashes(lake),
             desk.first_day,
-            begin_within_s,
         )
     councils = CouncilRun(
         states=plan.states,
@@ -135,12 +129,11 @@ def poll_agencies(
         past=past,
         full_pass=full_pass,
     )
-    meetings = poll_councils(
-        plan.civic, councils, fetcher, sandbox, clock, begin_within_s
-    )
+    polls |= council_polls(plan.civic, councils, sandbox, clock)
+    begin_within_s = run_s if only_due and past is None else inf
     polled = set[str]()
     filing = Filing.of(desk, now)
-    for batch in micro_batches(_one_after_the_other(listings, meetings)):
+    for batch in micro_batches(run_polls(polls, fetcher, begin_within_s)):
         polled.update(one.source.source_id for one in batch)
         yield from store_apart(
             batch, lambda polls: _store(lake, polls, trace_id, filing), _unstored
@@ -165,12 +158,14 @@ def _plan_of(
     states: Mapping[str, SourceState] | None = None,
     skipped: Sequence[Poll] = (),
 ) -> _Plan:
-    return _Plan(
-        listed=[one for one in sources if not one.is_civic],
-        civic=[one for one in sources if one.is_civic],
-        states=states or {},
-        skipped=skipped,
-    )
+    listed: list[Source] = []
+    civic: list[Source] = []
+    for source in sources:
+        if source.is_civic:
+            civic.append(source)
+        else:
+            listed.append(source)
+    return _Plan(listed=listed, civic=civic, states=states or {}, skipped=skipped)
 
 
 def _current_plan(
@@ -185,24 +180,26 @@ def _current_plan(
 ) -> _Plan:
     """Return what a run of the present polls: the due sources, or those that were not
     polled a moment ago.
+
+    Args:
+        lake: Where states are read.
+        desk: The desk of the sources.
+        sources: The sources that may be polled.
+        now: The time of the run.
+        only: Ids of the sources that are named, if any.
+        cooldown: Skip sources that were polled so recently.
+        only_due: Poll the due sources only.
     """
     states = {one.source_id: one for one in lake.read(SourceState, desk=[desk.key])}
     if only_due:
         due = due_sources(sources, states.values(), now)
         return _plan_of(most_overdue_first(due, states, now), states)
     recent = recently_polled(sources, states.values(), now, cooldown)
-    skipped = [
-        skipped_poll(one, _recent(now, at, cooldown), now) for one, at in recent.items()
-    ]
+    skipped: list[Poll] = []
+    for source, polled_at in recent.items():
+        skipped.append(skipped_poll(source, _recent(now, polled_at, cooldown), now))
     others = [one for one in sources if one not in recent]
     return _plan_of(_not_waiting(others, desk, states, only), states, skipped)
-
-
-def _one_after_the_other(
-    *polls: Generator[Polled, None, None],
-) -> Generator[Polled, None, None]:
-    for of_kind in polls:
-        yield from of_kind
 
 
 def _not_waiting(
@@ -229,10 +226,13 @@ def _stored_meetings(
         return by_agency
     first = days[0] - timedelta(days=PAST_DAYS + 1)
     last = days[1] + timedelta(days=FUTURE_DAYS + 1)
-    around = [first + timedelta(days=after) for after in range((last - first).days + 1)]
-    agencies = {source.agency for source in sources}
-    rows = lake.read(StoredMeeting, desk=[sources[0].desk], agency=agencies, day=around)
-    for row in rows:
+    count = (last - first).days + 1
+    for row in lake.read(
+        StoredMeeting,
+        desk=[sources[0].desk],
+        agency={source.agency for source in sources},
+        day=[first + timedelta(days=n) for n in range(count)],
+    ):
         by_agency[row.agency].append(row)
     return by_agency
 
@@ -307,15 +307,14 @@ def micro_batches(
             if polled is not None:
                 batch.append(polled)
                 held_bytes += _held_bytes(polled)
-            if held_bytes >= max_bytes or (
-                clock() >= not_before and _is_worth_storing(batch)
-            ):
-                started_at = clock()
-                yield batch
-                not_before = started_at + max(
-                    pause_s, (clock() - started_at) / _BUSY_SHARE
-                )
-                batch, held_bytes = [], 0
+            is_due = clock() >= not_before and _is_worth_storing(batch)
+            if not is_due and held_bytes < max_bytes:
+                continue
+            started_at = clock()
+            yield batch
+            busy_s = clock() - started_at
+            not_before = started_at + max(pause_s, busy_s / _BUSY_SHARE)
+            batch, held_bytes = [], 0
     if batch:
         yield batch
 

@@ -1,7 +1,8 @@
 """Store polls: next states of the sources, entries, and one row per poll."""
 
+import logging
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -28,14 +29,16 @@ from news_assets.pipeline.schedule import (
     next_poll_after_failure,
     next_poll_at,
 )
-from news_assets.pipeline.stage_state.retries import MAX_PAUSE_S
 from news_assets.ports.services import Rows
 from news_assets.records.articles import FeedEntry, Poll, SourceState
 from news_assets.records.content import without_content
 from news_assets.records.desks import Source
 from news_assets.records.meetings import MeetingAnswer
 from news_assets.records.reading import Page
+from news_assets.retry_table import LONGEST_PAUSE_S
 from news_assets.text.urls import url_hash
+
+_logger = logging.getLogger(__name__)
 
 _PARSE_WEIGHT = 1.0
 
@@ -75,19 +78,17 @@ def _next_states(
     rates = _rates(rows, polls)
     following: list[SourceState] = []
     for polled, changes in batch:
-        source_id, now = polled.source.source_id, polled.polled_at
+        key = polled.source.source_id
         state = next_state(
             polled.source,
-            states.get(source_id),
+            states.get(key),
             polled,
             changes,
-            now,
-            recent[source_id],
-            rates.get(source_id),
+            polled.polled_at,
+            recent[key],
+            rates.get(key),
         )
-        if polled.answer is not None:
-            state = _after_answer(state, polled.answer, now)
-        following.append(state)
+        following.append(_after_answer(state, polled.answer, polled.polled_at))
     return following
 
 
@@ -102,11 +103,13 @@ def _rates(rows: Rows, polls: Sequence[Polled]) -> Mapping[str, PublishingRates]
 
 
 def _after_answer(
-    state: SourceState, answer: MeetingAnswer, now: datetime
+    state: SourceState, answer: MeetingAnswer | None, now: datetime
 ) -> SourceState:
     """Return the state of a civic source with what its change signal listed and the
     time of the last pass.
     """
+    if answer is None:
+        return state
     if answer.signals is not None:
         state = replace(state, signals=answer.signals)
     if answer.is_pass:
@@ -161,7 +164,7 @@ def _failed_state(
         points = before.failure_points + error.weight
         retry_after_s = error.retry_after_s
     if isinstance(error, ClosedSourceError):
-        retry_after_s = MAX_PAUSE_S
+        retry_after_s = LONGEST_PAUSE_S
     return replace(
         before,
         last_polled_at=now,
@@ -184,6 +187,17 @@ def _answered_state(
     now: datetime,
     interval_s: float,
 ) -> SourceState:
+    """Return the state after an answer.
+
+    Args:
+        source: The source.
+        state: Its state so far; None before its first poll.
+        page: The answer.
+        polled: The poll.
+        changes: What it changed among the entries.
+        now: The time of the answer.
+        interval_s: The interval to the next poll.
+    """
     before = state or _new_state(source, now)
     ttl_s, left_urls, is_whole = before.ttl_s, before.left_urls, True
     if polled.listing is not None:
@@ -205,6 +219,7 @@ def _answered_state(
         last_modified=None,
         document_hash=None,
         last_polled_at=now,
+        last_new_at=now if changes.new_count else before.last_new_at,
         next_poll_at=due_at,
         interval_s=interval_s,
         failure_points=0.0,
@@ -214,17 +229,23 @@ def _answered_state(
         elapsed_ms=polled.elapsed_ms,
         left_urls=left_urls,
     )
-    if changes.new_count:
-        after = replace(after, last_new_at=now)
     if changes.deferred_count or not is_whole:
         return after  # without validators, so that the rest is listed again
+    return _with_validators(after, before, page)
+
+
+def _with_validators(
+    state: SourceState, before: SourceState, page: Page
+) -> SourceState:
+    """Return a state with what makes the next request conditional."""
+    hashed = before.document_hash
+    if not page.is_unchanged:
+        hashed = document_hash(page)
     return replace(
-        after,
+        state,
         etag=page.validators.etag,
         last_modified=page.validators.last_modified,
-        document_hash=before.document_hash
-        if page.is_unchanged
-        else document_hash(page),
+        document_hash=hashed,
     )
 
 
@@ -309,6 +330,7 @@ def _entry_count(polled: Polled) -> int:
 
 def skipped_poll(source: Source, reason: str, now: datetime) -> Poll:
     """Return the row of a source that was not polled. It is not stored."""
+    _logger.debug("%s is not polled: %s", source.source_id, reason)
     polled = Polled(source=source, polled_at=now, outcome="skipped", note=reason)
     return poll_row(polled, EntryChanges(), now)
 
@@ -336,17 +358,25 @@ def _store_entries(
         changes = entry_changes(
             source, polled.listing, of_agency.values(), now, trace_id, filing
         )
-        by_key = {(row.source_id, row.entry_id): row for row in changes.rows}
-        of_agency |= by_key
-        written |= by_key
+        for row in changes.rows:
+            key = row.source_id, row.entry_id
+            of_agency[key] = written[key] = row
         changed.append(changes)
     if written:
-        withdrawn = withdrawn_among(rows, {row.article_id for row in written.values()})
-        for key, row in written.items():
-            if row.article_id in withdrawn:
-                written[key] = without_content(row)
-        rows.upsert(list(written.values()))
+        _write_entries(rows, written.values())
     return changed
+
+
+def _write_entries(rows: Rows, written: Collection[FeedEntry]) -> None:
+    """Store entries, those of withdrawn articles without their content."""
+    withdrawn = withdrawn_among(rows, {row.article_id for row in written})
+    kept: list[FeedEntry] = []
+    for row in written:
+        if row.article_id in withdrawn:
+            kept.append(without_content(row))
+        else:
+            kept.append(row)
+    rows.upsert(kept)
 
 
 def _known_entries(rows: Rows, batch: Sequence[Polled]) -> list[FeedEntry]:

@@ -9,16 +9,17 @@ the stage succeeds; `store/queries/backlog.py` holds work back until it is due.
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Any, Final, Protocol, TypeVar
 
 from news_assets.pipeline.stage_state.declaration import RetryAt, Stage
-from news_assets.pipeline.stage_state.retries import MAX_ATTEMPTS, stage_retry_at
+from news_assets.pipeline.stage_state.retries import stage_retry_at
 from news_assets.ports.services import Rows
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import Failure
 from news_assets.records.reading import AgencyDays
+from news_assets.retry_table import STAGE_OUTAGE
 
 # what is gone, or is no article, is a known outcome and not a failure
 _RECORDED = (
@@ -155,7 +156,8 @@ def _record_provisional(
 
 
 def _retry_without_end(attempts: int, now: datetime) -> datetime | None:
-    return stage_retry_at(min(attempts, MAX_ATTEMPTS - 1), now)
+    pause_s = STAGE_OUTAGE.pause_s(attempts)
+    return None if pause_s is None else now + timedelta(seconds=pause_s)
 
 
 def failure_of_work(

@@ -22,25 +22,7 @@ from news_assets.errors import (
 )
 from news_assets.records.articles import FeedEntry, RawArticle
 from news_assets.records.reading import Outcome
-
-MAX_ATTEMPTS = 8
-MAX_PAUSE_S = 30 * 86_400.0  # whatever a Retry-After says
-
-# transient failures; the last one repeats
-_RETRIES_S = (
-    300,
-    1800,
-    7200,
-    21_600,
-    86_400,
-)
-# pages with 404 and 403 come back, but late
-_SLOW_RETRIES_S = (
-    86_400,
-    604_800,
-    604_800,
-    604_800,
-)
+from news_assets.retry_table import FETCH, LONGEST_PAUSE_S, REFUSED_FETCH, STAGE
 
 
 class Tries(NamedTuple):
@@ -77,26 +59,26 @@ def retry_at(
 
     `attempts` are those that failed in the same way, transiently or not, with the one
     that just failed. Transient failures are retried after minutes, then hours and days,
-    or after Retry-After if that is later, up to MAX_ATTEMPTS; other refusals after a
+    or after Retry-After if that is later, up to 8 attempts; other refusals after a
     day and then weekly, a few times. Articles that are gone, forbidden or too large are
     not retried.
     """
     if _is_transient(failure):
         return _retry_transient(attempts, failure, now)
-    if _is_final(failure) or attempts > len(_SLOW_RETRIES_S):
+    if _is_final(failure):
         return None
-    return now + timedelta(seconds=_SLOW_RETRIES_S[max(attempts, 1) - 1])
+    return _after(REFUSED_FETCH.pause_s(attempts), now)
 
 
 def stage_retry_at(attempts: int, now: datetime) -> datetime | None:
     """Return when a stage retries an article it could not enrich, embed or index; None
-    after MAX_ATTEMPTS.
+    after all attempts.
     """
-    if attempts >= MAX_ATTEMPTS:
-        return None
-    return now + timedelta(
-        seconds=_RETRIES_S[min(max(attempts, 1), len(_RETRIES_S)) - 1]
-    )
+    return _after(STAGE.pause_s(attempts), now)
+
+
+def _after(pause_s: float | None, now: datetime) -> datetime | None:
+    return None if pause_s is None else now + timedelta(seconds=pause_s)
 
 
 def outcome_of(error: NewsAssetsError) -> Outcome:
@@ -118,10 +100,10 @@ def _is_transient(failure: NewsAssetsError | Outcome) -> bool:
 def _retry_transient(
     attempts: int, failure: NewsAssetsError | Outcome, now: datetime
 ) -> datetime | None:
-    due_at = stage_retry_at(attempts, now)
+    due_at = _after(FETCH.pause_s(attempts), now)
     if due_at is None or not isinstance(failure, FetchError):
         return due_at
-    pause_s = min(failure.retry_after_s or 0.0, MAX_PAUSE_S)
+    pause_s = min(failure.retry_after_s or 0.0, LONGEST_PAUSE_S)
     return max(due_at, now + timedelta(seconds=pause_s))
 
 
@@ -162,6 +144,15 @@ def is_due(entry: FeedEntry, article: RawArticle | None, now: datetime) -> bool:
     if article.next_try_at is not None and article.next_try_at <= now:
         return True
     return is_new_version(entry, article, now)
+
+
+def why_not(article: RawArticle) -> str:
+    """Return why an article that is not due is not fetched, for the log."""
+    if article.next_try_at is not None:
+        return f"{article.outcome}, retried at {article.next_try_at}"
+    if article.outcome == "ok":
+        return f"no news in the listing; text of {article.fetched_at}"
+    return f"{article.outcome}, and not retried: {article.reason}"
 
 
 def is_new_version(entry: FeedEntry, article: RawArticle, now: datetime) -> bool:

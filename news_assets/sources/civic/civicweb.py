@@ -113,10 +113,11 @@ def _meeting(row: Object, page: Page, reading: Reading) -> Meeting:
         path = f"/Portal/MeetingInformation.aspx?Id={quote(own_id)}"
         url = origin_of(page.final_url) + path
     video = optional_link("Video", url) if row.get("VideoIcon") else None
+    is_published = row.get("Published") is not False
     return meeting_of(
         Meeting(
             vendor_id=own_id,
-            agenda_id="" if row.get("Published") is False else own_id,
+            agenda_id=own_id if is_published else "",
             title=title,
             body=text_at(row, "MeetingTypeName") or title,
             location=location_of(text_at(row, "MeetingLocation", "Location")),

@@ -92,20 +92,24 @@ def parse(page: Page, reading: Reading) -> MeetingListing:
         return parse_pages(page, reading)
     if people := people_of(rows, page):
         return replace(people, next_requests=_next(page, len(rows)))
-    events = [row for row in rows if "EventId" in row]
     items = items_by_event(rows, page)
-    if rows and not events and not items and rows[0].keys().isdisjoint(_NOT_MEETINGS):
+    meetings: list[Meeting] = []
+    undated = 0
+    for row in rows:
+        if "EventId" in row:
+            meeting = _meeting(row, page, reading)
+            undated += meeting.starts_at is None
+            meetings.append(meeting)
+    is_empty = not meetings and not items
+    if rows and is_empty and rows[0].keys().isdisjoint(_NOT_MEETINGS):
         raise changed(page, "an answer of Legistar's Web API")
-    meetings = [_meeting(event, page, reading) for event in events]
-    partial = [
-        Meeting(vendor_id=event, items=found, is_partial=True)
-        for event, found in items.items()
-    ]
-    undated = sum(meeting.starts_at is None for meeting in meetings)
+    following = _next(page, len(rows)) if meetings else ()
+    for event, found in items.items():
+        meetings.append(Meeting(vendor_id=event, items=found, is_partial=True))
     return MeetingListing(
-        meetings=(*meetings, *partial),
+        meetings=tuple(meetings),
         problems=problem_if(undated, f"{undated} events have no date"),
-        next_requests=_next(page, len(rows)) if events else (),
+        next_requests=following,
     )
 
 

@@ -188,23 +188,29 @@ def item_paths(item: AgendaItem) -> Iterable[str]:
 
 def people_of(rows: Sequence[Object], page: Page) -> MeetingListing | None:
     """Return what an answer says about people; None for another answer."""
-    if match := _VOTES.search(page.url):
-        return MeetingListing(
-            votes=(ItemVotes(item_id=match[1], votes=_votes_of(rows)),)
-        )
-    if match := _SPONSORS.search(page.url):
-        return MeetingListing(
-            sponsors=(MatterSponsors(matter_id=match[1], sponsors=_sponsors(rows)),)
-        )
-    roster = Roster(
-        bodies=tuple(_body(row) for row in rows if text_at(row, "BodyName")),
-        persons=tuple(_person(row) for row in rows if text_at(row, "PersonFullName")),
-        offices=tuple(
-            _office(row) for row in rows if text_at(row, "OfficeRecordFullName")
-        ),
-    )
-    if not roster:
+    match = _VOTES.search(page.url)
+    if match:
+        votes = ItemVotes(item_id=match[1], votes=_votes_of(rows))
+        return MeetingListing(votes=(votes,))
+    match = _SPONSORS.search(page.url)
+    if match:
+        sponsors = MatterSponsors(matter_id=match[1], sponsors=_sponsors(rows))
+        return MeetingListing(sponsors=(sponsors,))
+    bodies: list[Body] = []
+    persons: list[Person] = []
+    offices: list[Office] = []
+    for row in rows:
+        if text_at(row, "BodyName"):
+            bodies.append(_body(row))
+        if text_at(row, "PersonFullName"):
+            persons.append(_person(row))
+        if text_at(row, "OfficeRecordFullName"):
+            offices.append(_office(row))
+    if not bodies and not persons and not offices:
         return None
+    roster = Roster(
+        bodies=tuple(bodies), persons=tuple(persons), offices=tuple(offices)
+    )
     return MeetingListing(roster=roster)
 
 

@@ -84,14 +84,11 @@ def parse(page: Page, reading: Reading) -> MeetingListing:
     rows = _rows(document)
     if rows is None:
         raise changed(page, _EXPECTED)
-    return MeetingListing(
-        meetings=tuple(_meeting(row, page, reading) for row in rows),
-        next_requests=(
-            _agenda_pages(document.get("Meeting", document), page)
-            if _is_detail(document)
-            else ()
-        ),
-    )
+    meetings = [_meeting(row, page, reading) for row in rows]
+    following: Requests = ()
+    if _is_detail(document):
+        following = _agenda_pages(document.get("Meeting", document), page)
+    return MeetingListing(meetings=tuple(meetings), next_requests=following)
 
 
 def _is_detail(document: Any) -> bool:
@@ -252,10 +249,9 @@ def _parse_page(page: Page, reading: Reading) -> MeetingListing:
     if not listed and not select(tree, ".view-meetings, .view-empty"):
         raise changed(page, _EXPECTED_PAGE)
     following = links_in(tree, base, ".pager-next a, .pager__item--next a")
-    return MeetingListing(
-        meetings=tuple(_listed(row, base, reading) for row in listed),
-        next_requests=requests_to(*(link.href for link in following)),
-    )
+    meetings = [_listed(row, base, reading) for row in listed]
+    urls = [link.href for link in following]
+    return MeetingListing(meetings=tuple(meetings), next_requests=requests_to(*urls))
 
 
 def _rows_with(rows: Iterable[HtmlElement], css: str) -> list[HtmlElement]:

@@ -112,7 +112,8 @@ def _meeting(
     named: dict[str, str] = {}
     if len(headings) == len(texts):
         named = dict(zip(headings, texts, strict=True))
-    others = [text for text in (*texts[:at], *texts[at + 1 :]) if text]
+    date_text = texts.pop(at)
+    others = list(filter(None, texts))
     title = _named(named, "type", "meeting", "name", "title") or "".join(others[:1])
     hours = [text for text in others if len(text) <= _MAX_HOUR_CHARS]
     links = _links(row, base)
@@ -125,7 +126,7 @@ def _meeting(
             links=tuple(links),
         ),
         reading,
-        start=_start(texts[at], [_named(named, "time"), texts[at], *hours]),
+        start=_start(date_text, [_named(named, "time"), date_text, *hours]),
         status_words=others,
     )
 

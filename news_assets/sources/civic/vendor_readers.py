@@ -46,7 +46,9 @@ _FUNCTIONS: Final = ("parse", "upcoming", "days", "items", "signal", "votes", "r
 
 def _vendor(module: ModuleType, **marks: Any) -> Vendor:
     """Return the vendor of a module, whose functions have the names of Vendor's fields."""
-    functions = {name: getattr(module, name, None) for name in _FUNCTIONS}
+    functions: dict[str, Any] = {
+        name: getattr(module, name, None) for name in _FUNCTIONS
+    }
     return Vendor(**functions, **marks)
 
 

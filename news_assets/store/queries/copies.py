@@ -10,7 +10,7 @@ from datetime import UTC, date, datetime, time
 from typing import Annotated, Final
 
 from news_assets.ports.search_index import Filters, SearchHit
-from news_assets.records.meetings import MeetingDay, MeetingId
+from news_assets.records.content import MeetingDay, MeetingId
 from news_assets.store.lake import Lake
 from news_assets.store.transaction import Snapshot
 

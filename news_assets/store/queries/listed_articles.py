@@ -233,7 +233,7 @@ def count_columns() -> tuple[str, ...]:
 
 def stage_counts(
     lake: Lake, first_day: date, last_day: date, desk: str | None = None
-) -> "polars.DataFrame":
+) -> list[dict[str, Any]]:
     """Return desk, agency, the count columns and the last day with an entry; ordered by
     desk and agency.
     """
@@ -255,8 +255,9 @@ def stage_counts(
     sums = ", ".join(
         f"coalesce(sum({column}), 0)::BIGINT AS {column}" for column in count_columns()
     )
-    return lake.query(
+    sql = (
         f"SELECT desk, agency, {sums}, max(last_day) AS last_day FROM ({counts}) "
-        "WHERE $3 IS NULL OR desk = $3 GROUP BY ALL ORDER BY desk, agency",
-        [first_day, last_day, desk],
+        "WHERE $3 IS NULL OR desk = $3 GROUP BY ALL ORDER BY desk, agency"
     )
+    with lake.latest() as snapshot:
+        return snapshot.rows_of(sql, [first_day, last_day, desk])

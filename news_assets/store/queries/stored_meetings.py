@@ -11,6 +11,7 @@ from typing import Annotated, Any, Final
 from news_assets.pipeline.civic.item_rows import REMOVED, is_minutes
 from news_assets.ports.services import Reader
 from news_assets.records.articles import RawArticle
+from news_assets.records.content import ItemId, MeetingDay, MeetingId
 from news_assets.records.councils import (
     PersonKey,
     StoredMember,
@@ -19,9 +20,6 @@ from news_assets.records.councils import (
 )
 from news_assets.records.derived import EnrichedArticle
 from news_assets.records.meetings import (
-    ItemId,
-    MeetingDay,
-    MeetingId,
     StoredItem,
     StoredMeeting,
 )

@@ -2,13 +2,14 @@
 failures and changes.
 """
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from news_assets.records.derived import Change, Failure
-from news_assets.records.desks import Desk
+from news_assets.records.desks import Agency, Desk
 from news_assets.store.changes import Cursor, read_changes
 from news_assets.store.queries.backlog import pending_entries, stale_rows
 from news_assets.store.queries.listed_articles import day_counts, newest_failures
@@ -58,30 +59,28 @@ class Coverage:
     rows: Sequence[tuple[str, str, Sequence[_Cell | None]]]
 
 
-def _coverage_of(desk: Desk, cells: "polars.DataFrame", now: datetime) -> Coverage:
+def _coverage_of(desk: Desk, counts: "polars.DataFrame", now: datetime) -> Coverage:
     """Return the table of a desk from rows with agency, day, articles, failed and
     behind.
     """
-    found = {
-        (row["agency"], row["day"]): _Cell(
+    found: dict[str, dict[date, _Cell]] = defaultdict(dict)
+    newest = now.date()
+    for row in counts.iter_rows(named=True):
+        cell = _Cell(
             articles=row["articles"] or 0,
             failed=row["failed"] or 0,
             behind=row["behind"] or 0,
         )
-        for row in cells.iter_rows(named=True)
-    }
-    days = [
-        now.date() + timedelta(days=1) - timedelta(days=n)
-        for n in range(_COVERAGE_DAYS + 1)
-    ]
-    days = [
-        day for day in days if day <= now.date() or any(at == day for _, at in found)
-    ]
-    rows = [
-        (agency.key, agency.name, [found.get((agency.key, day)) for day in days])
-        for agency in desk.agencies
-        if agency.is_active
-    ]
+        found[row["agency"]][row["day"]] = cell
+        if row["day"] == now.date() + timedelta(days=1):  # it has begun further east
+            newest = row["day"]
+    oldest = now.date() - timedelta(days=_COVERAGE_DAYS - 1)
+    days = [newest - timedelta(days=n) for n in range((newest - oldest).days + 1)]
+    rows = []
+    for agency in desk.agencies:
+        if agency.is_active:
+            cells = [found[agency.key].get(day) for day in days]
+            rows.append((agency.key, agency.name, cells))
     return Coverage(desk=desk.key, days=days, rows=rows)
 
 
@@ -127,45 +126,55 @@ def covered(archive: Archive, parameters: CoverageParameters) -> Part[CoverageIt
     ParameterError.
     """
     now = datetime.now(UTC)
-    items = [
-        CoverageItem(
-            desk=grid.desk,
-            agency=agency,
-            day=day,
-            articles=cell.articles,
-            failed=cell.failed,
-            behind=cell.behind,
-        )
-        for grid in (
-            coverage(archive, desk, now, parameters.stage)
-            for desk in archive.desks
-            if parameters.desk in (None, desk.key)
-        )
-        for agency, _, cells in grid.rows
-        for day, cell in zip(grid.days, cells, strict=True)
-        if cell and parameters.agency in (None, agency)
-    ]
+    items = []
+    for desk in archive.desks:
+        if parameters.desk in (None, desk.key):
+            table = coverage(archive, desk, now, parameters.stage)
+            items += _items_of(table, parameters.agency)
     return slice_of(items, parameters)
+
+
+def _items_of(table: Coverage, wanted: str | None) -> Iterator[CoverageItem]:
+    """Yield the cells of all agencies, or of the wanted one."""
+    for agency, _, cells in table.rows:
+        if wanted not in (None, agency):
+            continue
+        for day, cell in zip(table.days, cells, strict=True):
+            if cell is not None:
+                yield CoverageItem(
+                    desk=table.desk,
+                    agency=agency,
+                    day=day,
+                    articles=cell.articles,
+                    failed=cell.failed,
+                    behind=cell.behind,
+                )
 
 
 def agencies(archive: Archive, parameters: OfDesk) -> Part[AgencyItem]:
     """Return a part of the agencies of the desk files. Raises ParameterError."""
-    items = [
-        AgencyItem(
-            desk=desk.key,
-            agency=agency.key,
-            name=agency.name,
-            timezone=agency.timezone,
-            language=agency.language,
-            is_active=agency.is_active,
-            sources=len(agency.sources),
-        )
-        for desk in archive.desks
-        for agency in desk.agencies
-        if parameters.desk in (None, desk.key)
-        and parameters.agency in (None, agency.key)
-    ]
+    items = []
+    for desk in archive.desks:
+        if parameters.desk not in (None, desk.key):
+            continue
+        items += [
+            _agency_item(desk, agency)
+            for agency in desk.agencies
+            if parameters.agency in (None, agency.key)
+        ]
     return slice_of(items, parameters)
+
+
+def _agency_item(desk: Desk, agency: Agency) -> AgencyItem:
+    return AgencyItem(
+        desk=desk.key,
+        agency=agency.key,
+        name=agency.name,
+        timezone=agency.timezone,
+        language=agency.language,
+        is_active=agency.is_active,
+        sources=len(agency.sources),
+    )
 
 
 def sources(archive: Archive, parameters: OfDesk) -> Part[SourceItem]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import date, timedelta
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.exceptions import HTTPException
@@ -62,12 +62,10 @@ def request_polls(
         ) from None
     desk, agencies = _agencies(desks, wanted.agencies)
     keys = sorted(agency.key for agency in agencies)
-    config: dict[str, Any] = {
-        "sources": [
-            source.source_id for agency in agencies for source in agency.sources
-        ]
-    }
-    config |= {"ask_again": True, **_past(wanted.days)}
+    source_ids: list[str] = []
+    for agency in agencies:
+        source_ids += [source.source_id for source in agency.sources]
+    config = {"sources": source_ids, "ask_again": True, **_past(wanted.days)}
     run_id = request_run(
         access.dagster_url,
         f"{desk.key}_poll",
@@ -87,19 +85,12 @@ def _agencies(desks: Sequence[Desk], names: Sequence[str]) -> tuple[Desk, list[A
     """Return the desk and the agencies of these names. Raises ParameterError."""
     found: dict[tuple[str, str], tuple[Desk, Agency]] = {}
     for name in names:
-        matching = [
-            (desk, agency)
-            for desk in desks
-            for agency in desk.agencies
-            if name in (agency.key, f"{desk.key}/{agency.key}") and agency.is_active
-        ]
-        if len(matching) != 1:
-            what = (
-                "is in several desks; write desk/agency"
-                if matching
-                else "is no active agency"
-            )
-            raise ParameterError(f"agencies: `{name[:80]}` {what}")
+        matching = _named(desks, name)
+        if not matching:
+            raise ParameterError(f"agencies: `{name[:80]}` is no active agency")
+        if len(matching) > 1:
+            where = "is in several desks; write desk/agency"
+            raise ParameterError(f"agencies: `{name[:80]}` {where}")
         found[matching[0][0].key, matching[0][1].key] = matching[0]
     if len({desk for desk, _ in found}) > 1:
         raise ParameterError(
@@ -107,6 +98,16 @@ def _agencies(desks: Sequence[Desk], names: Sequence[str]) -> tuple[Desk, list[A
         )
     agencies = list(found.values())
     return agencies[0][0], [agency for _, agency in agencies]
+
+
+def _named(desks: Sequence[Desk], name: str) -> list[tuple[Desk, Agency]]:
+    found = []
+    for desk in desks:
+        for agency in desk.agencies:
+            names = (agency.key, f"{desk.key}/{agency.key}")
+            if agency.is_active and name in names:
+                found.append((desk, agency))
+    return found
 
 
 def _past(days: Sequence[date]) -> dict[str, str]:

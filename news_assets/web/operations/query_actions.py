@@ -25,7 +25,7 @@ from news_assets.records.alerts import StoredQuery
 from news_assets.web.archive import Archive
 from news_assets.web.operations.article_actions import Render
 from news_assets.web.operations.sessions import Sessions, note, read_form
-from news_assets.web.parameters import ParameterError, SearchAddress
+from news_assets.web.parameters import SEVERAL, ParameterError, SearchAddress
 
 # of a saved query and of a search
 _FILTERS: Final = SavedQuery.model_fields.keys() & SearchAddress.model_fields.keys()
@@ -123,6 +123,9 @@ class QueryActions:
     def _checked(self, given: Mapping[str, Any]) -> SavedQuery:
         if not given["to"]:
             raise ParameterError("to: choose a channel")
+        for name in SEVERAL:
+            if "," in given.get(name, ""):
+                raise ParameterError(f"{name}: a saved query takes one value")
         try:
             query = SavedQuery.model_validate(given)
         except ValidationError as error:

@@ -13,10 +13,11 @@ from pathlib import Path
 import pytest
 
 from news_assets.clients.web.fetcher import HttpFetcher
-from news_assets.clients.web.host_queue import PAUSES_S, QuickTries
+from news_assets.clients.web.host_queue import QuickTries
 from news_assets.errors import FetchError
 from news_assets.ports.services import PageRequest
 from news_assets.records.reading import Page
+from news_assets.retry_table import CONNECTION
 from news_assets_tests.clients.web.conftest import (
     OpenFetcher,
     OpenSites,
@@ -385,8 +386,8 @@ def test_requests_that_do_not_ask_for_it_have_one_try(
 
 
 def test_the_pauses_are_about_two_and_ten_seconds() -> None:
-    assert PAUSES_S == (2.0, 10.0)
-    tries = QuickTries(PAUSES_S, total_s=60)
+    assert CONNECTION.pauses_s == (2.0, 10.0)
+    tries = QuickTries(CONNECTION.pauses_s, total_s=60)
     (request,) = retried(URL)
     first, second, third = (
         tries.pause_s("example.org", request, LOST, spent_s=1) for _ in range(3)

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from news_assets.clients.web.fetcher import HttpFetcher
 from news_assets.clients.web.responses import (
     HTTPX_ERRORS,
-    LONGEST_PAUSE_S,
     REASONS,
     BodyCaps,
     charset_of,
@@ -28,6 +27,7 @@ from news_assets.clients.web.responses import (
 from news_assets.clients.web.transport import _HTTPX_CLASSES
 from news_assets.errors import TooLargeError
 from news_assets.records.reading import Validators
+from news_assets.retry_table import LONGEST_PAUSE_S
 from news_assets_tests.clients.web.conftest import (
     OpenFetcher,
     Site,

@@ -1,25 +1,23 @@
 """Canary for upgrades of Dagster: each private name that is used still exists, and none
-is used that is not listed.
+is used that is not in the table of `deploy/README.md`.
 
 Private are modules and attributes with a leading underscore, and submodules of
-dagster_celery and dagster_postgres. The list may have other names too, such as methods
-that are overridden.
+dagster_celery and dagster_postgres.
 """
 
 import ast
 import importlib
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from news_assets.defs.instance.private_names import PRIVATE_NAMES
-from news_assets_tests.test_layers import PACKAGE, offenders
+from news_assets_tests.test_layers import MODULES, PACKAGE
 
-INSTANCE = PACKAGE / "defs" / "instance"
-LIST = INSTANCE / "private_names.py"
-NAMES = sorted({name for names in PRIVATE_NAMES.values() for name in names})
+_TABLE = PACKAGE.parent / "deploy" / "README.md"
+_ROW = re.compile(r"^\| `(dagster\w*[.:][\w.:]+)` \| ([\w, ]+) \|", re.MULTILINE)
+USERS = dict(_ROW.findall(_TABLE.read_text()))
+NAMES = sorted(USERS)
 
 
 def resolve(name: str) -> Any:
@@ -52,13 +50,7 @@ def test_dagster_has_the_private_name(name: str) -> None:
     try:
         resolve(name)
     except (ImportError, AttributeError) as error:
-        users = [
-            f"{module}.py" for module, names in PRIVATE_NAMES.items() if name in names
-        ]
-        pytest.fail(
-            f"{name} is gone ({error}); used by {users} in defs/",
-            pytrace=False,
-        )
+        pytest.fail(f"{name} is gone ({error}); used by {USERS[name]}", pytrace=False)
 
 
 def is_private(module: str, name: str = "") -> bool:
@@ -148,33 +140,29 @@ def dagster_class(base: ast.expr, names: dict[str, str]) -> type | None:
     return found if isinstance(found, type) else None
 
 
-def listed(path: Path) -> tuple[set[str], set[str]]:
-    """Return the listed imports and attributes of a module."""
-    names = PRIVATE_NAMES.get(path.stem, ()) if INSTANCE.parent in path.parents else ()
-    attributes = {name for name in names if "." in name.partition(":")[2]}
-    return set(names) - attributes, {name.rpartition(".")[2] for name in attributes}
+def listed_attributes() -> set[str]:
+    """Return the attributes in the table, without their classes."""
+    names = {name.partition(":")[2] for name in NAMES}
+    return {name.rpartition(".")[2] for name in names if "." in name}
 
 
-def not_as_listed(path: Path) -> set[str]:
-    """Return the private names that a module uses and the list lacks, or the other way
-    round.
-    """
-    if path == LIST:
-        return set()
-    tree = ast.parse(path.read_text())
-    imports, attributes = listed(path)
-    mentioned = {
-        node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)
-    }
-    mentioned |= {
-        node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)
-    }
-    return (
-        (private_imports(tree) ^ imports)
-        | (private_attributes(tree) - attributes)
-        | (attributes - mentioned)
-    )
+def listed_imports() -> set[str]:
+    """Return the modules, classes and functions in the table."""
+    return {name for name in NAMES if "." not in name.partition(":")[2]}
 
 
-def test_modules_use_exactly_their_listed_private_names() -> None:
-    assert offenders(not_as_listed) == {}
+def test_the_package_uses_exactly_the_private_names_of_the_table() -> None:
+    imports, attributes = set[str](), set[str]()
+    for path in MODULES:
+        tree = ast.parse(path.read_text())
+        imports |= private_imports(tree)
+        attributes |= private_attributes(tree)
+    # modules that are only preloaded, of which a name is listed
+    preloaded = {name.partition(":")[0] for name in NAMES if ":" in name}
+
+    assert imports - preloaded == listed_imports()
+    assert attributes == listed_attributes()
+
+
+def test_at_most_thirty_private_names_are_used() -> None:
+    assert len(NAMES) <= 30

@@ -13,7 +13,6 @@ from news_assets.errors import NotifyError
 from news_assets.pipeline.alerts.hits import Matcher, follow
 from news_assets.pipeline.alerts.outbox import (
     RESERVED,
-    RETRIES_S,
     Sent,
     send_again,
     send_due,
@@ -31,6 +30,7 @@ from news_assets.pipeline.alerts.query_file import (
 from news_assets.records.alerts import Condition, Message, QueryHit
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import Change, IndexedDocument
+from news_assets.retry_table import MESSAGE
 from news_assets.store.changes import Cursor, newest_cursor, read_changes
 from news_assets.store.lake import Lake
 from news_assets_tests.store.examples import full, upsert
@@ -238,11 +238,12 @@ def test_a_failure_is_tried_again_later_and_given_up_in_the_end(lake: Lake) -> N
     clock, channels = (
         Clock(),
         Channels(
-            [NotifyError("answered 503", is_transient=True)] * (len(RETRIES_S) + 1)
+            [NotifyError("answered 503", is_transient=True)]
+            * (len(MESSAGE.pauses_s) + 1)
         ),
     )
 
-    for pause in RETRIES_S:
+    for pause in MESSAGE.pauses_s:
         assert send_due(lake, channels.send, clock) == Sent(delayed=1)
         assert send_due(lake, channels.send, clock) == Sent()
         clock.now += timedelta(seconds=pause)

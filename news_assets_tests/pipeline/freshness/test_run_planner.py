@@ -7,9 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from news_assets.pipeline.freshness.run_planner import (
-    FIRST_PAUSE_S,
     MAX_ACTIVE_RUNS,
-    MAX_ATTEMPTS,
     MAX_PARTITIONS,
     ActiveRun,
     AgencyDay,
@@ -17,7 +15,6 @@ from news_assets.pipeline.freshness.run_planner import (
     BacklogDay,
     Plan,
     PlannedRun,
-    Retries,
     attempts_from_json,
     attempts_to_json,
     backlog_days,
@@ -28,6 +25,7 @@ from news_assets.pipeline.freshness.run_planner import (
 )
 from news_assets.pipeline.stages import stage_names
 from news_assets.records.desks import Agency, Desk, Source
+from news_assets.retry_table import RUN
 
 TODAY = date(2026, 11, 20)
 AGENCIES = [f"a{number:03}" for number in range(160)]
@@ -61,7 +59,7 @@ def test_new_work_is_planned_at_once_and_the_attempt_is_remembered() -> None:
     key, work = AgencyDay("a003", TODAY), backlog_day(3, 0)
     assert plan(work) == Plan(
         runs=(PlannedRun(STAGES, key, key, attempt=1, work=(work,)),),
-        attempts={key: Attempt(1, NOW_S + FIRST_PAUSE_S, "s")},
+        attempts={key: Attempt(1, NOW_S + RUN.pauses_s[0], "s")},
     )
 
 
@@ -95,7 +93,7 @@ def test_the_same_state_is_planned_again_after_a_pause_that_doubles() -> None:
     assert (early.runs, early.attempts) == ((), {key: Attempt(3, NOW_S + 1, "s")})
     late = plan(backlog_day(3, 0), attempts={key: Attempt(3, NOW_S, "s")})
     assert late.runs[0].attempt == 4
-    assert late.attempts[key] == Attempt(4, NOW_S + 8 * FIRST_PAUSE_S, "s")
+    assert late.attempts[key] == Attempt(4, NOW_S + 8 * RUN.pauses_s[0], "s")
 
 
 def test_another_state_is_planned_at_once_as_a_first_attempt() -> None:
@@ -114,12 +112,12 @@ def test_attempts_of_finished_work_are_forgotten() -> None:
 
 def test_after_the_last_attempt_work_is_given_up() -> None:
     key = AgencyDay("a003", TODAY)
-    found = plan(backlog_day(3, 0), attempts={key: Attempt(MAX_ATTEMPTS, NOW_S, "s")})
+    found = plan(backlog_day(3, 0), attempts={key: Attempt(RUN.attempts, NOW_S, "s")})
     assert found == Plan((), (backlog_day(3, 0),), {})
 
 
 def test_all_attempts_together_outlast_a_working_day() -> None:
-    pauses_s = sum(FIRST_PAUSE_S * 2**attempt for attempt in range(MAX_ATTEMPTS))
+    pauses_s = sum(RUN.pauses_s[0] * 2**attempt for attempt in range(RUN.attempts))
     assert 8 * 3600 < pauses_s < 24 * 3600
 
 
@@ -197,7 +195,7 @@ def test_work_of_a_civic_desk_is_given_up_after_three_attempts_minutes_apart() -
     assert starts == [0, 5, 15]
     assert found.given_up == (day,)
     feed = replace(agency, sources=(replace(source, kind="feed", is_civic=False),))
-    assert retries_of(replace(desk, agencies=(feed,))) == Retries()
+    assert retries_of(replace(desk, agencies=(feed,))) == RUN
 
 
 def test_a_run_begins_at_the_first_stage_with_work() -> None:
@@ -306,7 +304,7 @@ def test_given_up_work_becomes_failures_of_its_own_agency_days() -> None:
         "1",
         "search_index",
         "v",
-        MAX_ATTEMPTS,
+        RUN.attempts,
         None,
     )
 

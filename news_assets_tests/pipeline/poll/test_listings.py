@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 
 from news_assets.errors import FetchError, ListingChangedError, SourceError
-from news_assets.pipeline.poll.listings import Polled, poll_past_days, poll_sources
-from news_assets.pipeline.poll.paging import SOURCE_S
+from news_assets.pipeline.poll.listings import past_polls, poll_sources
+from news_assets.pipeline.poll.poll_loop import SOURCE_S, Polled, run_polls
 from news_assets.ports.services import PageRequest
 from news_assets.records.articles import SourceState
 from news_assets.records.desks import Source
@@ -160,14 +160,16 @@ def test_a_source_with_a_listing_per_day_is_polled_for_each_day_and_a_feed_is_no
     site, day = paged_site.Site(), TODAY - timedelta(days=9)
     sources = [paged_site.source("a"), paged_site.source("b")]
     found = list(
-        poll_past_days(
-            sources,
-            day - timedelta(days=1),
-            day,
-            adapter_of,
+        run_polls(
+            past_polls(
+                sources,
+                day - timedelta(days=1),
+                day,
+                adapter_of,
+                InlineSandbox(),
+                lambda: NOW,
+            ),
             site,
-            InlineSandbox(),
-            lambda: NOW,
         )
     )
     assert site.requested == [
@@ -178,14 +180,16 @@ def test_a_source_with_a_listing_per_day_is_polled_for_each_day_and_a_feed_is_no
 
 def test_a_listing_without_days_is_read_back_to_before_the_first_day() -> None:
     site, day = paged_site.Site(), TODAY - timedelta(days=3)
-    (found,) = poll_past_days(
-        [paged_site.source()],
-        day,
-        day + timedelta(days=1),
-        lambda one: FROM_TODAY,
+    (found,) = run_polls(
+        past_polls(
+            [paged_site.source()],
+            day,
+            day + timedelta(days=1),
+            lambda one: FROM_TODAY,
+            InlineSandbox(),
+            lambda: NOW,
+        ),
         site,
-        InlineSandbox(),
-        lambda: NOW,
     )
     assert site.pages() == [0, 1, 2, 3, 4]
     assert found.listing is not None
@@ -209,14 +213,16 @@ def test_a_poll_of_past_days_leaves_undated_entries_out() -> None:
         paged_site.Site(),
         TODAY - timedelta(days=9),
     )
-    (found,) = poll_past_days(
-        [paged_site.source()],
-        day,
-        day,
-        lambda one: adapter,
+    (found,) = run_polls(
+        past_polls(
+            [paged_site.source()],
+            day,
+            day,
+            lambda one: adapter,
+            InlineSandbox(),
+            lambda: NOW,
+        ),
         site,
-        InlineSandbox(),
-        lambda: NOW,
     )
     assert found.listing is not None
     assert [entry.entry_id for entry in found.listing.entries] == [

@@ -7,8 +7,13 @@ from dataclasses import replace
 from datetime import date, timedelta
 
 from news_assets.errors import FetchError
-from news_assets.pipeline.poll.listings import Polled, poll_sources
-from news_assets.pipeline.poll.paging import MAX_PAGES, KnownHashes, nothing_known
+from news_assets.pipeline.poll.listings import (
+    MAX_PAGES,
+    KnownHashes,
+    Polled,
+    nothing_known,
+    poll_sources,
+)
 from news_assets.ports.services import PageRequest
 from news_assets.records.desks import Source
 from news_assets.records.reading import ListedEntry, Listing, Page

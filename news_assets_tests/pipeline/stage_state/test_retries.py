@@ -14,13 +14,13 @@ from news_assets.errors import (
     TooLargeError,
 )
 from news_assets.pipeline.stage_state.retries import (
-    MAX_ATTEMPTS,
     Tries,
     after_failure,
     outcome_of,
     retry_at,
 )
 from news_assets.records.reading import Outcome
+from news_assets.retry_table import STAGE
 from news_assets_tests.support.small_desk import NOW
 
 URL = "https://example.org/"
@@ -34,7 +34,7 @@ BUSY, MISSING = (
 def _pauses(failure: NewsAssetsError | Outcome) -> list[float | None]:
     return [
         (at - NOW).total_seconds() if (at := retry_at(attempts, failure, NOW)) else None
-        for attempts in range(1, MAX_ATTEMPTS + 2)
+        for attempts in range(1, STAGE.attempts + 2)
     ]
 
 
@@ -126,4 +126,4 @@ def test_a_page_that_always_fails_is_given_up_in_the_end(
         tries = after_failure(tries, failure, NOW)
         if tries.next_try_at is None:
             break
-    assert (tries.attempts <= MAX_ATTEMPTS + 5, tries.next_try_at) == (True, None)
+    assert (tries.attempts <= STAGE.attempts + 5, tries.next_try_at) == (True, None)

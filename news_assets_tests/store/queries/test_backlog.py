@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from news_assets.pipeline.articles.fetch import due_entries
 from news_assets.pipeline.stage_state.declaration import document_hash
-from news_assets.pipeline.stage_state.retries import MAX_ATTEMPTS
 from news_assets.records.articles import FeedEntry, RawArticle
 from news_assets.records.derived import (
     ArticleEmbedding,
@@ -20,6 +19,7 @@ from news_assets.records.derived import (
 )
 from news_assets.records.desks import Desk
 from news_assets.records.reading import Embedded
+from news_assets.retry_table import STAGE
 from news_assets.store.lake import Lake
 from news_assets.store.queries.backlog import COLUMNS, pending_entries, stale_rows
 from news_assets.store.transaction import Transaction
@@ -336,7 +336,7 @@ def test_a_failed_row_is_held_back_until_it_is_due_and_always_once_given_up(
         1,
         [],
     )
-    last = replace(failure, attempts=MAX_ATTEMPTS - 1)
+    last = replace(failure, attempts=STAGE.attempts - 1)
     room.lake.transact(lambda rows: rows.upsert([last]))
     assert failure.next_try_at is not None
     room.now = failure.next_try_at

@@ -24,7 +24,7 @@ from news_assets.clients.search.embedded.search_file import (
 )
 from news_assets.clients.search.embedded.terms import Int64s
 from news_assets.clients.search.index_texts import MAX_NAMES, month_counts, most_first
-from news_assets.ports.search_index import FACETS, SearchQuery
+from news_assets.ports.search_index import FACETS, SearchQuery, values_of
 
 Bools = npt.NDArray[np.bool_]
 
@@ -311,7 +311,8 @@ class DocumentTable:
         for kind in _FILTERS:
             wanted = getattr(query, kind)
             if wanted is not None:
-                mask &= self.columns[kind] == self._codes.get((kind, wanted), -1)
+                codes = [self._codes.get((kind, one), -1) for one in values_of(wanted)]
+                mask &= np.isin(self.columns[kind], codes)
         for kind in NAMED_FACETS:
             wanted = getattr(query, kind)
             if wanted is not None:
@@ -322,15 +323,15 @@ class DocumentTable:
         if query.language is not None:
             mask &= self._of_language(query.language)
         if query.theme is not None:
-            mask &= self._of_theme(query.theme)
+            mask &= self._of_theme(frozenset(values_of(query.theme)))
         return mask & self._of_days(query.from_day, query.to_day)
 
     def _of_language(self, wanted: str) -> Bools:
         return self._has_code("language", lambda value: _is_language(value, wanted))
 
-    def _of_theme(self, wanted: str) -> Bools:
+    def _of_theme(self, wanted: frozenset[str]) -> Bools:
         return self._has_code(
-            "theme", lambda path: wanted in path.split(PATH_SEPARATOR)
+            "theme", lambda path: not wanted.isdisjoint(path.split(PATH_SEPARATOR))
         )
 
     def _of_days(self, first: date | None, last: date | None) -> Bools:

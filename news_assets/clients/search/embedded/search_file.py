@@ -35,11 +35,11 @@ import numpy as np
 from news_assets.errors import IndexingError
 from news_assets.folders import private_folder
 from news_assets.ports.search_index import COPIED_FACETS
+from news_assets.retry_table import INDEX_WRITE
 
 _APPLICATION_ID = 0x4E415348  # in the file's header
 SCHEMA_VERSION = 3
 BUSY_TIMEOUT_S = 30.0
-_WRITE_ATTEMPTS = 4
 # cold reads of 1,000,000 documents take a third less time than with 4,096
 PAGE_BYTES = 16_384
 
@@ -275,13 +275,15 @@ def retried(write: Callable[[], T]) -> T:
     """Return the result of `write`, repeated if another process holds the lock for
     longer than the timeout.
     """
-    for attempt in range(_WRITE_ATTEMPTS - 1):
+    failed = 1
+    while (pause_s := INDEX_WRITE.pause_s(failed)) is not None:
         try:
             return write()
         except sqlite3.OperationalError as error:
             if not _is_locked(error):
                 raise
-            time.sleep(0.1 * 2**attempt)
+            time.sleep(pause_s)
+            failed += 1
     return write()
 
 

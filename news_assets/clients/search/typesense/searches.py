@@ -38,6 +38,7 @@ from news_assets.ports.search_index import (
     Explanation,
     SearchHit,
     SearchQuery,
+    values_of,
 )
 from news_assets.text.search_query import parse_query
 from news_assets.text.words import shared_stem, word_spans, words
@@ -223,9 +224,11 @@ def _filters(query: SearchQuery, stemmed: StemmedQuery) -> Iterator[str]:
     if query.desk is not None:
         yield desk_filter(query.desk)
     if query.agency is not None:
-        yield f"agency_key:={exact_key(query.agency)}" if query.agency else _NOTHING
+        keys = [exact_key(key) for key in values_of(query.agency) if key]
+        yield _one_of("agency_key", keys)
     if query.theme is not None:
-        yield _theme_filter(query.theme)
+        codes = [quoted(one) for one in values_of(query.theme) if _has_letter(one)]
+        yield _one_of("theme_path", codes)
     for facet in COPIED_FACETS:
         value = getattr(query, facet.name)
         if value is not None:
@@ -266,8 +269,12 @@ def _language_filter(language: str) -> str:
     return f"({' || '.join(either)})"
 
 
-def _theme_filter(theme: str) -> str:
-    return f"theme_path:={quoted(theme)}" if _has_letter(theme) else _NOTHING
+def _one_of(field: str, values: Sequence[str]) -> str:
+    """Return the filter for documents with one of these values."""
+    if not values:
+        return _NOTHING
+    listed = values[0] if len(values) == 1 else f"[{','.join(values)}]"
+    return f"{field}:={listed}"
 
 
 # --- responses ------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from news_assets.errors import EnrichError
+from news_assets.pipeline.enrich.enriched_rows import title_and_text
 from news_assets.pipeline.enrich.model.answer_schema import REQUIRED, parsed, shown
 from news_assets.pipeline.enrich.model.contradictions import compared
 from news_assets.pipeline.enrich.model.evidence import (
@@ -51,7 +52,7 @@ def read_answers(
     if not answers:
         return []
     calls = [
-        (received, request, article.title or "", article.text or "", local.language)
+        (received, request, *title_and_text(article), local.language)
         for (request, article, local), received in answers
     ]
     read: list[Enrichment | EnrichError] = []
@@ -108,11 +109,10 @@ def _completed(found: Enrichment, question: Question, taxonomy: Taxonomy) -> Enr
     path = taxonomy.path(found.theme_path[-1]) if found.theme_path else ()
     if kind == "theme":
         return replace(found, theme_path=path)
-    language = (local.language or "").partition("-")[0] or None
     return replace(
         found,
         theme_path=path,
-        theme_labels=tuple(taxonomy.themes[code].label(language) for code in path),
+        theme_labels=taxonomy.labels(path, local.language),
         theme_reason=None if path else "the language model found no theme that fits",
         keywords=found.keywords or local.keywords,
         language=local.language,
@@ -168,8 +168,16 @@ def checked(
 ) -> Enrichment:
     """Return what an answer to a request of kind `enrich` says about an article.
 
-    Its theme has the code only. Sentences that fail a check are left out, and key
-    points without evidence have an empty span.
+    Its theme has the code only. Sentences that fail a check are missing, and key points
+    without evidence have an empty span.
+
+    Args:
+        raw: The answer as it came.
+        schema: The JSON schema of the answer.
+        title: That of the article.
+        text: That of the article.
+        language: That of the article (BCP 47), if it is known.
+        max_sentences: Most sentences of the summary.
 
     Raises:
         EnrichError: Says which check the answer, or each sentence of its summary,
@@ -188,8 +196,9 @@ def checked(
     given = (answer.get("key_points") or [])[:_MAX_KEY_POINTS]
     points = _usable([article.sentence(one, needs_evidence=False) for one in given])
     label, score = _sentiment(answer.get("sentiment"))
+    theme = answer["theme"]
     return Enrichment(
-        theme_path=(answer["theme"],) if answer["theme"] else (),
+        theme_path=(theme,) if theme else (),
         summary=" ".join(one.text for one in stated),
         summary_spans=tuple(one.span for one in stated),
         key_points=tuple(one.text for one in points),
@@ -323,10 +332,10 @@ def _sentiment(given: Mapping[str, Any] | None) -> tuple[str | None, float | Non
     if score is None:
         return label, None
     score = max(-1.0, min(1.0, float(score)))
-    is_contradiction = (label == "positive" and score < 0) or (
-        label == "negative" and score > 0
-    )
-    return (None, None) if is_contradiction else (label, score)
+    contradicting = {"positive": score < 0, "negative": score > 0}
+    if contradicting.get(label, False):
+        return None, None
+    return label, score
 
 
 _MAX_ENTITIES = 30
@@ -388,9 +397,7 @@ def _spans(searched: SearchedText, forms: list[str]) -> list[tuple[int, int]]:
     """
     places: set[tuple[int, int]] = set()
     for form in forms:
-        places |= {
-            (span.start, span.end) for span in searched.occurrences(form, _MAX_SPANS)
-        }
+        places.update(searched.occurrences(form, _MAX_SPANS))
     kept: list[tuple[int, int]] = []
     for start, end in sorted(places, key=lambda place: (place[0], -place[1])):
         if not kept or start >= kept[-1][1]:

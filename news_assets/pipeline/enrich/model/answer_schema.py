@@ -165,9 +165,8 @@ def visible(text: str) -> str:
 
 def shown(text: str) -> str:
     """Return the beginning of an outside text on one line."""
-    printable = "".join(
-        c if c.isprintable() else " " for c in text[: 2 * _MAX_SHOWN_CHARS]
-    )
+    beginning = text[: 2 * _MAX_SHOWN_CHARS]
+    printable = "".join(c if c.isprintable() else " " for c in beginning)
     line = " ".join(printable.split())
     return line if len(line) <= _MAX_SHOWN_CHARS else f"{line[:_MAX_SHOWN_CHARS]}…"
 
@@ -179,6 +178,7 @@ def _object_in(raw: str, names: Collection[str]) -> dict[str, Any] | None:
         object_pairs_hook=_first_of_each, parse_constant=lambda _: None
     )
     best: dict[str, Any] | None = None
+    most = 0
     start = text.find("{")
     for _ in range(_MAX_STARTS):
         if start < 0:
@@ -187,10 +187,10 @@ def _object_in(raw: str, names: Collection[str]) -> dict[str, Any] | None:
             value, end = decoder.raw_decode(text, start)
         except (ValueError, RecursionError):
             value, end = None, start + 1
-        if isinstance(value, dict) and _shared(value, names) > _shared(
-            best or {}, names
-        ):
-            best = value
+        if isinstance(value, dict):
+            shared = len(value.keys() & set(names))
+            if shared > most:
+                best, most = value, shared
         start = text.find("{", end)
     return best
 
@@ -200,20 +200,21 @@ def _first_of_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return dict(reversed(pairs))
 
 
-def _shared(value: Mapping[str, Any], names: Collection[str]) -> int:
-    return len(value.keys() & set(names))
-
-
 def mended(value: object, schema: Mapping[str, Any]) -> Any:
     """Return a value in the form of a schema of those above, or _DROPPED."""
-    if choices := schema.get("anyOf"):
-        found = (mended(value, choice) for choice in choices)
-        return next((one for one in found if one is not _DROPPED), _DROPPED)
+    if "anyOf" in schema:
+        for choice in schema["anyOf"]:
+            found = mended(value, choice)
+            if found is not _DROPPED:
+                return found
+        return _DROPPED
     kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
     if value is None:
         return None if "null" in kinds else _DROPPED
-    mend = next((_MENDERS[kind] for kind in kinds if kind != "null"), None)
-    return mend(value, schema) if mend else _DROPPED
+    for kind in kinds:
+        if kind != "null":
+            return _MENDERS[kind](value, schema)
+    return _DROPPED
 
 
 def _text(value: object, schema: Mapping[str, Any]) -> Any:
@@ -243,7 +244,9 @@ def _mended_list(value: object, schema: Mapping[str, Any]) -> Any:
     given = value if isinstance(value, list) else [value]
     items = [mended(item, schema["items"]) for item in given]
     kept = [item for item in items if item is not _DROPPED]
-    return kept if kept or not given else _DROPPED
+    if given and not kept:
+        return _DROPPED
+    return kept
 
 
 def _mended_object(value: object, schema: Mapping[str, Any]) -> Any:
@@ -252,15 +255,14 @@ def _mended_object(value: object, schema: Mapping[str, Any]) -> Any:
         value = {"sentence": value, "quote": value}
     if not isinstance(value, dict):
         return _DROPPED
-    found = {
-        name: mended(value[name], form)
-        for name, form in properties.items()
-        if name in value
-    }
-    missing = [name for name in properties if found.get(name, _DROPPED) is _DROPPED]
-    if [name for name in missing if name not in _OPTIONAL]:
-        return _DROPPED
-    return found | {name: _OPTIONAL[name] for name in missing}
+    found: dict[str, Any] = {}
+    for name, form in properties.items():
+        found[name] = mended(value[name], form) if name in value else _DROPPED
+        if found[name] is _DROPPED:
+            found[name] = _OPTIONAL.get(name, _DROPPED)
+        if found[name] is _DROPPED:
+            return _DROPPED
+    return found
 
 
 _OPTIONAL: Final[Mapping[str, Any]] = {"forms": [], "salience": 0.5, "score": None}

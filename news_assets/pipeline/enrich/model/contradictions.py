@@ -223,16 +223,18 @@ class _Words:
     def __init__(self, text: str, is_portuguese: bool) -> None:
         negations = _NEGATIONS if is_portuguese else _NEGATIONS_WITH_NO
         tokens = _TOKEN.findall(visible(text))
-        self.folded = [
-            fold(token).lower().replace("'", "").replace("’", "") for token in tokens
-        ]
+        self.folded: list[str] = []
+        self.dates: list[_Date] = []
+        self.acronyms: set[str] = set()
+        for token in tokens:
+            word = fold(token).lower().replace("'", "").replace("’", "")
+            self.folded.append(word)
+            if word in _DATE_WORDS:
+                self.dates.append(_Date(_DATE_WORDS[word], word))
+            if _is_acronym(token):
+                self.acronyms.add(word)
         self.all_words = frozenset(self.folded)
         self.all_stems = {_stem(word) for word in self.all_words}
-        self.dates = [
-            _Date(_DATE_WORDS[word], word)
-            for word in self.folded
-            if word in _DATE_WORDS
-        ]
         self.date_keys = {date.key for date in self.dates}
         self.numbers = list(_numbers(self.folded))
         self.values = {number.value for number in self.numbers}
@@ -240,11 +242,9 @@ class _Words:
         self.name_words: list[frozenset[str]] = []
         for run in _runs(tokens):
             self._add_name(run, tokens)
-        pairs = zip(tokens, self.folded, strict=True)
-        self.acronyms = {word for token, word in pairs if _is_acronym(token)}
         self.is_negative = bool(self.all_words & negations)
         self.negated = _negated(self.folded, negations)
-        self.stems = {_stem(word) for word in self.folded if _is_content(word)}
+        self.stems = {_stem(word) for word in self.all_words if _is_content(word)}
 
     def _add_name(self, run: list[int], tokens: list[str]) -> None:
         """Add the name whose words are the tokens at these places."""
@@ -265,7 +265,10 @@ def _words_of(article: str, is_portuguese: bool) -> _Words:
 
 
 def _first(kind: str, stated: Iterable[T], is_wrong: Callable[[T], bool]) -> str:
-    return next((f"{kind} {one.written}" for one in stated if is_wrong(one)), "")
+    for one in stated:
+        if is_wrong(one):
+            return f"{kind} {one.written}"
+    return ""
 
 
 # --- numbers and dates ----------------------------------------------------------------
@@ -406,11 +409,8 @@ def _negated(folded: list[str], negations: frozenset[str]) -> list[str]:
     found: list[str] = []
     for place, word in enumerate(folded):
         if word in negations:
-            found += [
-                one
-                for one in folded[place + 1 : place + 1 + _NEAR_WORDS]
-                if one.isalpha()
-            ][:2]
+            near = folded[place + 1 : place + 1 + _NEAR_WORDS]
+            found += list(filter(str.isalpha, near))[:2]
     return found
 
 
@@ -419,56 +419,38 @@ def _negation(said: _Words, found: _Words) -> str:
     if said.is_negative and not found.is_negative:
         # "does not last long" for "begins soon": the verb decides, not its auxiliary
         verb = next(filter(_is_content, said.negated), next(iter(said.negated), ""))
-        return (
-            f"a negation: {verb}"
-            if verb in found.all_words or _stem(verb) in found.stems
-            else ""
-        )
+        if verb in found.all_words or _stem(verb) in found.stems:
+            return f"a negation: {verb}"
+        return ""
     if found.is_negative and not said.is_negative:
         dropped = _dropped_negation(said, found)
-        return (
-            f"{dropped} without its negation"
-            if dropped and not _has_negative_word(said)
-            else ""
-        )
+        if dropped and not any(map(_NEGATIVE.match, said.folded)):
+            return f"{dropped} without its negation"
+        return ""
     negated = {_stem(word) for word in found.negated}
-    turned = [
-        word
-        for word in said.negated
-        if _stem(word) in found.stems - negated and _is_content(word)
-    ]
-    return f"a negation: {turned[0]}" if turned else ""
+    for word in said.negated:
+        if _stem(word) in found.stems - negated and _is_content(word):
+            return f"a negation: {word}"
+    return ""
 
 
 def _undecided_negation(said: _Words, found: _Words) -> str:
     """Say what may be a negation: of a word that the passage lacks, or a word like
     "rejected".
     """
-    is_added = said.is_negative and not found.is_negative
-    is_dropped = (
-        found.is_negative
-        and not said.is_negative
-        and bool(_dropped_negation(said, found))
-    )
-    return (
-        "a negation that its evidence puts otherwise" if is_added or is_dropped else ""
-    )
+    if said.is_negative == found.is_negative:
+        return ""
+    if said.is_negative or _dropped_negation(said, found):
+        return "a negation that its evidence puts otherwise"
+    return ""
 
 
 def _dropped_negation(said: _Words, found: _Words) -> str:
     """Return a word that a passage negates and a sentence without a negation has."""
-    return next(
-        (
-            word
-            for word in found.negated
-            if _is_content(word) and _stem(word) in said.stems
-        ),
-        "",
-    )
-
-
-def _has_negative_word(said: _Words) -> bool:
-    return any(map(_NEGATIVE.match, said.folded))
+    for word in found.negated:
+        if _is_content(word) and _stem(word) in said.stems:
+            return word
+    return ""
 
 
 def _stem(word: str) -> str:

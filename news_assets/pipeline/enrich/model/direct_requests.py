@@ -35,6 +35,7 @@ from news_assets.ports.services import (
 )
 from news_assets.records.model_calls import ModelCall
 from news_assets.records.reading import Enrichment
+from news_assets.retry_table import MODEL_CALL, REST_OF_MODEL
 
 # Answers of so long are stored together: to store one takes 60 ms of CPU, to store 30
 # takes 80.
@@ -43,11 +44,16 @@ _GROUP_S: Final = 0.3
 _CLAIM_MARGIN_S: Final = 120.0
 _BUSY_S: Final = 1.0  # until an input that another run has claimed is looked up again
 MAX_WAIT_S: Final = 120.0  # a model that rests for longer is unavailable to the run
-_MAX_REST: Final = timedelta(days=1)
+_MAX_REST: Final = timedelta(seconds=REST_OF_MODEL.longest_s)
 # Rest of a model after failures in a row, or whose key or account is refused.
-_GIVEN_UP: Final = timedelta(minutes=5)
+_GIVEN_UP: Final = timedelta(seconds=REST_OF_MODEL.pauses_s[0])
 # Attempts for one input in one run: requests that were sent.
-_MAX_ATTEMPTS: Final = {"retry": 4, "rest": 5, "unanswered": 2, "too_long": 2}
+_MAX_ATTEMPTS: Final = {
+    "retry": MODEL_CALL.attempts,
+    "rest": 5,
+    "unanswered": 2,
+    "too_long": 2,
+}
 
 _LOG = logging.getLogger(__name__)
 
@@ -124,7 +130,7 @@ class _Input:
         """Return the seconds until the next attempt: as the provider says, else growing."""
         if error.wait_s is not None:
             return error.wait_s
-        return 0.5 * 2**self.attempts
+        return MODEL_CALL.pauses_s[0] * 2.0 ** (self.attempts - 1)
 
 
 class _Arrived(NamedTuple):

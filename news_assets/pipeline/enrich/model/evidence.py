@@ -77,11 +77,7 @@ class SearchedText:
 
         None if nowhere, or if it is too short or too long to support a sentence.
         """
-        words = [
-            _folded(match[1])
-            for match in _TOKEN.finditer(quote[: _MAX_QUOTE_CHARS + 1])
-            if match[1]
-        ]
+        words = _words_of(quote[: _MAX_QUOTE_CHARS + 1])
         if len(words) < _MIN_QUOTE_WORDS or len(quote) > _MAX_QUOTE_CHARS:
             return None
         wanted = f" {' '.join(words)} "
@@ -94,11 +90,7 @@ class SearchedText:
         """Return the first places where a name of one word or more stands as whole
         words.
         """
-        words = [
-            _folded(match[1])
-            for match in _TOKEN.finditer(name[:_MAX_QUOTE_CHARS])
-            if match[1]
-        ]
+        words = _words_of(name[:_MAX_QUOTE_CHARS])
         wanted = f" {' '.join(words)} "
         spans: list[Span] = []
         at = self._joined.find(wanted) if words else -1
@@ -117,32 +109,32 @@ class SearchedText:
         )
         if found is None:
             return None
-        first, last = (
-            self._word_at(found.dest_start),
-            self._word_at(max(found.dest_start, found.dest_end - 1)),
-        )
-        span = Span(self._spans[first][0], self._spans[last][1])
-        in_span = self._joined[self._starts[first] :][
-            : self._starts[last] + 40 - self._starts[first]
-        ].split()
-        numbers = [word for word in words if word[0].isdigit()]
-        return span if all(number in in_span for number in numbers) else None
+        first = self._word_at(found.dest_start)
+        last = self._word_at(max(found.dest_start, found.dest_end - 1))
+        # a last word of up to 40 characters is read whole
+        around = self._joined[self._starts[first] : self._starts[last] + 40]
+        in_span = around.split()
+        for word in words:
+            if word[0].isdigit() and word not in in_span:
+                return None
+        return Span(self._spans[first][0], self._spans[last][1])
 
     def _span(self, start: int, end: int) -> Span:
-        return Span(
-            self._spans[self._word_at(start)][0], self._spans[self._word_at(end - 1)][1]
-        )
+        first, last = self._word_at(start), self._word_at(end - 1)
+        return Span(self._spans[first][0], self._spans[last][1])
 
     def _word_at(self, place: int) -> int:
         return max(0, bisect_right(self._starts, place) - 1)
 
 
+def _words_of(text: str) -> list[str]:
+    return [_folded(match[1]) for match in _TOKEN.finditer(text) if match[1]]
+
+
 def _folded(word: str) -> str:
-    return (
-        word.lower()
-        if word.isascii()
-        else unicodedata.normalize("NFKC", word).casefold()
-    )
+    if word.isascii():
+        return word.lower()
+    return unicodedata.normalize("NFKC", word).casefold()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,23 +164,18 @@ def evidence_of(row: EnrichedArticle, text: str) -> list[Evidence]:
 
     None of a local result.
     """
-    stored: list[tuple[str, str | None, str]] = [
-        ("summary", None, span) for span in row.summary_spans
-    ]
     # The local enricher has neither.
     points = zip(row.key_points, row.key_point_spans, strict=False)
+    stored: list[tuple[str, str | None, str]] = []
+    stored += [("summary", None, span) for span in row.summary_spans]
     stored += [("key point", sentence, span) for sentence, span in points]
-    return [
-        _evidence(number, of, sentence, parse_span(span), text)
-        for number, (of, sentence, span) in enumerate(stored, 1)
-    ]
-
-
-def _evidence(
-    number: int, of: str, sentence: str | None, span: Span | None, text: str
-) -> Evidence:
-    quote = text[span.start : span.end] if span else None
-    return Evidence(number=number, of=of, sentence=sentence, span=span, quote=quote)
+    found: list[Evidence] = []
+    for number, (of, sentence, written) in enumerate(stored, 1):
+        span = parse_span(written)
+        quote = text[span.start : span.end] if span else None
+        one = Evidence(number=number, of=of, sentence=sentence, span=span, quote=quote)
+        found.append(one)
+    return found
 
 
 def marked(text: str, evidence: Sequence[Evidence]) -> str:

@@ -29,6 +29,7 @@ from news_assets.pipeline.enrich.enriched_rows import (
     identity,
     input_hash,
     theme_of,
+    title_and_text,
 )
 from news_assets.pipeline.enrich.model.answer_checks import Question
 from news_assets.pipeline.enrich.model.direct_requests import (
@@ -349,8 +350,8 @@ class _SentBatch:
                 RawArticle, article_id=versions.keys(), outcome=["ok"]
             )
             for article in articles:
-                title, text = article.title or "", article.text or ""
-                local_keys[article.article_id] = input_hash(title, text, local)
+                key = input_hash(*title_and_text(article), local)
+                local_keys[article.article_id] = key
             locals_ = cached_results(reader, set(local_keys.values()))
             branches = self._branches(reader, articles)
         found: dict[str, Question] = {}

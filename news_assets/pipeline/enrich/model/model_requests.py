@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final, Literal
 
-from news_assets.pipeline.enrich.enriched_rows import MadeBy, input_hash
+from news_assets.pipeline.enrich.enriched_rows import MadeBy, input_hash, title_and_text
 from news_assets.pipeline.enrich.model.answer_schema import answer_schema, visible
 from news_assets.pipeline.enrich.model.prompt import Prompt
 from news_assets.ports.services import ModelRequest
@@ -47,7 +47,7 @@ def request_hash(
     """
     version = "" if prompt.kind == "entities" else taxonomy.version
     made_by = MadeBy(f"{ENRICHER}/{prompt.kind}", model, prompt.version, version)
-    return input_hash(article.title or "", article.text or "", made_by)
+    return input_hash(*title_and_text(article), made_by)
 
 
 def build_request(
@@ -87,9 +87,9 @@ def fitted(request: ModelRequest, window_tokens: int | None) -> ModelRequest:
     then only the provider knows.
     """
     room = _room(request, window_tokens)
-    return (
-        _cut(request, room) if _MIN_SENT_CHARS <= room < len(request.text) else request
-    )
+    if _MIN_SENT_CHARS <= room < len(request.text):
+        return _cut(request, room)
+    return request
 
 
 def shortened(request: ModelRequest, window_tokens: int | None) -> ModelRequest | None:
@@ -97,10 +97,9 @@ def shortened(request: ModelRequest, window_tokens: int | None) -> ModelRequest 
 
     Half of the article where the window is not known, or would not make it shorter.
     """
-    room = _room(request, window_tokens)
-    kept = (
-        room if _MIN_SENT_CHARS <= room < len(request.text) else len(request.text) // 2
-    )
+    kept = _room(request, window_tokens)
+    if not _MIN_SENT_CHARS <= kept < len(request.text):
+        kept = len(request.text) // 2
     return _cut(request, kept) if kept >= _MIN_SENT_CHARS else None
 
 
@@ -113,19 +112,15 @@ def _room(request: ModelRequest, window_tokens: int | None) -> int:
     if window_tokens is None:
         return 0
     fixed = request.chars - len(request.text)
-    return max(
-        0,
-        round((window_tokens - request.max_tokens) * _CHARS_PER_TOKEN_OF_WINDOW)
-        - fixed,
-    )
+    tokens = window_tokens - request.max_tokens
+    return max(0, round(tokens * _CHARS_PER_TOKEN_OF_WINDOW) - fixed)
 
 
 def _cut(request: ModelRequest, kept: int) -> ModelRequest:
     """Return a request with so many characters of text, its last line among them."""
     body, _, last_line = request.text.rpartition("\n")
-    return replace(
-        request, text=f"{body[: kept - len(last_line) - 1].rstrip()}\n{last_line}"
-    )
+    beginning = body[: kept - len(last_line) - 1].rstrip()
+    return replace(request, text=f"{beginning}\n{last_line}")
 
 
 def _delimited(article: RawArticle, marker: str) -> str:
@@ -133,8 +128,9 @@ def _delimited(article: RawArticle, marker: str) -> str:
 
     They hold a part of its own hash.
     """
-    title = " ".join(visible(article.title or "").split())[:MAX_TITLE_CHARS]
-    text = visible(article.text or "")[:MAX_SENT_CHARS]
+    title, text = map(visible, title_and_text(article))
+    title = " ".join(title.split())[:MAX_TITLE_CHARS]
+    text = text[:MAX_SENT_CHARS]
     return f"<article {marker}>\nTitle: {title}\n\n{text}\n</article {marker}>"
 
 
@@ -177,11 +173,9 @@ def list_text(themes: Sequence[Theme]) -> str:
     It has indented codes and labels, with descriptions where they fit.
     """
     described = _text(themes, has_descriptions=True)
-    return (
-        described
-        if len(described) <= MAX_LIST_CHARS
-        else _text(themes, has_descriptions=False)
-    )
+    if len(described) <= MAX_LIST_CHARS:
+        return described
+    return _text(themes, has_descriptions=False)
 
 
 def _branch(taxonomy: Taxonomy, code: str) -> list[Theme]:
@@ -203,16 +197,14 @@ def _fits(themes: Sequence[Theme]) -> bool:
 
 
 def _text(themes: Sequence[Theme], *, has_descriptions: bool) -> str:
-    return "\n".join(
-        f"{'  ' * (theme.level - 1)}{theme.code} {_named(theme, has_descriptions)}"
-        for theme in themes
-    )
-
-
-def _named(theme: Theme, has_descriptions: bool) -> str:
-    label = theme.label("en")
-    described = [texts[0] for texts in theme.descriptions.values() if texts]
-    return f"{label}: {described[0]}" if described and has_descriptions else label
+    lines: list[str] = []
+    for theme in themes:
+        line = f"{'  ' * (theme.level - 1)}{theme.code} {theme.label('en')}"
+        described = [texts[0] for texts in theme.descriptions.values() if texts]
+        if described and has_descriptions:
+            line += f": {described[0]}"
+        lines.append(line)
+    return "\n".join(lines)
 
 
 # Texts of set form, of which a summary says no more than their title.
@@ -300,9 +292,8 @@ _TIMES: Final = {
 
 def depth_of(item: RawArticle, rules: DepthRules) -> tuple[Depth, str]:
     """Return the depth of the summary of an agenda item, and why."""
-    title, matter_type, section, text = (
-        value or "" for value in (item.title, item.category, item.section, item.text)
-    )
+    title, text = title_and_text(item)
+    matter_type, section = item.category or "", item.section or ""
     full, brief = _any_phrase(rules.full), _any_phrase(rules.brief)
     looked_for: tuple[tuple[Depth, re.Pattern[str], str, str], ...] = (
         ("full", full, "title", title),
@@ -314,7 +305,8 @@ def depth_of(item: RawArticle, rules: DepthRules) -> tuple[Depth, str]:
     for depth, phrases, place, words in looked_for:
         if found := phrases.search(plain(words)):
             return depth, f"its {place} has “{found[0]}”"
-    if (largest := max(_sums(text[:_MAX_SUM_CHARS]), default=0)) >= rules.dollars:
+    largest = max(_sums(text[:_MAX_SUM_CHARS]), default=0)
+    if largest >= rules.dollars:
         return "full", f"it names ${largest:,.0f}"
     if len(text) >= rules.chars:
         return "full", f"its text has {len(text):,} characters"

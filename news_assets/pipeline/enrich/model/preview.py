@@ -145,14 +145,12 @@ def estimated(
     `known` has what earlier calls of the same model, kind and prompt took; without any,
     characters are counted.
     """
-    prices, inputs, outputs = [], 0, 0
+    prices: list[float | None] = []
+    inputs, outputs = 0, 0
     for model, request in calls:
-        sent, answered, cached = expected_tokens(
-            request, known.get((model, request.kind))
-        )
-        prices.append(
-            price_usd(model, sent, answered, cached, at, is_batch=is_batch(model))
-        )
-        inputs, outputs = inputs + sent, outputs + answered
-    usd = None if None in prices else total_usd(prices) or 0.0
-    return Sent(len(calls), inputs, outputs, usd)
+        tokens = expected_tokens(request, known.get((model, request.kind)))
+        prices.append(price_usd(model, *tokens, at, is_batch=is_batch(model)))
+        inputs += tokens[0]
+        outputs += tokens[1]
+    usd = total_usd(prices) or 0.0
+    return Sent(len(calls), inputs, outputs, None if None in prices else usd)

@@ -76,11 +76,9 @@ def price_usd(
         return None
     if not is_batch or _has_batch_price(found, at):
         return float(found.total_price)
-    return (
-        float(found.total_price / Decimal(2))
-        if found.provider.id in _HALF_IN_BATCHES
-        else None
-    )
+    if found.provider.id in _HALF_IN_BATCHES:
+        return float(found.total_price / Decimal(2))
+    return None
 
 
 def answer_usd(
@@ -121,7 +119,9 @@ def price_text(usd: float | None) -> str:
         return "0"
     if usd >= 100:
         return f"{usd:,.2f}"
-    return f"{usd:.4f}" if usd >= 1 else f"{usd:.6f}"
+    if usd >= 1:
+        return f"{usd:.4f}"
+    return f"{usd:.6f}"
 
 
 def _calculate(
@@ -160,21 +160,21 @@ def _prices_tokens(found: "PriceCalculation") -> bool:
 
     Without it the sum of the others would be 0.
     """
-    return (
-        found.model_price.input_mtok is not None
-        and found.model_price.output_mtok is not None
-    )
+    price = found.model_price
+    return None not in (price.input_mtok, price.output_mtok)
 
 
 def _has_batch_price(found: "PriceCalculation", at: datetime) -> bool:
     # A model that another provider offers has no batch price of its own there, and is
     # not in that provider's list.
-    is_own = any(found.model is model for model in found.provider.models)
-    return is_own and any(
-        variant.when == _BATCH
-        and (variant.constraint is None or variant.constraint.active(at))
-        for variant in found.model.price_variants or ()
-    )
+    if not any(found.model is model for model in found.provider.models):
+        return False
+    for variant in found.model.price_variants or ():
+        if variant.when != _BATCH:
+            continue
+        if variant.constraint is None or variant.constraint.active(at):
+            return True
+    return False
 
 
 CHARS_PER_TOKEN = (
@@ -206,9 +206,8 @@ def expected_tokens(
         sent = round(request.chars / known.chars_per_token)
         return sent, round(known.output), round(sent * known.cached_share)
     in_text = len(request.text) / CHARS_PER_TOKEN
-    answered = min(
-        OUTPUT_TOKENS[request.kind], round(_FORM_TOKENS + _OUTPUT_SHARE * in_text)
-    )
+    of_short_text = round(_FORM_TOKENS + _OUTPUT_SHARE * in_text)
+    answered = min(OUTPUT_TOKENS[request.kind], of_short_text)
     return round(request.chars / CHARS_PER_TOKEN), answered, 0
 
 

@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
-from functools import reduce
 
 from news_assets.records.meetings import (
     AgendaItem,
@@ -38,14 +37,14 @@ def merged_by_key(meetings: Iterable[Meeting]) -> dict[str, Meeting]:
         key = listed_key(meeting)
         known = found.get(key, meeting)
         found[key] = replace(meeting, items=meeting.items or known.items)
-    by_agenda = {
-        meeting.agenda_id: key for key, meeting in found.items() if meeting.agenda_id
-    }
+    by_agenda = {meeting.agenda_id: key for key, meeting in found.items()}
+    by_agenda.pop("", None)
     for meeting in partial:
         key = by_agenda.get(meeting.agenda_id, meeting.vendor_id)
         if not key:  # the page of an item, without its meeting
             continue
-        found[key] = completed(found[key], meeting) if key in found else meeting
+        listed = found.get(key)
+        found[key] = completed(listed, meeting) if listed else meeting
     return found
 
 
@@ -116,10 +115,12 @@ def _completed_items(
             agenda.append(item)
         else:
             pages[item.vendor_id].append(item)
-    return tuple(
-        reduce(_completed_item, pages.get(item.vendor_id, ()), item)
-        for item in agenda or listed
-    )
+    complete: list[AgendaItem] = []
+    for item in agenda or listed:
+        for page in pages.get(item.vendor_id, ()):
+            item = _completed_item(item, page)
+        complete.append(item)
+    return tuple(complete)
 
 
 def _completed_item(item: AgendaItem, page: AgendaItem) -> AgendaItem:

@@ -1,0 +1,237 @@
+"""What the answers of one civic poll say together, while they arrive and at its end.
+No lake, no requests.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from itertools import chain
+
+from news_assets.errors import (
+    FetchError,
+    SourceError,
+)
+from news_assets.pipeline.civic.meeting_rows import known_rows
+from news_assets.pipeline.civic.pace import SUSPECT, Needs
+from news_assets.pipeline.poll.poll_loop import Polled
+from news_assets.records.desks import ItemFilters, Source
+from news_assets.records.meetings import (
+    Meeting,
+    MeetingAnswer,
+    MeetingListing,
+    Roster,
+    StoredMeeting,
+)
+from news_assets.records.reading import Listing, Outcome, Page
+from news_assets.sources.civic.reading.ids import (
+    fingerprint,
+    listed_key,
+)
+from news_assets.sources.civic.reading.merging import merged, merged_by_key, with_votes
+from news_assets.sources.civic.vendor import Reading, Vendor
+from news_assets.text.dates import day_of
+
+_MIN_SUSPECT = 3  # missing meetings; fewer are a body's own changes
+Days = tuple[date, date]  # the first and the last
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class CouncilFindings:
+    """What the answers of one poll say so far.
+
+    Attributes:
+        days: The days whose meetings are requested.
+        partial: What completes a listed meeting, such as the page of its agenda.
+        from_lake: Meetings on days without a change, as they were listed last.
+        known: The stored rows of listed meetings, by key.
+        read_agendas: Keys of the meetings whose items are known, or that have none.
+        unread_agendas: Keys of those whose items could not be read.
+        undetailed: Keys of those with items whose own pages could not be read.
+        signals: Hash of each day that the change signal listed.
+        error: Why a listing could not be read, with its `outcome`.
+        is_whole: Whether every listing that was requested is there.
+        has_deferred_items: Whether items are left for the next poll.
+        votes: Answers with votes or sponsors.
+        requested_versions: Versions of the items whose votes were requested; None
+            before that.
+        failed_versions: Those whose votes could not be read.
+    """
+
+    source: Source
+    vendor: Vendor
+    reading: Reading
+    stored: Sequence[StoredMeeting]
+    filters: ItemFilters
+    days: Days
+    needs: Needs
+    is_of_past: bool
+    listings: list[MeetingListing] = field(default_factory=list)
+    partial: list[Meeting] = field(default_factory=list)
+    from_lake: list[Meeting] = field(default_factory=list)
+    known: dict[str, StoredMeeting] = field(default_factory=dict)
+    read_agendas: set[str] = field(default_factory=set)
+    unread_agendas: set[str] = field(default_factory=set)
+    undetailed: set[str] = field(default_factory=set)
+    problems: list[str] = field(default_factory=list)
+    signals: dict[str, str] | None = None
+    page: Page | None = None
+    error: FetchError | SourceError | None = None
+    outcome: Outcome = "failed"
+    elapsed_ms: int = 0
+    is_whole: bool = True
+    has_deferred_items: bool = False
+    votes: list[MeetingListing] = field(default_factory=list)
+    rosters: list[Roster] = field(default_factory=list)
+    requested_versions: set[str] | None = None
+    failed_versions: set[str] = field(default_factory=set)
+
+    def listed_hash(self, meeting: Meeting) -> str:
+        """Return the hash of a meeting as listed; that of one from the lake is as it
+        was.
+        """
+        row = self.known.get(listed_key(meeting))
+        if row is not None and any(meeting is one for one in self.from_lake):
+            return row.listed_hash
+        return fingerprint(meeting)
+
+    def own_rows(self) -> list[StoredMeeting]:
+        """Return the stored meetings of this source that are not cancelled."""
+        own = [row for row in self.stored if row.source_id == self.source.source_id]
+        return [row for row in own if row.status != "cancelled"]
+
+    def listed(self) -> tuple[Meeting, ...]:
+        """Return the meetings of the days requested; some clients ignore the days of a
+        request.
+        """
+        first, last = self.days
+        if self.vendor.days is None:
+            last = date.max
+        found = list(self.from_lake)
+        every = chain.from_iterable(listing.meetings for listing in self.listings)
+        for meeting in merged(every):
+            if meeting.is_partial or not listed_key(meeting):
+                continue
+            if meeting.starts_at is None or first <= meeting.starts_at.date() <= last:
+                found.append(meeting)
+        return tuple(found)
+
+    def merged_meetings(self, listed: Iterable[Meeting]) -> Mapping[str, Meeting]:
+        """Return the listed meetings with what completes them, by key."""
+        return merged_by_key((*listed, *self.partial))
+
+    def _whole_days(self, meetings: Sequence[Meeting]) -> Days | None:
+        """Return the days of which every meeting is listed: those requested, or up to
+        the last one listed.
+        """
+        if not self.is_whole or not self.listings:
+            return None
+        if self.vendor.days is not None:
+            return self.days
+        listed = [meeting.starts_at.date() for meeting in meetings if meeting.starts_at]
+        last = max(listed, default=date.min)
+        if last < self.today:
+            return None
+        return self.today, last
+
+    @property
+    def today(self) -> date:
+        """Return the agency's present day."""
+        return day_of(self.reading.now, self.source.timezone)
+
+    def _suspicion(self, meetings: Sequence[Meeting], days: Days | None) -> str | None:
+        """Return that an answer lists none or few of the known meetings to come; None
+        if it does not.
+        """
+        if not self.listings or not self.is_whole:
+            return None
+        first, last = days or self.days
+        listed = {row.meeting_id for row in self.known.values()}
+        coming_count = missing_count = 0
+        for row in self.own_rows():
+            if row.starts_at is None or row.starts_at <= self.reading.now:
+                continue
+            if row.day is not None and first <= row.day <= last:
+                coming_count += 1
+                missing_count += row.meeting_id not in listed
+        if not missing_count:
+            return None
+        is_most = missing_count >= _MIN_SUSPECT and missing_count > coming_count / 2
+        if meetings and not is_most:
+            return None
+        found_count = coming_count - missing_count
+        return f"{SUSPECT}: lists {found_count} of {coming_count} known coming meetings"
+
+    def polled(self, now: datetime) -> Polled:
+        """Return the poll."""
+        if self.error is not None and not self.listings:
+            return Polled(
+                source=self.source,
+                polled_at=now,
+                elapsed_ms=self.elapsed_ms,
+                outcome=self.outcome,
+                error=self.error,
+                is_of_past=self.is_of_past,
+            )
+        listed = self.listed()
+        self.known = known_rows(self.source, by_key(listed), self.stored, self.today)
+        days = self._whole_days(listed)
+        suspicion = self._suspicion(listed, days)
+        if suspicion and not (listed and self.needs.is_pass):
+            days = None
+        listing = None
+        if self.listings:
+            problems = tuple(dict.fromkeys(self.problems))
+            listing = Listing(entries=(), is_whole=False, problems=problems)
+        return Polled(
+            source=self.source,
+            polled_at=now,
+            elapsed_ms=self.elapsed_ms,
+            outcome="ok" if self.listings else "unchanged",
+            is_of_past=self.is_of_past,
+            page=self.page,
+            listing=listing,
+            note=suspicion or self._note(),
+            answer=self._answer(listed, days),
+        )
+
+    def _answer(self, listed: Sequence[Meeting], days: Days | None) -> MeetingAnswer:
+        requested = (self.requested_versions or set()) - self.failed_versions
+        meetings: dict[str, Meeting] = {}
+        for key, meeting in self.merged_meetings(listed).items():
+            meetings[key] = with_votes(meeting, self.votes, requested)
+        is_complete = self.is_whole and not self.has_deferred_items
+        return MeetingAnswer(
+            meetings=meetings,
+            whole_days=days,
+            read_agendas=frozenset(self.read_agendas - self.unread_agendas),
+            undetailed=frozenset(self.undetailed),
+            listed_hashes={listed_key(one): self.listed_hash(one) for one in listed},
+            signals=self._signals(),
+            is_pass=self.needs.is_pass and is_complete,
+            filters=self.filters,
+            roster=_joined(self.rosters),
+        )
+
+    def _note(self) -> str | None:
+        for listing in self.listings:
+            if listing.state == "stale" and listing.problems:
+                return listing.problems[0]
+        return str(self.error) if self.error else None
+
+    def _signals(self) -> tuple[str, ...] | None:
+        if self.signals is None:
+            return None
+        return tuple(f"{day}={found}" for day, found in self.signals.items())
+
+
+def _joined(rosters: Sequence[Roster]) -> Roster:
+    return Roster(
+        bodies=tuple(chain.from_iterable(one.bodies for one in rosters)),
+        persons=tuple(chain.from_iterable(one.persons for one in rosters)),
+        offices=tuple(chain.from_iterable(one.offices for one in rosters)),
+    )
+
+
+def by_key(meetings: Iterable[Meeting]) -> dict[str, Meeting]:
+    """Return meetings by the key that they are listed with."""
+    return {listed_key(meeting): meeting for meeting in meetings}
