@@ -23,6 +23,7 @@ from news_assets.settings import Settings
 from news_assets.sources.source_kinds import KINDS
 from news_assets.store.queries.freshness import freshness_checks
 from news_assets.store.tables import TABLES, columns
+from news_assets_tests.queries_page import queries_page
 from news_assets_tests.retries_section import with_retries
 from news_assets_tests.tables_page import tables_page
 

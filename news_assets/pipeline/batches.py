@@ -33,7 +33,10 @@ def store_apart(
         if isinstance(error, NewsAssetsError) and error.is_transient:
             raise
         if len(batch) > 1:
-            return [row for item in batch for row in store_apart([item], store, failed)]
+            stored: list[R] = []
+            for item in batch:
+                stored += store_apart([item], store, failed)
+            return stored
         message = " ".join(f"{type(error).__name__}: {error}".split())[
             :_MAX_MESSAGE_CHARS
         ]

@@ -162,41 +162,30 @@ def embed_articles(
         sandbox: Where the texts to embed are made.
         now: `embedded_at` of the rows.
     """
-    read = _texts_of(
-        [article for article in articles if _has_text(article)], enriched, sandbox
-    )
-    texts = {
-        article_id: text for article_id, text in read.items() if isinstance(text, str)
-    }
-    hashes = {
-        article_id: input_hash(str(text), embedder.model)
-        for article_id, text in read.items()
-    }
-    pending = [
-        a
-        for a in articles
-        if a.article_id in read
-        and not _is_current(stored.get(a.article_id), a, hashes[a.article_id])
-    ]
-    known = {row.input_hash: row for row in stored.values() if row.outcome == "ok"}
-    missing = {
-        hashes[a.article_id]: texts[a.article_id]
-        for a in pending
-        if a.article_id in texts and hashes[a.article_id] not in known
-    }
-    results = dict(_embed_batches(missing, embedder))
-    results |= {
-        hashes[a]: EmbedError(str(error))
-        for a, error in read.items()
-        if isinstance(error, NewsAssetsError)
-    }
-    results |= {
-        key: Embedded(row.vector, row.token_count, row.is_cut)
-        for key, row in known.items()
-    }
+    known: dict[str, Embedded] = {}  # by input hash
+    for row in stored.values():
+        if row.outcome == "ok":
+            known[row.input_hash] = Embedded(row.vector, row.token_count, row.is_cut)
+    texts = _texts_of(list(filter(_has_text, articles)), enriched, sandbox)
+    results: dict[str, Embedded | EmbedError] = {}
+    pending: list[tuple[RawArticle, str]] = []
+    missing: dict[str, str] = {}
+    for article in articles:
+        text = texts.get(article.article_id)
+        if text is None:
+            continue
+        key = input_hash(str(text), embedder.model)
+        if _is_current(stored.get(article.article_id), article, key):
+            continue
+        pending.append((article, key))
+        if isinstance(text, NewsAssetsError):
+            results[key] = EmbedError(str(text))
+        elif key not in known:
+            missing[key] = text
+    results |= dict(_embed_batches(missing, embedder))
+    results |= known
     return [
-        _row_of(a, hashes[a.article_id], results[hashes[a.article_id]], embedder, now)
-        for a in pending
+        _row_of(article, key, results[key], embedder, now) for article, key in pending
     ]
 
 
@@ -210,18 +199,13 @@ def _texts_of(
     sandbox: Sandbox,
 ) -> dict[str, str | NewsAssetsError]:
     """Return the text to embed of each article by its id, or the error of making it."""
-    summaries = [
-        row.summary if (row := enriched.get(article.article_id)) else None
-        for article in articles
-    ]
-    calls = [
-        (article.title, article.text or "", summary)
-        for article, summary in zip(articles, summaries, strict=True)
-    ]
-    texts = sandbox.run(embedding_text, calls)
-    return {
-        article.article_id: text for article, text in zip(articles, texts, strict=True)
-    }
+    calls: list[tuple[str | None, str, str | None]] = []
+    for article in articles:
+        row = enriched.get(article.article_id)
+        summary = row.summary if row else None
+        calls.append((article.title, article.text or "", summary))
+    ids = [article.article_id for article in articles]
+    return dict(zip(ids, sandbox.run(embedding_text, calls), strict=True))
 
 
 def _is_current(

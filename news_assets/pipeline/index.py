@@ -80,14 +80,10 @@ def index_batch(
         {row.article_id: row for row in embeddings},
         {agency.key: agency.name for agency in desk.agencies},
     )
-    stored = (
-        search.stored(desk.key, keys).select("article_id", "document_hash").iter_rows()
-    )
-    indexed = {
-        article_id: hash_
-        for article_id, hash_ in stored
-        if only is None or article_id in only
-    }
+    stored = search.stored(desk.key, keys).select("article_id", "document_hash")
+    indexed: dict[str, str] = dict(stored.iter_rows())
+    if only is not None:
+        indexed = {one: hash_ for one, hash_ in indexed.items() if one in only}
     changes = index_documents(documents, receipts, indexed, search, sandbox, clock())
     if not (changes.receipts or changes.deleted):
         return 0
@@ -121,16 +117,14 @@ def build_documents(
 
     An article whose enrichment or embedding is missing or failed is indexed without it.
     """
-    return [
-        _document(
-            article,
-            _ok(enriched, article),
-            _ok_vector(embeddings, article),
-            agency_names,
-        )
-        for article in articles
-        if article.outcome == "ok" and article.text
-    ]
+    documents: list[SearchDocument] = []
+    for article in articles:
+        if article.outcome != "ok" or not article.text:
+            continue
+        enrichment = _ok(enriched, article)
+        vector = _ok_vector(embeddings, article)
+        documents.append(_document(article, enrichment, vector, agency_names))
+    return documents
 
 
 def _ok(
@@ -144,7 +138,9 @@ def _ok_vector(
     embeddings: Mapping[str, ArticleEmbedding], article: RawArticle
 ) -> ArticleEmbedding | None:
     row = embeddings.get(article.article_id)
-    return row if row is not None and row.outcome == "ok" and row.vector else None
+    if row is None or row.outcome != "ok" or not row.vector:
+        return None
+    return row
 
 
 def _document(
@@ -201,9 +197,10 @@ def _check_vectors(embeddings: Iterable[ArticleEmbedding], index: SearchIndex) -
     Raises:
         IndexingError: They differ, or the index could not be read.
     """
-    models = {
-        (row.model, row.dim) for row in embeddings if row.outcome == "ok" and row.vector
-    }
+    models: set[tuple[str, int]] = set()
+    for row in embeddings:
+        if row.outcome == "ok" and row.vector:
+            models.add((row.model, row.dim))
     if not models:
         return
     dim, model = index.vector_dim(), index.vector_model()
@@ -247,24 +244,20 @@ def index_documents(
             stored.
     """
     changed = [
-        document
-        for document in documents
-        if indexed.get(document.article_id) != document.document_hash
+        one for one in documents if indexed.get(one.article_id) != one.document_hash
     ]
     refused = send(changed, index, sandbox)
-    deleted = sorted(
-        (receipts.keys() | indexed.keys())
-        - {document.article_id for document in documents}
-    )
+    expected = {document.article_id for document in documents}
+    deleted = sorted((receipts.keys() | indexed.keys()) - expected)
     if deleted:
         index.delete(deleted)
     sent = {document.article_id for document in changed}
-    changed_receipts = (
-        _receipt(document, refused.get(document.article_id), now)
-        for document in documents
-        if document.article_id in sent or not _has_receipt(document, receipts)
-    )
-    return IndexChanges(tuple(changed_receipts), tuple(deleted))
+    new_receipts: list[IndexedDocument] = []
+    for document in documents:
+        if document.article_id in sent or not _has_receipt(document, receipts):
+            reason = refused.get(document.article_id)
+            new_receipts.append(_receipt(document, reason, now))
+    return IndexChanges(tuple(new_receipts), tuple(deleted))
 
 
 def send(
@@ -277,29 +270,25 @@ def send(
         IndexingError: The index could not be written.
     """
     texts = sandbox.run(strip_markdown, [(document.text,) for document in documents])
-    pairs = list(zip(documents, texts, strict=True))
-    unread = {
-        document.article_id: str(text)
-        for document, text in pairs
-        if isinstance(text, NewsAssetsError)
-    }
-    read = [
-        replace(document, text=text)
-        for document, text in pairs
-        if not isinstance(text, NewsAssetsError)
-    ]
-    return unread | (index.upsert(read) if read else {})
+    unread: dict[str, str] = {}
+    read: list[SearchDocument] = []
+    for document, text in zip(documents, texts, strict=True):
+        if isinstance(text, NewsAssetsError):
+            unread[document.article_id] = str(text)
+        else:
+            read.append(replace(document, text=text))
+    if not read:
+        return unread
+    return unread | index.upsert(read)
 
 
 def _has_receipt(
     document: SearchDocument, receipts: Mapping[str, IndexedDocument]
 ) -> bool:
     receipt = receipts.get(document.article_id)
-    return (
-        receipt is not None
-        and receipt.outcome == "ok"
-        and receipt.document_hash == document.document_hash
-    )
+    if receipt is None or receipt.outcome != "ok":
+        return False
+    return receipt.document_hash == document.document_hash
 
 
 def _receipt(

@@ -75,8 +75,10 @@ def _is_told(query: SavedQuery, article: RawArticle, now: datetime) -> bool:
     """Whether a query reports an article of this age; without a time of publication its
     day counts to its end.
     """
+    if query.backfill:
+        return True
     published = article.published_at or datetime.combine(article.day, time.max, UTC)
-    return query.backfill or now - published <= timedelta(hours=query.max_age_hours)
+    return now - published <= timedelta(hours=query.max_age_hours)
 
 
 class _Prepared:

@@ -12,12 +12,13 @@ its shingles (`likeness.py`). Articles stored before there were copy keys are no
 until they are stored again; `replay --write` does that.
 """
 
+import logging
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from heapq import nlargest
-from itertools import groupby
+from itertools import chain, groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING
 from zlib import crc32
@@ -42,6 +43,8 @@ from news_assets.records.articles import CopyKey, RawArticle
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+_LOG = logging.getLogger(__name__)
 
 # agencies republish a text within days; twice as many days take twice as long
 WINDOW = timedelta(days=7)
@@ -77,8 +80,7 @@ _KNOWN_COLUMNS = KnownArticle.__match_args__
 def store_marked(
     rows: Rows, articles: Sequence[RawArticle], stored: Mapping[str, RawArticle]
 ) -> list[RawArticle]:
-    """Store articles with their marks, and mark the stored copies of those that are no
-    originals any more anew.
+    """Store articles with their marks, and re-mark stored copies whose original changed.
 
     The mark of an article whose address and text are as they were stays.
 
@@ -88,28 +90,27 @@ def store_marked(
         stored: The present rows of those that have one, by article id.
 
     Returns:
-        The articles as they were stored, in their order, and then the copies that were marked anew.
+        The articles as they were stored, in their order, and then the re-marked copies.
     """
-    settled = [
-        _with_mark(row, _mark_of(stored[row.article_id]))
-        for row in articles
-        if _is_settled(row, stored)
-    ]
-    marked = _store_marked(
-        rows, [row for row in articles if not _is_settled(row, stored)]
-    )
+    settled: list[RawArticle] = []
+    changed: list[RawArticle] = []
+    for row in articles:
+        former = stored.get(row.article_id)
+        if former is not None and _is_settled(row, former):
+            settled.append(_with_mark(row, _mark_of(former)))
+        else:
+            changed.append(row)
+    marked = _store_marked(rows, changed)
     _store(rows, settled)
     by_id = {row.article_id: row for row in (*settled, *marked)}
-    former = [stored[row.article_id] for row in marked if row.article_id in stored]
-    return [
-        *(by_id[row.article_id] for row in articles),
-        *mark_copies_again(rows, former),
-    ]
+    replaced = [stored[row.article_id] for row in marked if row.article_id in stored]
+    in_order = [by_id[row.article_id] for row in articles]
+    return in_order + mark_copies_again(rows, replaced)
 
 
 def mark_copies_again(rows: Rows, former: Iterable[RawArticle]) -> list[RawArticle]:
-    """Mark the copies of these originals anew, after their rows were changed; return
-    the copies as they are now.
+    """Re-mark the copies of these originals, after their rows were changed; return the
+    copies as they are now.
 
     Args:
         rows: The transaction.
@@ -121,28 +122,20 @@ def mark_copies_again(rows: Rows, former: Iterable[RawArticle]) -> list[RawArtic
     if not originals:
         return []
     ids = {row.article_id for row in originals}
-    days = {day for row in originals for day in _days_around(row.day)}
-    copies = rows.frame(
-        RawArticle, None, ("article_id", "day"), duplicate_of=ids, day=days
-    )
+    days = _days_around(row.day for row in originals)
+    columns = ("article_id", "day")
+    copies = rows.frame(RawArticle, None, columns, duplicate_of=ids, day=days)
     if copies.is_empty():
         return []
+    copy_ids, copy_days = set(copies["article_id"]), set(copies["day"])
     return _store_marked(
-        rows,
-        rows.read(
-            RawArticle, article_id=set(copies["article_id"]), day=set(copies["day"])
-        ),
+        rows, rows.read(RawArticle, article_id=copy_ids, day=copy_days)
     )
 
 
-def _is_settled(row: RawArticle, stored: Mapping[str, RawArticle]) -> bool:
+def _is_settled(row: RawArticle, former: RawArticle) -> bool:
     """Whether the stored row has the same address and text, and was marked by these."""
-    former = stored.get(row.article_id)
-    return (
-        former is not None
-        and former.lead_minhash is not None
-        and _compared(former) == _compared(row)
-    )
+    return former.lead_minhash is not None and _compared(former) == _compared(row)
 
 
 def _compared(row: RawArticle) -> tuple[object, ...]:
@@ -178,6 +171,9 @@ def _store_marked(rows: Rows, articles: Sequence[RawArticle]) -> list[RawArticle
     if preceded := _preceded(rows, marked):
         marked = marked_articles(rows, [*articles, *preceded])
     _store(rows, marked)
+    for row in marked:
+        if row.duplicate_of:
+            _LOG.debug("%s: copy of %s: %s", row.article_id, *_mark_of(row)[:2])
     return marked
 
 
@@ -185,29 +181,25 @@ def _preceded(rows: Rows, marked: Sequence[RawArticle]) -> list[RawArticle]:
     """Return the stored originals of new copies that precede them, and the other copies
     of these originals.
     """
-    known = {row.article_id for row in marked}
-    copies = [
-        row for row in marked if row.duplicate_of and row.duplicate_of not in known
-    ]
+    known = {None, *(row.article_id for row in marked)}
+    copies = [row for row in marked if row.duplicate_of not in known]
     if not copies:
         return []
     # by original, the place of the copy that is before all others
     first: dict[str, tuple[int, datetime]] = {}
     for row in sorted(copies, key=precedence):
         first.setdefault(row.duplicate_of or "", precedence(row)[:2])
-    days = {day for row in copies for day in _days_near(row)}
-    originals = _known(rows, first, days)
-    preceded = {
-        one.article_id
-        for one in originals
-        if first[one.article_id] < precedence(one)[:2]
-    }
+    days = _days_around(chain.from_iterable(map(_centres, copies)))
+    preceded: set[str] = set()
+    for original in _known(rows, first, days):
+        if first[original.article_id] < precedence(original)[:2]:
+            preceded.add(original.article_id)
     if not preceded:
         return []
     found = rows.read(RawArticle, article_id=preceded, day=days)
-    days |= {day for row in found for day in _days_around(row.day)}
+    days |= _days_around(row.day for row in found)
     others = rows.read(RawArticle, duplicate_of=preceded, day=days)
-    return [*found, *(row for row in others if row.article_id not in known)]
+    return found + [row for row in others if row.article_id not in known]
 
 
 def _store(rows: Rows, articles: Sequence[RawArticle]) -> None:
@@ -218,9 +210,8 @@ def _store(rows: Rows, articles: Sequence[RawArticle]) -> None:
 
 
 def _key_of(row: RawArticle) -> CopyKey:
-    key = crc32(row.url_hash.encode()).to_bytes(_URL_BYTES) + (
-        row.lead_minhash or bytes(MINHASH_BYTES)
-    )
+    address = crc32(row.url_hash.encode()).to_bytes(_URL_BYTES)
+    key = address + (row.lead_minhash or bytes(MINHASH_BYTES))
     return CopyKey(article_id=row.article_id, day=row.day, copy_key=key)
 
 
@@ -232,34 +223,35 @@ def marked_articles(lake: Reader, articles: Sequence[RawArticle]) -> list[RawArt
     and after; the present rows of the articles themselves are ignored.
     """
     ids = {row.article_id for row in articles}
+    by_centre = _by_centre(articles)
+    stored_near: dict[date, list[KnownArticle]] = {}
+    for day, of_day in by_centre.items():
+        candidates = _candidates(lake, day, of_day)
+        stored_near[day] = [one for one in candidates if ids.isdisjoint(_ids_in(one))]
+    marked: dict[str, RawArticle] = {}
+    for days, of_days in groupby(sorted(articles, key=precedence), key=_centres):
+        known = [_as_known(row) for row in marked.values() if _is_near(row, days)]
+        for day in days:
+            known += stored_near[day]
+        for row in mark_duplicates(list(of_days), known):
+            marked[row.article_id] = row
+    return [_with_mark(row, _mark_of(marked[row.article_id])) for row in articles]
+
+
+def _by_centre(articles: Iterable[RawArticle]) -> dict[date, list[RawArticle]]:
     by_centre: dict[date, list[RawArticle]] = defaultdict(list)
     for row in articles:
         for day in _centres(row):
             by_centre[day].append(row)
-    stored_near = {
-        day: [
-            one
-            for one in _candidates(lake, day, rows)
-            if not {one.article_id, one.duplicate_of} & ids
-        ]
-        for day, rows in by_centre.items()
-    }
-    marked: dict[str, RawArticle] = {}
-    for days, of_days in groupby(sorted(articles, key=precedence), key=_centres):
-        group = list(of_days)
-        near_days = [
-            row
-            for row in marked.values()
-            if row.outcome == "ok" and _is_near(row, days)
-        ]
-        known = [
-            KnownArticle(*(getattr(row, name) for name in _KNOWN_COLUMNS))
-            for row in near_days
-        ]
-        for day in days:
-            known += stored_near[day]
-        marked |= {row.article_id: row for row in mark_duplicates(group, known)}
-    return [_with_mark(row, _mark_of(marked[row.article_id])) for row in articles]
+    return by_centre
+
+
+def _as_known(row: RawArticle) -> KnownArticle:
+    return KnownArticle(*map(row.__getattribute__, _KNOWN_COLUMNS))
+
+
+def _ids_in(known: KnownArticle) -> tuple[str | None, str | None]:
+    return known.article_id, known.duplicate_of
 
 
 def _centres(row: RawArticle) -> tuple[date, ...]:
@@ -271,15 +263,18 @@ def _centres(row: RawArticle) -> tuple[date, ...]:
 
 
 def _is_near(row: RawArticle, days: Iterable[date]) -> bool:
-    return any(abs(row.day - day) <= WINDOW for day in days)
+    """Whether an article with a text is of a day near one of these."""
+    return row.outcome == "ok" and any(abs(row.day - day) <= WINDOW for day in days)
 
 
-def _days_near(row: RawArticle) -> set[date]:
-    return {day for centre in _centres(row) for day in _days_around(centre)}
-
-
-def _days_around(day: date) -> Iterator[date]:
-    return (day + timedelta(days=n) for n in range(-WINDOW.days, WINDOW.days + 1))
+def _days_around(days: Iterable[date]) -> set[date]:
+    """Return these days, and those of WINDOW before and after each."""
+    around: set[date] = set()
+    for day in days:
+        around |= {
+            day + timedelta(days=n) for n in range(-WINDOW.days, WINDOW.days + 1)
+        }
+    return around
 
 
 def _candidates(
@@ -290,28 +285,26 @@ def _candidates(
     """
     import polars as pl
 
-    days = list(_days_around(day))
+    days = _days_around([day])
     stored = lake.frame(CopyKey, None, ("copy_key",), day=days)["copy_key"]
     if stored.is_empty():
         return []
-    keys = stored.bin.reinterpret(
-        dtype=pl.Array(pl.UInt8, _URL_BYTES + MINHASH_BYTES)
-    ).to_numpy()
-    found = {n for row in articles if row.outcome == "ok" for n in _likely(row, keys)}
+    as_bytes = pl.Array(pl.UInt8, _URL_BYTES + MINHASH_BYTES)
+    keys = stored.bin.reinterpret(dtype=as_bytes).to_numpy()
+    found: set[int] = set()
+    for row in articles:
+        if row.outcome == "ok":
+            found |= _likely(row, keys)
     if not found:
         return []
-    ids = set(
-        lake.frame(
-            CopyKey,
-            None,
-            ("article_id",),
-            day=days,
-            copy_key=set(stored[sorted(found)]),
-        )["article_id"]
-    )
+    likely = set(stored[sorted(found)])
+    of_keys = lake.frame(CopyKey, None, ("article_id",), day=days, copy_key=likely)
+    ids = set(of_keys["article_id"])
     known = _known(lake, ids, days)
     missing = {one.duplicate_of for one in known if one.duplicate_of} - ids
-    return known + (_known(lake, missing, days) if missing else [])
+    if missing:
+        known += _known(lake, missing, days)
+    return known
 
 
 def _likely(row: RawArticle, keys: "NDArray[np.uint8]") -> set[int]:
@@ -321,17 +314,13 @@ def _likely(row: RawArticle, keys: "NDArray[np.uint8]") -> set[int]:
     import numpy as np
 
     equal = keys == np.frombuffer(_key_of(row).copy_key, np.uint8)
-    found = set(
-        np.flatnonzero(equal[:, :_URL_BYTES].all(axis=1))[:_MAX_CANDIDATES].tolist()
-    )
+    same_address = np.flatnonzero(equal[:, :_URL_BYTES].all(axis=1))
+    found = set(same_address[:_MAX_CANDIDATES].tolist())
     if row.lead_minhash is not None:
         counts = equal[:, _URL_BYTES:].sum(axis=1, dtype=np.uint8)
         likely = np.flatnonzero(counts >= MIN_EQUAL_BYTES)
-        found |= set(
-            likely[
-                np.argsort(counts[likely], kind="stable")[::-1][:_MAX_CANDIDATES]
-            ].tolist()
-        )
+        most_equal_first = np.argsort(counts[likely], kind="stable")[::-1]
+        found |= set(likely[most_equal_first[:_MAX_CANDIDATES]].tolist())
     return found
 
 
@@ -354,21 +343,21 @@ def mark_duplicates(
     (`precedence`). Rows without a text are ignored, and of texts under MIN_TEXT_CHARS
     only the URL is compared. A known copy of an unknown article is ignored.
     """
-    stored = {article.article_id for article in known}
+    duplicate_of = {article.article_id: article.duplicate_of for article in known}
     in_batch = {row.article_id for row in rows}
     index = _Index()
-    duplicate_of = {article.article_id: article.duplicate_of for article in known}
-    for article in sorted(
-        known,
-        key=lambda article: (article.duplicate_of is not None, precedence(article)),
-    ):
+    originals_first = sorted(
+        known, key=lambda one: (one.duplicate_of is not None, precedence(one))
+    )
+    for article in originals_first:
         root = _root(article.article_id, duplicate_of)
-        if article.article_id not in in_batch and root in stored:
+        if article.article_id not in in_batch and root in duplicate_of:
             index.add(article, root)
     marks: dict[str, Mark] = {}
-    for row in sorted(
-        rows, key=lambda row: (row.article_id not in stored, precedence(row))
-    ):
+    stored_first = sorted(
+        rows, key=lambda row: (row.article_id not in duplicate_of, precedence(row))
+    )
+    for row in stored_first:
         if row.outcome == "ok" and row.article_id not in marks:
             marks[row.article_id] = index.mark_of(row)
     return [_marked(row, marks.get(row.article_id, _ORIGINAL)) for row in rows]
@@ -419,13 +408,11 @@ class _Index:
 
     def mark_of(self, row: RawArticle) -> Mark:
         """Return the row's mark, and add the row."""
-        row = (
-            row
-            if row.text_chars >= MIN_TEXT_CHARS
-            else replace(row, text_hash=None, lead_minhash=None)
-        )
+        if row.text_chars < MIN_TEXT_CHARS:
+            row = replace(row, text_hash=None, lead_minhash=None)
         mark = self._found(row)
-        mark = _ORIGINAL if mark[0] == row.article_id else mark
+        if mark[0] == row.article_id:
+            mark = _ORIGINAL
         self.add(row, mark[0] or row.article_id)
         return mark
 
@@ -434,28 +421,26 @@ class _Index:
             return self._by_url[row.url_hash], SAME_ADDRESS, 1.0
         if row.text_hash and row.text_hash in self._by_text:
             return self._by_text[row.text_hash], SAME_TEXT, 1.0
-        return self._near(row)
-
-    def _near(self, row: RawArticle) -> Mark:
-        """Return the mark by the earliest original with nearly the same text."""
-        minhash = row.lead_minhash
-        if minhash is None or not row.text:
+        if row.lead_minhash is None or not row.text:
             return _ORIGINAL
-        equal = (
-            (sum(map(int.__eq__, minhash, other)), n)
-            for n, (_, other, _) in enumerate(self._originals)
-        )
-        likeliest = nlargest(
-            _MAX_CANDIDATES, (one for one in equal if one[0] >= MIN_EQUAL_BYTES)
-        )
+        return self._near(row.article_id, row.text, row.lead_minhash)
+
+    def _near(self, article_id: str, text: str, minhash: bytes) -> Mark:
+        """Return the mark by the earliest original with nearly the same text."""
+        equal: list[tuple[int, int]] = []  # bytes, and the place of the original
+        for n, (_, other, _) in enumerate(self._originals):
+            count = sum(map(int.__eq__, minhash, other))
+            if count >= MIN_EQUAL_BYTES:
+                equal.append((count, n))
+        likeliest = nlargest(_MAX_CANDIDATES, equal)
         for _, n in sorted(likeliest, key=itemgetter(1)):
-            article_id, _, text = self._originals[n]
-            ours, theirs = (
-                self._shingles_of(row.article_id, row.text),
-                self._shingles_of(article_id, text),
-            )
-            if ours and theirs and (score := likeness(overlap(ours, theirs))):
-                return article_id, NEARLY_SAME_TEXT, round(score, 4)
+            original, _, its_text = self._originals[n]
+            ours = self._shingles_of(article_id, text)
+            theirs = self._shingles_of(original, its_text)
+            if ours is None or theirs is None:
+                continue
+            if score := likeness(overlap(ours, theirs)):
+                return original, NEARLY_SAME_TEXT, round(score, 4)
         return _ORIGINAL
 
     def _shingles_of(self, article_id: str, text: str) -> Shingles | None:

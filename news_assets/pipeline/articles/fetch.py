@@ -20,7 +20,7 @@ from datetime import datetime
 from news_assets.errors import FetchError, NewsAssetsError
 from news_assets.pipeline.articles.dedupe import store_marked
 from news_assets.pipeline.articles.ownership import Owners
-from news_assets.pipeline.articles.rows import article_row, revision_of, with_owner
+from news_assets.pipeline.articles.rows import article_row, revisions_of, with_owner
 from news_assets.pipeline.articles.withdrawal import is_confirmed, withdraw_removed
 from news_assets.pipeline.batches import store_apart, with_ticks
 from news_assets.pipeline.civic.composing import compose_articles
@@ -92,30 +92,30 @@ def fetch_batch(
 
     Articles are stored every few pages, so that a killed run repeats little. Those of
     agenda items are composed.
+
+    Args:
+        stage: The stage of articles.
+        lake: The lake.
+        desk: The desk of the agency-days.
+        keys: The agency-days.
+        clock: Returns the time.
+        fetcher: Fetches the pages.
+        sandbox: Where they are read.
+        only: Ids of the articles to fetch; None for all.
+        refetch: Whether entries that are not due are fetched too.
     """
     with lake.latest() as reader:
         entries = reader.read(FeedEntry, keys, **of_articles(only))
-        rows = reader.read(
-            RawArticle, article_id={entry.article_id for entry in entries}
-        )
+        ids = {entry.article_id for entry in entries}
+        rows = reader.read(RawArticle, article_id=ids)
     stored = {article.article_id: article for article in rows}
-    due = due_entries(entries, stored, clock(), refetch=refetch)
-    civic = {
-        source.source_id
-        for agency in desk.agencies
-        for source in agency.sources
-        if source.is_civic
-    }
+    civic = _civic_sources(desk)
+    items: list[FeedEntry] = []
+    due: list[FeedEntry] = []
+    for entry in due_entries(entries, stored, clock(), refetch=refetch):
+        (items if entry.source_id in civic else due).append(entry)
     languages = {agency.key: agency.language for agency in desk.agencies}
-    written = compose_articles(
-        stage,
-        lake,
-        [one for one in due if one.source_id in civic],
-        languages,
-        clock,
-        sandbox,
-    )
-    due = [one for one in due if one.source_id not in civic]
+    written = compose_articles(stage, lake, items, languages, clock, sandbox)
     if desk.caps.pages:
         due = sorted(due, key=lambda entry: entry.day, reverse=True)[: desk.caps.pages]
     validators = {} if refetch else _stored_validators(lake, due, stored)
@@ -124,23 +124,24 @@ def fetch_batch(
         now = clock()
         return lake.transact(lambda rows: store_articles(rows, stage, desk, batch, now))
 
-    for batch in in_batches(
-        fetch_entries(due, desk, fetcher, sandbox, validators=validators)
-    ):
+    fetched = fetch_entries(due, desk, fetcher, sandbox, validators=validators)
+    for batch in in_batches(fetched):
         written += len(store_apart(batch, store, _unstored))
     return written
 
 
+def _civic_sources(desk: Desk) -> set[str]:
+    """Return the ids of the sources whose entries are agenda items."""
+    civic: set[str] = set()
+    for agency in desk.agencies:
+        civic |= {source.source_id for source in agency.sources if source.is_civic}
+    return civic
+
+
 def _unstored(one: FetchedEntry, reason: str) -> FetchedEntry:
-    """Return the entry as one whose page could not be had, so that a row states the
-    reason.
-    """
-    return FetchedEntry(
-        one.entry,
-        FetchError(one.entry.url, reason, is_transient=True),
-        ReadEntry(),
-        None,
-    )
+    """Return the entry with a transient FetchError, so that its row records the reason."""
+    error = FetchError(one.entry.url, reason, is_transient=True)
+    return FetchedEntry(one.entry, error, ReadEntry(), None)
 
 
 def due_entries(
@@ -179,21 +180,22 @@ def _stored_validators(
 
     These have the text of their page, and nothing but the text of the listing changed.
     """
-    hashes = {
-        entry.article_id: article.page_hash
-        for entry in due
-        if (article := stored.get(entry.article_id))
-        and _is_of_its_page(article)
-        and _has_only_text(entry, article)
-    }
+    hashes: dict[str, str | None] = {}
+    for entry in due:
+        article = stored.get(entry.article_id)
+        if article is None or not _is_of_its_page(article):
+            continue
+        if entry.day == article.day and not has_news(entry, article):
+            hashes[entry.article_id] = article.page_hash
+    if not hashes:
+        return {}
     columns = ("article_id", "page_hash", "etag", "last_modified")
-    pages = lake.frame(StoredPage, None, columns, article_id=hashes) if hashes else None
-    rows = pages.iter_rows() if pages is not None else ()
-    return {
-        article_id: Validators(etag, last_modified)
-        for article_id, page_hash, etag, last_modified in rows
-        if hashes[article_id] == page_hash and (etag or last_modified)
-    }
+    pages = lake.frame(StoredPage, None, columns, article_id=hashes)
+    validators: dict[str, Validators] = {}
+    for article_id, page_hash, etag, last_modified in pages.iter_rows():
+        if hashes[article_id] == page_hash and (etag or last_modified):
+            validators[article_id] = Validators(etag, last_modified)
+    return validators
 
 
 def _is_of_its_page(article: RawArticle) -> bool:
@@ -202,10 +204,6 @@ def _is_of_its_page(article: RawArticle) -> bool:
         and article.text_origin == "page"
         and not article.attempts
     )
-
-
-def _has_only_text(entry: FeedEntry, article: RawArticle) -> bool:
-    return entry.day == article.day and not has_news(entry, article)
 
 
 def fetch_entries(
@@ -219,46 +217,40 @@ def fetch_entries(
     """Yield each entry with its page and what was read, as pages arrive; a URL of
     several entries is fetched once.
 
-    `validators` are by article id. They are sent for a URL if all its entries have the
-    same.
+    Args:
+        entries: The entries to fetch.
+        desk: Their desk.
+        fetcher: Fetches the pages.
+        sandbox: Where they are read.
+        readers: Page readers by content type.
+        validators: By article id. They are sent for a URL if all its entries have the
+            same.
     """
     agencies = {agency.key: agency for agency in desk.agencies}
     by_url: dict[str, list[FeedEntry]] = {}
     for entry in entries:
         by_url.setdefault(entry.url, []).append(entry)
-    access = {
-        source.source_id: source.access
-        for agency in desk.agencies
-        for source in agency.sources
-    }
-    requests = [
-        PageRequest(
+    access: dict[str, Access] = {}
+    for agency in desk.agencies:
+        access |= {source.source_id: source.access for source in agency.sources}
+    requests: list[PageRequest] = []
+    for url, of_url in by_url.items():
+        request = PageRequest(
             url,
             validators=_common(of_url, validators or {}),
             retries_connection=True,
             access=access.get(of_url[0].source_id, Access()),
         )
-        for url, of_url in by_url.items()
-    ]
+        requests.append(request)
     for request, result in fetcher.fetch_all(requests):
         for entry in by_url[request.url]:
             if isinstance(result, Page) and result.is_unchanged:
                 yield FetchedEntry(entry, result, ReadEntry(), None)
                 continue
-            read = _read(
-                entry,
-                result,
-                agencies[entry.agency],
-                sandbox,
-                readers,
-                desk.caps.text_chars,
-            )
-            yield FetchedEntry(
-                entry,
-                result,
-                read,
-                _stored_page(entry, result) if isinstance(result, Page) else None,
-            )
+            agency = agencies[entry.agency]
+            read = _read(entry, result, agency, sandbox, readers, desk.caps.text_chars)
+            page = _stored_page(entry, result) if isinstance(result, Page) else None
+            yield FetchedEntry(entry, result, read, page)
 
 
 def _common(
@@ -278,23 +270,41 @@ def _read(
 ) -> ReadEntry:
     """Return what was read of the page and the listed text; an error of reading fails
     the page.
+
+    Args:
+        entry: The entry that was fetched.
+        result: The page, or the error of fetching it.
+        agency: Its agency.
+        sandbox: Where both are read.
+        readers: Page readers by content type.
+        max_chars: The characters of a text that are kept.
     """
     page = None
     if isinstance(result, Page):
-        page = replace(
-            result, rule=rule_on(agency.page_rules, entry.day), listed_title=entry.title
-        )
-    if page is None and not has_full_text(entry.content_html):
+        rule = rule_on(agency.page_rules, entry.day)
+        page = replace(result, rule=rule, listed_title=entry.title)
+        page = with_document(page, sandbox, agency.language, readers)
+    elif not has_full_text(entry.content_html):
         return ReadEntry()
-    page = page and with_document(page, sandbox, agency.language, readers)
-    listed = entry.content_html
-    [read] = sandbox.run(
-        read_entry,
-        [(page, listed, agency.timezone, agency.language, readers, max_chars)],
+    call = (
+        page,
+        entry.content_html,
+        agency.timezone,
+        agency.language,
+        readers,
+        max_chars,
     )
-    if not isinstance(read, NewsAssetsError):
-        return read
-    return ReadEntry() if page is None else ReadEntry(unread(page, "failed", str(read)))
+    [read] = sandbox.run(read_entry, [call])
+    if isinstance(read, NewsAssetsError):
+        read = (
+            ReadEntry()
+            if page is None
+            else ReadEntry(unread(page, "failed", str(read)))
+        )
+    extracted = read.extracted
+    if extracted is not None and extracted.outcome != "ok":
+        _logger.debug("%s: page refused: %s", entry.article_id, extracted.reason)
+    return read
 
 
 def _stored_page(entry: FeedEntry, page: Page) -> StoredPage:
@@ -353,38 +363,29 @@ def store_articles(
     """
     owners = Owners.of(desk)
     ids = [one.entry.article_id for one in batch]
-    stored = {
-        article.article_id: article for article in rows.read(RawArticle, article_id=ids)
-    }
-    batch = [
-        one for one in batch if not _is_withdrawn(stored.get(one.entry.article_id))
-    ]
-    made = [
-        (one, row)
-        for one in batch
-        if (row := _row_of(one, stored.get(one.entry.article_id), owners, now))
-    ]
-    removed = [row for one, row in made if is_confirmed(one.result, row)]
-    articles = store_marked(
-        rows, [row for one, row in made if not is_confirmed(one.result, row)], stored
-    )
-    revisions = [
-        revision_of(stored[new.article_id], new, now)
-        for new in articles
-        if new.article_id in stored
-    ]
-    pages = [
-        one.page
-        for one in batch
-        if one.page and not _is_stored(one.page, stored.get(one.page.article_id))
-    ]
-    for written in (pages, [r for r in revisions if r]):
-        if written:
-            rows.upsert(written)
+    found = rows.read(RawArticle, article_id=ids)
+    stored = {article.article_id: article for article in found}
+    made: list[RawArticle] = []
+    removed: list[RawArticle] = []
+    pages: list[StoredPage] = []
+    for one in batch:
+        previous = stored.get(one.entry.article_id)
+        if _is_withdrawn(previous):
+            continue
+        if one.page is not None and not _is_stored(one.page, previous):
+            pages.append(one.page)
+        row = _row_of(one, previous, owners, now)
+        if row is not None:
+            (removed if is_confirmed(one.result, row) else made).append(row)
+    articles = store_marked(rows, made, stored)
+    if pages:
+        rows.upsert(pages)
+    if revisions := revisions_of(stored, articles, now):
+        rows.upsert(revisions)
     record_article_outcomes(rows, stage, articles)
-    return articles + [
-        row for article in removed for row in withdraw_removed(rows, article, now)
-    ]
+    for article in removed:
+        articles += withdraw_removed(rows, article, now)
+    return articles
 
 
 def _row_of(
@@ -393,19 +394,17 @@ def _row_of(
     """Return the article's row; None after a 304 for a row that is gone meanwhile: the
     next run fetches the page.
     """
+    page_hash = one.page.page_hash if one.page else None
     if isinstance(one.result, Page) and one.result.is_unchanged:
         if previous is None or not _is_of_its_page(previous):
             return None
         page_hash = previous.page_hash
-    else:
-        page_hash = one.page.page_hash if one.page else None
     read, owner = with_owner(owners, one.entry, one.result, one.read)
     row = article_row(one.entry, one.result, read, previous, now, owner)
     return with_pause_stated(replace(row, page_hash=page_hash))
 
 
 def _is_stored(page: StoredPage, previous: RawArticle | None) -> bool:
-    return previous is not None and (previous.page_hash, previous.day) == (
-        page.page_hash,
-        page.day,
-    )
+    if previous is None:
+        return False
+    return (previous.page_hash, previous.day) == (page.page_hash, page.day)

@@ -52,11 +52,11 @@ class Owners:
     def __init__(self, agencies: Iterable[tuple[_AgencyId, Agency]]) -> None:
         self._by_site: dict[str, list[_Claim]] = defaultdict(list)
         for key, agency in agencies:
-            declared = [f"https://{host}/" for host in agency.hosts]
-            for url in {*(source.url for source in agency.sources), *declared}:
-                self._by_site[_site(url)].append(
-                    _Claim(key, _host(url), _segments(url))
-                )
+            urls = {source.url for source in agency.sources}
+            urls |= {f"https://{host}/" for host in agency.hosts}
+            for url in urls:
+                claim = _Claim(key, _host(url), _segments(url))
+                self._by_site[_site(url)].append(claim)
 
     @classmethod
     def of(cls, desk: Desk) -> "Owners":
@@ -86,22 +86,22 @@ class Owners:
 
     def _holders(self, url: str) -> set[_AgencyId]:
         claims = self._by_site.get(_site(url), [])
-        if len({claim.agency for claim in claims}) > 1:
+        if len(_agencies(claims)) > 1:
             claims = _of_nearest_host(claims, _host(url))
-        if len({claim.agency for claim in claims}) > 1:
+        if len(_agencies(claims)) > 1:
             claims = _of_path(claims, _segments(url))
-        return {claim.agency for claim in claims}
+        return _agencies(claims)
+
+
+def _agencies(claims: Iterable[_Claim]) -> set[_AgencyId]:
+    return {claim.agency for claim in claims}
 
 
 def _of_nearest_host(claims: list[_Claim], host: str) -> list[_Claim]:
     """Return the claims on this host, else on the longest name that it is below, else
     all.
     """
-    above = [
-        claim
-        for claim in claims
-        if host == claim.host or host.endswith(f".{claim.host}")
-    ]
+    above = [claim for claim in claims if f".{host}".endswith(f".{claim.host}")]
     longest = max((len(claim.host) for claim in above), default=0)
     return [claim for claim in above if len(claim.host) == longest] or claims
 
@@ -119,17 +119,19 @@ def _of_path(claims: list[_Claim], segments: tuple[str, ...]) -> list[_Claim]:
         return [claim for claim in claims if common[claim] == longest]
     for segment in segments:
         having = [claim for claim in claims if segment in claim.segments]
-        if len({claim.agency for claim in having}) == 1:
+        if len(_agencies(having)) == 1:
             return having
     return [claim for claim in claims if not claim.segments] or claims
 
 
 def _common(segments: tuple[str, ...], others: tuple[str, ...]) -> int:
-    pairs = zip(segments, others, strict=False)
-    return next(
-        (n for n, (one, other) in enumerate(pairs) if one != other),
-        min(len(segments), len(others)),
-    )
+    """Return how many segments two paths have in common from the first one on."""
+    count = 0
+    for one, other in zip(segments, others, strict=False):
+        if one != other:
+            break
+        count += 1
+    return count
 
 
 def _site(url: str) -> str:

@@ -5,7 +5,7 @@ states that it was updated. The listing's metadata fill what the page leaves out
 Duplicates are marked later, in `dedupe.py`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -88,18 +88,14 @@ def _with_failures(
     """Return the row with the failures that it had before and, where this attempt
     failed, with this one.
     """
-    before = max(previous.failed_attempts, previous.attempts) if previous else 0
+    count, last = 0, None
+    if previous is not None:
+        count = max(previous.failed_attempts, previous.attempts)
+        last = previous.last_failure
     if row.attempts:
-        return replace(
-            row,
-            failed_attempts=before + 1,
-            last_failure=f"{now:%Y-%m-%d %H:%M}Z: {row.reason}",
-        )
-    return replace(
-        row,
-        failed_attempts=before,
-        last_failure=previous.last_failure if previous else None,
-    )
+        count += 1
+        last = f"{now:%Y-%m-%d %H:%M}Z: {row.reason}"
+    return replace(row, failed_attempts=count, last_failure=last)
 
 
 def with_owner(
@@ -139,29 +135,49 @@ def _answered_row(
     now: datetime,
     owner: AddressOwner,
 ) -> RawArticle:
-    """Return the row after a page or an error."""
+    """Return the row after a page or an error.
+
+    Args:
+        entry: The entry that was fetched.
+        result: The page, or the error of fetching it.
+        read: What was read of the page and of the listing's text.
+        previous: The stored row, if any.
+        now: The time of the fetch.
+        owner: Whose site the article's address is on.
+    """
     tries = _tries_before(entry, previous, now)
     extracted = read.extracted
     failure = _failure(result, extracted)
-    entry = _mention(entry, is_read=failure is None) if owner == "other" else entry
+    if owner == "other":
+        entry = _mention(entry, is_read=failure is None)
     chosen = _chosen_text(entry, read, failure, owner)
-    kept = previous if previous is not None and previous.text else None
-    if kept is not None and (
-        chosen is None or _is_weaker(chosen, extracted, kept, owner)
-    ):
-        found_chars = len(chosen.read.text) if chosen else 0
-        why = (
-            failure[1]
-            if failure
-            else f"page gives {found_chars} of {kept.text_chars} characters"
-        )
-        return _kept_row(kept, entry, result, why, tries, now)
-    if chosen is not None:
-        row = _ok_row(entry, result, None if failure else extracted, kept, chosen, now)
-    else:
+    kept = _with_stored_text(previous)
+    if kept is not None:
+        if chosen is None:
+            why = _reason_of(failure, 0, kept.text_chars)
+            return _kept_row(kept, entry, result, why, tries, now)
+        if _is_weaker(chosen, extracted, kept, owner):
+            why = _reason_of(failure, len(chosen.read.text), kept.text_chars)
+            return _kept_row(kept, entry, result, why, tries, now)
+    if chosen is None:
         outcome, reason = failure or ("failed", "no text")
         row = _failed_row(entry, result, outcome, reason, tries, now)
+    else:
+        base = _base_row(entry, result, None if failure else extracted, now)
+        row = _with_text(base, chosen, kept)
     return replace(row, address_owner=owner)
+
+
+def _with_stored_text(previous: RawArticle | None) -> RawArticle | None:
+    """Return the stored row if it has a text."""
+    return previous if previous is not None and previous.text else None
+
+
+def _reason_of(failure: tuple[Outcome, str] | None, chars: int, of_chars: int) -> str:
+    """Return why the text of a page is not taken: its failure, else its length."""
+    if failure is not None:
+        return failure[1]
+    return f"page gives {chars} of {of_chars} characters"
 
 
 def composed_row(
@@ -181,8 +197,7 @@ def composed_row(
     )
     if text is None:
         return replace(base, outcome="failed", reason="the text could not be read")
-    kept = previous if previous is not None and previous.text else None
-    return _with_text(base, _Text(text, "composed"), kept)
+    return _with_text(base, _Text(text, "composed"), _with_stored_text(previous))
 
 
 def revision_of(
@@ -208,6 +223,22 @@ def revision_of(
     )
 
 
+def revisions_of(
+    stored: Mapping[str, RawArticle],
+    articles: Iterable[RawArticle],
+    now: datetime,
+    cause: Cause = "edit",
+) -> list[ArticleRevision]:
+    """Return the texts that these rows replace, of the rows `stored` by article id."""
+    revisions: list[ArticleRevision] = []
+    for new in articles:
+        previous = stored.get(new.article_id)
+        revision = revision_of(previous, new, now, cause) if previous else None
+        if revision is not None:
+            revisions.append(revision)
+    return revisions
+
+
 # --- which text -----------------------------------------------------------------------
 
 
@@ -218,11 +249,9 @@ def _failure(
         return outcome_of(result), result.reason
     if extracted is None:
         return "failed", "page was not read"
-    return (
-        None
-        if extracted.outcome == "ok"
-        else (extracted.outcome, extracted.reason or "no article")
-    )
+    if extracted.outcome == "ok":
+        return None
+    return extracted.outcome, extracted.reason or "no article"
 
 
 def _mention(entry: FeedEntry, *, is_read: bool) -> FeedEntry:
@@ -249,31 +278,32 @@ def _chosen_text(
     """Return the page's text, or the feed's where the page gives much less or nothing
     and the owner allows it.
     """
-    of_page, of_feed = (None if failure else read.page_text), read.feed_text
-    if owner == "other" or (owner != "own" and of_page):
-        of_feed = None
-    page_chars, feed_chars = (len(one.text) if one else 0 for one in (of_page, of_feed))
-    if (
-        of_feed
-        and feed_chars >= MIN_FEED_CHARS
-        and page_chars < _FEED_RATIO * feed_chars
-    ):
-        why = (
-            failure[1]
-            if failure
-            else f"page gives {page_chars} of {feed_chars} characters"
-        )
-        origin = (
-            "text from the feed"
-            if owner == "own"
-            else f"text as told by {entry.agency}"
-        )
+    of_page = None if failure else read.page_text
+    of_feed = _listed_text(read, owner, has_page=of_page is not None)
+    page_chars = len(of_page.text) if of_page else 0
+    if of_feed is not None and page_chars < _FEED_RATIO * len(of_feed.text):
+        why = _reason_of(failure, page_chars, len(of_feed.text))
+        origin = f"text as told by {entry.agency}"
+        if owner == "own":
+            origin = "text from the feed"
         return _Text(of_feed, "feed", f"{origin}: {why}")
-    return (
-        _Text(of_page, "page", read.extracted.reason if read.extracted else None)
-        if of_page
-        else None
-    )
+    if of_page is None:
+        return None
+    return _Text(of_page, "page", read.extracted.reason if read.extracted else None)
+
+
+def _listed_text(
+    read: ReadEntry, owner: AddressOwner, *, has_page: bool
+) -> ArticleText | None:
+    """Return the listing's text where it may count: none of another agency's address,
+    and only without a page unless the address is the agency's own.
+    """
+    if owner == "other" or (has_page and owner != "own"):
+        return None
+    text = read.feed_text
+    if text is None or len(text.text) < MIN_FEED_CHARS:
+        return None
+    return text
 
 
 def _is_weaker(
@@ -307,20 +337,12 @@ def _is_remnant(
 # --- the row --------------------------------------------------------------------------
 
 
-def _ok_row(
-    entry: FeedEntry,
-    result: Page | FetchError,
-    extracted: ExtractedArticle | None,
-    kept: RawArticle | None,
-    chosen: _Text,
-    now: datetime,
-) -> RawArticle:
-    return _with_text(_base_row(entry, result, extracted, now), chosen, kept)
-
-
 def _with_text(base: RawArticle, chosen: _Text, kept: RawArticle | None) -> RawArticle:
     """Return a row of outcome ok; `kept` is the stored row if it has a text."""
     read = chosen.read
+    revision = 1
+    if kept is not None:
+        revision = kept.rev_n + (kept.text_hash != read.text_hash)
     return replace(
         base,
         text=read.text,
@@ -332,7 +354,7 @@ def _with_text(base: RawArticle, chosen: _Text, kept: RawArticle | None) -> RawA
         language=base.language or read.language,
         outcome="ok",
         reason=chosen.reason,
-        rev_n=kept.rev_n + (kept.text_hash != read.text_hash) if kept else 1,
+        rev_n=revision,
     )
 
 
@@ -365,10 +387,17 @@ def _kept_row(
 ) -> RawArticle:
     """Return the stored row with the failure noted; the new `entry_hash` keeps the
     entry from staying due for ever.
+
+    Args:
+        kept: The stored row.
+        entry: The entry that was fetched.
+        result: The page, or the error of fetching it.
+        why: Why the stored text stays.
+        before: The failed attempts before this one.
+        now: The time of the fetch.
     """
-    tries = after_failure(
-        before, result if isinstance(result, FetchError) else "failed", now
-    )
+    failure = result if isinstance(result, FetchError) else "failed"
+    tries = after_failure(before, failure, now)
     removed_since = removed_at(result, kept, now)
     if removed_since is not None and is_removal(result):
         tries = tries._replace(next_try_at=removed_since + CONFIRMED_AFTER)
@@ -393,15 +422,20 @@ def _failed_row(
     before: Tries,
     now: datetime,
 ) -> RawArticle:
-    tries = after_failure(
-        before, result if isinstance(result, FetchError) else outcome, now
-    )
-    return replace(
-        _base_row(entry, result, None, now),
-        outcome=outcome,
-        reason=reason,
-        **tries._asdict(),
-    )
+    """Return the row of an article without a text.
+
+    Args:
+        entry: The entry that was fetched.
+        result: The page, or the error of fetching it.
+        outcome: The outcome of the fetch.
+        reason: Its reason.
+        before: The failed attempts before this one.
+        now: The time of the fetch.
+    """
+    failure = result if isinstance(result, FetchError) else outcome
+    tries = after_failure(before, failure, now)
+    base = _base_row(entry, result, None, now)
+    return replace(base, outcome=outcome, reason=reason, **tries._asdict())
 
 
 def _base_row(

@@ -69,22 +69,18 @@ def removed_at(
     """
     if is_removal(result):
         return kept.removed_at or now
-    return (
-        kept.removed_at
-        if isinstance(result, FetchError) and result.is_transient
-        else None
-    )
+    if isinstance(result, FetchError) and result.is_transient:
+        return kept.removed_at
+    return None
 
 
 def is_confirmed(result: Page | FetchError, row: RawArticle) -> bool:
     """Whether this answer, of which the row was made, repeats a removal of at least a
     day ago.
     """
-    return (
-        is_removal(result)
-        and row.removed_at is not None
-        and row.fetched_at - row.removed_at >= CONFIRMED_AFTER
-    )
+    if row.removed_at is None or not is_removal(result):
+        return False
+    return row.fetched_at - row.removed_at >= CONFIRMED_AFTER
 
 
 def withdraw_removed(
@@ -93,11 +89,9 @@ def withdraw_removed(
     """Withdraw an article that its publisher removed; `article` is the row made of the
     last answer.
     """
+    since = f"{article.removed_at:%Y-%m-%d %H:%M}Z"
     return withdraw(
-        rows,
-        [article],
-        f"removed by its publisher, first seen {article.removed_at:%Y-%m-%d %H:%M}Z",
-        now,
+        rows, [article], f"removed by its publisher, first seen {since}", now
     )
 
 
@@ -112,27 +106,33 @@ def withdraw(
     """
     commit = rows.snapshot()
     ids = [article.article_id for article in articles]
-    enriched = rows.read(EnrichedArticle, article_id=ids)
-    calls = rows.read(ModelCall, article_id=ids)
-    inputs = {row.input_hash for row in enriched} | {call.input_hash for call in calls}
-    rows.delete(CachedEnrichment, input_hash=inputs)
-    # perhaps of its earlier texts
-    rows.delete(CachedEnrichment, article_id=[None], enricher=["local"])
-    if same_input := rows.read(ModelCall, input_hash=inputs):  # what they cost stays
-        rows.upsert([without_content(call) for call in same_input])
+    _delete_answers(rows, ids)
     for record in filter(is_deleted_with_article, rows.records):
         rows.delete(record, article_id=ids)
     for record in filter(loses_content, rows.records):
-        if record not in _CLEARED_APART and (
-            found := rows.read(record, article_id=ids)
-        ):
-            rows.upsert([without_content(row) for row in found])
+        if record in _CLEARED_APART:
+            continue
+        if found := rows.read(record, article_id=ids):
+            rows.upsert(list(map(without_content, found)))
     withdrawn = [_withdrawn(article, reason, now, commit) for article in articles]
     rows.upsert(withdrawn)
     mark_copies_again(rows, articles)
     withdraw_documents(rows, articles, reason)
     withdraw_messages(rows, ids)
     return withdrawn
+
+
+def _delete_answers(rows: Rows, ids: Collection[str]) -> None:
+    """Delete the cached enrichments of articles, and the answers of language models
+    about them; what these cost stays.
+    """
+    inputs = {row.input_hash for row in rows.read(EnrichedArticle, article_id=ids)}
+    inputs |= {call.input_hash for call in rows.read(ModelCall, article_id=ids)}
+    rows.delete(CachedEnrichment, input_hash=inputs)
+    # perhaps of its earlier texts
+    rows.delete(CachedEnrichment, article_id=[None], enricher=["local"])
+    if same_input := rows.read(ModelCall, input_hash=inputs):
+        rows.upsert(list(map(without_content, same_input)))
 
 
 def undo_withdrawal(
@@ -173,19 +173,16 @@ def bring_back(
     """
     ids = [article.article_id for article in articles]
     for record in filter(is_deleted_with_article, rows.records):
-        if record not in _MADE_AGAIN and (found := former.read(record, article_id=ids)):
+        if record in _MADE_AGAIN:
+            continue
+        if found := former.read(record, article_id=ids):
             rows.upsert(found)
-    listed = {
-        (entry.source_id, entry.entry_id): entry
-        for entry in former.read(FeedEntry, article_id=ids)
-    }
+    listed: dict[tuple[str, str], FeedEntry] = {}
+    for entry in former.read(FeedEntry, article_id=ids):
+        listed[entry.source_id, entry.entry_id] = entry
     if entries := rows.read(FeedEntry, article_id=ids):
-        rows.upsert(
-            [
-                _with_text(entry, listed.get((entry.source_id, entry.entry_id)))
-                for entry in entries
-            ]
-        )
+        keys = [(entry.source_id, entry.entry_id) for entry in entries]
+        rows.upsert(list(map(_with_text, entries, map(listed.get, keys))))
     restored = [
         _wanted_again(article) for article in former.read(RawArticle, article_id=ids)
     ]
@@ -195,11 +192,9 @@ def bring_back(
 
 
 def _wanted_again(article: RawArticle) -> RawArticle:
-    return (
-        article
-        if article.removed_at is None
-        else replace(article, removed_at=None, next_try_at=None)
-    )
+    if article.removed_at is None:
+        return article
+    return replace(article, removed_at=None, next_try_at=None)
 
 
 def _with_text(entry: FeedEntry, former: FeedEntry | None) -> FeedEntry:

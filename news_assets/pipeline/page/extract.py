@@ -73,27 +73,23 @@ def extract(page: Page, timezone: str, language: str | None = None) -> Extracted
             return replace(failed, reason="not HTML: no element in it")
         return _bounded(_article_of(elements[0], page, timezone, language))
     except LIBRARY_ERRORS as error:
-        return replace(
-            failed,
-            reason=f"could not be read: {type(error).__name__}: {str(error)[:120]}".rstrip(
-                ": "
-            ),
-        )
+        reason = f"could not be read: {type(error).__name__}: {str(error)[:120]}"
+        return replace(failed, reason=reason.rstrip(": "))
 
 
 def _article_of(
     tree: HtmlElement, page: Page, timezone: str, language: str | None
 ) -> ExtractedArticle:
     rule = page.rule or PageRule()
-    drop_removed(tree, rule)
+    _drop_removed(tree, rule)
     metadata = read_metadata(
         tree, page.final_url, timezone, page.fetched_at, page.listed_title
     )
-    if published_at := time_by_rule(tree, rule, timezone):
+    if published_at := _time_by_rule(tree, rule, timezone):
         metadata = replace(
             metadata, published_at=published_at, published_origin="markup"
         )
-    ruled = text_by_rule(tree, rule)
+    ruled = _text_by_rule(tree, rule)
     text = ruled or _text_of(tree, metadata, page.final_url)
     article = ExtractedArticle(
         url=page.url,
@@ -114,24 +110,26 @@ def _article_of(
         video_url=metadata.video_url,
         text=text or None,
     )
-    if not ruled and (refusal := refusal_of(tree, metadata, text, page)):
+    # what the desk file's selectors match is taken as an article
+    refusal = None if ruled else refusal_of(tree, metadata, text, page)
+    if refusal is not None:
         outcome, reason = refusal
         return replace(article, outcome=outcome, reason=reason, text=None)
     links = out_links(tree, text, base_url(tree, page.final_url), page.final_url)
-    is_paywalled = metadata.is_paywalled or (
-        len(text) <= _PAYWALLED_CHARS and _has_paywall(tree)
-    )
-    notes = []
+    notes: list[str] = []
     if rule.content and not ruled:
         notes.append(
             f"`{rule.content}` of the desk file matches no text: read without it"
         )
-    if is_paywalled:
+    if metadata.is_paywalled or _has_paywall(tree, text):
         notes.append("behind a paywall: the text may be its beginning")
     return replace(article, out_links=links, reason="; ".join(notes) or None)
 
 
-def _has_paywall(tree: HtmlElement) -> bool:
+def _has_paywall(tree: HtmlElement, text: str) -> bool:
+    """Whether a paywall is in the markup of a page with a short text."""
+    if len(text) > _PAYWALLED_CHARS:
+        return False
     return any(
         _PAYWALL.search(f"{element.get('class')} {element.get('id')}")
         for element in tree.iter("div", "section")
@@ -167,9 +165,9 @@ def _language_of(text: str, stated: str | None, usual: str | None) -> str | None
     """Detect the language of the text; the agency's usual language adds the region that
     the page leaves out.
     """
-    hint = (
-        usual if usual and (stated is None or usual.split("-")[0] == stated) else stated
-    )
+    hint = stated
+    if usual and stated in (None, usual.split("-")[0]):
+        hint = usual
     return language_of(text, hint)
 
 
@@ -284,41 +282,32 @@ def rule_on(rules: Sequence[PageRule], day: date) -> PageRule | None:
     return max(holding, key=lambda rule: rule.since or date.min, default=None)
 
 
-def drop_removed(tree: HtmlElement, rule: PageRule) -> None:
+def _drop_removed(tree: HtmlElement, rule: PageRule) -> None:
     """Drop what `remove` matches from the tree, in place."""
     for element in select(tree, rule.remove) if rule.remove else ():
         if element.getparent() is not None:
             element.drop_tree()
 
 
-def text_by_rule(tree: HtmlElement, rule: PageRule) -> str:
+def _text_by_rule(tree: HtmlElement, rule: PageRule) -> str:
     """Return what `content` matches as Markdown, in the page's order; empty where it
     matches no text.
     """
-    found = dict.fromkeys(select(tree, rule.content) if rule.content else ())
-    outermost = [
-        element
-        for element in found
-        if not any(other in found for other in element.iterancestors())
-    ]
-    return "\n\n".join(
-        filter(
-            None, (markdown_of_fragment(_inner_html(element)) for element in outermost)
-        )
-    )
+    if not rule.content:
+        return ""
+    found = dict.fromkeys(select(tree, rule.content))
+    outermost = [one for one in found if found.keys().isdisjoint(one.iterancestors())]
+    texts = map(markdown_of_fragment, map(_inner_html, outermost))
+    return "\n\n".join(filter(None, texts))
 
 
 def _inner_html(element: HtmlElement) -> str:
     """Return what is in an element; the text of a table's cell is no table."""
-    return "".join(
-        (
-            escape(element.text or ""),
-            *(tostring(child, encoding="unicode") for child in element),
-        )
-    )
+    children = [tostring(child, encoding="unicode") for child in element]
+    return escape(element.text or "") + "".join(children)
 
 
-def time_by_rule(tree: HtmlElement, rule: PageRule, timezone: str) -> datetime | None:
+def _time_by_rule(tree: HtmlElement, rule: PageRule, timezone: str) -> datetime | None:
     """Return the first time in what `date` matches: of an attribute `datetime` or
     `content`, else of the text.
     """

@@ -45,9 +45,10 @@ _NO_WORD = re.compile(r"[\W_]+")
 
 def base_url(tree: HtmlElement, url: str) -> str:
     """Return the URL that relative links are resolved against."""
-    return resolve(
-        url, next((href for tag in tree.iter("base") if (href := tag.get("href"))), url)
-    )
+    for tag in tree.iter("base"):
+        if href := tag.get("href"):
+            return resolve(url, href)
+    return resolve(url, url)
 
 
 def first_url(base: str, texts: Iterable[str]) -> str | None:
@@ -65,25 +66,23 @@ def canonical_url_of(
     `rel=canonical`.
     """
     own = served_url(url)
-    links = [
-        link.get("href")
-        for link in tree.iter("link")
-        if "canonical" in (link.get("rel") or "").lower().split()
-    ]
-    short = (
-        text
-        for text in (*links[:_MAX_STATED], *shared)
-        if text and len(text) <= most("address")
-    )
-    stated = (canonical_url(text, base) for text in short)
-    return next(
-        (
-            it
-            for it in stated
-            if _is_web(it) and not is_home(it) and is_same_site(it, own)
-        ),
-        own,
-    )
+    links = filter(_is_canonical, tree.iter("link"))
+    stated_urls = [link.get("href", "") for link in islice(links, _MAX_STATED)]
+    for text in (*stated_urls, *shared):
+        if not 0 < len(text) <= most("address"):
+            continue
+        stated = canonical_url(text, base)
+        if _is_page(stated) and is_same_site(stated, own):
+            return stated
+    return own
+
+
+def _is_canonical(link: HtmlElement) -> bool:
+    return "canonical" in link.get("rel", "").lower().split()
+
+
+def _is_page(url: str) -> bool:
+    return _is_web(url) and not is_home(url)
 
 
 def is_home(url: str) -> bool:
@@ -98,17 +97,15 @@ def out_links(tree: HtmlElement, text: str, base: str, url: str) -> tuple[str, .
     """Return the URLs on other sites that the text links to, in order."""
     squeezed = _squeezed(text)
     found: dict[str, None] = {}
-    links = (link for link in tree.iter("a") if "//" in (link.get("href") or ""))
+    links = (link for link in tree.iter("a") if "//" in link.get("href", ""))
     for link in islice(links, _MAX_TRIED):
         # before the address, whose parsing takes longer
         if not _is_in_text(link, squeezed):
             continue
-        target = web_url(link.get("href") or "", base)
-        if (
-            target is not None
-            and len(target) <= most("address")
-            and not is_same_site(target, url)
-        ):
+        target = web_url(link.get("href", ""), base)
+        if target is None or len(target) > most("address"):
+            continue
+        if not is_same_site(target, url):
             found.setdefault(target)
         if len(found) == _MAX_LINKS:
             break
@@ -122,13 +119,17 @@ def _is_in_text(link: HtmlElement, squeezed: str) -> bool:
     words = _beginning(link, _LINK_CHARS)
     if not words or words not in squeezed:
         return False
+    return _beginning(_block_of(link), _COMPARED_CHARS) in squeezed
+
+
+def _block_of(link: HtmlElement) -> HtmlElement:
     block = link
     for _ in range(_MAX_CLIMB):
         parent = block.getparent()
         if parent is None or block.tag in _BLOCKS:
             break
         block = parent
-    return _beginning(block, _COMPARED_CHARS) in squeezed
+    return block
 
 
 def _beginning(element: HtmlElement, chars: int) -> str:

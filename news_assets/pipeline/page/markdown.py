@@ -5,6 +5,7 @@ carry: all of that is article, so nothing is cut away.
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Literal
 
 from lxml.etree import LxmlError, _Element
@@ -15,6 +16,7 @@ from news_assets.text.fingerprint import normal_words
 _BlockKind = Literal["paragraph", "heading", "list", "quote", "table", "code"]
 
 _BLOCK_TAGS = frozenset({"p", "head", "list", "quote", "table", "code", "div", "body"})
+_SPACED_TAGS = _BLOCK_TAGS | {"item", "cell"}
 # level 1 is the article's title
 _HEADING_LEVEL = {
     "h1": 2,
@@ -63,13 +65,15 @@ def _blocks_of(element: _Element, depth: int) -> list[Block]:
     blocks: list[Block] = []
     loose = [element.text or ""]
     for child in element:
+        tail = child.tail or ""
         if not isinstance(child.tag, str) or child.tag == "graphic":
-            loose.append(child.tail or "")
+            loose.append(tail)
         elif child.tag in _BLOCK_TAGS:
-            blocks += [*_paragraph("".join(loose)), *_block(child, depth + 1)]
-            loose = [child.tail or ""]
+            blocks += _paragraph("".join(loose))
+            blocks += _block(child, depth + 1)
+            loose = [tail]
         else:
-            loose.append(_inline(child) + (child.tail or ""))
+            loose.append(_inline(child) + tail)
     return blocks + _paragraph("".join(loose))
 
 
@@ -78,25 +82,27 @@ def _block(element: _Element, depth: int) -> list[Block]:
         return _paragraph(_inline(element))
     match element.tag:
         case "head":
-            text = _one_line(_inline(element))
-            level = _HEADING_LEVEL.get(element.get("rend") or "", 2)
-            return [Block("heading", f"{'#' * level} {text}")] if text else []
+            return _heading(element)
         case "list":
             return [Block("list", "\n".join(_list_lines(element, depth, "")))]
         case "quote":
             inner = markdown_of(_blocks_of(element, depth))
-            return [
-                Block(
-                    "quote",
-                    "\n".join(f"> {line}".rstrip() for line in inner.splitlines()),
-                )
-            ]
+            lines = [f"> {line}".rstrip() for line in inner.splitlines()]
+            return [Block("quote", "\n".join(lines))]
         case "table":
             return _table(element)
         case "code" if "\n" in (code := _inline(element).strip("\n")):
             return [Block("code", f"```\n{code}\n```")]
         case _:
             return _blocks_of(element, depth)
+
+
+def _heading(element: _Element) -> list[Block]:
+    text = _one_line(_inline(element))
+    if not text:
+        return []
+    level = _HEADING_LEVEL.get(element.get("rend", ""), 2)
+    return [Block("heading", f"{'#' * level} {text}")]
 
 
 def _paragraph(text: str) -> list[Block]:
@@ -110,15 +116,11 @@ def _list_lines(element: _Element, depth: int, indent: str) -> list[str]:
     """Return one line per item; nested lists are indented."""
     lines: list[str] = []
     is_numbered = element.get("rend") == "ol"
-    for number, item in enumerate(
-        (child for child in element if child.tag == "item"), start=1
-    ):
+    for number, item in enumerate(element.iterchildren("item"), start=1):
         marker = f"{number}." if is_numbered else "-"
-        nested = (
-            [child for child in item if child.tag == "list"]
-            if depth < _MAX_DEPTH
-            else []
-        )
+        nested: list[_Element] = []
+        if depth < _MAX_DEPTH:
+            nested = list(item.iterchildren("list"))
         text = _one_line(_inline(item, skipped=nested))
         if text:
             lines.append(f"{indent}{marker} {text}")
@@ -131,16 +133,17 @@ def _table(element: _Element) -> list[Block]:
     """Return a table as one block; with a single column or row it is layout, and each
     cell is a paragraph.
     """
-    rows = [
-        [_one_line(_inline(cell)) for cell in row.iter("cell")]
-        for row in element.iter("row")
-    ]
-    rows = [row for row in rows if any(row)]
+    rows: list[list[str]] = []
+    for row in element.iter("row"):
+        cells = [_one_line(_inline(cell)) for cell in row.iter("cell")]
+        if any(cells):
+            rows.append(cells)
     width = max(map(len, rows), default=0)
     if width < 2 or len(rows) < 2:
-        return [Block("paragraph", cell) for row in rows for cell in row if cell]
+        return [Block("paragraph", cell) for cell in chain.from_iterable(rows) if cell]
     lines = [_table_line([*row, *[""] * (width - len(row))]) for row in rows]
-    return [Block("table", "\n".join([lines[0], f"|{' --- |' * width}", *lines[1:]]))]
+    lines.insert(1, f"|{' --- |' * width}")
+    return [Block("table", "\n".join(lines))]
 
 
 def _table_line(cells: Iterable[str]) -> str:
@@ -156,10 +159,10 @@ def _inline(element: _Element, skipped: Sequence[_Element] = ()) -> str:
     while stack:
         node, is_end = stack.pop()
         if is_end:
-            texts.append(
-                " " if node.tag in _BLOCK_TAGS or node.tag in ("item", "cell") else ""
-            )
-            texts.append(node.tail or "" if node is not element else "")
+            if node.tag in _SPACED_TAGS:
+                texts.append(" ")
+            if node is not element:
+                texts.append(node.tail or "")
             continue
         stack.append((node, True))
         if node in skipped or not isinstance(node.tag, str):

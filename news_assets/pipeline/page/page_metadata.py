@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import islice
+from itertools import filterfalse, islice
 
 from lxml.etree import LxmlError, XPath
 from lxml.html import HtmlElement
@@ -104,70 +104,71 @@ def read_metadata(
     base = base_url(tree, url)
     sections = [*texts_of(article.get("articleSection")), *contents(meta, *SECTION)]
     titled = TitledPage(tree, article, meta, url, listed_title)
-    titles = titles_of(titled, sections) or list(filter(None, [guessed_title(tree)]))
-    title = next((text for text in titles if not titled.is_site(text)), None)
-    dated = DatedPage(
-        tree, article, meta, next(iter(titles), None), url, timezone, fetched_at
-    )
+    titles = titles_of(titled, sections) or _guessed_titles(tree)
+    title = next(filterfalse(titled.is_site, titles), None)
+    headline = titles[0] if titles else None
+    dated = DatedPage(tree, article, meta, headline, url, timezone, fetched_at)
     published = published_time(dated)
     if published is None:
-        published = guessed_time(dated, guessed_day(tree, url))
-    sections = [plain_text(name) for name in sections]
-    section = next(iter(sections), None) or breadcrumb(nodes)
+        published = guessed_time(dated, _guessed_day(tree, url))
+    published_at, published_origin = published or (None, None)
+    section, category = _sections(sections, nodes)
+    images = texts_of(article.get("image"), "url", "contentUrl", "@id")
+    is_free = str(article.get("isAccessibleForFree")).lower()
     return PageMetadata(
         title=title,
         titles=tuple(titles),
         subtitle=_subtitle(tree, article, title),
         authors=authors_of(tree, article, meta),
         section=section,
-        category=next(
-            (name for name in sections[1:] if name and name != section), None
-        ),
+        category=category,
         tags=_tags(article, meta),
         article_type=article_type(article) or microdata_type(tree),
         is_stated_article=bool(article) or "article" in contents(meta, "og:type"),
         language=_language(tree, article, meta),
-        published_at=published.at if published else None,
-        published_origin=published.origin if published else None,
-        updated_at=updated_time(dated, published.at if published else None),
-        image_url=first_url(
-            base,
-            [
-                *texts_of(article.get("image"), "url", "contentUrl", "@id"),
-                *contents(meta, *_IMAGE),
-            ],
-        ),
+        published_at=published_at,
+        published_origin=published_origin,
+        updated_at=updated_time(dated, published_at),
+        image_url=first_url(base, [*images, *contents(meta, *_IMAGE)]),
         video_url=first_url(base, video_texts(tree, article, nodes, meta)),
         canonical_url=canonical_url_of(tree, contents(meta, "og:url"), base, url),
         stated_body=stated_body(article),
-        is_paywalled=str(article.get("isAccessibleForFree")).lower()
-        in ("false", "no", "0"),
+        is_paywalled=is_free in ("false", "no", "0"),
     )
+
+
+def _sections(stated: list[str], nodes: list[Node]) -> tuple[str | None, str | None]:
+    """Return section and category: the first name or the breadcrumb, and the next name."""
+    names = list(map(plain_text, stated))
+    section = (names[0] if names else None) or breadcrumb(nodes)
+    for name in names[1:]:
+        if name not in ("", section):
+            return section, name
+    return section, None
 
 
 # --- subtitle, tags, language ---------------------------------------------------------
 
 
 def _subtitle(tree: HtmlElement, article: Node, title: str | None) -> str | None:
-    candidates = [*texts_of(article.get("alternativeHeadline"))]
+    candidates = texts_of(article.get("alternativeHeadline"))
     for element in tree.iter("h2", "h3", "p", "div", "span"):
         name = element.get("class") or element.get("itemprop")
         if name and _SUBTITLE_CLASS.search(name):
             candidates.append(" ".join(element.itertext()))
             break
-    plain = (plain_text(text) for text in candidates)
-    return next(
-        (text for text in plain if len(text) in _SUBTITLE_CHARS and text != title), None
-    )
+    for text in map(plain_text, candidates):
+        if len(text) in _SUBTITLE_CHARS and text != title:
+            return text
+    return None
 
 
 def _tags(article: Node, meta: MetaTags) -> tuple[str, ...]:
-    texts = [*texts_of(article.get("keywords"), "name"), *contents(meta, *_TAGS)]
-    parts = (plain_text(part) for text in texts for part in re.split(r"[,;]", text))
     known: dict[str, str] = {}
-    for part in parts:
-        if 1 < len(part) <= _MAX_TAG_CHARS:
-            known.setdefault(part.casefold(), part)
+    for text in (*texts_of(article.get("keywords"), "name"), *contents(meta, *_TAGS)):
+        for part in map(plain_text, re.split(r"[,;]", text)):
+            if 1 < len(part) <= _MAX_TAG_CHARS:
+                known.setdefault(part.casefold(), part)
     return tuple(known.values())[:_MAX_TAGS]
 
 
@@ -209,6 +210,7 @@ _BETWEEN_NAMES = re.compile(
 )
 
 _BYLINES = ("a", "address", "div", "h3", "h4", "li", "p", "span", "strong")
+_AROUND_BYLINES = ("div", "section", "aside", "footer", "ul", "ol", "blockquote")
 _BYLINE = re.compile(
     r"author|byline|autor(?!iz)|auteur|redactor|journalist|writer|posted-by",
     re.IGNORECASE,
@@ -239,13 +241,15 @@ def _names(texts: Iterable[str]) -> tuple[str, ...]:
     for text in texts:
         for part in _BETWEEN_NAMES.split(_BY.sub("", plain_text(text))):
             name = part.strip(" ,.•|·-")
-            if (
-                name
-                and len(name) <= _MAX_AUTHOR_CHARS
-                and not (_NO_NAME.search(name) or _SLUG.fullmatch(name))
-            ):
+            if _may_be_name(name):
                 found.setdefault(name)
     return tuple(found)[:_MAX_AUTHORS]
+
+
+def _may_be_name(text: str) -> bool:
+    if not 0 < len(text) <= _MAX_AUTHOR_CHARS:
+        return False
+    return not (_NO_NAME.search(text) or _SLUG.fullmatch(text))
 
 
 # --- bylines --------------------------------------------------------------------------
@@ -257,13 +261,8 @@ def _bylines(tree: HtmlElement) -> Iterator[HtmlElement]:
     """
     named = (one for one in tree.iter(*_BYLINES) if _BYLINE.search(_marks(one)))
     for element in islice(named, _MAX_BYLINES):
-        around = (
-            element,
-            *element.iterancestors(
-                "div", "section", "aside", "footer", "ul", "ol", "blockquote"
-            ),
-        )
-        if not any(_OTHERS.search(_marks(one)) for one in around):
+        around = map(_marks, (element, *element.iterancestors(*_AROUND_BYLINES)))
+        if not any(map(_OTHERS.search, around)):
             yield element
 
 
@@ -274,9 +273,7 @@ def _marks(element: HtmlElement) -> str:
 def _names_in(byline: HtmlElement) -> tuple[str, ...]:
     """Return the names in the first text of a byline that has any."""
     for text in islice(filter(str.strip, _TEXTS(byline)), _MAX_PARTS):
-        names = tuple(
-            name for name in _names([text[:_MAX_BYLINE_CHARS]]) if _is_person(name)
-        )
+        names = tuple(filter(_is_person, _names([text[:_MAX_BYLINE_CHARS]])))
         if names:
             return names
     return ()
@@ -285,13 +282,11 @@ def _names_in(byline: HtmlElement) -> tuple[str, ...]:
 def _is_person(name: str) -> bool:
     """Whether a text is two to five words in capitals, with particles between them."""
     words = name.split()
-    ends = (words[0], words[-1])
-    return (
-        len(words) in _NAME_WORDS
-        and not any(map(str.isdigit, name))
-        and not any(end[0].islower() for end in ends)
-        and not _ARTICLES.match(words[0])
-    )
+    if len(words) not in _NAME_WORDS or _ARTICLES.match(words[0]):
+        return False
+    if any(map(str.isdigit, name)):
+        return False
+    return not (words[0][0].islower() or words[-1][0].islower())
 
 
 # --- guesses; each is made alone, because each searches the whole page ----------------
@@ -311,17 +306,18 @@ _MAX_META_CHARS = 1000  # of one tag
 _MAX_SCRIPT_CHARS = 20_000  # of all JSON-LD; a longer script is left out
 
 
-def guessed_title(tree: HtmlElement) -> str | None:
-    """Return the title by trafilatura's rules."""
+def _guessed_titles(tree: HtmlElement) -> list[str]:
+    """Return the title by trafilatura's rules, if any."""
     from trafilatura.metadata import extract_title
 
     try:
-        return extract_title(tree)
+        title = extract_title(tree)
     except LIBRARY_ERRORS:
-        return None
+        return []
+    return [title] if title else []
 
 
-def guessed_day(tree: HtmlElement, url: str) -> str | None:
+def _guessed_day(tree: HtmlElement, url: str) -> str | None:
     """Return the day of publication (ISO) by htmldate. Long meta tags and JSON-LD are
     cut.
     """
@@ -343,10 +339,10 @@ def _shorten(tree: HtmlElement) -> None:
     JSON-LD that was read.
     """
     for tag in tree.iter("meta"):
-        if len(content := tag.get("content") or "") > _MAX_META_CHARS:
+        if len(content := tag.get("content", "")) > _MAX_META_CHARS:
             tag.set("content", content[:_MAX_META_CHARS])
     remaining = _MAX_SCRIPT_CHARS
     for script in tree.iter("script"):
-        if "ld+json" in (script.get("type") or "").lower():
+        if "ld+json" in script.get("type", "").lower():
             remaining -= len(script.text or "")
             script.text = script.text if remaining >= 0 else None

@@ -101,14 +101,14 @@ def content_type_of(page: Page) -> str:
     bytes are HTML under another type or a feed or JSON under HTML's.
     """
     head = page.body[:_SNIFFED_BYTES]
-    if signed := next(
-        (name for start, name in _SIGNATURES if head.startswith(start)), None
-    ):
-        return signed
+    for start, name in _SIGNATURES:
+        if head.startswith(start):
+            return name
     stated = page.content_type.partition(";")[0].strip().lower()
-    if stated == PDF or (
-        stated and not stated.startswith(_HTML_TYPES) and not _looks_like_html(head)
-    ):
+    if stated == PDF:
+        return stated
+    is_other_type = stated != "" and not stated.startswith(_HTML_TYPES)
+    if is_other_type and not _looks_like_html(head):
         return stated
     if match := _FEED_OR_JSON.match(head):
         return match[1].decode() if match[1] else "JSON"
@@ -156,12 +156,10 @@ class ArticleText:
         """
         if max_chars is not None and len(text) > max_chars:
             text = text[:max_chars].rstrip()
+        if not text:
+            return None
         found = language_of(text, language)
-        return (
-            cls(text, text_hash(text), len(words(text)), found, minhash(text))
-            if text
-            else None
-        )
+        return cls(text, text_hash(text), len(words(text)), found, minhash(text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,20 +191,17 @@ def read_entry(
         readers: Page readers by content type.
         max_chars: The characters of a text that are kept; None for all.
     """
-    extracted = (
-        read_page(page, timezone, language, readers) if page is not None else None
-    )
-    of_page = (extracted and extracted.outcome == "ok" and extracted.text) or ""
-    listed = (
-        markdown_of_fragment(content_html)
-        if has_full_text(content_html) and content_html
-        else ""
-    )
-    return ReadEntry(
-        extracted,
-        ArticleText.of(of_page, max_chars=max_chars),
-        ArticleText.of(listed, max_chars=max_chars),
-    )
+    extracted = None
+    of_page = of_feed = None
+    if page is not None:
+        extracted = read_page(page, timezone, language, readers)
+        if extracted.outcome == "ok":
+            of_page = ArticleText.of(extracted.text or "", max_chars=max_chars)
+    if content_html is not None and has_full_text(content_html):
+        of_feed = ArticleText.of(
+            markdown_of_fragment(content_html), max_chars=max_chars
+        )
+    return ReadEntry(extracted, of_page, of_feed)
 
 
 def has_full_text(content_html: str | None) -> bool:

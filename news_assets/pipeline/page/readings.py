@@ -6,8 +6,8 @@ article that advertisements, pictures or forms interrupt are joined before.
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from itertools import islice, pairwise
+from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Literal
 
 from lxml.etree import XPath, _Element
@@ -49,20 +49,21 @@ def chosen(
     if chars_of(blocks) >= _SHORT_TEXT_CHARS and _gap(blocks, long) <= thresholds.gap:
         return blocks
     other = read("recall")
-    is_longer = chars_of(other) > chars_of(blocks)
-    return (
-        other if is_longer and _share_of(blocks, other) >= thresholds.agreed else blocks
-    )
+    if chars_of(other) <= chars_of(blocks):
+        return blocks
+    return other if _share_of(blocks, other) >= thresholds.agreed else blocks
 
 
 def _share_of(blocks: Sequence[Block], other: Sequence[Block]) -> float:
     """Return the share of the word pairs of some blocks that are in other ones; 1 for
     blocks without words.
     """
-    own, others = (
-        set(pairwise(normal_words(markdown_of(each)))) for each in (blocks, other)
-    )
-    return len(own & others) / len(own) if own else 1.0
+    own = _word_pairs(blocks)
+    return len(own & _word_pairs(other)) / len(own) if own else 1.0
+
+
+def _word_pairs(blocks: Sequence[Block]) -> set[tuple[str, str]]:
+    return set(pairwise(normal_words(markdown_of(blocks))))
 
 
 def _gap(blocks: list[Block], long: Sequence[str]) -> float:
@@ -70,18 +71,16 @@ def _gap(blocks: list[Block], long: Sequence[str]) -> float:
     hold, but not held, as a share.
     """
     text = " ".join(markdown_of(blocks).split())
-    held = [one in text for one in long]
-    if not any(held):
-        return 0.0
-    first, last = held.index(True), len(held) - held[::-1].index(True)
-    missing = sum(
-        len(one)
-        for one, is_held in zip(long[first:last], held[first:last], strict=True)
-        if not is_held
-    )
-    return missing / sum(
-        len(one) for one, is_held in zip(long, held, strict=True) if is_held
-    )
+    held = missing = 0
+    missing_since_held = 0
+    for one in long:
+        if one in text:
+            held += len(one)
+            missing += missing_since_held
+            missing_since_held = 0
+        elif held:  # what precedes the first held text is not between two
+            missing_since_held += len(one)
+    return missing / held if held else 0.0
 
 
 # --- the containers of an interrupted article -----------------------------------------
@@ -103,22 +102,22 @@ def join_containers(tree: HtmlElement) -> bool:
     They have the same tag and class, and no headline between them, which another
     article has.
     """
-    groups = [group for group in _alike(tree) if _are_of_one_article(group)]
+    groups = list(filter(_are_of_one_article, _alike(tree)))
     for first, *others in groups:
         for other in others:
             first.extend(list(other))
     return bool(groups)
 
 
-def _alike(tree: HtmlElement) -> Iterator[list[HtmlElement]]:
-    """Yield the containers of long paragraphs that have one tag and class."""
+def _alike(tree: HtmlElement) -> list[list[HtmlElement]]:
+    """Return the containers of long paragraphs that have one tag and class."""
     groups: dict[tuple[str, str], list[HtmlElement]] = {}
     for element in tree.iter("div", "section"):
-        name = element.get("class") or ""
+        name = element.get("class", "")
         if _NAMED.search(name) and _has_paragraphs(element):
             groups.setdefault((str(element.tag), name), []).append(element)
-    several = (group for group in groups.values() if 1 < len(group) <= _MAX_CONTAINERS)
-    yield from islice(several, _MAX_KINDS)
+    several = [group for group in groups.values() if 1 < len(group) <= _MAX_CONTAINERS]
+    return several[:_MAX_KINDS]
 
 
 def _has_paragraphs(element: HtmlElement) -> bool:
@@ -133,13 +132,12 @@ def _are_of_one_article(group: list[HtmlElement]) -> bool:
     first, *others = group
     before = _heading_before(first)
     for other in others:
+        if other.find(".//h1") is not None or _is_within(other, group):
+            return False
         heading = _heading_before(other)
-        is_between = (
-            heading is not None
-            and heading is not before
-            and not _is_within(heading, group)
-        )
-        if is_between or other.find(".//h1") is not None or _is_within(other, group):
+        if heading is None or heading is before:
+            continue
+        if not _is_within(heading, group):  # between two containers
             return False
     return True
 

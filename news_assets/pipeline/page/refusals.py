@@ -9,7 +9,6 @@ several of them.
 
 import re
 from collections import Counter
-from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -74,39 +73,47 @@ def refusal_of(
     """Return outcome and reason of a page without an article; None for an article."""
     if is_home(metadata.canonical_url) and not is_home(page.url):
         return "failed", "redirected to the home page"
-    wall = _wall(tree, metadata, text, page) if len(text) <= _SMALL_CHARS else None
-    return wall or _refusal_of_text(tree, metadata, text, page)
+    if len(text) <= _SMALL_CHARS:
+        wall = _wall(tree, metadata, text, page)
+        if wall is not None:
+            return wall
+    return _refusal_of_text(tree, metadata, text, page)
 
 
 def _wall(
     tree: HtmlElement, metadata: PageMetadata, text: str, page: Page
 ) -> Refusal | None:
     title = metadata.title or ""
-    names = [name for name in (title, *metadata.titles) if name]
-    if any(_CHALLENGE.search(name) for name in names) or _has_challenge(tree, text):
+    names = list(filter(None, (title, *metadata.titles)))
+    if _is_named(_CHALLENGE, names) or _has_challenge(tree, text):
         return "blocked", f"challenge page: {title[:80] or 'without a title'}"
-    if any(_CONSENT.search(name) for name in names) and not metadata.is_stated_article:
+    if _is_named(_CONSENT, names) and not metadata.is_stated_article:
         return "blocked", f"consent page: {title[:80]}"
     if _is_log_in(tree, names, page.final_url, metadata):
         return "blocked", f"log-in page: {title[:80]}"
     return _refusal_of_missing(metadata, names, text)
 
 
+def _is_named(pattern: re.Pattern[str], names: list[str]) -> bool:
+    """Whether one of the forms of the title has this wording."""
+    return any(map(pattern.search, names))
+
+
 def _has_challenge(tree: HtmlElement, text: str) -> bool:
     if len(text) > _CHALLENGE_CHARS:
         return False
-    scripts = (
-        element.get("src") or element.text or ""
-        for element in tree.iter("script", "form", "iframe")
-    )
-    return any(_CHALLENGE_SCRIPT.search(script) for script in scripts)
+    for element in tree.iter("script", "form", "iframe"):
+        script = element.get("src") or element.text
+        if script and _CHALLENGE_SCRIPT.search(script):
+            return True
+    return False
 
 
 def _is_log_in(
     tree: HtmlElement, names: list[str], final_url: str, metadata: PageMetadata
 ) -> bool:
     has_password = tree.find(".//input[@type='password']") is not None
-    if any(_LOG_IN.search(name) for name in names):
+    if _is_named(_LOG_IN, names):
         return has_password or not metadata.is_stated_article
     return has_password and _LOG_IN_PATH.search(final_url) is not None
 
@@ -119,52 +126,58 @@ def _refusal_of_missing(
     """
     if metadata.is_stated_article or metadata.article_type:
         return None
-    if any(_MISSING.search(name) for name in names):
+    if _is_named(_MISSING, names):
         return "failed", f"error page: {metadata.title or names[0]}"[:120]
-    if metadata.published_at is None and (match := _MISSING.search(text)):
-        return "failed", f"error page: {match[0]}"
-    return None
+    if metadata.published_at is not None:
+        return None
+    match = _MISSING.search(text)
+    return ("failed", f"error page: {match[0]}") if match else None
 
 
 def _refusal_of_text(
     tree: HtmlElement, metadata: PageMetadata, text: str, page: Page
 ) -> Refusal | None:
-    states = (metadata.is_stated_article, metadata.article_type, metadata.published_at)
-    is_article = any(states) or len(list(islice(tree.iter("article"), 2))) == 1
-    if alphabetic_length(text) < (
-        MIN_TEXT_CHARS if is_article else _MIN_UNSTATED_CHARS
-    ):
+    is_article = _states_article(tree, metadata)
+    min_chars = MIN_TEXT_CHARS if is_article else _MIN_UNSTATED_CHARS
+    if alphabetic_length(text) < min_chars:
         if target := _refresh_target(tree):
             return "failed", f"only redirects to {target}"
         return "failed", f"too little text: {len(text)} characters"
-    if is_home(page.final_url) and not is_article and not _is_prose(text):
+    if not is_article and is_home(page.final_url) and not _is_prose(text):
         return "skipped", "home page, no article"
     facts = page_facts(
         tree, metadata, page.final_url, is_listed=bool(page.listed_title)
     )
-    if facts and (signs := signs_of_index(facts)):
+    signs = signs_of_index(facts) if facts else []
+    if signs:
         return "skipped", f"index page, no article: {', '.join(signs)}"
     return None
+
+
+def _states_article(tree: HtmlElement, metadata: PageMetadata) -> bool:
+    """Whether a page states that it is an article, has a date, or one element `article`."""
+    if metadata.is_stated_article or metadata.article_type or metadata.published_at:
+        return True
+    return len(list(islice(tree.iter("article"), 2))) == 1
 
 
 def _refresh_target(tree: HtmlElement) -> str | None:
     """Return the URL of a `<meta http-equiv=refresh>`."""
     for tag in tree.iter("meta"):
-        content = tag.get("content") or ""
-        if (
-            tag.get("http-equiv") or ""
-        ).lower() == "refresh" and "url" in content.lower():
+        content = tag.get("content", "")
+        is_refresh = tag.get("http-equiv", "").lower() == "refresh"
+        if is_refresh and "url" in content.lower():
             return content.partition("=")[2].strip(" '\"")[:200]
     return None
 
 
 def _is_prose(text: str) -> bool:
     """Whether at least half the text is in lines too long for teasers and menus."""
-    return 2 * sum(
-        len(line)
-        for line in text.splitlines()
-        if alphabetic_length(line) > _PROSE_LINE_CHARS
-    ) >= len(text)
+    prose = 0
+    for line in text.splitlines():
+        if alphabetic_length(line) > _PROSE_LINE_CHARS:
+            prose += len(line)
+    return 2 * prose >= len(text)
 
 
 # --- pages that list other pages ------------------------------------------------------
@@ -283,16 +296,12 @@ def page_facts(
     article. Unless its address is that of a listing, also for one that og:type calls an
     article and that has a date, or with words after a day in its address.
     """
-    links = [link.get("href") or "" for link in tree.iter("a")]
+    links = [link.get("href", "") for link in tree.iter("a")]
+    if metadata.article_type or len(links) < _MIN_LINKS:
+        return None
     path = urlsplit(url).path
     has_listing_address = is_home(url) or _LISTING_SEGMENT.search(path) is not None
-    has_dated_address = day_in_address(url) is not None
-    has_dated_slug = has_dated_address and _SLUG_AT_END.search(path) is not None
-    is_stated = metadata.is_stated_article and (
-        has_dated_address or metadata.published_origin in _STATED
-    )
-    is_article = (has_dated_slug or is_stated) and not has_listing_address
-    if metadata.article_type or is_article or len(links) < _MIN_LINKS:
+    if not has_listing_address and _is_dated_article(metadata, url):
         return None
     short_texts = [text.strip() for text in _SHORT_TEXTS(tree)]
     return PageFacts(
@@ -301,11 +310,27 @@ def page_facts(
         title_words=len(words(metadata.title or "")),
         slug_words=max(map(_words_in, path.split("/"))),
         has_listing_address=has_listing_address,
-        controls=sum(_CONTROL.fullmatch(text) is not None for text in short_texts),
-        prices=sum(_PRICE.fullmatch(text) is not None for text in short_texts),
+        controls=_count(_CONTROL, short_texts),
+        prices=_count(_PRICE, short_texts),
         has_more_pages=any(map(_NEXT_PAGES.search, links)),
         prose_share=prose_share(tree),
     )
+
+
+def _is_dated_article(metadata: PageMetadata, url: str) -> bool:
+    """Whether a page has words after a day in its address, or is stated as an article
+    with a date.
+    """
+    has_dated_address = day_in_address(url) is not None
+    if has_dated_address and _SLUG_AT_END.search(urlsplit(url).path):
+        return True
+    is_dated = has_dated_address or metadata.published_origin in _STATED
+    return is_dated and metadata.is_stated_article
+
+
+def _count(pattern: re.Pattern[str], texts: list[str]) -> int:
+    """Return how many of these texts are wholly of this kind."""
+    return sum(map(bool, map(pattern.fullmatch, texts)))
 
 
 def _words_in(segment: str) -> int:
@@ -337,11 +362,9 @@ def signs_of_index(facts: PageFacts, signs: Signs = SIGNS) -> list[str]:
         "hardly any prose": has_hardly_prose * signs.hardly_prose,
         "more pages": facts.has_more_pages * signs.more_pages,
     }
-    return (
-        [sign for sign, count in points.items() if count > 0]
-        if sum(points.values()) >= signs.enough
-        else []
-    )
+    if sum(points.values()) < signs.enough:
+        return []
+    return [sign for sign, count in points.items() if count > 0]
 
 
 # --- prose ----------------------------------------------------------------------------
@@ -375,7 +398,7 @@ def prose_share(tree: HtmlElement) -> float:
         if element.tag not in _NO_TEXT:
             counted[element] = _chars_in(element, counted)
     found = counted.get(body, _NO_CHARS)
-    return found.prose / found.all if found.all else 0.0
+    return found.prose / max(found.all, 1)
 
 
 def _chars_in(element: _Element, counted: dict[_Element, _Chars]) -> _Chars:
@@ -383,7 +406,7 @@ def _chars_in(element: _Element, counted: dict[_Element, _Chars]) -> _Chars:
     total = linked = prose = 0
     for text in _texts_of(element):
         total += len(text)
-        if len(text) >= LONG_CHARS or alphabetic_length(text) >= LONG_CHARS:
+        if alphabetic_length(text) >= LONG_CHARS:
             prose += len(text)
     for child in element:
         inner = counted.get(child, _NO_CHARS)
@@ -397,28 +420,34 @@ def _chars_in(element: _Element, counted: dict[_Element, _Chars]) -> _Chars:
     return _Chars(total, linked, prose)
 
 
-def _texts_of(element: _Element) -> Iterator[str]:
-    for text in (element.text, *(child.tail for child in element)):
-        if text and (bare := " ".join(text.split())):
-            yield bare
+def _texts_of(element: _Element) -> list[str]:
+    """Return the texts right in an element, on one line each."""
+    texts = [element.text, *(child.tail for child in element)]
+    lines = [" ".join(text.split()) for text in texts if text]
+    return list(filter(None, lines))
 
 
 def _cards(parent: _Element, counted: dict[_Element, _Chars]) -> list[_Element]:
-    """Return the children of an element that are cards."""
+    """Return the children of an element that are cards: most of those of their kind."""
     if len(parent) < _MIN_CARDS:
         return []
-    filled = [child for child in parent if counted.get(child, _NO_CHARS).all]
-    kinds = {
-        child: (child.tag, (child.get("class") or "").partition(" ")[0])
-        for child in filled
-    }
-    cards = [child for child in filled if _is_card(counted[child])]
-    alike, carded = Counter(kinds.values()), Counter(kinds[card] for card in cards)
-    return [
-        card
-        for card in cards
-        if carded[kinds[card]] >= max(_MIN_CARDS, _ALIKE * alike[kinds[card]])
-    ]
+    kinds: dict[_Element, tuple[str, str]] = {}
+    cards: list[_Element] = []
+    for child in parent:
+        found = counted.get(child, _NO_CHARS)
+        if not found.all:
+            continue
+        kinds[child] = (child.tag, child.get("class", "").partition(" ")[0])
+        if _is_card(found):
+            cards.append(child)
+    of_kind = Counter(kinds.values())
+    cards_of_kind = Counter(map(kinds.__getitem__, cards))
+    kept: list[_Element] = []
+    for card in cards:
+        kind = kinds[card]
+        if cards_of_kind[kind] >= max(_MIN_CARDS, _ALIKE * of_kind[kind]):
+            kept.append(card)
+    return kept
 
 
 def _is_card(found: _Chars) -> bool:

@@ -7,7 +7,7 @@ with it.
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -26,7 +26,7 @@ AGREES = 0.3
 _LONG_WORD_CHARS = 4  # shorter ones are in all texts of a language
 
 SEPARATOR = re.compile(r" (?:[|–—•·»≈-]|::) ")
-SEPARATORS = " |–—•·»≈:-"
+_SEPARATORS = " |–—•·»≈:-"
 SLUG_BREAK = re.compile(r"[\W_]+")
 _WORD = re.compile(r"\w+")
 
@@ -69,11 +69,10 @@ def agreement_of(heading: Words, other: Words) -> float:
     return len(heading & other) / len(heading | other)
 
 
-def place_of(name: str) -> str:
+def _place_of(name: str) -> str:
     """Return a name as letters and digits alone, as the parts of an address have it."""
-    return "".join(_WORD.findall(fold(plain_text(name)[:MAX_CHARS]).lower())).replace(
-        "_", ""
-    )
+    folded = fold(plain_text(name)[:MAX_CHARS]).lower()
+    return "".join(_WORD.findall(folded)).replace("_", "")
 
 
 # --- names of the site ----------------------------------------------------------------
@@ -110,7 +109,8 @@ class TitledPage:
     @cached_property
     def head(self) -> str:
         """The text of `<title>`."""
-        return next((" ".join(tag.itertext()) for tag in self.tree.iter("title")), "")
+        tag = next(self.tree.iter("title"), None)
+        return "" if tag is None else " ".join(tag.itertext())
 
     @cached_property
     def stated(self) -> list[str]:
@@ -123,45 +123,50 @@ class TitledPage:
         `<title>` unlike all others.
         """
         path = long_words(SLUG_BREAK.sub(" ", unquote(urlsplit(self.url).path)))
-        names = [*contents(self.meta, *SITE), *_home_texts(self.tree)]
-        found = {
-            place_of(name)
-            for name in names
-            if not agree(long_words(name), path, _NAMED)
-        }
-        found = {place for place in found if len(place) >= _MIN_PLACE_CHARS}
+        found: set[str] = set()
+        for name in (*contents(self.meta, *SITE), *_home_texts(self.tree)):
+            place = _place_of(name)
+            is_title = agree(long_words(name), path, _NAMED)
+            if len(place) >= _MIN_PLACE_CHARS and not is_title:
+                found.add(place)
         stated = [text for text in self.stated if not _is_in(text, found)]
+        if not stated:
+            return frozenset(found)
         known = path.union(*map(long_words, stated))
         for part in SEPARATOR.split(plain_text(self.head)[:MAX_CHARS]):
             own = long_words(part)
-            if stated and own and not own & known:
-                found.add(place_of(part))
+            if own and known.isdisjoint(own):
+                found.add(_place_of(part))
         return frozenset(found)
 
     def is_site(self, text: str) -> bool:
         """Whether a text is the site's name or a part of it, also beside the name of a
         section.
         """
+        if _is_in(text, self.sites):
+            return True
         parts = SEPARATOR.split(plain_text(text)[:MAX_CHARS])
         others = [part for part in parts if not _is_in(part, self.sites)]
-        return _is_in(text, self.sites) or (
-            len(others) < len(parts) and len(" ".join(others).split()) < MIN_WORDS
-        )
+        if len(others) == len(parts):
+            return False
+        return len(" ".join(others).split()) < MIN_WORDS
 
 
-def _home_texts(tree: HtmlElement) -> Iterator[str]:
-    """Yield the texts of links to a home page, and of their images."""
+def _home_texts(tree: HtmlElement) -> list[str]:
+    """Return the texts of links to a home page, and of their images."""
     homes = (
-        link for link in tree.iter("a") if _HOME_LINK.fullmatch(link.get("href") or "")
+        link for link in tree.iter("a") if _HOME_LINK.fullmatch(link.get("href", ""))
     )
+    texts: list[str] = []
     for link in islice(homes, _MAX_HOME_LINKS):
-        yield link.get("title") or ""
-        yield " ".join(islice(link.itertext(), 20))
-        yield from (image.get("alt") or "" for image in link.iter("img"))
+        texts.append(link.get("title", ""))
+        texts.append(" ".join(islice(link.itertext(), 20)))
+        texts += [image.get("alt", "") for image in link.iter("img")]
+    return texts
 
 
 def _is_in(text: str, sites: Collection[str]) -> bool:
-    place = place_of(text)
+    place = _place_of(text)
     return len(place) >= _MIN_PLACE_CHARS and any(place in site for site in sites)
 
 
@@ -172,29 +177,31 @@ def without_site(title: str, meta: MetaTags) -> str:
     """Cut the site's name off the end: the known one, else the last of several parts."""
     text = plain_text(title)
     parts = SEPARATOR.split(text)
-    sites = {plain_text(name).lower() for name in contents(meta, *SITE)}
-    if len(parts) < 2 or (sites and parts[-1].lower() not in sites):
+    if len(parts) < 2:
         return text
-    return (
-        text[: text.rindex(parts[-1])].rstrip(SEPARATORS)
-        if len(parts[0].split()) > 2
-        else text
-    )
+    last = parts[-1]
+    sites = {plain_text(name).lower() for name in contents(meta, *SITE)}
+    if sites and last.lower() not in sites:
+        return text
+    if len(parts[0].split()) <= 2:  # too short for a title
+        return text
+    return text[: text.rindex(last)].rstrip(_SEPARATORS)
 
 
 def without_places(titles: list[str], places: Collection[str]) -> list[str]:
     """Return the titles without names of the site and its sections at the end, if words
-    are left, then as they were.
+    remain, then as they were.
     """
-    return list(
-        dict.fromkeys((*(_without_place(title, places) for title in titles), *titles))
-    )
+    shorter = [_without_place(title, places) for title in titles]
+    return list(dict.fromkeys((*shorter, *titles)))
 
 
 def _without_place(title: str, places: Collection[str]) -> str:
     *others, last = SEPARATOR.split(title)
-    shorter = title[: title.rindex(last)].rstrip(SEPARATORS)
-    if not others or place_of(last) not in places or len(words_in(shorter)) < MIN_WORDS:
+    if not others or _place_of(last) not in places:
+        return title
+    shorter = title[: title.rindex(last)].rstrip(_SEPARATORS)
+    if len(words_in(shorter)) < MIN_WORDS:
         return title
     return _without_place(shorter, places)
 
@@ -206,15 +213,10 @@ def places_of(
     also those in the address.
     """
     parts = urlsplit(url)
-    names = [name.split()[:_MAX_SITE_WORDS] for name in sites]
-    shorter = (" ".join(name[:n]) for name in names for n in range(2, len(name)))
-    given = (
-        *(parts.hostname or "").split("."),
-        *parts.path.split("/")[:-1],
-        *map(" ".join, names),
-        *shorter,
-        *sections,
-    )
-    return frozenset(
-        place for name in given if (place := place_of(name)) and not place.isdecimal()
-    )
+    names = [*(parts.hostname or "").split("."), *parts.path.split("/")[:-1], *sections]
+    for site in sites:
+        words = site.split()[:_MAX_SITE_WORDS]
+        names.append(" ".join(words))
+        names += [" ".join(words[:n]) for n in range(2, len(words))]
+    places = {place for place in map(_place_of, names) if not place.isdecimal()}
+    return frozenset(places - {""})

@@ -25,6 +25,8 @@ ARTICLE_TYPES = frozenset(
     }
 )
 _VIDEO = ("og:video:secure_url", "og:video:url", "og:video")
+# attributes of a meta tag that may name it, best first
+_NAMES_OF_TAG = ("property", "name", "itemprop", "http-equiv")
 _CONTAINERS = ("@graph", "mainEntity", "mainEntityOfPage", "hasPart", "liveBlogUpdate")
 _MAX_NODES = 300
 _MAX_TEXTS = 100  # of one property: keywords, authors
@@ -48,7 +50,7 @@ def json_ld_nodes(tree: HtmlElement) -> list[Node]:
     """
     nodes: list[Node] = []
     for script in tree.iter("script"):
-        if "ld+json" in (script.get("type") or "").lower() and script.text:
+        if "ld+json" in script.get("type", "").lower() and script.text:
             nodes += _flat(_parsed(script.text[:_MAX_SCRIPT_CHARS]))
     return nodes[:_MAX_NODES]
 
@@ -63,33 +65,28 @@ def article_of(nodes: list[Node], url: str) -> Node:
 
 def article_type(node: Node) -> str | None:
     """Return the schema.org type of an article; None for other objects."""
-    names = (str(name).rpartition("/")[2] for name in as_list(node.get("@type")))
-    return next(
-        (name for name in names if name.endswith("Article") or name in ARTICLE_TYPES),
-        None,
-    )
+    for stated in as_list(node.get("@type")):
+        name = str(stated).rpartition("/")[2]
+        if name.endswith("Article") or name in ARTICLE_TYPES:
+            return name
+    return None
 
 
 def microdata_type(tree: HtmlElement) -> str | None:
     """Return the schema.org type of the first article in microdata."""
-    kinds = (
-        article_type({"@type": element.get("itemtype")})
-        for element in tree.xpath(".//*[@itemtype]")
-    )
-    return next(filter(None, kinds), None)
+    for element in tree.xpath(".//*[@itemtype]"):
+        kind = article_type({"@type": element.get("itemtype")})
+        if kind is not None:
+            return kind
+    return None
 
 
 def meta_tags(tree: HtmlElement) -> MetaTags:
     """Return the contents of the meta tags by property or name in lower case, in order."""
     found: MetaTags = {}
     for tag in tree.iter("meta"):
-        content = (tag.get("content") or "").strip()
-        name = (
-            tag.get("property")
-            or tag.get("name")
-            or tag.get("itemprop")
-            or tag.get("http-equiv")
-        )
+        content = tag.get("content", "").strip()
+        name = next(filter(None, map(tag.get, _NAMES_OF_TAG)), "")
         if content and name:
             stated = found.setdefault(name.strip().lower(), [])
             if len(stated) < _MAX_CONTENTS:
@@ -99,7 +96,10 @@ def meta_tags(tree: HtmlElement) -> MetaTags:
 
 def contents(meta: MetaTags, *names: str) -> list[str]:
     """Return the contents of the named tags, in the order of the names."""
-    return [content for name in names for content in meta.get(name, ())]
+    found: list[str] = []
+    for name in names:
+        found += meta.get(name, [])
+    return found
 
 
 def as_list(value: Any) -> list[Any]:
@@ -116,8 +116,9 @@ def texts_of(value: Any, *names: str) -> list[str]:
     found: list[str] = []
     for part in as_list(value):
         if isinstance(part, dict):
-            named = next((part[name] for name in names if part.get(name)), None)
-            found += texts_of(named, *names) if not isinstance(named, dict) else []
+            named = next(filter(None, map(part.get, names)), None)
+            if not isinstance(named, dict):
+                found += texts_of(named, *names)
         elif isinstance(part, str) and part.strip():
             found.append(html.unescape(part.strip()))
     return found[:_MAX_TEXTS]
@@ -126,19 +127,14 @@ def texts_of(value: Any, *names: str) -> list[str]:
 def breadcrumb(nodes: Sequence[Node]) -> str | None:
     """Return the breadcrumb below the home page."""
     for node in nodes:
-        if "BreadcrumbList" in str(node.get("@type")):
-            steps = [
-                part
-                for part in node.get("itemListElement") or ()
-                if isinstance(part, dict)
-            ]
-            names = [
-                name
-                for step in steps
-                for name in texts_of(step.get("name") or step.get("item"), "name")[:1]
-            ]
-            if len(names) > 2:
-                return plain_text(names[1])
+        if "BreadcrumbList" not in str(node.get("@type")):
+            continue
+        names: list[str] = []
+        for step in node.get("itemListElement") or ():
+            if isinstance(step, dict):
+                names += texts_of(step.get("name") or step.get("item"), "name")[:1]
+        if len(names) > 2:
+            return plain_text(names[1])
     return None
 
 
@@ -160,20 +156,21 @@ def video_texts(
     yield from texts_of(videos, "contentUrl", "embedUrl", "url")
     yield from contents(meta, *_VIDEO)
     for frame in tree.iter("iframe"):
-        if _EMBEDDED_VIDEO.search(source := frame.get("src") or ""):
+        if _EMBEDDED_VIDEO.search(source := frame.get("src", "")):
             yield source
 
 
 def _match(node: Node, url: str) -> tuple[bool, bool, bool]:
-    stated = [
-        *texts_of(node.get("url")),
-        *texts_of(node.get("mainEntityOfPage"), "@id", "url"),
-    ]
-    path = url.partition("?")[0].rstrip("/")
-    is_own = any(
-        path and path == other.partition("?")[0].rstrip("/") for other in stated
-    )
+    """Return how well an article fits the page, the best one largest."""
+    stated = texts_of(node.get("url"))
+    stated += texts_of(node.get("mainEntityOfPage"), "@id", "url")
+    own = _without_query(url)
+    is_own = own != "" and own in map(_without_query, stated)
     return is_own, bool(node.get("headline")), bool(node.get("datePublished"))
+
+
+def _without_query(url: str) -> str:
+    return url.partition("?")[0].rstrip("/")
 
 
 def _parsed(text: str) -> Any:
@@ -196,11 +193,9 @@ def _unwrapped(text: str) -> str:
     """Return a script without the comment or CDATA section around it, and without a
     semicolon at its end.
     """
-    bare = (
-        _OPENING.sub("", text.strip(), count=1)
-        if text.lstrip()[:1] in ("<", "/")
-        else text.strip()
-    )
+    bare = text.strip()
+    if bare.startswith(("<", "/")):
+        bare = _OPENING.sub("", bare, count=1)
     if bare.endswith("]]>"):
         return bare.removesuffix("]]>").rstrip().removesuffix("//")
     return bare.removesuffix("-->").removesuffix(";")
@@ -229,6 +224,5 @@ def _flat(value: Any) -> Iterator[Node]:
         elif isinstance(node, dict):
             if "@type" in node or "headline" in node:
                 yield node
-            pending += [
-                part for name in _CONTAINERS for part in as_list(node.get(name))
-            ][::-1]
+            for name in reversed(_CONTAINERS):
+                pending += as_list(node.get(name))[::-1]

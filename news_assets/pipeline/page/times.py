@@ -57,6 +57,8 @@ _CLOCK = re.compile(
 _VISIBLE = re.compile(
     r"\b\d{1,2}[/.-]\d{1,2}[/.-]\d{4}\W{1,3}(?:\w{1,4}\W{1,2})?\d{1,2}\s?[:h]\s?\d{2}\b"
 )
+# of dates near the headline, in the order in which they count
+_KINDS_NEAR_HEADLINE: tuple[Kind, ...] = ("published", "plain")
 _VISIBLE_CHARS = 20_000  # of text that is searched for dates
 _SHORT_CHARS = 120
 # Plone, as gov.br and other public bodies run it: "publicado 27/02/2026 14h30", "última
@@ -116,24 +118,17 @@ def guessed_time(page: DatedPage, day: str | None) -> _Dated | None:
     """
     if updated := updated_time(page, None):
         return _Dated(updated, "guess")
-    is_found = day is not None and not day.endswith("-01-01")
-    guesses = (
-        [*_on_day(_visible(page.tree), day, page.timezone), day]
-        if day and is_found
-        else []
-    )
-    for dates in (
-        _of_kind(page.worded, "updated"),
-        named_dates(page.tree),
-        bare_dates(page.tree),
-    ):
+    guesses: list[str] = []
+    if day and not day.endswith("-01-01"):
+        guesses += [*_on_day(_visible(page.tree), day, page.timezone), day]
+    worded = _of_kind(page.worded, "updated")
+    for dates in (worded, named_dates(page.tree), bare_dates(page.tree)):
         guesses += _agreed(dates, page.timezone)
-    found = _first_time(page, (_Candidate("guess", text) for text in guesses))
-    return found or _first_time(
-        page,
-        (_Candidate("guess", found.text) for found in _published(page)),
-        ahead=True,
-    )
+    found = _first_time(page, [_Candidate("guess", text) for text in guesses])
+    if found is not None:
+        return found
+    stated = [_Candidate("guess", one.text) for one in _published(page)]
+    return _first_time(page, stated, ahead=True)
 
 
 def updated_time(page: DatedPage, published_at: datetime | None) -> datetime | None:
@@ -141,33 +136,28 @@ def updated_time(page: DatedPage, published_at: datetime | None) -> datetime | N
     before publication.
     """
     updated = _first_time(page, _updated(page))
-    return (
-        None
-        if updated is None or (published_at and updated.at < published_at)
-        else updated.at
-    )
+    if updated is None:
+        return None
+    if published_at is not None and updated.at < published_at:
+        return None
+    return updated.at
 
 
 # --- candidates, surest first ---------------------------------------------------------
 
 
 def _published(page: DatedPage) -> Iterator[_Candidate]:
-    for text in (
-        *_in_json_ld(page.article, "datePublished"),
-        *_in_json_ld(page.article, "dateCreated"),
-    ):
-        yield _Candidate("json_ld", text)
+    for name in ("datePublished", "dateCreated"):
+        for text in _in_json_ld(page.article, name):
+            yield _Candidate("json_ld", text)
     yield from _in_meta(page.meta, _PUBLISHED)
     for text in _in_markup(page.tree, "datePublished", _PLONE_PUBLISHED):
         yield _Candidate("markup", text)
-    for kind in ("published", "plain"):
-        yield from (
-            _Candidate("text", date.text) for date in page.bylines if date.kind == kind
-        )
-    yield from (
-        _Candidate("text", text)
-        for text in _agreed(_of_kind(page.worded, "published"), page.timezone)
-    )
+    for kind in _KINDS_NEAR_HEADLINE:
+        for date in _of_kind(page.bylines, kind):
+            yield _Candidate("text", date.text)
+    for text in _agreed(_of_kind(page.worded, "published"), page.timezone):
+        yield _Candidate("text", text)
 
 
 def _updated(page: DatedPage) -> Iterator[_Candidate]:
@@ -176,27 +166,26 @@ def _updated(page: DatedPage) -> Iterator[_Candidate]:
     yield from _in_meta(page.meta, _UPDATED)
     for text in _in_markup(page.tree, "dateModified", _PLONE_UPDATED):
         yield _Candidate("markup", text)
-    yield from (
-        _Candidate("text", date.text) for date in page.bylines if date.kind == "updated"
-    )
+    for date in _of_kind(page.bylines, "updated"):
+        yield _Candidate("text", date.text)
 
 
 def _in_json_ld(article: Node, name: str) -> list[str]:
-    # seconds since 1970
-    numbers = [
-        str(value)
-        for value in as_list(article.get(name))
-        if type(value) in (int, float)
-    ]
-    return [*texts_of(article.get(name)), *numbers]
+    texts = texts_of(article.get(name))
+    for value in as_list(article.get(name)):
+        if type(value) in (int, float):  # seconds since 1970
+            texts.append(str(value))
+    return texts
 
 
-def _in_meta(meta: MetaTags, names: Iterable[str]) -> Iterator[_Candidate]:
+def _in_meta(meta: MetaTags, names: Iterable[str]) -> list[_Candidate]:
+    found: list[_Candidate] = []
     for name in names:
-        yield from (
-            _Candidate("meta", text, name in _OFTEN_RENDERED)
-            for text in meta.get(name, ())
-        )
+        may_be_rendered = name in _OFTEN_RENDERED
+        found += [
+            _Candidate("meta", text, may_be_rendered) for text in meta.get(name, ())
+        ]
+    return found
 
 
 def _of_kind(dates: list[VisibleDate], kind: Kind) -> list[VisibleDate]:
@@ -230,10 +219,10 @@ def _from_url(page: DatedPage) -> _Dated | None:
 def _in_markup(tree: HtmlElement, itemprop: str, plone_class: str) -> Iterator[str]:
     """Yield the times in microdata, `<time pubdate>` and Plone's byline."""
     for element in tree.xpath(f".//*[@itemprop='{itemprop}']"):
-        yield element.get("content") or element.get("datetime") or _text(element)
+        yield element.get("content") or _time_of(element)
     if itemprop == "datePublished":
         for element in tree.xpath(".//time[@pubdate]"):
-            yield element.get("datetime") or _text(element)
+            yield _time_of(element)
     for element in tree.xpath(f".//*[contains(@class, '{plone_class}')]"):
         value = element.find(".//*[@class='value']")
         yield _text(element if value is None else value)
@@ -242,19 +231,26 @@ def _in_markup(tree: HtmlElement, itemprop: str, plone_class: str) -> Iterator[s
 def _visible(tree: HtmlElement) -> Iterator[str]:
     """Yield the times in `<time>` elements, then dates with a time of day in the text."""
     for element in tree.iter("time"):
-        yield element.get("datetime") or _text(element)
+        yield _time_of(element)
         yield _text(element)
     body = tree.find("body")
     text = "" if body is None else _text(body, _VISIBLE_CHARS)
-    yield from (match[0] for match in _VISIBLE.finditer(text))
+    for match in _VISIBLE.finditer(text):
+        yield match[0]
 
 
 def _on_day(texts: Iterable[str], day: str, timezone: str) -> list[str]:
     """Return the texts that are times on this day (ISO)."""
-    found = ((text, parse_date(text, timezone)) for text in texts)
-    return [
-        text for text, at in found if at and day_of(at, timezone).isoformat() == day
-    ]
+    found: list[str] = []
+    for text in texts:
+        at = parse_date(text, timezone)
+        if at is not None and day_of(at, timezone).isoformat() == day:
+            found.append(text)
+    return found
+
+
+def _time_of(element: HtmlElement) -> str:
+    return element.get("datetime") or _text(element)
 
 
 def _text(element: HtmlElement, limit: int = _SHORT_CHARS) -> str:
@@ -278,22 +274,26 @@ def _first_time(
     first: _Dated | None = None
     for candidate in candidates:
         at = parse_date(candidate.text, page.timezone)
+        if at is None:
+            continue
         has_clock = bool(_CLOCK.search(candidate.text))
-        if at is None or (
-            not ahead
-            and _is_implausible(page, at, has_clock and candidate.may_be_rendered)
+        if not ahead and _is_implausible(
+            page, at, has_clock and candidate.may_be_rendered
         ):
             continue
-        if has_clock and (
-            first is None
-            or day_of(at, page.timezone) == day_of(first.at, page.timezone)
-        ):
+        if has_clock and _is_same_day(page, at, first):
             return _Dated(at.replace(second=0, microsecond=0), candidate.origin)
         first = first or _Dated(at, candidate.origin)
     return first
 
 
+def _is_same_day(page: DatedPage, at: datetime, first: _Dated | None) -> bool:
+    if first is None:
+        return True
+    return day_of(at, page.timezone) == day_of(first.at, page.timezone)
+
+
 def _is_implausible(page: DatedPage, at: datetime, may_be_rendered: bool) -> bool:
-    return at > page.fetched_at + _MAX_AHEAD or (
-        may_be_rendered and abs(at - page.fetched_at) <= _RENDERED_WITHIN
-    )
+    if at > page.fetched_at + _MAX_AHEAD:
+        return True
+    return may_be_rendered and abs(at - page.fetched_at) <= _RENDERED_WITHIN

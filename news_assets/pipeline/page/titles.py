@@ -6,9 +6,11 @@ which precedes `<title>`.
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice, takewhile
+from functools import partial
+from itertools import islice
+from operator import attrgetter
 from urllib.parse import unquote, urljoin, urlsplit
 
 from lxml.etree import XPath
@@ -36,7 +38,7 @@ from news_assets.pipeline.page.site_names import (
 from news_assets.pipeline.page.stated import contents
 from news_assets.text.html import plain_text
 
-MIN_UNSTATED_WORDS = 4  # of a heading that nothing else confirms
+_MIN_UNSTATED_WORDS = 4  # of a heading that nothing else confirms
 PARAGRAPHS = XPath(
     "//body//*[not(self::script or self::style or self::a)][text()[string-length() >= 150]]"
 )
@@ -87,15 +89,17 @@ class Heading:
         return self.agreement < AGREES, self.level > 1, -self.agreement
 
 
-def headings_of(page: TitledPage, stated: Sequence[str]) -> list[Heading]:
+def _headings_of(page: TitledPage, stated: Sequence[str]) -> list[Heading]:
     """Return the headings that may be the title: outside menus and links to other
     pages, without the site's name.
     """
-    whole = {words for text in stated if len(words := words_in(text)) >= MIN_WORDS}
-    found = []
+    whole = {words for words in map(words_in, stated) if len(words) >= MIN_WORDS}
+    found: list[Heading] = []
     for element in islice(page.tree.iter("h1", "h2", "h3", "h4"), _MAX_HEADINGS):
         text = _DATE_BEFORE.sub("", _text_of(element, whole))
-        if text and not page.is_site(text) and not _is_unrelated(element, page.url):
+        if not text or page.is_site(text):
+            continue
+        if not _is_unrelated(element, page.url):
             found.append(Heading(element, text, int(str(element.tag)[1])))
     return found
 
@@ -104,57 +108,53 @@ def _text_of(heading: HtmlElement, stated: Collection[tuple[str, ...]]) -> str:
     """Return the heading's text: the part that is a stated title, where a date or a
     kicker is marked up beside it.
     """
-    parts = [part for part in heading.itertext() if part.strip()]
-    if len(parts) > 1 and (
-        own := next((part for part in parts if words_in(part) in stated), None)
-    ):
-        return own
+    parts = list(filter(str.strip, heading.itertext()))
+    if len(parts) > 1:
+        for part in parts:
+            if words_in(part) in stated:
+                return part
     return " ".join(" ".join(parts).split())
 
 
 def _is_unrelated(element: HtmlElement, url: str) -> bool:
     """Whether a heading is in a menu, or is a link to another page."""
-    if element.tag != "h1" and any(
-        above.tag in _UNRELATED for above in element.iterancestors()
-    ):
+    is_in_menu = next(element.iterancestors(*_UNRELATED), None) is not None
+    if is_in_menu and element.tag != "h1":
         return True
-    around = (above for above in element.iterancestors("a"))
-    link = next(around, None)
+    link = next(element.iterancestors("a"), None)
     if link is None:
         link = next(element.iter("a"), None)
-    href = link.get("href") if link is not None else None
-    return bool(href) and not _is_own(href or "", url)
+    href = "" if link is None else link.get("href", "")
+    return href != "" and not _is_own(href, url)
 
 
 def _is_own(href: str, url: str) -> bool:
     """Whether a link leads to the page itself, or to no page."""
     if href.startswith(("#", "javascript:", "mailto:")):
         return True
-    return urlsplit(_joined(url, href)).path.rstrip("/") == urlsplit(url).path.rstrip(
-        "/"
-    )
+    target = urlsplit(_joined(url, href)).path
+    return target.rstrip("/") == urlsplit(url).path.rstrip("/")
 
 
-def titled_texts(page: TitledPage) -> Iterator[Heading]:
-    """Yield the texts of other elements whose class or id says that they are titles."""
-    named = (
-        one
-        for one in page.tree.iter(*_TITLED)
-        if _TITLE_CLASS.search(f"{one.get('class')} {one.get('id')}")
-    )
-    for element in islice(named, _MAX_HEADINGS):
-        text = _DATE_BEFORE.sub(
-            "", " ".join("".join(islice(element.itertext(), 50)).split())
-        )
-        if (
-            len(text) in _TITLED_CHARS
-            and not page.is_site(text)
-            and not _is_unrelated(element, page.url)
-        ):
-            yield Heading(element, text, 5)
+def _titled_texts(page: TitledPage) -> list[Heading]:
+    """Return the texts of other elements whose class or id says that they are titles."""
+    found: list[Heading] = []
+    elements = filter(_is_named_title, page.tree.iter(*_TITLED))
+    for element in islice(elements, _MAX_HEADINGS):
+        whole = "".join(islice(element.itertext(), 50))
+        text = _DATE_BEFORE.sub("", " ".join(whole.split()))
+        if len(text) not in _TITLED_CHARS or page.is_site(text):
+            continue
+        if not _is_unrelated(element, page.url):
+            found.append(Heading(element, text, 5))
+    return found
 
 
-def line_above(page: TitledPage) -> list[str]:
+def _is_named_title(element: HtmlElement) -> bool:
+    return bool(_TITLE_CLASS.search(f"{element.get('class')} {element.get('id')}"))
+
+
+def _line_above(page: TitledPage) -> list[str]:
     """Return the last line above the first paragraph that may be a headline, on a page
     without headings.
     """
@@ -162,17 +162,22 @@ def line_above(page: TitledPage) -> list[str]:
     if paragraph is None:
         return []
     lines: list[tuple[HtmlElement, str]] = []
-    for element in takewhile(lambda one: one is not paragraph, page.tree.iter()):
-        text = " ".join((element.text or "").split()) if element.tag in _LINES else ""
-        is_headline = (
-            len(text) in _TITLED_CHARS and len(words_in(text)) >= MIN_UNSTATED_WORDS
-        )
-        if is_headline and not _NO_HEADLINE.search(text):
+    for element in page.tree.iter():
+        if element is paragraph:
+            break
+        text = " ".join((element.text or "").split())
+        if element.tag in _LINES and _may_be_headline(text):
             lines.append((element, text))
-    last = islice(reversed(lines), _MAX_HEADINGS)
-    return next(
-        ([text] for element, text in last if not _is_unrelated(element, page.url)), []
-    )
+    for element, text in islice(reversed(lines), _MAX_HEADINGS):
+        if not _is_unrelated(element, page.url):
+            return [text]
+    return []
+
+
+def _may_be_headline(line: str) -> bool:
+    if len(line) not in _TITLED_CHARS or _NO_HEADLINE.search(line):
+        return False
+    return len(words_in(line)) >= _MIN_UNSTATED_WORDS
 
 
 def _joined(url: str, href: str) -> str:
@@ -191,75 +196,77 @@ _SURE = 0.8  # from here on a lower heading precedes an h1
 
 def titles_of(page: TitledPage, sections: Iterable[str]) -> list[str]:
     """Return the forms of the title, best first; names of the site are last."""
-    raw = [plain for text in _texts(page) if (plain := plain_text(text)[:MAX_CHARS])]
-    titles = without_places(
-        raw, places_of(page.url, contents(page.meta, *SITE), sections)
-    )
+    texts = [plain_text(text)[:MAX_CHARS] for text in _texts(page)]
+    places = places_of(page.url, contents(page.meta, *SITE), sections)
+    titles = without_places(list(filter(None, texts)), places)
     return sorted(titles, key=page.is_site)
 
 
-def _texts(page: TitledPage) -> Iterator[str]:
-    """Yield agreeing headings, what is stated, `<title>`, and headings that nothing
+def _texts(page: TitledPage) -> list[str]:
+    """Return agreeing headings, what is stated, `<title>`, and headings that nothing
     confirms.
     """
-    stated = [
-        without_site(text, page.meta) for text in page.stated if not page.is_site(text)
-    ]
-    headings = headings_of(page, stated)
+    titles = [text for text in page.stated if not page.is_site(text)]
+    stated = [without_site(text, page.meta) for text in titles]
+    headings = _headings_of(page, stated)
     confirmed = [*_confirmed(page, headings), *stated]
+    texts = list(confirmed)
     if page.listed and _is_only_listed(page.listed, confirmed, page.tree):
-        yield page.listed
-    yield from confirmed
-    head = without_site(page.head, page.meta)
+        texts.insert(0, page.listed)
     if not confirmed:
-        yield from _unconfirmed(headings, page.tree) or line_above(page)
-    yield head
-    yield from page.stated
+        texts += _unconfirmed(headings, page.tree) or _line_above(page)
+    return [*texts, without_site(page.head, page.meta), *page.stated]
 
 
-def _confirmed(page: TitledPage, headings: Iterable[Heading]) -> list[str]:
+def _confirmed(page: TitledPage, headings: Sequence[Heading]) -> list[str]:
     """Return the headings that agree with another form of the title, best first."""
     longest = max(SEPARATOR.split(plain_text(page.head)), key=len)
-    known = (
+    known = [
         text for text in (*page.stated, longest, page.head) if not page.is_site(text)
-    )
+    ]
     slug = unquote(urlsplit(page.url).path).rstrip("/").rpartition("/")[2]
     texts = [*known, page.listed or "", SLUG_BREAK.sub(" ", slug)]
     others = list(filter(None, map(words_of, texts)))
-    agreeing = list(_agreeing(headings, others))
-    if not any(one.agreement >= _SURE for one in agreeing):
-        agreeing += _agreeing(titled_texts(page), others)
-    return [one.text for one in sorted(agreeing, key=lambda one: one.rank)]
+    agreeing = _agreeing(headings, others)
+    if max((one.agreement for one in agreeing), default=0.0) < _SURE:
+        agreeing += _agreeing(_titled_texts(page), others)
+    return [one.text for one in sorted(agreeing, key=attrgetter("rank"))]
 
 
 def _is_only_listed(listed: str, others: Iterable[str], tree: HtmlElement) -> bool:
     """Whether the listed title is on the page, and has no word in common with the
     page's other titles.
     """
-    words, own = words_in(listed), long_words(listed)
-    if len(words) < MIN_WORDS or any(own & long_words(other) for other in others):
+    words = words_in(listed)
+    if len(words) < MIN_WORDS:
+        return False
+    known = Words().union(*map(long_words, others))
+    if not known.isdisjoint(long_words(listed)):
         return False
     shown = words_in_text(" ".join(tree.itertext()))
     return f" {' '.join(words)} " in f" {' '.join(shown)} "
 
 
-def _agreeing(
-    headings: Iterable[Heading], others: Sequence[Words]
-) -> Iterator[Heading]:
+def _agreeing(headings: Sequence[Heading], others: Sequence[Words]) -> list[Heading]:
+    """Return the headings that agree with other forms of the title, with how much."""
+    found: list[Heading] = []
     for heading in headings:
         words = words_of(heading.text)
-        agreement = max((agreement_of(words, other) for other in others), default=0.0)
-        is_near = heading.level == 1 and any(agree(words, other) for other in others)
+        agreement = max(map(partial(agreement_of, words), others), default=0.0)
+        is_near = heading.level == 1 and any(map(partial(agree, words), others))
         if is_near or agreement >= _SAME:
-            yield replace(heading, agreement=agreement)
+            found.append(replace(heading, agreement=agreement))
+    return found
 
 
 def _unconfirmed(headings: Sequence[Heading], tree: HtmlElement) -> list[str]:
     """Return the highest of the headings above the first paragraph that are long enough
     for titles.
     """
+    near = [one for one in headings if len(words_in(one.text)) >= _MIN_UNSTATED_WORDS]
     paragraph = next(iter(PARAGRAPHS(tree)), None)
-    above = set(paragraph.xpath("preceding::*")) if paragraph is not None else None
-    long = [one for one in headings if len(words_in(one.text)) >= MIN_UNSTATED_WORDS]
-    near = [one for one in long if above is None or one.element in above] or long
-    return [one.text for one in sorted(near, key=lambda one: one.level)][:1]
+    if paragraph is not None:
+        above = set(paragraph.xpath("preceding::*"))
+        near = [one for one in near if one.element in above] or near
+    highest = min(near, key=attrgetter("level"), default=None)
+    return [] if highest is None else [highest.text]

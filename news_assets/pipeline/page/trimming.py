@@ -137,7 +137,9 @@ def trimmed(
         "pointers": _without_pointers,
         "prompts": _without_prompts,
     }
-    for rule in (rule for name, rule in rules.items() if name in names):
+    for name, rule in rules.items():
+        if name not in names:
+            continue
         shorter = rule(kept)
         if chars_of(shorter) >= _MIN_KEPT * chars_of(kept):
             kept = shorter
@@ -148,17 +150,18 @@ def _below_headline(
     blocks: list[Block], titles: Iterable[str], thresholds: Thresholds = THRESHOLDS
 ) -> list[Block]:
     """Cut the headline, and the kickers, bylines and breadcrumbs above it."""
-    known = [set(found) for title in titles if (found := normal_words(title))]
+    known = [set(words) for words in map(normal_words, titles) if words]
     for position, block in enumerate(blocks[:_OPENING_BLOCKS]):
-        words = set(block.words)
-        if words and any(
-            len(words & title) >= thresholds.same_title * len(words | title)
-            for title in known
-        ):
+        if _is_headline(block, known, thresholds.same_title):
             return blocks[position + 1 :]
         if len(block.markdown) > thresholds.byline_chars:
             break
     return blocks
+
+
+def _is_headline(block: Block, titles: Iterable[set[str]], same: float) -> bool:
+    words = set(block.words)
+    return any(len(words & title) >= same * len(words | title) for title in titles)
 
 
 def _without_teasers(blocks: list[Block]) -> list[Block]:
@@ -177,8 +180,9 @@ def _without_teasers(blocks: list[Block]) -> list[Block]:
 
 
 def _is_teaser(block: Block) -> bool:
-    is_long = block.kind == "paragraph" and len(block.markdown) >= _TEASER_CHARS
-    return is_long and _BROKEN_OFF.search(block.markdown[-_END_CHARS:]) is not None
+    if block.kind != "paragraph" or len(block.markdown) < _TEASER_CHARS:
+        return False
+    return _BROKEN_OFF.search(block.markdown[-_END_CHARS:]) is not None
 
 
 def _without_pointers(blocks: list[Block]) -> list[Block]:
@@ -187,14 +191,9 @@ def _without_pointers(blocks: list[Block]) -> list[Block]:
 
 
 def _is_pointer(block: Block) -> bool:
-    return (
-        block.kind != "table"
-        and len(block.markdown) <= _POINTER_CHARS
-        and _has_pointer(block.markdown)
-    )
-
-
-def _has_pointer(line: str) -> bool:
+    line = block.markdown
+    if block.kind == "table" or len(line) > _POINTER_CHARS:
+        return False
     return bool(_READ_MORE.match(line) or _CREDITED.search(line))
 
 
@@ -202,17 +201,18 @@ def _without_prompts(blocks: list[Block]) -> list[Block]:
     """Cut prompts and credits at the end, and headings without text below them."""
     kept = list(blocks)
     for _ in range(_MAX_TRAILING_PROMPTS):
-        if not kept or not (kept[-1].kind == "heading" or _is_prompt(kept[-1])):
+        if not kept or not _is_prompt(kept[-1]):
             break
         kept.pop()
     return kept
 
 
 def _is_prompt(block: Block) -> bool:
-    return (
-        len(block.markdown) <= _PROMPT_CHARS
-        and _PROMPT_OR_CREDIT.match(block.markdown) is not None
-    )
+    if block.kind == "heading":
+        return True
+    if len(block.markdown) > _PROMPT_CHARS:
+        return False
+    return _PROMPT_OR_CREDIT.match(block.markdown) is not None
 
 
 def _within_stated_body(
@@ -227,19 +227,21 @@ def _within_stated_body(
     stated = set(pairwise(stated_words))
     pairs = [set(pairwise(block.words)) for block in blocks]
     found = len(stated.intersection(chain.from_iterable(pairs))) / len(stated)
+    min_chars = _MIN_KEPT * chars_of(blocks)
     if found >= thresholds.agreed:
-        inside = [
-            n
-            for n, own in enumerate(pairs)
-            if len(own & stated) >= _IN_BODY * len(own) > 0
-        ]
-        within = blocks[: inside[-1] + 1] if inside else blocks
-        return within if chars_of(within) >= _MIN_KEPT * chars_of(blocks) else blocks
-    is_another = found < 1 - thresholds.agreed and len(
-        stated_body
-    ) >= _MIN_KEPT * chars_of(blocks)
-    return (
-        [Block("paragraph", line) for line in stated_body.split("\n")]
-        if is_another
-        else blocks
-    )
+        within = blocks[: _end_of_stated(pairs, stated)]
+        return within if chars_of(within) >= min_chars else blocks
+    if found < 1 - thresholds.agreed and len(stated_body) >= min_chars:
+        return [Block("paragraph", line) for line in stated_body.split("\n")]
+    return blocks
+
+
+def _end_of_stated(
+    pairs: Sequence[set[tuple[str, str]]], stated: set[tuple[str, str]]
+) -> int:
+    """Return the number of blocks through the last one that the stated body holds."""
+    end = 0
+    for number, own in enumerate(pairs, start=1):
+        if len(own & stated) >= _IN_BODY * len(own) > 0:
+            end = number
+    return end

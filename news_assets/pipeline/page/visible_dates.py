@@ -7,7 +7,7 @@ in the text, in lists of other articles and in comments are not the page's.
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import chain, islice
+from itertools import islice
 from typing import Literal, NamedTuple
 
 from lxml.etree import iterwalk
@@ -109,47 +109,38 @@ def dates_near_headline(tree: HtmlElement, headline: str | None) -> list[Visible
     heading = _heading(tree, headline)
     if heading is None:
         return []
-    own, below, above = (
-        list(_lines(heading)),
-        list(_before_body(_lines_after(heading))),
-        _lines_above(heading),
-    )
-    lines = [*below, "", "", "", *above]
-    return [
-        *_worded(lines),
-        *_plain([*own[:1], *lines]),
-        *_sourced(below[:_MAX_SOURCE_LINES]),
-    ]
+    own = list(_lines(heading))[:1]
+    below = list(_before_body(_lines_after(heading)))
+    lines = [*below, "", "", "", *_lines_above(heading)]
+    return _worded(lines) + _plain([*own, *lines]) + _sourced(below[:_MAX_SOURCE_LINES])
 
 
 def named_dates(tree: HtmlElement) -> list[VisibleDate]:
     """Return the bare dates of elements whose class or id says that they are dates."""
-    elements = tree.iter(*_TITLED, "h2", "h3", "h4", "h5", "li")
-    named = (
-        one
-        for one in elements
-        if _DATE_NAME.search(f"{one.get('class')} {one.get('id')}")
-    )
-    own = [
-        one
-        for one in islice(named, _MAX_NAMED)
-        if not any(map(_is_unrelated, (one, *one.iterancestors())))
-    ]
-    return list(
-        _plain([" ".join("".join(islice(one.itertext(), 10)).split()) for one in own])
-    )
+    elements = filter(_is_named_date, tree.iter(*_TITLED, "h2", "h3", "h4", "h5", "li"))
+    lines: list[str] = []
+    for one in islice(elements, _MAX_NAMED):
+        if any(map(_is_unrelated, (one, *one.iterancestors()))):
+            continue
+        text = "".join(islice(one.itertext(), 10))
+        lines.append(" ".join(text.split()))
+    return _plain(lines)
+
+
+def _is_named_date(element: HtmlElement) -> bool:
+    return bool(_DATE_NAME.search(f"{element.get('class')} {element.get('id')}"))
 
 
 def worded_dates(tree: HtmlElement) -> list[VisibleDate]:
     """Return the dates on the whole page that are worded as dates of publication or
     update.
     """
-    return list(_worded(_page_lines(tree), _MAX_FAR_WORDS_AFTER))
+    return _worded(_page_lines(tree), _MAX_FAR_WORDS_AFTER)
 
 
 def bare_dates(tree: HtmlElement) -> list[VisibleDate]:
     """Return the lines of the whole page that are little more than a date."""
-    return list(_plain(_page_lines(tree)))
+    return _plain(_page_lines(tree))
 
 
 def _page_lines(tree: HtmlElement) -> list[str]:
@@ -162,8 +153,8 @@ def _page_lines(tree: HtmlElement) -> list[str]:
 
 def _worded(
     lines: Sequence[str], max_between: int = MAX_WORDS_AFTER
-) -> Iterator[VisibleDate]:
-    """Yield the text after each word of publication or update, up to the next such
+) -> list[VisibleDate]:
+    """Return the text after each word of publication or update, up to the next such
     word.
 
     `max_between` is the number of characters between the word and the date.
@@ -171,21 +162,18 @@ def _worded(
     text = "\n".join(map(_byline, lines))
     matches = list(_WORDING.finditer(text))
     ends = [*(match.start() for match in matches[1:]), len(text)]
+    dates: list[VisibleDate] = []
     # without a match there is one end too many
     for match, end in zip(matches, ends, strict=False):
         before = text[text.rfind("\n", 0, match.start()) + 1 : match.start()]
         after = text[match.end() : min(end, match.end() + _MAX_DATE_CHARS)]
         near = re.search(r"\d", after[:max_between])
-        if (
-            near
-            and after.count("\n", 0, near.start()) < 3
-            and _is_byline(before)
-            and _DATE.search(after)
-        ):
-            yield VisibleDate(
-                "published" if match["published"] else "updated",
-                " ".join(after.split()),
-            )
+        if near is None or not _is_byline(before):
+            continue
+        if after.count("\n", 0, near.start()) < 3 and _DATE.search(after):
+            kind: Kind = "published" if match["published"] else "updated"
+            dates.append(VisibleDate(kind, " ".join(after.split())))
+    return dates
 
 
 def _byline(line: str) -> str:
@@ -201,29 +189,35 @@ def _is_byline(before: str) -> bool:
     return len(before) <= _MAX_WORDS_BEFORE and not _IN_SENTENCE.search(before)
 
 
-def _plain(lines: Sequence[str]) -> Iterator[VisibleDate]:
-    """Yield lines with little more than a date."""
+def _plain(lines: Sequence[str]) -> list[VisibleDate]:
+    """Return the lines with little more than a date."""
+    dates: list[VisibleDate] = []
     for line in lines:
-        match = _WORDING.search(line)
-        text = (line[: match.start()] if match else line).strip(" |/·•–—-(")
+        text = _WORDING.split(line, maxsplit=1)[0].strip(" |/·•–—-(")
         text = _BAR.split(text)[0]
-        if (
-            "©" not in text
-            and len(text) <= _MAX_PLAIN_CHARS
-            and _DATE.search(text)
-            and (digit := re.search(r"\d", text))
-        ):
-            letters = sum(map(str.isalpha, text[: digit.start()]))
-            if letters <= _MAX_PLAIN_LETTERS:
-                yield VisibleDate("plain", text)
+        if _is_bare_date(text):
+            dates.append(VisibleDate("plain", text))
+    return dates
 
 
-def _sourced(lines: Sequence[str]) -> Iterator[VisibleDate]:
-    """Yield the dates at the end of short lines: "Agência Brasil - 25/10/2016 - 18h32"."""
+def _is_bare_date(text: str) -> bool:
+    if len(text) > _MAX_PLAIN_CHARS or "©" in text:
+        return False
+    digit = re.search(r"\d", text)
+    if digit is None or not _DATE.search(text):
+        return False
+    return sum(map(str.isalpha, text[: digit.start()])) <= _MAX_PLAIN_LETTERS
+
+
+def _sourced(lines: Sequence[str]) -> list[VisibleDate]:
+    """Return the dates at the end of short lines: "Agência Brasil - 25/10/2016 - 18h32"."""
+    dates: list[VisibleDate] = []
     for line in lines:
-        match = _SOURCED.fullmatch(line) if len(line) <= _MAX_PLAIN_CHARS else None
-        if match and not _WORDING.search(line):
-            yield VisibleDate("plain", match["date"])
+        if len(line) > _MAX_PLAIN_CHARS or _WORDING.search(line):
+            continue
+        if match := _SOURCED.fullmatch(line):
+            dates.append(VisibleDate("plain", match["date"]))
+    return dates
 
 
 # --- lines ----------------------------------------------------------------------------
@@ -240,12 +234,11 @@ def _heading(tree: HtmlElement, headline: str | None) -> HtmlElement | None:
     best = max(headings, key=lambda one: _likeness(words, _words_of(one)), default=None)
     if best is not None and _likeness(words, _words_of(best)) >= _SAME_HEADLINE:
         return best
-    others = (
-        one
-        for one in tree.iter(*_TITLED)
-        if words and _likeness(words, _words(one.text or "")) >= _SAME_TEXT
-    )
-    return next(chain(others, sorted(headings, key=lambda one: one.tag)), None)
+    if words:
+        for one in tree.iter(*_TITLED):
+            if _likeness(words, _words(one.text or "")) >= _SAME_TEXT:
+                return one
+    return min(headings, key=lambda one: one.tag, default=None)
 
 
 def _likeness(one: set[str], other: set[str]) -> float:
@@ -322,11 +315,12 @@ def _joined(parts: list[str]) -> Iterator[str]:
 
 
 def _is_unrelated(node: HtmlElement) -> bool:
-    if node.tag in _UNRELATED or (node.tag in ("h2", "h3") and not _is_dated(node)):
+    if node.tag in _UNRELATED:
         return True
-    return bool(
-        _UNRELATED_CLASS.search(f"{node.get('class') or ''} {node.get('id') or ''}")
-    )
+    if node.tag in ("h2", "h3") and not _is_dated(node):
+        return True
+    marks = f"{node.get('class', '')} {node.get('id', '')}"
+    return _UNRELATED_CLASS.search(marks) is not None
 
 
 def _is_dated(heading: HtmlElement) -> bool:
@@ -339,8 +333,10 @@ def _time_text(node: HtmlElement) -> str:
     """Return the `datetime` of a `<time>` element, or its text if only that has a time
     of day.
     """
-    stated, shown = node.get("datetime") or "", "".join(node.itertext())
-    is_better_shown = (
-        not _CLOCK.search(stated) and _CLOCK.search(shown) and _DATE.search(shown)
-    )
-    return shown if is_better_shown or not stated.strip() else stated
+    stated = node.get("datetime", "")
+    shown = "".join(node.itertext())
+    if not stated.strip():
+        return shown
+    if _CLOCK.search(stated) or not _DATE.search(shown):
+        return stated
+    return shown if _CLOCK.search(shown) else stated

@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple
 from news_assets.errors import FetchError, NewsAssetsError
 from news_assets.pipeline.articles.dedupe import store_marked, without_mark
 from news_assets.pipeline.articles.ownership import Owners
-from news_assets.pipeline.articles.rows import article_row, revision_of, with_owner
+from news_assets.pipeline.articles.rows import article_row, revisions_of, with_owner
 from news_assets.pipeline.page.extract import rule_on
 from news_assets.pipeline.page.readers import (
     HTML,
@@ -93,7 +93,7 @@ class Replayed:
     reason: str | None = None
 
 
-def replay_article(
+def _replay_article(
     article: RawArticle,
     entry: FeedEntry,
     stored: StoredPage | None,
@@ -267,13 +267,8 @@ def store_replayed(
     )
     checked = [_unless_newer(one, stored) for one in batch]
     articles = store_marked(rows, [one.row for one in checked if one.row], stored)
-    revisions = [
-        revision_of(stored[new.article_id], new, now, "method")
-        for new in articles
-        if new.article_id in stored
-    ]
-    if written := [revision for revision in revisions if revision]:
-        rows.upsert(written)
+    if revisions := revisions_of(stored, articles, now, "method"):
+        rows.upsert(revisions)
     record_article_outcomes(rows, stage, articles)
     return checked
 
@@ -449,7 +444,7 @@ def _replayed(
         document = _document(page, sandbox, usual[1], readers)
         call = (article, entry, page, owners, *usual, readers, document)
         arguments.append((*call, desk.caps.text_chars))
-    results = sandbox.run(replay_article, arguments)
+    results = sandbox.run(_replay_article, arguments)
     replayed: dict[str, Replayed] = {}
     for (key, (article, _, _)), result in zip(calls.items(), results, strict=True):
         if isinstance(result, NewsAssetsError):

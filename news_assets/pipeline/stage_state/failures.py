@@ -7,7 +7,7 @@ changed meanwhile is outdated again and done by the next run. A failure is delet
 the stage succeeds; `store/queries/backlog.py` holds work back until it is due.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from types import MappingProxyType
@@ -53,20 +53,18 @@ def record_outcomes(
     """Store which of these rows of a stage failed, and delete the failures of the
     others.
     """
-    if tried:
-        assert stage.state is not None
-        column = stage.state.column
-        failed = [
-            failure_of(row, stage.name, getattr(row, column), now)
-            for row in tried
-            if row.outcome != "ok"
-        ]
-        record_failures(
-            rows,
-            stage,
-            failed,
-            {row.article_id for row in tried if row.outcome == "ok"},
-        )
+    if not tried:
+        return
+    assert stage.state is not None
+    failed: list[Failure] = []
+    done: set[str] = set()
+    for row in tried:
+        if row.outcome == "ok":
+            done.add(row.article_id)
+        else:
+            version = getattr(row, stage.state.column)
+            failed.append(failure_of(row, stage.name, version, now))
+    record_failures(rows, stage, failed, done)
 
 
 def record_attempt(
@@ -78,19 +76,13 @@ def record_attempt(
     If the process ends, it stays, and holds the article back like any failure. `work`
     is a row of `store/queries/backlog.py`.
     """
-    failure = failure_of_work(
-        work, stage.name, desk, "the process ended while it worked on this", now
+    reason = "the process ended while it worked on this"
+    failure = failure_of_work(work, stage.name, desk, reason, now)
+    earlier = _stored_failures(rows, stage, [failure.article_id]).get(
+        failure.article_id
     )
-    earlier = rows.read(Failure, stage=[stage.name], article_id=[failure.article_id])
-    rows.upsert(
-        [
-            _next_attempt(
-                failure,
-                earlier[0] if earlier else None,
-                stage.retry_at or stage_retry_at,
-            )
-        ]
-    )
+    retry_at = stage.retry_at or stage_retry_at
+    rows.upsert([_next_attempt(failure, earlier, retry_at)])
 
 
 def record_unavailable(
@@ -105,20 +97,39 @@ def record_unavailable(
     model is unavailable.
 
     The later stages go on without its rows. It is retried at increasing pauses up to a
-    day, and not given up: the cause is not in the articles. `backlog` has rows of
-    `store/queries/backlog.py`.
+    day, and not given up: the cause is not in the articles.
+
+    Args:
+        rows: The transaction.
+        stage: The stage.
+        backlog: Rows of `store/queries/backlog.py`.
+        desk: The desk's key.
+        reason: Why it is unavailable.
+        now: The time of the failures.
     """
     failed = [failure_of_work(work, stage.name, desk, reason, now) for work in backlog]
-    if failed:
-        ids = {failure.article_id for failure in failed}
-        stored = {
-            row.article_id: row
-            for row in rows.read(Failure, stage=[stage.name], article_id=ids)
-        }
-        rows.upsert(list(_counted(failed, stored, _retry_without_end)))
+    _store_counted(rows, stage, failed, _retry_without_end)
 
 
-def record_provisional(
+def _stored_failures(
+    rows: Rows, stage: Stage, article_ids: Collection[str]
+) -> dict[str, Failure]:
+    """Return the failures of a stage with these articles, by article id."""
+    found = rows.read(Failure, stage=[stage.name], article_id=article_ids)
+    return {row.article_id: row for row in found}
+
+
+def _store_counted(
+    rows: Rows, stage: Stage, failed: Sequence[Failure], retry_at: RetryAt | None
+) -> None:
+    """Store failures with one more attempt each than the stored ones have."""
+    if not failed:
+        return
+    stored = _stored_failures(rows, stage, {failure.article_id for failure in failed})
+    rows.upsert(_counted(failed, stored, retry_at))
+
+
+def _record_provisional(
     rows: Rows,
     stage: Stage,
     provisional: Sequence[Any],
@@ -127,24 +138,21 @@ def record_provisional(
     now: datetime,
 ) -> None:
     """Store when each of these rows is made again: rows of outcome ok that something
-    else is to replace.
+    else is to replace. Like an unavailable model they are not given up.
 
-    `versions` are the states of their articles and `reasons` why, by article id. Like
-    an unavailable model they are not given up.
+    Args:
+        rows: The transaction.
+        stage: The stage of the rows.
+        provisional: The rows.
+        versions: The states of their articles by article id.
+        reasons: Why they are made again, by article id.
+        now: The time of the attempt.
     """
-    if provisional:
-        made = [
-            replace(
-                failure_of(row, stage.name, versions[row.article_id], now),
-                reason=reasons[row.article_id],
-            )
-            for row in provisional
-        ]
-        stored = {
-            row.article_id: row
-            for row in rows.read(Failure, stage=[stage.name], article_id=reasons.keys())
-        }
-        rows.upsert(list(_counted(made, stored, _retry_without_end)))
+    made: list[Failure] = []
+    for row in provisional:
+        failure = failure_of(row, stage.name, versions[row.article_id], now)
+        made.append(replace(failure, reason=reasons[row.article_id]))
+    _store_counted(rows, stage, made, _retry_without_end)
 
 
 def _retry_without_end(attempts: int, now: datetime) -> datetime | None:
@@ -193,28 +201,25 @@ def failure_of(row: Any, stage: str, version: str, now: datetime) -> Failure:
 
 
 def make_due(rows: Rows, now: datetime, **isin: Collection[Any]) -> list[Failure]:
-    """Make these failures due now, with all their attempts left; return them.
+    """Make these failures due now, with all their attempts again; return them.
 
     An article that could not be fetched has the time of its next attempt in its own
     row, which is changed with it.
     """
-    failures = [
-        replace(row, attempts=0, next_try_at=now)
-        for row in rows.read(Failure, None, **isin)
-    ]
-    ids = {
-        failure.article_id for failure in failures if failure.stage == "raw_articles"
-    }
-    articles = rows.read(RawArticle, article_id=ids) if ids else []
+    failures: list[Failure] = []
+    fetched: set[str] = set()
+    for row in rows.read(Failure, None, **isin):
+        failures.append(replace(row, attempts=0, next_try_at=now))
+        if row.stage == "raw_articles":
+            fetched.add(row.article_id)
     if failures:
         rows.upsert(failures)
+    articles = rows.read(RawArticle, article_id=fetched) if fetched else []
     if articles:
-        rows.upsert(
-            [
-                replace(article, attempts=0, refusals=0, next_try_at=now)
-                for article in articles
-            ]
-        )
+        due = [
+            replace(row, attempts=0, refusals=0, next_try_at=now) for row in articles
+        ]
+        rows.upsert(due)
     return failures
 
 
@@ -232,22 +237,21 @@ def record_failures(
     ids = {failure.article_id for failure in failed}
     if succeeded := set(done) - ids:
         drop_failures(rows, stage, succeeded)
-    if failed:
-        stored = {
-            row.article_id: row
-            for row in rows.read(Failure, stage=[stage.name], article_id=ids)
-        }
-        rows.upsert(list(_counted(failed, stored, stage.retry_at)))
+    _store_counted(rows, stage, failed, stage.retry_at)
 
 
 def _counted(
     failed: Sequence[Failure], stored: Mapping[str, Failure], retry_at: RetryAt | None
-) -> Iterator[Failure]:
+) -> list[Failure]:
+    counted: list[Failure] = []
     for failure in failed:
         earlier = stored.get(failure.article_id)
         if earlier is not None:
             failure = replace(failure, first_failed_at=earlier.first_failed_at)
-        yield failure if retry_at is None else _next_attempt(failure, earlier, retry_at)
+        if retry_at is not None:
+            failure = _next_attempt(failure, earlier, retry_at)
+        counted.append(failure)
+    return counted
 
 
 def _next_attempt(
@@ -335,5 +339,5 @@ def store_derived(
         rows, stage, [row for row in kept if row.article_id not in provisional], now
     )
     made_again = [row for row in kept if provisional.get(row.article_id)]
-    record_provisional(rows, stage, made_again, read, provisional, now)
+    _record_provisional(rows, stage, made_again, read, provisional, now)
     return kept

@@ -101,10 +101,10 @@ def _retry_transient(
     attempts: int, failure: NewsAssetsError | Outcome, now: datetime
 ) -> datetime | None:
     due_at = _after(FETCH.pause_s(attempts), now)
-    retry_after_s = failure.retry_after_s if isinstance(failure, FetchError) else None
-    return due_at and max(
-        due_at, now + timedelta(seconds=min(retry_after_s or 0.0, LONGEST_PAUSE_S))
-    )
+    if due_at is None or not isinstance(failure, FetchError):
+        return due_at
+    pause_s = min(failure.retry_after_s or 0.0, LONGEST_PAUSE_S)
+    return max(due_at, now + timedelta(seconds=pause_s))
 
 
 def _is_final(failure: NewsAssetsError | Outcome) -> bool:
@@ -175,9 +175,8 @@ def refetch_at(article: RawArticle) -> datetime:
     """Return the time from which the article is fetched again if only the listing's
     text changed.
     """
-    return article.fetched_at + timedelta(
-        hours=min(2 ** min(article.relisted, MAX_DOUBLINGS), MAX_PAUSE_H)
-    )
+    hours = min(2 ** min(article.relisted, MAX_DOUBLINGS), MAX_PAUSE_H)
+    return article.fetched_at + timedelta(hours=hours)
 
 
 def relisted(entry: FeedEntry, previous: RawArticle | None, now: datetime) -> int:
@@ -188,11 +187,9 @@ def relisted(entry: FeedEntry, previous: RawArticle | None, now: datetime) -> in
         return 0
     if entry.entry_hash == previous.entry_hash:
         return previous.relisted
-    return (
-        0
-        if has_news(entry, previous) or now - previous.fetched_at >= _QUIET
-        else previous.relisted + 1
-    )
+    if has_news(entry, previous) or now - previous.fetched_at >= _QUIET:
+        return 0
+    return previous.relisted + 1
 
 
 def with_pause_stated(article: RawArticle) -> RawArticle:
@@ -206,9 +203,9 @@ def with_pause_stated(article: RawArticle) -> RawArticle:
 
 def without_pause_stated(article: RawArticle) -> RawArticle:
     """Return the row without the reason that `with_pause_stated` gave it."""
-    return (
-        replace(article, reason=None) if article.reason == _pause(article) else article
-    )
+    if article.reason != _pause(article):
+        return article
+    return replace(article, reason=None)
 
 
 def _pause(article: RawArticle) -> str:
