@@ -16,10 +16,10 @@ from news_assets.pipeline.freshness.source_health import HEADER, LEGEND, source_
 from news_assets.pipeline.stage_state.declaration import Stage
 from news_assets.records.derived import EnrichedArticle
 from news_assets.records.desks import Desk
-from news_assets.records.model_calls import total_usd
+from news_assets.records.model_calls import Spending, total_usd
 from news_assets.records.reading import AgencyDays
 from news_assets.store.lake import Lake
-from news_assets.store.queries.spending import Spending, spending_since
+from news_assets.store.queries.spending import spending_since
 from news_assets.store.tables import columns, table_of
 from news_assets.text.defuse import markdown_text
 

@@ -93,7 +93,7 @@ def wrong_output(path: Path) -> set[str]:
 
 
 def test_only_the_terminal_module_writes_to_the_terminal() -> None:
-    assert offenders(wrong_output).keys() == {"terminal.py"}
+    assert offenders(wrong_output).keys() == {"commands/terminal.py"}
 
 
 @pytest.mark.parametrize(

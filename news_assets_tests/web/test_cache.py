@@ -14,12 +14,15 @@ from news_assets_tests.support.waiting import HANG_S
 
 
 class Commits:
-    """An archive that only has the number of a commit."""
+    """An archive that only has the number of a commit, and a model."""
 
     number = 1
 
     def commit(self) -> int:
         return self.number
+
+    def is_by_words_only(self) -> bool:
+        return False
 
 
 def request(query: str = "", path: str = "/search") -> Request:

@@ -60,11 +60,12 @@ class BatchPostgresStorage(DagsterPostgresStorage):
             postgres_url, should_autocreate_tables=True
         )
         engine = sa.create_engine(postgres_url, **_POOL)
-        for storage in (
+        storages: tuple[Any, ...] = (
             self.run_storage,
             self.event_log_storage,
             self.schedule_storage,
-        ):
+        )
+        for storage in storages:
             storage._engine = engine
 
     @classmethod

@@ -396,7 +396,9 @@ def _kept_row(
         before: The failed attempts before this one.
         now: The time of the fetch.
     """
-    failure = result if isinstance(result, FetchError) else "failed"
+    failure: FetchError | Outcome = "failed"
+    if isinstance(result, FetchError):
+        failure = result
     tries = after_failure(before, failure, now)
     removed_since = removed_at(result, kept, now)
     if removed_since is not None and is_removal(result):

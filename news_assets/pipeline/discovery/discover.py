@@ -28,7 +28,8 @@ from news_assets.pipeline.discovery.candidates import (
     meetings_note,
     ranked,
 )
-from news_assets.pipeline.poll.listings import AdapterOf, Polled, poll_sources
+from news_assets.pipeline.poll.listings import AdapterOf, poll_sources
+from news_assets.pipeline.poll.poll_loop import Polled
 from news_assets.ports.services import Fetcher, PageRequest, Sandbox
 from news_assets.records.desks import Source
 from news_assets.records.meetings import MeetingListing, Request

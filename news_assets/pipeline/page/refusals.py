@@ -437,7 +437,7 @@ def _cards(parent: _Element, counted: dict[_Element, _Chars]) -> list[_Element]:
         found = counted.get(child, _NO_CHARS)
         if not found.all:
             continue
-        kinds[child] = (child.tag, child.get("class", "").partition(" ")[0])
+        kinds[child] = (str(child.tag), child.get("class", "").partition(" ")[0])
         if _is_card(found):
             cards.append(child)
     of_kind = Counter(kinds.values())

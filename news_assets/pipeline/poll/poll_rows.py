@@ -17,7 +17,8 @@ from news_assets.pipeline.poll.entry_rows import (
     entry_changes,
     keyed_entries,
 )
-from news_assets.pipeline.poll.listings import Polled, document_hash
+from news_assets.pipeline.poll.listings import document_hash
+from news_assets.pipeline.poll.poll_loop import Polled
 from news_assets.pipeline.publishing_habits import PublishingRates, rates_of
 from news_assets.pipeline.schedule import (
     CIVIC_WEEKS,

@@ -126,7 +126,7 @@ def covered(archive: Archive, parameters: CoverageParameters) -> Part[CoverageIt
     ParameterError.
     """
     now = datetime.now(UTC)
-    items = []
+    items: list[CoverageItem] = []
     for desk in archive.desks:
         if parameters.desk in (None, desk.key):
             table = coverage(archive, desk, now, parameters.stage)
