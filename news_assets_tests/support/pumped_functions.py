@@ -37,12 +37,12 @@ from news_assets.records.desks import DepthRules, EnrichRules
 from news_assets.records.reading import Page
 from news_assets.sources import bot_protection, discovery, platforms
 from news_assets.sources.civic.reading.build import location_of
-from news_assets.sources.civic.reading.moments import clock_of_text, moment_of_text
-from news_assets.sources.civic.reading.prose import (
+from news_assets.sources.civic.reading.meeting_prose import (
     ItemName,
     decisions_of,
     participation_of,
 )
+from news_assets.sources.civic.reading.moments import clock_of_text, moment_of_text
 from news_assets.sources.civic.vendor import Reading
 from news_assets.sources.civic.vendor_readers import read_answers
 from news_assets.sources.html import proposal

@@ -27,6 +27,7 @@ from news_assets.records.meetings import (
 from news_assets.records.reading import Page
 from news_assets.sources.civic.reading.agenda_pages import agenda_of, notes_beside
 from news_assets.sources.civic.reading.build import meeting_of
+from news_assets.sources.civic.reading.meeting_prose import decision_of
 from news_assets.sources.civic.reading.moments import Moment, moment_of_text
 from news_assets.sources.civic.reading.page_values import (
     Object,
@@ -46,7 +47,6 @@ from news_assets.sources.civic.reading.page_values import (
     unique_links,
     words_at,
 )
-from news_assets.sources.civic.reading.prose import decision_of
 from news_assets.sources.civic.vendor import Reading, Requests, json_post
 from news_assets.sources.html.document import base_of, select
 from news_assets.sources.storable_entries import optional_url

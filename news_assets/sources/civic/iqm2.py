@@ -29,6 +29,7 @@ from news_assets.sources.civic.reading.agenda_pages import (
     with_notes,
 )
 from news_assets.sources.civic.reading.build import meeting_of
+from news_assets.sources.civic.reading.meeting_prose import decision_of
 from news_assets.sources.civic.reading.moments import moment_of_text
 from news_assets.sources.civic.reading.page_values import (
     attachments_of,
@@ -45,7 +46,6 @@ from news_assets.sources.civic.reading.page_values import (
     tree_of,
     words_at,
 )
-from news_assets.sources.civic.reading.prose import decision_of
 from news_assets.sources.civic.vendor import Reading, Requests
 from news_assets.sources.html.document import base_of, select, words_of
 

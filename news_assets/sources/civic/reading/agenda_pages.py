@@ -17,6 +17,7 @@ from lxml.html import HtmlElement
 
 from news_assets.records.meetings import AgendaItem, Attachment, Meeting
 from news_assets.sources.civic.reading.build import status_of
+from news_assets.sources.civic.reading.meeting_prose import participation_of
 from news_assets.sources.civic.reading.moments import (
     clock_of_text,
     day_of_text,
@@ -28,7 +29,6 @@ from news_assets.sources.civic.reading.numbering import (
     split_number,
 )
 from news_assets.sources.civic.reading.page_values import clean, text_of
-from news_assets.sources.civic.reading.prose import participation_of
 from news_assets.text.limits import clean_text
 
 _MAX_NOTES_CHARS = 20_000

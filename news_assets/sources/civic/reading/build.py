@@ -22,8 +22,8 @@ from news_assets.records.meetings import (
     StoredMeeting,
     same_values,
 )
+from news_assets.sources.civic.reading.meeting_prose import participation_of
 from news_assets.sources.civic.reading.moments import Moment
-from news_assets.sources.civic.reading.prose import participation_of
 from news_assets.sources.civic.vendor import Reading
 from news_assets.text.dates import zone_info
 
