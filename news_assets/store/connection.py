@@ -74,8 +74,15 @@ def connect(
             _load_extension(connection, name)
         connection.execute("SET GLOBAL TimeZone = 'UTC'")
         connection.execute("SET GLOBAL ducklake_max_retry_count = 0")
-        # DuckLake's files never change
-        connection.execute("SET GLOBAL parquet_metadata_cache = true")
+        if address.is_local:
+            # The system keeps what is read of these files. DuckDB would keep it again, up
+            # to its memory limit, also of files that maintenance has deleted.
+            connection.execute("SET GLOBAL enable_external_file_cache = false")
+        else:
+            # DuckLake's files never change.
+            connection.execute(
+                "SET GLOBAL validate_external_file_cache = 'NO_VALIDATION'"
+            )
         if not address.is_postgres:
             # By default each scan of the catalog opens its own connection, outside the
             # transaction: a reader that began before maintenance saw half of the new

@@ -12,7 +12,7 @@ from news_assets.records.articles import Poll, RawArticle
 from news_assets.store.address import without_password
 from news_assets.store.lake import Lake
 from news_assets.store.tables import TABLES, columns, table_of
-from news_assets_tests.store.examples import full
+from news_assets_tests.store.examples import MANY, full
 from news_assets_tests.support.lakes import Place
 from news_assets_tests.support.servers import Postgres
 from news_assets_tests.support.waiting import HANG_S
@@ -158,6 +158,15 @@ def test_a_lake_with_a_column_that_is_no_longer_declared_is_read_and_written(
             ("b", None),
             ("c", None),
         ]
+
+
+def test_a_process_keeps_nothing_of_the_files_that_it_has_read(lake: Lake) -> None:
+    for _ in range(2):
+        lake.transact(lambda rows: rows.append([full(RawArticle)] * MANY))
+        assert lake.read(RawArticle)
+
+    kept = "SELECT count(*) AS ranges FROM duckdb_external_file_cache()"
+    assert lake.query(kept)["ranges"].to_list() == [0]
 
 
 def test_the_tables_carry_the_declared_types(lake: Lake) -> None:
