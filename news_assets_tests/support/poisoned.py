@@ -22,16 +22,16 @@ def hang() -> None:
 
 def poison_reader() -> None:
     """Make `read_page` hang."""
-    from news_assets.clients.search.embedded.search_file import reading
+    from news_assets.pipeline.page import readers
 
-    read_page: Callable[..., Any] = reading.read_page
+    read_page: Callable[..., Any] = readers.read_page
 
     def hanging(page: Any, *arguments: Any) -> Any:
         if READER_POISON.encode() in page.body:
             hang()
         return read_page(page, *arguments)
 
-    reading.read_page = hanging
+    readers.read_page = hanging
 
 
 def poison_worker() -> None:

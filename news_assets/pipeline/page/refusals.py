@@ -9,6 +9,7 @@ several of them.
 
 import re
 from collections import Counter
+from collections.abc import Callable
 from itertools import islice
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -310,8 +311,8 @@ def page_facts(
         title_words=len(words(metadata.title or "")),
         slug_words=max(map(_words_in, path.split("/"))),
         has_listing_address=has_listing_address,
-        controls=_count(_CONTROL, short_texts),
-        prices=_count(_PRICE, short_texts),
+        controls=_count(_CONTROL.fullmatch, short_texts),
+        prices=_count(_PRICE.fullmatch, short_texts),
         has_more_pages=any(map(_NEXT_PAGES.search, links)),
         prose_share=prose_share(tree),
     )
@@ -328,9 +329,9 @@ def _is_dated_article(metadata: PageMetadata, url: str) -> bool:
     return is_dated and metadata.is_stated_article
 
 
-def _count(pattern: re.Pattern[str], texts: list[str]) -> int:
-    """Return how many of these texts are wholly of this kind."""
-    return sum(map(bool, map(pattern.fullmatch, texts)))
+def _count(is_of_kind: Callable[[str], re.Match[str] | None], texts: list[str]) -> int:
+    """Return how many of these texts are of this kind."""
+    return sum(map(bool, map(is_of_kind, texts)))
 
 
 def _words_in(segment: str) -> int:
