@@ -7,7 +7,6 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self, cast
 
-from news_assets.clients.search.typesense.typesense_index import TypesenseSearchIndex
 from news_assets.errors import IndexingError
 from news_assets.pipeline.reindex import WritableIndex
 from news_assets.ports.search_index import Embedder, SearchIndex
@@ -18,6 +17,9 @@ from news_assets.settings import Settings, variable_of
 if TYPE_CHECKING:
     from news_assets.clients.notifier import ChannelNotifier
     from news_assets.clients.sandboxed_enricher import SandboxedEnricher
+    from news_assets.clients.search.typesense.typesense_index import (
+        TypesenseSearchIndex,
+    )
     from news_assets.pipeline.alerts.query_file import Alerts
     from news_assets.pipeline.enrich.model.model_enricher import ModelEnricher
     from news_assets.ports.services import Reader
