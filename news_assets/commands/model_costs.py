@@ -201,7 +201,7 @@ def _lines(estimate: _Estimate) -> Iterator[str]:
     yield f"{found.articles:9,}  articles with a text"
     counts = {
         "copies: they take the result of their original": found.copies,
-        "cached: asked before, and stored": found.cached,
+        "cached: answered before, and stored": found.cached,
         "sure: the local enricher's theme is sure enough": found.sure,
     }
     for reason, count in found.not_sent.most_common():
@@ -482,7 +482,9 @@ def _call_line(call: ModelCall, article_id: str) -> str:
     )
     cost = f"{tokens}; {price_text(call.usd)} USD; {call.elapsed_ms:,} ms"
     reason = f": {call.reason}" if call.reason else ""
-    other = "" if call.article_id == article_id else f"; asked for {call.article_id}"
+    other = (
+        "" if call.article_id == article_id else f"; requested for {call.article_id}"
+    )
     return f"{sent}: {cost}; {call.outcome}{reason}{other}"
 
 

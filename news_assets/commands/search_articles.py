@@ -34,7 +34,6 @@ from news_assets.store.queries.copies import (
     copies_of,
     next_first,
 )
-from news_assets.store.queries.stored_meetings import bodies_named
 
 Copies = Mapping[str, Sequence[Copy]]
 _Sentiment = Literal["positive", "neutral", "negative"]
@@ -131,6 +130,8 @@ def _with_whole_name(filters: Filters) -> Filters:
     """
     if filters.body is None:
         return filters
+    from news_assets.store.queries.stored_meetings import bodies_named
+
     with open_lake() as lake:
         names = bodies_named(lake, filters.body)
     if len(names) == 1:

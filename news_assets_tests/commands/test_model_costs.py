@@ -245,7 +245,7 @@ def test_a_copy_is_explained_by_the_calls_for_its_original_and_a_stopgap_as_such
         in said
     )
     assert "has changed since" not in said
-    assert said.count("; asked for a-1\n") == 2
+    assert said.count("; requested for a-1\n") == 2
 
 
 def test_why_there_is_no_result_is_said(home: Path, call: Call) -> None:

@@ -21,9 +21,10 @@ from dagster._core.storage.event_log.schema import (
 from dagster._core.storage.runs import SqlRunStorage
 from dagster._core.storage.runs.schema import RunsTable, RunTagsTable
 
+from news_assets.defs.active_runs import NOTHING_NEW
 from news_assets.defs.lake_maintenance import build_lake_maintenance
 from news_assets.defs.resources import LakeResource
-from news_assets.defs.run_retention import NOTHING_NEW, delete_old_runs, retention_rules
+from news_assets.defs.run_retention import delete_old_runs, retention_rules
 from news_assets.demo.site import PORT, SampleSite
 from news_assets.desks.desk_files import load_desks
 from news_assets.records.desks import Desk, KeepDays

@@ -15,7 +15,7 @@ from filelock import FileLock, Timeout
 from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
 from news_assets.records.articles import Poll
 from news_assets.records.derived import Change, IndexedDocument
-from news_assets.store.connection import LAKE
+from news_assets.store.address import LAKE
 from news_assets.store.lake import Lake
 from news_assets.store.maintenance import delete_orphans, maintain
 from news_assets.store.queries.backlog import pending_entries, stale_rows

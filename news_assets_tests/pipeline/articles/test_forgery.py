@@ -10,7 +10,7 @@ import pytest
 
 from news_assets.errors import FetchError
 from news_assets.pipeline.poll.entry_rows import Filing
-from news_assets.pipeline.poll.listings import Polled
+from news_assets.pipeline.poll.poll_loop import Polled
 from news_assets.pipeline.poll.poll_rows import store_polls
 from news_assets.pipeline.stages import stage_named
 from news_assets.ports.services import PageRequest

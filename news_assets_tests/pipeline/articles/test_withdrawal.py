@@ -12,7 +12,7 @@ import pytest
 from news_assets.errors import LakeError
 from news_assets.pipeline.articles.fetch import fetch_entries, store_articles
 from news_assets.pipeline.articles.withdrawal import bring_back, withdraw
-from news_assets.pipeline.poll.listings import Polled
+from news_assets.pipeline.poll.poll_loop import Polled
 from news_assets.pipeline.poll.poll_rows import store_polls
 from news_assets.pipeline.stages import stage_named
 from news_assets.records.articles import FeedEntry, RawArticle

@@ -4,7 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 from news_assets.errors import FetchError, SourceError
 from news_assets.pipeline.poll.entry_rows import EntryChanges
-from news_assets.pipeline.poll.listings import AdapterOf, Polled, poll_sources
+from news_assets.pipeline.poll.listings import AdapterOf, poll_sources
+from news_assets.pipeline.poll.poll_loop import Polled
 from news_assets.ports.services import PageRequest
 from news_assets.records.articles import SourceState
 from news_assets.records.desks import Source

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from news_assets.pipeline.poll.listings import Polled
 from news_assets.pipeline.poll.poll import MAX_QUIET, micro_batches
+from news_assets.pipeline.poll.poll_loop import Polled
 from news_assets_tests.pipeline.poll.poll_cases import NOW, SOURCE, page, parse
 from news_assets_tests.support.waiting import HANG_S
 

@@ -10,10 +10,10 @@ from news_assets.errors import FetchError
 from news_assets.pipeline.poll.listings import (
     MAX_PAGES,
     KnownHashes,
-    Polled,
     nothing_known,
     poll_sources,
 )
+from news_assets.pipeline.poll.poll_loop import Polled
 from news_assets.ports.services import PageRequest
 from news_assets.records.desks import Source
 from news_assets.records.reading import ListedEntry, Listing, Page

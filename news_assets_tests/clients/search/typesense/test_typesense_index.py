@@ -9,11 +9,11 @@ from datetime import UTC, datetime
 import pytest
 
 from news_assets.clients.search.typesense.collection import (
-    fields_of,
     metadata_of,
     read_collection,
     write_metadata,
 )
+from news_assets.clients.search.typesense.documents import fields_of
 from news_assets.clients.search.typesense.typesense_index import TypesenseSearchIndex
 from news_assets.errors import IndexingError
 from news_assets.ports.search_index import SearchQuery
