@@ -1,4 +1,5 @@
-"""All settings. This is the only module that reads the environment.
+"""All settings. This is the only module that reads the environment, and the file
+`settings.env` of the home folder, which stands for variables that are not set.
 
 An invalid value is a SettingsError with one line that names the setting, the value and
 the accepted values.
@@ -10,15 +11,17 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
+from dotenv.parser import parse_stream
 from pydantic import (
     AfterValidator,
+    BaseModel,
     BeforeValidator,
+    ConfigDict,
     Field,
     SecretStr,
     ValidationError,
     model_validator,
 )
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from news_assets import setting_values as values
 from news_assets.errors import SettingsError, without_credentials
@@ -26,18 +29,22 @@ from news_assets.folders import close_to_others
 from news_assets.records.desks import Caps, KeepDays, ReasoningEffort
 from news_assets.records.model_calls import Ceilings
 
-_CommaSeparated = Annotated[
-    tuple[str, ...], NoDecode, BeforeValidator(values.split_commas)
-]
+SETTINGS_FILE = "settings.env"
+_PREFIX = "NEWS_"
+_TOKENS = "NEWS_TOKEN_"  # names that a desk file or a file of queries gives
+# Where a variable that was set from a file stands in it, as `FILE:LINE: `
+_places: dict[str, str] = {}
+
+_CommaSeparated = Annotated[tuple[str, ...], BeforeValidator(values.split_commas)]
 _OptionalPath = Annotated[Path | None, BeforeValidator(values.none_if_empty)]
 _Temperature = Annotated[float, Field(ge=0, le=2)]
 _Usd = Annotated[float, BeforeValidator(values.zero_if_empty), Field(ge=0, le=1e6)]
 
 
-class Settings(BaseSettings):
+class Settings(BaseModel):
     """All settings with their defaults, read by `Settings.read()`."""
 
-    model_config = SettingsConfigDict(env_prefix="NEWS_", frozen=True, extra="ignore")
+    model_config = ConfigDict(frozen=True)
 
     home: Path = Field(
         Path(".news"), description="folder for everything this machine keeps"
@@ -313,14 +320,22 @@ class Settings(BaseSettings):
 
     @classmethod
     def read(cls) -> Self:
-        """Return the settings of the environment; a home of this user is closed to
-        other users.
+        """Return the settings of the environment, in which the variables of the home
+        folder's `settings.env` are set first; a home of this user is closed to other
+        users.
 
         Raises:
             SettingsError: One line for each invalid setting.
         """
+        _set_from_file(Path(os.environ.get("NEWS_HOME") or ".news"))
+        variables = {_variable(name): name for name in cls.model_fields}
+        given = {
+            name: os.environ[variable]
+            for variable, name in variables.items()
+            if variable in os.environ
+        }
         try:
-            settings = cls()
+            settings = cls.model_validate(given)
         except ValidationError as error:
             # Without the cause, whose text contains every value read, also the API key.
             raise SettingsError(
@@ -470,16 +485,66 @@ class Settings(BaseSettings):
         return self
 
 
+def _variable(name: str) -> str:
+    """Return the environment variable of a setting."""
+    return f"{_PREFIX}{name.upper()}"
+
+
+def _set_from_file(home: Path) -> None:
+    """Set the variables of the home folder's file that are not set.
+
+    Raises:
+        SettingsError: One line for each line that is not a variable, or not a setting.
+    """
+    path = home / SETTINGS_FILE
+    try:
+        with path.open(encoding="utf-8") as file:
+            bindings = [one for one in parse_stream(file) if one.key or one.error]
+    except FileNotFoundError:
+        return
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{path}: cannot be read: {error}") from None
+
+    mistakes: list[str] = []
+    for binding in bindings:
+        text = binding.original.string
+        blank_lines = len(text) - len(text.lstrip("\n"))
+        place = f"{path}:{binding.original.line + blank_lines}: "
+        name = binding.key or ""
+        if mistake := _mistake(name, binding.value):
+            mistakes.append(place + mistake)
+        elif name not in os.environ:
+            os.environ[name] = binding.value or ""
+            _places[name] = place
+    if mistakes:
+        raise SettingsError("\n".join(mistakes))
+
+
+def _mistake(name: str, value: str | None) -> str:
+    """Return what is wrong with a line of the file; empty if nothing is."""
+    if value is None:
+        return "not of the form NAME=value"
+    if name == "NEWS_HOME":
+        return "NEWS_HOME is the folder of this file; set it in the environment"
+    if not name.startswith(_PREFIX) or name.startswith(_TOKENS):
+        return ""  # of another program, as AWS_REGION, or a token
+    if name.removeprefix(_PREFIX).lower() not in Settings.model_fields:
+        return f"{name} is not a setting; docs/settings.md lists them"
+    return ""
+
+
 def _explain(settings: type[Settings], line: object) -> str:
+    """Return one line of text about an error of validation."""
     assert isinstance(line, dict)
     message = str(line["msg"]).removeprefix("Value error, ")
     if not line["loc"]:
         return message
     name = str(line["loc"][0])
     takes = settings.model_fields[name].description
+    variable = _variable(name)
+    value = without_credentials(str(line["input"]))
     return (
-        f"NEWS_{name.upper()}={without_credentials(str(line['input']))!r}: {message}; accepted:"
-        f" {takes}"
+        f"{_places.get(variable, '')}{variable}={value!r}: {message}; accepted: {takes}"
     )
 
 

@@ -7,7 +7,12 @@ import pytest
 from news_assets.errors import SettingsError
 from news_assets.records.desks import Caps
 from news_assets.records.model_calls import Ceilings
-from news_assets.settings import Settings, outdated_settings
+from news_assets.settings import (
+    Settings,
+    child_environment,
+    outdated_settings,
+    variable_of,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -253,3 +258,57 @@ def test_caps_are_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     ):
         monkeypatch.setenv(f"NEWS_MAX_{name}", value)
     assert Settings.read().caps == Caps(new_entries=20, pages=100, text_chars=20_000)
+
+
+@pytest.fixture
+def settings_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    # a copy, in which the variables of the file are set
+    monkeypatch.setattr(os, "environ", dict(os.environ))
+    monkeypatch.setenv("NEWS_HOME", str(tmp_path))
+    return tmp_path / "settings.env"
+
+
+def test_a_file_in_the_home_folder_sets_what_the_environment_does_not(
+    monkeypatch: pytest.MonkeyPatch, settings_file: Path
+) -> None:
+    monkeypatch.setenv("NEWS_HOST_DELAY_S", "2")
+    settings_file.write_text(
+        "# mine\nNEWS_DESKS='desks/mine.yaml, world'\nexport NEWS_HOST_DELAY_S=7\nNEWS_TOKEN_X=x\nOPENAI_API_KEY=sk\n"
+    )
+    settings = Settings.read()
+    assert settings.desks == ("desks/mine.yaml", "world")
+    assert settings.host_delay_s == 2
+    assert variable_of("NEWS_TOKEN_X") == "x"
+    assert child_environment()["OPENAI_API_KEY"] == "sk"
+
+
+def test_each_wrong_line_of_the_file_is_named(settings_file: Path) -> None:
+    settings_file.write_text(
+        "\n\nNEWS_DESK=mine\nNEWS_HOME=/x\nNEWS_WORK\n= 3\nNEWS_DESKS=world\n"
+    )
+    with pytest.raises(SettingsError) as error:
+        Settings.read()
+    assert str(error.value).splitlines() == [
+        f"{settings_file}:3: NEWS_DESK is not a setting; docs/settings.md lists them",
+        f"{settings_file}:4: NEWS_HOME is the folder of this file; set it in the environment",
+        f"{settings_file}:5: not of the form NAME=value",
+        f"{settings_file}:6: not of the form NAME=value",
+    ]
+
+
+def test_a_wrong_value_of_the_file_is_named_each_time_with_its_line(
+    settings_file: Path,
+) -> None:
+    settings_file.write_text("\nNEWS_HOST_DELAY_S=soon\n")
+    for _ in range(2):
+        with pytest.raises(SettingsError) as error:
+            Settings.read()
+        assert str(error.value).startswith(
+            f"{settings_file}:2: NEWS_HOST_DELAY_S='soon': "
+        )
+
+
+def test_a_file_that_cannot_be_read_is_named(settings_file: Path) -> None:
+    settings_file.write_bytes(b"NEWS_DESKS=\xff")
+    with pytest.raises(SettingsError, match=r"settings\.env: cannot be read: "):
+        Settings.read()

@@ -26,7 +26,7 @@ _LIBRARIES = [
     "jinja2",
     "nh3",
     "numpy",
-    "pydantic_settings",
+    "pydantic",
     "rensa",
     "sqlalchemy",
     "tokenizers",
