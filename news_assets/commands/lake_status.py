@@ -5,7 +5,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from operator import itemgetter
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich import box
@@ -16,9 +16,10 @@ from news_assets.commands.opening import check_names, open_lake
 from news_assets.commands.options import Desk, Json
 from news_assets.commands.terminal import Terminal
 from news_assets.errors import NewsAssetsError
-from news_assets.pipeline.civic.pace import FUTURE_DAYS
 from news_assets.store.queries.listed_articles import count_columns, stage_counts
-from news_assets.store.queries.url_history import Event, url_history
+
+if TYPE_CHECKING:
+    from news_assets.store.queries.url_history import Event
 
 
 def status(
@@ -38,6 +39,8 @@ def status(
     if url is not None:
         _show_address(url, as_json=as_json)
         return
+    from news_assets.pipeline.civic.pace import FUTURE_DAYS
+
     check_names(desk, None)
     # Tomorrow has begun for agencies east of Greenwich.
     tomorrow = datetime.now(UTC).date() + timedelta(days=1)
@@ -80,6 +83,8 @@ def _counts_table(title: str, counts: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def _show_address(url: str, *, as_json: bool) -> None:
+    from news_assets.store.queries.url_history import url_history
+
     with open_lake() as lake:
         events = url_history(lake, url)
     if not events:
@@ -93,7 +98,7 @@ def _show_address(url: str, *, as_json: bool) -> None:
         write_line(asdict(event))
 
 
-def _show_events(events: Sequence[Event]) -> None:
+def _show_events(events: "Sequence[Event]") -> None:
     terminal = Terminal()
     for article_id in dict.fromkeys(event.article_id for event in events):
         terminal.print(article_id, style="bold")

@@ -4,8 +4,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from news_assets.pipeline.enrich.enriched_rows import NOT_ENRICHED
-from news_assets.pipeline.enrich.model.model_requests import ENRICHER
 from news_assets.ports.services import Reader
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import ArticleEmbedding, EnrichedArticle
@@ -79,6 +77,8 @@ def articles_without_summary(lake: Reader, desk: str) -> Findings:
     """
     import polars as pl
 
+    from news_assets.pipeline.enrich.enriched_rows import NOT_ENRICHED
+
     columns = ("article_id", "summary", "word_count", "enricher")
     frame = lake.frame(EnrichedArticle, None, columns, desk=[desk], outcome=["ok"])
     enriched = frame.filter(pl.col("enricher") != NOT_ENRICHED)
@@ -93,6 +93,8 @@ def unsupported_answers(lake: Reader, desk: str) -> Findings:
     point are rows. Some are accepted: models err.
     """
     import polars as pl
+
+    from news_assets.pipeline.enrich.model.model_requests import ENRICHER
 
     rows = lake.frame(
         EnrichedArticle,
