@@ -50,6 +50,8 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as home:
         env = {**os.environ, "NEWS_HOME": home, "NEWS_DESKS": "sample"}
+        # else each process would compile the modules that this one has not
+        env.pop("PYTHONDONTWRITEBYTECODE", None)
         for command, _ in GOALS.values():  # creates lake, index and model
             cpu_s(command, env)
         rows: dict[str, list[float]] = {name: [] for name in GOALS}
