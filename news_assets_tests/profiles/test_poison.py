@@ -23,6 +23,7 @@ from news_assets_tests.support.waiting import wait_for
 pytestmark = [
     # the real limit of reading, and a worker that is ended three times
     pytest.mark.slow,
+    pytest.mark.exhaustive,
     pytest.mark.timeout(600),
 ]
 POISON = {

@@ -20,6 +20,7 @@ from news_assets_tests.support.profile_with_desk import profile_with_desk
 
 pytestmark = [
     pytest.mark.slow,  # starts the local profile with its workers
+    pytest.mark.exhaustive,  # a measurement, which a busy machine can spoil
     pytest.mark.timeout(600),
 ]
 

@@ -30,6 +30,7 @@ VERSIONS: dict[type, tuple[str, str]] = {
 
 
 @pytest.mark.slow  # each killed process imports everything
+@pytest.mark.exhaustive  # test_kills.py kills writers too, and store/test_changes.py follows
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("kills", [6])
 def test_followers_get_every_change_in_order_while_writers_are_killed(

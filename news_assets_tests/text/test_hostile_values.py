@@ -282,7 +282,8 @@ def test_a_function_gives_none_or_a_value_for_any_text(name: str) -> None:
     check(name, 25)
 
 
-@pytest.mark.slow  # 20 s of CPU: 400 texts for each function
+@pytest.mark.slow  # 400 texts for each function, 25 above
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", TRIED)
 def test_a_function_gives_none_or_a_value_for_many_texts(name: str) -> None:
     check(name, 400)

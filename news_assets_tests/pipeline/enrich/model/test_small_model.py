@@ -66,6 +66,7 @@ def themes() -> Taxonomy:
 
 
 @pytest.mark.slow  # a real model: loading takes 30 s of CPU and six answers a minute
+@pytest.mark.exhaustive  # the checks of answers have tests of their own
 @pytest.mark.timeout(1200)
 @pytest.mark.skipif(
     not small_model.is_installed(), reason="`make test-all` installs the small model"
