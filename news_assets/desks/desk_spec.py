@@ -4,7 +4,7 @@ import difflib
 import re
 import zoneinfo
 from collections.abc import Callable, Collection, Sized
-from datetime import date
+from datetime import UTC, date, datetime, timedelta
 from functools import cache
 from typing import Annotated, Literal, TypeVar, get_args
 from urllib.parse import urlsplit
@@ -149,6 +149,9 @@ _DeskKey = Annotated[
 _AgencyKey = Annotated[
     str, AfterValidator(_key(AGENCY_KEY, "letters, digits, - and _"))
 ]
+
+
+_DAYS_AGO = re.compile(r"-([0-9]{1,5})d")
 
 
 class _Spec(BaseModel):
@@ -339,6 +342,14 @@ class FiltersSpec(_Spec):
         return ItemFilters(**self.model_dump())
 
 
+def _day_of_days_ago(value: object) -> object:
+    """Return the day for `-30d`, 30 days before today in UTC; other values as they are."""
+    days_ago = _DAYS_AGO.fullmatch(value) if isinstance(value, str) else None
+    if days_ago is None:
+        return value
+    return datetime.now(UTC).date() - timedelta(days=int(days_ago[1]))
+
+
 class DeskSpec(_Spec):
     """A whole desk file. `kinds` in the validation context are the known kinds of
     source.
@@ -352,7 +363,7 @@ class DeskSpec(_Spec):
     desk: _DeskKey
     timezone: TimeZone
     language: Language
-    first_day: date
+    first_day: Annotated[date, BeforeValidator(_day_of_days_ago)]
     every_minutes: Minutes | None = None
     max_minutes: _MaxMinutes | None = None
     pace: _Pace_ = "adaptive"

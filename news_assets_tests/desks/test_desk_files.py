@@ -1,5 +1,5 @@
 from collections.abc import Callable
-from datetime import date
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -141,6 +141,25 @@ def test_every_mistake_is_listed_with_its_line_and_the_fix(tmp_path: Path) -> No
         "desk.yaml:13: agencies.mre.reason: an inactive agency needs a reason; add `reason: ...`",
         "desk.yaml:15: agencies.mre.sources: empty; add at least one",
     ]
+
+
+def test_the_first_day_may_be_days_before_today(tmp_path: Path) -> None:
+    (desk,) = load_desks(
+        [written(tmp_path, GOOD.replace("first_day: 2026-01-01", "first_day: -30d"))],
+        KINDS,
+    )
+    days = datetime.now(UTC).date() - desk.first_day
+    assert days in (timedelta(days=30), timedelta(days=31))  # at midnight
+
+
+@pytest.mark.parametrize("text", ["30d", "-30", "-30 days", "- 30d"])
+def test_other_spellings_of_days_before_today_are_a_mistake(
+    text: str, tmp_path: Path
+) -> None:
+    (mistake,) = mistakes(
+        tmp_path, GOOD.replace("first_day: 2026-01-01", f"first_day: '{text}'")
+    )
+    assert mistake.startswith("desk.yaml:4: first_day: ")
 
 
 def test_an_unknown_key_gets_a_suggestion(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from dagster_postgres.utils import pg_url_from_config
 
 from news_assets.defs.instance.sqlite_storage import (
     are_partition_events,
+    at_distinct_times,
     store_in_index,
 )
 
@@ -39,6 +40,7 @@ class BatchPostgresEventLogStorage(PostgresEventLogStorage):
         if not are_partition_events(events):
             super().store_event_batch(events)
             return
+        events = at_distinct_times(events)
         # a transaction in spite of the pool's isolation level
         with self.index_transaction() as connection:
             store_in_index(

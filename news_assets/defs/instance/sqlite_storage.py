@@ -103,6 +103,7 @@ class BatchSqliteEventLogStorage(SqliteEventLogStorage):
         if not is_of_one_run or not are_partition_events(events):
             super().store_event_batch(events)
             return
+        events = at_distinct_times(events)
         rows = [self._event_to_row(event) for event in events]
         with (
             self._connect(events[0].run_id) as of_run,
@@ -123,6 +124,22 @@ def are_partition_events(events: Sequence[dg.EventLogEntry]) -> bool:
         if dagster_event is None or dagster_event.event_type not in _PARTITION_EVENTS:
             return False
     return True
+
+
+def at_distinct_times(events: Sequence[dg.EventLogEntry]) -> list[dg.EventLogEntry]:
+    """Return the events with a millisecond of its own for each, in the same order.
+
+    Dagster's UI lists the events of an asset by their millisecond, and shows one for
+    each.
+    """
+    distinct: list[dg.EventLogEntry] = []
+    last_ms = 0
+    for event in events:
+        last_ms = max(last_ms + 1, int(event.timestamp * 1000))
+        if last_ms > event.timestamp * 1000:
+            event = event._replace(timestamp=last_ms / 1000)
+        distinct.append(event)
+    return distinct
 
 
 def store_in_index(

@@ -142,6 +142,16 @@ def test_a_batch_reads_like_events_that_dagster_stores_one_by_one(
     )
 
 
+def test_each_materialisation_has_a_millisecond_of_its_own(
+    batched: dg.DagsterInstance,
+) -> None:
+    run(batched)
+    records = batched.fetch_materializations(articles.key, limit=99).records
+    milliseconds = [int(record.timestamp * 1000) for record in records]
+    assert len(milliseconds) == len(GRID.get_partition_keys())
+    assert len(set(milliseconds)) == len(milliseconds)
+
+
 def test_a_batch_registers_each_of_its_assets(
     tmp_path: Path, batched: dg.DagsterInstance
 ) -> None:
