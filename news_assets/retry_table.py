@@ -26,13 +26,14 @@ class RetryRule:
     """The attempts of one kind of work, and the pauses between them.
 
     `pauses_s` follow the first attempts; after them the last one is repeated, or
-    doubled each time. `attempts` are all, with the first one. No pause
-    is longer than `longest_s`. `note` says what else the next attempt depends on.
+    doubled each time. Work without them is tried again when `note` says. `attempts`
+    are all, with the first one. No pause is longer than `longest_s`. `note` says what
+    else the next attempt depends on.
     """
 
     work: str
     failure: str
-    pauses_s: tuple[float, ...]
+    pauses_s: tuple[float, ...] = ()
     attempts: int = ENDLESS
     then: Literal["repeated", "doubled"] = "repeated"
     longest_s: float = LONGEST_PAUSE_S
@@ -102,6 +103,30 @@ CONNECTION: Final = RetryRule(
         " longer."
     ),
 )
+RELISTED_FETCH: Final = RetryRule(
+    work="fetch of an article with a stored text",
+    failure="none, but the listing's text changed, and nothing else in it",
+    pauses_s=(
+        _HOUR_S,
+        2 * _HOUR_S,
+        4 * _HOUR_S,
+        8 * _HOUR_S,
+        16 * _HOUR_S,
+        _DAY_S,
+    ),
+    note=(
+        "The pauses begin again when the listing has news, and after 2 days without a"
+        " fetch."
+    ),
+)
+# So long after the last fetch, the pauses of RELISTED_FETCH begin again.
+RELISTED_ANEW_S: Final = 2 * _DAY_S
+ROBOTS: Final = RetryRule(
+    work="fetch of a robots.txt",
+    failure="any error",
+    pauses_s=(5 * _MINUTE_S,),
+    note="Hundreds of articles may need one robots.txt: one attempt serves them all.",
+)
 STAGE: Final = RetryRule(
     work="enriching, embedding or indexing an article",
     failure="any error",
@@ -134,15 +159,50 @@ CIVIC_RUN: Final = RetryRule(
 )
 MODEL_CALL: Final = RetryRule(
     work="call of a language model",
-    failure="429, 5xx, no answer",
+    failure="5xx, no connection",
     pauses_s=(1.0,),
     attempts=4,
     then="doubled",
-    note=(
-        "In the same run, or after the wait that the provider states: of up to 2 minutes; after a"
-        " longer one, the run has no more calls of the model. Refused for its rate: 5 attempts;"
-        " items missing from an answer, or a text that is too long: 2."
-    ),
+    note="In the same run, or after the wait that the provider states.",
+)
+RATE_LIMITED_CALL: Final = RetryRule(
+    work="call of a language model",
+    failure="429, or the provider wants a pause",
+    pauses_s=MODEL_CALL.pauses_s,
+    attempts=5,
+    then="doubled",
+    note="In the same run, or after the wait that the provider states.",
+)
+UNANSWERED_CALL: Final = RetryRule(
+    work="call of a language model",
+    failure="sent, and perhaps billed, without an answer",
+    pauses_s=MODEL_CALL.pauses_s,
+    attempts=2,
+    note="In the same run.",
+)
+TOO_LONG_CALL: Final = RetryRule(
+    work="call of a language model",
+    failure="the text is too long",
+    attempts=2,
+    note="At once, with a shorter text.",
+)
+REFUSED_ANSWER: Final = RetryRule(
+    work="input of a language model",
+    failure="an answer that failed a check",
+    attempts=2,
+    note="In the next run: each answer was paid.",
+)
+REJECTED_INPUT: Final = RetryRule(
+    work="input of a language model",
+    failure="the provider rejected the request",
+    attempts=2,
+    note="In the next run.",
+)
+UNANSWERED_INPUT: Final = RetryRule(
+    work="input of a language model",
+    failure="no answer to any of a run's calls that were perhaps billed",
+    attempts=6,
+    note="The calls of all runs count together.",
 )
 REST_OF_MODEL: Final = RetryRule(
     work="language model",
@@ -183,18 +243,56 @@ LAKE_WRITE: Final = RetryRule(
     note="At random up to the pause, from the latest commit, within the time for the write lock.",
 )
 
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitLimit:
+    """The longest wait of one kind that the other side can request.
+
+    `then` says what happens to a longer one.
+    """
+
+    wait: str
+    longest_s: float
+    then: str
+
+
+HOST_WAIT_IN_RUN: Final = WaitLimit(
+    wait="`Retry-After` of a host, waited for in the run",
+    longest_s=60.0,
+    then="its requests fail, and are tried again when due",
+)
+HOST_WAIT: Final = WaitLimit(
+    wait="`Retry-After` of a host, kept for all its requests",
+    longest_s=_DAY_S,
+    then="it is kept for a day; a source's next poll keeps all of it, up to 30 days",
+)
+MODEL_WAIT_IN_RUN: Final = WaitLimit(
+    wait="wait that the provider of a language model states, waited for in the run",
+    longest_s=2 * _MINUTE_S,
+    then="the run has no more calls of the model",
+)
+
 # In the order in which the documentation has them.
+WAIT_LIMITS: Final = (HOST_WAIT_IN_RUN, HOST_WAIT, MODEL_WAIT_IN_RUN)
 RETRY_RULES: Final = (
     POLL,
     POLL_OF_GONE,
     CONNECTION,
     FETCH,
     REFUSED_FETCH,
+    RELISTED_FETCH,
+    ROBOTS,
     STAGE,
     STAGE_OUTAGE,
     RUN,
     CIVIC_RUN,
     MODEL_CALL,
+    RATE_LIMITED_CALL,
+    UNANSWERED_CALL,
+    TOO_LONG_CALL,
+    REFUSED_ANSWER,
+    REJECTED_INPUT,
+    UNANSWERED_INPUT,
     REST_OF_MODEL,
     MESSAGE,
     INDEX_WRITE,

@@ -5,7 +5,13 @@ Run: `make docs`, or `python -m news_assets_tests.retries_section`.
 
 from pathlib import Path
 
-from news_assets.retry_table import ENDLESS, NEVER_RETRIED, RETRY_RULES, RetryRule
+from news_assets.retry_table import (
+    ENDLESS,
+    NEVER_RETRIED,
+    RETRY_RULES,
+    WAIT_LIMITS,
+    RetryRule,
+)
 
 PAGE = Path(__file__).parents[1] / "docs/operations.md"
 _BEGIN = "<!-- retries: written by `make docs` -->\n"
@@ -32,11 +38,18 @@ def _tables() -> str:
     never = ["| work | failure | instead of another attempt |", "|---|---|---|"]
     for work, failure, instead in NEVER_RETRIED:
         never.append(f"| {work} | {failure} | {instead} |")
-    return "\n".join(("", *retried, "", *never, "", ""))
+    limits = ["| wait | at most | a longer one |", "|---|---|---|"]
+    limits += [
+        f"| {limit.wait} | {_duration(limit.longest_s)} | {limit.then} |"
+        for limit in WAIT_LIMITS
+    ]
+    return "\n".join(("", *retried, "", *never, "", *limits, "", ""))
 
 
 def _waits(rule: RetryRule) -> str:
     """Return the pauses as a sentence, up to the last attempt."""
+    if not rule.pauses_s:
+        return ""
     pauses = rule.pauses_s[: rule.attempts - 1]
     text = f"After {', '.join(map(_duration, pauses))}"
     if rule.attempts - 1 <= len(pauses):

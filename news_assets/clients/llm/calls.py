@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from news_assets.clients.llm.provider_models import close_model
 from news_assets.errors import CallFailure, ModelCallError
 from news_assets.ports.services import ModelAnswer, ModelRequest
+from news_assets.retry_table import REST_OF_MODEL
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelResponse
@@ -198,7 +199,6 @@ _WINDOW: Final = re.compile(
     re.IGNORECASE,
 )
 _THOUSANDS: Final = re.compile(r"(?<=\d),(?=\d{3})")
-_MAX_WAIT_S: Final = 86_400.0  # Retry-After may say anything
 
 
 def message_of(request: ModelRequest, model: "Model") -> tuple[list[Any], Any]:
@@ -325,7 +325,9 @@ def _refused_request(error: Any) -> ModelCallError:
         f"{error.provider_error_code} {error.provider_error_type} {_codes(error.body)}"
     )
     kind = _kind_of(error, f"{codes} {message}")
-    wait_s = None if error.retry_after is None else min(error.retry_after, _MAX_WAIT_S)
+    wait_s = error.retry_after
+    if wait_s is not None:
+        wait_s = min(wait_s, REST_OF_MODEL.longest_s)
     window_tokens = _window(message) if kind == "too_long" else None
     return ModelCallError(reason, kind, wait_s=wait_s, window_tokens=window_tokens)
 

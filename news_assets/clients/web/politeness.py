@@ -21,14 +21,11 @@ import filelock
 from news_assets.folders import private_folder
 from news_assets.ports.services import PageRequest
 from news_assets.records.desks import Vendor
+from news_assets.retry_table import HOST_WAIT, HOST_WAIT_IN_RUN
 
 # some sites state an hour, at which most of their pages would never be fetched
 _MAX_CRAWL_DELAY_S = 30.0
-# remembered for a day at most; the poll schedule keeps longer pauses
-_MAX_RETRY_AFTER_S = 86_400.0
 _MAX_PAUSE_S = 3_600.0  # the longest NEWS_HOST_DELAY_S
-# a Retry-After up to this long is waited out, a longer one is raised as an error
-MAX_WAIT_S = 60.0
 _LOCK_POLL_S = 0.02
 _REQUEST = ".request"  # suffix of the file with the request in progress
 # no request takes that long: the process that holds the lock hangs
@@ -155,7 +152,7 @@ class Politeness:
         `requests_now` shows its `url`.
 
         Raises:
-            RetryAfterError: The host requested a pause longer than MAX_WAIT_S.
+            RetryAfterError: The host requested a pause longer than HOST_WAIT_IN_RUN.
             StoppedError: `stopping` was set during the wait.
             OSError: The lock file cannot be used, or another process has held it for
                 ten minutes.
@@ -181,9 +178,9 @@ class Politeness:
         """
         entry, now = self._host(host), self._clock()
         retry = entry.times.retry_left(now)
-        return max(
-            0.0, entry.pause_left(served, now), retry if retry <= MAX_WAIT_S else 0.0
-        )
+        if retry > HOST_WAIT_IN_RUN.longest_s:  # `slot` raises at once
+            retry = 0.0
+        return max(0.0, entry.pause_left(served, now), retry)
 
     def set_crawl_delay(self, host: str, crawl_delay_s: float) -> None:
         """Use a host's Crawl-delay where it is longer than the configured pauses, up to
@@ -217,7 +214,7 @@ class Politeness:
             if wait_s <= 0:
                 return
             entry.file_lock.release()
-            if entry.times.retry_left(now) > MAX_WAIT_S:
+            if entry.times.retry_left(now) > HOST_WAIT_IN_RUN.longest_s:
                 raise RetryAfterError(entry.times.retry_left(now))
             stopping.wait(wait_s)
         raise StoppedError
@@ -241,7 +238,7 @@ class Politeness:
         # would bring two requests closer together at the server than the pause.
         now = self._clock()
         responded_at = slot.responded_at or now
-        retry_after_s = min(slot.retry_after_s, _MAX_RETRY_AFTER_S)
+        retry_after_s = min(slot.retry_after_s, HOST_WAIT.longest_s)
         entry.times = _Times(
             responded_at,
             entry.pause_s,
@@ -293,6 +290,6 @@ class _Host:
             return _Times()
         is_possible = (
             times.pause_s <= _MAX_PAUSE_S
-            and times.retry_at - times.responded_at <= 2 * _MAX_RETRY_AFTER_S
+            and times.retry_at - times.responded_at <= 2 * HOST_WAIT.longest_s
         )
         return times if is_possible else _Times()

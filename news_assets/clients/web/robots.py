@@ -18,12 +18,11 @@ from news_assets.clients.web.redirect_chain import origin_of
 from news_assets.errors import FetchError, ForbiddenAddressError, RobotsError
 from news_assets.ports.services import PageRequest
 from news_assets.records.desks import Access
+from news_assets.retry_table import ROBOTS
 
 # RFC 9309, section 2.5: at least 500 KiB are read; the rest is ignored
 MAX_ROBOTS_BYTES = 512_000
 _CACHE_S = 86_400.0  # section 2.4
-# hundreds of articles may need one robots.txt: one attempt serves them all
-_CACHE_FAILURE_S = 300.0
 _MAX_ORIGINS = 256  # in memory: 25,000 rules take 10 MB
 _MAX_STORED_BYTES = 65_536  # on disk
 _TOKEN = re.compile(r"(?:Mozilla/\S+ \(compatible; *)?([A-Za-z_-]+)")
@@ -110,7 +109,7 @@ class Robots:
             text = self._fetch_text(url, access)
         except FetchError as error:
             if not _means_no_rules(error):
-                return _Cached(time.monotonic() + _CACHE_FAILURE_S, error)
+                return _Cached(time.monotonic() + ROBOTS.pauses_s[0], error)
             text = ""
         _store(file, text.encode("utf-8"))
         return self._cached(text, _CACHE_S)

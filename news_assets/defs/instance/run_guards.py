@@ -40,23 +40,14 @@ _ENDED_ELSEWHERE = (
 _logger = logging.getLogger(__name__)
 
 
-class Heartbeat:
-    """Write heartbeats in a thread while the main thread executes a run; interrupt it
-    if the run is ended elsewhere.
-    """
+class _ThreadWhileEntered:
+    """`with` starts a thread that runs `_run` until `_stopped` is set, at its end."""
 
-    def __init__(self, instance: DagsterInstance, worker: str, run_id: str) -> None:
-        self._instance, self._worker, self._run_id = instance, worker, run_id
-        self.count = 0  # heartbeats written
+    def __init__(self, name: str) -> None:
         self._stopped = threading.Event()
-        self.has_interrupted = False
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     def __enter__(self) -> Self:
-        self._write()
-        self._instance.add_run_tags(self._run_id, {WORKER_TAG: self._worker})
-        self._thread = threading.Thread(
-            target=self._write_until_stopped, name="heartbeat", daemon=True
-        )
         self._thread.start()
         return self
 
@@ -69,7 +60,27 @@ class Heartbeat:
         self._stopped.set()
         self._thread.join()
 
-    def _write_until_stopped(self) -> None:
+    def _run(self) -> None:
+        raise NotImplementedError
+
+
+class Heartbeat(_ThreadWhileEntered):
+    """Write heartbeats in a thread while the main thread executes a run; interrupt it
+    if the run is ended elsewhere.
+    """
+
+    def __init__(self, instance: DagsterInstance, worker: str, run_id: str) -> None:
+        super().__init__("heartbeat")
+        self._instance, self._worker, self._run_id = instance, worker, run_id
+        self.count = 0  # heartbeats written
+        self.has_interrupted = False
+
+    def __enter__(self) -> Self:
+        self._write()
+        self._instance.add_run_tags(self._run_id, {WORKER_TAG: self._worker})
+        return super().__enter__()
+
+    def _run(self) -> None:
         while not self._stopped.wait(INTERVAL_S):
             try:
                 self._write()
@@ -127,7 +138,7 @@ LIMIT_S = 60.0  # no library that a run uses keeps the GIL for more than a secon
 _INTERVAL_S = 2.0
 
 
-class Watchdog:
+class Watchdog(_ThreadWhileEntered):
     """Ends this process, with the stacks of its threads on stderr, once no Python code
     has run for `limit_s`.
 
@@ -136,26 +147,10 @@ class Watchdog:
     """
 
     def __init__(self, limit_s: float = LIMIT_S) -> None:
+        super().__init__("watchdog")
         self._limit_s = limit_s
-        self._stopped = threading.Event()
-        self._thread = threading.Thread(
-            target=self._put_off_until_stopped, name="watchdog", daemon=True
-        )
 
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._stopped.set()
-        self._thread.join()
-
-    def _put_off_until_stopped(self) -> None:
+    def _run(self) -> None:
         while True:
             faulthandler.dump_traceback_later(self._limit_s, exit=True)
             if self._stopped.wait(min(_INTERVAL_S, self._limit_s / 3)):

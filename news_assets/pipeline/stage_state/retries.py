@@ -3,9 +3,9 @@ changed; and what outcome an error is.
 
 A listing with a counter of views changes its text at every poll. So if nothing but the
 text of the listing changed, the article is fetched again only after a pause from the
-last fetch: 1, 2, 4, 8, 16 and then 24 hours, which begin again when the listing has
-news (`news_hash`) and after two days without a fetch. `store/queries/backlog.py` has
-the same rule in SQL.
+last fetch (`RELISTED_FETCH`). The pauses begin again when the listing has news
+(`news_hash`) and after two days without a fetch. `store/queries/backlog.py` has the
+same rule in SQL.
 """
 
 from collections.abc import Iterable
@@ -22,7 +22,14 @@ from news_assets.errors import (
 )
 from news_assets.records.articles import FeedEntry, RawArticle
 from news_assets.records.reading import Outcome
-from news_assets.retry_table import FETCH, LONGEST_PAUSE_S, REFUSED_FETCH, STAGE
+from news_assets.retry_table import (
+    FETCH,
+    LONGEST_PAUSE_S,
+    REFUSED_FETCH,
+    RELISTED_ANEW_S,
+    RELISTED_FETCH,
+    STAGE,
+)
 
 
 class Tries(NamedTuple):
@@ -117,9 +124,7 @@ def _is_final(failure: NewsAssetsError | Outcome) -> bool:
 
 # --- entries that changed -------------------------------------------------------------
 
-MAX_DOUBLINGS = 5
-MAX_PAUSE_H = 24
-_QUIET = timedelta(days=2)
+_QUIET = timedelta(seconds=RELISTED_ANEW_S)
 
 
 def first_entries(entries: Iterable[FeedEntry]) -> dict[str, FeedEntry]:
@@ -175,8 +180,9 @@ def refetch_at(article: RawArticle) -> datetime:
     """Return the time from which the article is fetched again if only the listing's
     text changed.
     """
-    hours = min(2 ** min(article.relisted, MAX_DOUBLINGS), MAX_PAUSE_H)
-    return article.fetched_at + timedelta(hours=hours)
+    pause_s = RELISTED_FETCH.pause_s(article.relisted + 1)
+    assert pause_s is not None  # without end
+    return article.fetched_at + timedelta(seconds=pause_s)
 
 
 def relisted(entry: FeedEntry, previous: RawArticle | None, now: datetime) -> int:

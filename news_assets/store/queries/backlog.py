@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from news_assets.pipeline import stages
 from news_assets.pipeline.civic.pace import COMPARED
 from news_assets.pipeline.stage_state.declaration import Stage, State
-from news_assets.pipeline.stage_state.retries import MAX_DOUBLINGS, MAX_PAUSE_H
 from news_assets.records.desks import Desk
 from news_assets.records.reading import WITHDRAWN, AgencyDays
+from news_assets.retry_table import RELISTED_FETCH
 from news_assets.store.lake import Lake
 from news_assets.store.tables import table_of
 from news_assets.store.transaction import Snapshot
@@ -186,9 +186,9 @@ WITH unsettled AS MATERIALIZED (
     FROM entries WHERE desk = $desk AND article_id IN (FROM ids) GROUP BY article_id
 ), stored AS (
     SELECT article_id, entry_hash, news_hash, day, next_try_at, outcome,
-        fetched_at + to_hours(
-            least(1 << least(coalesce(relisted, 0), {MAX_DOUBLINGS}), {MAX_PAUSE_H})
-        ) AS refetch_at
+        fetched_at + to_seconds({list(RELISTED_FETCH.pauses_s)}[
+            least(coalesce(relisted, 0) + 1, {len(RELISTED_FETCH.pauses_s)})
+        ]) AS refetch_at
     FROM raw_articles WHERE article_id IN (FROM ids)
 ), pending AS (
     SELECT u.*, r.article_id IS NOT NULL AS is_stored, r.next_try_at,

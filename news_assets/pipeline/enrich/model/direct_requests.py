@@ -35,7 +35,14 @@ from news_assets.ports.services import (
 )
 from news_assets.records.model_calls import ModelCall
 from news_assets.records.reading import Enrichment
-from news_assets.retry_table import MODEL_CALL, REST_OF_MODEL
+from news_assets.retry_table import (
+    MODEL_CALL,
+    MODEL_WAIT_IN_RUN,
+    RATE_LIMITED_CALL,
+    REST_OF_MODEL,
+    TOO_LONG_CALL,
+    UNANSWERED_CALL,
+)
 
 # Answers of so long are stored together: to store one takes 60 ms of CPU, to store 30
 # takes 80.
@@ -43,16 +50,16 @@ _GROUP_S: Final = 0.3
 # Beyond the time that a call may take: until its answer is stored, also on a busy lake.
 _CLAIM_MARGIN_S: Final = 120.0
 _BUSY_S: Final = 1.0  # until an input that another run has claimed is looked up again
-MAX_WAIT_S: Final = 120.0  # a model that rests for longer is unavailable to the run
+_MAX_WAIT_S: Final = MODEL_WAIT_IN_RUN.longest_s
 _MAX_REST: Final = timedelta(seconds=REST_OF_MODEL.longest_s)
 # Rest of a model after failures in a row, or whose key or account is refused.
 _GIVEN_UP: Final = timedelta(seconds=REST_OF_MODEL.pauses_s[0])
 # Attempts for one input in one run: requests that were sent.
 _MAX_ATTEMPTS: Final = {
     "retry": MODEL_CALL.attempts,
-    "rest": 5,
-    "unanswered": 2,
-    "too_long": 2,
+    "rest": RATE_LIMITED_CALL.attempts,
+    "unanswered": UNANSWERED_CALL.attempts,
+    "too_long": TOO_LONG_CALL.attempts,
 }
 
 _LOG = logging.getLogger(__name__)
@@ -273,7 +280,7 @@ class DirectRequests:
 
     def _rest(self, until: datetime, now: datetime, reason: str) -> None:
         """Send nothing before `until`; the run ends where that is long."""
-        if until > now + timedelta(seconds=MAX_WAIT_S):
+        if until > now + timedelta(seconds=_MAX_WAIT_S):
             self._results.unavailable = (
                 f"{self._model.name} rests until {until:%H:%M:%S} (UTC): {reason}"
             )
@@ -289,7 +296,7 @@ class DirectRequests:
         now = self._ledger.clock()
         next_at = min((one.due_at or now for one in self._waiting), default=now)
         seconds = max(0.1, (next_at - now).total_seconds())
-        if self._idle_s > self._model.timeout_s + _CLAIM_MARGIN_S + MAX_WAIT_S:
+        if self._idle_s > self._model.timeout_s + _CLAIM_MARGIN_S + _MAX_WAIT_S:
             _LOG.debug(
                 "%s: %d inputs are given up", self._model.name, len(self._waiting)
             )
@@ -417,7 +424,7 @@ class DirectRequests:
         if error.kind in ("too_long", "rejected", "declined"):  # of this article
             self._failures = 0
             return
-        if error.kind == "rest" and wait_s > MAX_WAIT_S:
+        if error.kind == "rest" and wait_s > _MAX_WAIT_S:
             self._results.unavailable = (
                 f"{name} wants no request for {wait_s:.0f} s: {error}"
             )

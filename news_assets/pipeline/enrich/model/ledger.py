@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 from uuid import uuid4
 
 from news_assets.errors import EnrichError, ModelCallError
@@ -30,6 +30,7 @@ from news_assets.records.model_calls import (
     Spent,
 )
 from news_assets.records.reading import Enrichment
+from news_assets.retry_table import REFUSED_ANSWER, REJECTED_INPUT, UNANSWERED_INPUT
 
 Clock = Callable[[], datetime]
 
@@ -116,13 +117,6 @@ class Budget:
         )
 
 
-# answers to one input that failed a check, each of which was paid
-_MAX_REFUSED: Final = 2
-# responses in which the provider refused the request for one input
-_MAX_REJECTED: Final = 2
-# requests for one input that were perhaps billed and have no answer
-_MAX_UNANSWERED: Final = 6
-
 _COLUMNS = (
     "input_hash",
     "called_at",
@@ -159,9 +153,9 @@ class History:
         """Whether the input is not sent again."""
         return (
             self.is_declined
-            or self.refused >= _MAX_REFUSED
-            or self.rejected >= _MAX_REJECTED
-            or self.unanswered >= _MAX_UNANSWERED
+            or self.refused >= REFUSED_ANSWER.attempts
+            or self.rejected >= REJECTED_INPUT.attempts
+            or self.unanswered >= UNANSWERED_INPUT.attempts
         )
 
     @property
