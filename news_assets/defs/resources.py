@@ -36,6 +36,8 @@ from news_assets.store.address import Address
 from news_assets.store.lake import Lake, Mark
 
 if TYPE_CHECKING:
+    import ssl
+
     from news_assets.clients.embedding.embedder import RecentEmbedder
     from news_assets.clients.factory import OpenIndex
     from news_assets.pipeline.enrich.model.model_enricher import ModelEnricher
@@ -155,8 +157,19 @@ class FetcherResource(dg.ConfigurableResource[Fetcher]):
             logins=Settings.read().site_logins,
             secret_of=variable_of,
             state_dir=Path(self.state_dir),
+            ssl_context=_cached_ssl_context(),
         ) as fetcher:
             yield fetcher
+
+
+@lru_cache(maxsize=1)
+def _cached_ssl_context() -> "ssl.SSLContext":
+    """Return the context with the certificates of authorities, which take 30 ms to
+    read.
+    """
+    import httpx
+
+    return httpx.create_ssl_context(trust_env=False)
 
 
 class CooldownResource(dg.ConfigurableResource[timedelta]):

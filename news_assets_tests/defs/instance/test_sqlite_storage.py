@@ -196,6 +196,18 @@ def test_the_index_and_the_file_of_the_last_run_stay_open(tmp_path: Path) -> Non
     assert open_files(instance) == set()
 
 
+def test_the_files_of_runs_and_ticks_stay_open(batched: dg.DagsterInstance) -> None:
+    for storage in (batched.run_storage, batched.schedule_storage):
+        assert storage is not None
+        connections = []
+        for _ in range(2):
+            with storage.connect() as connection:  # type: ignore[attr-defined]
+                connections.append(connection.connection.dbapi_connection)
+                mode = connection.exec_driver_sql("PRAGMA synchronous").scalar_one()
+                assert mode == 1, "a commit waits for the disk"
+        assert connections[0] is connections[1]
+
+
 @pytest.mark.slow  # stores many events
 def test_the_file_of_a_run_has_the_tables_of_dagsters_own(
     tmp_path: Path, batched: dg.DagsterInstance
