@@ -197,7 +197,9 @@ def _materialise(
     for agency in changed:
         of_agency = [poll for poll in polls if poll.agency == agency]
         own_sources = [row for row in sources if row["agency"] == agency]
+        polled_at = max(poll.polled_at for poll in of_agency)
         metadata: dict[str, dg.RawMetadataValue] = {
+            "polled_at": dg.MetadataValue.timestamp(polled_at),
             "new": sum(poll.new_count for poll in of_agency),
             "updated": sum(poll.updated_count for poll in of_agency),
             "polls": dg.MetadataValue.md(markdown_table(_HEADER, _rows(of_agency))),

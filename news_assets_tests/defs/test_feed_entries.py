@@ -261,6 +261,8 @@ def test_a_materialisation_shows_the_last_polls_and_intervals_of_its_sources(
 ) -> None:
     result = ByHand(desk(mec="feed"), lake).run()
     (event,) = result.asset_materializations_for_node("d__feed_entries")
+    (poll,) = lake.read(Poll)
+    assert event.metadata["polled_at"].value == poll.polled_at.timestamp()
     lines = str(event.metadata["sources"].value).splitlines()
     assert lines[0].startswith(
         "polls, newest last: + new entries, o listed nothing new"
