@@ -6,6 +6,7 @@ with one line.
 """
 
 import sys
+from collections.abc import Mapping
 from contextlib import suppress
 from importlib import import_module
 from typing import Any
@@ -189,6 +190,41 @@ _COMMANDS = {
     ),
 }
 
+# The headings of `news-assets --help`, with their commands.
+_PANELS: Mapping[str, tuple[str, ...]] = {
+    "First steps": ("demo", "try-source", "try-page", "import"),
+    "Search and read": ("search", "serve", "mcp", "meeting", "text", "export"),
+    "What is stored, and what is missing": (
+        "status",
+        "gaps",
+        "agencies",
+        "queue",
+        "failures",
+        "alerts",
+    ),
+    "Run now, in this process": ("poll", "process", "replay", "rebuild"),
+    "Themes and language models": ("cost", "explain", "label", "train-themes"),
+    "Upkeep": (
+        "withdraw",
+        "backup",
+        "restore",
+        "migrate",
+        "retention",
+        "search-key",
+        "search-fields",
+    ),
+    "Single steps, JSON lines in and out": (
+        "parse-feed",
+        "parse-meetings",
+        "extract",
+        "read-document",
+        "canonical-url",
+        "dedupe",
+        "classify",
+        "embed",
+    ),
+}
+
 # The base class of usage errors; only its subclass is public in typer.
 _UsageError: Any = typer.BadParameter.__base__
 
@@ -211,8 +247,10 @@ class _LazyGroup(TyperGroup):
 
     def __init__(self, *, commands: Any = None, **attributes: Any) -> None:
         listed: dict[str, Any] = dict(commands or {})
-        for name, (_, text) in _COMMANDS.items():
-            listed[name] = TyperCommand(name, help=text)
+        for panel, names in _PANELS.items():
+            for name in names:
+                _, text = _COMMANDS[name]
+                listed[name] = TyperCommand(name, help=text, rich_help_panel=panel)
         super().__init__(commands=listed, **attributes)
 
     def resolve_command(

@@ -107,11 +107,8 @@ def _run(port: int | None) -> None:
     search.show(answer, _QUERY, search.hits_with_copies(answer.hits, Filters())[1])
     terminal.print()
     terminal.print(
-        f"Done in {time.perf_counter() - started:.0f} s. `make ui` opens the graph:"
-        " http://127.0.0.1:3000,"
-    )
-    terminal.print(
-        "and `.venv/bin/news-assets serve` pages to search and read: http://127.0.0.1:8970"
+        f"Done in {time.perf_counter() - started:.0f} s. Next: `make up` keeps the graph running,"
+        " with Dagster and the pages."
     )
 
 

@@ -17,7 +17,11 @@ from news_assets.defs.asset_metadata import (
     markdown_table,
     sources_table,
 )
-from news_assets.defs.partitions import agency_partitions, utc_now
+from news_assets.defs.partitions import (
+    agency_partitions,
+    partitions_of_run,
+    utc_now,
+)
 from news_assets.pipeline.freshness.source_health import ANSWERS
 from news_assets.ports.services import Fetcher, Sandbox
 from news_assets.records.articles import FeedEntry, Poll
@@ -112,7 +116,8 @@ def build_feed_entries(desk: Desk) -> dg.AssetsDefinition:
         """
         from news_assets.pipeline.poll.poll import poll_agencies
 
-        agencies, past = set(context.partition_keys), config.past(utc_now())
+        agencies = set(partitions_of_run(context, desk))
+        past = config.past(utc_now())
         if past is not None:
             _check_past(desk, agencies)
         earlier = runs_before(context.instance, context.run.run_id)

@@ -1,11 +1,12 @@
 """Partition grids (agencies, and agencies by day), and the agency-days of a run."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import dagster as dg
 
+from news_assets.defs.active_runs import RANGE_END, RANGE_START
 from news_assets.pipeline.civic.pace import FUTURE_DAYS
 from news_assets.records.desks import Desk
 from news_assets.records.reading import AgencyDays
@@ -67,12 +68,29 @@ def _days_of_zones(desk: Desk) -> int:
     return 1
 
 
+def partitions_of_run(context: dg.AssetExecutionContext, desk: Desk) -> Sequence[str]:
+    """Return the run's partitions. Raises dg.Failure where its range has none, which
+    Dagster would count as a success.
+    """
+    if context.partition_keys:
+        return context.partition_keys
+    first, last = (context.run.tags.get(tag, "") for tag in (RANGE_START, RANGE_END))
+    agencies = [agency.key for agency in desk.agencies]
+    raise dg.Failure(
+        f"the range {first}...{last} has no partition: its last agency and its last day must not"
+        " come before the first; agencies are in alphabetical order, from"
+        f" {agencies[0]} to {agencies[-1]}"
+    )
+
+
 def agency_day_batches(
     context: dg.AssetExecutionContext, desk: Desk
 ) -> Iterator[AgencyDays]:
-    """Yield the run's partitions in batches, newest days first."""
+    """Yield the run's partitions in batches, newest days first. Raises dg.Failure where
+    the run's range has none.
+    """
     pairs = sorted(
-        (_pair_of(key) for key in context.partition_keys),
+        (_pair_of(key) for key in partitions_of_run(context, desk)),
         key=lambda pair: (-pair[1].toordinal(), pair[0]),
     )
     for start in range(0, len(pairs), BATCH_PARTITIONS):

@@ -1,9 +1,15 @@
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 
+import dagster as dg
+import pytest
+
+from news_assets.defs.active_runs import RANGE_END, RANGE_START
 from news_assets.defs.partitions import agency_day_partitions
+from news_assets.defs.stage_assets import build_desk_assets
 from news_assets.desks.desk_files import load_desks
 from news_assets.records.desks import Agency, Desk
 from news_assets.sources.source_kinds import KINDS
+from news_assets.store.lake import Lake
 
 
 def test_the_grid_includes_the_present_day_of_agencies_east_of_the_desk() -> None:
@@ -34,9 +40,42 @@ def test_the_grid_includes_the_present_day_of_agencies_east_of_the_desk() -> Non
 
 def test_the_days_of_a_desk_start_at_its_first_day() -> None:
     (desk,) = load_desks(["sample"], KINDS)
-    keys = agency_day_partitions(desk).get_partition_keys(
-        datetime(2026, 1, 3, 12, tzinfo=UTC)
+    third_day = datetime.combine(
+        desk.first_day + timedelta(days=2), time(12), tzinfo=UTC
     )
+    keys = agency_day_partitions(desk).get_partition_keys(third_day)
     assert [key for key in keys if key.startswith("gazeta")] == [
         f"gazeta|{desk.first_day + timedelta(days=n)}" for n in range(3)
     ]
+
+
+@pytest.mark.filterwarnings("ignore::dagster.BetaWarning")
+@pytest.mark.parametrize(
+    ("asset", "first", "last"),
+    [
+        (0, "prefeitura", "gazeta"),
+        (1, "prefeitura|{day}", "gazeta|{day}"),
+        (1, "prefeitura|{day}", "prefeitura|{before}"),
+    ],
+)
+def test_a_range_without_partitions_fails_and_says_in_which_order_they_are(
+    asset: int, first: str, last: str, lake: Lake
+) -> None:
+    (desk,) = load_desks(["sample"], KINDS)
+    assets = build_desk_assets(desk)
+    day = desk.first_day + timedelta(days=3)
+    days = {"day": day, "before": day - timedelta(days=1)}
+    first, last = first.format(**days), last.format(**days)
+    resources = {"fetcher": 0, "sandbox": 0, "cooldown": 0, "lake": lake}
+    result = dg.materialize(
+        assets,
+        selection=[assets[asset]],
+        resources=resources | {"enricher": 0, "embedder": 0, "search": 0},
+        tags={RANGE_START: first, RANGE_END: last},
+        raise_on_error=False,
+    )
+    (failure,) = result.all_node_events[-1:]
+    assert (
+        f"the range {first}...{last} has no partition: its last agency and its last day must not"
+        " come before the first; agencies are in alphabetical order, from gazeta to prefeitura"
+    ) in str(failure.event_specific_data)
