@@ -72,8 +72,9 @@ def partitions_of_run(context: dg.AssetExecutionContext, desk: Desk) -> Sequence
     """Return the run's partitions. Raises dg.Failure where its range has none, which
     Dagster would count as a success.
     """
-    if context.partition_keys:
-        return context.partition_keys
+    keys: Sequence[str] = context.partition_keys
+    if keys:
+        return keys
     first, last = (context.run.tags.get(tag, "") for tag in (RANGE_START, RANGE_END))
     agencies = [agency.key for agency in desk.agencies]
     raise dg.Failure(
