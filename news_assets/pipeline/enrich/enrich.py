@@ -36,6 +36,7 @@ from news_assets.pipeline.enrich.model.ledger import Clock, Ledger
 from news_assets.pipeline.enrich.model.model_batches import BatchRequests
 from news_assets.pipeline.enrich.model.model_enricher import ModelEnricher
 from news_assets.pipeline.enrich.model.model_requests import is_descended
+from news_assets.pipeline.enrich.model.prompt import Prompt
 from news_assets.pipeline.enrich.plan import (
     DUE_NOW,
     Chain,
@@ -328,12 +329,8 @@ class _Requests:
         requests: dict[str, ModelRequest] = {}
         for article in chosen:
             article_id = article.article_id
-            requests[article_id] = self._models.request(
-                article,
-                model.name,
-                prompts[article_id],
-                branches[article_id],
-                self._rules,
+            requests[article_id] = self._request(
+                article, model, prompts[article_id], branches[article_id]
             )
         again = DUE_NOW if self._models.entity_model(self._rules) else None
 
@@ -364,8 +361,8 @@ class _Requests:
             return found, ""
         requests: dict[str, ModelRequest] = {}
         for article in articles:
-            requests[article.article_id] = self._models.request(
-                article, model.name, self._models.theme_prompt, None, self._rules
+            requests[article.article_id] = self._request(
+                article, model, self._models.theme_prompt
             )
         answers = self._answers(model, articles, requests)
         for article_id, sent in requests.items():
@@ -390,8 +387,8 @@ class _Requests:
         requests: dict[str, ModelRequest] = {}
         before: dict[str, Draft] = {}
         for article in articles:
-            requests[article.article_id] = self._models.request(
-                article, model.name, self._models.entities_prompt, None, self._rules
+            requests[article.article_id] = self._request(
+                article, model, self._models.entities_prompt
             )
             before[article.article_id] = self._drafts[article]
 
@@ -405,6 +402,15 @@ class _Requests:
             former = self._drafts[article]
             no_entities = None if is_closed else f"no entities: {reason}"
             self._drafts[article] = replace(former, again=former.again or no_entities)
+
+    def _request(
+        self,
+        article: RawArticle,
+        model: LanguageModel,
+        prompt: Prompt,
+        branch: str | None = None,
+    ) -> ModelRequest:
+        return self._models.request(article, model.name, prompt, branch, self._rules)
 
     def _answers(
         self,
@@ -431,12 +437,12 @@ class _Requests:
         known = cached_results(self._lake, by_key.keys())
         if known:
             self._lake.transact(lambda rows: store(rows, known))
+        _LOG.debug("%s is not called for %d cached answers", model.name, len(known))
         new: dict[str, Question] = {}
         for key, (first, *_) in by_key.items():
             if key not in known:
                 local = self._drafts.plan.locals[first.article_id]
                 new[key] = Question(requests[first.article_id], first, local)
-        _LOG.debug("%s is not called for %d cached answers", model.name, len(known))
         answers = self._sender(model, store).answer(new) if new else ModelResults()
         answers.results |= known
         return answers

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.enrich.enriched_rows import labels_in_force, title_and_text
@@ -64,8 +64,8 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """Cross-validated results in the order of the examples: the best code and its
-    probability.
+    """Cross-validated results in the order of the examples: the code with the highest
+    probability, and this probability.
 
     `untrained_accuracy` is the share of right themes on the same examples without their
     labels.
@@ -79,8 +79,8 @@ class Validation:
     def sure(
         self, examples: Sequence[Example], wanted_error_rate: float
     ) -> tuple[float, float]:
-        """Return the share of sure themes (`is_sure`), the calls saved, and of these
-        the wrong.
+        """Return the share of examples with a sure theme (`is_sure`), which need no
+        call, and the share of wrong themes among the sure ones.
         """
         sure, wrong = 0, 0
         rows = zip(self.codes, self.scores, examples, strict=True)
@@ -105,19 +105,11 @@ def train(
 
     _check(examples)
     codes = tuple(sorted({example.code for example in examples} | set(taxonomy.roots)))
-    trained = _held_out_scores(examples, taxonomy, codes)
     untrained = np.stack([centred(example.untrained, codes) for example in examples])
     truth = np.array([codes.index(example.code) for example in examples])
-    mixed = {one: trained + np.float32(one) * untrained for one in _UNTRAINED_WEIGHTS}
-    weight = max(mixed, key=lambda one: _likelihood(mixed[one], truth))
-    sharpness = _sharpness(mixed[weight], truth)
-    best = mixed[weight].argmax(axis=1)
-    validation = Validation(
-        codes=[codes[column] for column in best],
-        scores=softmax(mixed[weight], sharpness).max(axis=1).tolist(),
-        accuracy=float((best == truth).mean()),
-        untrained_accuracy=float((untrained.argmax(axis=1) == truth).mean()),
-    )
+    trained = _held_out_scores(examples, taxonomy, codes)
+    held_out = _calibrated(trained, untrained, truth)
+    validation = _validation(held_out, untrained, truth, codes)
     space = _space(examples, taxonomy)
     weights, bias = _fit(examples, space, codes)
     classifier = ThemeClassifier(
@@ -125,12 +117,46 @@ def train(
         codes,
         weights,
         bias,
-        sharpness,
+        held_out.sharpness,
         taxonomy.version,
         embedding_model,
-        weight,
+        held_out.untrained_weight,
     )
     return classifier, validation
+
+
+class _HeldOut(NamedTuple):
+    """Scores of held-out examples, the weight of the untrained scores in them, and the
+    factor that makes probabilities of them.
+    """
+
+    scores: "Scores"
+    untrained_weight: float
+    sharpness: float
+
+
+def _calibrated(trained: "Scores", untrained: "Scores", truth: "Places") -> _HeldOut:
+    """Return the mix of both scores that makes the true themes most likely."""
+    import numpy as np
+
+    mixed: dict[float, Scores] = {}
+    for weight in _UNTRAINED_WEIGHTS:
+        mixed[weight] = trained + np.float32(weight) * untrained
+    best = max(mixed, key=lambda weight: _likelihood(mixed[weight], truth))
+    return _HeldOut(mixed[best], best, _sharpness(mixed[best], truth))
+
+
+def _validation(
+    held_out: _HeldOut, untrained: "Scores", truth: "Places", codes: Sequence[str]
+) -> Validation:
+    best = held_out.scores.argmax(axis=1)
+    probabilities = softmax(held_out.scores, held_out.sharpness).max(axis=1)
+    return Validation(
+        codes=[codes[column] for column in best],
+        scores=probabilities.tolist(),
+        accuracy=float((best == truth).mean()),
+        untrained_accuracy=float((untrained.argmax(axis=1) == truth).mean()),
+    )
 
 
 def _held_out_scores(
@@ -189,9 +215,10 @@ def _space(examples: Sequence[Example], taxonomy: Taxonomy) -> Space:
     import numpy as np
 
     articles = Counter(chain.from_iterable(example.found.stems for example in examples))
-    frequent = [
-        stem for stem, count in articles.items() if count >= _MIN_ARTICLES_OF_STEM
-    ]
+    frequent: list[str] = []
+    for stem, count in articles.items():
+        if count >= _MIN_ARTICLES_OF_STEM:
+            frequent.append(stem)
     stems = tuple(sorted(frequent))
     counts = np.array([articles[stem] for stem in stems])
     rarity = (1 + np.log((1 + len(examples)) / (1 + counts))).astype(np.float32)
@@ -251,12 +278,16 @@ def _sharpness(scores: "Scores", truth: "Places") -> float:
     is_right = scores.argmax(axis=1) == truth
     for sharpness in [likely * 0.9**step for step in range(30)]:
         probabilities = softmax(scores, sharpness).max(axis=1)
-        if all(
-            _is_kept(is_right[probabilities >= 1 - rate], rate)
-            for rate in CHECKED_ERROR_RATES
-        ):
+        if _keeps_all_rates(is_right, probabilities):
             return float(sharpness)
     return float(likely * 0.9**30)
+
+
+def _keeps_all_rates(is_right: "Places", probabilities: "Scores") -> bool:
+    return all(
+        _is_kept(is_right[probabilities >= 1 - rate], rate)
+        for rate in CHECKED_ERROR_RATES
+    )
 
 
 def _is_kept(is_right: "Places", wanted_error_rate: float) -> bool:
@@ -313,13 +344,7 @@ def labels_of(lake: Reader, desk: str, taxonomy: Taxonomy) -> Labels:
     Raises:
         NewsAssetsError: The desk has no vectors.
     """
-    columns = ("article_id", "model")
-    embedded = lake.frame(ArticleEmbedding, None, columns, desk=[desk], outcome=["ok"])
-    models: dict[str, str] = dict(embedded.iter_rows())
-    if not models:
-        raise NewsAssetsError(
-            f"desk {desk} has no embeddings to train on; run `article_embeddings` first"
-        )
+    models = _embedding_models(lake, desk)
     [(model, _)] = Counter(models.values()).most_common(1)
     given = labels_in_force(lake.read(ThemeLabel, desk=[desk]))
     codes = _codes_of_models(lake, desk)
@@ -327,13 +352,33 @@ def labels_of(lake: Reader, desk: str, taxonomy: Taxonomy) -> Labels:
         codes[article_id] = label.code or NO_THEME
     usable: dict[str, str] = {}
     for article_id, code in sorted(codes.items()):
-        if models.get(article_id) != model:
-            continue
-        if code == NO_THEME:
-            usable[article_id] = NO_THEME
-        elif code is not None and code in taxonomy.themes:
-            usable[article_id] = taxonomy.path(code)[0]
+        root = _root_of(code, taxonomy)
+        if root is not None and models.get(article_id) == model:
+            usable[article_id] = root
     return Labels(usable, len(usable.keys() & given.keys()), model)
+
+
+def _embedding_models(lake: Reader, desk: str) -> dict[str, str]:
+    """Return the model of each vector of a desk, by article id."""
+    columns = ("article_id", "model")
+    embedded = lake.frame(ArticleEmbedding, None, columns, desk=[desk], outcome=["ok"])
+    models: dict[str, str] = dict(embedded.iter_rows())
+    if not models:
+        raise NewsAssetsError(
+            f"desk {desk} has no embeddings to train on; run `article_embeddings` first"
+        )
+    return models
+
+
+def _root_of(code: str | None, taxonomy: Taxonomy) -> str | None:
+    """Return the theme of level 1 above a label's; None for a theme of another
+    taxonomy.
+    """
+    if code == NO_THEME:
+        return NO_THEME
+    if code is None or code not in taxonomy.themes:
+        return None
+    return taxonomy.path(code)[0]
 
 
 def _codes_of_models(lake: Reader, desk: str) -> dict[str, str | None]:
@@ -376,10 +421,8 @@ def _examples(
 ) -> Iterator[Example]:
     embeddings = lake.read(ArticleEmbedding, article_id=ids, outcome=["ok"])
     embedded = {row.article_id: row.vector for row in embeddings}
-    languages = {
-        row.article_id: row.language
-        for row in lake.read(EnrichedArticle, article_id=ids)
-    }
+    enriched = lake.read(EnrichedArticle, article_id=ids)
+    languages = {row.article_id: row.language for row in enriched}
     for article in lake.read(RawArticle, article_id=ids, outcome=["ok"]):
         article_id, language = article.article_id, languages.get(article.article_id)
         found = theme_input(*title_and_text(article), language)

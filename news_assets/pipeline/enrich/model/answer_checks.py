@@ -186,15 +186,9 @@ def checked(
     answer = parsed(raw, schema, REQUIRED["enrich"])
     sent = text[:MAX_SENT_CHARS]
     article = _Article(title, sent, language)
-    if not answer["summary"]:
-        raise EnrichError("length: the summary has no sentence")
-    summary = [article.sentence(one) for one in answer["summary"][:max_sentences]]
+    summary = _summary(article, answer["summary"][:max_sentences])
     stated = _usable(summary)
-    _check_language([one.text for one in stated or summary], language)
-    if not stated:
-        raise EnrichError(summary[0].problem)
-    given = (answer.get("key_points") or [])[:_MAX_KEY_POINTS]
-    points = _usable([article.sentence(one, needs_evidence=False) for one in given])
+    points = _key_points(article, answer.get("key_points") or [])
     label, score = _sentiment(answer.get("sentiment"))
     theme = answer["theme"]
     return Enrichment(
@@ -209,6 +203,27 @@ def checked(
         article_type=answer.get("article_type"),
         unsure_reason=_unsure_reason(summary, points),
     )
+
+
+def _summary(
+    article: "_Article", given: Sequence[Mapping[str, str]]
+) -> list[_Sentence]:
+    """Return the checked sentences of a summary, one of which at least is usable."""
+    if not given:
+        raise EnrichError("length: the summary has no sentence")
+    summary = [article.sentence(one) for one in given]
+    stated = _usable(summary)
+    _check_language([one.text for one in stated or summary], article.language)
+    if not stated:
+        raise EnrichError(summary[0].problem)
+    return summary
+
+
+def _key_points(
+    article: "_Article", given: Sequence[Mapping[str, str]]
+) -> list[_Sentence]:
+    kept = given[:_MAX_KEY_POINTS]
+    return _usable([article.sentence(one, needs_evidence=False) for one in kept])
 
 
 def _usable(sentences: Sequence[_Sentence]) -> list[_Sentence]:
@@ -234,7 +249,7 @@ class _Article:
     """An article, prepared to check the sentences of an answer."""
 
     def __init__(self, title: str, text: str, language: str | None) -> None:
-        self._text, self._language = text, language
+        self._text, self.language = text, language
         self._whole = f"{title}\n{text}"
         self._searched = SearchedText(text)
         self._stems = _stems(self._whole)
@@ -257,7 +272,7 @@ class _Article:
     def _supported(self, text: str, span: Span) -> _Sentence:
         """Compare a sentence with the passage around its evidence."""
         passage = sentences_around(self._text, span)
-        comparison = compared(text, passage, self._whole, self._language)
+        comparison = compared(text, passage, self._whole, self.language)
         if lacking := comparison.contradiction:
             problem = (
                 f"evidence: the text does not have {lacking}, as in “{shown(text)}”"

@@ -11,11 +11,11 @@ that.
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple
 
 from news_assets.pipeline.enrich.model.answer_schema import visible
 from news_assets.text.words import fold
@@ -166,28 +166,38 @@ def compared(
     is_portuguese = (language or "pt").startswith("pt")
     said, found = _Words(sentence, is_portuguese), _Words(passage, is_portuguese)
     whole = _words_of(article, is_portuguese)
-    contradictions = (
-        _first(
-            "the number", said.numbers, lambda one: not _may_mean_number(one, whole)
-        ),
-        _first("the date", said.dates, lambda one: _is_other_date(one.key, whole)),
-        _first("the name", said.names, lambda one: not _may_mean_name(one, whole)),
-        _negation(said, found),
-        _direction(said, found),
-    )
-    if contradiction := next(filter(None, contradictions), ""):
+    contradiction = _contradiction(said, found, whole)
+    if contradiction:
         return Comparison(contradiction=contradiction)
-    doubts = (
-        _first(
-            "the number", said.numbers, lambda one: not _has_number(one.value, found)
-        ),
-        _first("the date", said.dates, lambda one: one.key not in found.date_keys),
-        _first(
-            "the name", said.names, lambda one: not _has_word(one.word, found.all_words)
-        ),
-        _undecided_negation(said, found),
-    )
-    return Comparison(doubt=next(filter(None, doubts), ""))
+    return Comparison(doubt=_doubt(said, found))
+
+
+def _contradiction(said: "_Words", found: "_Words", whole: "_Words") -> str:
+    """Return what the article, or the passage `found` of it, contradicts."""
+    for number in said.numbers:
+        if not _may_mean_number(number, whole):
+            return f"the number {number.written}"
+    for date in said.dates:
+        if _is_other_date(date.key, whole):
+            return f"the date {date.written}"
+    for name in said.names:
+        if not _may_mean_name(name, whole):
+            return f"the name {name.written}"
+    return _negation(said, found) or _direction(said, found)
+
+
+def _doubt(said: "_Words", found: "_Words") -> str:
+    """Return what is not in the passage `found`, though the article may mean it."""
+    for number in said.numbers:
+        if not _has_number(number.value, found):
+            return f"the number {number.written}"
+    for date in said.dates:
+        if date.key not in found.date_keys:
+            return f"the date {date.written}"
+    for name in said.names:
+        if not _has_word(name.word, found.all_words):
+            return f"the name {name.written}"
+    return _undecided_negation(said, found)
 
 
 class _Number(NamedTuple):
@@ -227,12 +237,7 @@ class _Words:
         self.dates: list[_Date] = []
         self.acronyms: set[str] = set()
         for token in tokens:
-            word = fold(token).lower().replace("'", "").replace("’", "")
-            self.folded.append(word)
-            if word in _DATE_WORDS:
-                self.dates.append(_Date(_DATE_WORDS[word], word))
-            if _is_acronym(token):
-                self.acronyms.add(word)
+            self._add_token(token)
         self.all_words = frozenset(self.folded)
         self.all_stems = {_stem(word) for word in self.all_words}
         self.date_keys = {date.key for date in self.dates}
@@ -246,6 +251,14 @@ class _Words:
         self.negated = _negated(self.folded, negations)
         self.stems = {_stem(word) for word in self.all_words if _is_content(word)}
 
+    def _add_token(self, token: str) -> None:
+        word = fold(token).lower().replace("'", "").replace("’", "")
+        self.folded.append(word)
+        if word in _DATE_WORDS:
+            self.dates.append(_Date(_DATE_WORDS[word], word))
+        if _is_acronym(token):
+            self.acronyms.add(word)
+
     def _add_name(self, run: list[int], tokens: list[str]) -> None:
         """Add the name whose words are the tokens at these places."""
         self.names += _names_of(run, tokens, self.folded)
@@ -256,19 +269,9 @@ class _Words:
             self.name_words.append(_long_words(words[1:]))
 
 
-T = TypeVar("T", _Number, _Date, _Name)
-
-
 @lru_cache(maxsize=4)
 def _words_of(article: str, is_portuguese: bool) -> _Words:
     return _Words(article, is_portuguese)
-
-
-def _first(kind: str, stated: Iterable[T], is_wrong: Callable[[T], bool]) -> str:
-    for one in stated:
-        if is_wrong(one):
-            return f"{kind} {one.written}"
-    return ""
 
 
 # --- numbers and dates ----------------------------------------------------------------

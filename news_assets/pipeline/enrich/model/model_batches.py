@@ -10,7 +10,7 @@ the articles are then due, and find the answers in the cache.
 
 import json
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import islice
@@ -104,19 +104,7 @@ class BatchRequests:
 
         Return what was received directly, and why the rest has no result yet.
         """
-        past = histories(self._lake, questions.keys())
-        now = self._ledger.clock()
-        waiting: set[str] = set()  # inputs of open batches
-        batched: list[str] = []
-        for key in questions:
-            history = past.get(key)
-            if history and history.batched_at and history.is_claimed(now):
-                waiting.add(key)
-            elif self._is_for_batch(history, now):
-                batched.append(key)
-        if len(batched) < self._batches.min_requests:
-            _LOG.debug("%s: no batch of %d requests", self._batches.name, len(batched))
-            batched = []
+        waiting, batched = self._chosen(questions.keys())
         sent_later = waiting.union(batched)
         others = {key: one for key, one in questions.items() if key not in sent_later}
         answers = self._direct.answer(others) if others else ModelResults()
@@ -126,6 +114,23 @@ class BatchRequests:
         is_open = f"the batch that was sent to {self._batches.name} is not over yet"
         answers.reasons |= dict.fromkeys(waiting, is_open)
         return answers
+
+    def _chosen(self, keys: Collection[str]) -> tuple[set[str], list[str]]:
+        """Return the inputs of open batches, and those for new ones."""
+        past = histories(self._lake, keys)
+        now = self._ledger.clock()
+        waiting: set[str] = set()
+        batched: list[str] = []
+        for key in keys:
+            history = past.get(key)
+            if history and history.batched_at and history.is_claimed(now):
+                waiting.add(key)
+            elif self._is_for_batch(history, now):
+                batched.append(key)
+        if len(batched) < self._batches.min_requests:
+            _LOG.debug("%s: no batch of %d requests", self._batches.name, len(batched))
+            return waiting, []
+        return waiting, batched
 
     def _is_for_batch(self, history: History | None, now: datetime) -> bool:
         if history is None:
@@ -343,16 +348,11 @@ class _SentBatch:
         Articles, prompts and taxonomies that changed since are missing.
         """
         versions = {call.article_id: call.prompt_version for call in calls.values()}
-        local = identity(self._enricher.local)
-        local_keys: dict[str, str] = {}
         with self._lake.latest() as reader:
             articles = reader.read(
                 RawArticle, article_id=versions.keys(), outcome=["ok"]
             )
-            for article in articles:
-                key = input_hash(*title_and_text(article), local)
-                local_keys[article.article_id] = key
-            locals_ = cached_results(reader, set(local_keys.values()))
+            local_results = self._local_results(reader, articles)
             branches = self._branches(reader, articles)
         found: dict[str, Question] = {}
         for article in articles:
@@ -364,8 +364,23 @@ class _SentBatch:
                 article, self._row.model, prompt, branches.get(article_id), _RULES
             )
             if request.input_hash in calls:
-                of_local = locals_.get(local_keys[article_id]) or Enrichment()
+                of_local = local_results.get(article_id) or Enrichment()
                 found[request.input_hash] = Question(request, article, of_local)
+        return found
+
+    def _local_results(
+        self, reader: Reader, articles: Sequence[RawArticle]
+    ) -> dict[str, Enrichment]:
+        """Return what the local enricher made of these articles, by article id."""
+        local = identity(self._enricher.local)
+        keys: dict[str, str] = {}
+        for article in articles:
+            keys[article.article_id] = input_hash(*title_and_text(article), local)
+        cached = cached_results(reader, set(keys.values()))
+        found: dict[str, Enrichment] = {}
+        for article_id, key in keys.items():
+            if key in cached:
+                found[article_id] = cached[key]
         return found
 
     def _branches(
