@@ -18,6 +18,7 @@ _TABLE = PACKAGE.parent / "deploy" / "README.md"
 _ROW = re.compile(r"^\| `(dagster\w*[.:][\w.:]+)` \| ([\w, ]+) \|", re.MULTILINE)
 USERS = dict(_ROW.findall(_TABLE.read_text()))
 NAMES = sorted(USERS)
+OF_NAMED_TUPLES = ("_replace",)  # which Python documents
 
 
 def resolve(name: str) -> Any:
@@ -107,7 +108,7 @@ def private_attributes(tree: ast.Module) -> set[str]:
     found = {
         name
         for owner, name in underscored(tree)
-        if names and owner not in ("self", "cls")
+        if names and owner not in ("self", "cls") and name not in OF_NAMED_TUPLES
     }
     for node in ast.walk(tree):
         if isinstance(node, ast.ClassDef):
