@@ -67,6 +67,12 @@ _LOAD_AGAIN_SECONDS: Final = 60.0  # after the model could not be loaded
 _COMMIT_SECONDS: Final = 0.5  # for which the number of the last commit is believed
 
 
+_TEXTS: Final = """
+    SELECT article_id, text FROM raw_articles
+    WHERE list_contains($ids, article_id) AND day BETWEEN $first_day AND $last_day
+"""
+
+
 class BusyError(NewsAssetsError):
     """The server has too much to do; the same request can succeed later."""
 
@@ -359,6 +365,15 @@ class Archive:
         """Return what the lake has of these hits, by article id."""
         ids, days = [hit.article_id for hit in hits], {hit.day for hit in hits}
         return {row.article_id: row for row in named_articles(self.lake, ids, days)}
+
+    def texts(self, hits: Sequence[SearchHit]) -> dict[str, str | None]:
+        """Return the texts of these hits by article id."""
+        if not hits:
+            return {}
+        days = [hit.day for hit in hits]
+        ids = [hit.article_id for hit in hits]
+        given = {"ids": ids, "first_day": min(days), "last_day": max(days)}
+        return dict(self.lake.query(_TEXTS, given).iter_rows())
 
     def original_page(self, article_id: str) -> tuple[str, bytes] | None:
         """Return content type and body of the newest stored page of an article; None if

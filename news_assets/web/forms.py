@@ -103,7 +103,7 @@ _EMPTY: Final = datetime(1970, 1, 1, tzinfo=UTC)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
     """One entry of a feed. `key` is its id in this archive, `url` where to read it,
-    `page` its page on this server.
+    `page` its page on this server, `content` its text in HTML, `image` an address.
     """
 
     key: str
@@ -116,6 +116,8 @@ class Entry:
     authors: Sequence[str] = ()
     categories: Sequence[str] = ()
     language: str | None = None
+    content: str = ""
+    image: str | None = None
 
     @property
     def id(self) -> str:
@@ -186,6 +188,9 @@ def _add(root: etree._Element, entry: Entry) -> None:
         etree.SubElement(element, _name("category"), term=xml_text(category))
     if entry.summary:
         _text(element, "summary", entry.summary)
+    if entry.content:
+        _text(element, "content", entry.content)
+        element[-1].set("type", "html")
 
 
 def _name(local: str) -> str:
@@ -215,7 +220,8 @@ def _item(entry: Entry) -> dict[str, Any]:
             "id": entry.id,
             "url": entry.url,
             "title": entry.title,
-            "content_text": entry.summary or entry.title,
+            **_content_of(entry),
+            "image": entry.image,
             "date_published": entry.published,
             "date_modified": entry.updated,
             "authors": [{"name": name} for name in entry.authors],
@@ -223,6 +229,15 @@ def _item(entry: Entry) -> dict[str, Any]:
             "language": entry.language,
         }
     )
+
+
+def _content_of(entry: Entry) -> dict[str, str]:
+    """Return the members with the text of an entry; one of them has to be there."""
+    if not entry.content:
+        return {"content_text": entry.summary or entry.title}
+    if not entry.summary:
+        return {"content_html": entry.content}
+    return {"content_html": entry.content, "summary": entry.summary}
 
 
 def _given(values: dict[str, Any]) -> dict[str, Any]:

@@ -2,8 +2,9 @@
 table or a feed.
 """
 
+import html
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, time
 from typing import Any, Final
 
@@ -35,6 +36,7 @@ from news_assets.web.forms import (
     json_document,
     json_feed,
 )
+from news_assets.web.markup import article_html
 from news_assets.web.meeting_pages import calendar, entries_of
 from news_assets.web.meeting_views import MeetingItem
 from news_assets.web.parameters import MeetingParameters, Parameters, SearchAddress
@@ -76,6 +78,7 @@ class ListPage:
         return {form: kind for form, kind in MEDIA_TYPES.items() if form not in absent}
 
 
+_MAX_CONTENT_CHARS: Final = 10_000  # of each text in a feed
 _FEEDS: Final = {".atom": atom, ".feed.json": json_feed}
 
 
@@ -131,11 +134,25 @@ def _articles(archive: Archive, hits: Sequence[SearchHit], base: str) -> list[En
     """Return the hits with what the lake has of them; only what the index has if the
     lake lacks one.
     """
-    listed = archive.listed(hits)
-    return [
-        _article(hit, listed.get(hit.article_id), archive.agency_name(hit.agency), base)
-        for hit in hits
-    ]
+    listed, texts = archive.listed(hits), archive.texts(hits)
+    entries = []
+    for hit in hits:
+        entry = _article(
+            hit, listed.get(hit.article_id), archive.agency_name(hit.agency), base
+        )
+        text = texts.get(hit.article_id) or ""
+        entries.append(replace(entry, content=_content(text, entry.page)))
+    return entries
+
+
+def _content(text: str, page: str) -> str:
+    """Return an article's text as HTML; of a long one the beginning and a link to the
+    whole.
+    """
+    if len(text) <= _MAX_CONTENT_CHARS:
+        return article_html(text)
+    beginning = article_html(text[:_MAX_CONTENT_CHARS])
+    return f'{beginning}<p><a href="{html.escape(page)}">…</a></p>'
 
 
 def _article(
@@ -155,6 +172,7 @@ def _article(
         authors=(row.authors if row else ()) or [agency],
         categories=(row.theme_labels if row else None) or (),
         language=hit.language,
+        image=row.image_url if row else None,
     )
 
 

@@ -59,10 +59,6 @@ _COPIES: Final = """
     )
     SELECT original, list(agency ORDER BY agency) AS agencies FROM published GROUP BY original
 """
-_TEXTS: Final = """
-    SELECT article_id, text FROM raw_articles
-    WHERE list_contains($ids, article_id) AND day BETWEEN $first_day AND $last_day
-"""
 
 Row = dict[str, Any]
 Batches = Iterator[Sequence[Row]]
@@ -148,7 +144,7 @@ def _article_rows(
     with_texts: bool,
 ) -> list[Row]:
     listed = archive.listed(hits)
-    texts = _texts_of(archive, hits) if with_texts else {}
+    texts = archive.texts(hits) if with_texts else {}
     rows = []
     for hit in hits:
         row = {
@@ -186,13 +182,6 @@ def _stored_values(stored: ListedArticle, copies: _Copies) -> Row:
         "copies": len(others),
         "copied_by": "; ".join(others),
     }
-
-
-def _texts_of(archive: Archive, hits: Sequence[SearchHit]) -> dict[str, str | None]:
-    days = [hit.day for hit in hits]
-    ids = [hit.article_id for hit in hits]
-    given = {"ids": ids, "first_day": min(days), "last_day": max(days)}
-    return dict(archive.lake.query(_TEXTS, given).iter_rows())
 
 
 # --- files ----------------------------------------------------------------------------

@@ -9,6 +9,8 @@ import httpx
 import pytest
 
 from news_assets.desks.site_lists import parse_opml
+from news_assets.web.list_pages import _content
+from news_assets.web.markup import article_html
 from news_assets_tests.text.workbooks import sheets_of
 
 FEEDS = ("/search", "/operations/sources", "/operations/failures")
@@ -44,6 +46,27 @@ def test_an_atom_feed_is_read_with_its_entries(browser: httpx.Client) -> None:
         for link in one.links
         if link.rel == "related"
     }
+
+
+def test_entries_of_articles_have_their_texts_as_html(browser: httpx.Client) -> None:
+    address = "/search{}?q=bus&mode=keyword"
+    atom = feedparser.parse(browser.get(address.format(".atom")).content)
+    items = browser.get(address.format(".feed.json")).json()["items"]
+    for entry, item in zip(atom.entries, items, strict=True):
+        (content,) = entry.content
+        assert (content.type, content.value) == ("text/html", item["content_html"])
+        assert content.value.startswith("<p>The city council voted on Tuesday")
+        assert content.value.count("</p>") > 1
+
+
+def test_the_content_of_an_entry_is_cut_with_a_link_to_the_whole() -> None:
+    short, long = "*bus* " * 1000, "*bus* " * 4000
+    assert _content(short, "") == article_html(short)
+    cut = _content(long, 'https://example.org/?a=1&b="2"')
+    assert cut == (
+        article_html(long[:10_000])
+        + '<p><a href="https://example.org/?a=1&amp;b=&quot;2&quot;">…</a></p>'
+    )
 
 
 def test_a_feed_goes_on_page_by_page_to_its_end(browser: httpx.Client) -> None:
