@@ -4,13 +4,14 @@
 160 agencies by 30 days with two new articles in each agency-day. The entries are
 already stored, and the pages are served on loopback. Measures one run over the range,
 by `dagster asset materialize --partition-range` with the root dagster.yaml, and the
-same stages called in plain Python over the same batches. The difference is the
-overhead. Then a few runs of one partition each show what the grid would cost without
+same stages called in plain Python over the same batches, with the CPU time of each
+stage for an article. The difference is the overhead. Then a few runs of one partition each show what the grid would cost without
 ranges. CPU time is printed beside wall time, because other load on the machine affects
 it less.
 """
 
 import argparse
+import json
 import os
 import sqlite3
 import subprocess
@@ -22,6 +23,8 @@ from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
+
+import psutil
 
 from news_assets.desks.desk_files import load_desks
 from news_assets.pipeline.stages import stage_names
@@ -143,11 +146,26 @@ def bare(days: Sequence[date]) -> None:
     desk = load_desks(settings.desks, KINDS)[0]
     lake = Lake.open(settings.catalog, settings.data)
     batches = list(_batches(desk, days))
+    spent: dict[str, float] = {}
     for stage in STAGES:
         with open_ports(settings, stage.ports) as ports:
+            before = _cpu_s()
             for keys in batches:
                 stage.run_batch(lake, desk, keys, _now, ports)
+            spent[stage.name] = _cpu_s() - before
     lake.close()
+    _stages_file(settings.home).write_text(json.dumps(spent))
+
+
+def _cpu_s() -> float:
+    """Return the CPU seconds of this process and of its sandbox so far."""
+    this = psutil.Process()
+    times = [one.cpu_times() for one in (this, *this.children())]
+    return sum(one.user + one.system for one in times)
+
+
+def _stages_file(home: Path) -> Path:
+    return home / "cpu_of_stages.json"
 
 
 def _batches(desk: Desk, days: Sequence[date]) -> Iterator[AgencyDays]:
@@ -250,6 +268,10 @@ def compare(
             str(len(days)),
         )
         _line("plain Python, in its own process", reference)
+        spent = json.loads(_stages_file(deployments[0].home).read_text())
+        for stage, cpu_s in spent.items():
+            per_article_ms = 1000 * cpu_s / len(entries)
+            print(f"    {stage:51}{cpu_s:9.1f}   {per_article_ms:.0f} ms an article")
         whole = _range_run(deployments[1], agencies, days)
         overhead_s = whole.seconds - reference.seconds
         ratio = whole.seconds / reference.seconds
