@@ -18,7 +18,7 @@ from news_assets.defs.jobs import build_desk_jobs, build_schedules, build_shared
 from news_assets.defs.lake_maintenance import build_lake_maintenance
 from news_assets.defs.newsroom_alerts import build_alerts, build_alerts_sensor
 from news_assets.defs.resources import build_resources, opener_of
-from news_assets.defs.stage_assets import build_desk_assets
+from news_assets.defs.stage_assets import build_desk_assets, code_versions
 from news_assets.desks.desk_files import load_desks, with_neighbours
 from news_assets.records.desks import Desk
 from news_assets.settings import Settings
@@ -41,7 +41,8 @@ def build_definitions(
     with warnings.catch_warnings():
         # range backfills, and the mapping of agency-days to agencies
         warnings.simplefilter("ignore", dg.BetaWarning)
-        assets = {desk.key: build_desk_assets(desk) for desk in desks}
+        versions = code_versions(settings)
+        assets = {desk.key: build_desk_assets(desk, versions) for desk in desks}
         report = build_daily_report(desks)
     meetings = [spec for desk in desks for spec in build_meeting_specs(desk)]
     checks = [

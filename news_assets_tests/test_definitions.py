@@ -96,6 +96,23 @@ def test_assets_with_their_upstreams_and_checks(definitions: dg.Definitions) -> 
     assert found == SNAPSHOT
 
 
+def test_a_stage_has_the_version_of_what_makes_its_rows() -> None:
+    settings = Settings.model_validate({"embedding_model": "all-MiniLM-L6-v2"})
+    graph = build_definitions(
+        settings, load_desks(["sample"], KINDS)
+    ).resolve_asset_graph()
+    versions = {
+        key.path[1]: graph.get(key).code_version
+        for key in graph.get_all_asset_keys()
+        if key.path[0] == "sample"
+    }
+    assert versions["article_embeddings"] == "all-MiniLM-L6-v2"
+    assert str(versions["raw_articles"]).startswith("trafilatura ")
+    assert str(versions["enriched_articles"]).startswith("local (lexical-")
+    tags = graph.get(dg.AssetKey(["sample", "raw_articles"])).tags
+    assert tags["news/desk"] == "sample"
+
+
 COUNCIL = """
 desk: councils
 timezone: America/Chicago

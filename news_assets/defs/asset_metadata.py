@@ -48,6 +48,7 @@ class AssetAttributes(TypedDict):
     key: list[str]
     group_name: str
     owners: list[str]
+    tags: dict[str, str]
     kinds: set[str]
     metadata: dict[str, Any]
 
@@ -55,8 +56,8 @@ class AssetAttributes(TypedDict):
 def asset_attributes(
     desk: Desk, name: str, record: type[Any], kind: str
 ) -> AssetAttributes:
-    """Return the arguments that every asset of a desk has: key, group, owners, kinds
-    and the schema of its table.
+    """Return the arguments that every asset of a desk has: key, group, owners, tags,
+    kinds and the schema of its table.
     """
     table = table_of(record)
     schema = dg.TableSchema(
@@ -76,6 +77,7 @@ def asset_attributes(
         "key": [desk.key, name],
         "group_name": desk.key,
         "owners": OWNERS,
+        "tags": {"news/desk": desk.key},
         "kinds": {"ducklake", kind},
         "metadata": {
             "dagster/column_schema": schema,

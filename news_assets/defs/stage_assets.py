@@ -11,6 +11,8 @@ import inspect
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
+from importlib import metadata
+from types import MappingProxyType
 from typing import Any
 
 import dagster as dg
@@ -31,24 +33,44 @@ from news_assets.errors import (
     TaxonomyError,
 )
 from news_assets.pipeline import stages
-from news_assets.pipeline.stage_state.declaration import Stage
+from news_assets.pipeline.enrich.local_enricher import MODEL as LOCAL_MODEL
+from news_assets.pipeline.stage_state.declaration import DOCUMENT_STATE, Stage
 from news_assets.pipeline.stage_state.failures import record_attempt, record_unavailable
 from news_assets.records.desks import Desk
 from news_assets.records.reading import AgencyDays
+from news_assets.settings import Settings
 from news_assets.store.lake import Lake
 from news_assets.store.queries.backlog import work_of
 
 
-def build_desk_assets(desk: Desk) -> list[dg.AssetsDefinition]:
-    """Return the desk's assets, upstream first."""
+def code_versions(settings: Settings) -> dict[str, str]:
+    """Return the versions that Dagster's UI compares with those of materialisations,
+    by stage: rows of another version are backfilled by hand.
+    """
+    taxonomy = settings.taxonomy.name if settings.taxonomy else "built-in"
+    enrichers = ", ".join(settings.enricher)
+    return {
+        "raw_articles": f"trafilatura {metadata.version('trafilatura')}",
+        "enriched_articles": f"{enrichers} ({LOCAL_MODEL}), taxonomy {taxonomy}",
+        "article_embeddings": settings.embedding_model,
+        "search_index": f"document {DOCUMENT_STATE.version}",
+    }
+
+
+def build_desk_assets(
+    desk: Desk, versions: Mapping[str, str] = MappingProxyType({})
+) -> list[dg.AssetsDefinition]:
+    """Return the desk's assets, upstream first; `versions` as of `code_versions`."""
     assets = {"feed_entries": build_feed_entries(desk)}
     for stage in stages.stages_of(desk):
-        assets[stage.name] = _build_stage_asset(desk, stage, assets)
+        assets[stage.name] = _build_stage_asset(
+            desk, stage, assets, versions.get(stage.name, "1")
+        )
     return list(assets.values())
 
 
 def _build_stage_asset(
-    desk: Desk, stage: Stage, upstream: Mapping[str, dg.AssetsDefinition]
+    desk: Desk, stage: Stage, upstream: Mapping[str, dg.AssetsDefinition], version: str
 ) -> dg.AssetsDefinition:
     """Return the asset of a stage; `upstream` has the desk's assets that are built
     already, by name.
@@ -71,7 +93,7 @@ def _build_stage_asset(
             )
             for option in stage.options
         },
-        code_version="1",
+        code_version=version,
     )
     def stage_asset(context: dg.AssetExecutionContext) -> dg.MaterializeResult[None]:
         lake = context.resources.lake
