@@ -295,6 +295,19 @@ _POLLS = {
 }
 
 
+def api_map(operations: Iterable[Operation]) -> dict[str, Any]:
+    """Return what stands at the address of the API itself: its description, and the
+    address of each operation.
+    """
+    return {
+        "openapi": f"{PREFIX}/openapi.json",
+        "operations": {
+            one.name: {"url": f"{PREFIX}/{one.path}", "summary": one.summary}
+            for one in operations
+        },
+    }
+
+
 def describe(operations: Iterable[Operation], version: str) -> dict[str, Any]:
     """Return the description of these operations."""
     known = list(operations)

@@ -22,7 +22,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from news_assets.errors import NewsAssetsError
 from news_assets.ports.services import Fetcher
-from news_assets.web.api_operations import OPERATIONS, PREFIX, describe, handler_of
+from news_assets.web.api_operations import (
+    OPERATIONS,
+    PREFIX,
+    api_map,
+    describe,
+    handler_of,
+)
 from news_assets.web.archive import Archive
 from news_assets.web.cache import AnswerCache, Handler
 from news_assets.web.forms import MEDIA_TYPES, json_document
@@ -121,6 +127,7 @@ def build_app(
     article, suffix = "/articles/{article_id:article_id}", "{suffix:suffix}"
     routes: list[BaseRoute] = [
         Route("/", lambda request: RedirectResponse("/search")),
+        cached("/about", pages.about),
         cached("/queries", pages.queries),
         cached("/queries.opml", pages.queries),
         Route(f"{article}/original", in_time(pages.original)),
@@ -137,6 +144,7 @@ def build_app(
         cached("/facets/{facet}", pages.facet, (*SearchAddress.names(), "contains")),
         cached("/matters/{desk}/{agency}/{matter:path}", meetings.matter),
         cached("/persons/{desk}/{agency}/{person}", meetings.person, OnePerson.names()),
+        Route(PREFIX, lambda request: json_document(api_map(OPERATIONS))),
         Route(f"{PREFIX}/openapi.json", lambda request: json_document(description)),
         *operator_routes(archive, access, pages.page, cache),
         Mount("/static", StaticFiles(directory=_HERE / "static")),

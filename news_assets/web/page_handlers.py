@@ -226,6 +226,10 @@ class Pages:
             values=values,
         )
 
+    def about(self, request: Request) -> Response:
+        """Return what the archive is, and what its words mean."""
+        return self.page(request, "about.html", desks=self._archive.desks)
+
     def queries(self, request: Request) -> Response:
         """Return the saved queries with the addresses of their pages and feeds; as OPML
         for feed readers.

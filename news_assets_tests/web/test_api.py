@@ -173,3 +173,12 @@ def test_pages_of_other_sites_cannot_read_the_api(browser: httpx.Client) -> None
         f"{API}/articles", headers={"Origin": "https://pages.example.org"}
     )
     assert "access-control-allow-origin" not in answer.headers
+
+
+def test_the_address_of_the_api_names_its_operations(site: str) -> None:
+    listed = httpx.get(f"{site}{API}").json()
+    described = httpx.get(f"{site}{listed['openapi']}").json()
+    by_get = {
+        f"{API}{path}" for path, one in described["paths"].items() if "get" in one
+    }
+    assert {one["url"] for one in listed["operations"].values()} == by_get

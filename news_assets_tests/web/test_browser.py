@@ -11,6 +11,8 @@ playwright = pytest.importorskip("playwright.sync_api")
 Axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe
 
 PAGES = (
+    "/about",
+    "/about?lang=pt",
     "/search",
     "/search?q=bus&agency=a&mode=keyword",
     "/search?q=nothing-like-it&mode=keyword&language=fr",

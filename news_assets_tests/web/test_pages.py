@@ -402,3 +402,13 @@ def test_a_theme_has_the_label_of_its_desks_taxonomy() -> None:
     assert archive.theme_label("health", "en", "city") == "Health and social services"
     assert archive.theme_label("zoning", "en") == "Zoning"
     assert archive.theme_label("zoning", "en", "news") == "zoning"
+
+
+def test_every_page_ends_with_links_to_what_the_archive_is_and_to_its_api(
+    site: str,
+) -> None:
+    footer = httpx.get(f"{site}/search").text.partition("<footer>")[2]
+    for address in re.findall('href="([^"]+)"', footer):
+        assert httpx.get(site + address).status_code == 200
+    about = httpx.get(f"{site}/about?lang=pt").text
+    assert '<a href="/search?desk=d">d</a>: 2 órgãos' in about
