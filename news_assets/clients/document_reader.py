@@ -60,8 +60,7 @@ class Tesseract:
         Raises:
             ReadingError: It failed, or took too long.
         """
-        stated = _LANGUAGES.get((language or "").partition("-")[0].lower())
-        languages = stated if stated in self._languages else "+".join(self._languages)
+        languages = self._languages_for(language)
         size = str(_OCR_MEMORY_MB << 20)
         options = ("stdin", "stdout", "-l", languages, "--dpi", str(DPI))
         try:
@@ -77,14 +76,23 @@ class Tesseract:
             raise ReadingError(f"text not recognised in {limit_s:.0f} s") from error
         except OSError as error:
             raise ReadingError(f"tesseract could not be run: {error}") from error
-        if done.returncode < 0:  # tesseract ends itself where it gets no memory
-            raise ReadingError(f"text not recognised in {_OCR_MEMORY_MB} MB of memory")
-        if done.returncode:
-            said = " ".join(done.stderr.decode(errors="replace").split())[-200:]
-            raise ReadingError(
-                f"tesseract ended with exit code {done.returncode}: {said}"
-            )
+        _check_exit(done)
         return done.stdout.decode(errors="replace")
+
+    def _languages_for(self, language: str | None) -> str:
+        """Return the data for a text's language, or all there are, as an argument."""
+        stated = _LANGUAGES.get((language or "").partition("-")[0].lower())
+        if stated is None or stated not in self._languages:
+            return "+".join(self._languages)
+        return stated
+
+
+def _check_exit(done: subprocess.CompletedProcess[bytes]) -> None:
+    if done.returncode < 0:  # tesseract ends itself where it gets no memory
+        raise ReadingError(f"text not recognised in {_OCR_MEMORY_MB} MB of memory")
+    if done.returncode:
+        said = " ".join(done.stderr.decode(errors="replace").split())[-200:]
+        raise ReadingError(f"tesseract ended with exit code {done.returncode}: {said}")
 
 
 @cache
@@ -216,7 +224,35 @@ class DocumentReader:
         """
         if self._tesseract is None:
             return replace(found, reason=f"{found.reason}; tesseract is not installed")
-        texts, recognised, problems = list(found.texts), list[int](), list[str]()
+        recognised, problems = self._recognised_pages(
+            self._tesseract, found, body, language
+        )
+        texts = list(found.texts)
+        better: list[int] = []
+        for number, text in recognised.items():
+            if _letters(text) > _letters(texts[number - 1]):
+                texts[number - 1] = text
+                better.append(number)
+        if better:
+            pages = pages_of(better, found.pages or 0)
+            problems.insert(0, f"text of {pages} by OCR")
+        reasons = filter(None, (found.reason, *dict.fromkeys(problems)))
+        made = replace(found, texts=tuple(texts), ocr_pages=tuple(better))
+        outcome: DocumentOutcome = "ok" if made.text.strip() else "skipped"
+        return replace(made, outcome=outcome, reason="; ".join(reasons))
+
+    def _recognised_pages(
+        self,
+        tesseract: Tesseract,
+        found: ReadDocument,
+        body: bytes,
+        language: str | None,
+    ) -> tuple[dict[int, str], list[str]]:
+        """Return the recognised texts of scanned pages by number, and why others have
+        none.
+        """
+        texts: dict[int, str] = {}
+        problems: list[str] = []
         deadline = time.monotonic() + DOCUMENT_S
         for number in found.scanned_pages:
             remaining_s = deadline - time.monotonic()
@@ -227,22 +263,12 @@ class DocumentReader:
                 break
             limit_s = min(_PAGE_S, remaining_s)
             try:
-                text = self._recognised(
-                    self._tesseract, body, number, limit_s, language
-                )
+                text = self._recognised(tesseract, body, number, limit_s, language)
             except NewsAssetsError as error:
                 problems.append(str(error))
-                continue
-            if _letters(text) > _letters(texts[number - 1]):
-                texts[number - 1] = text
-                recognised.append(number)
-        if recognised:
-            pages = pages_of(recognised, found.pages or 0)
-            problems.insert(0, f"text of {pages} by OCR")
-        reasons = filter(None, (found.reason, *dict.fromkeys(problems)))
-        made = replace(found, texts=tuple(texts), ocr_pages=tuple(recognised))
-        outcome: DocumentOutcome = "ok" if made.text.strip() else "skipped"
-        return replace(made, outcome=outcome, reason="; ".join(reasons))
+            else:
+                texts[number] = text
+        return texts, problems
 
     def _recognised(
         self,

@@ -135,7 +135,7 @@ TIMEOUT_S: Final = 30.0
 _PORTS: Final = {"smtp": 587, "smtps": 465}
 
 
-def send_mail(
+def _send_by_smtp(
     server: str, sender: str, recipients: Sequence[str], message: Message
 ) -> None:
     """Send one e-mail to all recipients, over TLS where the server offers it and always
@@ -320,7 +320,9 @@ class ChannelNotifier:
                 "NEWS_SMTP names no mail server; set it and NEWS_MAIL_FROM",
                 is_transient=True,
             )
-        send_mail(self._mail_server.address, self._mail_server.sender, mail.to, message)
+        _send_by_smtp(
+            self._mail_server.address, self._mail_server.sender, mail.to, message
+        )
 
     def _post(self, url: str, value: Mapping[str, object]) -> None:
         self._http.post(url, json.dumps(value).encode())

@@ -146,28 +146,28 @@ class _Plan:
         self.sources: dict[str, list[Plain]] = {}
         self.refused: list[Refusal] = []
         self._kinds = kinds
-        own = [desk] if desk else []
         self._existing: dict[str, Agency] = {}
         self._keys: dict[tuple[str, str], str] = {}  # by name and host of an agency
-        for agency in desk.agencies if desk else ():
-            self._existing[agency.key] = agency
-            for source in agency.sources:
-                self._keys[agency.name, _site(source.url)] = agency.key
+        own = [desk] if desk else []
+        for one in own:
+            for agency in one.agencies:
+                self._add_existing(agency)
         self._taken = {key.lower() for key in self._existing}
         # The keys of each slug, from the first one that was not tried yet.
         self._numbered: dict[str, Iterator[str]] = {}
         self._places = _places([*known, *own])
 
+    def _add_existing(self, agency: Agency) -> None:
+        self._existing[agency.key] = agency
+        for source in agency.sources:
+            self._keys[agency.name, _site(source.url)] = agency.key
+
     def add(self, row: ImportRow) -> None:
-        address = same_source_key(row.url)
         mistakes = self._mistakes(row)
-        if address in self._places:
-            url = without_credentials(row.url)
-            mistakes = [f"{url}: already {self._places[address]}"]
         if mistakes:
             self.refused += [Refusal(row.line, mistake) for mistake in mistakes]
             return
-        self._places[address] = f"on line {row.line}"
+        self._places[same_source_key(row.url)] = f"on line {row.line}"
         key = self._key_of(row)
         if key in self._existing:
             source = _source_of(row, self._existing[key])
@@ -179,6 +179,10 @@ class _Plan:
             self._taken.add(key.lower())
 
     def _mistakes(self, row: ImportRow) -> list[str]:
+        """Return why a row is refused: its source is known, or not valid."""
+        place = self._places.get(same_source_key(row.url))
+        if place is not None:
+            return [f"{without_credentials(row.url)}: already {place}"]
         source = _source_of(row, {})
         try:
             SourceSpec.model_validate(source, context={"kinds": sorted(self._kinds)})

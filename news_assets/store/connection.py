@@ -137,7 +137,7 @@ def attach(
         check_version(address, identity)
         if not is_current(connection, identity):
             with write_lock.held(wait_s):
-                identity = upgraded(connection, address).identity
+                identity = _upgraded(connection, address).identity
                 with _transaction(connection) as cursor:
                     add_statistics(cursor)
         assert identity is not None
@@ -196,7 +196,7 @@ def _create(connection: duckdb.DuckDBPyConnection, address: Address) -> None:
     _attach(connection, address, may_create=True)
 
 
-def upgraded(
+def _upgraded(
     connection: duckdb.DuckDBPyConnection, address: Address, *, dry_run: bool = False
 ) -> Upgrade:
     """Bring tables and identity up to date, under the write lock; a dry run is rolled
@@ -240,7 +240,7 @@ def pending_changes(address: Address, wait_s: float = 30.0) -> tuple[str, ...]:
             if is_current(connection, read_identity(connection)):
                 return ()
             with write_lock.held(wait_s):
-                return upgraded(connection, address, dry_run=True).changes
+                return _upgraded(connection, address, dry_run=True).changes
         except duckdb.Error as error:
             raise _attach_error(address, error) from _without_password(error)
 
@@ -316,7 +316,7 @@ def _attach_copy(connection: duckdb.DuckDBPyConnection, address: Address) -> Wri
         may_create=False,
         catalog=f"sqlite:{folder / 'catalog.sqlite'}",
     )
-    identity = upgraded(connection, address).identity
+    identity = _upgraded(connection, address).identity
     DataFolder(address, connection).check_id(identity.lake_id)
     return lock
 

@@ -116,19 +116,7 @@ def maintain(
     lake.transact(partial(_run, statement=_PAGES_IN_FILES))
     try:
         for table in TABLES:
-            for statement in _WHOLE_TABLE:
-                lake.transact(partial(_run, statement=statement.format(table.name)))
-            _repeat(
-                lake,
-                partial(_rewrite, table=table.name, had_withdrawn=had_withdrawn),
-                enough,
-            )
-            for target_bytes in (SMALL_BYTES, STEP_BYTES):
-                _repeat(
-                    lake,
-                    partial(_merge, table=table.name, target_bytes=target_bytes),
-                    enough,
-                )
+            _maintain_table(lake, table.name, enough, had_withdrawn)
     finally:  # the settings hold for all later writes of the process
         for name in (_INLINED_ROWS, _FILE_SIZE):
             lake.transact(partial(_run, statement=f"RESET {name}"))
@@ -139,6 +127,17 @@ def maintain(
     if not lake.address.is_postgres:
         drop_free_pages(Path(lake.address.catalog))
     return before, lake_size(lake)
+
+
+def _maintain_table(lake: Lake, table: str, enough: int, had_withdrawn: str) -> None:
+    """Write a table's rows to files, and rewrite and merge these."""
+    for statement in _WHOLE_TABLE:
+        lake.transact(partial(_run, statement=statement.format(table)))
+    rewrite = partial(_rewrite, table=table, had_withdrawn=had_withdrawn)
+    _repeat(lake, rewrite, enough)
+    for target_bytes in (SMALL_BYTES, STEP_BYTES):
+        merge = partial(_merge, table=table, target_bytes=target_bytes)
+        _repeat(lake, merge, enough)
 
 
 def _repeat(

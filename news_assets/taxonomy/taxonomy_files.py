@@ -210,23 +210,24 @@ class _Reader:
         code = self._code(fields, node)
         if code is None or fields is None:
             return None
-        labels = self._by_language(fields.get("label"), "label")
-        descriptions = self._by_language(fields.get("description"), "description")
-        lists = {name: self._by_language(fields.get(name), name) for name in _LISTS}
-        if not labels:
+        texts = self._texts_of(fields)
+        if not texts["labels"]:
             self._mistake(node, f"theme {code} has no label", "add `label:`")
         place = len(self.themes)
-        theme = Theme(
-            code=code,
-            level=level,
-            parent=parent,
-            labels=labels,
-            descriptions=descriptions,
-            **lists,
-            children=self._children(fields.get("children"), code, level),
-        )
-        self.themes.insert(place, theme)
+        children = self._children(fields.get("children"), code, level)
+        theme = Theme(code=code, level=level, parent=parent, children=children, **texts)
+        self.themes.insert(place, theme)  # before its descendants
         return code
+
+    def _texts_of(self, fields: dict[str, Node]) -> dict[str, ByLanguage]:
+        """Return the texts of a theme by the fields of its record."""
+        texts = {
+            "labels": self._by_language(fields.get("label"), "label"),
+            "descriptions": self._by_language(fields.get("description"), "description"),
+        }
+        for name in _LISTS:
+            texts[name] = self._by_language(fields.get(name), name)
+        return texts
 
     def _children(self, node: Node | None, code: str, level: int) -> tuple[str, ...]:
         if node is None or _is_empty(node):

@@ -97,9 +97,22 @@ class UnigramTokenizer:
         """Return the ids of the pieces with the greatest sum of scores; a character
         without a piece is unknown.
         """
+        begins, last = self._best_pieces(word)
+        pieces = list[int]()
+        end = len(word)
+        while end > 0:
+            # Unknown characters that follow each other are one token.
+            if last[end] != self._unknown or not pieces or pieces[-1] != self._unknown:
+                pieces.append(last[end])
+            end = begins[end]
+        return tuple(reversed(pieces))
+
+    def _best_pieces(self, word: str) -> tuple[list[int], list[int]]:
+        """Return where the last piece of the best division up to each position begins,
+        and its id.
+        """
         size = len(word)
-        # the sum up to each position, with where its last piece begins and its id
-        best = [0.0] * (size + 1)
+        best = [0.0] * (size + 1)  # sums of scores
         begins, last = [-1] * (size + 1), [self._unknown] * (size + 1)
         for start in range(size):
             for end in range(start + 1, min(start + self._longest, size) + 1):
@@ -112,14 +125,7 @@ class UnigramTokenizer:
                     continue
                 if begins[end] < 0 or score > best[end]:
                     best[end], begins[end], last[end] = score, start, number
-        pieces = list[int]()
-        end = size
-        while end > 0:
-            # Unknown characters that follow each other are one token.
-            if last[end] != self._unknown or not pieces or pieces[-1] != self._unknown:
-                pieces.append(last[end])
-            end = begins[end]
-        return tuple(reversed(pieces))
+        return begins, last
 
 
 def _hash(piece: str) -> int:

@@ -295,29 +295,49 @@ class HttpFetcher:
         return self._politeness.slot(name, stopping, served=host)
 
     def _http_request(self, url: httpx.URL, chain: RedirectChain) -> httpx.Request:
-        access, stated = chain.request.access, chain.request
-        extensions: dict[str, Any] = {}
-        if access.proxy:
-            extensions["proxy"] = self._proxy_of(access.proxy)
-        carries_token = chain.is_at_origin and not chain.is_robots
-        if carries_token and (target := self._tokens.target_of(url, stated)):
-            extensions["target"] = target
+        stated = chain.request
         body = None if chain.visited or chain.is_robots else stated.body
-        headers = access.headers
+        headers = stated.access.headers
         if not chain.is_robots:
             headers = (*headers, *stated.headers)
-        method = _method_of(stated, body)
         request = self._client.build_request(
-            method, url, content=body, headers=headers, extensions=extensions
+            _method_of(stated, body),
+            url,
+            content=body,
+            headers=headers,
+            extensions=self._extensions(url, chain),
         )
         request.headers.update(_conditions(stated.validators))
-        if chain.is_at_origin and (login := self._logins.header_for(url)):
-            request.headers["Authorization"] = login
-        if carries_token and (token := self._tokens.header_for(url, stated)):
-            request.headers[token[0]] = token[1]
+        request.headers.update(self._credentials(url, chain))
         if chain.cookies is not None:
             chain.cookies.set_cookie_header(request)
         return request
+
+    def _extensions(self, url: httpx.URL, chain: RedirectChain) -> dict[str, Any]:
+        """Return the proxy of the request, and its address with a token."""
+        extensions: dict[str, Any] = {}
+        proxy = chain.request.access.proxy
+        if proxy:
+            extensions["proxy"] = self._proxy_of(proxy)
+        if _carries_token(chain):
+            target = self._tokens.target_of(url, chain.request)
+            if target:
+                extensions["target"] = target
+        return extensions
+
+    def _credentials(self, url: httpx.URL, chain: RedirectChain) -> dict[str, str]:
+        """Return the headers with a login or a token, at the request's own origin."""
+        headers: dict[str, str] = {}
+        if chain.is_at_origin:
+            login = self._logins.header_for(url)
+            if login:
+                headers["Authorization"] = login
+        if _carries_token(chain):
+            token = self._tokens.header_for(url, chain.request)
+            if token:
+                name, value = token
+                headers[name] = value
+        return headers
 
     def _proxy_of(self, url: str) -> Proxy:
         return Proxy(url, self._logins.header_for(httpx.URL(url)))
@@ -348,12 +368,8 @@ class HttpFetcher:
 
     def _page_of(self, hop: Hop, chain: RedirectChain) -> Page:
         request, headers = chain.request, hop.response.headers
-        confirmed = Validators()
-        if hop.status == 304:
-            confirmed = request.validators
-        is_unchanged = bool(confirmed.etag or confirmed.last_modified)
-        is_usable = hop.response.is_success or is_unchanged
-        if not is_usable and not _is_kept_refusal(request, hop.status):
+        confirmed = request.validators if hop.status == 304 else Validators()
+        if not _is_page(hop, request, confirmed):
             bot_wall = bot_wall_of(hop.status, dict(headers), hop.body)
             raise status_error_of(request.url, hop.status, bot_wall, hop.retry_after_s)
         now, content_type = self._clock(), content_type_of(headers)
@@ -385,6 +401,10 @@ class HttpFetcher:
         return body.decode("utf-8", "replace")
 
 
+def _carries_token(chain: RedirectChain) -> bool:
+    return chain.is_at_origin and not chain.is_robots
+
+
 def _method_of(request: PageRequest, body: bytes | None) -> str:
     if request.is_head:
         return "HEAD"
@@ -399,6 +419,15 @@ def _conditions(validators: Validators) -> dict[str, str]:
     if validators.last_modified:
         headers["If-Modified-Since"] = validators.last_modified
     return headers
+
+
+def _is_page(hop: Hop, request: PageRequest, confirmed: Validators) -> bool:
+    """Return whether a response is a page, not a failed fetch."""
+    if hop.response.is_success:
+        return True
+    if confirmed.etag or confirmed.last_modified:  # it has not changed
+        return True
+    return _is_kept_refusal(request, hop.status)
 
 
 def _is_kept_refusal(request: PageRequest, status: int) -> bool:

@@ -321,7 +321,7 @@ _ThemeInputOf = Callable[[str, str, str | None], ThemeInput]
 
 
 @dataclass(frozen=True, slots=True)
-class Labels:
+class _Labels:
     """Codes of level 1 by article id, NO_THEME among them, and the model of the
     articles' vectors.
 
@@ -333,7 +333,7 @@ class Labels:
     embedding_model: str
 
 
-def labels_of(lake: Reader, desk: str, taxonomy: Taxonomy) -> Labels:
+def labels_of(lake: Reader, desk: str, taxonomy: Taxonomy) -> _Labels:
     """Return the labels of a desk: those of language models, replaced by those of
     persons.
 
@@ -355,7 +355,7 @@ def labels_of(lake: Reader, desk: str, taxonomy: Taxonomy) -> Labels:
         root = _root_of(code, taxonomy)
         if root is not None and models.get(article_id) == model:
             usable[article_id] = root
-    return Labels(usable, len(usable.keys() & given.keys()), model)
+    return _Labels(usable, len(usable.keys() & given.keys()), model)
 
 
 def _embedding_models(lake: Reader, desk: str) -> dict[str, str]:
@@ -396,7 +396,7 @@ def _codes_of_models(lake: Reader, desk: str) -> dict[str, str | None]:
 
 def examples_of(
     lake: Reader,
-    labels: Labels,
+    labels: _Labels,
     theme_input: _ThemeInputOf,
     vectors: ThemeVectors | None,
 ) -> list[Example]:
@@ -415,7 +415,7 @@ def examples_of(
 def _examples(
     lake: Reader,
     ids: Sequence[str],
-    labels: Labels,
+    labels: _Labels,
     theme_input: _ThemeInputOf,
     vectors: ThemeVectors | None,
 ) -> Iterator[Example]:

@@ -82,12 +82,13 @@ def desk_gaps(
 
     first_day = (now - timedelta(days=days)).date()
     pending = pending_entries(lake, desk, now, first_day)
-    backlog = pl.concat([pending, stale_rows(lake, desk, now, first_day)])
+    stale = stale_rows(lake, desk, now, first_day)
+    backlog = pl.concat([pending, stale])
     # unchecked documents may take the night
     overdue = backlog.filter(pl.col("since") <= now - grace, pl.col("why") != UNCHECKED)
     window = {"desk": desk.key, "first_day": first_day}
     entries, articles = lake.query(_CHECKED, window).row(0)
-    found = {}
+    found: dict[str, Findings] = {}
     for stage in stages.stages_of(desk):
         of_stage = overdue.filter(pl.col("stage") == stage.name)
         checked = articles if stage.state else entries

@@ -76,34 +76,33 @@ def lost_documents(
     window = {"desk": desk.key, "first_day": first_day or date.min}
     receipts = lake.query(f"SELECT article_id, document_hash {_RECEIPTS}", window)
     stored = index.stored(desk.key, None, first_day)
-    same = ("article_id", "document_hash")
-    unmatched = (
-        receipts.join(stored, on=same, how="anti"),
-        stored.join(receipts, on=same, how="anti"),
-    )
-    ids = pl.concat([frame["article_id"] for frame in unmatched]).unique()
+    ids = _unmatched_ids(receipts, stored)
     given = {"article_ids": ids.to_list()}
     unmatched_receipts = lake.query(
         f"{_RECEIPTS} AND article_id IN (SELECT {_IDS})", window | given
     )
-    found = _compared(
-        unmatched_receipts,
-        stored.filter(pl.col("article_id").is_in(ids.implode())),
-        now,
-    )
+    unmatched_stored = stored.filter(pl.col("article_id").is_in(ids.implode()))
+    found = _compared(unmatched_receipts, unmatched_stored, now)
     if found.is_empty():
         return found
-    params = (
-        parameters(desk.key, names_of(desk), min(found["day"])) | {"now": now} | given
-    )
-    stale = lake.query(stale_sql(_GIVEN), params)
-    held = lake.query(HELD_BACK, {"desk": desk.key, "now": now}).filter(
-        pl.col("stage") == "search_index"
-    )
-    unexplained = found.join(stale, on="article_id", how="anti").join(
-        held, on=("article_id", "version"), how="anti"
-    )
+    params = parameters(desk.key, names_of(desk), min(found["day"]))
+    stale = lake.query(stale_sql(_GIVEN), params | {"now": now} | given)
+    held = lake.query(HELD_BACK, {"desk": desk.key, "now": now})
+    held = held.filter(pl.col("stage") == "search_index")
+    unexplained = found.join(stale, on="article_id", how="anti")
+    unexplained = unexplained.join(held, on=("article_id", "version"), how="anti")
     return newest_first(unexplained, desk)
+
+
+def _unmatched_ids(receipts: "pl.DataFrame", stored: "pl.DataFrame") -> "pl.Series":
+    """Return the ids that one of the frames lacks, or has with another hash."""
+    import polars as pl
+
+    same = ("article_id", "document_hash")
+    unmatched_receipts = receipts.join(stored, on=same, how="anti")
+    unmatched_stored = stored.join(receipts, on=same, how="anti")
+    columns = [unmatched_receipts["article_id"], unmatched_stored["article_id"]]
+    return pl.concat(columns).unique()
 
 
 def _compared(

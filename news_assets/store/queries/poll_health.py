@@ -151,13 +151,8 @@ def failing_sources(lake: Lake | Snapshot, desk: Desk, now: datetime) -> Finding
 def _published(
     lake: Lake | Snapshot, desk: Desk, now: datetime
 ) -> list[PublishingHistory]:
-    day_counts: defaultdict[str, dict[date, int]] = defaultdict(dict)
-    for agency, day, count in entry_days(lake, desk.key, HISTORY_DAYS).iter_rows():
-        day_counts[agency][day] = count
-    hours: defaultdict[str, list[int]] = defaultdict(lambda: [0] * 24)
-    recent = entry_hours(lake, desk.key, now - _HOURS_SINCE)
-    for agency, hour, count in recent.iter_rows():
-        hours[agency][hour] = count
+    day_counts = _day_counts(lake, desk)
+    hours = _hour_counts(lake, desk, now)
     times: dict[str, dict[str, datetime]] = {}
     for row in entry_times(lake, desk.key).iter_rows(named=True):
         times[row["agency"]] = row
@@ -179,6 +174,25 @@ def _published(
         )
         histories.append(history)
     return histories
+
+
+def _day_counts(lake: Lake | Snapshot, desk: Desk) -> defaultdict[str, dict[date, int]]:
+    """Return the numbers of entries by agency and day."""
+    counts: defaultdict[str, dict[date, int]] = defaultdict(dict)
+    for agency, day, count in entry_days(lake, desk.key, HISTORY_DAYS).iter_rows():
+        counts[agency][day] = count
+    return counts
+
+
+def _hour_counts(
+    lake: Lake | Snapshot, desk: Desk, now: datetime
+) -> defaultdict[str, list[int]]:
+    """Return the numbers of recent entries by agency and hour of the day."""
+    counts: defaultdict[str, list[int]] = defaultdict(lambda: [0] * 24)
+    recent = entry_hours(lake, desk.key, now - _HOURS_SINCE)
+    for agency, hour, count in recent.iter_rows():
+        counts[agency][hour] = count
+    return counts
 
 
 @dataclass(frozen=True, slots=True)

@@ -384,6 +384,11 @@ class _PersonDetails:
     votes: list[VoteOfPerson]
 
 
+def _end_and_body(office: StoredOffice) -> tuple[date, str]:
+    """Return the last day of an office, the latest possible of a present one."""
+    return office.last_day or date.max, office.body
+
+
 def person_details(
     lake: Lake,
     desk: str,
@@ -419,14 +424,10 @@ def person_details(
             VoteOfPerson(**row)
             for row in snapshot.query(_VOTES, given).iter_rows(named=True)
         ]
-        is_known = bool(
-            members or offices or votes or snapshot.read(StoredVote, **where)
-        )
-    if not is_known:
-        return None
-    offices.sort(
-        key=lambda office: (office.last_day or date.max, office.body), reverse=True
-    )
+        has_rows = any((members, offices, votes))
+        if not has_rows and not snapshot.read(StoredVote, **where):
+            return None
+    offices.sort(key=_end_and_body, reverse=True)
     return _PersonDetails(
         person=person,
         member=members[0] if members else None,

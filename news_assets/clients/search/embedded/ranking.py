@@ -211,10 +211,7 @@ def fused(by_words: Ranked, near: Ranked, vector_share: float = VECTOR_SHARE) ->
     `near` is not empty. `vector_share`: weight of its scores; those of the words have
     the rest.
     """
-    best_cosine = near.scores[0]
-    lowest = min(near.scores[:_SPAN_RANK][-1], best_cosine - _MIN_SPAN)
-    shares = np.clip((near.scores - lowest) / (best_cosine - lowest), 0, 1)
-    of_vectors = vector_share * shares
+    of_vectors = vector_share * _shares_of_cosines(near.scores)
     scores = dict(zip(near.ns.tolist(), of_vectors.tolist(), strict=True))
     highest = by_words.scores.max(initial=0) or 1.0  # without words every score is 0
     of_words = (1 - vector_share) * by_words.scores / highest
@@ -222,3 +219,14 @@ def fused(by_words: Ranked, near: Ranked, vector_share: float = VECTOR_SHARE) ->
         scores[n] = scores.get(n, 0.0) + share
     ns = sorted(scores, key=lambda n: -scores[n])
     return Ranked(np.array(ns, np.int64), np.array([scores[n] for n in ns]))
+
+
+def _shares_of_cosines(
+    cosines: npt.NDArray[np.floating[Any]],
+) -> npt.NDArray[np.floating[Any]]:
+    """Return where each cosine is between the lowest one that counts (0) and the best
+    (1); they are in descending order.
+    """
+    best_cosine = cosines[0]
+    lowest = min(cosines[:_SPAN_RANK][-1], best_cosine - _MIN_SPAN)
+    return np.clip((cosines - lowest) / (best_cosine - lowest), 0, 1)
