@@ -224,7 +224,7 @@ def _unknown_parents(spec: DeskSpec) -> Iterator[_Mistake]:
 
 
 def _wrong_city_keys(spec: DeskSpec) -> Iterator[_Mistake]:
-    """Yield the keys of agencies with civic sources that are not those of a city,
+    """Yield a mistake for each agency with civic sources whose key names no city,
     unless the desk has other keys.
     """
     if not spec.city_keys:

@@ -251,8 +251,8 @@ def access_of(
 
 
 def _limits_of(kind: str, vendors: Mapping[str, VendorSpec]) -> Vendor | None:
-    """Return the limits that the desk file sets for a kind of source, else those of its
-    civic vendor, if any.
+    """Return the limits that the desk file sets for a kind of source, else its civic
+    vendor's, if it has one.
     """
     if (stated := vendors.get(kind)) is not None:
         return Vendor(kind=kind, **stated.model_dump())

@@ -117,13 +117,14 @@ class Lake(Reader, Protocol):
 class PageRequest:
     """One URL to fetch. `key` identifies the request for its caller.
 
-    `obeys_robots`: False for an address that the operator configured, of which only the
-    Crawl-delay is obeyed. `max_s` limits its time with redirects, without waits for
-    host slots, below the fetcher's own limit. `retries_connection`: whether `fetch_all`
-    tries again, some seconds later, if the connection fails. A `body` is sent by POST,
-    with redirects followed by GET. `keeps_refusals`: an answer with a status of 400 to
-    499 other than 408, 425 and 429 is a page, because its text says why. `is_head`:
-    only the headers are requested.
+    `obeys_robots`: False for an address that the operator configured; only the
+    Crawl-delay of its robots.txt is obeyed. `max_s` limits its time with redirects,
+    without waits for host slots, below the fetcher's own limit.
+    `retries_connection`: whether `fetch_all` tries again, some seconds later, if
+    the connection fails. A `body` is sent by POST, with redirects followed by GET.
+    `keeps_refusals`: an answer with a status of 400 to 499 other than 408, 425 and
+    429 is a page, because its text says why. `is_head`: only the headers are
+    requested.
     """
 
     url: str
@@ -232,8 +233,8 @@ class ModelRequest:
     `instructions` are the same for many articles; `text` holds the article as data.
     `schema` is the JSON schema of the answer, an object, whose summary has at most
     `max_sentences` sentences. The answer has at most `max_tokens` tokens, reasoning
-    included; `reasoning` (effort) and `temperature` are those of the model where they
-    are None.
+    included; where `reasoning` (effort) and `temperature` are None, the model's defaults
+    apply.
     """
 
     input_hash: str

@@ -204,7 +204,7 @@ class Lake:
         Args:
             catalog: SQLite file or postgresql://.
             data: Folder or s3://.
-            backups: Folder of backups, of which errors name the newest.
+            backups: Folder of backups; errors name the newest one.
             threads: DuckDB's threads.
             memory_mb: DuckDB's memory limit.
             wait_s: How long a writer waits for the lock.

@@ -249,8 +249,8 @@ def _had_withdrawn(lake: Lake) -> str:
 
 # The first and the last of all values of a type, as DuckLake writes them.
 _BOUNDS = {"varchar": ("", "\U0010ffff"), "blob": ("", "FF" * 32)}
-# Without any bounds, DuckLake takes those of the next file for those of the whole
-# table, and then misses rows.
+# Without any bounds, DuckLake takes the next file's bounds for the whole table's, and
+# then misses rows.
 _WIDEN = """
     UPDATE {metadata}.ducklake_table_column_stats SET min_value = '{least}', max_value = '{most}'
     WHERE (min_value <> '{least}' OR max_value <> '{most}') AND (table_id, column_id) IN (

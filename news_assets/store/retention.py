@@ -99,7 +99,7 @@ def delete_old_rows(
     dry run deletes nothing.
 
     Rows count from when the page was fetched, the poll or the call was made, or the
-    revision was replaced; those of one calendar month (UTC) become too old together.
+    revision was replaced; rows of one calendar month (UTC) become too old together.
     With `irreplaceable`, pages and revisions of articles whose page may be gone from
     the web are deleted too.
 

@@ -221,7 +221,7 @@ class _Reader:
 
     def _texts_of(self, fields: dict[str, Node]) -> dict[str, ByLanguage]:
         """Return the texts of a theme by the fields of its record."""
-        texts = {
+        texts: dict[str, ByLanguage] = {
             "labels": self._by_language(fields.get("label"), "label"),
             "descriptions": self._by_language(fields.get("description"), "description"),
         }

@@ -119,8 +119,7 @@ class ProviderBatches:
     def collect(
         self, batch_id: str, key: str, input_hashes: Collection[str]
     ) -> Iterator[tuple[str, ModelAnswer | ModelCallError]]:
-        """Yield the input hashes of those of these requests that were run, with their
-        answers.
+        """Yield the input hash and the answer of each of these requests that was run.
 
         Of several results of one request the first counts.
 

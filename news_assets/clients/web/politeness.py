@@ -33,7 +33,7 @@ _MAX_LOCKED_S = 600.0
 
 
 class RetryAfterError(Exception):
-    """The host requested a pause (Retry-After) of which `wait_s` seconds are left."""
+    """The host requested a pause (Retry-After) that ends in `wait_s` seconds."""
 
     def __init__(self, wait_s: float) -> None:
         self.wait_s = wait_s

@@ -183,11 +183,7 @@ class RedirectChain:
         self.cookies = self.cookies or httpx.Cookies()
         self.visited.add((str(hop.url), hop.response.request.headers.get("cookie", "")))
         self.cookies.extract_cookies(hop.response)
-        with as_fetch_errors(self.request.url):
-            url = hop.url.join(hop.location or "")
-            url = url.copy_with(fragment=None, userinfo=b"")
-            if param := self.request.access.token_param:
-                url = url.copy_remove_param(param)  # a server repeats it
+        url = self._target(hop)
         self.is_at_origin = self.is_at_origin and origin_of(url) == origin_of(hop.url)
         following = httpx.Request("GET", url)
         self.cookies.set_cookie_header(following)
@@ -196,6 +192,16 @@ class RedirectChain:
                 self.request.url, f"redirect loop at {url}", status=hop.status
             )
         return url
+
+    def _target(self, hop: Hop) -> httpx.URL:
+        """Return the redirect's address, without user, password, fragment and token."""
+        with as_fetch_errors(self.request.url):
+            url = hop.url.join(hop.location or "")
+            url = url.copy_with(fragment=None, userinfo=b"")
+            param = self.request.access.token_param
+            if param:
+                url = url.copy_remove_param(param)  # a server repeats it
+            return url
 
     def check_url(self, url: httpx.URL) -> None:
         """Raise FetchError for an address that is too long, is not http(s), or has no

@@ -65,7 +65,7 @@ class Plan:
 
     Attributes:
         articles: All articles with a text.
-        stored: Their rows, by article id, and those of articles that are no more.
+        stored: The rows of these and of former articles, by article id.
         labels: The themes that persons gave, by article id.
         filtered: Articles that the filters of the desk leave out.
         drafts: What the rows of the other articles are made of, by article id.

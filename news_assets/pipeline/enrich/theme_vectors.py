@@ -129,7 +129,7 @@ def _texts(theme: Theme) -> list[str]:
 
 
 def theme_vectors(vectors: Mapping[str, Sequence[Sequence[float]]]) -> ThemeVectors:
-    """Return the vectors of themes from those of their texts, by code."""
+    """Return the vectors of themes by code, from the vectors of their texts."""
     import numpy as np
 
     means = np.array(
@@ -330,16 +330,7 @@ class VectorEnricher:
         read = self._theme_input(title, text, enrichment.language)
         if not read.text:
             return enrichment
-        try:
-            vector = self._embedder.embed([read.text])[0].vector
-            scores = self._vectors().scores(read.evidence, vector)
-        except EmbedError as error:
-            raise EnrichError(f"no theme without an embedding: {error}") from error
-        if self._classifier is None:
-            found = self._untrained(scores, read, enrichment.theme_reason)
-        else:
-            probabilities = self._classifier.probabilities(read, vector, scores)
-            found = self._trained(probabilities, read)
+        found = self._found_theme(read, enrichment.theme_reason)
         return replace(
             enrichment,
             theme_path=found.path,
@@ -347,6 +338,20 @@ class VectorEnricher:
             theme_score=round(found.score, 4),
             theme_reason=found.reason,
         )
+
+    def _found_theme(self, read: ThemeInput, reason: str | None) -> FoundTheme:
+        """Return the theme by the classifier, or without one by the untrained scores;
+        `reason` is why the words alone give none.
+        """
+        try:
+            vector = self._embedder.embed([read.text])[0].vector
+            scores = self._vectors().scores(read.evidence, vector)
+        except EmbedError as error:
+            raise EnrichError(f"no theme without an embedding: {error}") from error
+        if self._classifier is None:
+            return self._untrained(scores, read, reason)
+        probabilities = self._classifier.probabilities(read, vector, scores)
+        return self._trained(probabilities, read)
 
     def _untrained(
         self, scores: dict[str, float], read: ThemeInput, reason: str | None

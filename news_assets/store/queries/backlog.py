@@ -259,7 +259,7 @@ SELECT DISTINCT unchecked.* FROM unchecked ANTI JOIN ({HELD_BACK}) held
 
 
 def _differing(picked: str, key: str) -> str:
-    """Return the query for the articles of which some stage's row is missing, failed or
+    """Return the query for the articles that have a stage's row missing, failed or
     outdated.
 
     `key` is the column that the relations are joined by.
@@ -401,9 +401,7 @@ def work_of(
 
 
 def newest_first(frame: "pl.DataFrame", desk: Desk) -> "pl.DataFrame":
-    """Return the rows newest day first, without those of agencies that the desk no
-    longer has.
-    """
+    """Return the rows of the desk's present agencies, the newest day first."""
     import polars as pl
 
     own = frame.filter(pl.col("agency").is_in([agency.key for agency in desk.agencies]))

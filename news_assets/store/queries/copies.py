@@ -1,6 +1,6 @@
 """What a search shows beneath a hit: the other articles with the same or nearly the same
 text, whichever of them is the original, and the other appearances of a matter in
-several meetings, of which the next one is shown first.
+several meetings, the next meeting first.
 """
 
 import re

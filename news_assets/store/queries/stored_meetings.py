@@ -281,8 +281,8 @@ def nearest_meetings(
     after: Position | None = None,
     limit: int,
 ) -> list[tuple[Position, StoredMeeting]]:
-    """Return meetings with their positions: those of `first_day` and later, then
-    earlier ones, the nearest day first.
+    """Return meetings with their positions: from `first_day` on, then earlier ones, the
+    nearest day first.
 
     Args:
         lake: The lake.
@@ -294,7 +294,7 @@ def nearest_meetings(
         from_day: No meeting is earlier.
         to_day: No meeting is later.
         topic: Of an item on the agenda; with `article_ids`, of the same item.
-        article_ids: The articles of items of which one is on the agenda.
+        article_ids: Only meetings with an item of one of these articles.
         after: Only meetings that come after this position.
         limit: How many meetings.
     """

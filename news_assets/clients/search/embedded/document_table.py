@@ -174,8 +174,8 @@ class _Growing:
 
 @dataclass(slots=True)
 class Entities:
-    """The codes of all documents' entities, by document, and where those of each
-    document end.
+    """The codes of all documents' entities, in the order of the documents, and the
+    position where the codes of each document end.
     """
 
     _codes: _Growing = field(default_factory=lambda: _Growing(np.zeros(1024, CODE)))

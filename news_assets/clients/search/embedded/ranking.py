@@ -229,4 +229,7 @@ def _shares_of_cosines(
     """
     best_cosine = cosines[0]
     lowest = min(cosines[:_SPAN_RANK][-1], best_cosine - _MIN_SPAN)
-    return np.clip((cosines - lowest) / (best_cosine - lowest), 0, 1)
+    shares: npt.NDArray[np.floating[Any]] = np.clip(
+        (cosines - lowest) / (best_cosine - lowest), 0, 1
+    )
+    return shares

@@ -370,26 +370,24 @@ class TypesenseConnection:
         the id.
         """
         if len(results) != len(batch):
-            reason = f"{len(results)} results for {len(batch)} documents, which are sent again"
-            raise failure(self.where, reason, is_transient=True)
+            raise self._failed(
+                f"{len(results)} results for {len(batch)} documents, which are sent again"
+            )
         refused: dict[str, tuple[int, str]] = {}
         for (article_id, _), result in zip(batch, results, strict=True):
             if result.get("id", article_id) != article_id:
-                raise failure(
-                    self.where,
-                    "the results are not in the order of the documents",
-                    is_transient=True,
-                )
+                raise self._failed("the results are not in the order of the documents")
             if result["success"]:
                 continue
             code = int(result.get("code", 500))
             message = str(result.get("error", "no reason given"))
             if _is_of_server(code, message):
-                raise failure(
-                    self.where, f"a write failed: {message}", is_transient=True
-                )
+                raise self._failed(f"a write failed: {message}")
             refused[article_id] = code, message
         return refused
+
+    def _failed(self, reason: str) -> IndexingError:
+        return failure(self.where, reason, is_transient=True)
 
     def delete(self, name: str, article_ids: Sequence[str]) -> None:
         """Remove documents by id; unknown ids are ignored."""

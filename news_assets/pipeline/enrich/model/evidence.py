@@ -142,7 +142,7 @@ class Evidence:
     """What supports one sentence: a part of the text, or nothing (`span` and `quote`
     are None).
 
-    `sentence` is None for those of a summary, which is stored as a whole.
+    `sentence` is None for a sentence of a summary, which is stored as a whole.
     """
 
     number: int
@@ -153,9 +153,7 @@ class Evidence:
 
 
 def is_outdated(row: EnrichedArticle, article: RawArticle) -> bool:
-    """Return whether the text has changed since, so that spans are those of another
-    text.
-    """
+    """Return whether the text has changed since, so that spans no longer fit it."""
     return row.content_hash != article.content_hash
 
 

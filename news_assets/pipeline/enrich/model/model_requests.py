@@ -149,7 +149,7 @@ def is_descended(taxonomy: Taxonomy) -> bool:
 def upper_themes(taxonomy: Taxonomy) -> list[Theme]:
     """Return the themes of as many levels as fit, parents before their children.
 
-    They are those of level 1 at least.
+    Level 1 is always among them.
     """
     return _fitting(list(taxonomy.themes.values()))
 
@@ -207,7 +207,7 @@ def _text(themes: Sequence[Theme], *, has_descriptions: bool) -> str:
     return "\n".join(lines)
 
 
-# Texts of set form, of which a summary says no more than their title.
+# Texts of set form: a summary would say no more than the title.
 _PROCEDURAL = (
     "agenda",
     "pauta",

@@ -197,10 +197,9 @@ _BILLS_CACHE_WRITES = ("anthropic", "bedrock")
 def expected_tokens(
     request: ModelRequest, known: Tokens | None = None
 ) -> tuple[int, int, int]:
-    """Return the tokens of the request, of the answer, and those read from the
-    provider's cache.
+    """Return the expected tokens: sent, answered, and read from the provider's cache.
 
-    `known` are those of earlier calls of the same model, kind and prompt.
+    `known` has the tokens of earlier calls of the same model, kind and prompt.
     """
     if known:
         sent = round(request.chars / known.chars_per_token)

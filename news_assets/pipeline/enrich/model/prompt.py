@@ -3,7 +3,7 @@
     ---
     kind: enrich                    # or entities, theme
     version: "1"
-    answers: [theme, summary]       # the fields of the answer, of those of `answer_schema.py`
+    answers: [theme, summary]       # the fields of the answer (`answer_schema.py` has all)
     sentences: 2                    # most sentences of the summary; optional
     ---
     Instructions. `{themes}` stands for the list of themes to choose from.
