@@ -296,13 +296,16 @@ def _add_copies(
             plan.copies[copy] = here[original]
         else:  # the original is not enriched, or a copy of this one
             plan.drafts[copy] = found.draft(here[copy])
-    failed = [
-        copy for copy, original in plan.copies.items() if _has_failed(plan, original)
-    ]
-    for copy in failed:
+    for copy in _copies_of_failed(plan):
         _LOG.debug("%s: enriched itself: its original has no result", copy)
         del plan.copies[copy]
         plan.drafts[copy] = found.draft(here[copy])
+
+
+def _copies_of_failed(plan: Plan) -> list[str]:
+    """Return the ids of copies whose original has no local result."""
+    copies = plan.copies.items()
+    return [copy for copy, original in copies if _has_failed(plan, original)]
 
 
 def _has_failed(plan: Plan, article: RawArticle) -> bool:
@@ -406,16 +409,24 @@ def _add_requests(
     for (article, local), reason in zip(found, reasons, strict=True):
         if reason is not None:
             _stays_local(plan, article, str(reason))
-            continue
-        plan.readable.append(article)
-        plan.locals[article.article_id] = local
-        if not models.models:
-            continue
-        if models.accepted_error is not None and is_sure(local, models.accepted_error):
-            reason = f"sure: its theme has a score of {local.theme_score:.2f}"
-            _stays_local(plan, article, reason)
         else:
-            plan.requested.append(article)
+            _add_readable(plan, article, local, models)
+
+
+def _add_readable(
+    plan: Plan, article: RawArticle, local: Enrichment, models: ModelEnricher
+) -> None:
+    """Add an article that may be sent; it is requested unless its local theme is sure."""
+    plan.readable.append(article)
+    plan.locals[article.article_id] = local
+    if not models.models:
+        return
+    accepted_error = models.accepted_error
+    if accepted_error is not None and is_sure(local, accepted_error):
+        reason = f"sure: its theme has a score of {local.theme_score:.2f}"
+        _stays_local(plan, article, reason)
+        return
+    plan.requested.append(article)
 
 
 def is_sure(enrichment: Enrichment, wanted_error_rate: float) -> bool:

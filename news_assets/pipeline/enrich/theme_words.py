@@ -100,20 +100,21 @@ class ThemeTable:
         self._language = language
         self._taxonomy = taxonomy
         self._forms: dict[str, set[str]] = defaultdict(set)
-        own = {
-            code: self._terms_of_theme(theme) for code, theme in taxonomy.themes.items()
-        }
-        self._evidence: dict[str, Evidence] = {}
-        self._postings: dict[str, list[tuple[str, float]]] = defaultdict(list)
-        for code in taxonomy.themes:
-            self._evidence[code] = _subtree(taxonomy, own, code)
+        self._evidence = self._evidence_of_themes()
         self._rarity = _rarity([self._evidence[code] for code in taxonomy.roots])
+        self._postings: dict[str, list[tuple[str, float]]] = defaultdict(list)
         for code, evidence in self._evidence.items():
             for term, weight in evidence.items():
                 self._postings[term].append((code, weight * self._rarity[term]))
         self._prefixes = _prefixes(self._rarity)
         self._lender = lender
         self._shares = self._shares_of(lender) if lender else {}
+
+    def _evidence_of_themes(self) -> dict[str, Evidence]:
+        """Return the terms of each theme and its descendants, by the theme's code."""
+        themes = self._taxonomy.themes
+        own = {code: self._terms_of_theme(theme) for code, theme in themes.items()}
+        return {code: _subtree(self._taxonomy, own, code) for code in themes}
 
     def find(self, title: str, text: str) -> FoundTheme:
         """Return the theme of one text without markup."""
@@ -136,11 +137,7 @@ class ThemeTable:
         """
         shares: dict[str, Evidence] = {}
         for code, theme in lender._taxonomy.themes.items():
-            texts: list[str] = []
-            for part in _parts(theme).values():
-                texts += self._texts(part)
-            label = theme.label(self._language)
-            read = self._read(label), self._read("; ".join(texts))
+            read = self._read_theme(theme)
             found = self._own_evidence(*read)
             claims = {root: max(found[root], 0.0) ** 2 for root in self._taxonomy.roots}
             own = lender._own_evidence(*read)[lender._taxonomy.path(code)[0]]
@@ -150,6 +147,13 @@ class ThemeTable:
                 if claim:
                     shares[code][root] = _LENT_WEIGHT * claim / total
         return shares
+
+    def _read_theme(self, theme: Theme) -> tuple[_Read, _Read]:
+        """Read a theme's label and its other texts as the title and text of an article."""
+        texts: list[str] = []
+        for part in _parts(theme).values():
+            texts += self._texts(part)
+        return self._read(theme.label(self._language)), self._read("; ".join(texts))
 
     def _terms_of_theme(self, theme: Theme) -> Evidence:
         evidence: Evidence = defaultdict(float)

@@ -181,16 +181,11 @@ def _insert(
     ids = [one.document.article_id for one in taken]
     remove_documents(connection, [one for one in ids if one in stored])
     codes = _all_codes(connection, taken)
-    (last,) = connection.execute(
-        "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'documents'"
-    ).fetchone()
     documents, texts, fresh, vectors = [], [], [], []
-    for n, one in enumerate(taken, last + 1):
-        document = one.document
-        facts = _facts(n, one, codes)
-        entities = _packed(document, codes)
-        documents.append((*_document_row(n, document), facts, entities))
-        texts.append(_texts_row(n, document))
+    for n, one in enumerate(taken, _last_number(connection) + 1):
+        facts, entities = _facts(n, one, codes), _packed(one.document, codes)
+        documents.append((*_document_row(n, one.document), facts, entities))
+        texts.append(_texts_row(n, one.document))
         fresh.append((n, one.terms.packed))
         if one.vector is not None:
             vectors.append((n, one.vector))
@@ -200,6 +195,14 @@ def _insert(
     _insert_rows(connection, "vectors", vectors)
     if dim is not None:
         connection.execute("INSERT OR IGNORE INTO state VALUES ('dim', ?)", (dim,))
+
+
+def _last_number(connection: sqlite3.Connection) -> int:
+    """Return the highest number that a document has had; numbers are not used again."""
+    (last,) = connection.execute(
+        "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'documents'"
+    ).fetchone()
+    return int(last)
 
 
 def _insert_rows(

@@ -241,6 +241,22 @@ class Claims:
     refusal: str = ""
     rests_until: datetime | None = None
 
+    def hold_back(self, request: ModelRequest, history: History, now: datetime) -> bool:
+        """Return whether a request is not sent, because of earlier requests for its
+        input; note these.
+        """
+        key, article_id = request.input_hash, request.article_id
+        if history.claimed_until and history.is_claimed(now):
+            _LOG.debug("%s: not sent: another run waits for its answer", article_id)
+            self.busy[key] = history.claimed_until
+            return True
+        if history.is_answered or history.is_closed:
+            reason = history.reason or "answered"
+            _LOG.debug("%s: not sent again: %s", article_id, reason)
+            self.settled[key] = history
+            return True
+        return False
+
 
 class Ended(NamedTuple):
     """A call that has ended.
@@ -307,17 +323,8 @@ class Ledger:
         spent = self._budget.spent(rows, now)
         claims, reserved_usd = Claims(), 0.0
         for request in requests:
-            key, article_id = request.input_hash, request.article_id
-            history = past.get(key, History())
-            if history.claimed_until and history.is_claimed(now):
-                _LOG.debug("%s: not sent: another run waits for its answer", article_id)
-                claims.busy[key] = history.claimed_until
-                continue
-            if history.is_answered or history.is_closed:
-                _LOG.debug(
-                    "%s: not sent again: %s", article_id, history.reason or "answered"
-                )
-                claims.settled[key] = history
+            history = past.get(request.input_hash)
+            if history and claims.hold_back(request, history, now):
                 continue
             call = row(request)
             claims.refusal = self._budget.refusal(
@@ -325,11 +332,13 @@ class Ledger:
             )
             if claims.refusal:
                 _LOG.debug(
-                    "%s and later ones: not sent: %s", article_id, claims.refusal
+                    "%s and later ones: not sent: %s",
+                    request.article_id,
+                    claims.refusal,
                 )
                 break
             reserved_usd += call.reserved_usd or 0.0
-            claims.calls[key] = call
+            claims.calls[request.input_hash] = call
         return claims
 
     def settle(

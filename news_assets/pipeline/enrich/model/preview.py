@@ -89,6 +89,10 @@ class Preview:
         plan = plan_batch(
             self._lake, self._desk, keys, self._chain, self._clock(), re_enrich=True
         )
+        self._count_unsent(plan)
+        self._count_requests(plan)
+
+    def _count_unsent(self, plan: Plan) -> None:
         counts, found = counts_of(plan), self.found
         found.articles += len(plan.articles)
         found.copies += counts.pop(COPY, 0)
@@ -96,10 +100,12 @@ class Preview:
         found.failed += counts.pop(FAILED, 0)
         counts.pop(CURRENT, 0)
         found.not_sent += counts
+
+    def _count_requests(self, plan: Plan) -> None:
+        found = self.found
         requests = list(self._requests(plan))
-        known = cached_results(
-            self._lake, {request.input_hash for _, _, request in requests}
-        )
+        hashes = {request.input_hash for _, _, request in requests}
+        known = cached_results(self._lake, hashes)
         for article, model, request in requests:
             key = request.input_hash
             if key in known:
