@@ -7,6 +7,7 @@ the accepted values.
 
 import logging
 import os
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal, Self
@@ -32,8 +33,6 @@ from news_assets.records.model_calls import Ceilings
 SETTINGS_FILE = "settings.env"
 _PREFIX = "NEWS_"
 _TOKENS = "NEWS_TOKEN_"  # names that a desk file or a file of queries gives
-# Where a variable that was set from a file stands in it, as `FILE:LINE: `
-_places: dict[str, str] = {}
 
 _CommaSeparated = Annotated[tuple[str, ...], BeforeValidator(values.split_commas)]
 _OptionalPath = Annotated[Path | None, BeforeValidator(values.none_if_empty)]
@@ -327,7 +326,7 @@ class Settings(BaseModel):
         Raises:
             SettingsError: One line for each invalid setting.
         """
-        _set_from_file(Path(os.environ.get("NEWS_HOME") or ".news"))
+        places = _set_from_file(Path(os.environ.get("NEWS_HOME") or ".news"))
         variables = {_variable(name): name for name in cls.model_fields}
         given = {
             name: os.environ[variable]
@@ -339,7 +338,7 @@ class Settings(BaseModel):
         except ValidationError as error:
             # Without the cause, whose text contains every value read, also the API key.
             raise SettingsError(
-                "\n".join(_explain(cls, line) for line in error.errors())
+                "\n".join(_explain(cls, line, places) for line in error.errors())
             ) from None
         close_to_others(settings.home)
         return settings
@@ -490,8 +489,9 @@ def _variable(name: str) -> str:
     return f"{_PREFIX}{name.upper()}"
 
 
-def _set_from_file(home: Path) -> None:
-    """Set the variables of the home folder's file that are not set.
+def _set_from_file(home: Path) -> Mapping[str, str]:
+    """Set the variables of the home folder's file that are not set; return where each
+    one that has the file's value stands, as `FILE:LINE: `.
 
     Raises:
         SettingsError: One line for each line that is not a variable, or not a setting.
@@ -501,23 +501,25 @@ def _set_from_file(home: Path) -> None:
         with path.open(encoding="utf-8") as file:
             bindings = [one for one in parse_stream(file) if one.key or one.error]
     except FileNotFoundError:
-        return
+        return {}
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"{path}: cannot be read: {error}") from None
 
+    places: dict[str, str] = {}
     mistakes: list[str] = []
     for binding in bindings:
         text = binding.original.string
         blank_lines = len(text) - len(text.lstrip("\n"))
         place = f"{path}:{binding.original.line + blank_lines}: "
         name = binding.key or ""
+        value = binding.value or ""
         if mistake := _mistake(name, binding.value):
             mistakes.append(place + mistake)
-        elif name not in os.environ:
-            os.environ[name] = binding.value or ""
-            _places[name] = place
+        elif os.environ.setdefault(name, value) == value:
+            places[name] = place
     if mistakes:
         raise SettingsError("\n".join(mistakes))
+    return places
 
 
 def _mistake(name: str, value: str | None) -> str:
@@ -533,7 +535,7 @@ def _mistake(name: str, value: str | None) -> str:
     return ""
 
 
-def _explain(settings: type[Settings], line: object) -> str:
+def _explain(settings: type[Settings], line: object, places: Mapping[str, str]) -> str:
     """Return one line of text about an error of validation."""
     assert isinstance(line, dict)
     message = str(line["msg"]).removeprefix("Value error, ")
@@ -544,7 +546,7 @@ def _explain(settings: type[Settings], line: object) -> str:
     variable = _variable(name)
     value = without_credentials(str(line["input"]))
     return (
-        f"{_places.get(variable, '')}{variable}={value!r}: {message}; accepted: {takes}"
+        f"{places.get(variable, '')}{variable}={value!r}: {message}; accepted: {takes}"
     )
 
 
