@@ -50,6 +50,12 @@ MAX_PREFIXES, MAX_BODIES = 12, 60
 SMALL, LARGE = 2000, 100_000  # characters
 WORST = 3  # inputs that are slowest when small are tried with more characters
 LIMIT_S, _SMALL_LIMIT_S = 1.0, 0.06
+# What is over the limit has to grow faster than its input too, as on a slow or busy
+# machine linear work takes longer; what is far over it is refused however it grows.
+FAR_OVER, FASTER_THAN_LINEAR = (
+    4,
+    8,
+)  # as a quarter of the input has a quarter of the work
 CPU_LIMIT_S = 240  # of the whole process
 _METHODS = {
     "sub": "finditer",
@@ -366,8 +372,8 @@ BOUNDS = {
 
 
 def slowest(pattern: re.Pattern[Any], method: str, limit: int = LARGE) -> str | None:
-    """Return the input for which this call takes longer than linear time or LIMIT_S;
-    None if none was found.
+    """Return the input for which this call takes longer than linear time, or far longer
+    than LIMIT_S; None if none was found.
 
     `limit` is the most characters that the pattern is ever given.
     """
@@ -397,9 +403,10 @@ def _growth(
     ]
     before = float("inf")
     for size in sizes:
-        took = _cpu_s(pattern, method, pumped(attack, size), 2 * LIMIT_S)
+        far_over = FAR_OVER * LIMIT_S
+        took = _cpu_s(pattern, method, pumped(attack, size), far_over)
         if took > LIMIT_S * size / LARGE + 0.02 and (
-            took > LIMIT_S or took > 8 * before
+            took > far_over or took > FASTER_THAN_LINEAR * before
         ):
             return f"{took:.2f} s for {size:,} characters, {before:.3f} s for a quarter of them"
         before = took
