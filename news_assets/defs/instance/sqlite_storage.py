@@ -6,7 +6,7 @@ storage splits them, and opens, commits and closes two files for each event: 9 t
 of processor time, against 0.3 ms in a batch. A run over 4,800 partitions of four assets
 writes 38,400 of them. Closing the last connection of a file also copies its log into
 it, and creating the tables of a run's file takes 0.3 s. Its storages of runs and of
-ticks make an engine for each statement, which then renders the statement anew.
+ticks make an engine for each statement, and each engine renders it once more.
 
 No commit waits for the disk (`synchronous=NORMAL`): a power failure may take the events
 of the last moments, and leaves the files whole. The lake is not among them, and the
