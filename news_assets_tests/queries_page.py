@@ -13,6 +13,7 @@ from types import ModuleType
 from news_assets.store.queries import (
     backlog,
     copies,
+    edits,
     freshness,
     index_drift,
     listed_articles,
@@ -33,6 +34,7 @@ _MODULES = (
     index_drift,
     listed_articles,
     copies,
+    edits,
     stored_meetings,
     source_status,
     poll_health,

@@ -14,6 +14,7 @@ from starlette.responses import Response
 from news_assets.records.councils import StoredMember, StoredOffice
 from news_assets.records.derived import Change, Failure
 from news_assets.search import SearchHit
+from news_assets.store.queries.edits import Edit
 from news_assets.store.queries.listed_articles import ListedArticle
 from news_assets.store.queries.stored_meetings import VoteOfPerson
 from news_assets.web.answers import (
@@ -25,6 +26,7 @@ from news_assets.web.answers import (
     SourceItem,
 )
 from news_assets.web.archive import Archive
+from news_assets.web.edit_lists import listed_edits
 from news_assets.web.forms import json_document
 from news_assets.web.meeting_views import (
     AgendaLine,
@@ -51,6 +53,7 @@ from news_assets.web.parameters import (
     ArticleParameters,
     ChangeParameters,
     CoverageParameters,
+    EditParameters,
     FailureParameters,
     MeetingParameters,
     OfDesk,
@@ -147,6 +150,14 @@ MEETINGS: Final = Operation(
     answer=Part[MeetingItem],
     item=MeetingItem,
 )
+EDITS: Final = Operation(
+    path="edits",
+    summary="The texts that publishers replaced after publication, newest first",
+    parameters=EditParameters,
+    read=listed_edits,
+    answer=Part[Edit],
+    item=Edit,
+)
 OPERATIONS: Final = (
     SEARCH,
     Operation(
@@ -165,6 +176,7 @@ OPERATIONS: Final = (
         answer=ArticleView,
         item=ArticleView,
     ),
+    EDITS,
     MEETINGS,
     Operation(
         path="meetings/{meeting_id}",

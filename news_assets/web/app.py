@@ -31,6 +31,7 @@ from news_assets.web.api_operations import (
 )
 from news_assets.web.archive import Archive
 from news_assets.web.cache import AnswerCache, Handler
+from news_assets.web.feed_pages import FeedPages
 from news_assets.web.forms import MEDIA_TYPES, json_document
 from news_assets.web.images import image_handler
 from news_assets.web.list_pages import LIST_PAGES, SEARCH_PAGE
@@ -116,6 +117,7 @@ def build_app(
     pages = Pages(archive, access, shows_images=fetcher is not None)
     meetings = MeetingPages(archive, pages.page)
     publishers = PublisherPages(archive, pages.page)
+    feeds = FeedPages(archive, pages.page)
     cache = AnswerCache(archive)
 
     def cached(
@@ -130,6 +132,8 @@ def build_app(
         cached("/about", pages.about),
         cached("/queries", pages.queries),
         cached("/queries.opml", pages.queries),
+        cached("/feeds", feeds.page),
+        cached("/feeds.opml", feeds.opml),
         Route(f"{article}/original", in_time(pages.original)),
         Route(f"{article}/text", in_time(pages.text)),
         cached(f"{article}/revisions/{{number:int}}", pages.revision),

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Any, Final
+from urllib.parse import urljoin
 
 from lxml import etree
 from starlette.requests import Request
@@ -141,6 +142,11 @@ class Feed:
     entries: Sequence[Entry]
 
     @property
+    def icon(self) -> str:
+        """Address of the server's icon."""
+        return urljoin(self.page, "/static/favicon.svg")
+
+    @property
     def updated(self) -> datetime:
         """Time of the newest change of an entry."""
         return max((entry.updated for entry in self.entries), default=_EMPTY)
@@ -161,6 +167,7 @@ def atom(feed: Feed) -> Response:
     ):
         if url:
             etree.SubElement(root, _name("link"), rel=relation, href=url)
+    _text(root, "icon", feed.icon)
     author = etree.SubElement(root, _name("author"))
     _text(author, "name", "news_assets")
     for entry in feed.entries:
@@ -209,9 +216,14 @@ def json_feed(feed: Feed) -> Response:
         "home_page_url": feed.page,
         "feed_url": feed.here,
         "next_url": feed.following,
+        "icon": feed.icon,
+        "favicon": feed.icon,
         "items": [_item(entry) for entry in feed.entries],
     }
     return json_document(_given(value), MEDIA_TYPES[".feed.json"])
+
+
+FEED_FORMS: Final = {".atom": atom, ".feed.json": json_feed}
 
 
 def _item(entry: Entry) -> dict[str, Any]:

@@ -14,10 +14,12 @@ from starlette.responses import Response
 
 from news_assets.records.derived import Failure
 from news_assets.search import SearchHit
+from news_assets.store.queries.edits import last_edits
 from news_assets.store.queries.listed_articles import ListedArticle
 from news_assets.web.answers import SourceItem
 from news_assets.web.api_operations import (
     COVERAGE,
+    EDITS,
     FAILURES,
     MEETINGS,
     SEARCH,
@@ -25,16 +27,16 @@ from news_assets.web.api_operations import (
     Operation,
 )
 from news_assets.web.archive import Archive
+from news_assets.web.edit_lists import edit_entries, page_of_edit
 from news_assets.web.forms import (
+    FEED_FORMS,
     MEDIA_TYPES,
     TABLE_FORMS,
     Entry,
     Feed,
-    atom,
     calendar_file,
     form_of,
     json_document,
-    json_feed,
 )
 from news_assets.web.markup import article_html
 from news_assets.web.meeting_pages import calendar, entries_of
@@ -72,14 +74,22 @@ class ListPage:
     def forms(self) -> Mapping[str, str]:
         """Return the media types of its other forms by suffix."""
         absent = {
-            *(() if self.entries else _FEEDS),
+            *(() if self.entries else FEED_FORMS),
             *(() if self.calendar else (".ics",)),
         }
         return {form: kind for form, kind in MEDIA_TYPES.items() if form not in absent}
 
+    def feeds(self, parameters: Parameters) -> dict[str, str]:
+        """Return the addresses of its feeds by suffix, for these parameters."""
+        if self.entries is None:
+            return {}
+        return {
+            form: parameters.url(self.path + form, page=None, cursor=None)
+            for form in FEED_FORMS
+        }
+
 
 _MAX_CONTENT_CHARS: Final = 10_000  # of each text in a feed
-_FEEDS: Final = {".atom": atom, ".feed.json": json_feed}
 
 
 def other_form(page: ListPage, archive: Archive, request: Request) -> Response:
@@ -91,7 +101,7 @@ def other_form(page: ListPage, archive: Archive, request: Request) -> Response:
         raise HTTPException(
             404, f"{page.path} has no such form; it has {', '.join(page.forms())}"
         )
-    usual = page.of_feed if form in _FEEDS else {}
+    usual = page.of_feed if form in FEED_FORMS else {}
     parameters = page.operation.parameters.of({**usual, **request.query_params})
     if page.calendar and form == ".ics":
         return calendar_file(page.calendar(archive, parameters))
@@ -115,7 +125,7 @@ def other_form(page: ListPage, archive: Archive, request: Request) -> Response:
         following=following,
         entries=page.entries(archive, answer.items, base),
     )
-    return _FEEDS[form](feed)
+    return FEED_FORMS[form](feed)
 
 
 def _feed_title(page: ListPage, parameters: Parameters) -> str:
@@ -135,13 +145,16 @@ def _articles(archive: Archive, hits: Sequence[SearchHit], base: str) -> list[En
     lake lacks one.
     """
     listed, texts = archive.listed(hits), archive.texts(hits)
+    edits = last_edits(archive.lake, [hit.article_id for hit in hits])
     entries = []
     for hit in hits:
         entry = _article(
             hit, listed.get(hit.article_id), archive.agency_name(hit.agency), base
         )
         text = texts.get(hit.article_id) or ""
-        entries.append(replace(entry, content=_content(text, entry.page)))
+        updated = edits.get(hit.article_id, entry.updated)
+        content = _content(text, entry.page)
+        entries.append(replace(entry, updated=updated, content=content))
     return entries
 
 
@@ -167,7 +180,8 @@ def _article(
         url=hit.url,
         page=f"{base}/articles/{hit.article_id}",
         published=published,
-        updated=max(published, row.updated_at) if row and row.updated_at else published,
+        # not the time that the page states: some pages state that of each request
+        updated=published,
         summary=(row.summary if row else None) or "",
         authors=(row.authors if row else ()) or [agency],
         categories=(row.theme_labels if row else None) or (),
@@ -234,6 +248,15 @@ SEARCH_PAGE: Final = ListPage(
     of_feed={"sort": "date", "limit": "50"},
 )
 LIST_PAGES: Final = (
+    ListPage(
+        path="/changes",
+        title="Changed after publication",
+        template="changes.html",
+        operation=EDITS,
+        sheet=sheet_of(EDITS, {"publisher": publisher, "page": page_of_edit}),
+        entries=edit_entries,
+        of_feed={"limit": "20"},
+    ),
     ListPage(
         path="/meetings",
         title="Meetings",

@@ -42,8 +42,10 @@ from news_assets.web.facets import (
     value_label,
     values_with,
 )
+from news_assets.web.feed_pages import query_feeds
 from news_assets.web.forms import (
     FORM_NAMES,
+    MEDIA_TYPES,
     TABLE_FORMS,
     form_of,
     json_document,
@@ -124,6 +126,7 @@ class Pages:
             "languages": LANGUAGES,
             "form_names": FORM_NAMES,
             "table_forms": TABLE_FORMS,
+            "media_types": MEDIA_TYPES,
             "max_rows": MAX_ROWS,
             "source_facts": _source_facts,
             "agency_name": archive.agency_name,
@@ -158,7 +161,12 @@ class Pages:
             parameters = page.operation.parameters.of(request.query_params)
             values = self._values.get(page.path, self._items)(page, parameters)
             return self.page(
-                request, page.template, list=page, parameters=parameters, **values
+                request,
+                page.template,
+                list=page,
+                parameters=parameters,
+                feeds=page.feeds(parameters),
+                **values,
             )
 
         return answer
@@ -235,20 +243,14 @@ class Pages:
         for feed readers.
         """
         base = str(request.base_url).rstrip("/")
-        found = listed_queries(self._archive)
         if request.url.path.endswith(".opml"):
-            feeds = [
-                (
-                    one.query.name,
-                    one.address.url(f"{base}/search.atom"),
-                    one.address.url(f"{base}/search"),
-                )
-                for one in found
-            ]
+            found = query_feeds(self._archive)
+            feeds = [(one.name, base + one.feed, base + one.page) for one in found]
             return Response(
                 opml_of_feeds("Saved queries", feeds), media_type="text/x-opml"
             )
-        return self.page(request, "queries.html", queries=found)
+        queries = listed_queries(self._archive)
+        return self.page(request, "queries.html", queries=queries)
 
     def day(self, request: Request) -> Response:
         """Return the report of a UTC day, without the findings of now."""
@@ -346,6 +348,8 @@ class Pages:
             "made": partial(made_text, language=language),
             "path": _own_path(request),
             "here": _own_parameters(request),
+            "base": str(request.base_url).rstrip("/"),
+            "feeds": {},
             **values,
         }
         page = self._templates.get_template(template).render(context)

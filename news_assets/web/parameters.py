@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from datetime import date
 from types import GenericAlias
-from typing import Any, Final, Self, TypeVar, cast
+from typing import Any, Final, Literal, Self, TypeVar, cast
 from urllib.parse import urlencode
 
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
@@ -24,6 +24,8 @@ MAX_LIMIT: Final = 100
 MAX_PAGE: Final = 100
 _SHOWN_CHARS: Final = 40
 _MAX_NUMBER: Final = 2**53  # numbers of cursors are counts and positions
+
+EditKind = Literal["silent", "all"]
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -144,6 +146,16 @@ class OfDesk(ListParameters, frozen=True):
 
     desk: str | None = _key("key of the desk")
     agency: str | None = _key("key of the agency")
+
+
+class EditParameters(OfDesk, frozen=True):
+    """The texts that publishers replaced in the last days, newest first."""
+
+    days: int = Field(7, ge=1, le=36_500, description="how many days back, to now")
+    kind: EditKind = Field(
+        "silent",
+        description="silent edits only, which the page does not mention, or all",
+    )
 
 
 class CoverageParameters(OfDesk, frozen=True):

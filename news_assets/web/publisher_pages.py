@@ -12,12 +12,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from news_assets.records.desks import Agency, Desk
+from news_assets.store.queries.edits import Edit, newest_edits
 from news_assets.store.queries.listed_articles import ListedArticle, newest_articles
 from news_assets.store.queries.poll_health import silent_agencies
 from news_assets.store.queries.source_status import source_rows
 from news_assets.store.transaction import Snapshot
 from news_assets.web.answers import SourceItem
-from news_assets.web.archive import Archive, revision_number
+from news_assets.web.archive import Archive
+from news_assets.web.list_pages import SEARCH_PAGE
 from news_assets.web.markup import Bar, bars_of
 from news_assets.web.operations.article_actions import Render
 from news_assets.web.parameters import OnePublisher, SearchAddress
@@ -29,20 +31,7 @@ _RHYTHM: Final = f"""
     SELECT day::VARCHAR, count(*) FROM raw_articles
     WHERE {_OF} AND day >= $first_day AND outcome != 'withdrawn' GROUP BY day
 """
-_CHANGES: Final = f"""
-    SELECT article_id, title, replaced_at FROM article_revisions
-    WHERE {_OF} AND cause != 'method' ORDER BY replaced_at DESC LIMIT {_NEWEST}
-"""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
-    """A text that the publisher replaced; `number` is that of its page."""
-
-    article_id: str
-    title: str | None
-    replaced_at: datetime
-    number: int
+_EVER: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +46,7 @@ class PublisherView:
     agency: Agency | None
     sources: Sequence[SourceItem]
     newest: Sequence[ListedArticle]
-    changes: Sequence[Change]
+    changes: Sequence[Edit]
     bars: Sequence[Bar]
     article_count: int
     address: SearchAddress
@@ -78,7 +67,8 @@ class PublisherPages:
             raise HTTPException(
                 404, f"no publisher {one.agency} in the desk {one.desk}"
             )
-        return self._render(request, "publisher.html", view=view)
+        feeds = SEARCH_PAGE.feeds(view.address.model_copy(update={"sort": "relevance"}))
+        return self._render(request, "publisher.html", view=view, feeds=feeds)
 
 
 def publisher_view(
@@ -95,10 +85,17 @@ def publisher_view(
     given = {"desk": one.desk, "agency": one.agency}
     with archive.lake.latest() as lake:
         counts = lake.query(_RHYTHM, given | {"first_day": first_day})
-        revisions = lake.query(_CHANGES, given)
         sources = []
         if desk is not None and agency is not None:
             sources = _sources_of(lake, desk, agency, now)
+    changes = newest_edits(
+        archive.lake,
+        first=_EVER,
+        silent_only=False,
+        desk=one.desk,
+        agency=one.agency,
+        limit=_NEWEST,
+    )
     by_day = dict(counts.iter_rows())
     return PublisherView(
         desk=one.desk,
@@ -107,7 +104,7 @@ def publisher_view(
         agency=agency,
         sources=sources,
         newest=newest,
-        changes=[_change(*row) for row in revisions.iter_rows()],
+        changes=changes,
         bars=_bars(by_day, first_day, now.date()),
         article_count=sum(by_day.values()),
         address=SearchAddress(sort="date", desk=one.desk, agency=one.agency),
@@ -131,15 +128,6 @@ def _sources_of(
     silences = silent_agencies(lake, desk, now)
     alone = replace(desk, agencies=(agency,))
     return [SourceItem(**row) for row in source_rows(lake, alone, silences, now)]
-
-
-def _change(article_id: str, title: str | None, replaced_at: datetime) -> Change:
-    return Change(
-        article_id=article_id,
-        title=title,
-        replaced_at=replaced_at,
-        number=revision_number(replaced_at),
-    )
 
 
 def _bars(counts: dict[str, int], first: date, last: date) -> Sequence[Bar]:

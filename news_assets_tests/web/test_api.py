@@ -28,6 +28,7 @@ EXAMPLES = {
     "failures": ("/failures", "/failures?stage=enriched_articles"),
     "coverage": ("/coverage?limit=1",),
     "changes": ("/changes", "/changes?limit=1"),
+    "edits": ("/edits?days=36500&kind=all", "/edits?desk=d&limit=1"),
 }
 
 

@@ -18,6 +18,8 @@ PAGES = (
     "/search?q=nothing-like-it&mode=keyword&language=fr",
     "/search?lang=pt",
     "/queries",
+    "/changes?days=36500&lang=pt",
+    "/feeds",
     "/articles/a-1",
     "/articles/a-3",
     "/operations",
