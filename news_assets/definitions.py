@@ -68,6 +68,7 @@ def build_definitions(
         open_lake,
         fetch_only=settings.work == "fetch",
         has_models=settings.has_models,
+        home=settings.home,
     )
     return dg.Definitions(
         assets=[

@@ -6,6 +6,7 @@ import ctypes
 import socket
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -15,6 +16,7 @@ from news_assets.commands.opening import open_lake
 from news_assets.commands.terminal import Terminal
 from news_assets.errors import NewsAssetsError
 from news_assets.settings import Settings
+from news_assets.store.sensor_mark import last_look
 
 if TYPE_CHECKING:
     from news_assets.web.operations.sessions import Access
@@ -147,6 +149,7 @@ def _access(settings: Settings) -> "Access":
         dagster_url=settings.dagster_url,
         dagster_public_url=settings.dagster_public_url,
         delete_documents=delete_documents,
+        last_look=partial(last_look, settings.home),
     )
 
 

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import dagster as dg
@@ -48,6 +49,7 @@ from news_assets.records.desks import Desk, Source
 from news_assets.store.lake import Lake
 from news_assets.store.queries.backlog import PROVISIONAL, pending_entries, stale_rows
 from news_assets.store.queries.index_drift import lost_documents
+from news_assets.store.sensor_mark import mark_look
 
 if TYPE_CHECKING:
     import polars as pl
@@ -143,9 +145,10 @@ def build_pending_entries(
     tick_s: float,
     open_lake: OpenLake,
     names_of: _NamesOf = stages.stage_names,
+    home: Path | None = None,
 ) -> dg.SensorDefinition:
     """Return the sensor that requests the agency-days of entries without a current
-    article, for these stages.
+    article, for these stages; in `home` it leaves the time of its looks.
     """
 
     @dg.sensor(
@@ -159,6 +162,8 @@ def build_pending_entries(
         ),
     )
     def sensor(context: dg.SensorEvaluationContext) -> dg.SensorResult:
+        if home is not None:
+            mark_look(home)
         return _watch(context, desks, pending_entries, tick_s, open_lake, names_of)
 
     return sensor

@@ -17,6 +17,7 @@ alerts           articles and states to tell                -> messages
 import logging
 from collections.abc import Sequence
 from datetime import datetime
+from pathlib import Path
 
 import dagster as dg
 
@@ -51,6 +52,7 @@ def build_desk_sensors(
     *,
     fetch_only: bool = False,
     has_models: bool = True,
+    home: Path | None = None,
 ) -> list[dg.SensorDefinition]:
     """Return the sensors of these desks.
 
@@ -61,11 +63,12 @@ def build_desk_sensors(
         tick_s: How long a tick waits for a change.
         fetch_only: Whether they request no stage after the articles.
         has_models: Whether the settings name a language model.
+        home: Folder in which they leave the time of their looks.
     """
     names_of = fetching_stages if fetch_only else stage_names
     sensors = [
         build_due_sources(desks, jobs),
-        build_pending_entries(desks, jobs, tick_s, open_lake, names_of),
+        build_pending_entries(desks, jobs, tick_s, open_lake, names_of, home),
         build_stale_stages(desks, jobs, tick_s, open_lake, names_of),
     ]
     if not fetch_only:

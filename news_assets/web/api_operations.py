@@ -12,10 +12,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from news_assets.records.councils import StoredMember, StoredOffice
-from news_assets.records.derived import Change, Failure
+from news_assets.records.derived import Change
 from news_assets.search import SearchHit
 from news_assets.store.queries.edits import Edit
 from news_assets.store.queries.listed_articles import ListedArticle
+from news_assets.store.queries.listed_failures import ListedFailure
 from news_assets.store.queries.stored_meetings import VoteOfPerson
 from news_assets.web.answers import (
     AgencyItem,
@@ -126,8 +127,8 @@ FAILURES: Final = Operation(
     summary="The articles for which a stage has failed, newest first",
     parameters=FailureParameters,
     read=failures,
-    answer=Part[Failure],
-    item=Failure,
+    answer=Part[ListedFailure],
+    item=ListedFailure,
 )
 COVERAGE: Final = Operation(
     path="coverage",

@@ -37,7 +37,12 @@ from news_assets.web.images import image_handler
 from news_assets.web.list_pages import LIST_PAGES, SEARCH_PAGE
 from news_assets.web.meeting_pages import MeetingPages
 from news_assets.web.operations.routes import operator_routes
-from news_assets.web.operations.sessions import READ_ONLY, Access
+from news_assets.web.operations.sessions import (
+    READ_ONLY,
+    Access,
+    Sessions,
+    ended_sessions,
+)
 from news_assets.web.page_handlers import Pages
 from news_assets.web.parameters import OneMeeting, OnePerson, SearchAddress
 from news_assets.web.phrases import KeptLanguage
@@ -114,11 +119,12 @@ def build_app(
         access: What operators may do.
         fetcher: What fetches the images of articles; without it, pages have none.
     """
-    pages = Pages(archive, access, shows_images=fetcher is not None)
+    sessions = Sessions(access.token, ended_sessions(archive.lake))
+    pages = Pages(archive, access, sessions, shows_images=fetcher is not None)
     meetings = MeetingPages(archive, pages.page)
     publishers = PublisherPages(archive, pages.page)
     feeds = FeedPages(archive, pages.page)
-    cache = AnswerCache(archive)
+    cache = AnswerCache(archive, sessions.may_look)
 
     def cached(
         path: str, handler: Handler, parameters: Collection[str] | None = ()
@@ -150,7 +156,7 @@ def build_app(
         cached("/persons/{desk}/{agency}/{person}", meetings.person, OnePerson.names()),
         Route(PREFIX, lambda request: json_document(api_map(OPERATIONS))),
         Route(f"{PREFIX}/openapi.json", lambda request: json_document(description)),
-        *operator_routes(archive, access, pages.page, cache),
+        *operator_routes(archive, access, sessions, pages.page, cache),
         Mount("/static", StaticFiles(directory=_HERE / "static")),
     ]
     for page in (SEARCH_PAGE, *LIST_PAGES):

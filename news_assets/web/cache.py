@@ -43,8 +43,13 @@ class AnswerCache:
     Of an address only the parameters that its handler takes are a part of the key.
     """
 
-    def __init__(self, archive: Archive) -> None:
+    def __init__(
+        self,
+        archive: Archive,
+        is_operator: Callable[[Request], bool] = lambda request: False,
+    ) -> None:
         self._archive = archive
+        self._is_operator = is_operator  # whose pages have more links
         self._kept: OrderedDict[_Key, _Kept] = OrderedDict()
         self._made: dict[_Key, Future[_Kept]] = {}  # those that are being made
         self._commit = 0
@@ -69,7 +74,8 @@ class AnswerCache:
             if form_of(request) in TABLE_FORMS:  # too long to keep
                 return handler(request)
             words_only = "by words" if self._archive.is_by_words_only() else ""
-            key = (*_key(request, names), words_only)
+            reader = "operator" if self._is_operator(request) else ""
+            key = (*_key(request, names), words_only, reader)
             kept = self._kept_or_made(key, lambda: handler(request))
             if kept.headers["etag"] in request.headers.get("if-none-match", ""):
                 return Response(

@@ -12,10 +12,10 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from news_assets.records.derived import Failure
 from news_assets.search import SearchHit
 from news_assets.store.queries.edits import last_edits
 from news_assets.store.queries.listed_articles import ListedArticle
+from news_assets.store.queries.listed_failures import ListedFailure
 from news_assets.web.answers import SourceItem
 from news_assets.web.api_operations import (
     COVERAGE,
@@ -190,11 +190,13 @@ def _article(
     )
 
 
-def _failures(archive: Archive, failures: Sequence[Failure], base: str) -> list[Entry]:
+def _failures(
+    archive: Archive, failures: Sequence[ListedFailure], base: str
+) -> list[Entry]:
     return [
         Entry(
             key=f"failures/{one.stage}/{one.article_id}/{one.first_failed_at.isoformat()}",
-            title=f"{one.stage}: {one.article_id}",
+            title=f"{one.stage}: {one.title or one.article_id}",
             url=f"{base}/articles/{one.article_id}",
             page=f"{base}/articles/{one.article_id}",
             published=one.first_failed_at,
@@ -223,7 +225,7 @@ def _sources(archive: Archive, sources: Sequence[SourceItem], base: str) -> list
     ]
 
 
-def _article_page(archive: Archive, failure: Failure, base: str) -> str:
+def _article_page(archive: Archive, failure: ListedFailure, base: str) -> str:
     return f"{base}/articles/{failure.article_id}"
 
 

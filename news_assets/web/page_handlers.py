@@ -30,6 +30,7 @@ from news_assets.pipeline.stages import stage_names
 from news_assets.ports.search_index import FACET_LABELS, FILTER_LABELS
 from news_assets.records.articles import RawArticle
 from news_assets.records.meetings import MeetingStatus
+from news_assets.records.reading import WITHDRAWN
 from news_assets.store.changes import CursorError
 from news_assets.store.queries.report import count_day
 from news_assets.web.answers import SourceItem
@@ -54,12 +55,14 @@ from news_assets.web.forms import (
 from news_assets.web.list_pages import ListPage, other_form
 from news_assets.web.markup import article_html, bars_of, is_cut, word_diff
 from news_assets.web.meeting_views import first_day_to_come, has_meetings
+from news_assets.web.operations.failure_pages import overview
 from news_assets.web.operations.monitoring import coverage, source_health, worst_first
 from news_assets.web.operations.query_actions import listed_queries
-from news_assets.web.operations.sessions import READ_ONLY, Access
+from news_assets.web.operations.sessions import Access, Sessions
 from news_assets.web.parameters import (
     MAX_PAGE,
     CoverageParameters,
+    FailureParameters,
     MeetingParameters,
     OfDesk,
     ParameterError,
@@ -92,21 +95,31 @@ Values = Mapping[str, Any]
 _log = logging.getLogger(__name__)
 
 
+class WithdrawnError(HTTPException):
+    """An article that was withdrawn (410): its page says so and when."""
+
+    def __init__(self, article: RawArticle) -> None:
+        super().__init__(410, f"withdrawn {_minute(article.withdrawn_at)}")
+        self.article = article
+
+
 class Pages:
     """Handlers for each route; they run in threads, because the archive's reads block."""
 
     def __init__(
         self,
         archive: Archive,
-        access: Access = READ_ONLY,
+        access: Access,
+        sessions: Sessions,
         *,
         shows_images: bool = False,
     ) -> None:
-        self._archive = archive
+        self._archive, self._sessions = archive, sessions
         self._values: Mapping[str, Callable[[ListPage, Any], Values]] = {
             "/search": self._search,
             "/operations": self._grids,
             "/operations/sources": self._sources,
+            "/operations/failures": self._failures,
             "/meetings": self._meetings,
         }
         self._templates = Environment(
@@ -205,6 +218,13 @@ class Pages:
         health = source_health(self._archive, parameters)
         return {"health": health, "answer": health.part}
 
+    def _failures(self, page: ListPage, parameters: FailureParameters) -> Values:
+        return {
+            "answer": page.operation.read(self._archive, parameters),
+            "overview": overview(self._archive, parameters),
+            "desks": self._archive.desks,
+        }
+
     def _meetings(self, page: ListPage, parameters: MeetingParameters) -> Values:
         civic = [desk for desk in self._archive.desks if desk.is_civic]
         return {
@@ -282,6 +302,8 @@ class Pages:
         view = self._archive.article(article_id)
         if view is None:
             raise HTTPException(404, f"no article {article_id}")
+        if view.article.outcome == WITHDRAWN:
+            raise WithdrawnError(view.article)
         if form_of(request):
             return json_document(asdict(view))
         return self.page(request, "article.html", view=view)
@@ -350,6 +372,7 @@ class Pages:
             "here": _own_parameters(request),
             "base": str(request.base_url).rstrip("/"),
             "feeds": {},
+            "is_operator": self._sessions.may_look(request),
             **values,
         }
         page = self._templates.get_template(template).render(context)
@@ -365,7 +388,15 @@ class Pages:
         headers = error.headers if isinstance(error, HTTPException) else None
         if form_of(request):
             return problem(status, reason, headers)
-        page = self.page(request, "error.html", status, code=status, reason=reason)
+        withdrawn = error.article if isinstance(error, WithdrawnError) else None
+        page = self.page(
+            request,
+            "withdrawn.html" if withdrawn else "error.html",
+            status,
+            code=status,
+            reason=reason,
+            article=withdrawn,
+        )
         page.headers.update(headers or {})
         return page
 

@@ -230,6 +230,20 @@ class FailureParameters(OfDesk, frozen=True):
     """The failures, newest first."""
 
     stage: str | None = _key("name of the stage's table")
+    host: str | None = _key("host of the article's address")
+    cause: str | None = Field(
+        None,
+        max_length=_MAX_KEYS_CHARS,
+        description="the reason, with … for addresses and long numbers",
+    )
+
+    @property
+    def filters(self) -> dict[str, str | None]:
+        """The values of all filters by name."""
+        return {name: getattr(self, name) for name in FAILURE_FILTERS}
+
+
+FAILURE_FILTERS: Final = ("desk", "agency", "stage", "host", "cause")
 
 
 class SearchAddress(ListParameters, frozen=True):

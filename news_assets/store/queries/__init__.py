@@ -7,5 +7,5 @@ lake.
     findings that checks, `news-assets gaps` and the report show)
 
 The others stand alone: `report` (counts of a day), `source_status`, `url_history`,
-`spending`, `listed_articles`, `copies`, `stored_meetings`.
+`spending`, `listed_articles`, `listed_failures`, `copies`, `stored_meetings`.
 """

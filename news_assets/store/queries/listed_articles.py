@@ -1,4 +1,4 @@
-"""Articles and failures in parts, newest first, and counts by agency and day."""
+"""Articles in parts, newest first, and counts by agency and day."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, fields
@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from news_assets.pipeline import stages
 from news_assets.pipeline.stage_state.declaration import Stage
-from news_assets.records.derived import Failure
 from news_assets.records.reading import WITHDRAWN
 from news_assets.store.lake import Lake
 from news_assets.store.tables import table_of
@@ -34,16 +33,6 @@ _ENRICHED = """
     FROM enriched_articles
     WHERE outcome = 'ok' AND list_contains($ids, article_id)
         AND day BETWEEN $first_day AND $last_day
-"""
-_OF = "($desk IS NULL OR desk = $desk) AND ($agency IS NULL OR agency = $agency)"
-_FAILURES = f"""
-    SELECT * FROM failures
-    WHERE {_OF} AND ($stage IS NULL OR stage = $stage)
-        AND (
-            $last_at IS NULL
-            OR (last_failed_at, stage, article_id) < ($last_at::TIMESTAMPTZ, $last_stage, $last_id)
-        )
-    ORDER BY last_failed_at DESC, stage DESC, article_id DESC LIMIT $limit
 """
 _COUNTS = """
     SELECT agency, day, count(*) AS articles,
@@ -202,37 +191,6 @@ def _with_enrichment(
         pl.coalesce("language", "found_language").alias("language")
     ).drop("found_language")
     return [ListedArticle(**row) for row in listed.iter_rows(named=True)]
-
-
-def newest_failures(
-    lake: Lake,
-    *,
-    desk: str | None = None,
-    agency: str | None = None,
-    stage: str | None = None,
-    after: tuple[datetime, str, str] | None = None,
-    limit: int,
-) -> list[Failure]:
-    """Return failures, newest first.
-
-    Args:
-        lake: The lake.
-        desk: Key of the desk.
-        agency: Key of the agency.
-        stage: Name of the stage.
-        after: last_failed_at, stage and article_id; only failures that come after it.
-        limit: How many failures.
-    """
-    last_at, last_stage, last_id = after or (None, None, None)
-    given = {
-        "desk": desk,
-        "agency": agency,
-        "stage": stage,
-        "last_at": last_at,
-        "last_stage": last_stage,
-    }
-    found = lake.query(_FAILURES, given | {"last_id": last_id, "limit": limit})
-    return [Failure(**row) for row in found.iter_rows(named=True)]
 
 
 def day_counts(lake: Lake | Snapshot, desk: str, first_day: date) -> "polars.DataFrame":

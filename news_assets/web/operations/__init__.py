@@ -5,6 +5,7 @@ sessions         who may act: the token, the cookie of a log-in, the check of a 
 monitoring       the lists of agencies, sources, failures, changes and coverage
 article_actions  the page of an article's failures, and the actions on it: retry, withdraw, bring
                  back, label
+failure_pages    failures by host and reason, the retry of all that is filtered, its results
 query_actions    the page of saved queries, and the actions on it: save, delete
 polls            POST /api/v1/polls
 metrics          /health and /metrics

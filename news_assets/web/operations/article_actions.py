@@ -27,6 +27,7 @@ from news_assets.records.derived import (
     ThemeLabel,
 )
 from news_assets.records.reading import WITHDRAWN
+from news_assets.store.queries.listed_failures import retried_failures
 from news_assets.web.archive import Archive
 from news_assets.web.operations.sessions import (
     COOKIE,
@@ -34,12 +35,16 @@ from news_assets.web.operations.sessions import (
     MAX_NAME_CHARS,
     Access,
     Sessions,
+    is_confirmed,
+    looks_of,
     note,
     read_form,
     session_id,
 )
 
 MAX_REASON_CHARS: Final = 300
+_LISTED_RETRIES: Final = 20  # failures that were retried, of one article
+_NOTHING_TO_WITHDRAW: Final = "no article {id} that is not withdrawn"
 _log = logging.getLogger(__name__)
 
 Render = Callable[..., Response]  # request, template, status, **values
@@ -124,6 +129,10 @@ class Actions:
             has_page=not self._lake.frame(
                 StoredPage, None, ("article_id",), article_id=[article_id]
             ).is_empty(),
+            retried=retried_failures(
+                self._lake, article_id=article_id, limit=_LISTED_RETRIES
+            ),
+            looks=looks_of(self._access, datetime.now(UTC)),
             operator=self._sessions.operator(request),
             theme=_theme_form(self._archive, article_id),
             actions=sorted(
@@ -164,15 +173,25 @@ class Actions:
         return _back(article_id)
 
     def withdraw(self, request: Request, body: bytes) -> Response:
-        """Remove the text of an article from lake and index."""
+        """Remove the text of an article from lake and index; without a confirmation,
+        return the page that asks for it.
+        """
         who, article_id, now = (
             self._sessions.check(request),
             request.path_params["article_id"],
             datetime.now(UTC),
         )
-        reason = " ".join(read_form(body).get("reason", "").split())[:MAX_REASON_CHARS]
+        form = read_form(body)
+        reason = " ".join(form.get("reason", "").split())[:MAX_REASON_CHARS]
         if not reason:
             raise HTTPException(400, "reason: say why the article is withdrawn")
+        if not is_confirmed(request, form):
+            article = self._article(article_id)
+            if article is None or article.outcome == WITHDRAWN:
+                raise HTTPException(404, _NOTHING_TO_WITHDRAW.format(id=article_id))
+            return self._render(
+                request, "confirm_withdrawal.html", article=article, reason=reason
+            )
 
         def work(rows: Rows) -> bool:
             found = [
@@ -186,7 +205,7 @@ class Actions:
             return bool(found)
 
         if not self._lake.transact(work):
-            raise HTTPException(404, f"no article {article_id} that is not withdrawn")
+            raise HTTPException(404, _NOTHING_TO_WITHDRAW.format(id=article_id))
         _log.warning("%s withdraws %s: %s", who, article_id, reason)
         self._delete_document(article_id)
         return _back(article_id)

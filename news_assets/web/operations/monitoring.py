@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
-from news_assets.records.derived import Change, Failure
+from news_assets.records.derived import Change
 from news_assets.records.desks import Agency, Desk
 from news_assets.store.changes import Cursor, read_changes
 from news_assets.store.queries.backlog import pending_entries, stale_rows
-from news_assets.store.queries.listed_articles import day_counts, newest_failures
+from news_assets.store.queries.listed_articles import day_counts
+from news_assets.store.queries.listed_failures import ListedFailure, newest_failures
 from news_assets.store.queries.poll_health import silent_agencies
 from news_assets.store.queries.source_status import source_rows
 from news_assets.web.answers import (
@@ -231,11 +232,12 @@ def _badness(item: SourceItem) -> tuple[bool, bool, bool]:
     return not item.is_failing, not item.silent_for, not is_never_polled
 
 
-def failures(archive: Archive, parameters: FailureParameters) -> Part[Failure]:
+def failures(archive: Archive, parameters: FailureParameters) -> Part[ListedFailure]:
     """Return a part of the failures, newest first. Raises ParameterError."""
     after, limit = parameters.position(datetime, str, str), parameters.limit
-    given = parameters.model_dump(include={"desk", "agency", "stage"})
-    found = newest_failures(archive.lake, **given, after=after, limit=limit + 1)
+    found = newest_failures(
+        archive.lake, **parameters.filters, after=after, limit=limit + 1
+    )
     return part_of(
         found,
         limit,

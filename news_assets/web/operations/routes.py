@@ -16,12 +16,12 @@ from news_assets.web.archive import MAX_SECONDS, Archive
 from news_assets.web.cache import AnswerCache
 from news_assets.web.operations import polls, query_actions
 from news_assets.web.operations.article_actions import Actions, LabelActions, Render
+from news_assets.web.operations.failure_pages import RETRIES_PATH, FailureActions
 from news_assets.web.operations.metrics import health, metrics
 from news_assets.web.operations.sessions import (
     Access,
     Sessions,
     check_origin,
-    ended_sessions,
     private,
 )
 from news_assets.web.request_limits import LIVE_PATH, in_time
@@ -32,10 +32,14 @@ Posted = Callable[[Request, bytes], Response]
 
 
 def operator_routes(
-    archive: Archive, access: Access, render: Render, cache: AnswerCache
+    archive: Archive,
+    access: Access,
+    sessions: Sessions,
+    render: Render,
+    cache: AnswerCache,
 ) -> list[Route]:
     """Return the routes of actions, polls, health, and metrics, which the cache keeps."""
-    sessions = Sessions(access.token, ended_sessions(archive.lake))
+    failed = FailureActions(archive, access, sessions, render)
     actions = Actions(archive, access, sessions, render)
     saved = query_actions.QueryActions(archive, sessions, render)
 
@@ -56,6 +60,8 @@ def operator_routes(
             _posted(LabelActions(archive, sessions).store),
             methods=["POST"],
         ),
+        Route("/operations/failures/retry", _posted(failed.retry), methods=["POST"]),
+        Route(RETRIES_PATH, _private(failed.retries)),
         Route(query_actions.PATH, _private(saved.page), methods=["GET"]),
         Route(query_actions.PATH, _posted(saved.save), methods=["POST"]),
         Route(f"{query_actions.PATH}/delete", _posted(saved.delete), methods=["POST"]),

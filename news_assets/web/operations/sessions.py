@@ -4,9 +4,9 @@ on a page; what actions need beyond the archive, and the record of what operator
 
 import hashlib
 import hmac
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -26,6 +26,7 @@ SESSION_S: Final = 12 * 3600
 MAX_NAME_CHARS: Final = 60
 LOG_OUT: Final = "log out"
 _BY_TOKEN: Final = "API"  # who acts where no name was given
+_LOOKS_STOP_AFTER: Final = timedelta(minutes=2)
 
 
 class Sessions:
@@ -86,6 +87,12 @@ class Sessions:
         except BadSignature:  # also of a cookie that is too old
             return None
         return None if self._is_ended(session_id(cookie)) else name
+
+    def may_look(self, request: Request) -> bool:
+        """Return whether the pages of operators are for who sends a request: for
+        operators, and for all where nobody may act.
+        """
+        return not self.is_open or self.operator(request) is not None
 
     def check(self, request: Request) -> str:
         """Return who sends a request that acts.
@@ -157,12 +164,14 @@ class Access:
 
     `dagster_url` is its address for this process, `dagster_public_url` that in browsers
     if it is another one. `delete_documents` removes articles from the search index.
+    `last_look` returns when a sensor last looked for due work, None if that is unknown.
     """
 
     token: str = ""
     dagster_url: str = ""
     dagster_public_url: str = ""
     delete_documents: Callable[[Sequence[str]], None] = _nothing
+    last_look: Callable[[], datetime | None] = lambda: None
 
     @property
     def links_url(self) -> str:
@@ -175,6 +184,23 @@ class Access:
 READ_ONLY: Final = Access()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Looks:
+    """Whether sensors look for due work, which a retry waits for, and when one last did;
+    None if none is known.
+    """
+
+    is_looking: bool
+    last_at: datetime | None
+
+
+def looks_of(access: Access, now: datetime) -> Looks:
+    """Return what is known of the sensors of Dagster's daemon."""
+    last_at = access.last_look()
+    is_looking = last_at is not None and now - last_at < _LOOKS_STOP_AFTER
+    return Looks(is_looking=is_looking, last_at=last_at)
+
+
 def read_form(body: bytes) -> QueryParams:
     """Return the fields of a form; of several with one name, `[]` gives the last and
     `getlist` all.
@@ -183,6 +209,13 @@ def read_form(body: bytes) -> QueryParams:
         return QueryParams(body.decode())
     except UnicodeDecodeError as error:
         raise HTTPException(400, "the form cannot be read") from error
+
+
+def is_confirmed(request: Request, form: QueryParams) -> bool:
+    """Return whether an action is to be done at once: it comes from the page that asks
+    for a confirmation, or from a program with the token.
+    """
+    return form.get("confirmed") == "yes" or "authorization" in request.headers
 
 
 def note(
@@ -196,8 +229,20 @@ def note(
     """Store what an operator does in the same transaction; `about` names the article,
     if it is about one.
     """
-    rows.append(
-        [
+    note_all(rows, who, action, [(detail, about)], now)
+
+
+def note_all(
+    rows: Rows,
+    who: str,
+    action: str,
+    done: Iterable[tuple[str, RawArticle | Failure | None]],
+    now: datetime,
+) -> None:
+    """Store what an operator does to several articles at once, each with its detail."""
+    notes = []
+    for detail, about in done:
+        notes.append(
             OperatorAction(
                 acted_at=now,
                 operator=who,
@@ -207,5 +252,5 @@ def note(
                 agency=about.agency if about else "",
                 detail=detail,
             )
-        ]
-    )
+        )
+    rows.append(notes)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import httpx
@@ -12,6 +13,7 @@ from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
 from news_assets.pipeline.alerts.query_file import Alerts
 from news_assets.search import Index
 from news_assets.store.lake import Lake
+from news_assets.store.sensor_mark import last_look
 from news_assets.taxonomy.taxonomy_files import load_taxonomy
 from news_assets.web.archive import Archive
 from news_assets.web.operations.sessions import Access
@@ -27,6 +29,7 @@ DAGSTER = "https://dagster.example/ui"
 class Site:
     address: str
     lake: Lake
+    home: Path
     deleted: list[str] = field(default_factory=list)
 
 
@@ -95,7 +98,10 @@ def _served_copy(prepared: Path, folder: Path) -> Iterator[Site]:
         index = Index(room.index, lambda: room.embedder, lambda: None)
         archive = Archive(index, room.lake, [DESK], {DESK.key: load_taxonomy()}, rules)
         access = Access(
-            token=TOKEN, dagster_public_url=DAGSTER, delete_documents=deleted.extend
+            token=TOKEN,
+            dagster_public_url=DAGSTER,
+            delete_documents=deleted.extend,
+            last_look=partial(last_look, folder),
         )
         with served(archive, access=access) as address:
-            yield Site(address, room.lake, deleted)
+            yield Site(address, room.lake, folder, deleted)

@@ -24,6 +24,7 @@ from news_assets_tests.web.operations.conftest import TOKEN, Site, log_in
 QUERIES = "/operations/queries"
 RETRY, WITHDRAW = "/operations/articles/a-2/retry", "/operations/articles/a-1/withdraw"
 LABEL = "/operations/articles/a-1/label"
+MISTAKE = {"reason": "a mistake", "confirmed": "yes"}
 BRING_BACK = "/operations/articles/a-1/bring-back"
 
 
@@ -122,9 +123,11 @@ def test_an_operator_withdraws_with_a_reason(
     log_in(client)
     assert client.post(WITHDRAW, data={"reason": "  "}).status_code == 400
 
-    assert (
-        client.post(WITHDRAW, data={"reason": "ordered by\na court"}).status_code == 303
-    )
+    asked = client.post(WITHDRAW, data={"reason": "ordered by\na court"})
+    assert (asked.status_code, "Withdraw this article?" in asked.text) == (200, True)
+    assert operated.lake.read(OperatorAction) == []
+    confirmed = {"reason": "ordered by\na court", "confirmed": "yes"}
+    assert client.post(WITHDRAW, data=confirmed).status_code == 303
 
     article = operated.lake.read(RawArticle, article_id=["a-1"])[0]
     assert (article.outcome, article.reason, article.text) == (
@@ -137,13 +140,35 @@ def test_an_operator_withdraws_with_a_reason(
     assert client.post(WITHDRAW, data={"reason": "again"}).status_code == 404
 
 
+def test_a_reader_sees_that_an_article_was_withdrawn_and_when_and_nothing_of_it(
+    operated: Site, client: httpx.Client
+) -> None:
+    [before] = operated.lake.read(RawArticle, article_id=["a-1"])
+    assert "voted on Tuesday" in (before.text or "")
+    log_in(client)
+    client.post(WITHDRAW, data=MISTAKE)
+    client.cookies.clear()
+    [article] = operated.lake.read(RawArticle, article_id=["a-1"])
+    assert article.withdrawn_at
+    time = f"{article.withdrawn_at:%Y-%m-%d %H:%M} UTC"
+
+    for language, words in (("en", "Withdrawn"), ("pt", "Retirado em")):
+        page = client.get("/articles/a-1", headers={"Accept-Language": language})
+        assert (page.status_code, f"{words} {time}." in page.text) == (410, True)
+        assert f">{before.title}<" not in page.text
+        assert "voted on Tuesday" not in page.text
+        assert "a mistake" not in page.text
+    document = client.get("/articles/a-1.json")
+    assert (document.status_code, time in document.json()["detail"]) == (410, True)
+
+
 def test_an_operator_brings_a_withdrawn_article_back(
     operated: Site, client: httpx.Client
 ) -> None:
     before = operated.lake.read(RawArticle, article_id=["a-1"])
     log_in(client)
     assert client.post(BRING_BACK).status_code == 404
-    client.post(WITHDRAW, data={"reason": "a mistake"})
+    client.post(WITHDRAW, data=MISTAKE)
     assert "Bring the article back" in client.get("/operations/articles/a-1").text
 
     assert client.post(BRING_BACK).status_code == 303
@@ -162,7 +187,7 @@ def test_what_the_lake_does_not_keep_any_more_cannot_be_brought_back(
     operated: Site, client: httpx.Client
 ) -> None:
     log_in(client)
-    client.post(WITHDRAW, data={"reason": "a mistake"})
+    client.post(WITHDRAW, data=MISTAKE)
     [withdrawn] = operated.lake.read(RawArticle, article_id=["a-1"])
     upsert(operated.lake, [replace(withdrawn, withdrawn_after=0)])
 
@@ -194,7 +219,16 @@ def test_a_program_acts_with_the_bare_token(operated: Site) -> None:
     ],
 )
 @pytest.mark.parametrize(
-    "path", [RETRY, WITHDRAW, BRING_BACK, QUERIES, f"{QUERIES}/delete", "/api/v1/polls"]
+    "path",
+    [
+        RETRY,
+        "/operations/failures/retry",
+        WITHDRAW,
+        BRING_BACK,
+        QUERIES,
+        f"{QUERIES}/delete",
+        "/api/v1/polls",
+    ],
 )
 def test_who_is_no_operator_or_comes_from_elsewhere_changes_nothing(
     guarded: Site, headers: dict[str, str], status: int, path: str
