@@ -23,6 +23,16 @@ from news_assets.records.content import (
 from news_assets.records.desks import ItemFilters
 
 MeetingStatus = Literal["confirmed", "tentative", "cancelled", "passed"]
+MeetingChangeKind = Literal[
+    "cancelled",
+    "restored",
+    "moved",
+    "renamed",
+    "agenda",
+    "removed",
+    "document",
+    "voted",
+]
 ParticipationKind = Literal[
     "email",
     "phone",
@@ -451,6 +461,27 @@ class StoredItem:
     ]
     first_seen_at: Annotated[datetime, "time of the poll that first listed it"]
     last_seen_at: Annotated[datetime, "time of the last poll that listed it"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeetingChange:
+    """What a poll found to be another than before of a meeting, or of an item of its
+    agenda.
+    """
+
+    meeting_id: MeetingId
+    item_id: Annotated[str, "id of the agenda item; empty for the meeting itself"]
+    desk: Desk_
+    agency: Agency_
+    kind: Annotated[
+        str,
+        "cancelled, restored (no longer cancelled), moved (time or place), renamed, agenda (it, or"
+        " an item of it, is new), removed (from the agenda), document or voted",
+    ]
+    detail: Annotated[
+        str, "time or title before, or title, document or result that is new"
+    ]
+    changed_at: Annotated[datetime, "time of the poll that found it"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

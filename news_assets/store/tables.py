@@ -54,7 +54,12 @@ from news_assets.records.derived import (
     IndexedDocument,
     ThemeLabel,
 )
-from news_assets.records.meetings import Matter, StoredItem, StoredMeeting
+from news_assets.records.meetings import (
+    Matter,
+    MeetingChange,
+    StoredItem,
+    StoredMeeting,
+)
 from news_assets.records.model_calls import EnrichmentBatch, ModelCall, ModelState
 from news_assets.records.reading import StoredDocument
 from news_assets.text.charset import storable
@@ -117,6 +122,13 @@ TABLES: tuple[Table, ...] = (
     ),
     Table("meetings", StoredMeeting, ("meeting_id",), sort=("agency", "day")),
     Table("agenda_items", StoredItem, ("item_id",), sort=("agency", "day")),
+    Table(
+        "meeting_changes",
+        MeetingChange,
+        (),
+        "changed_at",
+        order=("changed_at", "meeting_id", "item_id"),
+    ),
     Table("matters", Matter, ("desk", "agency", "matter")),
     Table("votes", StoredVote, ("item_id", "person"), sort=("agency", "person")),
     Table("members", StoredMember, ("desk", "agency", "person")),

@@ -86,8 +86,8 @@ class _ArticleId(_Suffix):
 
 
 class _MeetingId(_Suffix):
-    """The id of a meeting, which may have dots and slashes; a suffix after it is that
-    of a form.
+    """The id of a meeting or the key of a matter, which may have dots and slashes; a
+    suffix after it is that of a form.
     """
 
     regex = ".+?"
@@ -152,8 +152,15 @@ def build_app(
         cached("/days/{day}", pages.day),
         cached("/publishers/{desk}/{agency:path}", publishers.publisher),
         cached("/facets/{facet}", pages.facet, (*SearchAddress.names(), "contains")),
-        cached("/matters/{desk}/{agency}/{matter:path}", meetings.matter),
-        cached("/persons/{desk}/{agency}/{person}", meetings.person, OnePerson.names()),
+        cached(
+            f"/matters/{{desk}}/{{agency}}/{{matter:meeting_id}}{suffix}",
+            meetings.matter,
+        ),
+        cached(
+            f"/persons/{{desk}}/{{agency}}/{{person:meeting_id}}{suffix}",
+            meetings.person,
+            OnePerson.names(),
+        ),
         Route(PREFIX, lambda request: json_document(api_map(OPERATIONS))),
         Route(f"{PREFIX}/openapi.json", lambda request: json_document(description)),
         *operator_routes(archive, access, sessions, pages.page, cache),

@@ -4,7 +4,9 @@ events of a calendar.
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from datetime import UTC, date, datetime, time
 from typing import Final
+from urllib.parse import quote
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -12,11 +14,20 @@ from starlette.responses import Response
 
 from news_assets.pipeline.civic.exports import calendar_of, zones_of
 from news_assets.records.meetings import StoredMeeting
-from news_assets.store.queries.stored_meetings import agendas_of
+from news_assets.store.queries.stored_meetings import agendas_of, last_changes
 from news_assets.web.archive import Archive
-from news_assets.web.forms import Entry, calendar_file, form_of, json_document
+from news_assets.web.forms import (
+    FEED_FORMS,
+    Entry,
+    Feed,
+    calendar_file,
+    form_of,
+    json_document,
+)
 from news_assets.web.meeting_views import (
+    MatterView,
     MeetingItem,
+    PersonView,
     matter_view,
     meeting_view,
     meetings_from,
@@ -38,6 +49,7 @@ def entries_of(
     """Return meetings as entries of a feed; the title says when, and whether a meeting
     is cancelled.
     """
+    changes = last_changes(archive.lake, [one.meeting_id for one in meetings])
     return [
         Entry(
             key=f"meetings/{one.meeting_id}",
@@ -54,12 +66,68 @@ def entries_of(
             url=one.url or one.agenda_url or f"{base}/meetings/{one.meeting_id}",
             page=f"{base}/meetings/{one.meeting_id}",
             published=one.first_seen_at,
-            updated=one.last_seen_at,
+            updated=changes.get((one.meeting_id, ""), one.first_seen_at),
             summary=" · ".join(filter(None, (one.place, one.status_reason))),
             authors=[archive.agency_name(one.agency)],
         )
         for one in meetings
     ]
+
+
+def _appearances(archive: Archive, view: MatterView, base: str) -> list[Entry]:
+    """Return the appearances of a matter as entries of a feed, the newest first."""
+    meetings = [one.meeting.meeting_id for one in view.appearances]
+    changes = last_changes(archive.lake, meetings)
+    entries = []
+    for one in reversed(view.appearances):
+        meeting, item = one.meeting, one.item
+        changed = [meeting.first_seen_at]
+        for item_id in ("", item.item_id):
+            at = changes.get((meeting.meeting_id, item_id))
+            if at is not None:
+                changed.append(at)
+        facts = (item.title, item.action, item.result, item.tally, item.decision)
+        page = _page(base, f"/meetings/{meeting.meeting_id}")
+        entry = Entry(
+            key=item.article_id or f"items/{item.item_id}",
+            title=f"{one.step}: {meeting.when} {meeting.name}",
+            url=meeting.url or page,
+            page=page,
+            published=meeting.first_seen_at,
+            updated=max(changed),
+            summary=" · ".join(filter(None, facts)),
+            authors=[archive.agency_name(meeting.agency)],
+        )
+        entries.append(entry)
+    return entries
+
+
+def _votes(archive: Archive, view: PersonView, base: str) -> list[Entry]:
+    """Return the votes of a person as entries of a feed, the newest first."""
+    changes = last_changes(archive.lake, [vote.meeting_id for vote in view.votes])
+    entries = []
+    for vote in view.votes:
+        page = _page(base, f"/meetings/{vote.meeting_id}")
+        day = datetime.combine(vote.day or date(1970, 1, 1), time(), UTC)
+        facts = (vote.body, vote.action, vote.result, vote.matter_file)
+        entry = Entry(
+            key=f"votes/{view.person}/{vote.item_id}",
+            title=f"{vote.value}: {vote.title}",
+            url=_page(base, f"/articles/{vote.article_id}")
+            if vote.article_id
+            else page,
+            page=page,
+            published=day,
+            updated=changes.get((vote.meeting_id, vote.item_id), day),
+            summary=" · ".join(filter(None, facts)),
+            authors=[archive.agency_name(view.agency)],
+        )
+        entries.append(entry)
+    return entries
+
+
+def _page(base: str, path: str) -> str:
+    return base + quote(path, safe="/:")
 
 
 def calendar(archive: Archive, parameters: MeetingParameters) -> bytes:
@@ -116,9 +184,14 @@ class MeetingPages:
             raise HTTPException(
                 404, f"no matter {one.matter} of {one.agency} in the desk {one.desk}"
             )
-        if form_of(request):
+        path = quote(f"/matters/{one.desk}/{one.agency}/{one.matter}", safe="/:")
+        if (form := form_of(request)) in FEED_FORMS:
+            entries = _appearances(self._archive, view, _base(request))
+            return _feed(request, view.matter.title, path, form, entries)
+        if form:
             return json_document(asdict(view))
-        return self._render(request, "matter.html", view=view)
+        feeds = {form: path + form for form in FEED_FORMS}
+        return self._render(request, "matter.html", view=view, feeds=feeds)
 
     def person(self, request: Request) -> Response:
         """Return a member of a body with the votes."""
@@ -128,6 +201,33 @@ class MeetingPages:
             raise HTTPException(
                 404, f"no person {one.person} of {one.agency} in the desk {one.desk}"
             )
-        if form_of(request):
+        path = quote(f"/persons/{one.desk}/{one.agency}/{one.person}")
+        if (form := form_of(request)) in FEED_FORMS:
+            entries = _votes(self._archive, view, _base(request))
+            return _feed(request, view.name, path, form, entries)
+        if form:
             return json_document(asdict(view))
-        return self._render(request, "person.html", view=view, parameters=one)
+        feeds = {form: path + form for form in FEED_FORMS}
+        return self._render(
+            request, "person.html", view=view, parameters=one, feeds=feeds
+        )
+
+
+def _base(request: Request) -> str:
+    return str(request.base_url).rstrip("/")
+
+
+def _feed(
+    request: Request, title: str, path: str, form: str, entries: Sequence[Entry]
+) -> Response:
+    """Return the feed of the page with this path."""
+    page = _base(request) + path
+    feed = Feed(
+        title=title,
+        id=page + form,
+        here=page + form,
+        page=page,
+        following=None,
+        entries=entries,
+    )
+    return FEED_FORMS[form](feed)

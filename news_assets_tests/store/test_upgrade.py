@@ -36,7 +36,12 @@ from news_assets.records.derived import (
     Failure,
     ThemeLabel,
 )
-from news_assets.records.meetings import Matter, StoredItem, StoredMeeting
+from news_assets.records.meetings import (
+    Matter,
+    MeetingChange,
+    StoredItem,
+    StoredMeeting,
+)
 from news_assets.records.model_calls import EnrichmentBatch, ModelCall, ModelState
 from news_assets.records.reading import StoredDocument
 from news_assets.store import upgrade as module
@@ -104,7 +109,7 @@ ADDED_COLUMNS: dict[type, dict[str, tuple[str, Any]]] = {
 }
 ADDED_TABLES = (
     *(CopyKey, ModelCall, ModelState, ThemeLabel, EnrichmentBatch),
-    *(StoredMeeting, StoredItem, Matter, StoredDocument),
+    *(StoredMeeting, StoredItem, MeetingChange, Matter, StoredDocument),
     *(StoredVote, StoredMember, StoredBody, StoredOffice),
     *(Change, Follower, StoredQuery, QueryHit, Message, Condition, OperatorAction),
 )

@@ -91,6 +91,28 @@ def test_a_page_has_the_address_of_its_feed_to_copy_and_in_its_head(
         assert found.entries or suffix == ".feed.json"
 
 
+@pytest.mark.parametrize(
+    ("path", "count"),
+    [
+        ("/matters/cities/springfieldIL/file:26-101", 3),
+        ("/persons/cities/springfieldIL/alder-lee", 1),
+        ("/meetings", 3),
+    ],
+)
+def test_matters_persons_and_meetings_have_feeds_whose_times_stay(
+    council: str, path: str, count: int
+) -> None:
+    page = httpx.get(council + path, headers={"Accept": "text/html"}).text
+    assert f'value="{council}{path}.atom"' in page
+    first, again = (feedparser.parse(f"{council}{path}.atom") for _ in range(2))
+    assert (first.bozo, len(first.entries)) == (False, count)
+    assert len({entry.id for entry in first.entries}) == count
+    times = [(entry.id, *_times(entry)) for entry in first.entries]
+    assert times == [(entry.id, *_times(entry)) for entry in again.entries]
+    items = httpx.get(f"{council}{path}.feed.json").json()["items"]
+    assert [item["id"] for item in items] == [entry.id for entry in first.entries]
+
+
 def test_feeds_have_an_icon(browser: httpx.Client, site: str) -> None:
     icon = f"{site}/static/favicon.svg"
     atom = feedparser.parse(browser.get("/search.atom").content)

@@ -14,6 +14,7 @@ from datetime import date, datetime, timedelta
 from typing import Any, Final, TypeVar
 
 from news_assets.pipeline.civic.item_rows import CivicPoll, item_rows, refresh_matters
+from news_assets.pipeline.civic.meeting_changes import meeting_changes
 from news_assets.pipeline.civic.meeting_rows import VANISHED, known_rows, meeting_row
 from news_assets.pipeline.poll.entry_rows import EntryChanges
 from news_assets.pipeline.stage_state.declaration import sha256
@@ -64,6 +65,7 @@ def store_answer(
     items = _items_of(poll, meetings, listed, before.values())
     changes = _entry_changes(rows, poll, items, meetings)
     items = _with_articles(items, changes)
+    rows.append(meeting_changes(meetings, stored, items, before, now))
     rows.upsert(_news(meetings, stored))
     new_items = _news({row.item_id: row for row in items}, before)
     rows.upsert(new_items)

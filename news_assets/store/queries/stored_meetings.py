@@ -5,7 +5,7 @@ first; the meeting of an article; and a person of an agency with the votes.
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import date, datetime
 from typing import Annotated, Any, Final
 
 from news_assets.pipeline.civic.item_rows import REMOVED, is_minutes
@@ -46,6 +46,12 @@ CONDITIONS = {
     "ids": "meeting_id IN "
     "(SELECT meeting_id FROM agenda_items WHERE list_contains($ids, article_id))",
 }
+
+
+_LAST_CHANGES: Final = """
+    SELECT meeting_id, item_id, max(changed_at) FROM meeting_changes
+    WHERE list_contains($ids, meeting_id) GROUP BY ALL
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -332,6 +338,16 @@ def place_of_article(lake: Snapshot, article_id: str) -> AgendaPlace | None:
     """Return the agenda item that an article is made of; None for an article of news."""
     found = lake.query(_PLACE, {"article_id": article_id})
     return next((AgendaPlace(**row) for row in found.iter_rows(named=True)), None)
+
+
+def last_changes(
+    lake: Reader, meeting_ids: Iterable[str]
+) -> dict[tuple[str, str], datetime]:
+    """Return when these meetings and their items changed last, by meeting_id and item_id;
+    an empty item_id is for the meeting itself. None that never changed.
+    """
+    found = lake.query(_LAST_CHANGES, {"ids": list(meeting_ids)})
+    return {(meeting, item): at for meeting, item, at in found.iter_rows()}
 
 
 # --- persons --------------------------------------------------------------------------
