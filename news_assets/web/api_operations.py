@@ -51,6 +51,7 @@ from news_assets.web.operations.monitoring import (
 from news_assets.web.operations.polls import PATH as POLLS_PATH
 from news_assets.web.operations.polls import PollRequest
 from news_assets.web.parameters import (
+    AgencyParameters,
     ArticleParameters,
     ChangeParameters,
     CoverageParameters,
@@ -75,7 +76,8 @@ class Operation:
     `path` is that below /api/v1, with parameters in braces. `read` returns an instance
     of `answer`, a dataclass, or None if there is no such thing. `item` is the type of
     the answer's items, or of the answer itself. `parts` are the types within it whose
-    fields are explained too.
+    fields are explained too. `for_operators`: others do not read it where
+    NEWS_OPERATOR_TOKEN is set.
     """
 
     path: str
@@ -85,6 +87,7 @@ class Operation:
     answer: Any
     item: type
     parts: tuple[type, ...] = ()
+    for_operators: bool = False
 
     @property
     def route(self) -> str:
@@ -121,6 +124,7 @@ SOURCES: Final = Operation(
     read=sources,
     answer=Part[SourceItem],
     item=SourceItem,
+    for_operators=True,
 )
 FAILURES: Final = Operation(
     path="failures",
@@ -129,6 +133,7 @@ FAILURES: Final = Operation(
     read=failures,
     answer=Part[ListedFailure],
     item=ListedFailure,
+    for_operators=True,
 )
 COVERAGE: Final = Operation(
     path="coverage",
@@ -140,6 +145,7 @@ COVERAGE: Final = Operation(
     read=covered,
     answer=Part[CoverageItem],
     item=CoverageItem,
+    for_operators=True,
 )
 MEETINGS: Final = Operation(
     path="meetings",
@@ -207,8 +213,8 @@ OPERATIONS: Final = (
     ),
     Operation(
         path="agencies",
-        summary="The agencies of the desk files",
-        parameters=OfDesk,
+        summary="The agencies of the desk files; with a name those that fit, the best first",
+        parameters=AgencyParameters,
         read=agencies,
         answer=Part[AgencyItem],
         item=AgencyItem,
@@ -360,7 +366,12 @@ def describe(operations: Iterable[Operation], version: str) -> dict[str, Any]:
 
 
 def _get(operation: Operation, answer: dict[str, Any]) -> dict[str, Any]:
+    # without the token where NEWS_OPERATOR_TOKEN is not set
+    security: list[dict[str, list[str]]] = []
+    if operation.for_operators:
+        security = [{}, {"operator": []}]
     return {
+        "security": security,
         "operationId": operation.name,
         "summary": operation.summary,
         "parameters": parameters_of(operation),

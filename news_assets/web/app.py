@@ -127,9 +127,14 @@ def build_app(
     cache = AnswerCache(archive, sessions.may_look)
 
     def cached(
-        path: str, handler: Handler, parameters: Collection[str] | None = ()
+        path: str,
+        handler: Handler,
+        parameters: Collection[str] | None = (),
+        *,
+        for_operators: bool = False,
     ) -> Route:
-        return Route(path, in_time(cache.around(handler, parameters)))
+        kept = cache.around(handler, parameters)
+        return Route(path, in_time(sessions.closed(kept) if for_operators else kept))
 
     description = describe(OPERATIONS, version("news_assets"))
     article, suffix = "/articles/{article_id:article_id}", "{suffix:suffix}"
@@ -168,10 +173,13 @@ def build_app(
     ]
     for page in (SEARCH_PAGE, *LIST_PAGES):
         names = page.operation.parameters.names()
-        routes.append(cached(f"{page.path}{suffix}", pages.list_of(page), names))
+        is_closed = page.operation.for_operators
+        path, handler = f"{page.path}{suffix}", pages.list_of(page)
+        routes.append(cached(path, handler, names, for_operators=is_closed))
     for operation in OPERATIONS:
-        handler = handler_of(operation, archive)
-        routes.append(cached(f"{PREFIX}/{operation.route}", handler, None))
+        path, handler = f"{PREFIX}/{operation.route}", handler_of(operation, archive)
+        is_closed = operation.for_operators
+        routes.append(cached(path, handler, None, for_operators=is_closed))
     if fetcher is not None:
         handler = image_handler(archive, fetcher)
         routes.append(Route(f"{article}/image", in_time(handler)))

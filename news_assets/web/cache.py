@@ -165,7 +165,7 @@ def _kept(commit: int, response: Response) -> _Kept:
         "etag": f'W/"{hashlib.sha256(body).hexdigest()[:32]}"',
         # kept by clients, and asked about each time
         "cache-control": "private, no-cache",
-        "vary": "Accept, Accept-Language, Cookie",
+        "vary": "Accept, Accept-Language, Authorization, Cookie",
     }
     return _Kept(commit, time.monotonic(), body, headers)
 

@@ -158,6 +158,16 @@ class EditParameters(OfDesk, frozen=True):
     )
 
 
+class AgencyParameters(OfDesk, frozen=True):
+    """The agencies, or those whose names fit, the best first."""
+
+    name: str = Field(
+        "",
+        max_length=_MAX_KEY_CHARS,
+        description="name or a part of it; accents, case and small mistakes do not matter",
+    )
+
+
 class CoverageParameters(OfDesk, frozen=True):
     """The articles of the last days by agency and day."""
 

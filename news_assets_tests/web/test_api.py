@@ -183,3 +183,11 @@ def test_the_address_of_the_api_names_its_operations(site: str) -> None:
         f"{API}{path}" for path, one in described["paths"].items() if "get" in one
     }
     assert {one["url"] for one in listed["operations"].values()} == by_get
+
+
+def test_an_agency_is_found_by_its_name_without_accents(site: str) -> None:
+    url = f"{site}/api/v1/agencies"
+    found = httpx.get(url, params={"name": "camara B"}).json()["items"]
+    assert [one["agency"] for one in found] == ["b"]
+    assert len(httpx.get(url, params={"name": "câmara"}).json()["items"]) == 2
+    assert httpx.get(url, params={"name": "weather"}).json()["items"] == []

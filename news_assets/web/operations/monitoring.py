@@ -16,6 +16,7 @@ from news_assets.store.queries.listed_articles import day_counts
 from news_assets.store.queries.listed_failures import ListedFailure, newest_failures
 from news_assets.store.queries.poll_health import silent_agencies
 from news_assets.store.queries.source_status import source_rows
+from news_assets.text.name_search import fitness
 from news_assets.web.answers import (
     AgencyItem,
     CoverageItem,
@@ -26,6 +27,7 @@ from news_assets.web.answers import (
 )
 from news_assets.web.archive import Archive
 from news_assets.web.parameters import (
+    AgencyParameters,
     ChangeParameters,
     CoverageParameters,
     FailureParameters,
@@ -152,8 +154,10 @@ def _items_of(table: Coverage, wanted: str | None) -> Iterator[CoverageItem]:
                 )
 
 
-def agencies(archive: Archive, parameters: OfDesk) -> Part[AgencyItem]:
-    """Return a part of the agencies of the desk files. Raises ParameterError."""
+def agencies(archive: Archive, parameters: AgencyParameters) -> Part[AgencyItem]:
+    """Return a part of the agencies of the desk files; of those with such a name the best
+    first. Raises ParameterError.
+    """
     items = []
     for desk in archive.desks:
         if parameters.desk not in (None, desk.key):
@@ -163,7 +167,15 @@ def agencies(archive: Archive, parameters: OfDesk) -> Part[AgencyItem]:
             for agency in desk.agencies
             if parameters.agency in (None, agency.key)
         ]
+    if parameters.name:
+        items = _named(items, parameters.name)
     return slice_of(items, parameters)
+
+
+def _named(items: Sequence[AgencyItem], name: str) -> list[AgencyItem]:
+    fits = [(fitness(name, (one.name, one.agency)), one) for one in items]
+    fits.sort(key=lambda pair: (-pair[0], pair[1].name, pair[1].desk))
+    return [one for fit, one in fits if fit]
 
 
 def _agency_item(desk: Desk, agency: Agency) -> AgencyItem:

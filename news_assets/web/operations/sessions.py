@@ -7,19 +7,20 @@ import hmac
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final
-from urllib.parse import urlsplit
+from typing import Final, cast
+from urllib.parse import urlencode, urlsplit
 
 from itsdangerous import BadSignature, URLSafeTimedSerializer
 from starlette.datastructures import QueryParams
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from news_assets.ports.services import Reader, Rows
 from news_assets.records.alerts import OperatorAction
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import Failure
+from news_assets.web.forms import form_of
 
 COOKIE: Final = "news_operator"
 SESSION_S: Final = 12 * 3600
@@ -27,6 +28,8 @@ MAX_NAME_CHARS: Final = 60
 LOG_OUT: Final = "log out"
 _BY_TOKEN: Final = "API"  # who acts where no name was given
 _LOOKS_STOP_AFTER: Final = timedelta(minutes=2)
+
+Handler = Callable[[Request], Response]
 
 
 class Sessions:
@@ -74,6 +77,13 @@ class Sessions:
 
     def operator(self, request: Request) -> str | None:
         """Return who sends a request; None for a reader."""
+        if not hasattr(
+            request.state, "operator"
+        ):  # the handlers of one request ask often
+            request.state.operator = self._sender_of(request)
+        return cast("str | None", request.state.operator)
+
+    def _sender_of(self, request: Request) -> str | None:
         scheme, _, given = request.headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer":
             return _BY_TOKEN if self.is_token(given.strip()) else None
@@ -94,6 +104,23 @@ class Sessions:
         """
         return not self.is_open or self.operator(request) is not None
 
+    def closed(self, handler: Handler) -> Handler:
+        """Return a handler that answers as this one whom `may_look` lets in; others get
+        the page to log in, or 401 where another form than HTML was asked for.
+        """
+
+        def answer(request: Request) -> Response:
+            if self.may_look(request):
+                return handler(request)
+            if form_of(request):
+                raise HTTPException(401, _LOG_IN, _CHALLENGE)
+            here = request.url.path
+            if request.url.query:
+                here = f"{here}?{request.url.query}"
+            return RedirectResponse(f"/operations/login?{urlencode({'to': here})}", 303)
+
+        return answer
+
     def check(self, request: Request) -> str:
         """Return who sends a request that acts.
 
@@ -108,11 +135,7 @@ class Sessions:
         check_origin(request)
         name = self.operator(request)
         if name is None:
-            raise HTTPException(
-                401,
-                "log in, or send the operators' token as a bearer token",
-                _CHALLENGE,
-            )
+            raise HTTPException(401, _LOG_IN, _CHALLENGE)
         return name
 
 
@@ -134,6 +157,7 @@ def private(response: Response) -> Response:
     return response
 
 
+_LOG_IN: Final = "log in, or send the operators' token as a bearer token"
 _CHALLENGE: Final = {"WWW-Authenticate": 'Bearer realm="news_assets"'}
 
 

@@ -6,6 +6,7 @@ import base64
 import json
 from collections.abc import Iterator
 from dataclasses import replace
+from urllib.parse import urlencode
 
 import httpx
 import pytest
@@ -20,10 +21,12 @@ from news_assets.records.derived import (
 )
 from news_assets_tests.store.examples import upsert
 from news_assets_tests.web.operations.conftest import TOKEN, Site, log_in
+from news_assets_tests.web.test_pages import links_of
 
 QUERIES = "/operations/queries"
 RETRY, WITHDRAW = "/operations/articles/a-2/retry", "/operations/articles/a-1/withdraw"
 LABEL = "/operations/articles/a-1/label"
+BEARER = {"Authorization": f"Bearer {TOKEN}"}
 MISTAKE = {"reason": "a mistake", "confirmed": "yes"}
 BRING_BACK = "/operations/articles/a-1/bring-back"
 
@@ -47,18 +50,6 @@ def attempts(site: Site) -> dict[str, int]:
 def test_an_operator_logs_in_sees_what_a_retry_does_and_retries(
     operated: Site, client: httpx.Client
 ) -> None:
-    page = client.get("/operations/articles/a-2").text
-    assert (
-        "A retry runs enriched_articles, article_embeddings, search_index on the stored text"
-        in page
-    )
-    assert "/operations/login?to=%2Foperations%2Farticles%2Fa-2" in page
-    assert (
-        "A retry fetches https://example.org/3 once more"
-        in client.get("/operations/articles/a-3").text
-    )
-    assert "Retry now" not in page
-
     answer = log_in(client)
     assert (answer.status_code, answer.headers["location"]) == (
         303,
@@ -67,7 +58,16 @@ def test_an_operator_logs_in_sees_what_a_retry_does_and_retries(
     cookie = answer.headers["set-cookie"]
     assert "HttpOnly" in cookie
     assert "SameSite=strict" in cookie
-    assert "Retry now" in client.get("/operations/articles/a-2").text
+    page = client.get("/operations/articles/a-2").text
+    assert "Retry now" in page
+    assert (
+        "A retry runs enriched_articles, article_embeddings, search_index on the stored text"
+        in page
+    )
+    assert (
+        "A retry fetches https://example.org/3 once more"
+        in client.get("/operations/articles/a-3").text
+    )
 
     assert client.post(RETRY).status_code == 303
     assert attempts(operated) == {"a-2": 0, "a-3": 1}
@@ -89,7 +89,6 @@ def test_an_operator_logs_in_sees_what_a_retry_does_and_retries(
 def test_an_operator_accepts_or_changes_the_theme_of_an_article(
     operated: Site, client: httpx.Client
 ) -> None:
-    assert "The theme is right" not in client.get("/operations/articles/a-1").text
     assert client.post(LABEL, data={"code": "sport"}).status_code == 401
     log_in(client)
     page = client.get("/operations/articles/a-1").text
@@ -201,8 +200,7 @@ def test_what_the_lake_does_not_keep_any_more_cannot_be_brought_back(
 
 
 def test_a_program_acts_with_the_bare_token(operated: Site) -> None:
-    headers = {"Authorization": f"Bearer {TOKEN}"}
-    assert httpx.post(operated.address + RETRY, headers=headers).status_code == 303
+    assert httpx.post(operated.address + RETRY, headers=BEARER).status_code == 303
     assert operated.lake.read(OperatorAction)[0].operator == "API"
 
 
@@ -291,7 +289,7 @@ def test_a_log_out_ends_the_session_wherever_its_cookie_is(
     client.post("/operations/logout")
 
     client.cookies.update(cookie)
-    assert "Retry now" not in client.get("/operations/articles/a-2").text
+    assert client.get("/operations/articles/a-2").status_code == 303
 
 
 @pytest.mark.parametrize(
@@ -312,8 +310,69 @@ def test_an_absurd_cursor_is_the_client_s_error(
 ) -> None:
     cursor = base64.urlsafe_b64encode(json.dumps(values).encode()).decode()
     for path in ("/api/v1/search", "/api/v1/failures", "/api/v1/agencies"):
-        answer = reader.get(path, params={"cursor": cursor})
+        answer = reader.get(path, params={"cursor": cursor}, headers=BEARER)
         assert (answer.status_code, "sqlite" in answer.text) == (400, False), (
             path,
             answer.text,
         )
+
+
+CLOSED = ("/operations", "/operations/sources", "/operations/failures")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [*CLOSED, "/operations/retries", "/operations/articles/a-2", f"{QUERIES}?q=bus"],
+)
+def test_the_pages_of_operators_lead_readers_to_the_log_in_and_back(
+    reader: httpx.Client, path: str
+) -> None:
+    reader.cookies.clear()
+    answer = reader.get(path)
+    assert (answer.status_code, answer.text) == (303, "")
+    to = urlencode({"to": path})
+    assert answer.headers["location"] == f"/operations/login?{to}"
+    assert answer.headers.get("cache-control") != "private, no-cache"
+    assert reader.get(path, headers=BEARER).status_code == 200
+    assert reader.get(path).status_code == 303  # what the cache has is for operators
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *(f"{path}.json" for path in CLOSED),
+        "/operations/failures.atom",
+        "/operations/sources.csv",
+        "/api/v1/failures",
+        "/api/v1/sources",
+        "/api/v1/coverage",
+    ],
+)
+def test_other_forms_of_them_are_refused_without_the_token(
+    guarded: Site, path: str
+) -> None:
+    refused = httpx.get(guarded.address + path)
+    assert (refused.status_code, "www-authenticate" in refused.headers) == (401, True)
+    assert httpx.get(guarded.address + path, headers=BEARER).status_code == 200
+
+
+def test_no_page_for_readers_links_to_those_of_operators(
+    operated: Site, client: httpx.Client
+) -> None:
+    paths = ("/search?q=bus&mode=keyword", "/articles/a-1", "/queries", "/about")
+    for path in paths:
+        links = links_of(client.get(path).text)
+        assert [one for one in links if one.startswith("/operations")] == [
+            "/operations/login"
+        ], path
+    log_in(client)
+    assert "/operations/failures" in links_of(client.get("/about").text)
+    assert "/operations/articles/a-1" in links_of(client.get("/articles/a-1").text)
+    client.cookies.clear()
+    assert "/operations/failures" not in links_of(client.get("/about").text)
+
+
+def test_where_nobody_may_act_everybody_reads_the_pages_of_operators(site: str) -> None:
+    for path in CLOSED:
+        assert httpx.get(f"{site}{path}").status_code == 200
+        assert path in links_of(httpx.get(f"{site}/about").text)

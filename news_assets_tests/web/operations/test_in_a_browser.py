@@ -27,21 +27,40 @@ def chrome(chromium: Path) -> Iterator["playwright.Browser"]:
         browser.close()
 
 
+def log_in_on(page: "playwright.Page") -> None:
+    page.get_by_label("Your name").fill("Ana")
+    page.get_by_label("Operators' token").fill(TOKEN)
+    page.get_by_role("button", name="Log in").click()
+
+
 @pytest.mark.slow  # walks through pages in a browser
 def test_an_operator_without_scripts_logs_in_and_retries(
     chrome: "playwright.Browser", operated: Site
 ) -> None:
     page = chrome.new_context(java_script_enabled=False).new_page()
-    page.goto(f"{operated.address}/operations/failures")
-    page.get_by_role("link", name="a-2").click()
-    page.get_by_role("link", name="Log in to retry or withdraw").click()
-    page.get_by_label("Your name").fill("Ana")
-    page.get_by_label("Operators' token").fill(TOKEN)
-    page.get_by_role("button", name="Log in").click()
+    page.goto(f"{operated.address}/operations/failures?stage=enriched_articles")
+    log_in_on(page)
+    page.get_by_role("link", name="Bus", exact=True).click()
     page.get_by_role("button", name="Retry now").click()
     page.get_by_text("Ana, retry: enriched_articles").wait_for()
 
     assert operated.lake.read(Failure, article_id=["a-2"])[0].attempts == 0
+
+
+@pytest.mark.slow  # walks through pages in a browser
+def test_an_operator_without_scripts_retries_all_that_is_filtered(
+    chrome: "playwright.Browser", operated: Site
+) -> None:
+    page = chrome.new_context(java_script_enabled=False).new_page()
+    page.goto(f"{operated.address}/operations/failures")
+    log_in_on(page)
+    page.get_by_label("Reason").select_option("not found (404)")
+    page.get_by_role("button", name="Filter").click()
+    page.get_by_role("button", name="Retry this failure").click()
+    page.get_by_role("button", name="Retry").click()
+    page.get_by_text("raw_articles: waiting").wait_for()
+
+    assert operated.lake.read(Failure, article_id=["a-3"])[0].attempts == 0
 
 
 @pytest.mark.slow  # walks through pages in a browser
@@ -50,11 +69,10 @@ def test_an_operator_without_scripts_saves_the_search_that_is_shown_and_deletes_
 ) -> None:
     page = chrome.new_context(java_script_enabled=False).new_page()
     page.goto(f"{operated.address}/search?q=bus&agency=a&mode=keyword")
+    page.get_by_role("link", name="Log in").click()
+    log_in_on(page)
+    page.goto(f"{operated.address}/search?q=bus&agency=a&mode=keyword")
     page.get_by_role("link", name="Save this search").click()
-    page.get_by_role("link", name="Log in to save or delete queries").click()
-    page.get_by_label("Your name").fill("Ana")
-    page.get_by_label("Operators' token").fill(TOKEN)
-    page.get_by_role("button", name="Log in").click()
     page.get_by_label("Name").fill("Buses here")
     page.get_by_label("chat").check()
     page.get_by_role("button", name="Save").click()
@@ -80,16 +98,16 @@ def test_the_pages_of_operators_violate_no_rule_of_wcag_2_2_aa(
         "/operations/login",
         "/operations/articles/a-2",
         "/operations/queries?q=bus&agency=a",
+        "/operations/failures",
+        "/operations/retries",
     ):
         page.goto(guarded.address + path)
         found[path] = [
             rule["id"] for rule in Axe().run(page, options=RULES).response["violations"]
         ]
         if path == "/operations/login":
-            page.get_by_label("Your name").fill("Ana")
-            page.get_by_label("Operators' token").fill(TOKEN)
-            page.get_by_role("button", name="Log in").click()
+            log_in_on(page)
             page.wait_for_url("**/operations/failures")
         assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
-    assert len(found) == 3
+    assert len(found) == 5
     assert {path: wrong for path, wrong in found.items() if wrong} == {}

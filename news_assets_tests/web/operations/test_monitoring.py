@@ -22,7 +22,7 @@ from news_assets.web.archive import Archive
 from news_assets_tests.store.examples import full, upsert
 from news_assets_tests.support.small_desk import AGENCIES, DESK, Words
 from news_assets_tests.web.conftest import served
-from news_assets_tests.web.operations.conftest import DAGSTER, Site
+from news_assets_tests.web.operations.conftest import DAGSTER, Site, log_in
 from news_assets_tests.web.test_pages import links_of
 
 URL = "/api/v1/changes"
@@ -70,6 +70,7 @@ def test_a_wrong_cursor_and_a_lost_one_are_told_apart(browser: httpx.Client) -> 
 def test_the_coverage_of_a_stage_counts_what_waits_for_it_and_links_to_its_partitions(
     operated: Site, client: httpx.Client
 ) -> None:
+    log_in(client)
     today = datetime.now(UTC).date()
     upsert(
         operated.lake,

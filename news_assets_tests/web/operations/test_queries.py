@@ -98,19 +98,12 @@ def test_a_query_whose_channel_the_file_has_no_more_is_listed_with_the_fix(
         operated.lake,
         [full(StoredQuery, name="Old", query_json='{"name": "Old", "to": ["fax"]}')],
     )
+    log_in(client)
     for path in (PATH, "/queries"):
         assert (
             "the query `Old` goes to `fax`, which the file of NEWS_QUERIES does not have"
             in client.get(path).text
         )
-
-
-def test_a_reader_sees_no_form_and_is_led_back_after_the_log_in(
-    client: httpx.Client,
-) -> None:
-    page = client.get(f"{PATH}?q=winter").text
-    assert 'action="/operations/queries"' not in page
-    assert "/operations/login?to=%2Foperations%2Fqueries%3Fq%3Dwinter" in page
 
 
 def test_without_a_token_no_search_can_be_saved(site: str) -> None:
