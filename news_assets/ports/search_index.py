@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 from typing import (
     TYPE_CHECKING,
     Annotated,
@@ -291,8 +291,9 @@ class SearchHit:
     """One article of the result. `snippet` is escaped HTML with `<mark>` around the
     matches.
 
-    `score` is that of the ranking: of the words, the cosine, or both fused.
-    `explanation` is given if the query has `explain`.
+    `published_at` is the time of its first listing if it states none; another
+    appearance of a matter has none. `score` is that of the ranking: of the words, the
+    cosine, or both fused. `explanation` is given if the query has `explain`.
     """
 
     article_id: str
@@ -305,6 +306,7 @@ class SearchHit:
     snippet: str
     theme_code: str | None = None
     language: str | None = None
+    published_at: datetime | None = None
     explanation: Explanation | None = None
 
 

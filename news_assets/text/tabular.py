@@ -7,7 +7,7 @@ import csv
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from typing import IO, TYPE_CHECKING, Any, Final, Protocol
 
 from news_assets.text.defuse import json_line, spreadsheet_cell
@@ -49,7 +49,8 @@ CELL_CHARS: Final = 32_767
 _CUT: Final = " [cut: a cell holds no more]"
 _EXACT: Final = 2**53  # larger whole numbers lose digits in a spreadsheet
 _FIRST_YEAR: Final = 1900  # of a spreadsheet's calendar
-_DATE, _TIME = "yyyy-mm-dd", 'yyyy-mm-dd hh:mm:ss" UTC"'
+_DATE: Final = "yyyy-mm-dd"
+_ISO_CHARS: Final = len("2026-01-31T12:00:00")
 
 
 class _TextFile(Protocol):
@@ -72,8 +73,8 @@ def write_xlsx(
     """Write a header and rows as a workbook, with further sheets for more than
     1,048,575 rows.
 
-    Days and times are those of the spreadsheet, times in UTC. Rows are written as they
-    come: memory holds one.
+    Days and times are those of the spreadsheet; a time names its distance to UTC. Rows
+    are written as they come: memory holds one.
 
     Returns:
         The number of texts longer than a cell holds (32,767 characters), which are cut
@@ -97,8 +98,9 @@ class _Sheet:
 
     def __init__(self, workbook: "Workbook", columns: Sequence[str]) -> None:
         self._sheet: Worksheet = workbook.add_worksheet()
+        self._workbook = workbook
         self._day: Format = workbook.add_format({"num_format": _DATE})
-        self._time: Format = workbook.add_format({"num_format": _TIME})
+        self._times: dict[str, Format] = {}
         self._sheet.set_column(0, len(columns), 20)
         self._sheet.freeze_panes(1, 0)
         bold = workbook.add_format({"bold": True})
@@ -128,14 +130,22 @@ class _Sheet:
             case int() | float() if math.isfinite(value) and abs(value) <= _EXACT:
                 self._sheet.write_number(*place, value)
             case datetime() if value.tzinfo and value.year >= _FIRST_YEAR:
-                at = value.astimezone(UTC).replace(tzinfo=None)
-                self._sheet.write_datetime(*place, at, self._time)
+                local = value.replace(tzinfo=None)
+                self._sheet.write_datetime(*place, local, self._time_format(value))
             case date() if (
                 not isinstance(value, datetime) and value.year >= _FIRST_YEAR
             ):
                 self._sheet.write_datetime(*place, value, self._day)
             case _:
                 self._sheet.write_string(*place, self._fitting(str(cell_of(value))))
+
+    def _time_format(self, at: datetime) -> "Format":
+        offset = at.isoformat(timespec="seconds")[_ISO_CHARS:]
+        zone = f"UTC{offset}" if at.utcoffset() else "UTC"
+        if zone not in self._times:
+            form = {"num_format": f'yyyy-mm-dd hh:mm:ss" {zone}"'}
+            self._times[zone] = self._workbook.add_format(form)
+        return self._times[zone]
 
     def _fitting(self, text: str) -> str:
         if len(text) <= CELL_CHARS:

@@ -31,6 +31,7 @@ from news_assets.web.api_operations import (
 )
 from news_assets.web.archive import Archive
 from news_assets.web.cache import AnswerCache, Handler
+from news_assets.web.choices import KeptChoices
 from news_assets.web.feed_pages import FeedPages
 from news_assets.web.forms import MEDIA_TYPES, json_document
 from news_assets.web.images import image_handler
@@ -45,7 +46,6 @@ from news_assets.web.operations.sessions import (
 )
 from news_assets.web.page_handlers import Pages
 from news_assets.web.parameters import OneMeeting, OnePerson, SearchAddress
-from news_assets.web.phrases import KeptLanguage
 from news_assets.web.publisher_pages import PublisherPages
 from news_assets.web.request_limits import RequestLimits, in_time
 
@@ -186,7 +186,7 @@ def build_app(
     middleware = [
         Middleware(TrustedHostMiddleware, allowed_hosts=[*hosts], www_redirect=False),
         Middleware(_SafeHeaders),
-        Middleware(KeptLanguage),
+        Middleware(KeptChoices),
         Middleware(
             CORSMiddleware,
             allow_origins=[*origins],

@@ -19,6 +19,7 @@ from typing import Final, Self
 from news_assets.desks.desk_files import load_desks
 from news_assets.errors import IndexingError, NewsAssetsError
 from news_assets.pipeline.alerts.query_file import Alerts, load_alerts
+from news_assets.pipeline.civic.exports import zones_of
 from news_assets.ports.search_index import SearchMode
 from news_assets.ports.services import Reader
 from news_assets.records.articles import ArticleRevision, RawArticle, StoredPage
@@ -100,6 +101,7 @@ class Archive:
         self._is_model_ready = True
         self._load_again_at = math.inf
         self._is_civic = any(desk.is_civic for desk in desks)
+        self._zones = zones_of(desks)
         self._names: dict[str, str] = {}
         for desk in desks:
             self._names |= {agency.key: agency.name for agency in desk.agencies}
@@ -118,6 +120,15 @@ class Archive:
     def agency_name(self, key: str) -> str:
         """Return the agency's name in its desk file, else its key."""
         return self._names.get(key, key)
+
+    def zone_of(self, desk: str, agency: str) -> str:
+        """Return the time zone of an agency; empty where no desk file has it."""
+        return self._zones.get((desk, agency), "")
+
+    @property
+    def usual_zone(self) -> str:
+        """The time zone of what has no agency: that of the first desk."""
+        return self.desks[0].timezone if self.desks else "UTC"
 
     def taxonomy(self, desk: str) -> Taxonomy | None:
         """Return the taxonomy of a desk; None for a desk without a desk file."""

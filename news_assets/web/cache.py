@@ -16,10 +16,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from news_assets.web.archive import MAX_SECONDS, Archive, BusyError
+from news_assets.web.choices import CHOICES
 from news_assets.web.forms import TABLE_FORMS, form_of
 from news_assets.web.phrases import language_of
+from news_assets.web.times import zone_of
 
-_MAX_AGE_SECONDS: Final = 60.0  # pages also say what is due now
+_MAX_AGE_SECONDS: Final = 60.0  # pages also say what is due now, and minutes ago
 MAX_BYTES: Final = 8_000_000
 _ENTRY_BYTES: Final = 2_000  # of an answer's headers and the dictionaries that hold it
 
@@ -37,8 +39,8 @@ class _Kept(NamedTuple):
 
 
 class AnswerCache:
-    """Answers by address, form and language, the last used last; a client that has one
-    already is answered with 304.
+    """Answers by address, form, language and time zone, the last used last; a client
+    that has one already is answered with 304.
 
     Of an address only the parameters that its handler takes are a part of the key.
     """
@@ -65,9 +67,9 @@ class AnswerCache:
         Args:
             handler: What makes an answer.
             parameters: Names of the address's parameters that the answer depends on,
-                beside `lang`; None for all.
+                beside those of `CHOICES`; None for all.
         """
-        names = None if parameters is None else {*parameters, "lang"}
+        names = None if parameters is None else {*parameters, *CHOICES}
 
         def answer(request: Request) -> Response:
             request.state.parameters = names
@@ -178,4 +180,5 @@ def _key(request: Request, names: Collection[str] | None) -> _Key:
         if names is None or pair[0] in names
     ]
     query = urlencode(sorted(pairs))
-    return base, request.url.path, query, form_of(request), language_of(request)
+    chosen = language_of(request), zone_of(request)
+    return base, request.url.path, query, form_of(request), *chosen

@@ -61,8 +61,7 @@ def facets_of(
 
 def presets(archive: Archive, address: SearchAddress) -> list[Preset]:
     """Return the times to choose with one click; today is that of the first desk."""
-    zone = archive.desks[0].timezone if archive.desks else "UTC"
-    today = day_of(datetime.now(UTC), zone)
+    today = day_of(datetime.now(UTC), archive.usual_zone)
     found = []
     for label, days in _PRESETS:
         first = today - timedelta(days=days - 1)

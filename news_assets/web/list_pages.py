@@ -5,7 +5,7 @@ table or a feed.
 import html
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from datetime import UTC, datetime, time
+from datetime import datetime, time
 from typing import Any, Final
 
 from starlette.exceptions import HTTPException
@@ -16,6 +16,7 @@ from news_assets.search import SearchHit
 from news_assets.store.queries.edits import last_edits
 from news_assets.store.queries.listed_articles import ListedArticle
 from news_assets.store.queries.listed_failures import ListedFailure
+from news_assets.text.dates import zone_info
 from news_assets.web.answers import SourceItem
 from news_assets.web.api_operations import (
     COVERAGE,
@@ -148,11 +149,10 @@ def _articles(archive: Archive, hits: Sequence[SearchHit], base: str) -> list[En
     edits = last_edits(archive.lake, [hit.article_id for hit in hits])
     entries = []
     for hit in hits:
-        entry = _article(
-            hit, listed.get(hit.article_id), archive.agency_name(hit.agency), base
-        )
+        entry = _article(archive, hit, listed.get(hit.article_id), base)
         text = texts.get(hit.article_id) or ""
-        updated = edits.get(hit.article_id, entry.updated)
+        edited = edits.get(hit.article_id, entry.updated)
+        updated = edited.astimezone(entry.updated.tzinfo)
         content = _content(text, entry.page)
         entries.append(replace(entry, updated=updated, content=content))
     return entries
@@ -169,11 +169,16 @@ def _content(text: str, page: str) -> str:
 
 
 def _article(
-    hit: SearchHit, row: ListedArticle | None, agency: str, base: str
+    archive: Archive, hit: SearchHit, row: ListedArticle | None, base: str
 ) -> Entry:
-    published = (row and (row.published_at or row.first_seen_at)) or datetime.combine(
-        hit.day, time(), UTC
-    )
+    """Return an article as an entry, with times in the zone of its publisher, so that
+    their date is the day of the article.
+    """
+    zone = zone_info(archive.zone_of(hit.desk, hit.agency))
+    published = datetime.combine(hit.day, time(), zone)
+    if row is not None:
+        published = (row.published_at or row.first_seen_at).astimezone(zone)
+    agency = archive.agency_name(hit.agency)
     return Entry(
         key=hit.article_id,
         title=hit.title or hit.url,

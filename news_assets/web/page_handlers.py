@@ -8,7 +8,8 @@ from functools import partial
 from typing import Any, Final, get_args
 from urllib.parse import quote, urlsplit
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
+from jinja2.runtime import Context
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -36,6 +37,7 @@ from news_assets.store.queries.report import count_day
 from news_assets.web.answers import SourceItem
 from news_assets.web.archive import Archive, revision_and_successor, revision_number
 from news_assets.web.cache import Handler
+from news_assets.web.choices import CHOICES
 from news_assets.web.day_report import report_content
 from news_assets.web.facets import (
     facets_of,
@@ -77,6 +79,7 @@ from news_assets.web.phrases import (
     translation,
 )
 from news_assets.web.spreadsheets import MAX_ROWS
+from news_assets.web.times import PageTimes, offered_zones, zone_of
 
 _FIRST_REPORT: Final = date(2000, 1, 1)
 _MAX_CONTAINED: Final = 100
@@ -99,7 +102,7 @@ class WithdrawnError(HTTPException):
     """An article that was withdrawn (410): its page says so and when."""
 
     def __init__(self, article: RawArticle) -> None:
-        super().__init__(410, f"withdrawn {_minute(article.withdrawn_at)}")
+        super().__init__(410, f"withdrawn {article.withdrawn_at:%Y-%m-%d %H:%M} UTC")
         self.article = article
 
 
@@ -143,6 +146,7 @@ class Pages:
             "max_rows": MAX_ROWS,
             "source_facts": _source_facts,
             "agency_name": archive.agency_name,
+            "zone_of": archive.zone_of,
             "theme_label": archive.theme_label,
             "article_html": article_html,
             "word_diff": word_diff,
@@ -364,9 +368,17 @@ class Pages:
         request.
         """
         language = language_of(request)
+        times = PageTimes(
+            now=datetime.now(UTC),
+            language=language,
+            chosen=zone_of(request),
+            usual=self._archive.usual_zone,
+        )
         context: Mapping[str, Any] = {
             "t": translation(language),
             "language": language,
+            "times": times,
+            "zones": offered_zones(self._archive.desks, times.chosen),
             "made": partial(made_text, language=language),
             "path": _own_path(request),
             "here": _own_parameters(request),
@@ -428,15 +440,15 @@ def _own_path(request: Request) -> str:
 
 
 def _own_parameters(request: Request) -> dict[str, str]:
-    """Return the parameters of a request that its answer depends on, without the
-    language.
+    """Return the parameters of a request that its answer depends on, without those that
+    are kept for other pages.
     """
     names = getattr(request.state, "parameters", None)
     pairs = request.query_params.items()
     return {
         name: value
         for name, value in pairs
-        if name != "lang" and (names is None or name in names)
+        if name not in CHOICES and (names is None or name in names)
     }
 
 
@@ -448,9 +460,12 @@ def _host(url: str) -> str:
     return urlsplit(url).hostname or url
 
 
-def _minute(at: datetime | None) -> str:
-    return f"{at.astimezone(UTC):%Y-%m-%d %H:%M} UTC" if at else ""
-
-
 def _source_facts(item: SourceItem) -> SourceFacts:
     return source_facts(asdict(item), datetime.now(UTC))
+
+
+@pass_context
+def _minute(context: Context, at: datetime | None) -> str:
+    """Return a time of the program itself in full."""
+    times: PageTimes = context["times"]
+    return times.text(at)

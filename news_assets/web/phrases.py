@@ -9,13 +9,11 @@ from pathlib import Path
 from typing import Final
 
 import yaml
-from starlette.datastructures import QueryParams
+from markupsafe import Markup
 from starlette.requests import Request
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 LANGUAGES: Final = {"en": "English", "pt": "Português"}
 LANGUAGE_COOKIE: Final = "news_language"
-_COOKIE_RULES: Final = "Path=/; Max-Age=31536000; HttpOnly; SameSite=Lax"
 _FILE: Final = Path(__file__).with_name("phrases.pt.yaml")
 _MADE_FILE: Final = Path(__file__).with_name("made_texts.pt.yaml")
 
@@ -31,12 +29,14 @@ def portuguese() -> dict[str, str]:
 
 def translation(language: str) -> Translate:
     """Return the function that a template calls with an English text and the values of
-    its {names}.
+    its {names}; of values with markup it makes markup.
     """
     texts = portuguese() if language == "pt" else {}
 
     def translate(text: str, /, **values: object) -> str:
         found = texts.get(text, text)
+        if any(isinstance(value, Markup) for value in values.values()):
+            return Markup(found).format(**values)
         return found.format(**values) if values else found
 
     return translate
@@ -129,28 +129,3 @@ def accepted_language(accepted: str) -> str:
         if code in LANGUAGES:
             return code
     return "en"
-
-
-class KeptLanguage:
-    """Keeps the language that an address chooses with `lang` in a cookie, so that links
-    and forms need not repeat it.
-    """
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request; of one that chooses a language, add the cookie."""
-        language = ""
-        if scope["type"] == "http":
-            language = QueryParams(scope["query_string"]).get("lang", "")
-
-        async def send_with_cookie(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                cookie = f"{LANGUAGE_COOKIE}={language}; {_COOKIE_RULES}"
-                headers = [*message["headers"], (b"set-cookie", cookie.encode())]
-                message["headers"] = headers
-            await send(message)
-
-        keeps = language in LANGUAGES
-        await self._app(scope, receive, send_with_cookie if keeps else send)

@@ -17,6 +17,7 @@ from news_assets.store.queries.listed_articles import ListedArticle, newest_arti
 from news_assets.store.queries.poll_health import silent_agencies
 from news_assets.store.queries.source_status import source_rows
 from news_assets.store.transaction import Snapshot
+from news_assets.text.dates import day_of
 from news_assets.web.answers import SourceItem
 from news_assets.web.archive import Archive
 from news_assets.web.list_pages import SEARCH_PAGE
@@ -81,7 +82,8 @@ def publisher_view(
     )
     if agency is None and not newest:
         return None
-    first_day = now.date() - timedelta(days=_DAYS - 1)
+    today = day_of(now, archive.zone_of(one.desk, one.agency))
+    first_day = today - timedelta(days=_DAYS - 1)
     given = {"desk": one.desk, "agency": one.agency}
     with archive.lake.latest() as lake:
         counts = lake.query(_RHYTHM, given | {"first_day": first_day})
@@ -105,7 +107,7 @@ def publisher_view(
         sources=sources,
         newest=newest,
         changes=changes,
-        bars=_bars(by_day, first_day, now.date()),
+        bars=_bars(by_day, first_day, today),
         article_count=sum(by_day.values()),
         address=SearchAddress(sort="date", desk=one.desk, agency=one.agency),
     )

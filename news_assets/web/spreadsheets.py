@@ -18,6 +18,7 @@ from starlette.responses import StreamingResponse
 
 from news_assets.search import SearchHit
 from news_assets.store.queries.listed_articles import ListedArticle
+from news_assets.text.dates import zone_info
 from news_assets.text.tabular import cell_of, write_xlsx
 from news_assets.web.api_operations import Operation
 from news_assets.web.archive import Archive
@@ -167,16 +168,19 @@ def _article_rows(
         }
         # the lake may lack an article that the index still has
         if (stored := listed.get(hit.article_id)) is not None:
-            row |= _stored_values(stored, copies)
+            row |= _stored_values(archive, stored, copies)
         rows.append(row)
     return rows
 
 
-def _stored_values(stored: ListedArticle, copies: _Copies) -> Row:
+def _stored_values(archive: Archive, stored: ListedArticle, copies: _Copies) -> Row:
+    """Return what the lake has of an article, with times in the zone of its publisher."""
     others = copies.publishers_beside(stored)
+    zone = zone_info(archive.zone_of(stored.desk, stored.agency))
+    published_at = stored.published_at
     return {
-        "published_at": stored.published_at,
-        "first_seen_at": stored.first_seen_at,
+        "published_at": published_at and published_at.astimezone(zone),
+        "first_seen_at": stored.first_seen_at.astimezone(zone),
         "theme": " › ".join(stored.theme_labels or ()),
         "summary": stored.summary,
         "copies": len(others),

@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import UTC, date, datetime
 from functools import cached_property
 from html import escape
 from math import hypot, isfinite
@@ -437,6 +437,7 @@ def _hit(
         snippet=snippet + escape(text[at:], quote=False),
         theme_code=one.theme_code,
         language=one.language,
+        published_at=datetime.fromtimestamp(one.published_ts, UTC),
         explanation=explanation,
     )
 

@@ -247,6 +247,7 @@ def _as_hit(hit: SearchHit, one: ItemAppearance) -> SearchHit:
         title=one.title,
         url=one.url,
         day=one.day or hit.day,
+        published_at=None,
     )
 
 

@@ -16,6 +16,7 @@ from news_assets.store.queries.listed_articles import day_counts
 from news_assets.store.queries.listed_failures import ListedFailure, newest_failures
 from news_assets.store.queries.poll_health import silent_agencies
 from news_assets.store.queries.source_status import source_rows
+from news_assets.text.dates import day_of
 from news_assets.text.name_search import fitness
 from news_assets.web.answers import (
     AgencyItem,
@@ -62,12 +63,12 @@ class Coverage:
     rows: Sequence[tuple[str, str, Sequence[_Cell | None]]]
 
 
-def _coverage_of(desk: Desk, counts: "polars.DataFrame", now: datetime) -> Coverage:
+def _coverage_of(desk: Desk, counts: "polars.DataFrame", today: date) -> Coverage:
     """Return the table of a desk from rows with agency, day, articles, failed and
     behind.
     """
     found: dict[str, dict[date, _Cell]] = defaultdict(dict)
-    newest = now.date()
+    newest = today
     for row in counts.iter_rows(named=True):
         cell = _Cell(
             articles=row["articles"] or 0,
@@ -75,9 +76,9 @@ def _coverage_of(desk: Desk, counts: "polars.DataFrame", now: datetime) -> Cover
             behind=row["behind"] or 0,
         )
         found[row["agency"]][row["day"]] = cell
-        if row["day"] == now.date() + timedelta(days=1):  # it has begun further east
+        if row["day"] == today + timedelta(days=1):  # it has begun further east
             newest = row["day"]
-    oldest = now.date() - timedelta(days=_COVERAGE_DAYS - 1)
+    oldest = today - timedelta(days=_COVERAGE_DAYS - 1)
     days = [newest - timedelta(days=n) for n in range((newest - oldest).days + 1)]
     rows = []
     for agency in desk.agencies:
@@ -108,7 +109,8 @@ def coverage(
     """
     import polars as pl
 
-    first_day = (now - timedelta(days=_COVERAGE_DAYS - 1)).date()
+    today = day_of(now, desk.timezone)
+    first_day = today - timedelta(days=_COVERAGE_DAYS - 1)
     with archive.lake.latest() as lake:
         stored = day_counts(lake, desk.key, first_day)
         backlog = pl.concat(
@@ -119,9 +121,8 @@ def coverage(
     waiting = backlog.group_by("agency", "day").agg(
         pl.col("article_id").n_unique().alias("behind")
     )
-    return _coverage_of(
-        desk, stored.join(waiting, on=["agency", "day"], how="full", coalesce=True), now
-    )
+    counts = stored.join(waiting, on=["agency", "day"], how="full", coalesce=True)
+    return _coverage_of(desk, counts, today)
 
 
 def covered(archive: Archive, parameters: CoverageParameters) -> Part[CoverageItem]:

@@ -4,8 +4,8 @@ duplicates, and read the hits.
 
 import sqlite3
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from datetime import date
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime
 from typing import NamedTuple
 
 import numpy as np
@@ -77,7 +77,8 @@ class Listed:
     """One page of an answer: document numbers with scores, the number of matches,
     facets and the words of the query that the index has.
 
-    `ranks` has the documents of the page if explanations are wanted, else none.
+    `published` are the Unix seconds of publication of the documents of the page.
+    `ranks` has these documents if explanations are wanted, else none.
     """
 
     page: tuple[tuple[int, float], ...]
@@ -85,6 +86,7 @@ class Listed:
     facets: dict[str, dict[str, int]]
     words: _MatchedWords
     ranks: Mapping[int, Explanation]
+    published: Mapping[int, int]
 
 
 @dataclass(slots=True)
@@ -134,12 +136,14 @@ class Matcher:
         explained: dict[int, Explanation] = {}
         if query.explain:
             explained = self._ranks_of_page(page, by_words, near)
+        published = self.table.columns["published"]
         return Listed(
             page,
             self.table.group_count(matched.ns),
             self.table.facets(matched.ns),
             words,
             explained,
+            {n: int(published[n]) for n, _ in page},
         )
 
     def _by_words(
@@ -309,7 +313,9 @@ def hits_of(connection: sqlite3.Connection, listed: Listed) -> tuple[SearchHit, 
     hits = []
     for n, score in listed.page:
         row = _Row(*connection.execute(find, (n,)).fetchone())
-        hits.append(_hit(row, score, listed.words, listed.ranks.get(n)))
+        hit = _hit(row, score, listed.words, listed.ranks.get(n))
+        published_at = datetime.fromtimestamp(listed.published[n], UTC)
+        hits.append(replace(hit, published_at=published_at))
     return tuple(hits)
 
 

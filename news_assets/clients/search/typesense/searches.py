@@ -13,6 +13,7 @@ stems.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from itertools import islice
 from typing import Any
 
@@ -57,7 +58,10 @@ _MAX_FACET_VALUES = 4_000  # 11 years of days
 CUTOFF_MS = 8_000  # below the client's timeout, so that the server reports the reason
 
 _RANKED = "id,text_hash,duplicate_of,published_ts"
-SHOWN = "id,title,text,summary,section,tags,keywords,url,desk,agency,day,theme_code,language"
+SHOWN = (
+    "id,title,text,summary,section,tags,keywords,url,desk,agency,day,published_ts,theme_code"
+    ",language"
+)
 # of each facet
 _FIELDS = {one.name: one.field for one in DECLARED_FACETS}
 _FACET_FIELDS = ",".join(_FIELDS[name] for name in FACETS if name in _FIELDS)
@@ -459,6 +463,7 @@ def _hit(
         snippet=snippet(text, _spans(text, frozenset(query.stems), languages)),
         theme_code=document.get("theme_code"),
         language=document.get("language"),
+        published_at=datetime.fromtimestamp(document["published_ts"], UTC),
         explanation=explanation,
     )
 

@@ -1,7 +1,7 @@
 """Order of hits by date and by vector, copies as one hit, and explanations of hits."""
 
 from dataclasses import replace
-from datetime import date
+from datetime import UTC, date, datetime
 
 import pytest
 
@@ -150,3 +150,10 @@ def test_the_nearest_vectors_are_first_and_documents_without_one_are_found_by_wo
     assert set(
         ids(index.search(SearchQuery(text="vacina", vector=(0.8, 0.6, 0.0))))
     ) == {"mec-1", "mec-2", "mec-3"}
+
+
+def test_a_hit_says_when_it_was_published(index: SearchIndex) -> None:
+    at = datetime(2026, 1, 2, 1, 30, tzinfo=UTC)
+    index.upsert([replace(document(1, "vacina"), published_ts=int(at.timestamp()))])
+    [hit] = index.search(SearchQuery(text="vacina", mode="keyword")).hits
+    assert hit.published_at == at

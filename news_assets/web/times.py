@@ -1,0 +1,232 @@
+"""The times of a page: in the zone that its reader chose, else in that of the publisher; short in
+lists, and in full with the name of the zone elsewhere.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from functools import cache
+from typing import Final
+from zoneinfo import available_timezones
+
+from markupsafe import Markup
+from starlette.requests import Request
+
+from news_assets.records.desks import Desk
+from news_assets.text.dates import day_of, zone_info
+from news_assets.web.phrases import translation
+
+ZONE_COOKIE: Final = "news_zone"
+_RECENT: Final = timedelta(hours=24)
+_HOUR: Final = timedelta(hours=1)
+_MINUTE: Final = timedelta(minutes=1)
+# where people know a zone by another place or spelling
+_PLACES: Final = {
+    "America/Sao_Paulo": "Brasília",
+    "America/Asuncion": "Asunción",
+    "America/Belem": "Belém",
+    "America/Bogota": "Bogotá",
+    "America/Cuiaba": "Cuiabá",
+    "America/Maceio": "Maceió",
+    "America/Noronha": "Fernando de Noronha",
+}
+_OFFERED: Final = (
+    "Africa/Cairo",
+    "Africa/Johannesburg",
+    "Africa/Lagos",
+    "Africa/Luanda",
+    "Africa/Maputo",
+    "Africa/Nairobi",
+    "America/Argentina/Buenos_Aires",
+    "America/Bogota",
+    "America/Chicago",
+    "America/Denver",
+    "America/Los_Angeles",
+    "America/Manaus",
+    "America/Mexico_City",
+    "America/New_York",
+    "America/Noronha",
+    "America/Rio_Branco",
+    "America/Santiago",
+    "America/Sao_Paulo",
+    "Asia/Dubai",
+    "Asia/Kolkata",
+    "Asia/Shanghai",
+    "Asia/Tokyo",
+    "Atlantic/Azores",
+    "Australia/Sydney",
+    "Europe/Berlin",
+    "Europe/Lisbon",
+    "Europe/London",
+    "Europe/Madrid",
+    "Europe/Moscow",
+    "Europe/Paris",
+    "UTC",
+)
+# in texts that the program made
+_STATED: Final = re.compile(r"\b(\d{4}-\d\d-\d\d \d\d:\d\d)(?:Z| UTC)")
+
+
+@cache
+def known_zones() -> frozenset[str]:
+    """Return the IANA names of the time zones that can be chosen."""
+    return frozenset(available_timezones())
+
+
+def zone_of(request: Request) -> str:
+    """Return the zone that a reader chose with `zone`, now or before (a cookie); empty
+    for that of each publisher.
+    """
+    chosen = request.query_params.get("zone", request.cookies.get(ZONE_COOKIE, ""))
+    return chosen if chosen in known_zones() else ""
+
+
+def offered_zones(desks: Iterable[Desk], chosen: str) -> list[str]:
+    """Return the zones to choose from: those of the publishers, the chosen one, and one
+    for each part of the world.
+    """
+    zones = {agency.timezone for desk in desks for agency in desk.agencies}
+    return sorted(zones.union(_OFFERED, (chosen,) if chosen else ()))
+
+
+def place_of(zone: str) -> str:
+    """Return the place that a zone is known by."""
+    return _PLACES.get(zone) or zone.rpartition("/")[2].replace("_", " ")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageTimes:
+    """How a page shows times.
+
+    Methods take the zone of a publisher as `own`. `chosen` is the reader's zone, which
+    takes precedence; `usual` is that of what has no publisher.
+    """
+
+    now: datetime
+    language: str
+    chosen: str
+    usual: str
+
+    def zone(self, own: str = "") -> str:
+        """Return the zone of a time."""
+        return self.chosen or own or self.usual
+
+    def day(self, own: str = "") -> date:
+        """Return today's date."""
+        return self._local(self.now, own).date()
+
+    def place(self, own: str = "") -> str:
+        """Return the place that the zone of a time is known by."""
+        return place_of(self.zone(own))
+
+    def text(self, at: datetime | None, own: str = "") -> str:
+        """Return day, hour and zone; empty for no time."""
+        return _full_text(at, self.zone(own)) if at else ""
+
+    def full(self, at: datetime | None, own: str = "") -> Markup:
+        """Return day, hour and zone as an element; empty for no time."""
+        if at is None:
+            return Markup()
+        return Markup('<time datetime="{}">{}</time>').format(
+            self._iso(at, own), self.text(at, own)
+        )
+
+    def minute(self, at: datetime | None, own: str = "") -> Markup:
+        """Return day and hour, with the full time as title; empty for no time."""
+        return self._titled(at, own, self._minute_text(at, own)) if at else Markup()
+
+    def short(self, at: datetime | None, own: str = "") -> Markup:
+        """Return how long ago it was, of what is older than a day the day and hour, with
+        the full time as title; empty for no time.
+        """
+        if at is None:
+            return Markup()
+        return self._titled(at, own, self._ago(at) or self._minute_text(at, own))
+
+    def published(self, day: date, at: datetime | None, own: str) -> Markup:
+        """Return when an article was published, in short: the day that it is found by
+        alone, if its hour is not known, or is that of another day.
+        """
+        return self.short(at, own) if _has_hour(day, at, own) else _day_alone(day)
+
+    def published_in_full(self, day: date, at: datetime | None, own: str) -> Markup:
+        """Return the same in full."""
+        return self.full(at, own) if _has_hour(day, at, own) else _day_alone(day)
+
+    def is_of_another_day(self, day: date, at: datetime | None, own: str) -> bool:
+        """Return whether a publisher states a time of another day than the one that the
+        article is found by.
+        """
+        return at is not None and day_of(at, own) != day
+
+    def localized(self, text: str, own: str = "") -> str:
+        """Return a text that the program made, with its times (UTC) in the zone of the
+        page.
+        """
+
+        def local(stated: re.Match[str]) -> str:
+            at = datetime.fromisoformat(f"{stated[1]}+00:00")
+            return self._minute_text(at, own)
+
+        return _STATED.sub(local, text)
+
+    def _local(self, at: datetime, own: str) -> datetime:
+        return at.astimezone(zone_info(self.zone(own)))
+
+    def _iso(self, at: datetime, own: str) -> str:
+        return self._local(at, own).isoformat(timespec="seconds")
+
+    def _minute_text(self, at: datetime, own: str) -> str:
+        return f"{self._local(at, own):%Y-%m-%d %H:%M}"
+
+    def _titled(self, at: datetime, own: str, text: str) -> Markup:
+        title = self.text(at, own)
+        if self.chosen and own and self._local(at, own).date() != day_of(at, own):
+            title = f"{title} = {_full_text(at, own)}"
+        return Markup('<time datetime="{}" title="{}">{}</time>').format(
+            self._iso(at, own), title, text
+        )
+
+    def _ago(self, at: datetime) -> str:
+        """Return how long ago it was; empty for more than a day, and for the future."""
+        age = self.now - at
+        if not timedelta() <= age < _RECENT:
+            return ""
+        translate = translation(self.language)
+        if age < _MINUTE:
+            return translate("just now")
+        if age < _HOUR:
+            return translate("{n} min ago", n=age // _MINUTE)
+        return translate("{n} h ago", n=age // _HOUR)
+
+
+def _has_hour(day: date, at: datetime | None, own: str) -> bool:
+    """Return whether a time is more than the day: publishers that state a day alone
+    have midnight.
+    """
+    if at is None or day_of(at, own) != day:
+        return False
+    return at.astimezone(zone_info(own)).time() != time()
+
+
+def _day_alone(day: date) -> Markup:
+    return Markup('<time datetime="{0}">{0}</time>').format(day.isoformat())
+
+
+def _full_text(at: datetime, zone: str) -> str:
+    local = at.astimezone(zone_info(zone))
+    offset = _offset_text(local.utcoffset() or timedelta())
+    place = place_of(zone)
+    name = place if place == offset else f"{place}, {offset}"
+    return f"{local:%Y-%m-%d %H:%M} ({name})"
+
+
+def _offset_text(offset: timedelta) -> str:
+    """Return the distance to UTC in hours: `UTC−3`, `UTC+5:30`; `UTC` for none."""
+    minutes = round(offset / _MINUTE)
+    if not minutes:
+        return "UTC"
+    sign = "−" if minutes < 0 else "+"
+    hours, rest = divmod(abs(minutes), 60)
+    return f"UTC{sign}{hours}:{rest:02}" if rest else f"UTC{sign}{hours}"
