@@ -6,6 +6,7 @@ accepted.
 
 import ipaddress
 import re
+from pathlib import Path
 
 from pydantic import SecretStr
 
@@ -44,6 +45,11 @@ def split_commas(value: object) -> object:
         if isinstance(value, str)
         else value
     )
+
+
+def home_folder(value: str | Path) -> Path:
+    """Return the folder with `~` replaced; `.news` for an empty text."""
+    return Path(value or ".news").expanduser()
 
 
 def none_if_empty(value: object) -> object:

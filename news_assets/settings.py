@@ -45,8 +45,8 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    home: Path = Field(
-        Path(".news"), description="folder for everything this machine keeps"
+    home: Annotated[Path, BeforeValidator(values.home_folder)] = Field(
+        values.home_folder(""), description="folder for everything this machine keeps"
     )
     desks: Annotated[_CommaSeparated, AfterValidator(values.check_desks)] = Field(
         ("sample",),
@@ -326,7 +326,7 @@ class Settings(BaseModel):
         Raises:
             SettingsError: One line for each invalid setting.
         """
-        places = _set_from_file(Path(os.environ.get("NEWS_HOME") or ".news"))
+        places = _set_from_file(values.home_folder(os.environ.get("NEWS_HOME", "")))
         variables = {_variable(name): name for name in cls.model_fields}
         given = {
             name: os.environ[variable]
@@ -475,7 +475,7 @@ class Settings(BaseModel):
 
     @model_validator(mode="after")
     def _resolve_paths(self) -> Self:
-        home = self.home.expanduser().resolve()
+        home = self.home.resolve()
         object.__setattr__(self, "home", home)
         object.__setattr__(
             self, "catalog", self.catalog or str(home / "catalog.sqlite")

@@ -282,6 +282,25 @@ def test_a_file_in_the_home_folder_sets_what_the_environment_does_not(
     assert child_environment()["OPENAI_API_KEY"] == "sk"
 
 
+def test_the_file_is_found_where_the_home_folder_begins_with_a_tilde(
+    monkeypatch: pytest.MonkeyPatch, settings_file: Path
+) -> None:
+    monkeypatch.setenv("HOME", str(settings_file.parent.parent))
+    monkeypatch.setenv("NEWS_HOME", f"~/{settings_file.parent.name}")
+    settings_file.write_text("NEWS_DESKS=world\n")
+    settings = Settings.read()
+    assert settings.desks == ("world",)
+    assert settings.home == settings_file.parent
+
+
+def test_an_empty_home_folder_is_the_default_one_not_the_current_folder(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("NEWS_HOME", "")
+    assert Settings.read().home == tmp_path / ".news"
+
+
 def test_each_wrong_line_of_the_file_is_named(settings_file: Path) -> None:
     settings_file.write_text(
         "\n\nNEWS_DESK=mine\nNEWS_HOME=/x\nNEWS_WORK\n= 3\nNEWS_DESKS=world\n"
