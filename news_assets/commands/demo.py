@@ -66,10 +66,10 @@ def demo(
 
 
 def _serve(port: int | None) -> None:
-    site = _site(port)
+    site = _site(port, publishes=True)
     terminal.print(
-        f"sample site: {site.base}/prefeitura/rss.xml and {site.base}/gazeta/atom.xml (Ctrl-C"
-        " stops it)"
+        f"sample site: {site.base}/prefeitura/rss.xml and {site.base}/gazeta/atom.xml, with a new"
+        " article each minute (Ctrl-C stops it)"
     )
     desk = _desk_of(site)
     if desk != _BUILT_IN:
@@ -112,16 +112,16 @@ def _run(port: int | None) -> None:
     )
 
 
-def _site(port: int | None) -> SampleSite:
+def _site(port: int | None, *, publishes: bool = False) -> SampleSite:
     """Return the site on this port; without one on PORT, or on a free one where that is
     in use.
     """
     now = datetime.now(UTC)
     try:
-        return SampleSite(now, port=PORT if port is None else port)
+        return SampleSite(now, port=PORT if port is None else port, publishes=publishes)
     except OSError as error:
         if port is None:
-            return SampleSite(now, port=0)
+            return SampleSite(now, port=0, publishes=publishes)
         raise NewsAssetsError(
             f"the sample site cannot listen on {HOST}:{port}: {error.strerror}"
         ) from error

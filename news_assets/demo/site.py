@@ -2,16 +2,17 @@
 
 `/prefeitura/rss.xml` is RSS 2.0, `/gazeta/atom.xml` is Atom; both support conditional
 requests. Publication dates are relative to the start of the site, so that the articles
-are always recent.
+are always recent. A site that publishes has a bulletin a minute in `/gazeta/atom.xml`.
 """
 
 import hashlib
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime, time, timedelta
+from datetime import UTC, datetime, time, timedelta
 from email.utils import format_datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -23,6 +24,11 @@ HOST = "127.0.0.1"
 PORT = 8971
 _ZONE = ZoneInfo("America/Sao_Paulo")
 _ARTICLES = Path(__file__).parent / "articles.yaml"
+_BULLETINS = Path(__file__).parent / "bulletins.yaml"
+_LISTED_BULLETINS = 20
+_STRIDE = (
+    701  # from a bulletin's three texts to the next one's: all 2,024 choices occur
+)
 _TEMPLATES = Environment(
     loader=PackageLoader("news_assets.demo"), autoescape=True, trim_blocks=True
 )
@@ -88,16 +94,65 @@ def _article(
     )
 
 
+class _Bulletins:
+    """Bulletins of the sample newspaper, one for each minute since the start."""
+
+    def __init__(self, started_at: datetime) -> None:
+        self._started_at = started_at
+        news = yaml.safe_load(_BULLETINS.read_text(encoding="utf-8"))
+        self._choices = list(combinations(news, 3))
+
+    def until(self, now: datetime) -> list[_SampleArticle]:
+        """Return the newest bulletins, newest first."""
+        count = int((now - self._started_at) / timedelta(minutes=1))
+        oldest = max(count - _LISTED_BULLETINS, 0)
+        return [self._bulletin(number) for number in range(count, oldest, -1)]
+
+    def _bulletin(self, number: int) -> _SampleArticle:
+        published_at = self._started_at + timedelta(minutes=number)
+        local = published_at.astimezone(_ZONE)
+        parts = self._choices[number * _STRIDE % len(self._choices)]
+        topics = [part["topic"] for part in parts]
+        return _SampleArticle(
+            agency="gazeta",
+            slug=f"plantao-{local:%Y%m%d-%H%M}",
+            language="pt-BR",
+            section="Plantão",
+            author="Redação",
+            title=f"Plantão das {local:%Hh%M}: {topics[0]}, {topics[1]} e {topics[2]}",
+            subtitle="",
+            tags=(),
+            text="\n\n".join(part["text"] for part in parts),
+            edited="",
+            status=200,
+            published_at=local,
+            updated_at=local,
+        )
+
+
 class SampleSite:
-    """The HTTP server; `edit` publishes the second version of an article. Port 0 takes
-    a free one.
+    """The HTTP server; `edit` publishes the second version of an article.
+
+    Args:
+        now: The present time, which publication dates are relative to.
+        host: The address to listen on.
+        port: The port; 0 takes a free one.
+        publishes: Whether the newspaper publishes a bulletin each minute.
 
     Raises:
         OSError: Another process listens on the port.
     """
 
-    def __init__(self, now: datetime, host: str = HOST, port: int = PORT) -> None:
+    def __init__(
+        self,
+        now: datetime,
+        host: str = HOST,
+        port: int = PORT,
+        *,
+        publishes: bool = False,
+    ) -> None:
         self._articles = _load_articles(now)
+        self._bulletins = _Bulletins(now) if publishes else None
         self._lock = threading.Lock()
         site = self
 
@@ -147,6 +202,8 @@ class SampleSite:
         """Return status, content type and body for one path."""
         with self._lock:
             articles = self._articles
+        if self._bulletins is not None:
+            articles = [*self._bulletins.until(datetime.now(UTC)), *articles]
         path = path.partition("?")[0]
         if path == "/prefeitura/rss.xml":
             feed = self._render("rss.xml", "prefeitura", articles)

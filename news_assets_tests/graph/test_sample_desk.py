@@ -131,6 +131,23 @@ def test_a_second_run_fetches_no_article_and_changes_no_row(filled: Graph) -> No
 
 
 @pytest.mark.slow  # executes many runs
+def test_a_site_that_publishes_has_a_new_article_for_each_minute(
+    tmp_path: Path,
+) -> None:
+    started_at = datetime.now(UTC) - timedelta(minutes=5)
+    with (
+        SampleSite(started_at, port=0, publishes=True) as site,
+        dg.DagsterInstance.ephemeral() as instance,
+    ):
+        graph = Graph(sample_desk(site), tmp_path, instance, EMBEDDER)
+        run_all(graph)
+        with graph.lake() as lake:
+            found = [row for row in lake.read(RawArticle) if "plantao" in row.url]
+    assert len(found) == 5
+    assert {row.outcome for row in found} == {"ok"}
+    assert {row.duplicate_of for row in found} == {None}
+
+
 def test_an_edited_article_is_fetched_again_and_its_former_text_is_kept(
     own_graph: Graph, own_site: SampleSite
 ) -> None:
