@@ -46,6 +46,7 @@ def test_the_bounds_name_patterns_that_exist() -> None:
 
 
 @pytest.mark.slow  # 50 s of CPU: some 1,500 texts of 100,000 characters
+@pytest.mark.exhaustive  # their patterns are tested one by one above
 @pytest.mark.parametrize("start", range(0, len(FUNCTIONS), 12))
 def test_no_function_takes_longer_than_linear_time(start: int) -> None:
     assert (

@@ -2,7 +2,7 @@
 
 Tests run on SQLite, and in `make test-all` on Postgres too. `on_postgres_too` marks
 those of what differs between the two (connections, transactions, conflicts, types):
-`make test` runs them on both.
+`make test` and `.ci/run` run them on both.
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "catalogs" in metafunc.fixturenames:
         always = metafunc.definition.get_closest_marker("on_postgres_too")
         postgres = (
-            "postgres" if always else pytest.param("postgres", marks=pytest.mark.slow)
+            "postgres"
+            if always
+            else pytest.param(
+                "postgres", marks=[pytest.mark.slow, pytest.mark.exhaustive]
+            )
         )
         metafunc.parametrize(
             "catalogs", ["sqlite", postgres], indirect=True, scope="session"

@@ -148,8 +148,8 @@ def acknowledge(address: Place, sent: Connection) -> None:
     "delay_s",  # what the writer is doing when it is killed
     [
         0.0,
-        pytest.param(0.013, marks=pytest.mark.slow),
-        pytest.param(0.031, marks=pytest.mark.slow),
+        pytest.param(0.013, marks=[pytest.mark.slow, pytest.mark.exhaustive]),
+        pytest.param(0.031, marks=[pytest.mark.slow, pytest.mark.exhaustive]),
     ],
 )
 def test_a_killed_writer_loses_no_acknowledged_commit_and_blocks_no_other(

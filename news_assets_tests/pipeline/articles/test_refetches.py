@@ -167,6 +167,7 @@ def site() -> Iterator[Site]:
 
 
 @pytest.mark.slow  # simulates days of polls
+@pytest.mark.exhaustive  # 100 polls of what the tests below show with a few
 def test_a_counter_of_views_in_a_listing_makes_few_requests_a_day(watch: Watch) -> None:
     viewed = watch.viewed
     for number in range(100):

@@ -129,6 +129,7 @@ def test_a_matter_in_twelve_meetings_is_read_and_enriched_once(
 
 
 @pytest.mark.slow  # 46 polls and runs
+@pytest.mark.exhaustive  # test_item_rows.py changes an item too
 def test_an_item_that_changes_sixteen_times_is_read_and_enriched_once(
     room: CouncilRoom, council: Council
 ) -> None:

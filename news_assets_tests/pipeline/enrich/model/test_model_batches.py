@@ -388,6 +388,7 @@ def test_a_large_tree_is_descended_in_two_batches(
 
 
 @pytest.mark.slow  # starts some 12 processes
+@pytest.mark.exhaustive  # test_killed_requests.py kills runs too
 def test_killed_processes_pay_nothing_twice(
     server: ModelServer, lake: Lake, tmp_path: Path
 ) -> None:
