@@ -20,6 +20,7 @@ from news_assets.desks.desk_files import load_desks
 from news_assets.errors import IndexingError, NewsAssetsError
 from news_assets.pipeline.alerts.query_file import Alerts, load_alerts
 from news_assets.pipeline.civic.exports import zones_of
+from news_assets.pipeline.freshness.row_checks import Findings
 from news_assets.ports.search_index import SearchMode
 from news_assets.ports.services import Reader
 from news_assets.records.articles import ArticleRevision, RawArticle, StoredPage
@@ -45,8 +46,10 @@ from news_assets.store.queries.listed_articles import (
     named_articles,
     newest_articles,
 )
+from news_assets.store.queries.poll_health import silent_agencies
 from news_assets.store.queries.stored_meetings import place_of_article
 from news_assets.store.queries.url_history import StoredRows, events_of, stored_rows
+from news_assets.store.transaction import Snapshot
 from news_assets.taxonomy.taxonomy_files import Taxonomy, taxonomy_of
 from news_assets.web.answers import ArticleView, Part, SearchPart, part_of
 from news_assets.web.parameters import (
@@ -66,6 +69,8 @@ _log = logging.getLogger(__name__)
 _ANY_TEXT: Final = "news"
 _LOAD_AGAIN_SECONDS: Final = 60.0  # after the model could not be loaded
 _COMMIT_SECONDS: Final = 0.5  # for which the number of the last commit is believed
+# for which silences are: 160 agencies take a third of a second, and hours to fall silent
+_SILENCES_FOR: Final = timedelta(minutes=1)
 
 
 _TEXTS: Final = """
@@ -98,6 +103,7 @@ class Archive:
         self._taxonomies = taxonomies
         self.rules = rules or Alerts()
         self._commit = (0, -_COMMIT_SECONDS)
+        self._silences: dict[str, tuple[datetime, Findings]] = {}
         self._is_model_ready = True
         self._load_again_at = math.inf
         self._is_civic = any(desk.is_civic for desk in desks)
@@ -407,6 +413,17 @@ class Archive:
             number = self.lake.snapshot()
             self._commit = (number, now)
         return number
+
+    def silences(self, lake: Snapshot, desk: Desk, now: datetime) -> Findings:
+        """Return the silent agencies of a desk, or those of up to a minute ago. Raises
+        LakeError.
+        """
+        kept = self._silences.get(desk.key)
+        if kept is not None and now - kept[0] < _SILENCES_FOR:
+            return kept[1]
+        found = silent_agencies(lake, desk, now)
+        self._silences[desk.key] = (now, found)
+        return found
 
     def is_ready(self) -> None:
         """Read from the lake and the index. Raises NewsAssetsError if one cannot be

@@ -11,10 +11,10 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from news_assets.pipeline.freshness.row_checks import Findings
 from news_assets.records.desks import Agency, Desk
 from news_assets.store.queries.edits import Edit, newest_edits
 from news_assets.store.queries.listed_articles import ListedArticle, newest_articles
-from news_assets.store.queries.poll_health import silent_agencies
 from news_assets.store.queries.source_status import source_rows
 from news_assets.store.transaction import Snapshot
 from news_assets.text.dates import day_of
@@ -89,7 +89,9 @@ def publisher_view(
         counts = lake.query(_RHYTHM, given | {"first_day": first_day})
         sources = []
         if desk is not None and agency is not None:
-            sources = _sources_of(lake, desk, agency, now)
+            # silences are judged by what the whole desk publishes
+            silences = archive.silences(lake, desk, now)
+            sources = _sources_of(lake, desk, agency, silences, now)
     changes = newest_edits(
         archive.lake,
         first=_EVER,
@@ -124,10 +126,8 @@ def _declared(archive: Archive, one: OnePublisher) -> tuple[Desk | None, Agency 
 
 
 def _sources_of(
-    lake: Snapshot, desk: Desk, agency: Agency, now: datetime
+    lake: Snapshot, desk: Desk, agency: Agency, silences: Findings, now: datetime
 ) -> list[SourceItem]:
-    # silences are judged by what the whole desk publishes
-    silences = silent_agencies(lake, desk, now)
     alone = replace(desk, agencies=(agency,))
     return [SourceItem(**row) for row in source_rows(lake, alone, silences, now)]
 

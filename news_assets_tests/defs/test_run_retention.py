@@ -83,7 +83,12 @@ DEFINITIONS = dg.Definitions(
 )
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=[pytest.mark.slow, pytest.mark.exhaustive])])
+@pytest.fixture(
+    params=[
+        "sqlite",
+        pytest.param("postgres", marks=[pytest.mark.slow, pytest.mark.exhaustive]),
+    ]
+)
 def instance(
     request: pytest.FixtureRequest, tmp_path: Path
 ) -> Iterator[dg.DagsterInstance]:

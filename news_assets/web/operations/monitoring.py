@@ -14,7 +14,6 @@ from news_assets.store.changes import Cursor, read_changes
 from news_assets.store.queries.backlog import pending_entries, stale_rows
 from news_assets.store.queries.listed_articles import day_counts
 from news_assets.store.queries.listed_failures import ListedFailure, newest_failures
-from news_assets.store.queries.poll_health import silent_agencies
 from news_assets.store.queries.source_status import source_rows
 from news_assets.text.dates import day_of
 from news_assets.text.name_search import fitness
@@ -205,7 +204,7 @@ def _source_items(archive: Archive, parameters: OfDesk) -> list[SourceItem]:
         for desk in archive.desks:
             if parameters.desk not in (None, desk.key):
                 continue
-            silences = silent_agencies(lake, desk, now)
+            silences = archive.silences(lake, desk, now)
             rows = source_rows(lake, desk, silences, now)
             items += [SourceItem(**row) for row in rows]
     if parameters.agency is None:

@@ -7,7 +7,7 @@ import io
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import httpx
@@ -167,3 +167,19 @@ def test_the_worst_sources_are_first_and_counted_above(polled: str) -> None:
     assert outcomes == {
         f"Publisher {n}": "failed" if n == 3 else "ok" for n in range(5)
     }
+
+
+def test_silences_are_found_again_after_a_minute(tmp_path: Path) -> None:
+    now = datetime(2026, 3, 2, 12, tzinfo=UTC)
+    with (
+        Lake.open(tmp_path / "catalog.sqlite", tmp_path / "data") as lake,
+        SqliteSearchIndex.open(tmp_path / "search.sqlite") as index,
+    ):
+        opened = Index(index, lambda: Words(), index.close)
+        archive = Archive(opened, lake, [DESK], {})
+        with lake.latest() as snapshot:
+            first = archive.silences(snapshot, DESK, now)
+            soon = archive.silences(snapshot, DESK, now + timedelta(seconds=59))
+            later = archive.silences(snapshot, DESK, now + timedelta(minutes=1))
+    assert soon is first
+    assert later is not first
