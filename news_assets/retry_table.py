@@ -3,9 +3,9 @@
 The code that repeats work reads its attempts and pauses here, and decides by itself which
 failures are of a kind. `make docs` writes the table into docs/operations.md.
 
-An attempt is one try of the work. `attempts` counts the failed ones; a refusal is a
-failed attempt to which the other side said no. A row whose attempts are used up has no
-`next_try_at`.
+An attempt is one try of the work. The column `attempts` of a row counts the failed
+ones; a refusal is a failed attempt to which the other side said no. A row whose
+attempts are used up has no `next_try_at`.
 """
 
 import sys
@@ -26,22 +26,22 @@ class RetryRule:
     """The attempts of one kind of work, and the pauses between them.
 
     `pauses_s` follow the first attempts; after them the last one is repeated, or
-    doubled each time. Work without them is tried again when `note` says. `attempts`
-    are all, with the first one. No pause is longer than `longest_s`. `note` says what
+    doubled each time. Work without them is tried again when `note` says.
+    `max_attempts` counts the first one too. No pause is longer than `longest_s`. `note` says what
     else the next attempt depends on.
     """
 
     work: str
     failure: str
     pauses_s: tuple[float, ...] = ()
-    attempts: int = ENDLESS
+    max_attempts: int = ENDLESS
     then: Literal["repeated", "doubled"] = "repeated"
     longest_s: float = LONGEST_PAUSE_S
     note: str = ""
 
     def pause_s(self, failed_attempts: int) -> float | None:
         """Return the pause after so many failed attempts; None if no attempt follows."""
-        if failed_attempts >= self.attempts:
+        if failed_attempts >= self.max_attempts:
             return None
         number = max(failed_attempts, 1) - 1
         past = number - (len(self.pauses_s) - 1)
@@ -82,21 +82,21 @@ FETCH: Final = RetryRule(
     work="fetch of an article or a document",
     failure="timeout, 429, 5xx and other transient errors",
     pauses_s=_MINUTES_TO_DAYS,
-    attempts=8,
+    max_attempts=8,
     note="Not before `Retry-After`.",
 )
 REFUSED_FETCH: Final = RetryRule(
     work="fetch of an article or a document",
     failure="403, 404 and other refusals, a page without a text",
     pauses_s=(_DAY_S, 7 * _DAY_S),
-    attempts=5,
+    max_attempts=5,
     note="Pages come back, but late.",
 )
 CONNECTION: Final = RetryRule(
     work="connection to an article's host",
     failure="no connection",
     pauses_s=(2.0, 10.0),
-    attempts=3,
+    max_attempts=3,
     note=(
         "In the same run, before it counts as an attempt to fetch: for a lost packet, and a server"
         " that restarts. A host has the pauses once until it answers; each is up to 25 % shorter or"
@@ -131,7 +131,7 @@ STAGE: Final = RetryRule(
     work="enriching, embedding or indexing an article",
     failure="any error",
     pauses_s=_MINUTES_TO_DAYS,
-    attempts=8,
+    max_attempts=8,
 )
 STAGE_OUTAGE: Final = RetryRule(
     work="enriching or embedding all articles",
@@ -142,7 +142,7 @@ RUN: Final = RetryRule(
     work="run of a desk's stages",
     failure="the run left its work unchanged",
     pauses_s=(10.0,),
-    attempts=12,
+    max_attempts=12,
     then="doubled",
     note=(
         "Each time in smaller ranges, so that one bad page does not hold up others. The pauses add"
@@ -153,7 +153,7 @@ CIVIC_RUN: Final = RetryRule(
     work="run of a civic desk's stages",
     failure="the run left its work unchanged",
     pauses_s=(5 * _MINUTE_S,),
-    attempts=3,
+    max_attempts=3,
     then="doubled",
     note="Days of meetings are read again every night in any case.",
 )
@@ -161,7 +161,7 @@ MODEL_CALL: Final = RetryRule(
     work="call of a language model",
     failure="5xx, no connection",
     pauses_s=(1.0,),
-    attempts=4,
+    max_attempts=4,
     then="doubled",
     note="In the same run, or after the wait that the provider states.",
 )
@@ -169,7 +169,7 @@ RATE_LIMITED_CALL: Final = RetryRule(
     work="call of a language model",
     failure="429, or the provider wants a pause",
     pauses_s=MODEL_CALL.pauses_s,
-    attempts=5,
+    max_attempts=5,
     then="doubled",
     note="In the same run, or after the wait that the provider states.",
 )
@@ -177,31 +177,31 @@ UNANSWERED_CALL: Final = RetryRule(
     work="call of a language model",
     failure="sent, and perhaps billed, without an answer",
     pauses_s=MODEL_CALL.pauses_s,
-    attempts=2,
+    max_attempts=2,
     note="In the same run.",
 )
 TOO_LONG_CALL: Final = RetryRule(
     work="call of a language model",
     failure="the text is too long",
-    attempts=2,
+    max_attempts=2,
     note="At once, with a shorter text.",
 )
 REFUSED_ANSWER: Final = RetryRule(
     work="input of a language model",
     failure="an answer that failed a check",
-    attempts=2,
+    max_attempts=2,
     note="In the next run: each answer was paid.",
 )
 REJECTED_INPUT: Final = RetryRule(
     work="input of a language model",
     failure="the provider rejected the request",
-    attempts=2,
+    max_attempts=2,
     note="In the next run.",
 )
 UNANSWERED_INPUT: Final = RetryRule(
     work="input of a language model",
     failure="no answer to any of a run's calls that were perhaps billed",
-    attempts=6,
+    max_attempts=6,
     note="The calls of all runs count together.",
 )
 REST_OF_MODEL: Final = RetryRule(
@@ -223,7 +223,7 @@ MESSAGE: Final = RetryRule(
         12 * _HOUR_S,
         _DAY_S,
     ),
-    attempts=8,
+    max_attempts=8,
     longest_s=_DAY_S,
     note="Not before `Retry-After`. `alerts` sends messages again that were given up.",
 )
@@ -231,7 +231,7 @@ INDEX_WRITE: Final = RetryRule(
     work="write to the embedded index",
     failure="another process holds its lock for longer than 30 s",
     pauses_s=(0.1,),
-    attempts=4,
+    max_attempts=4,
     then="doubled",
 )
 LAKE_WRITE: Final = RetryRule(

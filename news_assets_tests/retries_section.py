@@ -32,7 +32,9 @@ def _tables() -> str:
         "|---|---|---|---|",
     ]
     for rule in RETRY_RULES:
-        attempts = "without end" if rule.attempts == ENDLESS else str(rule.attempts)
+        attempts = (
+            "without end" if rule.max_attempts == ENDLESS else str(rule.max_attempts)
+        )
         waits = " ".join(filter(None, (_waits(rule), rule.note)))
         retried.append(f"| {rule.work} | {rule.failure} | {waits} | {attempts} |")
     never = ["| work | failure | instead of another attempt |", "|---|---|---|"]
@@ -50,13 +52,13 @@ def _waits(rule: RetryRule) -> str:
     """Return the pauses as a sentence, up to the last attempt."""
     if not rule.pauses_s:
         return ""
-    pauses = rule.pauses_s[: rule.attempts - 1]
+    pauses = rule.pauses_s[: rule.max_attempts - 1]
     text = f"After {', '.join(map(_duration, pauses))}"
-    if rule.attempts - 1 <= len(pauses):
+    if rule.max_attempts - 1 <= len(pauses):
         return f"{text}."
     if rule.then == "repeated":
         return f"{text}, which is repeated."
-    if rule.attempts == ENDLESS:
+    if rule.max_attempts == ENDLESS:
         return f"{text}, doubled each time up to {_duration(rule.longest_s)}."
     return f"{text}, doubled each time."
 

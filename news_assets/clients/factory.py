@@ -308,7 +308,8 @@ def lazy_index(search: str, open_search: Callable[[], OpenIndex]) -> OpenIndex:
 
 
 class _LazyIndex:
-    """Implements `ports.SearchIndex` by an index that the first call of a method opens.
+    """Implements `ports.SearchIndex` by an index that the first call of a method opens:
+    `SqliteSearchIndex` or `TypesenseSearchIndex`.
 
     An unavailable server fails the operation that needs it, not the start of the
     program.

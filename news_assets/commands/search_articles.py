@@ -168,7 +168,7 @@ def show(answer: SearchAnswer, text: str, others: Copies) -> None:
     """Print hits, each with its copies, and facets as a table."""
     terminal = Terminal()
     title = (
-        f"“{text}”: {answer.found} with these words, {len(answer.hits)} shown,"
+        f"“{text}”: {answer.found} found, {len(answer.hits)} shown,"
         f" {answer.took_ms:.1f} ms"
     )
     table = Table(title=title, title_justify="left", box=box.SIMPLE, show_header=False)

@@ -99,7 +99,7 @@ def _build_stage_asset(
         lake = context.resources.lake
         ports = {name: getattr(context.resources, name) for name in stage.ports}
         options = context.op_execution_context.op_config
-        is_retry = int(context.run.tags.get(ATTEMPT_TAG, "1")) > 1
+        is_repeated_run = int(context.run.tags.get(ATTEMPT_TAG, "1")) > 1
         counts = MaterializationCounts(
             context, lake, stage, is_local=bool(options.get(LOCAL_ONLY))
         )
@@ -107,7 +107,7 @@ def _build_stage_asset(
         try:
             for keys in batches:
                 written = None
-                if is_retry:
+                if is_repeated_run:
                     written = run_apart(
                         stage, lake, desk, keys, utc_now, ports, options
                     )

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from news_assets.errors import EmbedError, IndexingError, NewsAssetsError
 from news_assets.pipeline.stage_state.declaration import Stage, of_articles
-from news_assets.pipeline.stage_state.failures import store_derived, versions_of
+from news_assets.pipeline.stage_state.failures import states_of, store_derived
 from news_assets.ports.search_index import Embedder, SearchIndex
 from news_assets.ports.services import Lake, Reader, Sandbox
 from news_assets.records.articles import RawArticle
@@ -50,7 +50,7 @@ def embed_batch(
         articles = reader.read(RawArticle, keys, outcome=["ok"], **of_articles(only))
         enriched = {row.article_id: row for row in reader.read(EnrichedArticle, keys)}
         stored = {row.article_id: row for row in reader.read(ArticleEmbedding, keys)}
-    read = versions_of(articles)
+    read = states_of(articles)
     may_have_lost = only is not None or not stored.keys() <= {
         a.article_id for a in articles if a.text_chars
     }

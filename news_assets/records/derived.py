@@ -192,8 +192,9 @@ class IndexedDocument:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """The failure of a stage for one article; the row is deleted when the stage
-    succeeds.
+    """Work of a stage for one article that is held back: it failed, may have ended its
+    process, was given up, or waits for a language model. The row is deleted when the
+    stage succeeds.
 
     `version` is the state of the input: `entry_hash`, `content_hash` or
     `document_hash`. A failure does not hold back an input that has changed since.

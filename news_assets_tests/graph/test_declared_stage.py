@@ -23,7 +23,7 @@ from news_assets.pipeline.stage_state.declaration import (
     Stage,
     of_articles,
 )
-from news_assets.pipeline.stage_state.failures import store_derived, versions_of
+from news_assets.pipeline.stage_state.failures import states_of, store_derived
 from news_assets.pipeline.stage_state.retries import stage_retry_at
 from news_assets.ports.services import Lake as LakePort
 from news_assets.ports.services import Reader
@@ -86,7 +86,7 @@ def count_batch(
     return len(
         lake.transact(
             lambda tx: store_derived(
-                tx, stage, keys, changed, versions_of(articles), clock()
+                tx, stage, keys, changed, states_of(articles), clock()
             )
         )
     )

@@ -211,7 +211,7 @@ def test_a_lost_document_that_was_given_up_is_indexed_once_made_due_by_hand(
             failure_of(
                 receipt, "search_index", receipt.document_hash, datetime.now(UTC)
             ),
-            attempts=RUN.attempts,
+            attempts=RUN.max_attempts,
         )
         lake.transact(lambda rows: rows.upsert([failure]))
         filled.skip_pauses()
@@ -329,13 +329,13 @@ def test_runs_that_die_are_requested_again_with_pauses_then_given_up_until_made_
 ) -> None:
     graph.execute(graph.tick("due_sources"))
     attempts = []
-    for _ in range(RUN.attempts):
+    for _ in range(RUN.max_attempts):
         requests = graph.tick("pending_entries").run_requests
         assert requests
         attempts.append({request.tags["news/attempt"] for request in requests})
         assert not graph.tick("pending_entries").run_requests, "the pause is not over"
         graph.skip_pauses()
-    assert attempts == [{str(attempt)} for attempt in range(1, RUN.attempts + 1)]
+    assert attempts == [{str(attempt)} for attempt in range(1, RUN.max_attempts + 1)]
     assert not graph.tick("pending_entries").run_requests
     with graph.lake() as lake:
         given_up = lake.read(Failure)
@@ -344,7 +344,7 @@ def test_runs_that_die_are_requested_again_with_pauses_then_given_up_until_made_
             row.article_id for row in entries
         }
         assert {(row.stage, row.attempts, row.next_try_at) for row in given_up} == {
-            ("raw_articles", RUN.attempts, None)
+            ("raw_articles", RUN.max_attempts, None)
         }
         graph.skip_pauses()
         assert graph.settle() == []

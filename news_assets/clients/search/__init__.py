@@ -4,6 +4,6 @@
 rebuild of either.
 
 documents -> index_texts (searched text, limits, unit vectors) -> the backend
-query text -> query (words, phrases, exclusions) -> the backend -> hits, with
+query text -> text/search_query (words, phrases, exclusions) -> the backend -> hits, with
 index_texts
 """

@@ -348,7 +348,7 @@ def as_fetch_errors(url: str) -> Iterator[None]:
         yield
     except HTTPX_ERRORS as error:
         raise fetch_error_of(url, error) from error
-    except RetryAfterError as error:
+    except RetryAfterError as error:  # not sent, and counted as an attempt
         reason = f"the host requested a pause (Retry-After), {error}"
         raise FetchError(url, reason, retry_after_s=error.wait_s) from error
     except StoppedError as error:

@@ -97,10 +97,10 @@ def store_marked(
     for row in articles:
         former = stored.get(row.article_id)
         if former is not None and _is_settled(row, former):
-            settled.append(_with_mark(row, _mark_of(former)))
+            settled.append(_with_mark(row, _stored_mark(former)))
         else:
             changed.append(row)
-    marked = _store_marked(rows, changed)
+    marked = _store_with_marks(rows, changed)
     _store(rows, settled)
     by_id = {row.article_id: row for row in (*settled, *marked)}
     replaced = [stored[row.article_id] for row in marked if row.article_id in stored]
@@ -128,7 +128,7 @@ def mark_copies_again(rows: Rows, former: Iterable[RawArticle]) -> list[RawArtic
     if copies.is_empty():
         return []
     copy_ids, copy_days = set(copies["article_id"]), set(copies["day"])
-    return _store_marked(
+    return _store_with_marks(
         rows, rows.read(RawArticle, article_id=copy_ids, day=copy_days)
     )
 
@@ -149,7 +149,7 @@ def _compared(row: RawArticle) -> tuple[object, ...]:
     )
 
 
-def _mark_of(row: RawArticle) -> Mark:
+def _stored_mark(row: RawArticle) -> Mark:
     return row.duplicate_of, row.duplicate_reason, row.duplicate_score
 
 
@@ -163,7 +163,7 @@ def _with_mark(row: RawArticle, mark: Mark) -> RawArticle:
     return replace(marked, content_hash=content_hash(marked))
 
 
-def _store_marked(rows: Rows, articles: Sequence[RawArticle]) -> list[RawArticle]:
+def _store_with_marks(rows: Rows, articles: Sequence[RawArticle]) -> list[RawArticle]:
     """Store articles with their marks, and the stored originals that they precede;
     return all, the articles first.
     """
@@ -173,7 +173,7 @@ def _store_marked(rows: Rows, articles: Sequence[RawArticle]) -> list[RawArticle
     _store(rows, marked)
     for row in marked:
         if row.duplicate_of:
-            _LOG.debug("%s: copy of %s: %s", row.article_id, *_mark_of(row)[:2])
+            _LOG.debug("%s: copy of %s: %s", row.article_id, *_stored_mark(row)[:2])
     return marked
 
 
@@ -235,7 +235,7 @@ def marked_articles(lake: Reader, articles: Sequence[RawArticle]) -> list[RawArt
             known += stored_near[day]
         for row in mark_duplicates(list(of_days), known):
             marked[row.article_id] = row
-    return [_with_mark(row, _mark_of(marked[row.article_id])) for row in articles]
+    return [_with_mark(row, _stored_mark(marked[row.article_id])) for row in articles]
 
 
 def _by_centre(articles: Iterable[RawArticle]) -> dict[date, list[RawArticle]]:

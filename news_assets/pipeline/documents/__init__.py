@@ -9,5 +9,5 @@ bytes, so in the sandbox only.
 
 `read` runs this way. `markdown_parts` writes tables and marks for all readers,
 `agenda_files` reads the items of an agenda, and `packet` finds the pages of each item
-in a packet. Text recognition of scanned pages runs in `clients/documents`.
+in a packet. Text recognition of scanned pages runs in `clients/document_reader`.
 """

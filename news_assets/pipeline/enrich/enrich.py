@@ -46,7 +46,7 @@ from news_assets.pipeline.enrich.plan import (
     reused,
 )
 from news_assets.pipeline.stage_state.declaration import Stage, sha256
-from news_assets.pipeline.stage_state.failures import store_derived, versions_of
+from news_assets.pipeline.stage_state.failures import states_of, store_derived
 from news_assets.ports.services import Enricher, Lake, LanguageModel, ModelRequest, Rows
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import EnrichedArticle
@@ -251,7 +251,7 @@ class _Drafts:
             self.stage,
             self.keys,
             [row for row, _ in changed],
-            versions_of(self.plan.articles),
+            states_of(self.plan.articles),
             self.clock(),
             reasons,
         )

@@ -134,8 +134,8 @@ def plan_batch(
     """Return what is due in these agency-days, or of the articles `only`.
 
     An article that a model answered for is due again only with `re_enrich` or another
-    text: that costs money. Rows of the local enricher are due wherever it would make
-    others, unless models follow it.
+    text: that costs money. Rows of the local enricher are always planned, unless models
+    follow it; those that it would make the same are not stored again.
 
     Args:
         lake: Has the articles, their rows and the cache.
@@ -150,7 +150,7 @@ def plan_batch(
         plan = _read_plan(reader, keys, only)
         own: list[RawArticle] = []
         for article in plan.articles:
-            if not re_enrich and not _is_due(plan, article, chain):
+            if not re_enrich and not _is_planned(plan, article, chain):
                 continue
             if article.filter_reason:
                 plan.filtered.append(article)
@@ -178,7 +178,7 @@ def _read_plan(reader: Reader, keys: AgencyDays, only: Collection[str] | None) -
     return Plan(articles, rows, labels)
 
 
-def _is_due(plan: Plan, article: RawArticle, chain: Chain) -> bool:
+def _is_planned(plan: Plan, article: RawArticle, chain: Chain) -> bool:
     if not plan.is_current(article):
         return True
     row = plan.stored[article.article_id]

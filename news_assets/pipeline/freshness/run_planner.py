@@ -169,8 +169,8 @@ class PlannedRun:
         return _digest([self.attempt, *states])
 
     def priority(self, today: date) -> int:
-        """Return Dagster's priority: near days first, later attempts after first ones;
-        0 as checks for today's.
+        """Return Dagster's priority: 0, as that of checks, for today's first attempt;
+        less for other days and for later attempts.
         """
         return priority_of(self.last.day, today, self.attempt) - _PRIORITY
 
@@ -356,7 +356,7 @@ def given_up_failures(
     agency-days.
     """
     keys = {one.key for one in given_up}
-    count = retries.attempts
+    count = retries.max_attempts
     failures: list[Failure] = []
     for row in backlog.iter_rows(named=True):
         if AgencyDay(row["agency"], row["day"]) not in keys:

@@ -72,8 +72,9 @@ class Stage:
         options: Switches that `run` takes.
         state: The state its rows are made from; None for articles, which are made from
             listed entries.
-        retry_at: When a failure is retried after so many attempts, None for never;
-            without it the row has its own `attempts` and `next_try_at`.
+        retry_at: Returns when a failure is tried again after so many attempts; None for
+            no more. The stage of articles has none: its rows hold `attempts` and
+            `next_try_at` themselves.
         made_at: Column with the time a row was made.
         then: What else is stored in the transaction that stores rows made from
             articles, given these rows.

@@ -284,7 +284,7 @@ class _Derived(Protocol):
 Derived = TypeVar("Derived", bound=_Derived)
 
 
-def versions_of(articles: Sequence[RawArticle]) -> dict[str, str]:
+def states_of(articles: Sequence[RawArticle]) -> dict[str, str]:
     """Return the state of each article by its id."""
     return {article.article_id: article.content_hash for article in articles}
 

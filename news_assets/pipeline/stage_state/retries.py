@@ -53,13 +53,13 @@ def after_failure(
         return Tries(
             attempts,
             before.refusals,
-            retry_at(attempts - before.refusals, failure, now),
+            fetch_retry_at(attempts - before.refusals, failure, now),
         )
     refusals = before.refusals + 1
-    return Tries(attempts, refusals, retry_at(refusals, failure, now))
+    return Tries(attempts, refusals, fetch_retry_at(refusals, failure, now))
 
 
-def retry_at(
+def fetch_retry_at(
     attempts: int, failure: NewsAssetsError | Outcome, now: datetime
 ) -> datetime | None:
     """Return when a failed article is fetched again, None if it is not.

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _FIRST_STAGE = "raw_articles"  # the rows of all other stages are made from its rows
 ARTICLES = f"r_{_FIRST_STAGE}"
 # column of a stage whose rows are to be replaced although their state is current
-_PROVISIONAL: Final = "is_provisional"
+_PROVISIONAL_COLUMN: Final = "is_provisional"
 
 
 class Derived(NamedTuple):
@@ -57,13 +57,13 @@ def _derived(stage: Stage, state: State) -> Derived:
     relation = f"r_{stage.name}"
     is_provisional = "false"
     if _may_be_provisional(stage):
-        is_provisional = f"{relation}.{_PROVISIONAL}"
+        is_provisional = f"{relation}.{_PROVISIONAL_COLUMN}"
     stored = f"{relation}.{state.column}"
     return Derived(stage.name, relation, stored, state_sql(state), is_provisional)
 
 
 def _may_be_provisional(stage: Stage) -> bool:
-    return any(field.name == _PROVISIONAL for field in fields(stage.record))
+    return any(field.name == _PROVISIONAL_COLUMN for field in fields(stage.record))
 
 
 def state_sql(state: State) -> str:
@@ -99,7 +99,8 @@ def _relation(stage: Stage, columns: str, where: str) -> str:
     picked += [f"coalesce({name}, '') AS {name}" for name in _compared_columns(stage)]
     picked.append("outcome")
     if _may_be_provisional(stage):
-        picked.append(f"coalesce({_PROVISIONAL}, false) AS {_PROVISIONAL}")
+        column = _PROVISIONAL_COLUMN
+        picked.append(f"coalesce({column}, false) AS {column}")
     conditions = f"desk = $desk AND day >= $first_day {where}"
     if stage.name == _FIRST_STAGE:
         conditions += " AND outcome = 'ok' AND text_chars > 0"
@@ -143,10 +144,11 @@ PROVISIONAL = "provisional"  # why a row is stale that a language model is to re
 # why an attachment is requested by HEAD: its file may have changed
 UNCHECKED = "unchecked"
 
-# stage: the asset that has the work; why: missing, outdated, failed, due, unchecked or
-# orphaned (its article is gone, version "gone"), or provisional (a language model is to
-# replace the row) since: when the row or the entry was made; version: the state to work
-# on
+# stage: the asset that has the work
+# why: missing, outdated, failed, due, unchecked, orphaned (its article is gone, and its
+#     version is "gone") or provisional (a language model is to replace the row)
+# since: when the row or the entry was made
+# version: the state to work on
 COLUMNS = (
     "agency",
     "day",
@@ -158,6 +160,7 @@ COLUMNS = (
     "trace_id",
 )
 
+# Also what ended its process or was given up by runs, which the rows do not say.
 HELD_BACK = """
     SELECT article_id, stage, version FROM failures
     WHERE desk = $desk AND (next_try_at IS NULL OR next_try_at > $now)

@@ -7,7 +7,7 @@ from news_assets.errors import FetchError, RobotsError
 from news_assets.pipeline.articles.likeness import minhash
 from news_assets.pipeline.articles.rows import article_row, revision_of
 from news_assets.pipeline.page.readers import ArticleText, ReadEntry, read_entry
-from news_assets.pipeline.stage_state.retries import retry_at
+from news_assets.pipeline.stage_state.retries import fetch_retry_at
 from news_assets.records.articles import ArticleRevision, FeedEntry, RawArticle
 from news_assets.records.reading import ExtractedArticle, Page, PublishedOrigin
 from news_assets.text.fingerprint import text_hash
@@ -123,7 +123,7 @@ def test_a_failed_fetch_is_a_row_with_outcome_and_reason(
         1,
         "Título do feed",
     )
-    assert got.next_try_at == retry_at(1, error, NOW)
+    assert got.next_try_at == fetch_retry_at(1, error, NOW)
 
 
 def test_each_failure_adds_an_attempt() -> None:
@@ -140,7 +140,7 @@ def test_a_page_that_is_missing_after_five_transient_failures_is_tried_again() -
     assert (got.attempts, got.refusals, got.next_try_at) == (
         6,
         1,
-        retry_at(1, missing, NOW),
+        fetch_retry_at(1, missing, NOW),
     )
 
 

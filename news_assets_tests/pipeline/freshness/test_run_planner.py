@@ -112,12 +112,14 @@ def test_attempts_of_finished_work_are_forgotten() -> None:
 
 def test_after_the_last_attempt_work_is_given_up() -> None:
     key = AgencyDay("a003", TODAY)
-    found = plan(backlog_day(3, 0), attempts={key: Attempt(RUN.attempts, NOW_S, "s")})
+    found = plan(
+        backlog_day(3, 0), attempts={key: Attempt(RUN.max_attempts, NOW_S, "s")}
+    )
     assert found == Plan((), (backlog_day(3, 0),), {})
 
 
 def test_all_attempts_together_outlast_a_working_day() -> None:
-    pauses_s = sum(RUN.pauses_s[0] * 2**attempt for attempt in range(RUN.attempts))
+    pauses_s = sum(RUN.pauses_s[0] * 2**attempt for attempt in range(RUN.max_attempts))
     assert 8 * 3600 < pauses_s < 24 * 3600
 
 
@@ -304,7 +306,7 @@ def test_given_up_work_becomes_failures_of_its_own_agency_days() -> None:
         "1",
         "search_index",
         "v",
-        RUN.attempts,
+        RUN.max_attempts,
         None,
     )
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from news_assets.pipeline.stage_state.failures import store_derived, versions_of
+from news_assets.pipeline.stage_state.failures import states_of, store_derived
 from news_assets.pipeline.stages import stage_named
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import EnrichedArticle
@@ -47,7 +47,7 @@ def lake(tmp_path: Path) -> Iterator[Lake]:
 
 
 def store(lake: Lake, *made: EnrichedArticle) -> list[EnrichedArticle]:
-    read = versions_of([ARTICLE])
+    read = states_of([ARTICLE])
     return lake.transact(lambda rows: store_derived(rows, STAGE, KEYS, made, read, NOW))
 
 
@@ -90,7 +90,7 @@ def test_an_article_from_before_states_were_stored_has_the_empty_state(
     )
     (article,) = lake.read(RawArticle)
     row = replace(ROW, content_hash=article.content_hash)
-    read = versions_of([article])
+    read = states_of([article])
     assert lake.transact(
         lambda rows: store_derived(rows, STAGE, KEYS, [row], read, NOW)
     ) == [row]

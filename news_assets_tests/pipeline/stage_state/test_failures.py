@@ -90,10 +90,10 @@ def test_an_attempt_before_it_is_due_does_not_count(lake: Lake) -> None:
 
 
 def test_a_failure_is_given_up_after_the_last_attempt(lake: Lake) -> None:
-    last = replace(FAILURE, attempts=STAGE.attempts - 1)
+    last = replace(FAILURE, attempts=STAGE.max_attempts - 1)
     lake.transact(lambda rows: rows.upsert([last]))
     (given_up,) = record(lake, NOW + HOUR, ROW)
-    assert (given_up.attempts, given_up.next_try_at) == (STAGE.attempts, None)
+    assert (given_up.attempts, given_up.next_try_at) == (STAGE.max_attempts, None)
     assert record(lake, NOW + 2 * HOUR, ROW) == [
         replace(given_up, last_failed_at=NOW + 2 * HOUR)
     ]
@@ -102,7 +102,7 @@ def test_a_failure_is_given_up_after_the_last_attempt(lake: Lake) -> None:
 def test_attempts_start_again_for_another_state_of_the_article(lake: Lake) -> None:
     lake.transact(
         lambda rows: rows.upsert(
-            [replace(FAILURE, attempts=STAGE.attempts, next_try_at=None)]
+            [replace(FAILURE, attempts=STAGE.max_attempts, next_try_at=None)]
         )
     )
     (failure,) = record(lake, NOW + HOUR, replace(ROW, content_hash="c2"))
@@ -124,7 +124,7 @@ def test_success_deletes_only_the_failure_of_that_stage_and_article(lake: Lake) 
 
 
 def test_failures_made_due_have_all_their_attempts_left(lake: Lake) -> None:
-    given_up = replace(FAILURE, attempts=STAGE.attempts, next_try_at=None)
+    given_up = replace(FAILURE, attempts=STAGE.max_attempts, next_try_at=None)
     other = replace(given_up, article_id="a-2")
     lake.transact(lambda rows: rows.upsert([given_up, other]))
     made = lake.transact(lambda rows: make_due(rows, NOW + HOUR, article_id=["a-1"]))
@@ -174,7 +174,7 @@ def test_articles_of_an_unavailable_enricher_are_retried_at_longer_pauses_up_to_
         "version": "c1",
         "trace_id": "t",
     }
-    for _ in range(2 * STAGE.attempts):
+    for _ in range(2 * STAGE.max_attempts):
         at = now
         lake.transact(
             lambda rows: record_unavailable(rows, stage, [work], "d", "no taxonomy", at)  # noqa: B023
@@ -186,7 +186,7 @@ def test_articles_of_an_unavailable_enricher_are_retried_at_longer_pauses_up_to_
     assert failure == replace(
         FAILURE,
         reason="no taxonomy",
-        attempts=2 * STAGE.attempts,
+        attempts=2 * STAGE.max_attempts,
         last_failed_at=failure.last_failed_at,
         next_try_at=failure.next_try_at,
     )
@@ -195,7 +195,7 @@ def test_articles_of_an_unavailable_enricher_are_retried_at_longer_pauses_up_to_
         timedelta(minutes=30),
         timedelta(hours=2),
     ]
-    assert pauses[5:] == [timedelta(days=1)] * (2 * STAGE.attempts - 5)
+    assert pauses[5:] == [timedelta(days=1)] * (2 * STAGE.max_attempts - 5)
 
 
 def test_failures_of_a_deleted_article_are_deleted_with_its_rows(

@@ -16,8 +16,8 @@ from news_assets.errors import (
 from news_assets.pipeline.stage_state.retries import (
     Tries,
     after_failure,
+    fetch_retry_at,
     outcome_of,
-    retry_at,
 )
 from news_assets.records.reading import Outcome
 from news_assets.retry_table import STAGE
@@ -33,8 +33,10 @@ BUSY, MISSING = (
 
 def _pauses(failure: NewsAssetsError | Outcome) -> list[float | None]:
     return [
-        (at - NOW).total_seconds() if (at := retry_at(attempts, failure, NOW)) else None
-        for attempts in range(1, STAGE.attempts + 2)
+        (at - NOW).total_seconds()
+        if (at := fetch_retry_at(attempts, failure, NOW))
+        else None
+        for attempts in range(1, STAGE.max_attempts + 2)
     ]
 
 
@@ -126,4 +128,4 @@ def test_a_page_that_always_fails_is_given_up_in_the_end(
         tries = after_failure(tries, failure, NOW)
         if tries.next_try_at is None:
             break
-    assert (tries.attempts <= STAGE.attempts + 5, tries.next_try_at) == (True, None)
+    assert (tries.attempts <= STAGE.max_attempts + 5, tries.next_try_at) == (True, None)

@@ -336,7 +336,7 @@ def test_a_failed_row_is_held_back_until_it_is_due_and_always_once_given_up(
         1,
         [],
     )
-    last = replace(failure, attempts=STAGE.attempts - 1)
+    last = replace(failure, attempts=STAGE.max_attempts - 1)
     room.lake.transact(lambda rows: rows.upsert([last]))
     assert failure.next_try_at is not None
     room.now = failure.next_try_at

@@ -76,13 +76,14 @@ class _FirstDocuments:
 
 @dataclass(slots=True)
 class Duplicates:
-    """Both arrays are indexed by document number and may be longer than the number of
+    """Groups of duplicates: the leader of each document, which is the first document of
+    its group, and the original of each leader.
+
+    Both arrays are indexed by document number and may be longer than the number of
     documents.
     """
 
-    # the first document of the group
     leader: Int64s = field(default_factory=lambda: np.zeros(1024, np.int64))
-    # by leader
     original: Int64s = field(default_factory=lambda: np.zeros(1024, np.int64))
     _first: _FirstDocuments = field(default_factory=_FirstDocuments)
 

@@ -56,10 +56,10 @@ _MAX_REST: Final = timedelta(seconds=REST_OF_MODEL.longest_s)
 _GIVEN_UP: Final = timedelta(seconds=REST_OF_MODEL.pauses_s[0])
 # Attempts for one input in one run: requests that were sent.
 _MAX_ATTEMPTS: Final = {
-    "retry": MODEL_CALL.attempts,
-    "rest": RATE_LIMITED_CALL.attempts,
-    "unanswered": UNANSWERED_CALL.attempts,
-    "too_long": TOO_LONG_CALL.attempts,
+    "retry": MODEL_CALL.max_attempts,
+    "rest": RATE_LIMITED_CALL.max_attempts,
+    "unanswered": UNANSWERED_CALL.max_attempts,
+    "too_long": TOO_LONG_CALL.max_attempts,
 }
 
 _LOG = logging.getLogger(__name__)

@@ -153,9 +153,9 @@ class History:
         """Whether the input is not sent again."""
         return (
             self.is_declined
-            or self.refused >= REFUSED_ANSWER.attempts
-            or self.rejected >= REJECTED_INPUT.attempts
-            or self.unanswered >= UNANSWERED_INPUT.attempts
+            or self.refused >= REFUSED_ANSWER.max_attempts
+            or self.rejected >= REJECTED_INPUT.max_attempts
+            or self.unanswered >= UNANSWERED_INPUT.max_attempts
         )
 
     @property
