@@ -1,0 +1,12 @@
+"""Stories: the articles about one event, across publishers, desks and languages.
+
+    features    title, text -> the words, names and numbers that articles are compared by
+    window      the articles of the days around, and the candidates among them
+    score       two articles -> parts -> probability of being about one event
+    assign      articles in the order of first seen -> stories, merges and splits
+    rows        the same over the lake's rows
+
+Two articles are compared by named parts with learnt weights (`score`). An article joins
+the story with whose articles it is about one event most probably, on average (average
+linkage, online: Miranda et al. 2018, Saravanakumar et al. 2021).
+"""
