@@ -15,7 +15,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from news_assets.commands.terminal import accept_any_text, report
-from news_assets.errors import NewsAssetsError, SettingsError
+from news_assets.errors import NewsAssetsError, QueryError, SettingsError
 from news_assets.settings import Settings, outdated_settings
 
 # Each command with the function, or the group, that declares its options in a module of
@@ -287,6 +287,8 @@ def main() -> None:
         sys.exit(app(standalone_mode=False) or 0)
     except _UsageError as error:
         _exit(2, f"{error.format_message().rstrip('.')}; see news-assets --help")
+    except QueryError as error:
+        _exit(2, str(error))
     except NewsAssetsError as error:
         _exit(1, str(error))
     except BrokenPipeError:

@@ -15,6 +15,7 @@ NewsAssetsError
 ├── EnrichError              one article, or the enricher
 │   └── ModelCallError       one request to a language model
 ├── EmbedError, IndexingError
+├── QueryError               the text of one search
 ├── BatchError               one batch of a provider of language models
 └── LakeError
 """
@@ -199,6 +200,20 @@ class ModelCallError(EnrichError):
         self.window_tokens = window_tokens
         shown = _API_KEY.sub("[key]", without_credentials(reason))
         super().__init__(_one_line(" ".join(shown.split()))[:MAX_REASON_CHARS])
+
+
+class QueryError(NewsAssetsError):
+    """A mistake in the text of a search.
+
+    `column` is where it is, from 1. `problem` is a sentence with names in braces,
+    which pages translate, and `values` are what stands in their place.
+    """
+
+    def __init__(self, problem: str, column: int, **values: object) -> None:
+        self.problem = problem
+        self.column = column
+        self.values = values
+        super().__init__(f"column {column} of the search: {problem.format(**values)}")
 
 
 class EmbedError(NewsAssetsError):

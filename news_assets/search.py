@@ -16,13 +16,13 @@ libraries are imported by the first search that needs them.
 
 Every error is a `news_assets.errors.NewsAssetsError`: `SettingsError` for an invalid
 setting, `IndexingError` if the index cannot be read, `EmbedError` if the model cannot
-be used.
+be used, `QueryError` for a mistake in the text of a search.
 """
 
 from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import asdict, replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Self
 
 from news_assets.errors import IndexingError
@@ -37,6 +37,7 @@ from news_assets.ports.search_index import (
     SearchSort,
 )
 from news_assets.ports.services import Lazy
+from news_assets.text.query_parser import has_meaning, plain_words
 
 if TYPE_CHECKING:
     from news_assets.settings import Settings
@@ -90,6 +91,7 @@ class Index:
         offset: int = 0,
         explain: bool = False,
         vector: tuple[float, ...] | None = None,
+        today: date | None = None,
     ) -> SearchAnswer:
         """Return the best hits, the number of all, and their counts by the values of
         each facet.
@@ -98,7 +100,8 @@ class Index:
         language that the model does not read.
 
         Args:
-            text: Words, "quoted phrases" and -exclusions; empty lists the newest.
+            text: Words, "quoted phrases", -exclusions and operators (docs/search.md);
+                empty lists the newest.
             filters: Filters that every hit passes.
             mode: By words, by meaning (the vector of the text), or both.
             sort: The best first, or the newest: of all with the words, in a search by
@@ -108,12 +111,14 @@ class Index:
             explain: Give each hit an `explanation`: its ranks, and the fields with
                 words of the query.
             vector: That of the text, from `vector_of`; by default it is made here.
+            today: The last day of `date:7d`; by default today in UTC.
 
         Raises:
+            QueryError: A mistake in the text.
             IndexingError: The index could not be read, or has vectors of another model.
             EmbedError: The model cannot be used.
         """
-        is_by_meaning = mode != "keyword" and bool(text.strip())
+        is_by_meaning = mode != "keyword" and has_meaning(text)
         if is_by_meaning:
             self._embedder.open()
         query = SearchQuery(
@@ -124,6 +129,7 @@ class Index:
             limit=limit,
             offset=offset,
             explain=explain,
+            today=today or datetime.now(UTC).date(),
             **asdict(filters or Filters()),
         )
         answer = self._index.search(query)
@@ -137,7 +143,7 @@ class Index:
 
     def articles_with(self, text: str, filters: Filters) -> set[str]:
         """Return the ids of the articles with these words, at most 10,000; of equal
-        texts one. Raises IndexingError.
+        texts one. Raises IndexingError, QueryError.
         """
         found = set[str]()
         for offset in range(0, _MAX_ARTICLES, _HITS_AT_ONCE):
@@ -156,12 +162,10 @@ class Index:
         return found
 
     def nearest(
-        self, title: str, vector: tuple[float, ...], model: str, limit: int = 10
+        self, vector: tuple[float, ...], model: str, limit: int = 10
     ) -> tuple[SearchHit, ...]:
         """Return the hits nearest in meaning to a stored vector of this model; none if
         the index has another model.
-
-        The words of `title` are marked in the snippets.
 
         Raises:
             IndexingError: The index could not be read.
@@ -169,7 +173,7 @@ class Index:
         if self._index.vector_model() != model:
             return ()
         return self._index.search(
-            SearchQuery(text=title, mode="vector", vector=vector, limit=limit)
+            SearchQuery(text="", mode="vector", vector=vector, limit=limit)
         ).hits
 
     def _can_read(self, languages: Mapping[str, int]) -> bool:
@@ -178,13 +182,15 @@ class Index:
         return can_read(self._embedder.open().model, languages)
 
     def vector_of(self, text: str) -> tuple[float, ...]:
-        """Return the vector of the beginning of a query that is not blank. It does not
-        use the index.
+        """Return the vector of the beginning of a query that is not blank, without its
+        operators. It does not use the index.
 
         Raises:
             EmbedError: The model cannot be used.
+            QueryError: A mistake in the text.
         """
-        return self._loaded.open().embed_query(text.strip()[:_MEANT_CHARS]).vector
+        meant = plain_words(text).strip()[:_MEANT_CHARS]
+        return self._loaded.open().embed_query(meant).vector
 
     def _matching_embedder(self) -> Embedder:
         """Return the model for queries. Raises IndexingError if the vectors of the

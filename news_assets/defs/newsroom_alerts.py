@@ -80,7 +80,7 @@ def build_alerts(
             rules, problems = with_stored(load_alerts(settings.queries), lake)
             for problem in problems.values():
                 context.log.warning(problem)
-            hits = _follow(context, lake, rules)
+            hits = _follow(context, lake, rules, desks)
             told = lake.transact(lambda rows: tell_hits(rows, rules, utc_now()))
             if config.look:
                 told += _look(
@@ -98,7 +98,9 @@ def build_alerts(
     return alerts
 
 
-def _follow(context: dg.AssetExecutionContext, lake: Lake, rules: Alerts) -> int:
+def _follow(
+    context: dg.AssetExecutionContext, lake: Lake, rules: Alerts, desks: Sequence[Desk]
+) -> int:
     """Store the new hits and return their number; where the record of changes is cut
     off, go on at its end.
     """
@@ -108,8 +110,12 @@ def _follow(context: dg.AssetExecutionContext, lake: Lake, rules: Alerts) -> int
         return changes, str(after)
 
     newest = str(newest_cursor(lake))
+    names: dict[str, str] = {}
+    for desk in desks:
+        names |= {agency.key: agency.name for agency in desk.agencies}
     try:
-        return follow(lake, Matcher(rules.queries), read, newest, utc_now())
+        matcher = Matcher(rules.queries)
+        return follow(lake, matcher, read, newest, utc_now(), names)
     except CursorError as error:
         context.log.warning(f"articles since the last run are not told: {error}")
         restart(lake, newest)

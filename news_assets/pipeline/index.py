@@ -123,7 +123,8 @@ def build_documents(
             continue
         enrichment = _ok(enriched, article)
         vector = _ok_vector(embeddings, article)
-        documents.append(_document(article, enrichment, vector, agency_names))
+        name = agency_names.get(article.agency, article.agency)
+        documents.append(document_of(article, enrichment, name, vector))
     return documents
 
 
@@ -143,13 +144,13 @@ def _ok_vector(
     return row
 
 
-def _document(
+def document_of(
     article: RawArticle,
     enriched: EnrichedArticle | None,
-    embedding: ArticleEmbedding | None,
-    agency_names: Mapping[str, str],
+    agency_name: str,
+    embedding: ArticleEmbedding | None = None,
 ) -> SearchDocument:
-    agency_name = agency_names.get(article.agency, article.agency)
+    """Return the document of an article; its text is still in Markdown."""
     return SearchDocument(
         article_id=article.article_id,
         desk=article.desk,
@@ -161,6 +162,7 @@ def _document(
         text=article.text or "",
         summary=(enriched and enriched.summary) or article.subtitle,
         section=article.section or article.category,
+        authors=article.authors,
         tags=article.tags,
         keywords=enriched.keywords if enriched else (),
         language=(enriched and enriched.language) or article.language,

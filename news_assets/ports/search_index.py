@@ -92,6 +92,10 @@ class SearchDocument:
     section: Annotated[
         str | None, SearchColumn("section of the site", is_stored_only=True)
     ] = None
+    authors: Annotated[
+        tuple[str, ...],
+        SearchColumn("authors as the page names them", is_stored_only=True),
+    ] = ()
     tags: Annotated[
         tuple[str, ...], SearchColumn("tags of the page", is_stored_only=True)
     ] = ()
@@ -256,6 +260,7 @@ class Filters:
 class SearchQuery(Filters):
     """One search with its filters; an empty `text` lists the newest.
 
+    `today` is the last day of `date:7d` in the text; None for the day in UTC.
     Sorted by date, documents with the words are listed, newest first; in a search by
     vector, the 100 nearest are.
     """
@@ -267,6 +272,7 @@ class SearchQuery(Filters):
     limit: int = 10
     offset: int = 0
     explain: bool = False
+    today: date | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -360,7 +366,7 @@ class SearchIndex(Protocol):
 
     def search(self, query: SearchQuery) -> SearchAnswer:
         """Return the result. Raises IndexingError if the query vector has other
-        dimensions than the index.
+        dimensions than the index, and QueryError for a mistake in the text.
         """
         ...
 

@@ -51,6 +51,8 @@ from news_assets.store.queries.stored_meetings import place_of_article
 from news_assets.store.queries.url_history import StoredRows, events_of, stored_rows
 from news_assets.store.transaction import Snapshot
 from news_assets.taxonomy.taxonomy_files import Taxonomy, taxonomy_of
+from news_assets.text.dates import day_of
+from news_assets.text.query_parser import has_meaning
 from news_assets.web.answers import ArticleView, Part, SearchPart, part_of
 from news_assets.web.parameters import (
     MAX_LIMIT,
@@ -149,6 +151,10 @@ class Archive:
                 return taxonomy.themes[code].label(language)
         return code
 
+    def today(self) -> date:
+        """Return the day in the usual time zone."""
+        return day_of(datetime.now(UTC), self.usual_zone)
+
     # --- search -----------------------------------------------------------------------
 
     def load_model(self) -> None:
@@ -184,8 +190,8 @@ class Archive:
         return True
 
     def search(self, address: SearchAddress) -> SearchPart:
-        """Return a part of the hits of a search. Raises ParameterError, IndexingError,
-        EmbedError.
+        """Return a part of the hits of a search. Raises ParameterError, QueryError,
+        IndexingError, EmbedError.
         """
         answer = self._search(self._by_number(address))
         end = address.offset + len(answer.hits)
@@ -232,7 +238,7 @@ class Archive:
         address = self._by_number(address).model_copy(update={"page": 1, "cursor": ""})
         seen = set[str]()
         mode = self._mode_of(address)
-        if mode != "keyword" and address.text.strip():
+        if mode != "keyword" and has_meaning(address.text):
             nearest = address.model_copy(update={"limit": _NEAREST})
             hits = self._search(nearest).hits
             seen.update(hit.article_id for hit in hits)
@@ -250,7 +256,7 @@ class Archive:
 
     def _search(self, address: SearchAddress) -> SearchAnswer:
         mode = self._mode_of(address)
-        is_by_meaning = mode != "keyword" and bool(address.text.strip())
+        is_by_meaning = mode != "keyword" and has_meaning(address.text)
         # while others search
         vector = self._index.vector_of(address.text) if is_by_meaning else None
         with self._turn():
@@ -263,6 +269,7 @@ class Archive:
                 offset=address.offset,
                 explain=address.explain,
                 vector=vector,
+                today=self.today(),
             )
 
     def _mode_of(self, address: SearchAddress) -> SearchMode:
@@ -352,18 +359,17 @@ class Archive:
         ]
         if not found:
             return []
-        [article] = rows.articles
+        article_id = rows.articles[0].article_id
         limit = _SIMILAR + len(others)
         try:
             with self._turn():
                 hits = self._index.nearest(
-                    article.title or article.article_id,
                     found[0].vector,
                     found[0].model,
                     limit,
                 )
         except (IndexingError, BusyError) as error:  # the article itself can be read
-            _log.error("no similar articles of %s: %s", article.article_id, error)
+            _log.error("no similar articles of %s: %s", article_id, error)
             return []
         return [hit for hit in hits if hit.article_id not in others][:_SIMILAR]
 

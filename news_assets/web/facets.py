@@ -4,11 +4,10 @@ and all of one facet on a page of its own.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 from typing import Final
 
 from news_assets.ports.search_index import FACET_LABELS
-from news_assets.text.dates import day_of
 from news_assets.text.words import fold
 from news_assets.web.answers import SearchPart
 from news_assets.web.archive import Archive
@@ -61,7 +60,7 @@ def facets_of(
 
 def presets(archive: Archive, address: SearchAddress) -> list[Preset]:
     """Return the times to choose with one click; today is that of the first desk."""
-    today = day_of(datetime.now(UTC), archive.usual_zone)
+    today = archive.today()
     found = []
     for label, days in _PRESETS:
         first = today - timedelta(days=days - 1)

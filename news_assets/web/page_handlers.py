@@ -19,6 +19,7 @@ from news_assets.errors import (
     IndexingError,
     LakeError,
     NewsAssetsError,
+    QueryError,
     RunRequestError,
 )
 from news_assets.pipeline.civic.answer_storage import person_key
@@ -76,6 +77,7 @@ from news_assets.web.phrases import (
     language_name,
     language_of,
     made_text,
+    mistake_text,
     translation,
 )
 from news_assets.web.spreadsheets import MAX_ROWS
@@ -400,14 +402,9 @@ class Pages:
         headers = error.headers if isinstance(error, HTTPException) else None
         if form_of(request):
             return problem(status, reason, headers)
-        withdrawn = error.article if isinstance(error, WithdrawnError) else None
+        template, values = _error_page(request, error)
         page = self.page(
-            request,
-            "withdrawn.html" if withdrawn else "error.html",
-            status,
-            code=status,
-            reason=reason,
-            article=withdrawn,
+            request, template, status, code=status, reason=reason, **values
         )
         page.headers.update(headers or {})
         return page
@@ -419,7 +416,7 @@ def _explain(error: Exception) -> tuple[int, str]:
     """
     if isinstance(error, HTTPException):
         return error.status_code, error.detail
-    if isinstance(error, ParameterError):
+    if isinstance(error, ParameterError | QueryError):
         return 400, str(error)
     if isinstance(error, CursorError):
         return 410 if error.is_lost else 400, str(error)
@@ -430,6 +427,29 @@ def _explain(error: Exception) -> tuple[int, str]:
     if isinstance(error, NewsAssetsError):
         return 503, str(error)
     return 500, "an error in the program; the server's log has it"
+
+
+def _error_page(request: Request, error: Exception) -> tuple[str, Values]:
+    """Return the template for an error, and its values beside status and reason."""
+    if isinstance(error, WithdrawnError):
+        return "withdrawn.html", {"article": error.article}
+    if isinstance(error, QueryError):
+        return "mistake.html", _mistake(request, error)
+    return "error.html", {}
+
+
+def _mistake(request: Request, error: QueryError) -> Values:
+    """Return the sentence in the reader's language, and the text of the search before,
+    at and after the mistake.
+    """
+    text = request.query_params.get("q", "").strip()
+    before, after = text[: error.column - 1], text[error.column - 1 :]
+    at = after.split(maxsplit=1)[0] if after.strip() else ""
+    return {
+        "problem": mistake_text(error, translation(language_of(request))),
+        "parts": (before, at, after[len(at) :]),
+        "text": text,
+    }
 
 
 def _own_path(request: Request) -> str:

@@ -264,7 +264,10 @@ class SearchAddress(ListParameters, frozen=True):
         "",
         alias="q",
         max_length=MAX_QUERY_CHARS,
-        description='words, "a phrase", -without',
+        description=(
+            'words, "a phrase", -without, OR, brackets, NEAR/5, begin*; fields: title:,'
+            " author:, publisher:, theme:, date:7d"
+        ),
     )
     mode: SearchMode = Field("hybrid", description="by words, by meaning or both")
     sort: SearchSort = Field("relevance", description="the best first, or the newest")

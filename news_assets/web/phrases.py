@@ -12,6 +12,8 @@ import yaml
 from markupsafe import Markup
 from starlette.requests import Request
 
+from news_assets.errors import QueryError
+
 LANGUAGES: Final = {"en": "English", "pt": "Português"}
 LANGUAGE_COOKIE: Final = "news_language"
 _FILE: Final = Path(__file__).with_name("phrases.pt.yaml")
@@ -40,6 +42,14 @@ def translation(language: str) -> Translate:
         return found.format(**values) if values else found
 
     return translate
+
+
+def mistake_text(error: QueryError, translate: Translate) -> str:
+    """Return what is wrong in the text of a search, and in which column."""
+    problem = translate(error.problem).format(**error.values)
+    return translate(
+        "column {column} of the search: {problem}", column=error.column, problem=problem
+    )
 
 
 _LANGUAGE_NAMES: Final = {

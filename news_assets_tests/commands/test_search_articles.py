@@ -104,3 +104,12 @@ def test_the_old_name_of_the_embedded_index_is_a_hint(
         "news-assets: NEWS_SEARCH=sqlite is now NEWS_SEARCH=embedded\n",
     )
     assert json.loads(out)["found"] == 2
+
+
+@pytest.mark.usefixtures("home")
+def test_a_search_takes_operators_and_names_a_mistake(call: Call) -> None:
+    code, out, _ = call("search", "title:bus (line1 OR line2)", *SEARCH[2:], "--json")
+    found = {hit["article_id"] for hit in json.loads(out)["hits"]}
+    assert (code, found) == (0, {"a-1", "a-2"})
+    message = "news-assets: column 5 of the search: OR has nothing after it\n"
+    assert call("search", "bus OR") == (2, "", message)

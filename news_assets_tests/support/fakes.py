@@ -7,7 +7,7 @@ their place.
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from functools import cached_property
 from html import escape
@@ -28,6 +28,8 @@ from news_assets.ports.search_index import (
     values_of,
 )
 from news_assets.records.reading import AgencyDays
+from news_assets.text.query_match import matches, searchable_of
+from news_assets.text.query_parser import parse_operators, plain_words
 from news_assets.text.words import fold, stem, stopwords, word_spans, words
 
 ENOUGH = 10  # below so many documents with every word, those with some words are added
@@ -119,6 +121,14 @@ class FakeSearchIndex:
         if is_near and (reason := self._wrong_vector(query.vector)):
             raise IndexingError(reason)
         passing = [one for one in self.documents.values() if _passes(one, query)]
+        tree = parse_operators(query.text)
+        if tree is not None:
+            today = query.today or datetime.now(UTC).date()
+            passing = [
+                one for one in passing if matches(tree, searchable_of(one), today)
+            ]
+            plain = replace(query, text=plain_words(query.text))
+            terms = Terms(plain, tree_text=query.text)
         by_words = (
             {}
             if is_near and (query.mode == "vector" or not terms.words)
@@ -128,7 +138,7 @@ class FakeSearchIndex:
         scores = (
             by_words if not near else near if not by_words else _fused(by_words, near)
         )
-        matches = [self.documents[article_id] for article_id in by_words or near]
+        matched = [self.documents[article_id] for article_id in by_words or near]
         if query.sort == "date":
             shown = {one for _, one in self._stories(by_words or near)}
             ordered = sorted(
@@ -151,8 +161,8 @@ class FakeSearchIndex:
         ]
         return SearchAnswer(
             hits=tuple(hits[query.offset : query.offset + query.limit]),
-            found=len(self._stories([one.article_id for one in matches])),
-            facets=_facets(matches),
+            found=len(self._stories([one.article_id for one in matched])),
+            facets=_facets(matched),
             took_ms=0.0,
         )
 
@@ -185,7 +195,7 @@ class FakeSearchIndex:
 class Terms:
     """The words, phrases and exclusions of a query's text."""
 
-    def __init__(self, query: SearchQuery) -> None:
+    def __init__(self, query: SearchQuery, *, tree_text: str = "") -> None:
         parts = _PART.findall(query.text)
         said = [
             word
@@ -215,6 +225,8 @@ class Terms:
         self.lists_all = not query.text.strip() or bool(
             self.excluded and not self.words
         )
+        self.beginnings = re.findall(r"\w+(?=\*)", tree_text)
+        self.lists_all |= bool(tree_text)  # whose documents were matched before
 
     def ranked(self, documents: Sequence[SearchDocument]) -> dict[str, float]:
         """Every document that matches, best first, with its score; the newer of equals
@@ -284,6 +296,7 @@ class Terms:
         return any(
             stem(one, language) == stem(word, language)
             or (one in self.forgiven and _is_one_typo(one, word, language))
+            or (fold(word).startswith(one) and one in self.beginnings)
             for one in self.words
         )
 

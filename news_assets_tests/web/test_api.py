@@ -147,6 +147,11 @@ def test_a_list_goes_on_by_its_cursor_and_has_everything_once(
             "from=2026-13-01: input should be a valid date",
         ),
         (
+            "/search?q=bus+writer:lee",
+            400,
+            "column 5 of the search: there is no field writer:; the fields are title:",
+        ),
+        (
             "/failures?limit=0",
             400,
             "limit=0: input should be greater than or equal to 1",

@@ -107,6 +107,29 @@ def test_a_search_finds_filters_and_counts(browser: httpx.Client) -> None:
     assert "Publisher: Câmara a" in page
 
 
+def test_a_search_takes_operators(browser: httpx.Client) -> None:
+    for mode in ("keyword", "hybrid"):
+        text = "(line2 OR line4) -line1 date:2026-11-20"
+        answer = browser.get("/search.json", params={"q": text, "mode": mode}).json()
+        found = {hit["article_id"] for hit in answer["items"]}
+        assert (found, answer["found"]) == ({"a-2", "a-4"}, 2)
+    assert "title: author: publisher:" in browser.get("/search").text
+
+
+def test_a_mistake_in_a_search_is_shown_where_it_is_in_the_readers_language(
+    browser: httpx.Client,
+) -> None:
+    query = {"q": 'bus (tram "<b>', "agency": "a", "lang": "pt"}
+    answer = browser.get("/search", params=query)
+    assert answer.status_code == 400
+    page = text_of(answer.text)
+    assert "coluna 11 da busca: as aspas não são fechadas" in page
+    assert "<q>bus (tram <mark>&#34;&lt;b&gt;</mark></q>" in answer.text
+    assert '<input type="hidden" name="agency" value="a">' in answer.text
+    unopened = browser.get("/search", params={"q": "bus) tram", "lang": "en"})
+    assert "no bracket was opened before this one" in unopened.text
+
+
 def test_a_csv_has_no_formulas(browser: httpx.Client) -> None:
     rows = list(
         csv.DictReader(io.StringIO(browser.get("/search.csv?q=bus&mode=keyword").text))

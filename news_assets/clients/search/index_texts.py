@@ -33,22 +33,9 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-MAX_TEXT_WORDS = 20_000  # a longer document is found by its first 20,000 words
 MAX_WORD_CHARS = 64  # longer "words" are encoded data
 # entities and matters that an answer counts, of possibly as many as there are documents
 MAX_NAMES = 100
-
-
-def secondary_text(document: SearchDocument) -> str:
-    """Return what is searched besides title and text: summary, section, tags and
-    keywords.
-    """
-    return f"{document.summary or ''}\n{labels(document)}"
-
-
-def labels(document: SearchDocument) -> str:
-    """Return section, tags and keywords, one a line."""
-    return "\n".join((document.section or "", *document.tags, *document.keywords))
 
 
 def is_stored(document: SearchDocument, hashes: Mapping[str, str]) -> bool:

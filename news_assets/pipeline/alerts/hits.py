@@ -3,19 +3,23 @@ with the saved queries once.
 """
 
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime, time, timedelta
-from functools import cached_property
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, time, timedelta
+from functools import cached_property, partial
 
 from news_assets.pipeline.alerts.query_file import SavedQuery
+from news_assets.pipeline.index import document_of
 from news_assets.ports.search_index import COPIED_FACETS, Facet
 from news_assets.ports.services import Lake, Reader, Rows
 from news_assets.records.alerts import Follower, QueryHit
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import Change, EnrichedArticle
+from news_assets.text.prose import strip_markdown
+from news_assets.text.query_match import Searchable, matches, searchable_of
+from news_assets.text.query_parser import parse_operators
 from news_assets.text.search_query import parse_query, phrase_pattern
-from news_assets.text.words import fold, stem, words
+from news_assets.text.words import fold, stem
 
 # --- which saved queries an article matches -------------------------------------------
 
@@ -25,37 +29,39 @@ MAX_TEXT_CHARS = 200_000
 
 @dataclass(frozen=True)
 class Matchable:
-    """What queries are compared with: an article, enriched or not."""
+    """What queries are compared with: an article, enriched or not, and the name of its
+    publisher.
+    """
 
     article: RawArticle
     enriched: EnrichedArticle | None
+    publisher: str = ""
 
-    @cached_property
+    @property
     def language(self) -> str:
         """The language of the text; empty if it is not known."""
         stated = self.enriched.language if self.enriched else None
         return stated or self.article.language or ""
 
     @cached_property
-    def text(self) -> str:
-        """Title, subtitle, summary and text."""
-        summary = self.enriched.summary if self.enriched else None
-        parts = (self.article.title, self.article.subtitle, summary, self.article.text)
-        return "\n".join(part for part in parts if part)[:MAX_TEXT_CHARS]
-
-    @cached_property
-    def stems(self) -> frozenset[str]:
-        """The stems of all its words, in the language of the text."""
-        return frozenset(stem(word, self.language) for word in set(words(self.text)))
+    def searchable(self) -> Searchable:
+        """What a search for it would find it by."""
+        document = document_of(self.article, self.enriched, self.publisher)
+        text = strip_markdown(document.text[:MAX_TEXT_CHARS])
+        return searchable_of(replace(document, text=text))
 
     @cached_property
     def folded(self) -> str:
-        """The text in lower case without accents, in which phrases are looked for."""
-        return fold(self.text.lower())
+        """The texts in lower case without accents, in which phrases are looked for."""
+        found = self.searchable
+        return fold(f"{found.title}\n{found.text}\n{found.rest}".lower())
 
 
 class Matcher:
-    """Saved queries, prepared for many articles."""
+    """Saved queries, prepared for many articles.
+
+    Their texts have no mistakes, else the constructor raises QueryError.
+    """
 
     def __init__(self, queries: Sequence[SavedQuery]) -> None:
         self._queries = [_Prepared(query) for query in queries]
@@ -65,9 +71,8 @@ class Matcher:
         the file.
         """
         for prepared in self._queries:
-            if _is_told(prepared.query, found.article, now) and prepared.is_match(
-                found
-            ):
+            is_told = _is_told(prepared.query, found.article, now)
+            if is_told and prepared.is_match(found, now.date()):
                 yield prepared.query
 
 
@@ -86,17 +91,21 @@ class _Prepared:
 
     def __init__(self, query: SavedQuery) -> None:
         self.query = query
+        self._tree = parse_operators(query.query)
         self._stems: dict[
             str, tuple[frozenset[str], frozenset[str], list[re.Pattern[str]]]
         ] = {}
 
-    def is_match(self, found: Matchable) -> bool:
+    def is_match(self, found: Matchable, today: date) -> bool:
         if not self._passes_filters(found):
             return False
         if not self.query.query.strip():
             return True
+        if self._tree is not None:
+            return matches(self._tree, found.searchable, today)
         needed, excluded, phrases = self._in_language(found.language)
-        if not needed <= found.stems or not excluded.isdisjoint(found.stems):
+        stems = found.searchable.stems
+        if not needed <= stems or not excluded.isdisjoint(stems):
             return False
         return all(phrase.search(found.folded) for phrase in phrases)
 
@@ -146,9 +155,15 @@ _ReadChanges = Callable[[str], tuple[Sequence[Change], str]]
 
 
 def follow(
-    lake: Lake, matcher: Matcher, read_changes: _ReadChanges, newest: str, now: datetime
+    lake: Lake,
+    matcher: Matcher,
+    read_changes: _ReadChanges,
+    newest: str,
+    now: datetime,
+    publishers: Mapping[str, str] | None = None,
 ) -> int:
     """Store the hits of all changes since the last call and return how many are new.
+    `publishers` has the names of agencies by their keys.
 
     The first call begins at the cursor `newest`, so that it tells nothing of what is
     stored already.
@@ -160,7 +175,8 @@ def follow(
         if begun and not changes:
             return count
         ids = {change.article_id for change in changes if change.change == "indexed"}
-        count += lake.transact(lambda rows: _store(rows, matcher, ids, cursor, now))  # noqa: B023 - runs at once
+        work = partial(_store, matcher=matcher, names=publishers or {}, now=now)
+        count += lake.transact(partial(work, article_ids=ids, cursor=cursor))
 
 
 def restart(lake: Lake, newest: str) -> None:
@@ -170,19 +186,25 @@ def restart(lake: Lake, newest: str) -> None:
 
 def _store(
     rows: Rows,
+    *,
     matcher: Matcher,
+    names: Mapping[str, str],
     article_ids: Collection[str],
     cursor: str,
     now: datetime,
 ) -> int:
     rows.upsert([Follower(name=FOLLOWER, cursor=cursor)])
-    hits = _find_hits(rows, matcher, article_ids, now)
+    hits = _find_hits(rows, matcher, names, article_ids, now)
     rows.upsert(hits)
     return len(hits)
 
 
 def _find_hits(
-    rows: Reader, matcher: Matcher, article_ids: Collection[str], now: datetime
+    rows: Reader,
+    matcher: Matcher,
+    names: Mapping[str, str],
+    article_ids: Collection[str],
+    now: datetime,
 ) -> list[QueryHit]:
     """Return a hit for each query and article that it has not found before.
 
@@ -202,7 +224,9 @@ def _find_hits(
     hits: list[QueryHit] = []
     for article in articles:
         key = article.article_id
-        for query in matcher.matches(Matchable(article, enriched.get(key)), now):
+        publisher = names.get(article.agency, article.agency)
+        found = Matchable(article, enriched.get(key), publisher)
+        for query in matcher.matches(found, now):
             of_original = query.name, article.duplicate_of or key
             if (query.name, key) in known or of_original in known:
                 continue

@@ -25,9 +25,10 @@ from news_assets.desks.desk_files import read_text
 from news_assets.desks.desk_spec import TimeZone
 from news_assets.desks.source_options import TOKEN_PREFIX
 from news_assets.desks.yaml_nodes import compose, construct, line_of, repeated_keys
-from news_assets.errors import DeskFileError, SettingsError
+from news_assets.errors import DeskFileError, QueryError, SettingsError
 from news_assets.ports.services import Reader
 from news_assets.records.alerts import StoredQuery
+from news_assets.text.query_parser import parse_operators
 
 _NAME = re.compile(r"[\w][\w .-]{0,79}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
@@ -134,9 +135,9 @@ Channel = Annotated[Webhook | Mail | Telegram | Slack, Field(discriminator="kind
 class SavedQuery(_Spec):
     """A query with filters, and who gets messages about new articles that match it.
 
-    `query` has the syntax of searches, but every word must occur; an empty one matches
-    everything that passes the filters. Articles published more than `max_age_hours` ago
-    give no message, except with `backfill`.
+    `query` has the syntax of searches, but of words without operators every one must
+    occur; an empty one matches everything that passes the filters. Articles published
+    more than `max_age_hours` ago give no message, except with `backfill`.
     """
 
     name: Name
@@ -197,6 +198,13 @@ class Alerts(_Spec):
     operators: Operators | None = None
 
     @model_validator(mode="after")
+    def _texts(self) -> Self:
+        for query in self.queries:
+            if mistake := mistake_of(query):
+                raise ValueError(mistake)
+        return self
+
+    @model_validator(mode="after")
     def _names(self) -> Self:
         names = Counter(query.name for query in self.queries)
         for name, count in names.items():
@@ -213,6 +221,15 @@ class Alerts(_Spec):
                         "add it there"
                     )
         return self
+
+
+def mistake_of(query: SavedQuery) -> str:
+    """Return what is wrong in the text of a query; empty if nothing is."""
+    try:
+        parse_operators(query.query)
+    except QueryError as error:
+        return f"the query `{query.name}`, {error}"
+    return ""
 
 
 # --- the file; each mistake is reported with its line and fix -------------------------
@@ -300,6 +317,8 @@ def problem_of(query: SavedQuery, rules: Alerts) -> str:
             f"the file of NEWS_QUERIES has a query `{query.name}` too; save this one under another"
             " name"
         )
+    if mistake := mistake_of(query):
+        return f"{mistake}; delete it and save it again"
     if missing := [to for to in query.to if to not in rules.channels]:
         names = ", ".join(f"`{name}`" for name in missing)
         return (
@@ -325,6 +344,6 @@ def with_stored(rules: Alerts, rows: Reader) -> tuple[Alerts, dict[str, str]]:
         if problem:
             problems[query.name] = problem
         channels = tuple(to for to in query.to if to in rules.channels)
-        if channels and query.name not in names:
+        if channels and query.name not in names and not mistake_of(query):
             queries.append(query.model_copy(update={"to": channels}))
     return rules.model_copy(update={"queries": tuple(queries)}), problems

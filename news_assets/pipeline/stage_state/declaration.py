@@ -182,6 +182,7 @@ _READ_BY_LATER_STAGES = (
     "text_hash",
     "section",
     "category",
+    "authors",
     "tags",
     "language",
     "published_at",

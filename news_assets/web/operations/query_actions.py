@@ -13,6 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from news_assets.errors import QueryError
 from news_assets.pipeline.alerts.query_file import (
     SavedQuery,
     explain,
@@ -22,10 +23,12 @@ from news_assets.pipeline.alerts.query_file import (
 )
 from news_assets.ports.services import Rows
 from news_assets.records.alerts import StoredQuery
+from news_assets.text.query_parser import parse_operators
 from news_assets.web.archive import Archive
 from news_assets.web.operations.article_actions import Render
 from news_assets.web.operations.sessions import Sessions, note, read_form
 from news_assets.web.parameters import SEVERAL, ParameterError, SearchAddress
+from news_assets.web.phrases import language_of, mistake_text, translation
 
 # of a saved query and of a search
 _FILTERS: Final = SavedQuery.model_fields.keys() & SearchAddress.model_fields.keys()
@@ -115,6 +118,9 @@ class QueryActions:
             self._archive.lake.transact(
                 lambda rows: _store(rows, stored_row(query, who, now))
             )
+        except QueryError as error:
+            mistake = mistake_text(error, translation(language_of(request)))
+            return self._page(request, given, mistake, 400)
         except ParameterError as error:
             return self._page(request, given, str(error), 400)
         _log.warning("%s saves the query %s", who, query.name)
@@ -126,6 +132,7 @@ class QueryActions:
         for name in SEVERAL:
             if "," in given.get(name, ""):
                 raise ParameterError(f"{name}: a saved query takes one value")
+        parse_operators(given.get("query", ""))
         try:
             query = SavedQuery.model_validate(given)
         except ValidationError as error:

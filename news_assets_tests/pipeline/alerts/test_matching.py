@@ -23,6 +23,10 @@ ARTICLE: RawArticle = full(
     language="pt-BR",
     published_at=NOW - timedelta(hours=1),
     outcome="ok",
+    authors=("Ana Lima",),
+    section=None,
+    category=None,
+    tags=("infraestrutura",),
     body="Council",
     matter="file:1",
     meeting_status="passed",
@@ -39,7 +43,8 @@ ENRICHED: EnrichedArticle = full(
 
 def is_match(query: str = "", article: RawArticle = ARTICLE, **given: Any) -> bool:
     saved = SavedQuery(name="q", query=query, to=("c",), **given)
-    return list(Matcher([saved]).matches(Matchable(article, ENRICHED), NOW)) == [saved]
+    found = Matchable(article, ENRICHED, "Ministério da Saúde")
+    return list(Matcher([saved]).matches(found, NOW)) == [saved]
 
 
 @pytest.mark.parametrize(
@@ -54,12 +59,33 @@ def is_match(query: str = "", article: RawArticle = ARTICLE, **given: Any) -> bo
         ('"serena vila"', False),
         ("vacina -gripe", False),
         ("vacina -dengue", True),
+        ("dengue OR gripe", True),
+        ("dengue OR zika", False),
+        ("title:vacina -title:gripe", True),
+        ("title:gripe", False),
+        ("gripe NEAR/5 segunda", True),
+        ("gripe NEAR/2 segunda", False),
+        ("segunda-feira OR zika", True),
+        ("date:1d", True),
+        ("date:..2026-11-19", False),
+        ("vacin* author:lima", True),
+        ('publisher:"ministério da saúde" publisher:saude', True),
+        ("publisher:educação", False),
+        ("theme:03.01 -theme:04", True),
+        ("infraestrutura", True),
     ],
 )
 def test_all_words_in_any_inflection_phrases_and_exclusions(
     query: str, matches: bool
 ) -> None:
     assert is_match(query) == matches
+
+
+def test_the_text_of_a_query_is_compared_without_markdown() -> None:
+    linked = replace(ARTICLE, text="[Veja a lista](https://example.org/dengue) hoje")
+    assert is_match("lista", linked)
+    assert not is_match("dengue", linked)
+    assert not is_match("dengue OR zika", linked)
 
 
 @pytest.mark.parametrize(

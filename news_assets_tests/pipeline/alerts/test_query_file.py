@@ -76,6 +76,11 @@ def test_a_file_is_read(tmp_path: Path) -> None:
         ),
         ("name: vaccines, ", "", "5: queries.0.name is missing; add it"),
         (
+            "query: vaccination",
+            "query: vaccination OR",
+            "the query `vaccines`, column 13 of the search: OR has nothing after it",
+        ),
+        (
             "query: vac",
             "when: weekly, query: vac",
             "5: queries.0.when: Input should be 'at_once', 'hourly' or 'daily'",

@@ -69,6 +69,7 @@ def test_a_search_is_saved_listed_and_deleted_and_both_are_on_record(
         ({"to": ["desk", "fax"]}, "goes to `fax`, which the file"),
         ({"when": "soon"}, "when: "),
         ({"query": "x" * 501}, "query: "),
+        ({"query": "bus OR"}, "column 5 of the search: OR has nothing after it"),
         ({"colour": "red"}, "colour: unknown key"),
     ],
 )

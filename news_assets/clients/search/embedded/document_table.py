@@ -8,7 +8,7 @@ text hashes; the leader of a group is its document with the lowest number.
 
 import json
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Any, TypeVar
@@ -300,6 +300,14 @@ class DocumentTable:
         """Return the languages of the documents, as they state them."""
         return [value for kind, value in self.values if kind == "language" and value]
 
+    def in_languages(self, wanted: Collection[str]) -> Bools:
+        """Return a mask of the documents that state one of these languages; empty for
+        those without one.
+        """
+        return self._has_code(
+            "language", lambda value: value in wanted, has_none="" in wanted
+        )
+
     def average_length(self) -> float:
         """Return the average number of words of a document; 1 for an empty index."""
         return self._length_sum / self.count if self.count else 1.0
@@ -321,7 +329,7 @@ class DocumentTable:
             mask &= self._of_language(query.language)
         if query.theme is not None:
             mask &= self._of_theme(frozenset(values_of(query.theme)))
-        return mask & self._of_days(query.from_day, query.to_day)
+        return mask & self.of_days(query.from_day, query.to_day)
 
     def _of_language(self, wanted: str) -> Bools:
         return self._has_code("language", lambda value: _is_language(value, wanted))
@@ -331,7 +339,8 @@ class DocumentTable:
             "theme", lambda path: not wanted.isdisjoint(path.split(PATH_SEPARATOR))
         )
 
-    def _of_days(self, first: date | None, last: date | None) -> Bools:
+    def of_days(self, first: date | None, last: date | None) -> Bools:
+        """Return a mask of the documents of these days, inclusive; None is open."""
         days = self.columns["day"]
         mask = np.ones(self.size, np.bool_)
         if first is not None:
@@ -340,8 +349,12 @@ class DocumentTable:
             mask &= days <= last.toordinal()
         return mask
 
-    def _has_code(self, kind: str, is_wanted: Callable[[str], bool]) -> Bools:
+    def _has_code(
+        self, kind: str, is_wanted: Callable[[str], bool], *, has_none: bool = False
+    ) -> Bools:
+        """Return a mask of the documents with a value that is wanted, or without any."""
         wanted = [known == kind and is_wanted(value) for known, value in self.values]
+        wanted[0] = has_none
         found: Bools = np.array(wanted, np.bool_).take(self.columns[kind])
         return found
 

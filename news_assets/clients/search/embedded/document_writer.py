@@ -27,8 +27,9 @@ from news_assets.clients.search.embedded.terms import (
     correctable_forms,
     key_of,
 )
-from news_assets.clients.search.index_texts import is_stored, labels
+from news_assets.clients.search.index_texts import is_stored
 from news_assets.ports.search_index import COPIED_FACETS, SearchDocument
+from news_assets.text.searched_texts import labels
 
 _logger = logging.getLogger(__name__)
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from news_assets.clients.search.embedded.document_table import Bools, DocumentTable
 from news_assets.clients.search.embedded.nearest_vectors import VectorMatrix
+from news_assets.clients.search.embedded.operators import TEXT_CANDIDATES, TreeMatcher
 from news_assets.clients.search.embedded.postings import PostingsReader
 from news_assets.clients.search.embedded.ranking import (
     LengthFactor,
@@ -21,6 +22,7 @@ from news_assets.clients.search.embedded.ranking import (
     fused,
     length_factor,
     query_word,
+    scored,
     with_every_word,
     with_some_words,
 )
@@ -42,6 +44,8 @@ from news_assets.ports.search_index import (
     SearchQuery,
     SearchSort,
 )
+from news_assets.text.query_parser import parse_operators
+from news_assets.text.query_tree import Node, Prefix, words_of_part, written_parts
 from news_assets.text.search_query import (
     ENOUGH_MATCHES,
     ParsedQuery,
@@ -115,16 +119,21 @@ class Matcher:
         all matches.
         """
         mask = self.table.matching(query)
+        tree = parse_operators(query.text)
         vector = query.vector if query.mode != "keyword" else None
         by_date = query.sort == "date"
         end = query.offset + query.limit
         limit = CANDIDATES if by_date else max(CANDIDATES, 2 * end)
         matched, words = _NOTHING, _NO_WORDS
-        if query.mode != "vector" or vector is None:
+        if tree is not None:
+            matched, words = self._by_operators(query, tree, mask)
+        elif query.mode != "vector" or vector is None:
             matched, words = self._by_words(query, mask)
         near = _NOTHING if vector is None else self._by_vector(vector, mask, limit)
         by_words = self._best(matched, limit)
-        if not len(matched.ns):
+        if query.mode == "vector" and vector is not None:
+            by_words = _NOTHING
+        if not len(by_words.ns):
             matched = near
         if by_date:
             ranked = self._best(self._without_copies(matched), 2 * end, "date")
@@ -175,6 +184,52 @@ class Matcher:
         terms = frozenset[int]().union(*terms_of.values())
         highlighter = Highlighter(forms, lambda *word: term_of(*word) in terms)
         return self._with_phrases(matched, parsed), _MatchedWords(terms_of, highlighter)
+
+    def _by_operators(
+        self, query: SearchQuery, tree: Node, mask: Bools
+    ) -> tuple[Ranked, _MatchedWords]:
+        """Return the documents that match a tree, ranked by the words that they may
+        have; the others are removed from `mask`.
+        """
+        today = query.today or datetime.now(UTC).date()
+        matcher = TreeMatcher(self.connection, self.table, self.postings, today)
+        words, found = self._words_of_tree(tree, matcher)
+        mask &= matcher.possible(tree)
+        ranked = scored(np.flatnonzero(mask), words, self.table.size, self._factor)
+        is_certain = matcher.certain(tree)
+        open_ones = np.flatnonzero(~is_certain.take(ranked.ns))
+        if len(open_ones):
+            unread = Ranked(ranked.ns[open_ones], ranked.scores[open_ones])
+            some = self._best(unread, TEXT_CANDIDATES, query.sort)
+            is_certain[matcher.confirmed(tree, some.ns)] = True
+            mask &= is_certain
+            kept = np.flatnonzero(mask.take(ranked.ns))
+            ranked = Ranked(ranked.ns[kept], ranked.scores[kept])
+        return ranked, found
+
+    def _words_of_tree(
+        self, tree: Node, matcher: TreeMatcher
+    ) -> tuple[list[QueryWord], _MatchedWords]:
+        """Return the words that a hit may have, looked up, and how to mark them."""
+        languages = tuple(self.table.languages())
+        terms: dict[str, frozenset[int]] = {}
+        beginnings: list[str] = []
+        for part in written_parts(tree):
+            if isinstance(part, Prefix):
+                beginnings.append(part.start)
+                terms[f"{part.start}*"] = matcher.terms_of_prefix(part)
+                continue
+            for word in words_of_part(part):
+                terms[word] = frozenset(query_terms(word, languages))
+        forms = (*(word for word in terms if word[-1] != "*"), *beginnings)
+        every = frozenset[int]().union(*terms.values())
+
+        def is_match(word: str, language: str | None) -> bool:
+            is_begun = fold(word).startswith(tuple(beginnings))
+            return is_begun or term_of(word, language) in every
+
+        words = [self._word(tuple(found)) for found in terms.values()]
+        return words, _MatchedWords(terms, Highlighter(forms, is_match))
 
     def _known_words(
         self, parsed: ParsedQuery, languages: tuple[str, ...]

@@ -116,6 +116,19 @@ def with_every_word(
     return Ranked(ns, scores)
 
 
+def scored(
+    ns: Int64s, words: Sequence[QueryWord], size: int, factor: LengthFactor
+) -> Ranked:
+    """Return these documents, ascending, with the score of the words that they have;
+    numbers are below `size`.
+    """
+    k = factor.at(ns)
+    scores = np.zeros(len(ns))
+    for word in words:
+        scores += _bm25(word.idf, word.postings.weights_at(ns, size), k)
+    return Ranked(ns, scores)
+
+
 def _candidates(by_rarity: Sequence[QueryWord], mask: Bools) -> Int64s:
     """Return documents that pass the mask, among them all with every word: the smaller
     of two supersets.

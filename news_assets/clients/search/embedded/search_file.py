@@ -9,7 +9,7 @@ as `IndexingError`.
                into a part
     postings   (part, term) -> the part's documents with the term, and its weight in each;
                a part changes only when it is rewritten without its deleted documents
-    words      every folded word and every stem, to correct typos
+    words      every folded word and every stem, to correct typos and to find beginnings
     codes      small numbers for agencies, languages and other facet values, which readers load
     names      numbers for entities and matters; there may be as many as documents, so
                readers look them up one by one
@@ -38,7 +38,7 @@ from news_assets.ports.search_index import COPIED_FACETS
 from news_assets.retry_table import INDEX_WRITE
 
 _APPLICATION_ID = 0x4E415348  # in the file's header
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 BUSY_TIMEOUT_S = 30.0
 # cold reads of 1,000,000 documents take a third less time than with 4,096
 PAGE_BYTES = 16_384

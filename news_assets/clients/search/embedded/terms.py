@@ -16,13 +16,18 @@ from hashlib import blake2b
 import numpy as np
 import numpy.typing as npt
 
-from news_assets.clients.search.index_texts import (
-    MAX_TEXT_WORDS,
-    MAX_WORD_CHARS,
-    secondary_text,
-)
+from news_assets.clients.search.index_texts import MAX_WORD_CHARS
 from news_assets.ports.search_index import SearchDocument
-from news_assets.text.words import KEPT_WORDS, TextWords, fold, stem, words_of_texts
+from news_assets.text.query_match import field_values
+from news_assets.text.searched_texts import MAX_TEXT_WORDS, secondary_text
+from news_assets.text.words import (
+    KEPT_WORDS,
+    TextWords,
+    fold,
+    stem,
+    words,
+    words_of_texts,
+)
 
 # A word of the title counts as three of the text (BM25F). Summary, section, tags and
 # keywords count like text: weighing them more did not improve known-item search.
@@ -44,8 +49,8 @@ Int64s = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class DocumentTerms:
-    """A document's distinct terms, packed (`PACKED_TERM`, sorted by term), and its
-    length in words.
+    """A document's distinct terms, packed (`PACKED_TERM`): those of its words, and after
+    them those of its fields (`field_term`); and its length in words.
     """
 
     packed: bytes
@@ -77,14 +82,29 @@ def batch_terms(documents: Sequence[SearchDocument]) -> _BatchTerms:
         known[language] = set()
         for start in range(0, len(every), _BATCH_DOCUMENTS):
             batch = every[start : start + _BATCH_DOCUMENTS]
-            words = words_of_texts(_searched_texts(batch))
-            distinct = [word[:MAX_WORD_CHARS] for word in words.distinct]
+            written = words_of_texts(_searched_texts(batch))
+            distinct = [word[:MAX_WORD_CHARS] for word in written.distinct]
             known[language].update(distinct)
             keys = np.array([term_of(word, language) for word in distinct], np.int64)
-            found = _document_terms(words, keys)
+            found = _document_terms(written, keys)
             for document, of_document in zip(batch, found, strict=True):
-                terms[id(document)] = of_document
+                terms[id(document)] = _with_fields(of_document, document)
     return _BatchTerms([terms[id(document)] for document in documents], known)
+
+
+def _with_fields(found: DocumentTerms, document: SearchDocument) -> DocumentTerms:
+    """Return the terms with those of the fields that operators search; they do not count
+    as length.
+    """
+    keys = set[int]()
+    for word in words(document.title)[:MAX_TEXT_WORDS]:
+        written = stem(word[:MAX_WORD_CHARS], document.language)
+        keys.add(field_term("title", written))
+    for field, values in field_values(document).items():
+        keys.update(field_term(field, value) for value in values)
+    packed = np.ones(len(keys), PACKED_TERM)
+    packed["term"] = sorted(keys)
+    return DocumentTerms(found.packed + packed.tobytes(), found.length)
 
 
 def _searched_texts(documents: Iterable[SearchDocument]) -> list[str]:
@@ -153,6 +173,14 @@ def term_of(word: str, language: str | None) -> int:
     return key_of(stem(word, language))
 
 
+@lru_cache(KEPT_WORDS)
+def field_term(field: str, value: str) -> int:
+    """Return the number of a value of a field: of a stem of the title, or of what
+    `field_values` has. It is not the number of a word, which has no space.
+    """
+    return key_of(f"{field} {value}")
+
+
 def key_of(text: str) -> int:
     """Return a 63-bit number for a string, the same in every process; never 0, which
     means none.
@@ -173,10 +201,10 @@ def query_terms(word: str, languages: Iterable[str]) -> tuple[int, ...]:
 
 
 def correctable_forms(word: str, language: str | None) -> tuple[str, ...]:
-    """Return what a typo may be corrected to for this word: the folded word and its
-    stem.
+    """Return what a typo may be corrected to for this word, and what a beginning may
+    find: the folded word and its stem. A word with digits is one edit from no word.
     """
-    is_correctable = 3 <= len(word) <= MAX_TYPO_CHARS and word.isalpha()
+    is_correctable = 3 <= len(word) <= MAX_TYPO_CHARS and word[0].isalpha()
     return (fold(word), stem(word, language)) if is_correctable else ()
 
 

@@ -24,11 +24,9 @@ from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hi
 import numpy as np
 
 from news_assets.clients.search.index_texts import (
-    MAX_TEXT_WORDS,
     MAX_WORD_CHARS,
     Float64s,
     is_stored,
-    secondary_text,
     unit_vectors,
 )
 from news_assets.clients.search.typesense.server import (
@@ -36,6 +34,8 @@ from news_assets.clients.search.typesense.server import (
     TypesenseConnection,
 )
 from news_assets.ports.search_index import COPIED_FACETS, SearchColumn, SearchDocument
+from news_assets.text.query_match import field_values
+from news_assets.text.searched_texts import MAX_TEXT_WORDS, secondary_text
 from news_assets.text.words import shared_stem, words_of_texts
 
 _logger = logging.getLogger(__name__)
@@ -63,6 +63,8 @@ _OWN_FIELDS: tuple[dict[str, Any], ...] = (
     {"name": "agency_key", "type": "string"},
     # the same of the values of other facets
     {"name": "facet_keys", "type": "string[]", "optional": True},
+    # the same of what `author:`, `publisher:` and `theme:` find
+    {"name": "value_keys", "type": "string[]", "optional": True},
     {"name": "languages", "type": "string[]", "optional": True},  # pt-br and pt
     {"name": "vector_hash", "type": "string", "optional": True, "index": False},
 )
@@ -163,6 +165,7 @@ def _stored_form(
         "desk_key": exact_key(document.desk),
         "agency_key": exact_key(document.agency),
         "facet_keys": list(dict.fromkeys(_facet_keys(document))),
+        "value_keys": _value_keys(document),
         "languages": list(language_levels(document.language)),
         "title_stems": title_stems,
         "stems": stems,
@@ -183,6 +186,18 @@ def _facet_keys(document: SearchDocument) -> Iterator[str]:
 def facet_key(facet: str, value: str) -> str:
     """Return the key of a value in `facet_keys`, which filters match exactly."""
     return exact_key(f"{facet} {value}")
+
+
+def _value_keys(document: SearchDocument) -> list[str]:
+    keys: list[str] = []
+    for name, values in field_values(document).items():
+        keys += [value_key(name, value) for value in sorted(values)]
+    return keys
+
+
+def value_key(name: str, value: str) -> str:
+    """Return the key of a value of a field of searches in `value_keys`."""
+    return exact_key(f"{name} {value}")
 
 
 class _StemOf(dict[str, str]):

@@ -14,10 +14,17 @@ BM25F, as in the embedded index.
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime
 from math import log
 
 from news_assets.clients.search.index_texts import check_query_vector, ranks
 from news_assets.clients.search.typesense.collection import CollectionState
+from news_assets.clients.search.typesense.operators import (
+    READ_FIELDS,
+    TreeFilter,
+    is_exact,
+    is_match,
+)
 from news_assets.clients.search.typesense.searches import (
     CANDIDATES,
     CUTOFF_MS,
@@ -31,6 +38,7 @@ from news_assets.clients.search.typesense.searches import (
     common_params,
     copies_of,
     counting_search,
+    facets_search,
     fused,
     hits_of,
     newest,
@@ -39,14 +47,19 @@ from news_assets.clients.search.typesense.searches import (
     ranking_searches,
     search_from,
     stemmed_query,
+    stems_of_tree,
     vector_params,
+    with_filter,
     word_params,
 )
 from news_assets.clients.search.typesense.server import (
     HITS_PER_SEARCH,
     TypesenseConnection,
+    quoted,
 )
 from news_assets.ports.search_index import Explanation, SearchHit, SearchQuery
+from news_assets.text.query_parser import parse_operators
+from news_assets.text.query_tree import Node
 from news_assets.text.search_query import ENOUGH_MATCHES
 from news_assets.text.words import fold, shared_stem, words
 
@@ -249,15 +262,17 @@ def _candidates(
     return {article_id: found[article_id] for article_id in best[:HITS_PER_SEARCH]}
 
 
-def _scores(documents: Mapping[str, Params], known: KnownWords) -> dict[str, float]:
-    """Return BM25F by id, plus the highest where every word occurs; without documents
-    that have too few words.
+def _scores(
+    documents: Mapping[str, Params], known: KnownWords, *, has_least: bool = True
+) -> dict[str, float]:
+    """Return BM25F by id, plus the highest where every word occurs; if there is a least
+    share of words, without documents that have too few.
     """
     frequencies = {key: _frequencies(document) for key, document in documents.items()}
     lengths = [one.total() for one in frequencies.values()]
     average = sum(lengths) / max(len(lengths), 1)
     idfs = {stem: known.idf(stem) for stem in known.by_rarity()}
-    least = MIN_SHARE * sum(idfs.values())
+    least = MIN_SHARE * sum(idfs.values()) if has_least else 0.0
     scores: dict[str, float] = {}
     complete = []  # documents with every word
     for article_id, of_document in frequencies.items():
@@ -318,6 +333,9 @@ class Searcher:
             if query.mode == "vector":
                 return (), 0, no_facets()
             vector = None
+        tree = parse_operators(query.text)
+        if tree is not None:
+            return self._page(query, stems_of_tree(tree, self.languages), vector, tree)
         stemmed = stemmed_query(query, self.languages)
         if vector is not None and (query.mode == "vector" or not stemmed.stems):
             stemmed = StemmedQuery(is_blank=False)
@@ -343,13 +361,18 @@ class Searcher:
         query: SearchQuery,
         stemmed: StemmedQuery,
         vector: tuple[float, ...] | None,
+        tree: Node | None = None,
     ) -> Found:
         """Return the page; if copies leave it incomplete, from a deeper ranking."""
         end = query.offset + query.limit
         depth = max(CANDIDATES, end)
         in_order = newest if query.sort == "date" else fused
         while True:
-            by_words, by_vector, known = self._rankings(query, stemmed, vector, depth)
+            if tree is None:
+                rankings = self._rankings(query, stemmed, vector, depth)
+            else:
+                rankings = self._rankings_of_tree(query, tree, stemmed, vector, depth)
+            by_words, by_vector, known = rankings
             ranked = in_order(by_words.candidates, by_vector.candidates)
             copies = copies_of(ranked)
             shown = collapsed(ranked, copies)
@@ -402,6 +425,94 @@ class Searcher:
         if by_words.found < ENOUGH_MATCHES and stemmed.stems:
             by_words, stemmed = self._by_known_words(query, stemmed, depth, by_words)
         return by_words, by_vector, stemmed
+
+    def _rankings_of_tree(
+        self,
+        query: SearchQuery,
+        tree: Node,
+        stemmed: StemmedQuery,
+        vector: tuple[float, ...] | None,
+        depth: int,
+    ) -> tuple[Ranking, Ranking, StemmedQuery]:
+        """Return the rankings of the documents that match a tree, by the words that they
+        may have and by vector.
+        """
+        today = query.today or datetime.now(UTC).date()
+        alias, blank = self.connection.alias, StemmedQuery()
+        filters = TreeFilter(self.languages, today).of(tree)
+        newest_first = replace(query, sort="date")
+        common = with_filter(common_params(alias, newest_first, blank), filters)
+        ranked = self._ranked_by_words(query, stemmed, common, depth)
+        if not is_exact(tree):
+            ranked = self._confirmed(ranked, tree, common, today)
+            ids = [one.article_id for one in ranked.candidates]
+            common = with_filter(common, f"id:[{','.join(map(quoted, ids))}]")
+        if vector is None or not ranked.candidates:
+            return ranked, NOTHING, stemmed
+        by_score = {name: one for name, one in common.items() if name != "sort_by"}
+        k = CANDIDATES if query.sort == "date" else depth
+        searches = ranking_searches(by_score | vector_params(vector, k), k)
+        by_vector = ranking_of(self.connection.search(searches))
+        return ranked if query.mode == "hybrid" else NOTHING, by_vector, stemmed
+
+    def _ranked_by_words(
+        self, query: SearchQuery, stemmed: StemmedQuery, common: Params, depth: int
+    ) -> Ranking:
+        """Return what passes the filters: the best by BM25F first, then the newest; or
+        only the newest first.
+        """
+        depth = max(depth, HITS_PER_SEARCH)
+        searches = ranking_searches(common, depth)
+        counts, total = _counts(self.connection, common["collection"], stemmed.stems)
+        stems = tuple(stem for stem in stemmed.stems if counts[stem])
+        starts: list[str] = []
+        known = KnownWords(StemmedQuery(stems=stems), counts, total)
+        if query.sort == "relevance" and stems:
+            starts = known.by_rarity()[:_MAX_STARTS]
+        by_text = {name: one for name, one in common.items() if name != "sort_by"}
+        sought = by_text | word_params()
+        searches += [
+            search_from(sought, known.query, start, HITS_PER_SEARCH) for start in starts
+        ]
+        responses = self.connection.search(searches)
+        listed = ranking_of(responses[: len(responses) - len(starts)])
+        if not starts:
+            return listed
+        weights = [*map(known.idf, starts), 0.0]
+        of_starts = responses[len(responses) - len(starts) :]
+        found = _candidates([*of_starts, responses[0]], weights)
+        documents = self.connection.documents(
+            common["collection"], list(found), "id,title_stems,stems"
+        )
+        scores = _scores(documents, known, has_least=False)
+        best = [replace(one, score=scores.get(key, 0.0)) for key, one in found.items()]
+        best.sort(key=lambda one: (-one.score, -one.published_ts))
+        rest = [one for one in listed.candidates if one.article_id not in found]
+        rest = [replace(one, score=0.0) for one in rest]
+        return replace(listed, candidates=(*best, *rest))
+
+    def _confirmed(
+        self, ranked: Ranking, tree: Node, common: Params, today: date
+    ) -> Ranking:
+        """Return the best documents of a ranking whose texts match, with their number
+        and facets.
+        """
+        some = ranked.candidates[:HITS_PER_SEARCH]
+        ids = [one.article_id for one in some]
+        if not ids:
+            return NOTHING
+        alias = common["collection"]
+        stored = self.connection.documents(alias, ids, READ_FIELDS)
+        kept = [
+            key for key in ids if key in stored and is_match(tree, stored[key], today)
+        ]
+        if not kept:
+            return NOTHING
+        of_kept = with_filter(common, f"id:[{','.join(map(quoted, kept))}]")
+        counted = ranking_of(self.connection.search([facets_search(of_kept)]))
+        wanted = frozenset(kept)
+        candidates = tuple(one for one in some if one.article_id in wanted)
+        return replace(counted, candidates=candidates)
 
     def _by_known_words(
         self, query: SearchQuery, stemmed: StemmedQuery, depth: int, by_words: Ranking

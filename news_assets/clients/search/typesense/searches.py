@@ -41,8 +41,9 @@ from news_assets.ports.search_index import (
     SearchQuery,
     values_of,
 )
+from news_assets.text.query_tree import Node, Prefix, words_of_part, written_parts
 from news_assets.text.search_query import parse_query
-from news_assets.text.words import shared_stem, word_spans, words
+from news_assets.text.words import fold, shared_stem, word_spans, words
 
 CANDIDATES = 100  # best documents of each ranking; more for a page further down
 EF = 200  # recall@20 .999; the server's default of 10 gives .893
@@ -77,13 +78,14 @@ Params = dict[str, Any]
 @dataclass(frozen=True, slots=True)
 class StemmedQuery:
     """The parsed text of a query as stems. `words` are as typed, in the order of
-    `stems`.
+    `stems`. `beginnings` are folded, and only marked in hits.
     """
 
     words: tuple[str, ...] = ()
     stems: tuple[str, ...] = ()
     phrases: tuple[str, ...] = ()
     excluded: tuple[str, ...] = ()
+    beginnings: tuple[str, ...] = ()
     is_blank: bool = True
 
     @property
@@ -111,6 +113,24 @@ def stemmed_query(query: SearchQuery, languages: tuple[str, ...]) -> StemmedQuer
         phrases=tuple(" ".join(_stems(phrase, languages)) for phrase in parsed.phrases),
         excluded=_stems(parsed.excluded, languages),
         is_blank=not query.text.strip(),
+    )
+
+
+def stems_of_tree(tree: Node, languages: tuple[str, ...]) -> StemmedQuery:
+    """Return the stems of the words that a hit of a tree may have."""
+    found: dict[str, str] = {}
+    beginnings: list[str] = []
+    for part in written_parts(tree):
+        if isinstance(part, Prefix):
+            beginnings.append(part.start)
+            continue
+        for word in words_of_part(part):
+            found[word] = shared_stem(word, languages)
+    return StemmedQuery(
+        words=tuple(found),
+        stems=tuple(found.values()),
+        beginnings=tuple(beginnings),
+        is_blank=False,
     )
 
 
@@ -171,6 +191,12 @@ def _with_facets(params: Params) -> Params:
     return params | {"facet_by": _FACET_FIELDS, "max_facet_values": _MAX_FACET_VALUES}
 
 
+def with_filter(common: Params, filter_by: str) -> Params:
+    """Return the parameters with one more filter."""
+    both = [common["filter_by"]] if "filter_by" in common else []
+    return common | {"filter_by": " && ".join((*both, filter_by))}
+
+
 def counting_search(
     common: Params, stemmed: StemmedQuery, stems: Iterable[str]
 ) -> Params:
@@ -179,13 +205,13 @@ def counting_search(
     """
     listed = _listed(stems)
     filter_by = f"(title_stems:[{listed}] || stems:[{listed}])"
-    if "filter_by" in common:
-        filter_by = f"{common['filter_by']} && {filter_by}"
-    return _with_facets(common) | {
-        "q": replace(stemmed, stems=()).text,
-        "filter_by": filter_by,
-        "per_page": 0,
-    }
+    counted = _with_facets(with_filter(common, filter_by))
+    return counted | {"q": replace(stemmed, stems=()).text, "per_page": 0}
+
+
+def facets_search(common: Params) -> Params:
+    """Return the search for the number and the facets of all that pass the filters."""
+    return _with_facets(common) | {"q": "*", "per_page": 0}
 
 
 def search_from(
@@ -460,7 +486,7 @@ def _hit(
         agency=document["agency"],
         day=day_of(document["day"]),
         score=score,
-        snippet=snippet(text, _spans(text, frozenset(query.stems), languages)),
+        snippet=snippet(text, _spans(text, query, languages)),
         theme_code=document.get("theme_code"),
         language=document.get("language"),
         published_at=datetime.fromtimestamp(document["published_ts"], UTC),
@@ -490,13 +516,15 @@ def _with_words(
 
 
 def _spans(
-    text: str, stems: frozenset[str], languages: tuple[str, ...]
+    text: str, query: StemmedQuery, languages: tuple[str, ...]
 ) -> list[tuple[int, int]]:
-    if not stems:
+    stems, beginnings = frozenset(query.stems), query.beginnings
+    if not (stems or beginnings):
         return []
     spans = []
     for word, start, end in word_spans(text[:_HIGHLIGHTED_CHARS]):
-        if shared_stem(word, languages) in stems:
+        is_begun = bool(beginnings) and fold(word).startswith(beginnings)
+        if is_begun or shared_stem(word, languages) in stems:
             spans.append((start, end))
     return spans
 

@@ -1,10 +1,14 @@
-"""Any text is a valid query, and snippets of any text have no markup."""
+"""Any text is searched, or its mistake is named; snippets of any text have no markup."""
+
+from contextlib import nullcontext
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from news_assets.errors import QueryError
 from news_assets.ports.search_index import SearchIndex, SearchQuery
+from news_assets.text.query_parser import parse_operators
 from news_assets_tests.clients.search.contract.examples import document
 
 
@@ -62,13 +66,26 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
-def test_any_text_is_a_valid_query(index: SearchIndex, text: str) -> None:
+def test_any_text_is_searched_or_its_mistake_is_named(
+    index: SearchIndex, text: str
+) -> None:
     index.upsert(
         [document(1, "vacina a abc", vector=(1.0, 0.0)), document(2, text, text * 2)]
     )
+    has_mistake = _has_mistake(text)
     for mode in ("keyword", "hybrid"):
-        index.search(SearchQuery(text=text, mode=mode, vector=(0.0, 1.0)))  # type: ignore[arg-type]
+        query = SearchQuery(text=text, mode=mode, vector=(0.0, 1.0))  # type: ignore[arg-type]
+        with pytest.raises(QueryError) if has_mistake else nullcontext():
+            index.search(query)
     assert index.count() == 2
+
+
+def _has_mistake(text: str) -> bool:
+    try:
+        parse_operators(text)
+    except QueryError:
+        return True
+    return False
 
 
 @settings(
@@ -79,5 +96,7 @@ def test_any_text_is_a_valid_query(index: SearchIndex, text: str) -> None:
 @given(text=st.text(max_size=60))
 def test_snippets_of_any_text_have_no_markup(index: SearchIndex, text: str) -> None:
     index.upsert([document(1, text, f"<i>{text}</i>", document_hash="")])
+    if _has_mistake(text):
+        return
     for hit in index.search(SearchQuery(text=text, mode="keyword")).hits:
         assert "<" not in hit.snippet.replace("<mark>", "").replace("</mark>", "")

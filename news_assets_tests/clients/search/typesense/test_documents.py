@@ -21,6 +21,7 @@ from news_assets.clients.search.typesense.documents import (
     sent_vectors,
     stems_of_texts,
     stored_forms,
+    value_key,
     vector_hash,
     whole_lines,
 )
@@ -68,6 +69,16 @@ def test_a_document_is_stored_with_its_stems_keys_and_languages() -> None:
         "desk_key": "676f766272",
         "agency_key": "6d6563",
         "facet_keys": ["6d6174746572206d"],
+        "value_keys": [
+            value_key("publisher", value)
+            for value in (
+                "da",
+                "educacao",
+                "mec",
+                "ministerio",
+                "ministerio da educacao",
+            )
+        ],
         "matter": "m",
         "languages": ["pt", "pt-br"],
         "published_ts": 1_767_225_601,

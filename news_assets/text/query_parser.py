@@ -1,0 +1,392 @@
+"""Reads the operators of a search into a tree; each mistake is named with its column.
+
+    either  = every {"OR" every}
+    every   = near {["AND"] near}
+    near    = one {"NEAR/5" one}
+    one     = ["-" | "NOT"] [field ":"] (word | word "*" | "quoted words" | "(" either ")")
+
+The operators are in capitals; a field and its value, a minus and what it excludes are
+not separated by a space. A text without operators has no tree: it is searched by
+`search_query.parse_query`. The time is linear in the length of the text.
+"""
+
+import re
+from collections.abc import Sequence
+from datetime import date
+from typing import NamedTuple, cast, get_args
+
+from news_assets.errors import QueryError
+from news_assets.text.query_tree import (
+    And,
+    Days,
+    FieldValue,
+    Near,
+    Node,
+    Not,
+    Or,
+    Phrase,
+    Prefix,
+    ValueField,
+    Word,
+    words_of_part,
+    written_parts,
+)
+from news_assets.text.search_query import MAX_QUERY_CHARS
+from news_assets.text.words import fold, words
+
+MAX_PARTS = 64  # words, phrases and fields of a text with operators
+MAX_DEPTH = 16  # of brackets
+MAX_DISTANCE = 100  # words
+MIN_PREFIX_CHARS = 3
+_MAX_DAYS = 36_500
+
+_VALUE_FIELDS = get_args(ValueField)
+FIELDS = ("title", *_VALUE_FIELDS, "date")
+
+UNCLOSED_BRACKET = "the bracket is never closed; add a )"
+UNOPENED_BRACKET = "no bracket was opened before this one; leave it out"
+UNCLOSED_QUOTE = 'the quotation mark is never closed; add a "'
+UNKNOWN_FIELD = "there is no field {name}; the fields are {fields}"
+NESTED_FIELD = "{name} is within another field; take it out of the brackets"
+NO_NUMBER = "NEAR needs a number of words from 1 to 100, as in NEAR/5"
+NO_TEXT = "NEAR stands between words or phrases"
+NOTHING_BEFORE = "{operator} has nothing before it"
+NOTHING_AFTER = "{operator} has nothing after it"
+NO_DATE = (
+    "{value} is no date; write date:7d, date:2026-11-01 or date:2026-11-01..2026-11-07"
+)
+SHORT_PREFIX = "write at least 3 letters before the *"
+WIDE_PREFIX = "more than {count} words begin with {start}; write more letters"
+TOO_MANY_PARTS = "a search with operators has at most {count} words"
+TOO_DEEP = "brackets are at most {count} deep"
+TOO_LONG = "the search server takes no more operators in one search; leave some out"
+PROBLEMS = (
+    UNCLOSED_BRACKET,
+    UNOPENED_BRACKET,
+    UNCLOSED_QUOTE,
+    UNKNOWN_FIELD,
+    NESTED_FIELD,
+    NO_NUMBER,
+    NO_TEXT,
+    NOTHING_BEFORE,
+    NOTHING_AFTER,
+    NO_DATE,
+    SHORT_PREFIX,
+    WIDE_PREFIX,
+    TOO_MANY_PARTS,
+    TOO_DEEP,
+    TOO_LONG,
+)
+
+
+def parse_operators(text: str) -> Node | None:
+    """Return the tree of a text with operators; None for a text without them, and for
+    one of more than `MAX_QUERY_CHARS`, which is a pasted text.
+
+    Raises:
+        QueryError: The first mistake.
+    """
+    if len(text) > MAX_QUERY_CHARS:
+        return None
+    reader = _Reader(_lexemes(text))
+    found = reader.whole()
+    return found if reader.has_operators else None
+
+
+def plain_words(text: str) -> str:
+    """Return the text that the meaning of a search is in: of one with operators the
+    words that a hit may have. Raises QueryError.
+    """
+    tree = parse_operators(text)
+    if tree is None:
+        return text
+    found: list[str] = []
+    for part in written_parts(tree):
+        found += words_of_part(part)
+    return " ".join(found)
+
+
+def has_meaning(text: str) -> bool:
+    """Return whether a search can be by meaning: it has words. Raises QueryError."""
+    return bool(plain_words(text).strip())
+
+
+# --- lexemes --------------------------------------------------------------------------
+
+
+# a headline may end a quotation by a typographic mark
+_LEXEME = re.compile(r'"[^"]*"|"[^"”]*”|["()]|[^\s()"]+')
+_FIELD = re.compile(r"([^\W\d_]+):(?!/)(.*)")
+_NEAR = re.compile(r"NEAR(?:/(.*))?")
+_PREFIX = re.compile(r"[^\W\d_][^\W_]*\*")
+
+
+class _Lexeme(NamedTuple):
+    """A word with the signs around it, a quotation, or a bracket. `is_glued`: no space
+    is before it, and no bracket that opens.
+    """
+
+    text: str
+    column: int
+    is_glued: bool
+
+
+_END = _Lexeme("", 0, is_glued=False)
+
+
+def _lexemes(text: str) -> list[_Lexeme]:
+    """Return the lexemes of a text; a minus before another lexeme is one of its own."""
+    found: list[_Lexeme] = []
+    end = 0
+    for match in _LEXEME.finditer(text):
+        written, at = match[0], match.start()
+        is_glued = at == end > 0 and found[-1].text != "("
+        if not is_glued and len(written) > 1 and written[0] == "-":
+            found.append(_Lexeme("-", at + 1, is_glued=False))
+            written, at, is_glued = written[1:], at + 1, True
+        found.append(_Lexeme(written, at + 1, is_glued))
+        end = match.end()
+    return found
+
+
+# --- the grammar ----------------------------------------------------------------------
+
+
+class _Reader:
+    """A recursive descent over lexemes. `has_operators` is known at the end."""
+
+    def __init__(self, lexemes: Sequence[_Lexeme]) -> None:
+        self._lexemes = lexemes
+        self._at = 0
+        self._field = ""  # whose value is being read
+        self._part_count = 0
+        self._depth = 0
+        self.has_operators = False
+
+    def whole(self) -> Node | None:
+        """Return the tree; None without words."""
+        found = self._either()
+        if self._at < len(self._lexemes):
+            raise QueryError(UNOPENED_BRACKET, self._next().column)
+        if self._part_count > MAX_PARTS and self.has_operators:
+            last = self._lexemes[-1].column
+            raise QueryError(TOO_MANY_PARTS, last, count=MAX_PARTS)
+        return found
+
+    def _next(self) -> _Lexeme:
+        if self._at < len(self._lexemes):
+            return self._lexemes[self._at]
+        return _END
+
+    def _take(self) -> _Lexeme:
+        self._at += 1
+        return self._lexemes[self._at - 1]
+
+    def _either(self) -> Node | None:
+        sides = [self._every()]
+        while self._next().text == "OR":
+            operator = self._operator(has_left=sides[-1] is not None)
+            sides.append(self._needed(self._every(), operator))
+        return _joined(Or, sides)
+
+    def _operator(self, *, has_left: bool) -> _Lexeme:
+        taken = self._take()
+        self.has_operators = True
+        if not has_left:
+            raise QueryError(NOTHING_BEFORE, taken.column, operator=taken.text)
+        return taken
+
+    def _needed(self, found: Node | None, before: _Lexeme) -> Node:
+        if found is None:
+            raise QueryError(NOTHING_AFTER, before.column, operator=before.text)
+        return found
+
+    def _every(self) -> Node | None:
+        parts: list[Node | None] = []
+        while self._next() is not _END and self._next().text not in ("OR", ")"):
+            if self._next().text == "AND":
+                operator = self._operator(has_left=any(parts))
+                parts.append(self._needed(self._near(), operator))
+            else:
+                parts.append(self._near())
+        return _joined(And, parts)
+
+    def _near(self) -> Node | None:
+        """Return one part, or the pairs of neighbours in a row of NEAR."""
+        if self._next().text in ("OR", "AND", ")") or self._next() is _END:
+            return None
+        left = None if _is_near(self._next()) else self._one()
+        pairs: list[Node | None] = []
+        while _is_near(self._next()):
+            operator = self._operator(has_left=left is not None)
+            distance = _distance(operator)
+            right = None if _is_near(self._next()) else self._side_of_near()
+            right = self._needed(right, operator)
+            pairs.append(Near(_text(left, operator), _text(right, operator), distance))
+            left = right
+        return _joined(And, pairs) if pairs else left
+
+    def _side_of_near(self) -> Node | None:
+        if self._next() is _END or self._next().text in ("OR", "AND", ")"):
+            return None
+        return self._one()
+
+    def _one(self) -> Node | None:
+        taken = self._take()
+        if taken.text == '"':
+            raise QueryError(UNCLOSED_QUOTE, taken.column)
+        if taken.text == "(":
+            return self._group(taken)
+        if taken.text == "NOT" or (taken.text == "-" and self._next().is_glued):
+            return self._excluded(taken)
+        name, value = _field_of(taken)
+        if name:
+            return self._of_field(name, value, taken)
+        return self._leaf(taken)
+
+    def _group(self, opened: _Lexeme) -> Node | None:
+        self._depth += 1
+        if self._depth > MAX_DEPTH:
+            raise QueryError(TOO_DEEP, opened.column, count=MAX_DEPTH)
+        found = self._either()
+        if self._next().text != ")":
+            raise QueryError(UNCLOSED_BRACKET, opened.column)
+        self._take()
+        self._depth -= 1
+        return found
+
+    def _excluded(self, sign: _Lexeme) -> Node | None:
+        """Return what a minus or NOT excludes; a word or phrase outside of brackets is
+        excluded in a text without operators too.
+        """
+        following = self._next()
+        if sign.text == "NOT" or following.text == "(" or self._depth:
+            self.has_operators = True
+        part = None
+        if following is not _END and following.text not in ("OR", "AND", "NOT", ")"):
+            part = self._one()
+        if part is None and sign.text == "NOT":
+            raise QueryError(NOTHING_AFTER, sign.column, operator=sign.text)
+        return None if part is None else Not(part)
+
+    def _of_field(self, name: str, value: str, taken: _Lexeme) -> Node | None:
+        following = self._next()
+        has_part = following.is_glued or following.text == "("
+        is_open = not value and following.text[:1] in ('"', "(") and has_part
+        is_known = name.lower() in FIELDS
+        if not (value or is_open) or not (is_known or name.islower()):
+            return self._leaf(taken)  # a word with a colon
+        self.has_operators = True
+        if not is_known:
+            listed = ", ".join(f"{one}:" for one in FIELDS)
+            raise QueryError(
+                UNKNOWN_FIELD, taken.column, name=f"{name}:", fields=listed
+            )
+        if self._field:
+            raise QueryError(NESTED_FIELD, taken.column, name=f"{name}:")
+        self._field = name.lower()
+        column = taken.column + len(name) + 1
+        after = _Lexeme(value, column, is_glued=True)
+        found = self._one() if is_open else self._leaf(after)
+        self._field = ""
+        return self._needed(found, _Lexeme(f"{name}:", taken.column, is_glued=False))
+
+    def _leaf(self, taken: _Lexeme) -> Node | None:
+        """Return a word, a phrase, a prefix, or the value of a field; None without any."""
+        written = taken.text.strip('"”')
+        found = words(written)
+        self._part_count += len(found)
+        if self._field == "date":
+            return _days(written, taken.column)
+        if self._field in _VALUE_FIELDS:
+            return _field_value(cast("ValueField", self._field), written, found)
+        in_title = self._field == "title"
+        if taken.text[0] == '"' and len(found) > 1:
+            return Phrase(tuple(map(fold, found)), in_title)
+        if _PREFIX.fullmatch(written):
+            self.has_operators = True
+            return _prefix(written[:-1], taken.column, in_title=in_title)
+        if len(found) > 1:  # a compound
+            return Phrase(tuple(map(fold, found)), in_title)
+        return Word(found[0], in_title) if found else None
+
+
+def _joined(kind: type[And | Or], found: Sequence[Node | None]) -> Node | None:
+    """Return the parts as one node, without brackets that change nothing."""
+    parts: list[Node] = []
+    for one in found:
+        if isinstance(one, kind):
+            parts += one.parts
+        elif one is not None:
+            parts.append(one)
+    if len(parts) > 1:
+        return kind(tuple(parts))
+    return parts[0] if parts else None
+
+
+def _is_near(lexeme: _Lexeme) -> bool:
+    return _NEAR.fullmatch(lexeme.text) is not None
+
+
+def _distance(operator: _Lexeme) -> int:
+    number = operator.text.partition("/")[2]
+    if number.isascii() and number.isdigit() and len(number) <= len(str(MAX_DISTANCE)):
+        distance = int(number)
+        if 1 <= distance <= MAX_DISTANCE:
+            return distance
+    raise QueryError(NO_NUMBER, operator.column)
+
+
+def _text(side: Node | None, operator: _Lexeme) -> Node:
+    """Return a side of NEAR: a word, a phrase, or several of them with OR. Raises
+    QueryError for anything else.
+    """
+    match side:
+        case Word() | Phrase() | Prefix():
+            return side
+        case Or(parts):
+            return Or(tuple(_text(part, operator) for part in parts))
+    raise QueryError(NO_TEXT, operator.column)
+
+
+def _field_of(lexeme: _Lexeme) -> tuple[str, str]:
+    """Return the name of a field and its value; nothing for a word."""
+    match = _FIELD.fullmatch(lexeme.text)
+    return (match[1], match[2]) if match else ("", "")
+
+
+def _field_value(
+    field: ValueField, written: str, found: Sequence[str]
+) -> FieldValue | None:
+    value = fold(" ".join(written.lower().split()))
+    return FieldValue(field, value, tuple(map(fold, found))) if value else None
+
+
+def _prefix(start: str, column: int, *, in_title: bool) -> Prefix:
+    folded = fold(start.lower())
+    if len(folded) < MIN_PREFIX_CHARS:
+        raise QueryError(SHORT_PREFIX, column)
+    return Prefix(folded, in_title, column)
+
+
+def _days(written: str, column: int) -> Days | None:
+    """Return the days of `7d`, `2026-11-01` or `2026-11-01..2026-11-07`, of which one
+    end may be missing.
+    """
+    recent = re.fullmatch(r"([0-9]{1,5})d", written)
+    if recent and 1 <= int(recent[1]) <= _MAX_DAYS:
+        return Days(recent=int(recent[1]))
+    first, dots, last = written.partition("..")
+    try:
+        days = Days(_day(first), _day(last if dots else first))
+    except ValueError:
+        raise QueryError(NO_DATE, column, value=written) from None
+    if days == Days():
+        raise QueryError(NO_DATE, column, value=written)
+    return days
+
+
+def _day(written: str) -> date | None:
+    if written and not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", written):
+        raise ValueError(written)
+    return date.fromisoformat(written) if written else None
