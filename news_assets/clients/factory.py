@@ -15,28 +15,28 @@ from news_assets.setting_values import LOCAL_ENRICHER
 from news_assets.settings import Settings, variable_of
 
 if TYPE_CHECKING:
+    from news_assets.clients.local_enrichers import LocalEnrichers
     from news_assets.clients.notifier import ChannelNotifier
-    from news_assets.clients.sandboxed_enricher import SandboxedEnricher
     from news_assets.clients.search.typesense.typesense_index import (
         TypesenseSearchIndex,
     )
     from news_assets.pipeline.alerts.query_file import Alerts
-    from news_assets.pipeline.enrich.model.model_enricher import ModelEnricher
+    from news_assets.pipeline.enrich.model.enrichers import Enrichers
     from news_assets.ports.services import Reader
     from news_assets.records.model_calls import Spent
 
 
 def local_enricher(
     settings: Settings, sandbox: Sandbox, open_embedder: Callable[[], Embedder]
-) -> "SandboxedEnricher":
+) -> "LocalEnrichers":
     """Return the local enricher with the taxonomy of NEWS_TAXONOMY, else the built-in
     one; desks may have others.
 
     `open_embedder` opens the embedder that the classifiers of desks are used with.
     """
-    from news_assets.clients.sandboxed_enricher import SandboxedEnricher
+    from news_assets.clients.local_enrichers import LocalEnrichers
 
-    return SandboxedEnricher(
+    return LocalEnrichers(
         settings.taxonomy, sandbox, settings.models_dir, open_embedder
     )
 
@@ -46,7 +46,7 @@ def build_enricher(
     sandbox: Sandbox,
     open_embedder: Callable[[], Embedder],
     read_spent: "Callable[[Reader, datetime], Spent] | None" = None,
-) -> "ModelEnricher":
+) -> "Enrichers":
     """Return the enrichers that NEWS_ENRICHER and NEWS_ENTITIES name; see
     `local_enricher`.
 
@@ -58,8 +58,8 @@ def build_enricher(
     """
     from news_assets.clients.llm.provider_batches import has_batches, open_batches
     from news_assets.clients.llm.provider_models import check_model
+    from news_assets.pipeline.enrich.model.enrichers import Enrichers
     from news_assets.pipeline.enrich.model.ledger import Budget
-    from news_assets.pipeline.enrich.model.model_enricher import ModelEnricher
     from news_assets.pipeline.enrich.model.model_requests import AnswerRules
     from news_assets.pipeline.enrich.model.prompt import load_prompt
     from news_assets.taxonomy.taxonomy_files import load_taxonomy, taxonomy_of
@@ -71,7 +71,7 @@ def build_enricher(
     open_model = lru_cache(maxsize=None)(partial(_concurrent_model, settings))
     is_local_first = LOCAL_ENRICHER in settings.enricher
     of_bedrock = (settings.bedrock_batch_folder, settings.bedrock_batch_role)
-    return ModelEnricher(
+    return Enrichers(
         local=local,
         models=tuple(map(open_model, names)),
         open_model=open_model,

@@ -20,6 +20,7 @@ from news_assets.commands.options import Desk as DeskOption
 from news_assets.commands.terminal import Terminal, progress
 from news_assets.desks.desk_files import load_desks
 from news_assets.errors import NewsAssetsError
+from news_assets.pipeline.enrich.model.enrichers import Enrichers
 from news_assets.pipeline.enrich.model.evidence import (
     Evidence,
     evidence_of,
@@ -27,7 +28,6 @@ from news_assets.pipeline.enrich.model.evidence import (
     marked,
     marked_paragraphs,
 )
-from news_assets.pipeline.enrich.model.model_enricher import ModelEnricher
 from news_assets.pipeline.enrich.model.model_requests import Depth, depth_of
 from news_assets.pipeline.enrich.model.preview import Found, Preview, Sent, estimated
 from news_assets.pipeline.enrich.model.prices import (
@@ -94,7 +94,7 @@ def cost(
     settings = Settings.read()
     now = datetime.now(UTC)
     with open_lake() as lake, open_ports(settings, ["enricher"], spent) as ports:
-        enricher: ModelEnricher = ports["enricher"].open()
+        enricher: Enrichers = ports["enricher"].open()
         for one in desks:
             estimate = None
             if enricher.requests_models(one.enrich):
@@ -108,7 +108,7 @@ def cost(
 
 
 def _estimate(
-    lake: Lake, desk: Desk, days: Days, enricher: ModelEnricher, now: datetime
+    lake: Lake, desk: Desk, days: Days, enricher: Enrichers, now: datetime
 ) -> _Estimate:
     preview = Preview(lake, desk, enricher, lambda: now)
     for group in progress(archive_groups(lake, desk.key, None, *days), desk.key):

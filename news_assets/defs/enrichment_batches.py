@@ -33,7 +33,7 @@ def build_enrichment_batches(desks: Sequence[Desk]) -> dg.AssetsDefinition:
     def enrichment_batches(
         context: dg.AssetExecutionContext,
         lake: dg.ResourceParam[Lake],
-        enricher: dg.ResourceParam[Lazy[Any]],  # a ModelEnricher
+        enricher: dg.ResourceParam[Lazy[Any]],  # Enrichers
     ) -> dg.MaterializeResult[None]:
         """Batches that were sent to language models by the desks with `enrich: {via:
         batch}`.

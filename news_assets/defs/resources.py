@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from news_assets.clients.embedding.embedder import RecentEmbedder
     from news_assets.clients.factory import OpenIndex
-    from news_assets.pipeline.enrich.model.model_enricher import ModelEnricher
+    from news_assets.pipeline.enrich.model.enrichers import Enrichers
 
 _READING_MODULES = (
     "news_assets.pipeline.page.readers",
@@ -222,7 +222,7 @@ def release_models() -> None:
     _cached_sandbox(LIMIT_S, MEMORY_MB).close()
 
 
-class EnricherResource(dg.ConfigurableResource[Lazy["ModelEnricher"]]):
+class EnricherResource(dg.ConfigurableResource[Lazy["Enrichers"]]):
     """The enrichers that NEWS_ENRICHER names. Keys of providers are no fields: their
     libraries read them when used.
     """
@@ -247,14 +247,14 @@ class EnricherResource(dg.ConfigurableResource[Lazy["ModelEnricher"]]):
         description="most that a run, a day and a month may cost; 0: no limit",
     )
 
-    def create_resource(self, context: dg.InitResourceContext) -> "Lazy[ModelEnricher]":
+    def create_resource(self, context: dg.InitResourceContext) -> "Lazy[Enrichers]":
         """Return the enricher of one run, with its budget; its taxonomy is loaded on
         first use.
         """
         is_backfill = context.run is not None and _BACKFILL_TAG in context.run.tags
         return Lazy(lambda: self._open(is_backfill=is_backfill))
 
-    def _open(self, *, is_backfill: bool) -> "ModelEnricher":
+    def _open(self, *, is_backfill: bool) -> "Enrichers":
         from news_assets.pipeline.enrich.model.ledger import Budget
         from news_assets.store.queries.spending import spent
 
@@ -271,7 +271,7 @@ class EnricherResource(dg.ConfigurableResource[Lazy["ModelEnricher"]]):
 @lru_cache(maxsize=1)
 def _cached_enricher(
     enricher: str, taxonomy: str, changed_ns: int, embedding: tuple[str, str, int]
-) -> "ModelEnricher":
+) -> "Enrichers":
     from news_assets.clients.factory import build_enricher
 
     named = {

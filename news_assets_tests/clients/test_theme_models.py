@@ -11,7 +11,7 @@ import pytest
 
 from news_assets.clients import theme_models
 from news_assets.clients.embedding.exported_models import BUILT_IN_MODEL
-from news_assets.clients.sandboxed_enricher import SandboxedEnricher
+from news_assets.clients.local_enrichers import LocalEnrichers
 from news_assets.clients.theme_models import AboutClassifier
 from news_assets.errors import EmbedError, EnrichError
 from news_assets.pipeline.enrich.theme_training import train
@@ -97,10 +97,8 @@ def desk(key: str, **given: Any) -> Desk:
     )
 
 
-def enricher(
-    folder: Path, vector: tuple[float, float] = (0.0, 1.0)
-) -> SandboxedEnricher:
-    return SandboxedEnricher(
+def enricher(folder: Path, vector: tuple[float, float] = (0.0, 1.0)) -> LocalEnrichers:
+    return LocalEnrichers(
         taxonomy_file(folder), InlineSandbox(), folder, lambda: OneVector(vector)
     )
 
@@ -171,9 +169,7 @@ def test_no_theme_is_learnt_from_labels(tmp_path: Path) -> None:
 def test_vectors_give_a_theme_to_a_text_without_words_of_the_taxonomy(
     tmp_path: Path,
 ) -> None:
-    local = SandboxedEnricher(
-        taxonomy_file(tmp_path), InlineSandbox(), tmp_path, ByTheme
-    )
+    local = LocalEnrichers(taxonomy_file(tmp_path), InlineSandbox(), tmp_path, ByTheme)
     found = local.for_desk(desk("d")).enrich("", "A striker and his coach.", "en")
     assert found.theme_path == ("sport",)
     assert found.theme_score > 0.5
@@ -216,9 +212,7 @@ def test_without_an_embedding_model_themes_are_found_by_words(
     def missing() -> OneVector:
         raise EmbedError("no model `x`")
 
-    local = SandboxedEnricher(
-        taxonomy_file(tmp_path), InlineSandbox(), tmp_path, missing
-    )
+    local = LocalEnrichers(taxonomy_file(tmp_path), InlineSandbox(), tmp_path, missing)
     assert local.for_desk(desk("d")) is local
     assert "themes are found by words only: no model `x`" in caplog.text
 
@@ -310,7 +304,7 @@ def test_the_version_in_use_is_a_name_and_no_path(
 def test_a_desk_with_meetings_has_the_civic_topics_and_other_desks_the_themes_of_news(
     tmp_path: Path,
 ) -> None:
-    enricher = SandboxedEnricher(
+    enricher = LocalEnrichers(
         None, InlineSandbox(), tmp_path, lambda: OneVector((0.0, 1.0))
     )
     city = desk_of("https://webapi.legistar.com/v1/springfield")
@@ -329,7 +323,7 @@ def test_a_desk_with_meetings_has_the_civic_topics_and_other_desks_the_themes_of
 
 def test_another_content_of_a_desks_taxonomy_is_used_at_once(tmp_path: Path) -> None:
     file = tmp_path / "own.yaml"
-    enricher = SandboxedEnricher(
+    enricher = LocalEnrichers(
         None, InlineSandbox(), tmp_path, lambda: OneVector((0.0, 1.0))
     )
     labels = []

@@ -18,7 +18,7 @@ from news_assets.clients.llm.provider_models import open_model
 from news_assets.errors import ModelCallError
 from news_assets.pipeline.enrich.enrich import enrich_batch
 from news_assets.pipeline.enrich.local_enricher import LocalEnricher
-from news_assets.pipeline.enrich.model.model_enricher import ModelEnricher
+from news_assets.pipeline.enrich.model.enrichers import Enrichers
 from news_assets.pipeline.enrich.model.prompt import load_prompt
 from news_assets.pipeline.stages import stage_named
 from news_assets.ports.services import LanguageModel, ModelAnswer, ModelRequest
@@ -193,7 +193,7 @@ def answered(said: dict[str, Any] | str | ModelAnswer) -> ModelAnswer:
     )
 
 
-def enricher(*models: LanguageModel, **given: Any) -> ModelEnricher:
+def enricher(*models: LanguageModel, **given: Any) -> Enrichers:
     """Return an enricher that asks these models."""
     by_name = {model.name: model for model in models}
     values: dict[str, Any] = {
@@ -212,7 +212,7 @@ def enricher(*models: LanguageModel, **given: Any) -> ModelEnricher:
         "open_batches": open_batches,
         "has_batches": lambda _name: False,
     }
-    return ModelEnricher(**values | given)
+    return Enrichers(**values | given)
 
 
 def served(name: str, **limits: Any) -> ConcurrentModel:
@@ -225,7 +225,7 @@ def served(name: str, **limits: Any) -> ConcurrentModel:
 
 def enrich(
     lake: Lake,
-    by: ModelEnricher,
+    by: Enrichers,
     of: Desk | None = None,
     now: datetime = NOW,
     keys: AgencyDays = KEYS,

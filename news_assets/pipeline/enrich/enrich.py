@@ -32,9 +32,9 @@ from news_assets.pipeline.enrich.model.direct_requests import (
     ModelResults,
     Storing,
 )
+from news_assets.pipeline.enrich.model.enrichers import Enrichers
 from news_assets.pipeline.enrich.model.ledger import Clock, Ledger
 from news_assets.pipeline.enrich.model.model_batches import BatchRequests
-from news_assets.pipeline.enrich.model.model_enricher import ModelEnricher
 from news_assets.pipeline.enrich.model.model_requests import is_descended
 from news_assets.pipeline.enrich.model.prompt import Prompt
 from news_assets.pipeline.enrich.plan import (
@@ -63,7 +63,7 @@ def enrich_batch(
     keys: AgencyDays,
     clock: Clock,
     *,
-    enricher: Enricher | ModelEnricher,
+    enricher: Enricher | Enrichers,
     only: Collection[str] | None = None,
     re_enrich: bool = False,
     local_only: bool = False,
@@ -290,7 +290,7 @@ class _Requests:
     """
 
     def __init__(
-        self, drafts: _Drafts, models: ModelEnricher, *, is_backfill: bool
+        self, drafts: _Drafts, models: Enrichers, *, is_backfill: bool
     ) -> None:
         models.budget.is_backfill |= is_backfill
         self._drafts, self._models = drafts, models

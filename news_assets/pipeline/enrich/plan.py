@@ -27,8 +27,8 @@ from news_assets.pipeline.enrich.enriched_rows import (
     title_and_text,
 )
 from news_assets.pipeline.enrich.model.answer_checks import located
+from news_assets.pipeline.enrich.model.enrichers import Enrichers
 from news_assets.pipeline.enrich.model.evidence import SearchedText, parse_span
-from news_assets.pipeline.enrich.model.model_enricher import ModelEnricher
 from news_assets.pipeline.enrich.model.model_requests import ENRICHER, reason_not_sent
 from news_assets.pipeline.stage_state.declaration import of_articles
 from news_assets.ports.services import Enricher, Lake, Reader
@@ -103,12 +103,12 @@ class Chain:
     """
 
     local: Enricher
-    models: ModelEnricher | None = None
+    models: Enrichers | None = None
 
     @classmethod
-    def of(cls, enricher: Enricher | ModelEnricher, desk: Desk) -> "Chain":
+    def of(cls, enricher: Enricher | Enrichers, desk: Desk) -> "Chain":
         """Return the chain of a desk. Raises NewsAssetsError."""
-        if not isinstance(enricher, ModelEnricher):
+        if not isinstance(enricher, Enrichers):
             return cls(local=enricher)
         of_desk = enricher.for_desk(desk)
         if of_desk.requests_models(desk.enrich):
@@ -395,7 +395,7 @@ def _moved(
 
 
 def _add_requests(
-    plan: Plan, desk: Desk, own: Sequence[RawArticle], models: ModelEnricher
+    plan: Plan, desk: Desk, own: Sequence[RawArticle], models: Enrichers
 ) -> None:
     """Add which articles may be sent, and for which the local result does not stay."""
     found: list[tuple[RawArticle, Enrichment]] = []
@@ -414,7 +414,7 @@ def _add_requests(
 
 
 def _add_readable(
-    plan: Plan, article: RawArticle, local: Enrichment, models: ModelEnricher
+    plan: Plan, article: RawArticle, local: Enrichment, models: Enrichers
 ) -> None:
     """Add an article that may be sent; it is requested unless its local theme is sure."""
     plan.readable.append(article)

@@ -9,8 +9,8 @@ import pytest
 from news_assets.clients.llm.provider_batches import open_batches
 from news_assets.errors import EnrichError
 from news_assets.pipeline.enrich.enrich import enrich_batch
+from news_assets.pipeline.enrich.model.enrichers import Enrichers
 from news_assets.pipeline.enrich.model.ledger import Budget
-from news_assets.pipeline.enrich.model.model_enricher import ModelEnricher
 from news_assets.pipeline.enrich.model.prompt import load_prompt
 from news_assets.pipeline.stages import stage_named
 from news_assets.ports.services import ModelAnswer
@@ -50,8 +50,8 @@ class Answering(ScriptedModel):
         return len(self.sent)
 
 
-def enricher(model: Answering, budget: Budget) -> ModelEnricher:
-    return ModelEnricher(
+def enricher(model: Answering, budget: Budget) -> Enrichers:
+    return Enrichers(
         local=Words(),
         models=(model,),
         open_model=lambda name: model,
@@ -80,7 +80,7 @@ def room(lake: Lake) -> Newsroom:
 
 
 def enrich(
-    lake: Lake, made_by: ModelEnricher, desk: Desk = DESK, *, re_enrich: bool = False
+    lake: Lake, made_by: Enrichers, desk: Desk = DESK, *, re_enrich: bool = False
 ) -> None:
     stage = stage_named("enriched_articles")
     enrich_batch(

@@ -36,6 +36,7 @@ from news_assets.pipeline.enrich.model.direct_requests import (
     DirectRequests,
     ModelResults,
 )
+from news_assets.pipeline.enrich.model.enrichers import Enrichers
 from news_assets.pipeline.enrich.model.ledger import (
     Claims,
     Ended,
@@ -43,7 +44,6 @@ from news_assets.pipeline.enrich.model.ledger import (
     Ledger,
     histories,
 )
-from news_assets.pipeline.enrich.model.model_enricher import ModelEnricher
 from news_assets.pipeline.enrich.model.model_requests import is_descended, request_hash
 from news_assets.pipeline.stage_state.failures import make_due
 from news_assets.ports.services import (
@@ -229,7 +229,7 @@ def _not_run(calls: Iterable[ModelCall], reason: str) -> list[Ended]:
 
 def settle_batches(
     lake: Lake,
-    enricher: ModelEnricher,
+    enricher: Enrichers,
     desks: Iterable[Desk],
     clock: Callable[[], datetime],
 ) -> dict[str, str]:
@@ -260,7 +260,7 @@ class _SentBatch:
     """A batch that is open, and how the enricher of its desk reads its answers."""
 
     def __init__(
-        self, lake: Lake, enricher: ModelEnricher, ledger: Ledger, row: EnrichmentBatch
+        self, lake: Lake, enricher: Enrichers, ledger: Ledger, row: EnrichmentBatch
     ) -> None:
         self._lake, self._ledger = lake, ledger
         self._enricher, self._row = enricher, row

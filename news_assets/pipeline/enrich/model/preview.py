@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from news_assets.pipeline.enrich.enriched_rows import cached_results
-from news_assets.pipeline.enrich.model.model_enricher import ModelEnricher
+from news_assets.pipeline.enrich.model.enrichers import Enrichers
 from news_assets.pipeline.enrich.model.model_requests import is_descended
 from news_assets.pipeline.enrich.model.prices import expected_tokens, price_usd
 from news_assets.pipeline.enrich.plan import (
@@ -76,7 +76,7 @@ class Preview:
         self,
         lake: Lake,
         desk: Desk,
-        enricher: ModelEnricher,
+        enricher: Enrichers,
         clock: Callable[[], datetime],
     ) -> None:
         self.found = Found()

@@ -6,7 +6,7 @@ import pytest
 
 from news_assets.clients.llm.provider_batches import open_batches
 from news_assets.pipeline.enrich.enrich import enrich_batch
-from news_assets.pipeline.enrich.model.model_enricher import ModelEnricher
+from news_assets.pipeline.enrich.model.enrichers import Enrichers
 from news_assets.pipeline.enrich.model.preview import Found, Preview, Sent, estimated
 from news_assets.pipeline.enrich.model.prompt import load_prompt
 from news_assets.pipeline.stages import stage_named
@@ -39,8 +39,8 @@ class NoJson(ScriptedModel):
         super().__init__(lambda _: "?", name)
 
 
-def enricher(*models: NoJson, entities: str = "") -> ModelEnricher:
-    return ModelEnricher(
+def enricher(*models: NoJson, entities: str = "") -> Enrichers:
+    return Enrichers(
         local=Words(),
         models=models,
         open_model=NoJson,
@@ -58,7 +58,7 @@ def enricher(*models: NoJson, entities: str = "") -> ModelEnricher:
     )
 
 
-def previewed(lake: Lake, made_by: ModelEnricher, desk: Desk = DESK) -> Found:
+def previewed(lake: Lake, made_by: Enrichers, desk: Desk = DESK) -> Found:
     preview = Preview(lake, desk, made_by, lambda: NOW)
     preview.add(KEYS)
     return preview.found

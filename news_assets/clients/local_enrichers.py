@@ -1,4 +1,13 @@
-"""An enricher whose work on texts runs in the sandbox."""
+"""The local enricher of each desk, whose work on texts runs in the sandbox.
+
+    Enrichers.for_desk(desk)            (pipeline/enrich/model/enrichers.py)
+    | LocalEnrichers.for_desk           with the desk's taxonomy and classifier
+    = VectorEnricher                    themes by words and by vectors or the classifier
+      | LocalEnrichers.enrich           for what is found by words
+      | sandbox process: LocalEnricher  language, summary, keywords, themes by words
+
+Without an embedding model, or with `themes: words`, `VectorEnricher` is left out.
+"""
 
 import logging
 from collections.abc import Callable
@@ -30,9 +39,9 @@ R = TypeVar("R")
 _LOG = logging.getLogger(__name__)
 
 
-class SandboxedEnricher:
-    """The local enricher with its limits of time and memory; implements
-    `ports.Enricher`.
+class LocalEnrichers:
+    """The local enricher of the built-in taxonomy, and those of desks; implements
+    `ports.Enricher` by words only, with the sandbox's limits of time and memory.
 
     `models_dir` holds the classifiers of desks, and `open_embedder` opens the embedder
     that they are used with.

@@ -36,8 +36,8 @@ from news_assets.taxonomy.taxonomy_files import Taxonomy, Theme
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ModelEnricher:
-    """The local enricher and the language models that follow it.
+class Enrichers:
+    """The local enricher and the language models that follow it, if there are any.
 
     Attributes:
         local: Finds language, length and readability of every text, and fills in where
