@@ -1,4 +1,4 @@
-"""The table of vendors: kind -> Vendor. A new kind is one module and one line here and
+"""The table of vendors: kind -> Vendor. A new kind is one module and one entry here and
 in `vendor_limits.py`.
 
 Saved answers of one client are read here too: a single answer, JSON lines of exchanges,
@@ -13,8 +13,7 @@ import binascii
 import json
 from collections.abc import Iterable
 from datetime import datetime
-from types import ModuleType
-from typing import Any, Final
+from typing import Final
 
 from news_assets.errors import NewsAssetsError, SourceError
 from news_assets.records.meetings import AnswerState, Meeting, MeetingListing
@@ -41,39 +40,106 @@ from news_assets.sources.civic.reading.merging import merged, with_votes
 from news_assets.sources.civic.vendor import Reading, Vendor, read
 from news_assets.sources.platforms import file_of
 
-_FUNCTIONS: Final = ("parse", "upcoming", "days", "items", "signal", "votes", "roster")
-
-
-def _vendor(module: ModuleType, **marks: Any) -> Vendor:
-    """Return the vendor of a module, whose functions have the names of Vendor's fields."""
-    functions: dict[str, Any] = {
-        name: getattr(module, name, None) for name in _FUNCTIONS
-    }
-    return Vendor(**functions, **marks)
-
-
 CIVIC_KINDS: Final[dict[str, Vendor]] = {
-    "boarddocs": _vendor(boarddocs),
-    "civicclerk": _vendor(civicclerk),
-    "civicengage": _vendor(civicengage),
-    "civicplus": _vendor(civicplus),
-    "civicweb": _vendor(civicweb),
-    "escribe": _vendor(escribe),
-    "granicus": _vendor(granicus),
-    "icalendar": _vendor(calendar_file),
-    "iqm2": _vendor(iqm2),
-    "legistar": _vendor(
-        legistar_api,
+    "boarddocs": Vendor(
+        parse=boarddocs.parse,
+        upcoming=boarddocs.upcoming,
+        days=boarddocs.days,
+        items=boarddocs.items,
+    ),
+    "civicclerk": Vendor(
+        parse=civicclerk.parse,
+        upcoming=civicclerk.upcoming,
+        days=civicclerk.days,
+        items=civicclerk.items,
+    ),
+    "civicengage": Vendor(
+        parse=civicengage.parse,
+        upcoming=civicengage.upcoming,
+        days=civicengage.days,
+    ),
+    "civicplus": Vendor(
+        parse=civicplus.parse,
+        upcoming=civicplus.upcoming,
+        days=civicplus.days,
+        items=civicplus.items,
+        signal=civicplus.signal,
+    ),
+    "civicweb": Vendor(
+        parse=civicweb.parse,
+        upcoming=civicweb.upcoming,
+        days=civicweb.days,
+        items=civicweb.items,
+    ),
+    "escribe": Vendor(
+        parse=escribe.parse,
+        upcoming=escribe.upcoming,
+        days=escribe.days,
+        items=escribe.items,
+    ),
+    "granicus": Vendor(
+        parse=granicus.parse,
+        upcoming=granicus.upcoming,
+        days=granicus.days,
+        items=granicus.items,
+        signal=granicus.signal,
+    ),
+    "icalendar": Vendor(
+        parse=calendar_file.parse,
+        upcoming=calendar_file.upcoming,
+    ),
+    "iqm2": Vendor(
+        parse=iqm2.parse,
+        upcoming=iqm2.upcoming,
+        days=iqm2.days,
+        items=iqm2.items,
+    ),
+    "legistar": Vendor(
+        parse=legistar_api.parse,
+        upcoming=legistar_api.upcoming,
+        days=legistar_api.days,
+        items=legistar_api.items,
+        signal=legistar_api.signal,
+        votes=legistar_api.votes,
+        roster=legistar_api.roster,
         lists_changes_only=True,
         unknown_marks=(b"legistarconnectionstring setting is not set up",),
         closed_marks=(b"key or token is required",),
     ),
-    "legistar_html": _vendor(legistar_pages, unknown_marks=(b"invalid parameters!",)),
-    "municode": _vendor(municode),
-    "novusagenda": _vendor(novusagenda),
-    "onbase": _vendor(onbase),
-    "pdf_links": _vendor(pdf_links),
-    "primegov": _vendor(primegov),
+    "legistar_html": Vendor(
+        parse=legistar_pages.parse,
+        upcoming=legistar_pages.upcoming,
+        items=legistar_pages.items,
+        unknown_marks=(b"invalid parameters!",),
+    ),
+    "municode": Vendor(
+        parse=municode.parse,
+        upcoming=municode.upcoming,
+        days=municode.days,
+        items=municode.items,
+    ),
+    "novusagenda": Vendor(
+        parse=novusagenda.parse,
+        upcoming=novusagenda.upcoming,
+        days=novusagenda.days,
+        items=novusagenda.items,
+    ),
+    "onbase": Vendor(
+        parse=onbase.parse,
+        upcoming=onbase.upcoming,
+        days=onbase.days,
+        items=onbase.items,
+    ),
+    "pdf_links": Vendor(
+        parse=pdf_links.parse,
+        upcoming=pdf_links.upcoming,
+    ),
+    "primegov": Vendor(
+        parse=primegov.parse,
+        upcoming=primegov.upcoming,
+        days=primegov.days,
+        items=primegov.items,
+    ),
 }
 
 
