@@ -1,4 +1,4 @@
-"""How often cities are polled; pure.
+"""How often councils are polled, and which agendas a poll requests; pure.
 
     signal   the vendor's cheapest answer that shows changes, every 10 to 60 minutes;
              then the days that changed
@@ -102,7 +102,9 @@ class AgendaState(NamedTuple):
 
     @property
     def items_requested_at(self) -> datetime | None:
-        """When its items were requested last; None for a new meeting."""
+        """When its items were requested last; None where the next poll requests them: of
+        a new meeting, after a change of its listing, and while details are missing.
+        """
         return None if self.row is None else self.row.items_asked_at
 
     @property
