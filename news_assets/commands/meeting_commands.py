@@ -40,6 +40,7 @@ from news_assets.store.queries.stored_meetings import (
     ItemDetails,
     MeetingDetails,
     agendas_of,
+    last_changes,
     meeting_details,
     selected_meetings,
 )
@@ -324,14 +325,16 @@ def export_meetings(
             days=selection.days,
             article_ids=_items_with(lake, selection),
         )
-        items = agendas_of(lake, {meeting.meeting_id for meeting in meetings})
+        ids = {meeting.meeting_id for meeting in meetings}
+        items = agendas_of(lake, ids)
+        changes = last_changes(lake, ids)
     if not meetings:
         raise NewsAssetsError(
             "no such meetings; `news-assets export meetings` writes all of them as rows"
         )
     zones = _agency_zones()
     if is_calendar:
-        write_document(calendar_of(meetings, items, zones), output)
+        write_document(calendar_of(meetings, items, zones, changes), output)
         return
     lines = []
     for meeting in meetings:

@@ -147,7 +147,8 @@ def _calendar_of_meeting(archive: Archive, meeting_id: str) -> bytes:
 
 def _calendar_of(archive: Archive, meetings: Sequence[StoredMeeting]) -> bytes:
     agendas = agendas_of(archive.lake, [row.meeting_id for row in meetings])
-    return calendar_of(meetings, agendas, zones_of(archive.desks))
+    changes = last_changes(archive.lake, [row.meeting_id for row in meetings])
+    return calendar_of(meetings, agendas, zones_of(archive.desks), changes)
 
 
 Render = Callable[..., Response]

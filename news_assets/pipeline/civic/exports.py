@@ -23,6 +23,8 @@ _CALENDAR_STATUS = {"cancelled": "CANCELLED", "tentative": "TENTATIVE"}
 # of meetings by meeting_id, in the order of the agenda
 Items = Mapping[str, Sequence[StoredItem]]
 Zones = Mapping[tuple[str, str], str]  # by desk and agency
+# by meeting_id and item_id, which is empty for the meeting itself
+Changes = Mapping[tuple[str, str], datetime]
 
 
 def zones_of(desks: Iterable[Desk]) -> Zones:
@@ -34,19 +36,33 @@ def zones_of(desks: Iterable[Desk]) -> Zones:
     return zones
 
 
-def calendar_of(meetings: Sequence[StoredMeeting], items: Items, zones: Zones) -> bytes:
-    """Return an iCalendar file with an event for each meeting that has a day."""
+def calendar_of(
+    meetings: Sequence[StoredMeeting], items: Items, zones: Zones, changes: Changes
+) -> bytes:
+    """Return an iCalendar file with an event for each meeting that has a day.
+
+    Args:
+        meetings: The meetings.
+        items: Their agendas.
+        zones: Time zones of their agencies.
+        changes: When they and their items changed last. Others are as they were when
+            they were first listed.
+    """
     from icalendar import Calendar
 
     calendar = Calendar()
     calendar.add("prodid", _PRODUCT)
     calendar.add("version", "2.0")
+    changed_at: dict[str, datetime] = {}
+    for (meeting_id, _), at in changes.items():
+        changed_at[meeting_id] = max(at, changed_at.get(meeting_id, at))
     years: list[int] = []
     for meeting in meetings:
         if meeting.day is not None:
             years.append(meeting.day.year)
             of_meeting = items.get(meeting.meeting_id, ())
-            calendar.add_component(_event(meeting, of_meeting, zones))
+            at = changed_at.get(meeting.meeting_id, meeting.first_seen_at)
+            calendar.add_component(_event(meeting, of_meeting, zones, at))
     if years:
         calendar.add_missing_timezones(
             first_date=date(min(years), 1, 1), last_date=date(max(years) + 2, 1, 1)
@@ -54,13 +70,18 @@ def calendar_of(meetings: Sequence[StoredMeeting], items: Items, zones: Zones) -
     return bytes(calendar.to_ical())
 
 
-def _event(meeting: StoredMeeting, items: Sequence[StoredItem], zones: Zones) -> Any:
+def _event(
+    meeting: StoredMeeting,
+    items: Sequence[StoredItem],
+    zones: Zones,
+    changed_at: datetime,
+) -> Any:
     from icalendar import Event
 
     event = Event()
     event.add("uid", meeting.meeting_id)
-    event.add("dtstamp", meeting.last_seen_at.astimezone(UTC))
-    event.add("last-modified", meeting.last_seen_at.astimezone(UTC))
+    event.add("dtstamp", changed_at.astimezone(UTC))
+    event.add("last-modified", changed_at.astimezone(UTC))
     event.add("summary", name_of(meeting))
     event.add("status", _CALENDAR_STATUS.get(meeting.status, "CONFIRMED"))
     if meeting.starts_at is None or meeting.is_all_day:
