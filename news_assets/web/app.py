@@ -45,7 +45,12 @@ from news_assets.web.operations.sessions import (
     ended_sessions,
 )
 from news_assets.web.page_handlers import Pages
-from news_assets.web.parameters import OneMeeting, OnePerson, SearchAddress
+from news_assets.web.parameters import (
+    ArticleAddress,
+    OneMeeting,
+    OnePerson,
+    SearchAddress,
+)
 from news_assets.web.publisher_pages import PublisherPages
 from news_assets.web.request_limits import RequestLimits, in_time
 
@@ -148,7 +153,7 @@ def build_app(
         Route(f"{article}/original", in_time(pages.original)),
         Route(f"{article}/text", in_time(pages.text)),
         cached(f"{article}/revisions/{{number:int}}", pages.revision),
-        cached(f"{article}{suffix}", pages.article),
+        cached(f"{article}{suffix}", pages.article, ArticleAddress.names()),
         cached(
             f"/meetings/{{meeting_id:meeting_id}}{suffix}",
             meetings.meeting,

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 
 _MAX_RENDERED_CHARS: Final = 50_000  # the worst Markdown takes quadratic time
+_CONTEXT_WORDS: Final = 30  # around a change
+_LEAST_FOLDED: Final = 30  # to fold fewer words hides more than it saves
 _MAX_WORDS: Final = 20_000  # of each text that is compared: 0.1 s
 # nothing is requested from the publisher's site
 _IMAGE: Final = re.compile(r"<img\b[^<>]*+>")
@@ -110,19 +112,73 @@ def word_diff(before: str, after: str) -> str:
     """Return both texts as one piece of HTML, words that went in `<del>` and words that
     came in `<ins>`.
     """
+    parts = []
+    for kind, words in _steps(before, after):
+        parts.append(_escaped(words) if kind == "equal" else _marked(kind, words))
+    return "".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A part of two texts: `equal`, `del` (went), `ins` (came), or `folded`, which is
+    equal and far from any change; `count` are its words.
+    """
+
+    kind: str
+    text: str
+    count: int
+
+
+def passages(before: str, after: str) -> list[Passage]:
+    """Return both texts as passages: what changed, with some words around it."""
+    steps = list(_steps(before, after))
+    found: list[Passage] = []
+    for number, (kind, words) in enumerate(steps):
+        if kind == "equal":
+            is_first, is_last = number == 0, number == len(steps) - 1
+            found += _folded(words, is_first=is_first, is_last=is_last)
+        else:
+            found.append(_passage(kind, words))
+    return found
+
+
+def _folded(
+    words: Sequence[str], *, is_first: bool, is_last: bool
+) -> Iterator[Passage]:
+    """Yield the words after the change before, those between, and those before the next
+    change.
+    """
+    begin = 0 if is_first else _CONTEXT_WORDS
+    end = len(words) if is_last else len(words) - _CONTEXT_WORDS
+    if end - begin < _LEAST_FOLDED:
+        yield _passage("equal", words)
+        return
+    if begin:
+        yield _passage("equal", words[:begin])
+    yield _passage("folded", words[begin:end])
+    if end < len(words):
+        yield _passage("equal", words[end:])
+
+
+def _passage(kind: str, words: Sequence[str]) -> Passage:
+    return Passage(kind, "".join(words), len(words))
+
+
+def _steps(before: str, after: str) -> Iterator[tuple[str, Sequence[str]]]:
+    """Yield the words of two texts in runs: `equal`, or `del` and then `ins`."""
     from rapidfuzz.distance import Indel
 
     old, new = _words(before), _words(after)
-    parts = []
-    for step in Indel.opcodes(
-        [word.strip() for word in old], [word.strip() for word in new]
-    ):
-        if step.tag == "equal":
-            parts.append(_escaped(new[step.dest_start : step.dest_end]))
-        else:
-            parts.append(_marked("del", old[step.src_start : step.src_end]))
-            parts.append(_marked("ins", new[step.dest_start : step.dest_end]))
-    return "".join(parts)
+    bare_old, bare_new = [one.strip() for one in old], [one.strip() for one in new]
+    at_old = at_new = 0
+    for block in Indel.opcodes(bare_old, bare_new).as_matching_blocks():
+        if block.a > at_old:
+            yield "del", old[at_old : block.a]
+        if block.b > at_new:
+            yield "ins", new[at_new : block.b]
+        at_old, at_new = block.a + block.size, block.b + block.size
+        if block.size:
+            yield "equal", new[block.b : at_new]
 
 
 def _words(text: str) -> list[str]:
@@ -131,7 +187,7 @@ def _words(text: str) -> list[str]:
 
 
 def _marked(tag: str, words: Sequence[str]) -> str:
-    return f"<{tag}>{_escaped(words)}</{tag}>" if words else ""
+    return f"<{tag}>{_escaped(words)}</{tag}>"
 
 
 def _escaped(words: Sequence[str]) -> str:

@@ -37,6 +37,8 @@ from news_assets.store.changes import CursorError
 from news_assets.store.queries.report import count_day
 from news_assets.web.answers import SourceItem
 from news_assets.web.archive import Archive, revision_and_successor, revision_number
+from news_assets.web.article_glance import glance_of, search_words
+from news_assets.web.article_versions import Version, stored_version, version_query
 from news_assets.web.cache import Handler
 from news_assets.web.choices import CHOICES
 from news_assets.web.day_report import report_content
@@ -56,7 +58,7 @@ from news_assets.web.forms import (
     problem,
 )
 from news_assets.web.list_pages import ListPage, other_form
-from news_assets.web.markup import article_html, bars_of, is_cut, word_diff
+from news_assets.web.markup import article_html, bars_of, is_cut, passages
 from news_assets.web.meeting_views import first_day_to_come, has_meetings
 from news_assets.web.operations.failure_pages import overview
 from news_assets.web.operations.monitoring import coverage, source_health, worst_first
@@ -64,6 +66,7 @@ from news_assets.web.operations.query_actions import listed_queries
 from news_assets.web.operations.sessions import Access, Sessions
 from news_assets.web.parameters import (
     MAX_PAGE,
+    ArticleAddress,
     CoverageParameters,
     FailureParameters,
     MeetingParameters,
@@ -151,7 +154,9 @@ class Pages:
             "zone_of": archive.zone_of,
             "theme_label": archive.theme_label,
             "article_html": article_html,
-            "word_diff": word_diff,
+            "passages": passages,
+            "search_words": search_words,
+            "version_query": version_query,
             "marked_spans": _marked_spans,
             "duration": duration,
             "language_name": language_name,
@@ -303,8 +308,13 @@ class Pages:
     # --- articles ---------------------------------------------------------------------
 
     def article(self, request: Request) -> Response:
-        """Return one article with everything that is stored about it."""
+        """Return one article with everything that is stored about it, or one of its
+        versions.
+        """
         article_id = request.path_params["article_id"]
+        address = ArticleAddress.of(request.query_params)
+        if address.rev is not None or address.hash:
+            return self._version(request, article_id, address)
         view = self._archive.article(article_id)
         if view is None:
             raise HTTPException(404, f"no article {article_id}")
@@ -312,7 +322,24 @@ class Pages:
             raise WithdrawnError(view.article)
         if form_of(request):
             return json_document(asdict(view))
-        return self.page(request, "article.html", view=view)
+        glance = glance_of(view, address)
+        return self.page(request, "article.html", view=view, glance=glance)
+
+    def _version(
+        self, request: Request, article_id: str, address: ArticleAddress
+    ) -> Response:
+        article, version = self._cited(article_id, address)
+        if form_of(request):
+            return json_document(asdict(version))
+        return self.page(request, "version.html", article=article, version=version)
+
+    def _cited(
+        self, article_id: str, address: ArticleAddress
+    ) -> tuple[RawArticle, Version]:
+        found = stored_version(self._archive.lake, article_id, address)
+        if found is None:
+            raise HTTPException(404, f"no such version of {article_id}")
+        return found
 
     def original(self, request: Request) -> Response:
         """Return the stored page of an article, without scripts and requests."""
@@ -329,15 +356,12 @@ class Pages:
         return Response(body, headers={"Content-Type": shown, **_ORIGINAL_HEADERS})
 
     def text(self, request: Request) -> Response:
-        """Return the whole text of an article as it is stored."""
+        """Return the whole text of an article as it is stored, or of a version."""
         article_id = request.path_params["article_id"]
-        article = next(
-            iter(self._archive.lake.read(RawArticle, article_id=[article_id])), None
-        )
-        if article is None or not article.text:
-            raise HTTPException(404, f"no text of {article_id}")
+        address = ArticleAddress.of(request.query_params)
+        _, version = self._cited(article_id, address)
         return Response(
-            article.text,
+            version.text,
             media_type="text/plain; charset=utf-8",
             headers=_ORIGINAL_HEADERS,
         )

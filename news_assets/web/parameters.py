@@ -91,6 +91,20 @@ class OneArticle(Parameters, frozen=True):
     article_id: str = Field(max_length=_MAX_KEY_CHARS, description="id of the article")
 
 
+class ArticleAddress(Parameters, frozen=True):
+    """The page of an article, or a version of it to cite."""
+
+    rev: int | None = Field(None, ge=1, description="number of the version")
+    hash: str = Field(
+        "",
+        pattern="^[0-9a-fA-F]{0,64}$",
+        description="beginning of the SHA-256 of its text",
+    )
+    search: str = Field(
+        "", max_length=3_000, description="query string of the search that led here"
+    )
+
+
 class ListParameters(Parameters, frozen=True):
     """A list that is read in parts."""
 

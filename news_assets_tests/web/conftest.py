@@ -41,6 +41,7 @@ from news_assets_tests.support.stored_meeting import (
     REPORT,
     ROLL_CALL,
 )
+from news_assets_tests.support.waiting import HANG_S
 
 CHANNELS = {
     "desk": Mail(kind="mail", to=("desk@example.org",)),
@@ -249,9 +250,8 @@ def served(archive: Archive, **options: Any) -> Iterator[str]:
 @pytest.fixture
 def browser(site: str) -> Iterator[httpx.Client]:
     """A client of the server that asks for pages as a browser does."""
-    with httpx.Client(
-        base_url=site, headers={"Accept": "text/html,*/*;q=0.8"}
-    ) as client:
+    accept = {"Accept": "text/html,*/*;q=0.8"}
+    with httpx.Client(base_url=site, headers=accept, timeout=HANG_S) as client:
         yield client
 
 

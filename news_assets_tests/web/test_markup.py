@@ -9,7 +9,7 @@ import pytest
 from lxml import html
 
 from news_assets.pipeline.enrich.model.evidence import Span
-from news_assets.web.markup import Bar, article_html, bars_of
+from news_assets.web.markup import Bar, article_html, bars_of, passages
 
 
 def marked(text: str, *quotes: str) -> str:
@@ -147,3 +147,34 @@ def test_a_longer_time_has_longer_bars(
 
 def test_no_hits_have_no_bars() -> None:
     assert bars_of({}) == ()
+
+
+def passages_of(before: str, after: str) -> list[tuple[str, str]]:
+    return [(one.kind, one.text.strip()) for one in passages(before, after)]
+
+
+def test_passages_far_from_a_change_are_folded() -> None:
+    words = [f"w{n}" for n in range(400)]
+    later = [*words[:200], "new", *words[201:]]
+    found = passages_of(" ".join(words), " ".join(later))
+    assert found == [
+        ("folded", " ".join(words[:170])),
+        ("equal", " ".join(words[170:200])),
+        ("del", "w200"),
+        ("ins", "new"),
+        ("equal", " ".join(words[201:231])),
+        ("folded", " ".join(words[231:])),
+    ]
+    assert passages(" ".join(words), " ".join(later))[0].count == 170
+
+
+def test_a_short_passage_between_two_changes_is_not_folded() -> None:
+    words = [f"w{n}" for n in range(80)]
+    later = ["a", *words[1:79], "b"]
+    found = passages_of(" ".join(words), " ".join(later))
+    assert [kind for kind, _ in found] == ["del", "ins", "equal", "del", "ins"]
+
+
+def test_equal_texts_are_one_folded_passage() -> None:
+    assert [kind for kind, _ in passages_of("a " * 90, "a  " * 90)] == ["folded"]
+    assert passages("", "") == []
