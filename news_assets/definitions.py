@@ -6,7 +6,11 @@ import warnings
 
 import dagster as dg
 
-from news_assets.defs.asset_checks import build_desk_checks, build_freshness_checks
+from news_assets.defs.asset_checks import (
+    build_desk_checks,
+    build_failure_checks,
+    build_freshness_checks,
+)
 from news_assets.defs.daily_report import build_daily_report
 from news_assets.defs.desk_sensors import build_desk_sensors
 from news_assets.defs.enrichment_batches import (
@@ -16,6 +20,7 @@ from news_assets.defs.enrichment_batches import (
 from news_assets.defs.feed_entries import build_meeting_specs
 from news_assets.defs.jobs import build_desk_jobs, build_schedules, build_shared_jobs
 from news_assets.defs.lake_maintenance import build_lake_maintenance
+from news_assets.defs.lineage import build_outside_specs
 from news_assets.defs.newsroom_alerts import build_alerts, build_alerts_sensor
 from news_assets.defs.resources import build_resources, opener_of
 from news_assets.defs.stage_assets import build_desk_assets, code_versions
@@ -42,9 +47,14 @@ def build_definitions(
         # range backfills, and the mapping of agency-days to agencies
         warnings.simplefilter("ignore", dg.BetaWarning)
         versions = code_versions(settings)
-        assets = {desk.key: build_desk_assets(desk, versions) for desk in desks}
-        report = build_daily_report(desks)
-    meetings = [spec for desk in desks for spec in build_meeting_specs(desk)]
+        pages_url = settings.pages_url.rstrip("/")
+        assets = {
+            desk.key: build_desk_assets(desk, versions, pages_url) for desk in desks
+        }
+        report = build_daily_report(desks, pages_url)
+    specs: list[dg.AssetSpec] = []
+    for desk in desks:
+        specs += [*build_outside_specs(desk), *build_meeting_specs(desk)]
     checks = [
         check
         for desk in desks
@@ -73,12 +83,12 @@ def build_definitions(
     return dg.Definitions(
         assets=[
             *all_assets,
-            *meetings,
+            *specs,
             build_lake_maintenance(
                 desks, all_assets, settings.backup_days, settings.keep_days
             ),
         ],
-        asset_checks=checks,
+        asset_checks=[*checks, *map(build_failure_checks, desks)],
         jobs=[*jobs, *shared_jobs],
         sensors=[
             *of_desks,

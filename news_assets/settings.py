@@ -310,6 +310,13 @@ class Settings(BaseModel):
             "true for the main image on pages of articles, fetched by this server; false for none"
         ),
     )
+    pages_url: str = Field(
+        "",
+        pattern=r"^(https?://[^\s?#]+)?$",
+        description=(
+            "address of `news-assets serve` in browsers, for links in Dagster; empty for none"
+        ),
+    )
     operator_token: Annotated[SecretStr, AfterValidator(values.check_token)] = Field(
         SecretStr(""),
         description=(

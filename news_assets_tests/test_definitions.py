@@ -16,12 +16,19 @@ from news_assets.desks.desk_files import load_desks
 from news_assets.settings import Settings
 from news_assets.sources.source_kinds import ALL_KINDS, KINDS
 
+# what reads the tables of all desks
+ENTRIES = {"sample/feed_entries"}
 SNAPSHOT = {
-    "lake/maintenance": (set(), {"catalog_is_backed_up", "data_files_are_known"}),
-    "newsroom/daily_report": (set(), set()),
+    "lake/maintenance": (ENTRIES, {"catalog_is_backed_up", "data_files_are_known"}),
+    "newsroom/daily_report": (ENTRIES, set()),
     "sample/article_embeddings": (
         {"sample/enriched_articles"},
-        {"every_article_is_embedded", "ids_are_unique", "vectors_have_unit_length"},
+        {
+            "every_article_is_embedded",
+            "ids_are_unique",
+            "no_article_has_failed",
+            "vectors_have_unit_length",
+        },
     ),
     "sample/enriched_articles": (
         {"sample/raw_articles"},
@@ -30,30 +37,39 @@ SNAPSHOT = {
             "articles_have_summaries",
             "every_article_is_enriched",
             "ids_are_unique",
+            "no_article_has_failed",
         },
     ),
+    "sample/sources": (set(), set()),
+    "sample/pages": (set(), set()),
     "sample/feed_entries": (
-        set(),
+        {"sample/sources"},
         {"agencies_are_heard", "ids_are_unique", "sources_answer"},
     ),
     "sample/raw_articles": (
-        {"sample/feed_entries"},
+        {"sample/feed_entries", "sample/pages"},
         {
             "articles_have_text",
             "every_entry_is_fetched",
             "extraction_is_stable",
             "ids_are_unique",
+            "no_article_has_failed",
         },
     ),
-    "newsroom/alerts": (set(), set()),
-    "newsroom/enrichment_batches": (set(), set()),
+    "newsroom/alerts": (ENTRIES, set()),
+    "newsroom/enrichment_batches": (ENTRIES, set()),
     "sample/search_index": (
         {
             "sample/article_embeddings",
             "sample/enriched_articles",
             "sample/raw_articles",
         },
-        {"every_article_is_indexed", "ids_are_unique", "index_equals_lake"},
+        {
+            "every_article_is_indexed",
+            "ids_are_unique",
+            "index_equals_lake",
+            "no_article_has_failed",
+        },
     ),
 }
 SENSORS = [
@@ -140,11 +156,13 @@ def test_a_desk_with_meetings_reads_their_documents_and_has_days_to_come(
         if key.path[0] == "councils"
     }
     assert parents == {
-        "feed_entries": set(),
+        "sources": set(),
+        "pages": set(),
+        "feed_entries": {"sources"},
         "meetings": {"feed_entries"},
         "matters": {"meetings"},
-        "documents": {"feed_entries"},
-        "raw_articles": {"feed_entries", "documents"},
+        "documents": {"feed_entries", "pages"},
+        "raw_articles": {"feed_entries", "documents", "pages"},
         "enriched_articles": {"raw_articles"},
         "article_embeddings": {"enriched_articles"},
         "search_index": {"raw_articles", "enriched_articles", "article_embeddings"},
@@ -153,11 +171,28 @@ def test_a_desk_with_meetings_reads_their_documents_and_has_days_to_come(
     checks = {
         check.name for check in graph.asset_check_keys if check.asset_key == documents
     }
-    assert checks == {"ids_are_unique", "every_attachment_is_read"}
+    assert checks == {
+        "ids_are_unique",
+        "every_attachment_is_read",
+        "no_article_has_failed",
+    }
     now = datetime(2026, 11, 20, 15, tzinfo=UTC)
     assert last_day(desks[0], now) - newest_begun_day(desks[0], now) == timedelta(
         days=90
     )
+
+
+def test_the_contacts_of_a_desk_file_own_its_assets(tmp_path: Path) -> None:
+    path = tmp_path / "councils.yaml"
+    contacts = ["team:city", "desk@example.org"]
+    path.write_text(COUNCIL.replace("agencies:", f"contacts: {contacts}\nagencies:"))
+    desks = load_desks([str(path)], ALL_KINDS)
+
+    definitions = build_definitions(Settings.model_validate({}), desks)
+
+    for spec in definitions.resolve_all_asset_specs():
+        of_desk = spec.key.path[0] == "councils"
+        assert list(spec.owners) == (contacts if of_desk else ["team:newsroom"])
 
 
 def test_jobs_and_sensors_and_schedules_that_are_running_by_default(
@@ -201,7 +236,10 @@ def test_every_asset_is_described_owned_and_has_its_columns(
         assert "\n    " not in spec.description, spec.key
         assert spec.owners == ["team:newsroom"]
         assert spec.kinds
-        if spec.key.path[0] == "sample":
+        if spec.key.path[0] == "sample" and spec.key.path[1] not in (
+            "sources",
+            "pages",
+        ):
             columns = spec.metadata["dagster/column_schema"].columns
             assert all(column.description for column in columns)
 

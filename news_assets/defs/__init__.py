@@ -10,6 +10,7 @@ newsroom_alerts, enrichment_batches
                      assets over all desks, each with the sensor that requests it
 daily_report, lake_maintenance
                      assets over all desks, on a schedule
+lineage              external assets, and what the assets over all desks depend on
 asset_checks         show findings as asset checks
 asset_metadata       what the UI shows of assets and materialisations
 partitions           grids, batches of agency-days, and the clock

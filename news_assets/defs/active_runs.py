@@ -15,10 +15,13 @@ RANGE_START, RANGE_END = (
     "dagster/asset_partition_range_start",
     "dagster/asset_partition_range_end",
 )
+# The UI hides tags with this prefix, which only sensors read.
+_HIDDEN = ".dagster/"
 # how often the run's work was requested, this time included
-ATTEMPT_TAG = "news/attempt"
+ATTEMPT_TAG = f"{_HIDDEN}news_attempt"
+BACKLOG_TAG = f"{_HIDDEN}news_backlog"  # number of rows that it was requested for
 _POLL_TAG = "news/poll"  # quick or slow: the sources that the run polls
-_MODELS_TAG = "news/models"  # of runs that only request language models
+_MODELS_TAG = f"{_HIDDEN}news_models"  # of runs that only request language models
 # of runs that may wait for a server for minutes; the profiles limit these together
 _SLOW_TAG = "news/slow"
 MODEL_TAGS = {_MODELS_TAG: "only", _SLOW_TAG: "models"}

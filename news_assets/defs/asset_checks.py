@@ -17,12 +17,15 @@ from news_assets.records.articles import FeedEntry
 from news_assets.records.desks import Desk
 from news_assets.store.lake import Lake
 from news_assets.store.queries.freshness import desk_gaps, freshness_checks
+from news_assets.store.queries.listed_failures import FailureCount, failure_counts
 from news_assets.store.queries.source_status import source_rows
 from news_assets.store.tables import table_of
 from news_assets.text.defuse import terminal_line
 
 EXTRACTION_CHECK = "extraction_is_stable"
+FAILURE_CHECK = "no_article_has_failed"
 _SHOWN_ROWS = 20
+_FAILURES_HEADER = ("agency", "host", "reason", "failed", "given up")
 
 
 def build_desk_checks(
@@ -124,6 +127,49 @@ def build_freshness_checks(desk: Desk) -> dg.AssetChecksDefinition:
             yield _result(findings, extra, check_name=name, asset_key=key.asset_key)
 
     return checks
+
+
+def build_failure_checks(desk: Desk) -> dg.AssetChecksDefinition:
+    """Return checks that warn of articles for which a stage of the desk has failed."""
+    specs: dict[str, dg.AssetCheckSpec] = {}
+    for name in stages.stage_names(desk):
+        key = dg.AssetKey([desk.key, name])
+        specs[name] = dg.AssetCheckSpec(
+            FAILURE_CHECK, asset=key, description="No article has failed."
+        )
+
+    @dg.multi_asset_check(
+        name=f"{desk.key}_failures", can_subset=True, specs=list(specs.values())
+    )
+    def checks(
+        context: dg.AssetCheckExecutionContext, lake: dg.ResourceParam[Lake]
+    ) -> Iterator[dg.AssetCheckResult]:
+        counts = [one for one in failure_counts(lake) if one.desk == desk.key]
+        for name, spec in specs.items():
+            if spec.key in context.selected_asset_check_keys:
+                of_stage = [one for one in counts if one.stage == name]
+                yield _failures_result(of_stage, spec.asset_key)
+
+    return checks
+
+
+def _failures_result(
+    counts: Sequence[FailureCount], asset: dg.AssetKey
+) -> dg.AssetCheckResult:
+    rows = [
+        (one.agency, one.host, one.cause, one.failures, one.given_up) for one in counts
+    ]
+    metadata: dict[str, Any] = {"failed": sum(one.failures for one in counts)}
+    if rows:
+        table = markdown_table(_FAILURES_HEADER, rows[:_SHOWN_ROWS])
+        metadata["rows"] = dg.MetadataValue.md(table)
+    return dg.AssetCheckResult(
+        passed=not rows,
+        severity=dg.AssetCheckSeverity.WARN,
+        asset_key=asset,
+        check_name=FAILURE_CHECK,
+        metadata=metadata,
+    )
 
 
 def _result(

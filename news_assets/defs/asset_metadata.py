@@ -5,8 +5,9 @@ preview.
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypedDict
+from urllib.parse import urlencode
 
 import dagster as dg
 from dagster._core.execution.context.metadata_logging import AssetMetadataHandle
@@ -14,6 +15,7 @@ from dagster._core.execution.context.metadata_logging import AssetMetadataHandle
 from news_assets.defs.partitions import utc_now
 from news_assets.pipeline.freshness.source_health import HEADER, LEGEND, source_facts
 from news_assets.pipeline.stage_state.declaration import Stage
+from news_assets.pipeline.stage_state.failures import FAILED
 from news_assets.records.derived import EnrichedArticle
 from news_assets.records.desks import Desk
 from news_assets.records.model_calls import Spending, total_usd
@@ -27,11 +29,10 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-OWNERS = ["team:newsroom"]
+OWNERS = ["team:newsroom"]  # of what is no desk's, and of desks that state none
 _PREVIEW_ROWS = 10
 _CELL_CHARS = 80
 _OF_MODELS = (
-    "calls",
     "refused",
     "failed",
     "input_tokens",
@@ -39,6 +40,7 @@ _OF_MODELS = (
     "output_tokens",
     "unpriced",
 )
+_SHOWN_REASONS = 5
 _MAX_SOURCES = 500  # about 80 kB
 
 
@@ -51,6 +53,19 @@ class AssetAttributes(TypedDict):
     tags: dict[str, str]
     kinds: set[str]
     metadata: dict[str, Any]
+    freshness_policy: dg.FreshnessPolicy
+
+
+def owners_of(desk: Desk) -> list[str]:
+    """Return who answers for the assets of a desk."""
+    return [*desk.contacts] or OWNERS
+
+
+# The newest partition is days old where no publisher of a desk had news, as over long weekends,
+# or where nothing polls them.
+_DESK_IS_FRESH = dg.FreshnessPolicy.time_window(
+    fail_window=timedelta(days=5), warn_window=timedelta(days=2)
+)
 
 
 def asset_attributes(
@@ -76,21 +91,49 @@ def asset_attributes(
     return {
         "key": [desk.key, name],
         "group_name": desk.key,
-        "owners": OWNERS,
+        "owners": owners_of(desk),
         "tags": {"news/desk": desk.key},
         "kinds": {"ducklake", kind},
         "metadata": {
             "dagster/column_schema": schema,
             "dagster/table_name": f"lake.{table.name}",
         },
+        "freshness_policy": _DESK_IS_FRESH,
     }
 
 
-class MaterializationCounts:
-    """Collects the metadata of one run: rows and a preview by partition; rows written
-    and seconds in total.
+# --- links ----------------------------------------------------------------------------
 
-    `is_local`: whether the run requests no language model.
+
+def publisher_page(pages_url: str, desk: str, agency: str) -> str:
+    """Return the address of a publisher's page; empty without NEWS_PAGES_URL."""
+    return f"{pages_url}/publishers/{desk}/{agency}" if pages_url else ""
+
+
+def articles_page(pages_url: str, desk: str, agency: str, day: str) -> str:
+    """Return the address of the articles of an agency-day; empty without
+    NEWS_PAGES_URL.
+    """
+    if not pages_url:
+        return ""
+    query = {"desk": desk, "agency": agency, "from": day, "to": day}
+    return f"{pages_url}/search?{urlencode(query)}"
+
+
+def link(name: str, url: str) -> "dict[str, dg.RawMetadataValue]":
+    """Return metadata with a link under this name; empty without an address."""
+    return {name: dg.MetadataValue.url(url)} if url else {}
+
+
+# --- counts ---------------------------------------------------------------------------
+
+
+class MaterializationCounts:
+    """Collects the metadata of one run: outcomes, failures, a preview and a link by
+    partition; rows written and seconds in total.
+
+    `is_local`: whether the run requests no language model. `pages_url`: where pages are
+    served, for links; empty if that is unknown.
     """
 
     def __init__(
@@ -100,8 +143,9 @@ class MaterializationCounts:
         stage: Stage,
         *,
         is_local: bool = False,
+        pages_url: str = "",
     ) -> None:
-        self._is_local = is_local
+        self._is_local, self._pages_url = is_local, pages_url
         self._context, self._lake, self._record = context, lake, stage.record
         self._started_at, self._keys = utc_now(), list[AgencyDays]()
         self._preview = ("day", "agency", *stage.preview)
@@ -114,36 +158,46 @@ class MaterializationCounts:
         self._written += written
         self._keys.append(keys)
         key = table_of(self._record).key  # by which the rows are ordered
-        frame = self._lake.frame(self._record, keys, ("outcome", *self._preview, *key))
+        columns = ("outcome", "reason", *self._preview, *key)
+        frame = self._lake.frame(self._record, keys, list(dict.fromkeys(columns)))
         self._outcomes.update(frame["outcome"].to_list())
         parts = frame.partition_by("agency", "day", as_dict=True)
         empty = frame.clear()
         by_partition: dict[str, dict[str, Any]] = {}
         for agency, day in keys.pairs:
             rows = parts.get((agency, day), empty)
-            by_partition[f"{agency}|{day}"] = self._of_partition(rows)
+            found = self.of_partition(rows, keys.desk, agency, day)
+            by_partition[f"{agency}|{day}"] = found
         add_partition_metadata(self._context, by_partition)
         self._context.log.info(
             f"{len(keys.pairs)} partitions: {frame.height} rows, {written} of them written now"
         )
 
-    def _of_partition(self, rows: "pl.DataFrame") -> dict[str, Any]:
+    def of_partition(
+        self, rows: "pl.DataFrame", desk: str, agency: str, day: date
+    ) -> dict[str, Any]:
+        """Return the metadata of an agency-day with these rows."""
+        url = articles_page(self._pages_url, desk, agency, day.isoformat())
         shown = rows.select(self._preview).head(_PREVIEW_ROWS).rows()
         metadata: dict[str, Any] = {
             "dagster/partition_row_count": rows.height,
-            "preview": dg.MetadataValue.md(markdown_table(self._preview, shown)),
+            "outcomes": _listed(Counter(rows["outcome"].to_list())),
         }
-        for outcome, count in sorted(Counter(rows["outcome"].to_list()).items()):
-            metadata[f"outcome/{outcome}"] = count
-        return metadata
+        if failed := _failed(rows):
+            metadata["failed"] = dg.MetadataValue.md(failed)
+        preview = markdown_table(self._preview, shown)
+        return {
+            **metadata,
+            "preview": dg.MetadataValue.md(preview),
+            **link("page", url),
+        }
 
     def result(self) -> dg.MaterializeResult[None]:
         """Return the totals of the run."""
         return dg.MaterializeResult(
             metadata={
-                "run/rows": sum(self._outcomes.values()),
                 "run/rows_written": self._written,
-                "run/outcomes": dict(self._outcomes),
+                "run/outcomes": _listed(self._outcomes),
                 "run/seconds": round(time.perf_counter() - self._started, 2),
                 **self._of_models(),
             }
@@ -160,12 +214,31 @@ class MaterializationCounts:
             spending += spending_since(self._lake, keys, self._started_at)
         if not spending:
             return {}
-        metadata: dict[str, dg.RawMetadataValue] = {}
+        counts: dict[str, int] = {}
         for name in _OF_MODELS:
-            metadata[f"run/model_{name}"] = sum(getattr(one, name) for one in spending)
+            counts[name] = sum(getattr(one, name) for one in spending)
         usd = total_usd(one.usd for one in spending)
-        metadata["run/model_usd"] = "unknown" if usd is None else usd
-        return metadata
+        return {
+            "run/model_calls": sum(one.calls for one in spending),
+            "run/model_usd": "unknown" if usd is None else usd,
+            "run/model": counts,
+        }
+
+
+def _listed(counts: Counter[str]) -> str:
+    return ", ".join(f"{n} {name}" for name, n in counts.most_common()) or "no rows"
+
+
+def _failed(rows: "pl.DataFrame") -> str:
+    """Return how many articles failed and why, as Markdown; empty if none did."""
+    import polars as pl
+
+    failed = rows.filter(pl.col("outcome").is_in(FAILED))
+    if failed.is_empty():
+        return ""
+    reasons = Counter(failed["reason"].to_list()).most_common(_SHOWN_REASONS)
+    table = markdown_table(("reason", "articles"), reasons)
+    return f"⚠ {failed.height} of {rows.height}\n\n{table}"
 
 
 def markdown_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:

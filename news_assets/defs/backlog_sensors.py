@@ -16,6 +16,7 @@ import dagster as dg
 
 from news_assets.defs.active_runs import (
     ATTEMPT_TAG,
+    BACKLOG_TAG,
     MODEL_TAGS,
     RANGE_END,
     RANGE_START,
@@ -455,7 +456,7 @@ def _run(
             "dagster/priority": str(run.priority(today)),
             "news/desk": desk.key,
             ATTEMPT_TAG: str(run.attempt),
-            "news/backlog": str(len(run.work)),
+            BACKLOG_TAG: str(len(run.work)),
             **(MODEL_TAGS if with_models else {}),
         },
     )

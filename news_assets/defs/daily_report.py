@@ -3,13 +3,14 @@ and findings.
 """
 
 from collections.abc import Mapping, Sequence
-from datetime import date
+from datetime import date, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import dagster as dg
 
-from news_assets.defs.asset_metadata import OWNERS, markdown_table
+from news_assets.defs.asset_metadata import OWNERS, link, markdown_table
+from news_assets.defs.lineage import tables_of
 from news_assets.defs.partitions import utc_now
 from news_assets.pipeline.freshness.row_checks import Findings
 from news_assets.ports.search_index import SearchIndex
@@ -23,12 +24,14 @@ if TYPE_CHECKING:
 REPORT_KEY = dg.AssetKey(["newsroom", "daily_report"])
 
 
-def build_daily_report(desks: Sequence[Desk]) -> dg.AssetsDefinition:
-    """Return the asset over all these desks.
+_EVERY_DAY = dg.FreshnessPolicy.time_window(fail_window=timedelta(hours=36))
 
-    It has no upstream assets: otherwise it would be part of the selection
-    `raw_articles+`, whose assets then would not share a partition grid and could not be
-    materialised over a range.
+
+def build_daily_report(
+    desks: Sequence[Desk], pages_url: str = ""
+) -> dg.AssetsDefinition:
+    """Return the asset over all these desks; `pages_url` is where pages are served, for
+    links.
     """
     first_day = min(desk.first_day for desk in desks)
 
@@ -37,6 +40,8 @@ def build_daily_report(desks: Sequence[Desk]) -> dg.AssetsDefinition:
         group_name="newsroom",
         owners=OWNERS,
         kinds={"html"},
+        deps=tables_of(desks),
+        freshness_policy=_EVERY_DAY,
         partitions_def=dg.DailyPartitionsDefinition(
             first_day.isoformat(), timezone="UTC", end_offset=1
         ),
@@ -71,7 +76,9 @@ def build_daily_report(desks: Sequence[Desk]) -> dg.AssetsDefinition:
             )
             report = build_report(counts, desks, found, now)
             path = write_report(reports, report)
-            context.add_asset_metadata(_metadata(report, path), partition_key=key)
+            page = link("page", f"{pages_url}/days/{key}" if pages_url else "")
+            shown = {**_metadata(report, path), **page}
+            context.add_asset_metadata(shown, partition_key=key)
             context.log.info(f"{key}: {path}")
         return dg.MaterializeResult(metadata={"run/pages": len(context.partition_keys)})
 
@@ -94,7 +101,7 @@ def _metadata(report: "Report", path: Path) -> "dict[str, dg.RawMetadataValue]":
     if gaps:
         findings = markdown_table(("what", "how many"), gaps)
     return {
-        "page": dg.MetadataValue.path(path),
+        "file": dg.MetadataValue.path(path),
         **{name: value for name, value, _ in report.figures},
         "plot": dg.MetadataValue.md(f"![articles by outcome]({history_image(report)})"),
         "findings": dg.MetadataValue.md(findings),

@@ -10,6 +10,7 @@ import dagster as dg
 from news_assets.defs.active_runs import unfinished_runs
 from news_assets.defs.asset_metadata import OWNERS, markdown_table
 from news_assets.defs.jobs import BATCHES, Jobs
+from news_assets.defs.lineage import tables_of
 from news_assets.defs.partitions import utc_now
 from news_assets.errors import NewsAssetsError
 from news_assets.ports.services import Lazy
@@ -28,6 +29,7 @@ def build_enrichment_batches(desks: Sequence[Desk]) -> dg.AssetsDefinition:
         group_name="newsroom",
         owners=OWNERS,
         kinds={"python"},
+        deps=tables_of(desks),
         code_version="1",
     )
     def enrichment_batches(

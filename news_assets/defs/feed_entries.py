@@ -14,9 +14,12 @@ from pydantic import Field
 from news_assets.defs.active_runs import NOTHING_NEW, polled_sources, runs_before
 from news_assets.defs.asset_metadata import (
     asset_attributes,
+    link,
     markdown_table,
+    publisher_page,
     sources_table,
 )
+from news_assets.defs.lineage import SOURCES
 from news_assets.defs.partitions import (
     agency_partitions,
     partitions_of_run,
@@ -81,11 +84,12 @@ class PollConfig(dg.Config):
         return first, last
 
 
-def build_feed_entries(desk: Desk) -> dg.AssetsDefinition:
-    """Return the asset of this desk."""
+def build_feed_entries(desk: Desk, pages_url: str = "") -> dg.AssetsDefinition:
+    """Return the asset of this desk; `pages_url` is where pages are served, for links."""
 
     @dg.asset(
         **asset_attributes(desk, "feed_entries", FeedEntry, "rss"),
+        deps=[[desk.key, SOURCES]],
         partitions_def=agency_partitions(desk),
         backfill_policy=dg.BackfillPolicy.single_run(),
         output_required=False,
@@ -137,7 +141,7 @@ def build_feed_entries(desk: Desk) -> dg.AssetsDefinition:
             full_pass=not config.only_due and past is None,
             cooldown=timedelta(0) if config.ask_again else cooldown,
         )
-        _report(context, lake, desk, list(polls))
+        _report(context, lake, desk, list(polls), pages_url)
         # materialisations are logged by agency: an agency without new entries has none
         yield from ()
 
@@ -158,7 +162,11 @@ def _check_past(desk: Desk, agencies: Collection[str]) -> None:
 
 
 def _report(
-    context: dg.AssetExecutionContext, lake: Lake, desk: Desk, polls: Sequence[Poll]
+    context: dg.AssetExecutionContext,
+    lake: Lake,
+    desk: Desk,
+    polls: Sequence[Poll],
+    pages_url: str,
 ) -> None:
     """Log every poll, materialise the agencies with new or changed entries, and fail if
     every poll failed.
@@ -166,7 +174,7 @@ def _report(
     rows = [_HEADER, *_rows(polls)]
     lines = [terminal_line(" | ".join(map(str, row))) for row in rows]
     context.log.info("polled:\n" + "\n".join(lines))
-    changed = _materialise(context, lake, desk, polls)
+    changed = _materialise(context, lake, desk, polls, pages_url)
     polled = [poll for poll in polls if poll.outcome != "skipped"]
     if polled and all(poll.outcome not in ANSWERS for poll in polled):
         raise dg.Failure(
@@ -187,7 +195,11 @@ def _report(
 
 
 def _materialise(
-    context: dg.AssetExecutionContext, lake: Lake, desk: Desk, polls: Sequence[Poll]
+    context: dg.AssetExecutionContext,
+    lake: Lake,
+    desk: Desk,
+    polls: Sequence[Poll],
+    pages_url: str,
 ) -> Collection[str]:
     """Log a materialisation of each agency with new or changed entries, and return
     these agencies.
@@ -209,6 +221,7 @@ def _materialise(
             "updated": sum(poll.updated_count for poll in of_agency),
             "polls": dg.MetadataValue.md(markdown_table(_HEADER, _rows(of_agency))),
             "sources": sources_table(own_sources, now),
+            **link("page", publisher_page(pages_url, desk.key, agency)),
         }
         context.log_event(
             dg.AssetMaterialization(

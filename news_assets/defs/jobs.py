@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 import dagster as dg
 
+from news_assets.defs.asset_checks import FAILURE_CHECK
 from news_assets.pipeline import stages
 from news_assets.records.desks import Desk
 from news_assets.store.queries.freshness import freshness_checks
@@ -75,6 +76,9 @@ def build_shared_jobs(desks: Sequence[Desk], max_run_s: int = 0) -> list[AssetJo
         for name, (asset, _) in freshness_checks(desk).items():
             key = dg.AssetKey([desk.key, asset])
             freshness.append(dg.AssetCheckKey(key, name))
+        for name in stages.stage_names(desk):
+            key = dg.AssetKey([desk.key, name])
+            freshness.append(dg.AssetCheckKey(key, FAILURE_CHECK))
     return [
         dg.define_asset_job(
             FRESHNESS,

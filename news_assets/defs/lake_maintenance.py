@@ -10,6 +10,7 @@ from pathlib import Path
 import dagster as dg
 
 from news_assets.defs.asset_metadata import OWNERS, markdown_table
+from news_assets.defs.lineage import tables_of
 from news_assets.defs.partitions import utc_now
 from news_assets.errors import LakeError
 from news_assets.records.desks import Desk, KeepDays
@@ -28,6 +29,7 @@ _MAINTENANCE_KEY = dg.AssetKey(["lake", "maintenance"])
 KNOWN_FILES = "data_files_are_known"
 BACKED_UP = "catalog_is_backed_up"
 _SHOWN_FILES = 100
+_EVERY_DAY = dg.FreshnessPolicy.time_window(fail_window=timedelta(hours=36))
 
 
 def build_lake_maintenance(
@@ -50,6 +52,8 @@ def build_lake_maintenance(
         group_name="lake",
         owners=OWNERS,
         kinds={"ducklake"},
+        deps=tables_of(desks),
+        freshness_policy=_EVERY_DAY,
         code_version="4",
         check_specs=[
             dg.AssetCheckSpec(name, asset=_MAINTENANCE_KEY, description=text)

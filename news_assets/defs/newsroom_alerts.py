@@ -15,6 +15,7 @@ from pydantic import Field
 from news_assets.defs.active_runs import unfinished_runs
 from news_assets.defs.asset_metadata import OWNERS
 from news_assets.defs.jobs import ALERTS, Jobs
+from news_assets.defs.lineage import tables_of
 from news_assets.defs.partitions import utc_now
 from news_assets.errors import NewsAssetsError, SettingsError
 from news_assets.pipeline.alerts.hits import FOLLOWER, Matcher, follow, restart
@@ -58,6 +59,7 @@ def build_alerts(
         group_name="newsroom",
         owners=OWNERS,
         kinds={"python"},
+        deps=tables_of(desks),
         code_version="1",
     )
     def alerts(

@@ -20,6 +20,7 @@ import dagster as dg
 from news_assets.defs.active_runs import ATTEMPT_TAG, LOCAL_ONLY
 from news_assets.defs.asset_metadata import MaterializationCounts, asset_attributes
 from news_assets.defs.feed_entries import build_feed_entries
+from news_assets.defs.lineage import PAGES
 from news_assets.defs.partitions import (
     agency_day_batches,
     agency_day_partitions,
@@ -58,19 +59,27 @@ def code_versions(settings: Settings) -> dict[str, str]:
 
 
 def build_desk_assets(
-    desk: Desk, versions: Mapping[str, str] = MappingProxyType({})
+    desk: Desk,
+    versions: Mapping[str, str] = MappingProxyType({}),
+    pages_url: str = "",
 ) -> list[dg.AssetsDefinition]:
-    """Return the desk's assets, upstream first; `versions` as of `code_versions`."""
-    assets = {"feed_entries": build_feed_entries(desk)}
+    """Return the desk's assets, upstream first; `versions` as of `code_versions`,
+    `pages_url` where pages are served.
+    """
+    assets = {"feed_entries": build_feed_entries(desk, pages_url)}
     for stage in stages.stages_of(desk):
         assets[stage.name] = _build_stage_asset(
-            desk, stage, assets, versions.get(stage.name, "1")
+            desk, stage, assets, versions.get(stage.name, "1"), pages_url
         )
     return list(assets.values())
 
 
 def _build_stage_asset(
-    desk: Desk, stage: Stage, upstream: Mapping[str, dg.AssetsDefinition], version: str
+    desk: Desk,
+    stage: Stage,
+    upstream: Mapping[str, dg.AssetsDefinition],
+    version: str,
+    pages_url: str,
 ) -> dg.AssetsDefinition:
     """Return the asset of a stage; `upstream` has the desk's assets that are built
     already, by name.
@@ -79,11 +88,7 @@ def _build_stage_asset(
     @dg.asset(
         **asset_attributes(desk, stage.name, stage.record, stage.kind),
         description=inspect.cleandoc(stage.description),
-        deps=[
-            _dependency(name, upstream[name])
-            for name in stage.upstream
-            if name in upstream
-        ],
+        deps=_dependencies(desk, stage, upstream),
         partitions_def=agency_day_partitions(desk),
         backfill_policy=dg.BackfillPolicy.single_run(),
         required_resource_keys={"lake", *stage.ports},
@@ -101,7 +106,11 @@ def _build_stage_asset(
         options = context.op_execution_context.op_config
         is_repeated_run = int(context.run.tags.get(ATTEMPT_TAG, "1")) > 1
         counts = MaterializationCounts(
-            context, lake, stage, is_local=bool(options.get(LOCAL_ONLY))
+            context,
+            lake,
+            stage,
+            is_local=bool(options.get(LOCAL_ONLY)),
+            pages_url=pages_url,
         )
         batches = list(agency_day_batches(context, desk))
         try:
@@ -144,6 +153,16 @@ def _record_unavailable(
             rows, stage, backlog.iter_rows(named=True), desk.key, reason, now
         )
     )
+
+
+def _dependencies(
+    desk: Desk, stage: Stage, upstream: Mapping[str, dg.AssetsDefinition]
+) -> list[dg.AssetDep]:
+    names = [name for name in stage.upstream if name in upstream]
+    found = [_dependency(name, upstream[name]) for name in names]
+    if "fetcher" in stage.ports:
+        found.append(dg.AssetDep([desk.key, PAGES]))
+    return found
 
 
 def _dependency(name: str, asset: dg.AssetsDefinition) -> dg.AssetDep:

@@ -272,6 +272,7 @@ def _desk_of(spec: DeskSpec, taxonomy: Path | None) -> Desk:
         enrich=spec.enrich.rules(),
         filters=spec.filters.filters(),
         taxonomy=taxonomy,
+        contacts=spec.contacts,
     )
 
 

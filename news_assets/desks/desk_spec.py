@@ -350,6 +350,16 @@ def _day_of_days_ago(value: object) -> object:
     return datetime.now(UTC).date() - timedelta(days=int(days_ago[1]))
 
 
+def _contact(value: str) -> str:
+    if not _CONTACT.fullmatch(value):
+        raise ValueError("a contact is an e-mail address, or a team: write team:NAME")
+    return value
+
+
+_CONTACT = re.compile(r"team:[A-Za-z0-9_]{1,60}|[\w.+-]{1,60}@[\w-]+(\.[\w-]+)+")
+_Contact = Annotated[str, AfterValidator(_contact)]
+
+
 class DeskSpec(_Spec):
     """A whole desk file. `kinds` in the validation context are the known kinds of
     source.
@@ -370,6 +380,7 @@ class DeskSpec(_Spec):
     hash: Hash = "name"
     city_keys: bool = True
     taxonomy: Annotated[str, Field(min_length=1, max_length=1000)] | None = None
+    contacts: Annotated[tuple[_Contact, ...], Field(max_length=10)] = ()
     enrich: EnrichSpec = EnrichSpec()
     filters: FiltersSpec = FiltersSpec()
     vendors: dict[Kind, VendorSpec] = Field(default_factory=dict)

@@ -88,7 +88,7 @@ def test_a_range_is_one_run_with_a_page_and_its_own_counts_for_each_day(
         str(DAYS[0]): 1,
         str(DAYS[1]): 0,
     }
-    pages = {day: Path(str(metadata["page"].value)) for day, metadata in made.items()}
+    pages = {day: Path(str(metadata["file"].value)) for day, metadata in made.items()}
     assert pages == {str(day): tmp_path / "reports" / f"{day}.html" for day in DAYS}
     assert "No new entries" in pages[str(DAYS[1])].read_text()
     assert "g1: every entry is fetched" in pages[str(DAYS[0])].read_text()

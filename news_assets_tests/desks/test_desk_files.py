@@ -554,3 +554,15 @@ def test_a_hash_where_it_has_no_meaning_is_a_mistake(tmp_path: Path) -> None:
     assert mistakes_of(COUNCIL.replace("agencies:", "hash: etag\nagencies:")) == (
         "desk.yaml:5: hash: Input should be 'name' or 'metadata'; change `etag`",
     )
+
+
+@pytest.mark.parametrize(
+    "contact", ["Ana", "team:", "team:a b", "ana@localhost", "@x.org"]
+)
+def test_a_contact_is_a_team_or_an_address(tmp_path: Path, contact: str) -> None:
+    text = f"desk: d\ntimezone: UTC\nlanguage: en\nfirst_day: 2026-01-01\ncontacts: ['{contact}']\n"
+    text += (
+        "agencies: {a: {name: A, sources: [{kind: feed, url: 'https://example.org/'}]}}"
+    )
+    [mistake] = mistakes(tmp_path, text)
+    assert "a contact is an e-mail address, or a team: write team:NAME" in mistake

@@ -204,6 +204,7 @@ def test_the_graph_has_its_asset_job_and_checks(room: Newsroom) -> None:
         "ids_are_unique",
         "every_article_is_counted",
         "articles_have_words",
+        "no_article_has_failed",
     }
     assert (
         key

@@ -13,7 +13,12 @@ import polars as pl
 import pytest
 
 from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
-from news_assets.defs.active_runs import RANGE_END, RANGE_START, poll_config
+from news_assets.defs.active_runs import (
+    ATTEMPT_TAG,
+    RANGE_END,
+    RANGE_START,
+    poll_config,
+)
 from news_assets.defs.asset_checks import EXTRACTION_CHECK
 from news_assets.pipeline.stage_state.failures import failure_of, make_due
 from news_assets.pipeline.stages import STAGES
@@ -332,7 +337,7 @@ def test_runs_that_die_are_requested_again_with_pauses_then_given_up_until_made_
     for _ in range(RUN.max_attempts):
         requests = graph.tick("pending_entries").run_requests
         assert requests
-        attempts.append({request.tags["news/attempt"] for request in requests})
+        attempts.append({request.tags[ATTEMPT_TAG] for request in requests})
         assert not graph.tick("pending_entries").run_requests, "the pause is not over"
         graph.skip_pauses()
     assert attempts == [{str(attempt)} for attempt in range(1, RUN.max_attempts + 1)]

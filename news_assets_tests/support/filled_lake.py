@@ -212,7 +212,7 @@ def _events(
     metadata = {
         "dagster/partition_row_count": 2,
         "preview": dg.MetadataValue.md(preview),
-        "outcome/ok": 2,
+        "outcomes": "2 ok",
     }
     made = dg.AssetMaterialization(
         key, partition=partition, metadata=metadata, tags=tags

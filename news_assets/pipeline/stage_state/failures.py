@@ -22,7 +22,7 @@ from news_assets.records.reading import AgencyDays
 from news_assets.retry_table import STAGE_OUTAGE
 
 # what is gone, or is no article, is a known outcome and not a failure
-_RECORDED = (
+FAILED = (
     "failed",
     "blocked",
 )
@@ -42,7 +42,7 @@ def record_article_outcomes(
             next_try_at=article.next_try_at,
         )
         for article in articles
-        if article.outcome in _RECORDED
+        if article.outcome in FAILED
     ]
     record_failures(rows, stage, failed, {article.article_id for article in articles})
 
