@@ -245,7 +245,7 @@ LAKE_WRITE: Final = RetryRule(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WaitLimit:
+class _WaitLimit:
     """The longest wait of one kind that the other side can request.
 
     `then` says what happens to a longer one.
@@ -256,17 +256,17 @@ class WaitLimit:
     then: str
 
 
-HOST_WAIT_IN_RUN: Final = WaitLimit(
+HOST_WAIT_IN_RUN: Final = _WaitLimit(
     wait="`Retry-After` of a host, waited for in the run",
     longest_s=60.0,
     then="its requests fail, and are tried again when due",
 )
-HOST_WAIT: Final = WaitLimit(
+HOST_WAIT: Final = _WaitLimit(
     wait="`Retry-After` of a host, kept for all its requests",
     longest_s=_DAY_S,
     then="it is kept for a day; a source's next poll keeps all of it, up to 30 days",
 )
-MODEL_WAIT_IN_RUN: Final = WaitLimit(
+MODEL_WAIT_IN_RUN: Final = _WaitLimit(
     wait="wait that the provider of a language model states, waited for in the run",
     longest_s=2 * _MINUTE_S,
     then="the run has no more calls of the model",

@@ -34,7 +34,7 @@ from news_assets.taxonomy.taxonomy_files import (
     taxonomy_of,
 )
 
-R = TypeVar("R")
+_R = TypeVar("_R")
 
 _LOG = logging.getLogger(__name__)
 
@@ -78,8 +78,8 @@ class LocalEnrichers:
         )
 
     def _run(
-        self, work: Callable[..., R], title: str, text: str, language: str | None
-    ) -> R:
+        self, work: Callable[..., _R], title: str, text: str, language: str | None
+    ) -> _R:
         [found] = self._sandbox.run(work, [(title, text, language)])
         if isinstance(found, NewsAssetsError):
             raise EnrichError(str(found)) from found

@@ -131,7 +131,7 @@ def _is_transient(status: int, *, retries_refusals: bool) -> bool:
 
 # --- SMTP; server, user and password are one address: smtp://user:password@host:587 ---
 
-TIMEOUT_S: Final = 30.0
+_TIMEOUT_S: Final = 30.0
 _PORTS: Final = {"smtp": 587, "smtps": 465}
 
 
@@ -194,9 +194,9 @@ def _connected(server: str) -> Iterator[smtplib.SMTP]:
     context = ssl.create_default_context()
     smtp: smtplib.SMTP
     if parts.scheme == "smtps":
-        smtp = smtplib.SMTP_SSL(host, port, timeout=TIMEOUT_S, context=context)
+        smtp = smtplib.SMTP_SSL(host, port, timeout=_TIMEOUT_S, context=context)
     else:
-        smtp = smtplib.SMTP(host, port, timeout=TIMEOUT_S)
+        smtp = smtplib.SMTP(host, port, timeout=_TIMEOUT_S)
     try:
         smtp.ehlo()
         if parts.scheme == "smtp" and (smtp.has_extn("starttls") or parts.username):
@@ -242,7 +242,7 @@ def _key(secret: str) -> bytes:
     return secret.encode()
 
 
-SecretOf = Callable[[str], str | None]  # the value of an environment variable
+_SecretOf = Callable[[str], str | None]  # the value of an environment variable
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,7 +261,7 @@ class ChannelNotifier:
     def __init__(
         self,
         channels: Mapping[str, Channel],
-        secret_of: SecretOf,
+        secret_of: _SecretOf,
         http: JsonSender,
         mail_server: MailServer,
     ) -> None:

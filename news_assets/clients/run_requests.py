@@ -7,7 +7,7 @@ import httpx
 
 from news_assets.errors import RunRequestError
 
-TIMEOUT_S: Final = 20.0
+_TIMEOUT_S: Final = 20.0
 _LOCATIONS: Final = """{ repositoriesOrError { ... on RepositoryConnection { nodes {
   name location { name } jobs { name }
 } } } }"""
@@ -30,7 +30,7 @@ def request_run(
             run.
     """
     listed_tags = [{"key": key, "value": value} for key, value in tags.items()]
-    with httpx.Client(timeout=TIMEOUT_S, trust_env=False) as client:
+    with httpx.Client(timeout=_TIMEOUT_S, trust_env=False) as client:
         repository = _repository_with(client, url, job)
         params = {
             "selector": {**repository, "jobName": job},

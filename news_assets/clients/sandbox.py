@@ -28,7 +28,7 @@ from news_assets.settings import child_environment
 if TYPE_CHECKING:
     from news_assets.clients.document_reader import DocumentReader
 
-R = TypeVar("R")
+_R = TypeVar("_R")
 
 LIMIT_S = 20.0  # CPU time of one call
 MEMORY_MB = 1024  # address space of the process; with all libraries loaded it has 380
@@ -56,12 +56,12 @@ class ProcessSandbox:
         self._lock = threading.Lock()
 
     def run(
-        self, work: Callable[..., R], calls: Sequence[tuple[Any, ...]]
-    ) -> list[R | NewsAssetsError]:
+        self, work: Callable[..., _R], calls: Sequence[tuple[Any, ...]]
+    ) -> list[_R | NewsAssetsError]:
         """Return the result or error of `work(*call)` for each call, in order; see
         `Sandbox`.
         """
-        answers: list[R | NewsAssetsError] = []
+        answers: list[_R | NewsAssetsError] = []
         with self._lock:
             while len(answers) < len(calls):
                 answers += self._answers(
@@ -90,12 +90,12 @@ class ProcessSandbox:
         return documents.read(body, content_type, name, language)
 
     def _answers(
-        self, work: Callable[..., R], calls: Sequence[tuple[Any, ...]]
-    ) -> list[R | NewsAssetsError]:
+        self, work: Callable[..., _R], calls: Sequence[tuple[Any, ...]]
+    ) -> list[_R | NewsAssetsError]:
         """Return the answers to these calls; of the later ones none where a call ended
         the process.
         """
-        answers: list[R | NewsAssetsError] = []
+        answers: list[_R | NewsAssetsError] = []
         process = self._process = self._running()
         try:
             process.send(work, calls)

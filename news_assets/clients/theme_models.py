@@ -28,7 +28,7 @@ from news_assets.pipeline.enrich.theme_vectors import (
 from news_assets.ports.search_index import Embedder
 from news_assets.taxonomy.taxonomy_files import BUILT_IN, Taxonomy
 
-CURRENT = "current"
+_CURRENT = "current"
 PACKAGED_VECTORS = BUILT_IN.with_name("vectors")
 _VECTORS = "theme_vectors"
 _ARRAYS = ("rarity", "center", "weights", "bias")
@@ -94,7 +94,7 @@ def save(
             )
         partial.replace(file)
         partial.write_text(about.version)
-        partial.replace(folder / CURRENT)
+        partial.replace(folder / _CURRENT)
     except OSError as error:
         raise EnrichError(f"the classifier cannot be stored: {error}") from error
     return file
@@ -121,7 +121,7 @@ def _values_of(
 
 def current_version(models_dir: Path, desk: str) -> str | None:
     """Return the version in use; None if the desk has none. Raises EnrichError."""
-    file = _folder(models_dir, desk) / CURRENT
+    file = _folder(models_dir, desk) / _CURRENT
     try:
         version = file.read_text().strip()
     except FileNotFoundError:
@@ -161,7 +161,7 @@ def load(
         reason = " ".join(str(error).split()) or type(error).__name__
         raise EnrichError(
             f"{file}: is not a classifier of themes ({reason}); run `news-assets train-themes"
-            f" --desk {desk}`, or delete {file.with_name(CURRENT)} to do without"
+            f" --desk {desk}`, or delete {file.with_name(_CURRENT)} to do without"
         ) from error
 
 

@@ -55,7 +55,7 @@ _WITH_SELECTORS = (
 )
 _MAX_CHOICES = 2000  # 10 ms; there are 600 time zones
 
-Many = TypeVar("Many", bound=Sized)
+_Many = TypeVar("_Many", bound=Sized)
 
 
 def suggestion(word: str, choices: Collection[str], otherwise: str) -> str:
@@ -129,19 +129,19 @@ def _host(value: str) -> str:
     return value
 
 
-def _not_empty(value: Many) -> Many:
+def _not_empty(value: _Many) -> _Many:
     if not value:
         raise ValueError("empty; add at least one")
     return value
 
 
 TimeZone = Annotated[str, AfterValidator(_timezone)]
-Language = Annotated[str, AfterValidator(_language)]
-Minutes = Annotated[int, Field(ge=5, le=1440)]
-_MaxMinutes = Annotated[Minutes, AfterValidator(_without_fixed_interval)]
-Hash = Literal["name", "metadata"]
+_Language = Annotated[str, AfterValidator(_language)]
+_Minutes = Annotated[int, Field(ge=5, le=1440)]
+_MaxMinutes = Annotated[_Minutes, AfterValidator(_without_fixed_interval)]
+_Hash = Literal["name", "metadata"]
 _Pace_ = Annotated[Pace, BeforeValidator(_pace)]
-Host = Annotated[str, AfterValidator(_host)]
+_Host = Annotated[str, AfterValidator(_host)]
 _DeskKey = Annotated[
     str,
     AfterValidator(_key(DESK_KEY, "lower-case letters, digits and _, a letter first")),
@@ -167,20 +167,20 @@ def _known_kind(value: str, info: ValidationInfo) -> str:
     return value
 
 
-Kind = Annotated[str, AfterValidator(_known_kind)]
+_Kind = Annotated[str, AfterValidator(_known_kind)]
 
 
 class SourceSpec(AccessSpec):
     """One source of an agency."""
 
-    kind: Kind
+    kind: _Kind
     url: str
-    every_minutes: Minutes | None = None
+    every_minutes: _Minutes | None = None
     max_minutes: _MaxMinutes | None = None
     pace: _Pace_ | None = None
-    hash: Hash | None = None
+    hash: _Hash | None = None
     timezone: TimeZone | None = None
-    language: Language | None = None
+    language: _Language | None = None
 
     selectors: SelectorsSpec | None = Field(None, validate_default=True)
 
@@ -247,13 +247,13 @@ class AgencySpec(_Spec):
     reason: str | None = Field(None, validate_default=True)
     since: date | None = None
     pages: tuple[PageRuleSpec, ...] = ()
-    hosts: tuple[Host, ...] = ()
-    every_minutes: Minutes | None = None
+    hosts: tuple[_Host, ...] = ()
+    every_minutes: _Minutes | None = None
     max_minutes: _MaxMinutes | None = None
     pace: _Pace_ | None = None
-    hash: Hash | None = None
+    hash: _Hash | None = None
     timezone: TimeZone | None = None
-    language: Language | None = None
+    language: _Language | None = None
 
     @field_validator("pages")
     @classmethod
@@ -372,17 +372,17 @@ class DeskSpec(_Spec):
 
     desk: _DeskKey
     timezone: TimeZone
-    language: Language
+    language: _Language
     first_day: Annotated[date, BeforeValidator(_day_of_days_ago)]
-    every_minutes: Minutes | None = None
+    every_minutes: _Minutes | None = None
     max_minutes: _MaxMinutes | None = None
     pace: _Pace_ = "adaptive"
-    hash: Hash = "name"
+    hash: _Hash = "name"
     city_keys: bool = True
     taxonomy: Annotated[str, Field(min_length=1, max_length=1000)] | None = None
     contacts: Annotated[tuple[_Contact, ...], Field(max_length=10)] = ()
     enrich: EnrichSpec = EnrichSpec()
     filters: FiltersSpec = FiltersSpec()
-    vendors: dict[Kind, VendorSpec] = Field(default_factory=dict)
+    vendors: dict[_Kind, VendorSpec] = Field(default_factory=dict)
     outside: dict[_AgencyKey, str] = Field(default_factory=dict)
     agencies: Annotated[dict[_AgencyKey, AgencySpec], AfterValidator(_not_empty)]

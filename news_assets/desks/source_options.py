@@ -145,7 +145,7 @@ def _css(value: str) -> str:
 _Css = Annotated[str, AfterValidator(_css)]
 _HeaderName = Annotated[str, AfterValidator(_public_header_name)]
 _HeaderValue = Annotated[str, BeforeValidator(_header_value)]
-Headers = Annotated[
+_Headers = Annotated[
     dict[_HeaderName, _HeaderValue],
     Field(max_length=_MAX_HEADERS),
     AfterValidator(_named_once),
@@ -207,7 +207,7 @@ class AccessSpec(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    headers: Headers = Field(default_factory=dict)
+    headers: _Headers = Field(default_factory=dict)
     token_env: Annotated[str, AfterValidator(_variable)] | None = None
     token_header: Annotated[str, AfterValidator(_token_header)] | None = None
     token_param: (

@@ -6,17 +6,17 @@ from typing import TypeVar
 
 from news_assets.errors import NewsAssetsError
 
-T = TypeVar("T")
-R = TypeVar("R")
+_T = TypeVar("_T")
+_R = TypeVar("_R")
 
 _MAX_MESSAGE_CHARS = 300
 
 
 def store_apart(
-    batch: Sequence[T],
-    store: Callable[[Sequence[T]], list[R]],
-    failed: Callable[[T, str], T],
-) -> list[R]:
+    batch: Sequence[_T],
+    store: Callable[[Sequence[_T]], list[_R]],
+    failed: Callable[[_T, str], _T],
+) -> list[_R]:
     """Store a batch and return the result; where that fails, store each item alone.
 
     An item that cannot be stored alone either is stored as `failed(item, reason)`, so
@@ -33,7 +33,7 @@ def store_apart(
         if isinstance(error, NewsAssetsError) and error.is_transient:
             raise
         if len(batch) > 1:
-            stored: list[R] = []
+            stored: list[_R] = []
             for item in batch:
                 stored += store_apart([item], store, failed)
             return stored
@@ -44,8 +44,8 @@ def store_apart(
 
 
 def with_ticks(
-    items: Generator[T, None, None], tick_s: float
-) -> Generator[T | None, None, None]:
+    items: Generator[_T, None, None], tick_s: float
+) -> Generator[_T | None, None, None]:
     """Yield the items, and None whenever none has arrived for `tick_s` seconds.
 
     A thread waits for the next item: `next` may block for a minute, until a slow source

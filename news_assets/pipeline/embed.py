@@ -17,7 +17,7 @@ from news_assets.records.desks import Desk
 from news_assets.records.reading import AgencyDays, Embedded
 from news_assets.text.prose import prose
 
-STORED_TOGETHER = 200  # articles: some ten seconds of work, which a killed run repeats
+_STORED_TOGETHER = 200  # articles: some ten seconds of work, which a killed run repeats
 # a failing batch is repeated text by text, so it is not the whole day
 _BATCH_TEXTS = 256
 
@@ -56,8 +56,8 @@ def embed_batch(
     }
     written = 0
     # at least once: rows of lost articles are deleted
-    for start in range(0, len(articles) or 1, STORED_TOGETHER):
-        some = articles[start : start + STORED_TOGETHER]
+    for start in range(0, len(articles) or 1, _STORED_TOGETHER):
+        some = articles[start : start + _STORED_TOGETHER]
         changed = embed_articles(some, enriched, stored, embedder, sandbox, clock())
         if not (changed or may_have_lost):
             continue

@@ -199,9 +199,9 @@ def _smooth(hours: Floats) -> Floats:
 # --- habits by weekday, for finding silences ------------------------------------------
 
 
-HISTORY_DAYS = 400  # a year and a month: includes the same season last year
-LEARNT_DAYS, LEARNT_BUSY_DAYS = 84, 30  # the longer of the two, within the history
-MIN_ENTRIES, MIN_DAYS = 5, 14  # no habit is learnt from less
+_HISTORY_DAYS = 400  # a year and a month: includes the same season last year
+LEARNT_DAYS, _LEARNT_BUSY_DAYS = 84, 30  # the longer of the two, within the history
+_MIN_ENTRIES, _MIN_DAYS = 5, 14  # no habit is learnt from less
 
 # weight of random publishing against few observations
 _PRIOR_HABIT_ENTRIES, _PRIOR_WEEKS, _PRIOR_EMPTY = (
@@ -226,7 +226,7 @@ class PublishingHistory:
     Attributes:
         agency: Key of the agency.
         timezone: Its time zone.
-        day_counts: Number of entries of each local day that has any, HISTORY_DAYS back
+        day_counts: Number of entries of each local day that has any, _HISTORY_DAYS back
             from the last one.
         seen_hours: Number of recent entries by the UTC hour in which they were first
             seen.
@@ -298,7 +298,7 @@ def learn_habit(one: PublishingHistory) -> Habit | None:
         return None
     last, first = max(counts), _first_complete_day(one, counts)
     kept = {day: count for day, count in counts.items() if day >= first}
-    if sum(kept.values()) < MIN_ENTRIES or last - first + 1 < MIN_DAYS:
+    if sum(kept.values()) < _MIN_ENTRIES or last - first + 1 < _MIN_DAYS:
         return None
     daily = np.zeros(last - first + 1)
     daily[np.array(list(kept)) - first] = list(kept.values())
@@ -315,7 +315,7 @@ def _learnt_days(counts: Floats) -> int:
     publishes rarely.
     """
     busy = np.flatnonzero(counts)
-    return int(max(LEARNT_DAYS, len(counts) - busy[-min(LEARNT_BUSY_DAYS, len(busy))]))
+    return int(max(LEARNT_DAYS, len(counts) - busy[-min(_LEARNT_BUSY_DAYS, len(busy))]))
 
 
 def _single_break(counts: Floats) -> slice:

@@ -41,7 +41,7 @@ SLOTS = 4
 # of one entry waiting, or of several together, that a request is worth
 REQUEST_PRICE_MINUTES = 0.4
 # in the zone of the source: when `max_minutes` holds
-WORKING_DAYS, WORKING_HOURS = (
+_WORKING_DAYS, _WORKING_HOURS = (
     range(5),
     range(7, 20),
 )
@@ -123,7 +123,7 @@ def learnt_interval(
     It is worth it when the entries published since `now` have waited `price_minutes`,
     all together. At an even rate this is the interval with the least mean delay for the
     number of requests: proportional to the inverse square root of the rate.
-    `max_minutes` bounds it in WORKING_HOURS.
+    `max_minutes` bounds it in _WORKING_HOURS.
     """
     return min(
         _clamped(_waited_after(rates, now, price_minutes / 60) * 3600),
@@ -148,7 +148,7 @@ def _waited_after(rates: PublishingRates, now: datetime, price_hours: float) -> 
 
 def _ceiling(source: Source, now: datetime) -> float:
     """Return the seconds until `max_minutes` require a poll: from now, or from the next
-    start of WORKING_HOURS.
+    start of _WORKING_HOURS.
 
     After a start, the sources of a desk spread over `max_minutes`.
     """
@@ -157,8 +157,8 @@ def _ceiling(source: Source, now: datetime) -> float:
     local = now.astimezone(zone_info(source.timezone))
     if _is_working_hour(local.weekday(), local.hour):
         return source.max_minutes * 60.0
-    start = local.replace(hour=WORKING_HOURS.start, minute=0, second=0, microsecond=0)
-    while start <= local or start.weekday() not in WORKING_DAYS:
+    start = local.replace(hour=_WORKING_HOURS.start, minute=0, second=0, microsecond=0)
+    while start <= local or start.weekday() not in _WORKING_DAYS:
         start += timedelta(days=1)
     return (start.astimezone(UTC) - now).total_seconds() + _jitter(
         source
@@ -166,7 +166,7 @@ def _ceiling(source: Source, now: datetime) -> float:
 
 
 def _is_working_hour(weekday: int, hour: int) -> bool:
-    return weekday in WORKING_DAYS and hour in WORKING_HOURS
+    return weekday in _WORKING_DAYS and hour in _WORKING_HOURS
 
 
 @dataclass(frozen=True, slots=True)

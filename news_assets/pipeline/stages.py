@@ -1,5 +1,5 @@
 """The stages: one asset by agency and day each, in the order in which they run.
-DOCUMENTS is of civic desks only.
+_DOCUMENTS is of civic desks only.
 
 Assets, jobs, checks, backlog queries, `gaps`, `status`, `failures` and the daily report
 are derived from this list. To add a stage, write its row type (in `records/`), its
@@ -33,7 +33,7 @@ from news_assets.records.derived import (
 from news_assets.records.desks import Desk
 from news_assets.records.reading import StoredDocument
 
-DOCUMENTS: Final = Stage(
+_DOCUMENTS: Final = Stage(
     name="documents",
     record=StoredDocument,
     upstream=("feed_entries",),
@@ -238,7 +238,7 @@ STAGES: tuple[Stage, ...] = (
 
 def all_stages() -> tuple[Stage, ...]:
     """Return the stages of all desks, upstream first."""
-    return (DOCUMENTS, *STAGES)
+    return (_DOCUMENTS, *STAGES)
 
 
 def stages_of(desk: Desk) -> tuple[Stage, ...]:

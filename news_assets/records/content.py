@@ -15,19 +15,19 @@ from typing import Annotated, Any, Final, TypeVar, get_args, get_type_hints
 # in the Annotated of a column that holds no content
 KEPT: Final = "kept when the article is withdrawn"
 
-Record = TypeVar("Record")
+_Record = TypeVar("_Record")
 
 _STAYING: dict[type, bool] = {}  # record -> whether its rows lose their content
 
 
 def stays_when_withdrawn(
     *, loses_content: bool
-) -> Callable[[type[Record]], type[Record]]:
+) -> Callable[[type[_Record]], type[_Record]]:
     """Declare that the rows of a record stay; without `loses_content` as they are,
     because none of it is content.
     """
 
-    def declare(record: type[Record]) -> type[Record]:
+    def declare(record: type[_Record]) -> type[_Record]:
         _STAYING[record] = loses_content
         return record
 
@@ -63,7 +63,7 @@ def content_columns(record: type) -> dict[str, Any]:
     }
 
 
-def without_content(row: Record) -> Record:
+def without_content(row: _Record) -> _Record:
     """Return the row of a withdrawn article without its content."""
     return replace(row, **content_columns(type(row)))  # type: ignore[type-var]
 

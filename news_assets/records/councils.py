@@ -13,8 +13,8 @@ from news_assets.records.content import Agency_, Desk_, ItemId, MeetingDay, Meet
 PersonKey = Annotated[
     str, "key of the person within the agency: the name in lower case, with hyphens"
 ]
-PersonId = Annotated[str, "the vendor's id of the person; empty without one"]
-BodyName = Annotated[str, "council, board or committee"]
+_PersonId = Annotated[str, "the vendor's id of the person; empty without one"]
+_BodyName = Annotated[str, "council, board or committee"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +23,7 @@ class StoredBody:
 
     desk: Desk_
     agency: Agency_
-    name: BodyName
+    name: _BodyName
     kind: Annotated[str, "kind, in the vendor's words"]
     is_active: Annotated[bool, "whether the vendor calls it active"]
     body_id: Annotated[str, "the vendor's id of the body"]
@@ -38,7 +38,7 @@ class StoredMember:
     agency: Agency_
     person: PersonKey
     name: Annotated[str, "full name"]
-    person_id: PersonId
+    person_id: _PersonId
     email: Annotated[str, "e-mail address of the office"]
     phone: Annotated[str, "telephone number of the office"]
     website: Annotated[str, "page of the person"]
@@ -55,8 +55,8 @@ class StoredOffice:
     office_id: Annotated[str, "the vendor's id of the record"]
     person: PersonKey
     name: Annotated[str, "full name of the person"]
-    person_id: PersonId
-    body: BodyName
+    person_id: _PersonId
+    body: _BodyName
     title: Annotated[str, "office in the body, such as Chair; in the vendor's words"]
     first_day: Annotated[date | None, "first day of the term"]
     last_day: Annotated[date | None, "last day of the term; none if no end is stated"]
@@ -74,5 +74,5 @@ class StoredVote:
     day: MeetingDay
     person: PersonKey
     name: Annotated[str, "name of the member, in the vendor's words"]
-    person_id: PersonId
+    person_id: _PersonId
     value: Annotated[str, "vote, in the vendor's words"]

@@ -235,17 +235,17 @@ _DRAFT_TAGS: Final = {
     "ordered-list-item": "li",
     "unordered-list-item": "li",
 }
-Json = Any
+_Json = Any
 
 
-def _blocks_html(blocks: Json, layout: Json) -> str:
+def _blocks_html(blocks: _Json, layout: _Json) -> str:
     """Return the text blocks as HTML, in the layout's order; empty if there are none.
     Never raises.
     """
     return "\n".join(filter(None, _rendered(blocks, layout, 0)))
 
 
-def _rendered(blocks: Json, layout: Json, depth: int) -> list[str]:
+def _rendered(blocks: _Json, layout: _Json, depth: int) -> list[str]:
     if not isinstance(blocks, dict) or depth > _MAX_DEPTH:
         return []
     order = _at(layout, "items")
@@ -261,14 +261,14 @@ def _rendered(blocks: Json, layout: Json, depth: int) -> list[str]:
     return found
 
 
-def _at(owner: Json, name: str) -> Json:
+def _at(owner: _Json, name: str) -> _Json:
     """Return a value of an object; None for anything else."""
     if not isinstance(owner, dict):
         return None
     return owner.get(name)
 
 
-def _nested(block: dict[str, Json], depth: int) -> list[str]:
+def _nested(block: dict[str, _Json], depth: int) -> list[str]:
     """Render the blocks in a grid, column, tab or accordion."""
     found: list[str] = []
     for holder in (block, block.get("data")):
@@ -277,11 +277,11 @@ def _nested(block: dict[str, Json], depth: int) -> list[str]:
     return found
 
 
-def _slate(block: dict[str, Json]) -> str:
+def _slate(block: dict[str, _Json]) -> str:
     return _nodes(block.get("value"), 0)
 
 
-def _nodes(nodes: Json, depth: int) -> str:
+def _nodes(nodes: _Json, depth: int) -> str:
     if not isinstance(nodes, list) or depth > _MAX_DEPTH:
         return ""
     return "".join(
@@ -289,7 +289,7 @@ def _nodes(nodes: Json, depth: int) -> str:
     )
 
 
-def _node(node: dict[str, Json], depth: int) -> str:
+def _node(node: dict[str, _Json], depth: int) -> str:
     if isinstance(node.get("text"), str):
         return _styled(node)
     inner = _nodes(node.get("children"), depth + 1)
@@ -301,7 +301,7 @@ def _node(node: dict[str, Json], depth: int) -> str:
     return inner
 
 
-def _styled(leaf: dict[str, Json]) -> str:
+def _styled(leaf: dict[str, _Json]) -> str:
     text = escape(leaf["text"], quote=False).replace("\n", "<br>")
     for style, tag in _STYLES:
         if leaf.get(style) is True and text:
@@ -309,7 +309,7 @@ def _styled(leaf: dict[str, Json]) -> str:
     return text
 
 
-def _link(node: dict[str, Json], inner: str) -> str:
+def _link(node: dict[str, _Json], inner: str) -> str:
     data = node.get("data")
     url = data.get("url") if isinstance(data, dict) else node.get("url")
     if not isinstance(url, str):
@@ -317,14 +317,14 @@ def _link(node: dict[str, Json], inner: str) -> str:
     return f'<a href="{escape(url)}">{inner}</a>'
 
 
-def _draft(block: dict[str, Json]) -> str:
+def _draft(block: dict[str, _Json]) -> str:
     lines = _at(block.get("text"), "blocks")
     if not isinstance(lines, list):
         return ""
     return "".join(_draft_line(line) for line in lines if isinstance(line, dict))
 
 
-def _draft_line(line: dict[str, Json]) -> str:
+def _draft_line(line: dict[str, _Json]) -> str:
     text = line.get("text")
     if not isinstance(text, str) or not text.strip():
         return ""
@@ -332,14 +332,14 @@ def _draft_line(line: dict[str, Json]) -> str:
     return f"<{tag}>{escape(text, quote=False)}</{tag}>"
 
 
-def _html(block: dict[str, Json]) -> str:
+def _html(block: dict[str, _Json]) -> str:
     markup = block.get("html")
     if isinstance(markup, str):
         return markup
     return ""
 
 
-def _image(block: dict[str, Json]) -> str:
+def _image(block: dict[str, _Json]) -> str:
     url, alt = block.get("url"), block.get("alt")
     if not isinstance(url, str) or not url.startswith(("http://", "https://", "/")):
         return ""
@@ -347,14 +347,14 @@ def _image(block: dict[str, Json]) -> str:
     return f'<img src="{escape(url)}" alt="{words}">'
 
 
-def _table(block: dict[str, Json]) -> str:
+def _table(block: dict[str, _Json]) -> str:
     rows = _at(block.get("table"), "rows")
     if not isinstance(rows, list):
         return ""
     return f"<table>{''.join(map(_row, rows[:_MAX_NODES]))}</table>"
 
 
-def _row(row: Json) -> str:
+def _row(row: _Json) -> str:
     cells = _at(row, "cells")
     if not isinstance(cells, list):
         return ""
@@ -363,7 +363,7 @@ def _row(row: Json) -> str:
     return f"<tr>{inner}</tr>"
 
 
-_RENDERERS: Final[dict[str, Callable[[dict[str, Json]], str]]] = {
+_RENDERERS: Final[dict[str, Callable[[dict[str, _Json]], str]]] = {
     "html": _html,
     "image": _image,
     "slate": _slate,

@@ -45,7 +45,7 @@ _NAMESPACE = re.compile(r"/schemas/sitemap(?:-(news|image|video))?/")
 
 
 @dataclass(frozen=True, slots=True)
-class Sitemap:
+class _Sitemap:
     """The items of a sitemap in order. `root` is the local name of its root element in
     lower case.
     """
@@ -56,7 +56,7 @@ class Sitemap:
     is_whole: bool = True
 
 
-def read_sitemap(text: str, url: str) -> Sitemap:
+def read_sitemap(text: str, url: str) -> _Sitemap:
     """Return the items of a sitemap; of a truncated document, every item before its
     end.
 
@@ -78,7 +78,7 @@ def read_sitemap(text: str, url: str) -> Sitemap:
     if count > MAX_ITEMS:
         problems.append(f"more than {MAX_ITEMS:,} addresses: the others are not read")
     items = tuple(reader.items[:MAX_ITEMS])
-    return Sitemap(reader.root, items, tuple(problems), is_whole)
+    return _Sitemap(reader.root, items, tuple(problems), is_whole)
 
 
 def _escaped(match: re.Match[str]) -> str:

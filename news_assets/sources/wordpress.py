@@ -29,9 +29,9 @@ from news_assets.sources.storable_entries import (
 from news_assets.text.dates import parse_date
 from news_assets.text.html import plain_text
 
-MAX_PER_PAGE = 100  # the API refuses more with rest_invalid_param
+_MAX_PER_PAGE = 100  # the API refuses more with rest_invalid_param
 _PARAMETERS: Final = {
-    "per_page": str(MAX_PER_PAGE),
+    "per_page": str(_MAX_PER_PAGE),
     "orderby": "date",
     "order": "desc",
     "_embed": "author,wp:featuredmedia,wp:term",
@@ -42,7 +42,7 @@ _POSTS: Final = "/wp/v2/posts"
 _ROUTE = re.compile(r"/wp-json(?P<route>/.*)?$", re.DOTALL)
 _CUT_MARKER = re.compile(r" ?(?:\[(?:…|\.{3})\]|…)$")  # where WordPress cuts an excerpt
 
-Object = Mapping[str, Any]
+_Object = Mapping[str, Any]
 
 
 def first_url(source: Source) -> str:
@@ -151,8 +151,8 @@ def _posts_path(path: str) -> str:
 def _per_page(query: Mapping[str, str]) -> int:
     text = query.get("per_page", "")
     if re.fullmatch(r"[0-9]{1,4}", text):
-        return min(max(int(text), 1), MAX_PER_PAGE)
-    return MAX_PER_PAGE
+        return min(max(int(text), 1), _MAX_PER_PAGE)
+    return _MAX_PER_PAGE
 
 
 def _with(url: str, changes: Mapping[str, str]) -> str:
@@ -180,7 +180,7 @@ def _next_urls(page: Page, count: int) -> tuple[str, ...]:
 # --- one post -------------------------------------------------------------------------
 
 
-def _entry(post: Object, page: Page, source: Source) -> ListedEntry:
+def _entry(post: _Object, page: Page, source: Source) -> ListedEntry:
     guid = plain_text(_rendered(post, "guid"))
     url = optional_url(string_of(post, "link") or guid, page.final_url)
     title = plain_text(_rendered(post, "title")) or None
@@ -203,7 +203,7 @@ def _entry(post: Object, page: Page, source: Source) -> ListedEntry:
     )
 
 
-def _terms(embedded: Object) -> list[Any]:
+def _terms(embedded: _Object) -> list[Any]:
     """Return categories and tags, which stand in a list each."""
     terms: list[Any] = []
     for group in _list(embedded, "wp:term"):
@@ -216,19 +216,19 @@ def _names(values: Iterable[Any]) -> tuple[str, ...]:
     return unique(plain_text(string_of(value, "name")) for value in values)
 
 
-def _image_url(post: Object, embedded: Object, page: Page) -> str | None:
+def _image_url(post: _Object, embedded: _Object, page: Page) -> str | None:
     """Return the featured image, else the one in Jetpack's field."""
     media = _list(embedded, "wp:featuredmedia")
     links = [string_of(one, "source_url") for one in media]
     return first_web_url((*links, string_of(post, _JETPACK_IMAGE)), page.final_url)
 
 
-def _time(post: Object, name: str, source: Source) -> datetime | None:
+def _time(post: _Object, name: str, source: Source) -> datetime | None:
     in_utc = parse_date(string_of(post, f"{name}_gmt"), "UTC")
     return in_utc or parse_date(string_of(post, name), source.timezone)
 
 
-def _rendered(post: Object, name: str) -> str:
+def _rendered(post: _Object, name: str) -> str:
     """Return the text of `{"rendered": "..."}`, or a plain string, which some plug-ins
     write.
     """
@@ -238,7 +238,7 @@ def _rendered(post: Object, name: str) -> str:
     return string_of(post, name)
 
 
-def _list(owner: Object, name: str) -> list[Any]:
+def _list(owner: _Object, name: str) -> list[Any]:
     value = owner.get(name)
     if isinstance(value, list):
         return value

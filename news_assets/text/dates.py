@@ -95,7 +95,7 @@ _CITIES = {
     "nova york": "America/New_York",
     "paris": "Europe/Paris",
 }
-ZONE = (
+_ZONE = (
     r"(?P<zone>z\b|(?:etc/)?(?:gmt|utc?)?\s?[+-](?=\d)\d{1,2}:?\d{0,2}(?!\d)"
     r"|(?:hor[aá]rio|hora|heure)\s(?:(?:oficial\s)?d[eo]\s)?(?P<city>[a-zà-ÿ]+(?:\s(?:aires|york))?)"
     r"|[a-z]{2,5}(?![a-z/])|[a-z]+/[a-z_]+(?:/[a-z_]+)?)"
@@ -205,7 +205,7 @@ _TIME = (
     r"\s?(?P<half>[ap]\.?m\b\.?)?)"
 )
 _BEFORE_TIME = r"(?:[\s,t|/(·•–—-]|\b(?:a\s+las|alle(?:\s+ore)?|ore|[aà]s?|at|um|om|kl\.?|o|os)\b)*"
-_REST = rf"(?:{_BEFORE_TIME}{_TIME}\s*\(?{ZONE}?)?(?:\W.*)?$"
+_REST = rf"(?:{_BEFORE_TIME}{_TIME}\s*\(?{_ZONE}?)?(?:\W.*)?$"
 _YEAR = r"(?P<year>\d{4}|\d\d)(?!\d)"
 _DAY = r"(?<!\d)(?P<day>\d{1,2})(?:[ºoª.°]|st|nd|rd|th)?"
 _MONTH = r"(?P<month>[a-zà-ÿā-ž]{3,12}|[а-яёіїєґ]{3,10})\.?"
@@ -222,7 +222,7 @@ _FORMS = tuple(
 )
 # "14h30 de 27/02/2026", "10:56 EDT, Wednesday, April 27, 2024"
 _CLOCK_FIRST = re.compile(
-    rf"\D{{0,60}}?(?<!\d){_TIME}\s*\(?(?:{ZONE}(?=[\s,)]))?[\s,)|/·•–—-]+"
+    rf"\D{{0,60}}?(?<!\d){_TIME}\s*\(?(?:{_ZONE}(?=[\s,)]))?[\s,)|/·•–—-]+"
     r"(?:(?:do\s+dia|de|del|di|on|am|le|em|el)\s+)?(?P<date>(?:[a-zà-ÿ-]{3,13}\.?,?\s+)?\S.*)$",
     re.IGNORECASE | re.DOTALL,
 )

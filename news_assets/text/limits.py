@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 
 @dataclass(frozen=True, slots=True)
-class Limit:
+class _Limit:
     """The most characters or parts of one kind of value, and why."""
 
     most: int
@@ -24,22 +24,22 @@ class Limit:
 
 
 LIMITS: Final = {
-    "address": Limit(
+    "address": _Limit(
         8000,
         "RFC 9110, section 4.1: what every server and client has to support at least",
     ),
-    "entry_id": Limit(1000, "a key of the lake; ids are addresses, UUIDs and numbers"),
-    "title": Limit(1000, "longest seen: 400"),
-    "name": Limit(200, "a person, section, category or tag; longest seen: 90"),
-    "summary": Limit(20_000, "feeds without a full text have whole articles here"),
-    "markup": Limit(
+    "entry_id": _Limit(1000, "a key of the lake; ids are addresses, UUIDs and numbers"),
+    "title": _Limit(1000, "longest seen: 400"),
+    "name": _Limit(200, "a person, section, category or tag; longest seen: 90"),
+    "summary": _Limit(20_000, "feeds without a full text have whole articles here"),
+    "markup": _Limit(
         2_000_000,
         "HTML of a full text; the largest article pages seen have 0.9 million",
     ),
-    "text": Limit(1_000_000, "of an article; novels are shorter"),
-    "authors": Limit(50, "of one article"),
-    "categories": Limit(100, "of one article"),
-    "entries": Limit(10_000, "of one document: a poll stores them in one transaction"),
+    "text": _Limit(1_000_000, "of an article; novels are shorter"),
+    "authors": _Limit(50, "of one article"),
+    "categories": _Limit(100, "of one article"),
+    "entries": _Limit(10_000, "of one document: a poll stores them in one transaction"),
 }
 
 # Controls but tab and line breaks, lone surrogates, which have no UTF-8 form,

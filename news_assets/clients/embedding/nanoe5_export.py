@@ -50,7 +50,7 @@ _PACKED = np.dtype([("step", "<f2"), ("pairs", "u1", _BLOCK // 2)])
 _OPSET, _IR_VERSION = 18, 8
 _RUNTIME = "com.microsoft"  # onnxruntime's own operators
 
-Array = npt.NDArray[Any]
+_Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class _Packed:
     """The pieces of the tokenizer with their scores, and the tensors by name."""
 
     pieces: list[tuple[str, float]]
-    tensors: dict[str, Array]
+    tensors: dict[str, _Array]
 
 
 def convert(weights: Path, graph: Path, tokenizer: Path) -> None:
@@ -103,7 +103,7 @@ def read_packed(data: bytes) -> _Packed:
     return _Packed(pieces, dict(_tensors(data, at + 8 + replaced)))
 
 
-def _tensors(data: bytes, at: int) -> Iterator[tuple[str, Array]]:
+def _tensors(data: bytes, at: int) -> Iterator[tuple[str, _Array]]:
     (count,) = struct.unpack_from("<i", data, at)
     at += 4
     for _ in range(count):
@@ -151,7 +151,7 @@ class _Graph:
     file.
     """
 
-    tensors: dict[str, Array]
+    tensors: dict[str, _Array]
     nodes: "list[onnx.NodeProto]" = field(default_factory=list)
     weights: "list[onnx.TensorProto]" = field(default_factory=list)
 
@@ -273,7 +273,7 @@ class _Graph:
             "MatMulNBits", left, *stored, out=f"{weights}.product", **shape
         )
 
-    def _quantised(self, name: str, columns: int) -> tuple[Array, Array]:
+    def _quantised(self, name: str, columns: int) -> tuple[_Array, _Array]:
         """Return pairs [rows, blocks, 16] of neighbouring weights plus 8, as
         onnxruntime packs them, and steps.
         """
@@ -286,7 +286,7 @@ class _Graph:
     def _stored(self, name: str) -> str:
         return self._weight(name, self.tensors[name])
 
-    def _weight(self, name: str, values: Array) -> str:
+    def _weight(self, name: str, values: _Array) -> str:
         from onnx import numpy_helper
 
         self.weights.append(numpy_helper.from_array(np.ascontiguousarray(values), name))

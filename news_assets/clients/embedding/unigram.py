@@ -35,7 +35,7 @@ _PRIME: Final = 2**63 - 25
 
 
 class UnigramTokenizer:
-    """A tokenizer of `facts` and packed pieces, as `packed` returns them."""
+    """A tokenizer of `facts` and packed pieces, as `_packed` returns them."""
 
     def __init__(self, facts: Mapping[str, Any], pieces: memoryview) -> None:
         import tokenizers
@@ -65,7 +65,7 @@ class UnigramTokenizer:
         config = json.loads(path.read_bytes())
         if not _is_unigram(config):
             return None
-        facts, pieces = packed(config)
+        facts, pieces = _packed(config)
         with suppress(OSError):
             _store(path, facts, pieces)
         return cls(facts, memoryview(pieces))
@@ -133,7 +133,7 @@ def _hash(piece: str) -> int:
     return int.from_bytes(b"\1" + piece.encode()) % _PRIME
 
 
-def packed(config: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
+def _packed(config: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
     """Return the facts and the pieces of the JSON of a file of `tokenizers`."""
     model = config["model"]
     vocabulary, unknown = model["vocab"], int(model["unk_id"])

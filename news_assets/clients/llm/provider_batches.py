@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from pydantic_ai.messages import ModelResponse
     from pydantic_ai.models import Model
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 # with a key of 16 characters below the 64 that Anthropic allows in an id
 _HASH_CHARS: Final = 40
 _MAY_PASS: Final = (408, 409, 425, 429)
@@ -92,7 +92,7 @@ class ProviderBatches:
             offline = Offline()
             encoder = self._api.offline(self._open_model(), offline)
             sent = [
-                Sent(custom_id(key, r.input_hash), await _body(encoder, offline, r))
+                Sent(_custom_id(key, r.input_hash), await _body(encoder, offline, r))
                 for r in requests
             ]
             return await self._api.make(model, sent, key)
@@ -127,7 +127,7 @@ class ProviderBatches:
             BatchError: The results could not be read.
         """
         waiting = {
-            custom_id(key, input_hash): input_hash for input_hash in input_hashes
+            _custom_id(key, input_hash): input_hash for input_hash in input_hashes
         }
         results = self._run(lambda model: self._api.results(model, batch_id))
         offline = Offline()
@@ -137,7 +137,7 @@ class ProviderBatches:
                 if input_hash := waiting.pop(result.custom_id, None):
                     yield input_hash, runner.run(_answer(model, offline, result))
 
-    def _run(self, operation: "Callable[[Model], Awaitable[T]]") -> T:
+    def _run(self, operation: "Callable[[Model], Awaitable[_T]]") -> _T:
         """Run one operation with a model whose connections end with it."""
         try:
             return asyncio.run(self._entered(operation))
@@ -152,7 +152,7 @@ class ProviderBatches:
                 f"{self.name}: {_line(error)}", is_transient=is_transient
             ) from error
 
-    async def _entered(self, operation: "Callable[[Model], Awaitable[T]]") -> T:
+    async def _entered(self, operation: "Callable[[Model], Awaitable[_T]]") -> _T:
         async with self._open_model() as model:
             try:
                 return await operation(model)
@@ -160,7 +160,7 @@ class ProviderBatches:
                 await close_model(model)
 
 
-def custom_id(key: str, input_hash: str) -> str:
+def _custom_id(key: str, input_hash: str) -> str:
     """Return the id of a request in its batch."""
     return key + input_hash[:_HASH_CHARS]
 
@@ -228,7 +228,7 @@ def _line(error: Exception) -> str:
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
-TIMEOUT_S = 300.0  # an upload of 50 MB over a line of 2 Mbit/s
+_TIMEOUT_S = 300.0  # an upload of 50 MB over a line of 2 Mbit/s
 
 _APIS: Mapping[str, Callable[[], BatchApi]] = {
     "anthropic": AnthropicBatches,
@@ -273,5 +273,5 @@ def open_batches(
         )
     check_model(name)
     return ProviderBatches(
-        name, lambda: open_model(name, TIMEOUT_S, 1), apis[provider]()
+        name, lambda: open_model(name, _TIMEOUT_S, 1), apis[provider]()
     )

@@ -22,8 +22,8 @@ from news_assets.errors import FetchError
 from news_assets.ports.services import PageRequest
 from news_assets.records.reading import Page
 
-Job = TypeVar("Job")
-Result = TypeVar("Result")
+_Job = TypeVar("_Job")
+_Result = TypeVar("_Result")
 
 
 def host_of(url: str) -> str:
@@ -35,13 +35,13 @@ def host_of(url: str) -> str:
 
 
 def run_by_host(
-    jobs: Mapping[str, Sequence[Job]],
-    run: Callable[[Job, threading.Event], Result],
-    wait_s: Callable[[str, Job], float],
+    jobs: Mapping[str, Sequence[_Job]],
+    run: Callable[[_Job, threading.Event], _Result],
+    wait_s: Callable[[str, _Job], float],
     max_workers: int,
-    repeat_s: Callable[[Job, Result], float | None] = lambda job, result: None,
+    repeat_s: Callable[[_Job, _Result], float | None] = lambda job, result: None,
     begin_within_s: float | None = None,
-) -> Iterator[tuple[Job, Result]]:
+) -> Iterator[tuple[_Job, _Result]]:
     """Yield each job with its result as they finish; the jobs of a host run in their
     order.
 
@@ -62,9 +62,9 @@ def run_by_host(
     stopping = threading.Event()
     hosts = _HostQueue(jobs)
     workers = max(1, min(max_workers, len(jobs)))
-    done: queue.Queue[tuple[Job, Result] | None] = queue.Queue(maxsize=workers)
+    done: queue.Queue[tuple[_Job, _Result] | None] = queue.Queue(maxsize=workers)
 
-    def put(item: tuple[Job, Result] | None, *, is_final: bool = True) -> None:
+    def put(item: tuple[_Job, _Result] | None, *, is_final: bool = True) -> None:
         if is_final and not stopping.is_set():
             done.put(item)
 
@@ -103,8 +103,8 @@ def run_by_host(
 
 
 def alternating(
-    jobs: Mapping[str, Sequence[Job]], stays: Callable[[Job], bool]
-) -> Iterator[tuple[str, Job]]:
+    jobs: Mapping[str, Sequence[_Job]], stays: Callable[[_Job], bool]
+) -> Iterator[tuple[str, _Job]]:
     """Yield the jobs with their hosts in an order for a queue of several hosts: one of
     each host after the other.
 
@@ -123,15 +123,15 @@ def alternating(
             hosts.append((host, waiting))
 
 
-def _drain(done: "queue.Queue[tuple[Job, Result] | None]") -> None:
+def _drain(done: "queue.Queue[tuple[_Job, _Result] | None]") -> None:
     while not done.empty():
         done.get_nowait()
 
 
-class _HostQueue(Generic[Job]):
+class _HostQueue(Generic[_Job]):
     """Hosts with their jobs, ordered by due time, then by the number of jobs that wait."""
 
-    def __init__(self, jobs: Mapping[str, Sequence[Job]]) -> None:
+    def __init__(self, jobs: Mapping[str, Sequence[_Job]]) -> None:
         self._jobs = {host: deque(of_host) for host, of_host in jobs.items() if of_host}
         self._due = [(0.0, -len(of_host), host) for host, of_host in self._jobs.items()]
         heapq.heapify(self._due)
@@ -139,7 +139,7 @@ class _HostQueue(Generic[Job]):
         self.is_stopped = threading.Event()
         self._changed = threading.Condition()
 
-    def take(self) -> tuple[str, Job] | None:
+    def take(self) -> tuple[str, _Job] | None:
         """Wait until a host is due and return it with its next job; None when no jobs
         are left or after `stop`.
         """
@@ -156,8 +156,8 @@ class _HostQueue(Generic[Job]):
     def release(
         self,
         host: str,
-        wait_s: Callable[[str, Job], float],
-        again: tuple[Job, float] | None = None,
+        wait_s: Callable[[str, _Job], float],
+        again: tuple[_Job, float] | None = None,
     ) -> None:
         """Return a host to the queue after its job, due when its next job may start.
 

@@ -116,7 +116,7 @@ def _authorization(url: httpx.URL) -> str:
 # --- redirects ------------------------------------------------------------------------
 
 
-MAX_URL_CHARS = most("address")
+_MAX_URL_CHARS = most("address")
 
 
 @dataclass(slots=True)
@@ -210,9 +210,9 @@ class RedirectChain:
         The ports are refused for private hosts that may be fetched too: there the other
         servers are.
         """
-        if len(str(url)) > MAX_URL_CHARS:
+        if len(str(url)) > _MAX_URL_CHARS:
             raise self._refused(
-                f"not a valid address: longer than {MAX_URL_CHARS:,} characters"
+                f"not a valid address: longer than {_MAX_URL_CHARS:,} characters"
             )
         if url.scheme not in ("http", "https") or not url.host:
             redirected = f"redirects to {url}, " if self.visited else ""

@@ -39,7 +39,7 @@ from news_assets.sources.bot_protection import protection_of_refusal
 # --- headers --------------------------------------------------------------------------
 
 
-MAX_VALUE_CHARS = 1_000  # of real servers none is longer than 200
+_MAX_VALUE_CHARS = 1_000  # of real servers none is longer than 200
 _MAX_AGE = re.compile(r"(?<![\w-])max-age\s*=\s*\"?(\d{1,10})", re.IGNORECASE)
 _SECONDS = re.compile(r"\d{1,10}")
 _SIZE = re.compile(r"[0-9]{1,15}")
@@ -112,7 +112,7 @@ def validators_of(
 
 def _stored(headers: httpx.Headers, name: str) -> str | None:
     value: str = headers.get(name, "")
-    if value.isprintable() and 0 < len(value) <= MAX_VALUE_CHARS:
+    if value.isprintable() and 0 < len(value) <= _MAX_VALUE_CHARS:
         return value
     return None
 

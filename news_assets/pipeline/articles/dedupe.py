@@ -54,8 +54,8 @@ _URL_BYTES = 4  # of a copy key; the others are those of the MinHash
 _LAST = datetime.max.replace(tzinfo=UTC)
 
 # duplicate_of, duplicate_reason, duplicate_score
-Mark = tuple[str | None, str | None, float | None]
-_ORIGINAL: Mark = (None, None, None)
+_Mark = tuple[str | None, str | None, float | None]
+_ORIGINAL: _Mark = (None, None, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +149,7 @@ def _compared(row: RawArticle) -> tuple[object, ...]:
     )
 
 
-def _stored_mark(row: RawArticle) -> Mark:
+def _stored_mark(row: RawArticle) -> _Mark:
     return row.duplicate_of, row.duplicate_reason, row.duplicate_score
 
 
@@ -158,7 +158,7 @@ def without_mark(row: RawArticle) -> RawArticle:
     return replace(_marked(row, _ORIGINAL), content_hash="")
 
 
-def _with_mark(row: RawArticle, mark: Mark) -> RawArticle:
+def _with_mark(row: RawArticle, mark: _Mark) -> RawArticle:
     marked = _marked(row, mark)
     return replace(marked, content_hash=content_hash(marked))
 
@@ -187,12 +187,12 @@ def _preceded(rows: Rows, marked: Sequence[RawArticle]) -> list[RawArticle]:
         return []
     # by original, the place of the copy that is before all others
     first: dict[str, tuple[int, datetime]] = {}
-    for row in sorted(copies, key=precedence):
-        first.setdefault(row.duplicate_of or "", precedence(row)[:2])
+    for row in sorted(copies, key=_precedence):
+        first.setdefault(row.duplicate_of or "", _precedence(row)[:2])
     days = _days_around(chain.from_iterable(map(_centres, copies)))
     preceded: set[str] = set()
     for original in _known(rows, first, days):
-        if first[original.article_id] < precedence(original)[:2]:
+        if first[original.article_id] < _precedence(original)[:2]:
             preceded.add(original.article_id)
     if not preceded:
         return []
@@ -229,7 +229,7 @@ def marked_articles(lake: Reader, articles: Sequence[RawArticle]) -> list[RawArt
         candidates = _candidates(lake, day, of_day)
         stored_near[day] = [one for one in candidates if ids.isdisjoint(_ids_in(one))]
     marked: dict[str, RawArticle] = {}
-    for days, of_days in groupby(sorted(articles, key=precedence), key=_centres):
+    for days, of_days in groupby(sorted(articles, key=_precedence), key=_centres):
         known = [_as_known(row) for row in marked.values() if _is_near(row, days)]
         for day in days:
             known += stored_near[day]
@@ -340,22 +340,22 @@ def mark_duplicates(
     id, or None.
 
     An article is compared with the stored ones and with the new ones that precede it
-    (`precedence`). Rows without a text are ignored, and of texts under MIN_TEXT_CHARS
+    (`_precedence`). Rows without a text are ignored, and of texts under MIN_TEXT_CHARS
     only the URL is compared. A known copy of an unknown article is ignored.
     """
     duplicate_of = {article.article_id: article.duplicate_of for article in known}
     in_batch = {row.article_id for row in rows}
     index = _Index()
     originals_first = sorted(
-        known, key=lambda one: (one.duplicate_of is not None, precedence(one))
+        known, key=lambda one: (one.duplicate_of is not None, _precedence(one))
     )
     for article in originals_first:
         root = _root(article.article_id, duplicate_of)
         if article.article_id not in in_batch and root in duplicate_of:
             index.add(article, root)
-    marks: dict[str, Mark] = {}
+    marks: dict[str, _Mark] = {}
     stored_first = sorted(
-        rows, key=lambda row: (row.article_id not in duplicate_of, precedence(row))
+        rows, key=lambda row: (row.article_id not in duplicate_of, _precedence(row))
     )
     for row in stored_first:
         if row.outcome == "ok" and row.article_id not in marks:
@@ -363,7 +363,7 @@ def mark_duplicates(
     return [_marked(row, marks.get(row.article_id, _ORIGINAL)) for row in rows]
 
 
-def precedence(
+def _precedence(
     article: KnownArticle | RawArticle,
 ) -> tuple[int, datetime, datetime, str]:
     """Return the order among copies: the publisher on its own site first, then by which
@@ -382,7 +382,7 @@ def precedence(
     )
 
 
-def _marked(row: RawArticle, mark: Mark) -> RawArticle:
+def _marked(row: RawArticle, mark: _Mark) -> RawArticle:
     return replace(
         row, duplicate_of=mark[0], duplicate_reason=mark[1], duplicate_score=mark[2]
     )
@@ -406,7 +406,7 @@ class _Index:
         if root == article.article_id and article.lead_minhash and article.text:
             self._originals.append((root, article.lead_minhash, article.text))
 
-    def mark_of(self, row: RawArticle) -> Mark:
+    def mark_of(self, row: RawArticle) -> _Mark:
         """Return the row's mark, and add the row."""
         if row.text_chars < MIN_TEXT_CHARS:
             row = replace(row, text_hash=None, lead_minhash=None)
@@ -416,7 +416,7 @@ class _Index:
         self.add(row, mark[0] or row.article_id)
         return mark
 
-    def _found(self, row: RawArticle) -> Mark:
+    def _found(self, row: RawArticle) -> _Mark:
         if row.url_hash in self._by_url and not is_home(row.canonical_url):
             return self._by_url[row.url_hash], SAME_ADDRESS, 1.0
         if row.text_hash and row.text_hash in self._by_text:
@@ -425,7 +425,7 @@ class _Index:
             return _ORIGINAL
         return self._near(row.article_id, row.text, row.lead_minhash)
 
-    def _near(self, article_id: str, text: str, minhash: bytes) -> Mark:
+    def _near(self, article_id: str, text: str, minhash: bytes) -> _Mark:
         """Return the mark by the earliest original with nearly the same text."""
         equal: list[tuple[int, int]] = []  # bytes, and the place of the original
         for n, (_, other, _) in enumerate(self._originals):

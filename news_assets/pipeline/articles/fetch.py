@@ -58,8 +58,8 @@ from news_assets.records.reading import WITHDRAWN, AgencyDays, Page, Validators
 _logger = logging.getLogger(__name__)
 
 # stored in one transaction; a killed run fetches at most these again
-BATCH_ARTICLES = 50
-BATCH_BYTES = 16 << 20  # compressed pages held in memory until they are stored
+_BATCH_ARTICLES = 50
+_BATCH_BYTES = 16 << 20  # compressed pages held in memory until they are stored
 # of waiting for slow pages, after which those that were read are stored
 _BATCH_S = 20.0
 _TICK_S = 0.5
@@ -330,7 +330,7 @@ def _stored_page(entry: FeedEntry, page: Page) -> StoredPage:
 def in_batches(
     fetched: Generator[FetchedEntry, None, None], max_s: float = _BATCH_S
 ) -> Iterator[list[FetchedEntry]]:
-    """Yield lists of at most BATCH_ARTICLES entries and about BATCH_BYTES, no later
+    """Yield lists of at most _BATCH_ARTICLES entries and about _BATCH_BYTES, no later
     than about `max_s` after the first.
 
     The time counts also while no page arrives, or one is being read.
@@ -343,7 +343,7 @@ def in_batches(
                 due_at = due_at if batch else time.monotonic() + max_s
                 batch.append(one)
                 held_bytes += len(one.page.body_gzip) if one.page else 0
-            is_full = len(batch) >= BATCH_ARTICLES or held_bytes >= BATCH_BYTES
+            is_full = len(batch) >= _BATCH_ARTICLES or held_bytes >= _BATCH_BYTES
             if is_full or (batch and time.monotonic() >= due_at):
                 yield batch
                 batch, held_bytes = [], 0

@@ -28,10 +28,10 @@ SAME_ADDRESS, SAME_TEXT, NEARLY_SAME_TEXT = (
 # shorter texts ("Leia mais", "Em atualização") repeat without being copies
 MIN_TEXT_CHARS = 100
 _MIN_WORDS = 25
-LEAD_WORDS = 60
+_LEAD_WORDS = 60
 # Twice a lead. In a longer text a lead with other words is news on the same background:
 # a follow-up and no copy.
-_SHORT_TEXT_SHINGLES = 2 * LEAD_WORDS
+_SHORT_TEXT_SHINGLES = 2 * _LEAD_WORDS
 
 MINHASH_BYTES = 32
 # Leads that share 40 % of their shingles have as many equal bytes 99 times in 100,
@@ -55,7 +55,7 @@ class Shingles:
         found = normal_words(text)
         if len(found) < _MIN_WORDS:
             return None
-        lead = found[:LEAD_WORDS]
+        lead = found[:_LEAD_WORDS]
         return cls(
             _hashes(shingles(found)), _hashes(shingles(lead)), _hashes(frozenset(lead))
         )
@@ -156,7 +156,7 @@ def minhash(text: str) -> bytes | None:
 
     if len(text) < MIN_TEXT_CHARS:
         return None
-    lead = _hashes(shingles(normal_words(text)[:LEAD_WORDS]))
+    lead = _hashes(shingles(normal_words(text)[:_LEAD_WORDS]))
     if not lead.size:
         return None
     signature = RMinHash(num_perm=MINHASH_BYTES, seed=1)
@@ -183,8 +183,8 @@ def _hashes(found: frozenset[str]) -> "NDArray[np.uint32]":
 # two rows a band: finds leads that share 30 % of their shingles 95 times in 100
 _PERMUTATIONS, _BANDS = 64, 32
 
-Match = tuple[str | None, str | None, float]  # id of the original, reason, score
-_NO_MATCH: Match = (None, None, 0.0)
+_Match = tuple[str | None, str | None, float]  # id of the original, reason, score
+_NO_MATCH: _Match = (None, None, 0.0)
 
 
 def dedupe_stream(
@@ -236,7 +236,7 @@ class _NearIndex:
         self._lsh.insert(len(self._documents), _signature(found))
         self._documents.append((root, found))
 
-    def find(self, found: Shingles) -> Match:
+    def find(self, found: Shingles) -> _Match:
         best = _NO_MATCH
         for position in sorted(self._lsh.query(_signature(found))):
             root, other = self._documents[position]

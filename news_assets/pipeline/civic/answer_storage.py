@@ -45,7 +45,7 @@ _MISSING_POLLS: Final = 2
 _SEEN_EVERY = timedelta(hours=20)
 _MAX_DAYS = 4000  # of an archive, from its first meeting on
 
-Row = TypeVar("Row", StoredMeeting, StoredItem)
+_Row = TypeVar("_Row", StoredMeeting, StoredItem)
 
 
 def store_answer(
@@ -169,7 +169,7 @@ def _days_between(first: date, last: date) -> list[date]:
     return [first + timedelta(days=after) for after in range((last - first).days + 1)]
 
 
-def _is_only_seen(row: Row, before: Row) -> bool:
+def _is_only_seen(row: _Row, before: _Row) -> bool:
     """Whether a row differs from that before by the times of the poll only."""
     seen = replace(row, last_seen_at=before.last_seen_at)
     if not isinstance(seen, StoredMeeting) or not isinstance(before, StoredMeeting):
@@ -179,9 +179,9 @@ def _is_only_seen(row: Row, before: Row) -> bool:
     return seen == before
 
 
-def _news(found: Mapping[str, Row], stored: Mapping[str, Row]) -> list[Row]:
+def _news(found: Mapping[str, _Row], stored: Mapping[str, _Row]) -> list[_Row]:
     """Return the rows to write, from those found and those stored, both by id."""
-    news: list[Row] = []
+    news: list[_Row] = []
     for own_id, row in found.items():
         before = stored.get(own_id)
         if before is None or not _is_only_seen(row, before):
@@ -333,7 +333,7 @@ def _item_hash(item: StoredItem, meeting: StoredMeeting) -> str:
     return sha256(json.dumps(stated, default=str))
 
 
-Listed = TypeVar("Listed", StoredBody, StoredMember, StoredOffice)
+_Listed = TypeVar("_Listed", StoredBody, StoredMember, StoredOffice)
 
 
 def person_key(name: str) -> str:
@@ -418,14 +418,14 @@ def _store_roster(rows: Rows, source: Source, roster: Roster, now: datetime) -> 
 
 
 def _store_listed(
-    rows: Rows, record: type[Listed], listed: Sequence[Listed], key: str
+    rows: Rows, record: type[_Listed], listed: Sequence[_Listed], key: str
 ) -> None:
     """Store the rows that say something new. Of several with one key, such as
     namesakes, the active one counts.
     """
     if not listed:
         return
-    found: dict[str, Listed] = {}
+    found: dict[str, _Listed] = {}
     for row in sorted(listed, key=lambda row: getattr(row, "is_active", True)):
         found[getattr(row, key)] = row
     of_agency = rows.read(record, desk=[listed[0].desk], agency=[listed[0].agency])

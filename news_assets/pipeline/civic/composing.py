@@ -36,7 +36,7 @@ from news_assets.text.limits import clean_text, most
 
 _logger = logging.getLogger(__name__)
 
-BATCH_ARTICLES: Final = 50  # stored in one transaction
+_BATCH_ARTICLES: Final = 50  # stored in one transaction
 _DOCUMENTS_STAGE: Final = "documents"
 _MAX_REASON_CHARS = 500
 
@@ -81,8 +81,8 @@ def compose_articles(
         sandbox: Reads the texts.
     """
     written = 0
-    for start in range(0, len(entries), BATCH_ARTICLES):
-        batch = entries[start : start + BATCH_ARTICLES]
+    for start in range(0, len(entries), _BATCH_ARTICLES):
+        batch = entries[start : start + _BATCH_ARTICLES]
         composed = _composed(lake, batch, languages, sandbox)
         if composed:
             now = clock()

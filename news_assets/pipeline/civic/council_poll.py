@@ -54,7 +54,7 @@ _MAX_ITEM_REQUESTS = 60
 _NO_PAGE: Final = (404, 410)
 
 _MAX_VOTE_REQUESTS = 100  # of one poll, nearest days first
-Step = Literal["signal", "listing", "items", "details", "document", "votes", "roster"]
+_Step = Literal["signal", "listing", "items", "details", "document", "votes", "roster"]
 # those of an agency whose votes are stored
 KnownVersions = Callable[[str, Collection[str]], Collection[str]]
 # the stored items of a meeting, by meeting_id
@@ -74,7 +74,7 @@ class Purpose(NamedTuple):
     sponsors are.
     """
 
-    step: Step
+    step: _Step
     meeting: str = ""
     versions: tuple[str, ...] = ()
     item: str = ""

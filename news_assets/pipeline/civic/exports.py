@@ -21,7 +21,7 @@ _NAMESPACE = uuid.uuid5(uuid.NAMESPACE_URL, "news_assets/meetings")
 _CALENDAR_STATUS = {"cancelled": "CANCELLED", "tentative": "TENTATIVE"}
 
 # of meetings by meeting_id, in the order of the agenda
-Items = Mapping[str, Sequence[StoredItem]]
+_Items = Mapping[str, Sequence[StoredItem]]
 Zones = Mapping[tuple[str, str], str]  # by desk and agency
 # by meeting_id and item_id, which is empty for the meeting itself
 Changes = Mapping[tuple[str, str], datetime]
@@ -37,7 +37,7 @@ def zones_of(desks: Iterable[Desk]) -> Zones:
 
 
 def calendar_of(
-    meetings: Sequence[StoredMeeting], items: Items, zones: Zones, changes: Changes
+    meetings: Sequence[StoredMeeting], items: _Items, zones: Zones, changes: Changes
 ) -> bytes:
     """Return an iCalendar file with an event for each meeting that has a day.
 

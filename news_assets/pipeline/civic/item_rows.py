@@ -41,7 +41,7 @@ PACKET_PART: Final = "item="  # fragment of a packet's address: the pages of one
 # in place of an item's vendor id: the agenda or packet of a meeting whose items are not
 # known
 _WHOLE: Final = "agenda"
-MINUTES: Final = "minutes"  # in place of an item's vendor id: the minutes of a meeting
+_MINUTES: Final = "minutes"  # in place of an item's vendor id: the minutes of a meeting
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +220,7 @@ def _minutes_rows(
     item = AgendaItem(
         sequence=item_count + 1,
         title=title,
-        vendor_id=MINUTES,
+        vendor_id=_MINUTES,
         attachments=(attachment,),
     )
     key = item_id(meeting.meeting_id, item)
@@ -254,7 +254,7 @@ def _item_row(
         number=item.number,
         title=line(item.title, "title") or "",
         section=line(item.section, "name") or "",
-        matter="" if item.vendor_id == MINUTES else matter_key(item),
+        matter="" if item.vendor_id == _MINUTES else matter_key(item),
         matter_file=item.matter_file,
         matter_id=item.matter_id,
         matter_type=item.matter_type,
@@ -265,7 +265,7 @@ def _item_row(
         matter_status=item.matter_status,
         attachment_names=tuple(names),
         attachment_urls=tuple(urls),
-        document_ids=tuple(map(document_id, urls, names)),
+        document_ids=tuple(map(_document_id, urls, names)),
         topics=_topics(item, why, before),
         filter_tier=why.tier if why else None,
         filter_reason=why.reason if why else None,
@@ -334,7 +334,7 @@ def _topics(
     """Return the topics by the title; those by the summary of an item with the same
     title stay.
     """
-    if item.vendor_id in (_WHOLE, MINUTES):
+    if item.vendor_id in (_WHOLE, _MINUTES):
         return ()
     if why is not None and why.tier == "dropped":
         return ()
@@ -345,14 +345,14 @@ def _topics(
 
 
 def _filtered(item: AgendaItem, filters: ItemFilters) -> Filtered | None:
-    if item.vendor_id in (_WHOLE, MINUTES):
+    if item.vendor_id in (_WHOLE, _MINUTES):
         return None
     if not item.title.strip():
         return Filtered("dropped", "without a title")
     return filtered(item.title, filters)
 
 
-def document_id(url: str, name: str) -> str:
+def _document_id(url: str, name: str) -> str:
     """Return the id of an attachment."""
     return sha256(f"{url}\n{name}")
 
@@ -364,7 +364,7 @@ def is_whole_agenda(item: StoredItem) -> bool:
 
 def is_minutes(item: StoredItem) -> bool:
     """Whether an item stands for the minutes of a meeting."""
-    return item.item_id.endswith(f"/{MINUTES}")
+    return item.item_id.endswith(f"/{_MINUTES}")
 
 
 # --- matters --------------------------------------------------------------------------

@@ -27,7 +27,7 @@ from news_assets.text.fingerprint import normal_words
 
 # --- filters --------------------------------------------------------------------------
 
-MAX_TITLE_CHARS = 1000
+_MAX_TITLE_CHARS = 1000
 
 # Words that may stand beside a procedural phrase: of meetings and bodies, of dates, and
 # of who does it.
@@ -74,7 +74,7 @@ class Filtered:
 
 def filtered(title: str, filters: ItemFilters) -> Filtered | None:
     """Return whether and why an item is filtered; None for one that is enriched."""
-    words = title[:MAX_TITLE_CHARS]
+    words = title[:_MAX_TITLE_CHARS]
     for match in _pattern(filters.dropped).finditer(words):
         if not _names_business(words, match):
             return Filtered("dropped", f'procedural: "{_plain(match[0])}"')
@@ -170,7 +170,7 @@ def topics_of_meeting(items: Sequence[Sequence[str]]) -> tuple[tuple[str, int], 
 # --- matters --------------------------------------------------------------------------
 
 # shorter titles, such as "Budget update", are those of several matters
-MIN_TITLE_CHARS: Final = 30
+_MIN_TITLE_CHARS: Final = 30
 _BY_TITLE: Final = "title:"
 
 
@@ -183,16 +183,16 @@ def matter_key(item: AgendaItem) -> str:
     if item.matter_id:
         return f"id:{item.matter_id}"
     title = " ".join(normal_words(item.title))
-    return f"{_BY_TITLE}{sha256(title)[:16]}" if len(title) >= MIN_TITLE_CHARS else ""
+    return f"{_BY_TITLE}{sha256(title)[:16]}" if len(title) >= _MIN_TITLE_CHARS else ""
 
 
 # --- the step of a matter's way that an appearance is ---------------------------------
 
-Step = Literal["introduced", "referred", "heard", "voted", "scheduled", "cancelled"]
+_Step = Literal["introduced", "referred", "heard", "voted", "scheduled", "cancelled"]
 
 # The first that fits: "referred to committee; motion carried" is no vote on the matter
 # itself.
-_BY_WORDS: Final[tuple[tuple[Step, re.Pattern[str]], ...]] = (
+_BY_WORDS: Final[tuple[tuple[_Step, re.Pattern[str]], ...]] = (
     (
         "referred",
         re.compile(
@@ -223,7 +223,7 @@ _BY_WORDS: Final[tuple[tuple[Step, re.Pattern[str]], ...]] = (
 _HEARING: Final = re.compile(r"\bhearing", re.IGNORECASE)
 
 
-def step_of(item: StoredItem, meeting_status: str, *, is_first: bool) -> Step:
+def step_of(item: StoredItem, meeting_status: str, *, is_first: bool) -> _Step:
     """Return the step that an appearance is; one without a stated decision is a first
     or a further reading.
     """

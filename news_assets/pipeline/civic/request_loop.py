@@ -32,7 +32,7 @@ from news_assets.text.urls import host_of
 
 # Sunday: bodies and members are listed by the pass of one night a week
 _ROSTER_WEEKDAY = 6
-MAX_REQUESTS = 200  # of one poll: an answer may name pages without end
+_MAX_REQUESTS = 200  # of one poll: an answer may name pages without end
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +79,7 @@ def council_polls(
         if run.past is not None and vendor_of(source.kind).days is None:
             continue
         poll, since = _begun(source, run, now)
-        requests = CouncilRequests(poll, sandbox, clock)
+        requests = _CouncilRequests(poll, sandbox, clock)
         for request in requests.send(poll.first(since)):
             polls[request] = requests
     return polls
@@ -133,8 +133,8 @@ def _signals_of(state: SourceState | None) -> dict[str, str]:
     return signals
 
 
-class CouncilRequests:
-    """The requests of one council's poll: each is sent once, MAX_REQUESTS at most."""
+class _CouncilRequests:
+    """The requests of one council's poll: each is sent once, _MAX_REQUESTS at most."""
 
     def __init__(
         self, poll: CouncilPoll, sandbox: Sandbox, clock: Callable[[], datetime]
@@ -154,10 +154,10 @@ class CouncilRequests:
             if request in poll.sent:  # a page that names itself as the next one
                 continue
             poll.sent.add(request)
-            if self._count == MAX_REQUESTS:
-                poll.problems.append(f"stopped after {MAX_REQUESTS} requests")
+            if self._count == _MAX_REQUESTS:
+                poll.problems.append(f"stopped after {_MAX_REQUESTS} requests")
             self._count += 1
-            if self._count > MAX_REQUESTS:
+            if self._count > _MAX_REQUESTS:
                 poll.defer(purpose)
                 continue
             page_request = self._page_request(request)

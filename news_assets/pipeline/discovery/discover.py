@@ -50,7 +50,7 @@ from news_assets.sources.platforms import found_instead
 from news_assets.sources.storable_entries import unique
 from news_assets.text.dates import day_of
 
-MAX_LINKED: Final = 10  # a page of feeds by subject may link hundreds
+_MAX_LINKED: Final = 10  # a page of feeds by subject may link hundreds
 _MAX_SITEMAPS: Final = 3
 MAX_REQUESTS: Final = 25  # half a minute at one request a second
 _NOT_FOUND: Final = (404, 410)
@@ -139,8 +139,8 @@ def _search_site(
     if facts is not None:
         platform, linked = facts.platform, facts.feeds
         evaluation.add_vendors(facts.vendors, "a page of a vendor, or its links")
-        evaluation.add([*linked[:MAX_LINKED], *facts.apis])
-        untried = [one for one in linked[MAX_LINKED:] if one.refusal is None]
+        evaluation.add([*linked[:_MAX_LINKED], *facts.apis])
+        untried = [one for one in linked[_MAX_LINKED:] if one.refusal is None]
         evaluation.untried_count = len(untried)
     for usual in usual_feeds(url, platform):
         if tries_all or not evaluation.is_settled:

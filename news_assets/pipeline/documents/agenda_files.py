@@ -42,7 +42,7 @@ def read_agenda(body: bytes, url: str) -> Meeting | None:
     if kind != "pdf":
         return None
     front = _read_front(body)
-    least = 1 if front.pages <= _SHORT_PAGES else MIN_ITEMS
+    least = 1 if front.pages <= _SHORT_PAGES else _MIN_ITEMS
     agenda = _agenda(front.lines, front.bookmarked, least=least)
     return replace(agenda, packet_url=url) if front.bookmarked else agenda
 
@@ -55,14 +55,14 @@ def _agenda(
     for line in numbered:
         within.update(range(line.first, line.last + 1))
     others = [line for place, line in enumerate(lines) if place not in within]
-    items = bookmarked or items_of(numbered)
+    items = bookmarked or _items_of(numbered)
     return with_matter_numbers(agenda_of(items, _paragraphs_of(others)))
 
 
 # --- the first pages of a PDF, and items named by bookmarks ---------------------------
 
 # at the start of a document, where items and notes are looked for
-AGENDA_PAGES: Final = 12
+_AGENDA_PAGES: Final = 12
 _MAX_BOOKMARKS = 2000
 _HYPHEN: Final = "\ufffe"  # PDFium's sign for a hyphen at the end of a line
 _FRONT = re.compile(
@@ -97,7 +97,7 @@ def _read_front(body: bytes) -> _Front:
     try:
         pdf = PdfDocument(body)
         marked = _bookmarked(pdf)
-        for page in range(min(len(pdf), AGENDA_PAGES, _first_page(marked))):
+        for page in range(min(len(pdf), _AGENDA_PAGES, _first_page(marked))):
             lines += _lines(pdf, page)
     except PdfiumError as error:
         raise ReadingError(f"broken PDF: {error}") from error
@@ -138,7 +138,7 @@ def _bookmarked(pdf: "PdfDocument") -> list[tuple[AgendaItem, int]]:
             sequence=len(items) + 1, number=number, title=name, section=section
         )
         items.append((item, one.page))
-    if len(items) < MIN_ITEMS:
+    if len(items) < _MIN_ITEMS:
         return []
     return items
 
@@ -164,12 +164,12 @@ def _bookmarks(pdf: "PdfDocument") -> list[_Bookmark]:
 
 def _first_page(marked: Sequence[tuple[AgendaItem, int]]) -> int:
     """Return how many pages stand before the first item's own, at least one."""
-    return max(1, min((page for _, page in marked), default=AGENDA_PAGES + 1) - 1)
+    return max(1, min((page for _, page in marked), default=_AGENDA_PAGES + 1) - 1)
 
 
 # --- numbered lines -------------------------------------------------------------------
 
-MIN_ITEMS: Final = 2  # fewer numbered lines are chance
+_MIN_ITEMS: Final = 2  # fewer numbered lines are chance
 _MAX_JUMP = 2  # of numbers: an item may have been withdrawn
 _WRAPPED = 0.7  # of the longest line's length; a shorter line ends its paragraph
 _WIDTH = 90  # of a page, in characters
@@ -186,7 +186,7 @@ _ROMAN_DIGITS = {"I": 1, "V": 5, "X": 10}
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _HOUR = re.compile(r"\A(?:\d{0,2}\s?)?[ap]\.?m\b", re.IGNORECASE)
 
-Parts = tuple[int, ...]
+_Parts = tuple[int, ...]
 _Style = str  # of a number's first part: digits, roman or letters
 
 
@@ -199,7 +199,7 @@ class _NumberedLine(NamedTuple):
     title: str
     first: int
     last: int
-    parts: Parts = ()
+    parts: _Parts = ()
 
 
 def _split_line(line: str) -> tuple[str, str] | None:
@@ -210,7 +210,7 @@ def _split_line(line: str) -> tuple[str, str] | None:
     return match["number"], match["title"]
 
 
-def items_of(lines: Sequence[_NumberedLine]) -> list[AgendaItem]:
+def _items_of(lines: Sequence[_NumberedLine]) -> list[AgendaItem]:
     """Return the items of numbered lines, each with the heading above it; a heading is
     no item.
     """
@@ -233,15 +233,17 @@ def items_of(lines: Sequence[_NumberedLine]) -> list[AgendaItem]:
     return items
 
 
-def _is_below(parts: Parts, above: Parts) -> bool:
+def _is_below(parts: _Parts, above: _Parts) -> bool:
     return len(parts) > len(above) > 0 and parts[: len(above)] == above
 
 
-def numbered_lines(lines: Sequence[str], least: int = MIN_ITEMS) -> list[_NumberedLine]:
+def numbered_lines(
+    lines: Sequence[str], least: int = _MIN_ITEMS
+) -> list[_NumberedLine]:
     """Return the numbered lines of an agenda with the lines that they are continued on.
 
     None if there are fewer than `least`. Numbers without a mark after them count from
-    MIN_ITEMS on only.
+    _MIN_ITEMS on only.
     """
     matches: list[tuple[int, re.Match[str]]] = []
     marked: list[tuple[int, re.Match[str]]] = []
@@ -252,7 +254,7 @@ def numbered_lines(lines: Sequence[str], least: int = MIN_ITEMS) -> list[_Number
         matches.append((place, match))
         if match["mark"] or len(_written_parts(match["number"])) > 1:
             marked.append((place, match))
-    for candidates, enough in ((marked, least), (matches, MIN_ITEMS)):
+    for candidates, enough in ((marked, least), (matches, _MIN_ITEMS)):
         chosen = _in_order(candidates)
         if len(chosen) >= enough:
             return _continued(chosen, lines)
@@ -263,7 +265,7 @@ def _is_title(text: str) -> bool:
     return _WORD.search(text) is not None and not _HOUR.match(text)
 
 
-_Chosen = tuple[int, re.Match[str], Parts]
+_Chosen = tuple[int, re.Match[str], _Parts]
 
 
 def _in_order(candidates: Sequence[tuple[int, re.Match[str]]]) -> list[_Chosen]:
@@ -273,8 +275,8 @@ def _in_order(candidates: Sequence[tuple[int, re.Match[str]]]) -> list[_Chosen]:
     A letter may be a Roman number: of its readings the one counts that goes on with a
     list.
     """
-    last: dict[_Style, Parts] = {}
-    seen: dict[_Style, set[Parts]] = {}
+    last: dict[_Style, _Parts] = {}
+    seen: dict[_Style, set[_Parts]] = {}
     chosen: list[_Chosen] = []
     for place, match in candidates:
         readings = _readings(match["number"])
@@ -293,7 +295,7 @@ def _in_order(candidates: Sequence[tuple[int, re.Match[str]]]) -> list[_Chosen]:
     return chosen
 
 
-def _goes_on(last: Parts | None, parts: Parts, seen: Collection[Parts]) -> bool:
+def _goes_on(last: _Parts | None, parts: _Parts, seen: Collection[_Parts]) -> bool:
     """Whether a number follows another one, or is added among those of the same
     heading.
     """
@@ -304,16 +306,16 @@ def _goes_on(last: Parts | None, parts: Parts, seen: Collection[Parts]) -> bool:
     return parts > last and parts[0] - last[0] <= _MAX_JUMP
 
 
-def _begins(last: Parts | None, parts: Parts) -> bool:
+def _begins(last: _Parts | None, parts: _Parts) -> bool:
     return parts[0] == 1 and (last is None or len(parts) == 1)
 
 
-def _readings(number: str) -> list[tuple[_Style, Parts]]:
+def _readings(number: str) -> list[tuple[_Style, _Parts]]:
     """Return what a number may be: 4.A is (4, 1); C is the third letter, and a hundred
     in Roman.
     """
     values = [_values(part) for part in _written_parts(number)]
-    readings: list[tuple[_Style, Parts]] = []
+    readings: list[tuple[_Style, _Parts]] = []
     for chosen in product(*values):
         parts = tuple(value for _, value in chosen)
         readings.append((chosen[0][0], parts))

@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from pypdfium2 import PdfDocument
 
 # what is said of an item, and the number of the page where it begins
-Place = tuple[str, int]
+_Place = tuple[str, int]
 
 # of the words of the shorter of two titles, which the longer one has too
-MIN_SHARE: Final = 0.8
-MIN_WORDS: Final = 3  # of the shorter one, unless both are the same
+_MIN_SHARE: Final = 0.8
+_MIN_WORDS: Final = 3  # of the shorter one, unless both are the same
 _MIN_FOUND: Final = 0.5  # of the agenda's titles; fewer are chance
 # at the start of a packet, where links and page numbers are looked for
-AGENDA_PAGES: Final = 40
+_AGENDA_PAGES: Final = 40
 _MAX_PLACES = 5000  # bookmarks, links or numbers of one packet
 _MAX_TITLE_LINES = 4
 # pages before the one that is numbered 1: covers and tables of contents
@@ -57,13 +57,13 @@ def cut_packet(body: bytes, titles: Sequence[str]) -> tuple[PacketPart, ...]:
     try:
         pdf = PdfDocument(body)
         count = len(pdf)
-        signals: tuple[Callable[[], Iterator[Place]], ...] = (
+        signals: tuple[Callable[[], Iterator[_Place]], ...] = (
             lambda: _bookmarks(pdf),
             lambda: _links(pdf),
             lambda: _references(pdf, titles),
         )
         for places in signals:
-            found = agreeing(titles, list(islice(places(), _MAX_PLACES)))
+            found = _agreeing(titles, list(islice(places(), _MAX_PLACES)))
             if found:
                 return _parts_of(found, count)
     except PdfiumError as error:
@@ -71,7 +71,7 @@ def cut_packet(body: bytes, titles: Sequence[str]) -> tuple[PacketPart, ...]:
     return ()
 
 
-def agreeing(titles: Sequence[str], places: Sequence[Place]) -> dict[int, int]:
+def _agreeing(titles: Sequence[str], places: Sequence[_Place]) -> dict[int, int]:
     """Return the first page of each title, by its place in the agenda; empty where too
     few are found.
 
@@ -97,7 +97,7 @@ def _is_same(words: frozenset[str], written: frozenset[str]) -> bool:
         return False
     if words == written:
         return True
-    return shorter >= MIN_WORDS and len(words & written) >= MIN_SHARE * shorter
+    return shorter >= _MIN_WORDS and len(words & written) >= _MIN_SHARE * shorter
 
 
 def _parts_of(found: dict[int, int], count: int) -> tuple[PacketPart, ...]:
@@ -114,7 +114,7 @@ def _parts_of(found: dict[int, int], count: int) -> tuple[PacketPart, ...]:
 # --- what states where an item begins -------------------------------------------------
 
 
-def _bookmarks(pdf: "PdfDocument") -> Iterator[Place]:
+def _bookmarks(pdf: "PdfDocument") -> Iterator[_Place]:
     for bookmark in pdf.get_toc():
         target = bookmark.get_dest()
         index = target.get_index() if target else None
@@ -122,11 +122,11 @@ def _bookmarks(pdf: "PdfDocument") -> Iterator[Place]:
             yield bookmark.get_title(), index + 1
 
 
-def _links(pdf: "PdfDocument") -> Iterator[Place]:
+def _links(pdf: "PdfDocument") -> Iterator[_Place]:
     """Yield the text and target of each link from the agenda to a later page."""
     from pypdfium2 import raw
 
-    for index in range(min(len(pdf), AGENDA_PAGES)):
+    for index in range(min(len(pdf), _AGENDA_PAGES)):
         page = pdf[index]
         text_page = page.get_textpage()
         position, link = c_int(0), raw.FPDF_LINK()
@@ -144,7 +144,7 @@ def _links(pdf: "PdfDocument") -> Iterator[Place]:
                 yield written, to + 1
 
 
-def _references(pdf: "PdfDocument", titles: Sequence[str]) -> Iterator[Place]:
+def _references(pdf: "PdfDocument", titles: Sequence[str]) -> Iterator[_Place]:
     """Yield the lines of the agenda that end in a page number, with the page that has
     this number.
 
@@ -153,9 +153,9 @@ def _references(pdf: "PdfDocument", titles: Sequence[str]) -> Iterator[Place]:
     """
     count = len(pdf)
     stated: list[tuple[str, int, int]] = []
-    for index in range(min(count, AGENDA_PAGES)):
+    for index in range(min(count, _AGENDA_PAGES)):
         stated += _numbered(_text(pdf, index), index)
-    numbers = agreeing(titles, [(written, number) for written, number, _ in stated])
+    numbers = _agreeing(titles, [(written, number) for written, number, _ in stated])
     if not numbers:
         return
     pages: dict[int, frozenset[str]] = {}
@@ -209,6 +209,6 @@ def _hits(
     for item, page in numbers.items():
         words = frozenset(normal_words(titles[item]))
         on_page = pages.get(page + offset, frozenset())
-        if words and on_page and len(words & on_page) >= MIN_SHARE * len(words):
+        if words and on_page and len(words & on_page) >= _MIN_SHARE * len(words):
             hits += 1
     return hits

@@ -30,7 +30,7 @@ _MAX_PATHS = 3000
 _MAX_EDGES = 12_000
 
 
-class Rule(NamedTuple):
+class _Rule(NamedTuple):
     """A line parallel to an edge of the page: its height or distance from the left, and
     both ends, in points.
     """
@@ -40,7 +40,7 @@ class Rule(NamedTuple):
     end: float
 
 
-def _rules_on(page: "PdfPage") -> tuple[list[Rule], list[Rule]]:
+def _rules_on(page: "PdfPage") -> tuple[list[_Rule], list[_Rule]]:
     """Return the horizontal and the vertical lines of a page as it is shown, those of
     one line joined.
 
@@ -49,18 +49,18 @@ def _rules_on(page: "PdfPage") -> tuple[list[Rule], list[Rule]]:
     from pypdfium2 import raw
 
     degrees = page.get_rotation()
-    horizontal, vertical = list[Rule](), list[Rule]()
+    horizontal, vertical = list[_Rule](), list[_Rule]()
     paths = page.get_objects(filter=(raw.FPDF_PAGEOBJ_PATH,), max_depth=_MAX_DEPTH)
     for edge in islice(_edges(islice(paths, _MAX_PATHS)), _MAX_EDGES):
-        left, bottom, right, top = turned(edge, degrees)
+        left, bottom, right, top = _turned(edge, degrees)
         if top - bottom <= _MAX_WIDTH_PT and right - left >= _MIN_LENGTH_PT:
-            horizontal.append(Rule((bottom + top) / 2, left, right))
+            horizontal.append(_Rule((bottom + top) / 2, left, right))
         elif right - left <= _MAX_WIDTH_PT and top - bottom >= _MIN_LENGTH_PT:
-            vertical.append(Rule((left + right) / 2, bottom, top))
+            vertical.append(_Rule((left + right) / 2, bottom, top))
     return _joined(horizontal), _joined(vertical)
 
 
-def turned(box: _Box, degrees: int) -> _Box:
+def _turned(box: _Box, degrees: int) -> _Box:
     """Return a box of a page where it is shown if the page is turned clockwise, around
     the origin.
     """
@@ -135,24 +135,24 @@ def _box(one: tuple[float, float], other: tuple[float, float]) -> _Box:
     return left, bottom, right, top
 
 
-def _joined(rules: Iterable[Rule]) -> list[Rule]:
+def _joined(rules: Iterable[_Rule]) -> list[_Rule]:
     """Return the lines with those joined that lie on one line and touch."""
-    joined: list[Rule] = []
+    joined: list[_Rule] = []
     for of_line in _clustered(rules):
         at = sum(rule.at for rule in of_line) / len(of_line)
         end = -inf
         for rule in sorted(of_line, key=lambda rule: rule.start):
             if rule.start <= end + _NEAR_PT:
-                joined[-1] = Rule(at, joined[-1].start, max(end, rule.end))
+                joined[-1] = _Rule(at, joined[-1].start, max(end, rule.end))
             else:
-                joined.append(Rule(at, rule.start, rule.end))
+                joined.append(_Rule(at, rule.start, rule.end))
             end = joined[-1].end
     return joined
 
 
-def _clustered(rules: Iterable[Rule]) -> list[list[Rule]]:
+def _clustered(rules: Iterable[_Rule]) -> list[list[_Rule]]:
     """Return the lines in groups of the same place, in the order of their places."""
-    groups: list[list[Rule]] = []
+    groups: list[list[_Rule]] = []
     for rule in sorted(rules):
         if groups and rule.at - groups[-1][0].at <= _NEAR_PT:
             groups[-1].append(rule)
@@ -161,8 +161,8 @@ def _clustered(rules: Iterable[Rule]) -> list[list[Rule]]:
     return groups
 
 
-Span = tuple[int, int]  # from a character to before another
-Place = tuple[int, int]  # row from the top and column from the left, both from 0
+_Span = tuple[int, int]  # from a character to before another
+_Place = tuple[int, int]  # row from the top and column from the left, both from 0
 
 _MAX_RULES: Final = 300  # in each direction; maps and plans have more
 _MAX_CELL_CHARS: Final = 600  # longer cells are parts of a page's layout
@@ -179,8 +179,8 @@ class _PdfTable:
     cell, row by row.
     """
 
-    span: Span
-    rows: tuple[tuple[tuple[Span, ...], ...], ...]
+    span: _Span
+    rows: tuple[tuple[tuple[_Span, ...], ...], ...]
 
 
 def tables_on(page: "PdfPage", text_page: "PdfTextPage") -> list[_PdfTable]:
@@ -224,15 +224,15 @@ def _apart(tables: Sequence[_PdfTable]) -> list[_PdfTable]:
 
 
 def _crossing(
-    horizontal: list[Rule], vertical: list[Rule]
-) -> list[tuple[list[Rule], list[Rule]]]:
+    horizontal: list[_Rule], vertical: list[_Rule]
+) -> list[tuple[list[_Rule], list[_Rule]]]:
     """Return the lines that are connected by crossings, horizontal and vertical."""
-    groups: list[tuple[list[Rule], list[Rule]]] = []
+    groups: list[tuple[list[_Rule], list[_Rule]]] = []
     free_horizontals = list(horizontal)
     free_verticals = list(vertical)
     while free_horizontals:
-        horizontals: list[Rule] = []
-        verticals: list[Rule] = []
+        horizontals: list[_Rule] = []
+        verticals: list[_Rule] = []
         new = [free_horizontals.pop()]
         while new:
             horizontals += new
@@ -245,21 +245,21 @@ def _crossing(
     return groups
 
 
-def _without(rules: Iterable[Rule], gone: Iterable[Rule]) -> list[Rule]:
+def _without(rules: Iterable[_Rule], gone: Iterable[_Rule]) -> list[_Rule]:
     excluded = set(gone)
     return [rule for rule in rules if rule not in excluded]
 
 
-def _crosses_any(rule: Rule, others: Iterable[Rule]) -> bool:
+def _crosses_any(rule: _Rule, others: Iterable[_Rule]) -> bool:
     """Whether a line crosses any of these others, which are at right angles to it."""
     return any(_cross(rule, other) for other in others)
 
 
-def _cross(horizontal: Rule, vertical: Rule) -> bool:
+def _cross(horizontal: _Rule, vertical: _Rule) -> bool:
     return _spans(horizontal, vertical.at) and _spans(vertical, horizontal.at)
 
 
-def _spans(rule: Rule, place: float) -> bool:
+def _spans(rule: _Rule, place: float) -> bool:
     """Whether a place is between the ends of a line, or close to one."""
     return rule.start - _NEAR_PT <= place <= rule.end + _NEAR_PT
 
@@ -272,16 +272,16 @@ class _Grid:
 
     lefts: list[float]
     tops: list[float]
-    cells: dict[Place, Place]
+    cells: dict[_Place, _Place]
 
-    def cell_at(self, x: float, y: float) -> Place | None:
+    def cell_at(self, x: float, y: float) -> _Place | None:
         """Return the cell at a point."""
         row = bisect_right(self.tops, -y) - 1
         column = bisect_right(self.lefts, x) - 1
         return self.cells.get((row, column))
 
 
-def _grids(horizontal: list[Rule], vertical: list[Rule]) -> list[_Grid]:
+def _grids(horizontal: list[_Rule], vertical: list[_Rule]) -> list[_Grid]:
     """Return the grids of lines that cross, with two rows, two columns and four cells
     or more.
     """
@@ -298,13 +298,13 @@ def _grids(horizontal: list[Rule], vertical: list[Rule]) -> list[_Grid]:
     return grids
 
 
-def _grid(above: Sequence[list[Rule]], left_of: Sequence[list[Rule]]) -> _Grid:
+def _grid(above: Sequence[list[_Rule]], left_of: Sequence[list[_Rule]]) -> _Grid:
     """Return the grid of these lines. A field without a line to the left or above it
     belongs to the cell there.
     """
     tops = [-_place(rules) for rules in above]
     lefts = [_place(rules) for rules in left_of]
-    cells: dict[Place, Place] = {}
+    cells: dict[_Place, _Place] = {}
     for row, (top, bottom) in enumerate(pairwise(tops)):
         for column, (left, right) in enumerate(pairwise(lefts)):
             if column and not _is_drawn(left_of[column], -(top + bottom) / 2):
@@ -316,11 +316,11 @@ def _grid(above: Sequence[list[Rule]], left_of: Sequence[list[Rule]]) -> _Grid:
     return _Grid(lefts, tops, cells)
 
 
-def _place(rules: list[Rule]) -> float:
+def _place(rules: list[_Rule]) -> float:
     return sum(rule.at for rule in rules) / len(rules)
 
 
-def _is_drawn(rules: list[Rule], at: float) -> bool:
+def _is_drawn(rules: list[_Rule], at: float) -> bool:
     return any(_spans(rule, at) for rule in rules)
 
 
@@ -340,7 +340,7 @@ def _boxes(text_page: "PdfTextPage", degrees: int) -> list[tuple[int, _Box]]:
     for index in range(text_page.count_chars()):
         if raw.FPDFText_GetUnicode(text_page, index) in _SPACES:
             continue
-        box = turned(text_page.get_charbox(index), degrees)
+        box = _turned(text_page.get_charbox(index), degrees)
         boxes.append((index, box))
     return boxes
 
@@ -348,7 +348,7 @@ def _boxes(text_page: "PdfTextPage", degrees: int) -> list[tuple[int, _Box]]:
 class _Character(NamedTuple):
     """A character in a cell of a grid, by its offset in the text of its page."""
 
-    place: Place
+    place: _Place
     offset: int
     box: _Box
 
@@ -361,7 +361,7 @@ def _table(grid: _Grid, boxes: Sequence[tuple[int, _Box]]) -> _PdfTable | None:
     for one, following in pairwise(inside):
         if one.place != following.place and _is_one_word(one, following):
             return None
-    cells: dict[Place, list[Span]] = {}
+    cells: dict[_Place, list[_Span]] = {}
     for place, group in groupby(inside, key=lambda one: one.place):
         offsets = [one.offset for one in group]
         cells.setdefault(place, []).append((offsets[0], offsets[-1] + 1))
@@ -399,16 +399,18 @@ def _is_one_word(one: _Character, following: _Character) -> bool:
     return left <= next_left < right + _MIN_GAP_PT
 
 
-def _rows(cells: dict[Place, list[Span]]) -> tuple[tuple[tuple[Span, ...], ...], ...]:
+def _rows(
+    cells: dict[_Place, list[_Span]],
+) -> tuple[tuple[tuple[_Span, ...], ...], ...]:
     columns = sorted({column for _, column in cells})
-    rows: list[tuple[tuple[Span, ...], ...]] = []
+    rows: list[tuple[tuple[_Span, ...], ...]] = []
     for row in sorted({row for row, _ in cells}):
         of_row = [tuple(cells.get((row, column), ())) for column in columns]
         rows.append(tuple(of_row))
     return tuple(rows)
 
 
-def _is_table(cells: dict[Place, list[Span]]) -> bool:
+def _is_table(cells: dict[_Place, list[_Span]]) -> bool:
     """Whether cells with text are those of a table, not boxes of a form or of a page's
     layout.
     """

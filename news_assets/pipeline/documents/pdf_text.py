@@ -76,8 +76,8 @@ def _text(page: "pypdfium2.PdfPage", text_page: "pypdfium2.PdfTextPage") -> str:
     """
     struck = _struck_spans(page, text_page)
 
-    def cell_text(spans: Iterable[Span]) -> str:
-        written = [marked_text(text_page, span, struck) for span in spans]
+    def cell_text(spans: Iterable[_Span]) -> str:
+        written = [_marked_text(text_page, span, struck) for span in spans]
         return lines_of("\n".join(written))
 
     parts: list[str] = []
@@ -85,11 +85,11 @@ def _text(page: "pypdfium2.PdfPage", text_page: "pypdfium2.PdfTextPage") -> str:
     for found in tables_on(page, text_page):
         first, end = found.span
         rows = [list(map(cell_text, row)) for row in found.rows]
-        parts.append(marked_text(text_page, (begin, first), struck))
+        parts.append(_marked_text(text_page, (begin, first), struck))
         parts.append(table(rows))
         begin = end
     rest = begin, text_page.count_chars()
-    parts.append(marked_text(text_page, rest, struck))
+    parts.append(_marked_text(text_page, rest, struck))
     return "\n\n".join(parts)
 
 
@@ -244,7 +244,7 @@ def page_image(body: bytes, number: int) -> bytes:
 
 # --- struck-out text ------------------------------------------------------------------
 
-Span = tuple[int, int]  # from a character to before another
+_Span = tuple[int, int]  # from a character to before another
 
 _MAX_PATHS = 1000  # of a page; maps and plans have more, and no struck-out text
 _MAX_HEIGHT_PT, _MIN_WIDTH_PT = 2.5, 4.0  # of a line
@@ -263,7 +263,7 @@ _STEPS_PT = (
 _MAX_CHARS = 400  # under one line
 
 
-def _struck_spans(page: "PdfPage", text_page: "PdfTextPage") -> list[Span]:
+def _struck_spans(page: "PdfPage", text_page: "PdfTextPage") -> list[_Span]:
     """Return what is struck out on a page, in the order of its text."""
     from pypdfium2 import PdfiumError
 
@@ -273,7 +273,7 @@ def _struck_spans(page: "PdfPage", text_page: "PdfTextPage") -> list[Span]:
         return []
 
 
-def marked_text(text_page: "PdfTextPage", span: Span, struck: Iterable[Span]) -> str:
+def _marked_text(text_page: "PdfTextPage", span: _Span, struck: Iterable[_Span]) -> str:
     """Return the text of some characters of a page, with marks around what is struck
     out.
 
@@ -307,8 +307,8 @@ def _struck(text: str) -> str:
     return f"{text[:start]}{STRUCK}{core}{STRUCK}{text[start + len(core) :]}"
 
 
-def _merged(spans: list[Span]) -> list[Span]:
-    merged: list[Span] = []
+def _merged(spans: list[_Span]) -> list[_Span]:
+    merged: list[_Span] = []
     for start, end in spans:
         if merged and start <= merged[-1][1]:
             merged[-1] = merged[-1][0], max(end, merged[-1][1])
@@ -317,7 +317,7 @@ def _merged(spans: list[Span]) -> list[Span]:
     return merged
 
 
-def _spans(page: "PdfPage", text_page: "PdfTextPage") -> Iterator[Span]:
+def _spans(page: "PdfPage", text_page: "PdfTextPage") -> Iterator[_Span]:
     for left, y, right in _lines_through(page, text_page):
         first = _char_near(text_page, [left + step for step in _STEPS_PT], y)
         last = _char_near(text_page, [right - step for step in _STEPS_PT], y)

@@ -1,5 +1,5 @@
 """Reads one document of any kind, and makes the article of a page that is one. A new kind
-is one reader, and one line in READERS.
+is one reader, and one line in _READERS.
 """
 
 import re
@@ -29,7 +29,7 @@ from news_assets.text.limits import clean_text, line, most
 from news_assets.text.prose import strip_emphasis
 from news_assets.text.urls import served_url
 
-READERS: Final[dict[DocumentKind, Callable[[bytes], ReadDocument]]] = {
+_READERS: Final[dict[DocumentKind, Callable[[bytes], ReadDocument]]] = {
     "pdf": read_pdf,
     "docx": read_docx,
     "pptx": read_pptx,
@@ -52,7 +52,7 @@ def read_document(body: bytes, content_type: str = "") -> ReadDocument:
     if kind == "unknown":
         return ReadDocument(kind=kind, outcome="skipped", reason=name_of(body))
     try:
-        found = READERS[kind](body)
+        found = _READERS[kind](body)
     except ReadingError as error:
         return ReadDocument(
             kind=kind, outcome="failed", reason=str(error)[:_MAX_REASON_CHARS]

@@ -129,7 +129,7 @@ def result_of(row: EnrichedArticle) -> Enrichment:
     return Enrichment(**{name: getattr(row, name) for name in _RESULT_FIELDS})
 
 
-def from_json(result_json: str) -> Enrichment | None:
+def _from_json(result_json: str) -> Enrichment | None:
     """Return a cached result; None for one that an older version wrote and this one
     cannot read.
     """
@@ -176,7 +176,7 @@ def cached_results(reader: Reader, hashes: Collection[str]) -> dict[str, Enrichm
         return {}
     results: dict[str, Enrichment] = {}
     for cached in reader.read(CachedEnrichment, input_hash=hashes):
-        result = from_json(cached.result_json)
+        result = _from_json(cached.result_json)
         if result is not None:
             results[cached.input_hash] = result
     return results

@@ -87,11 +87,11 @@ class LocalEnricher:
         return self._tables[language]
 
 
-MIN_WORDS, MAX_WORDS = 6, 70  # of one sentence
+_MIN_WORDS, _MAX_WORDS = 6, 70  # of one sentence
 # a second sentence is added below the minimum
 _MIN_SUMMARY_WORDS, _MAX_SUMMARY_WORDS = 28, 75
 _MAX_SENTENCES = 80  # from the beginning, searched for candidates
-CANDIDATES = 12  # sentences from the beginning; later ones are background
+_CANDIDATES = 12  # sentences from the beginning; later ones are background
 _MIN_BEGINNING_CHARS, _MAX_BEGINNING_CHARS = 20, 280  # if no sentence is usable
 _TITLE_SHARE = 0.8  # of a sentence's words in the title: it repeats the title
 
@@ -129,7 +129,7 @@ def summary(title: str, text: str, language: str | None) -> str | None:
     in_title = _stems(title, language, stop)
     usable: list[int] = []
     for n, sentence in enumerate(found):
-        if len(usable) < CANDIDATES and _is_usable(sentence, stems[n], in_title):
+        if len(usable) < _CANDIDATES and _is_usable(sentence, stems[n], in_title):
             usable.append(n)
     if not usable:
         return _beginning(text, in_title, language, stop)
@@ -172,7 +172,7 @@ def _is_usable(sentence: str, stems: frozenset[str], in_title: frozenset[str]) -
         return False
     if _BOILERPLATE.match(sentence) or _BYLINE.match(sentence):
         return False
-    if not MIN_WORDS <= len(sentence.split()) <= MAX_WORDS:
+    if not _MIN_WORDS <= len(sentence.split()) <= _MAX_WORDS:
         return False
     if sentence.isupper() or not stems:
         return False

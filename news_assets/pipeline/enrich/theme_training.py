@@ -63,7 +63,7 @@ class Example:
 
 
 @dataclass(frozen=True, slots=True)
-class Validation:
+class _Validation:
     """Cross-validated results in the order of the examples: the code with the highest
     probability, and this probability.
 
@@ -93,7 +93,7 @@ class Validation:
 
 def train(
     examples: Sequence[Example], taxonomy: Taxonomy, embedding_model: str
-) -> tuple[ThemeClassifier, Validation]:
+) -> tuple[ThemeClassifier, _Validation]:
     """Train on all examples; return the classifier and its cross-validation scores.
 
     A theme of level 1 without an example can still be found by its untrained score.
@@ -148,10 +148,10 @@ def _calibrated(trained: "Scores", untrained: "Scores", truth: "Places") -> _Hel
 
 def _validation(
     held_out: _HeldOut, untrained: "Scores", truth: "Places", codes: Sequence[str]
-) -> Validation:
+) -> _Validation:
     best = held_out.scores.argmax(axis=1)
     probabilities = softmax(held_out.scores, held_out.sharpness).max(axis=1)
-    return Validation(
+    return _Validation(
         codes=[codes[column] for column in best],
         scores=probabilities.tolist(),
         accuracy=float((best == truth).mean()),

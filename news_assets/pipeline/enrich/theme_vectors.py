@@ -101,8 +101,8 @@ class ThemeVectors:
         found = _evidence_of(evidence, self.codes)
         length = float(np.linalg.norm(found))
         share = length / (length + _EVIDENCE_AT_HALF_WEIGHT)
-        likeness = self.directions @ unit(np.array(vector, np.float32) - self.center)
-        scores = share * unit(np.sqrt(found)) + weights.likeness * likeness
+        likeness = self.directions @ _unit(np.array(vector, np.float32) - self.center)
+        scores = share * _unit(np.sqrt(found)) + weights.likeness * likeness
         return dict(zip(self.codes, scores.tolist(), strict=True))
 
 
@@ -134,12 +134,12 @@ def theme_vectors(vectors: Mapping[str, Sequence[Sequence[float]]]) -> ThemeVect
 
     means = np.array(
         [
-            unit(np.array(of_theme, np.float32).mean(axis=0))
+            _unit(np.array(of_theme, np.float32).mean(axis=0))
             for of_theme in vectors.values()
         ]
     )
     center = means.mean(axis=0)
-    directions = np.array([unit(mean) for mean in means - center])
+    directions = np.array([_unit(mean) for mean in means - center])
     return ThemeVectors(tuple(vectors), center, directions)
 
 
@@ -157,7 +157,7 @@ def _evidence_of(evidence: Mapping[str, float], codes: Sequence[str]) -> "Floats
     return np.array([max(evidence[code], 0.0) for code in codes], np.float32)
 
 
-def unit(values: "Floats") -> "Floats":
+def _unit(values: "Floats") -> "Floats":
     """Return the vector with length 1; zeros stay zeros."""
     import numpy as np
 
@@ -223,7 +223,7 @@ class Space:
                 counts.append(count)
         places = np.array(columns, np.int64)
         frequency = 1 + np.log(np.array(counts, np.float32))
-        return places, unit(frequency * self.rarity[places])
+        return places, _unit(frequency * self.rarity[places])
 
     def rest(self, found: ThemeInput, vector: Sequence[float]) -> "Floats":
         """Return the values of the other columns."""
@@ -232,7 +232,7 @@ class Space:
         embedding = np.array(vector, np.float32) - self.center
         evidence = np.sqrt(_evidence_of(found.evidence, self.themes))
         of_roots = _evidence_of(found.evidence, self.roots)
-        return np.concatenate([unit(embedding), unit(evidence), unit(of_roots)])
+        return np.concatenate([_unit(embedding), _unit(evidence), _unit(of_roots)])
 
 
 @dataclass(frozen=True)

@@ -66,7 +66,7 @@ _LENT_WEIGHT = 0.7
 # has.
 _STRANGE = 0.02
 
-Evidence = dict[str, float]
+_Evidence = dict[str, float]
 _Read = tuple[list[str], list[str]]  # the significant words of a text, and their stems
 
 
@@ -110,7 +110,7 @@ class ThemeTable:
         self._lender = lender
         self._shares = self._shares_of(lender) if lender else {}
 
-    def _evidence_of_themes(self) -> dict[str, Evidence]:
+    def _evidence_of_themes(self) -> dict[str, _Evidence]:
         """Return the terms of each theme and its descendants, by the theme's code."""
         themes = self._taxonomy.themes
         own = {code: self._terms_of_theme(theme) for code, theme in themes.items()}
@@ -131,11 +131,11 @@ class ThemeTable:
                 found[root] += max(lent, 0.0) * share
         return found
 
-    def _shares_of(self, lender: "ThemeTable") -> dict[str, Evidence]:
+    def _shares_of(self, lender: "ThemeTable") -> dict[str, _Evidence]:
         """Return how much of the evidence for each of the lender's themes each root
         gets.
         """
-        shares: dict[str, Evidence] = {}
+        shares: dict[str, _Evidence] = {}
         for code, theme in lender._taxonomy.themes.items():
             read = self._read_theme(theme)
             found = self._own_evidence(*read)
@@ -155,8 +155,8 @@ class ThemeTable:
             texts += self._texts(part)
         return self._read(theme.label(self._language)), self._read("; ".join(texts))
 
-    def _terms_of_theme(self, theme: Theme) -> Evidence:
-        evidence: Evidence = defaultdict(float)
+    def _terms_of_theme(self, theme: Theme) -> _Evidence:
+        evidence: _Evidence = defaultdict(float)
         for term, weight in self._weighted_terms(theme):
             if abs(weight) > abs(evidence[term]):
                 evidence[term] = weight
@@ -204,14 +204,14 @@ class ThemeTable:
         found = self._significant(text)
         return found, [stem(word, self._language) for word in found]
 
-    def _own_evidence(self, title: _Read, text: _Read) -> Evidence:
+    def _own_evidence(self, title: _Read, text: _Read) -> _Evidence:
         """Return the evidence of the taxonomy's own words for every theme."""
-        mentions: Evidence = defaultdict(float)
+        mentions: _Evidence = defaultdict(float)
         for term, factor, _ in self._terms(*title):
             mentions[term] += _TITLE_WEIGHT * factor
         for term, factor, place in self._terms(*text):
             mentions[term] += _place_weight(place) * factor
-        found: Evidence = dict.fromkeys(self._taxonomy.themes, 0.0)
+        found: _Evidence = dict.fromkeys(self._taxonomy.themes, 0.0)
         for term, count in mentions.items():
             for code, weight in self._postings[term]:
                 found[code] += weight * math.log1p(count)
@@ -243,7 +243,7 @@ class ThemeTable:
             term = f"{term} {stems[place + length]}"
         return longest
 
-    def _decide(self, evidence: Evidence) -> FoundTheme:
+    def _decide(self, evidence: _Evidence) -> FoundTheme:
         best, first, second = _first_two(
             {code: evidence[code] for code in self._taxonomy.roots}
         )
@@ -302,7 +302,7 @@ def _parts(theme: Theme) -> dict[str, ByLanguage]:
     }
 
 
-def _subtree(taxonomy: Taxonomy, own: Mapping[str, Evidence], code: str) -> Evidence:
+def _subtree(taxonomy: Taxonomy, own: Mapping[str, _Evidence], code: str) -> _Evidence:
     """Return the strongest weight of each term in a theme and its descendants."""
     evidence = dict(own[code])
     for child in taxonomy.themes[code].children:
@@ -312,14 +312,14 @@ def _subtree(taxonomy: Taxonomy, own: Mapping[str, Evidence], code: str) -> Evid
     return evidence
 
 
-def _rarity(roots: list[Evidence]) -> Evidence:
+def _rarity(roots: list[_Evidence]) -> _Evidence:
     """Return 1 for a term of one theme of level 1, towards 0 for a term of all of them."""
     weights: dict[str, list[float]] = defaultdict(list)
     for evidence in roots:
         for term, weight in evidence.items():
             weights[term].append(max(weight, 0.0))
     whole = math.log(len(roots) + 1)
-    rarity: Evidence = {}
+    rarity: _Evidence = {}
     for term, found in weights.items():
         themes = max(1.0, sum(found) / (max(found) or 1.0))
         rarity[term] = math.log((len(roots) + 1) / themes) / whole

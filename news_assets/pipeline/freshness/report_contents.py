@@ -18,7 +18,7 @@ from news_assets.records.model_calls import Spending, total_usd
 
 HISTORY_DAYS = 14
 # of articles, best first
-OUTCOMES = (
+_OUTCOMES = (
     "ok",
     "skipped",
     "withdrawn",
@@ -28,8 +28,8 @@ OUTCOMES = (
 )
 _SHOWN_FINDINGS = 10
 _SHOWN_THEMES = 15
-NO_THEME = "no theme"
-OTHER_THEMES = "other themes"
+_NO_THEME = "no theme"
+_OTHER_THEMES = "other themes"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,15 +50,15 @@ class DeskCounts:
 
     @property
     def stages(self) -> tuple[int, ...]:
-        """The counts of `stage_columns`."""
+        """The counts of `_stage_columns`."""
         return (
             self.entries,
             self.articles,
-            *(self.derived.get(name, 0) for name in stage_columns()[2:]),
+            *(self.derived.get(name, 0) for name in _stage_columns()[2:]),
         )
 
 
-def stage_columns() -> tuple[str, ...]:
+def _stage_columns() -> tuple[str, ...]:
     """Return what is counted along the stages: entries, articles, and one column for
     each derived stage.
     """
@@ -239,9 +239,9 @@ def _by_hour(counts: DayCounts, desk: str) -> tuple[int, ...]:
 def _history(counts: DayCounts) -> dict[str, tuple[int, ...]]:
     days = [counts.day - timedelta(days=n) for n in reversed(range(HISTORY_DAYS))]
     found = {(day, outcome): n for day, outcome, n in counts.history}
-    others = {outcome for _, outcome, _ in counts.history} - set(OUTCOMES)
+    others = {outcome for _, outcome, _ in counts.history} - set(_OUTCOMES)
     history: dict[str, tuple[int, ...]] = {}
-    for name in (*OUTCOMES, *sorted(others)):
+    for name in (*_OUTCOMES, *sorted(others)):
         history[name] = tuple(found.get((day, name), 0) for day in days)
     return history
 
@@ -254,8 +254,8 @@ def shown_themes(
     """
     named = [(label, n) for label, n in themes if label is not None]
     rest = [
-        (OTHER_THEMES, sum(n for _, n in named[_SHOWN_THEMES:])),
-        (NO_THEME, sum(n for label, n in themes if label is None)),
+        (_OTHER_THEMES, sum(n for _, n in named[_SHOWN_THEMES:])),
+        (_NO_THEME, sum(n for label, n in themes if label is None)),
     ]
     return (*named[:_SHOWN_THEMES], *(row for row in rest if row[1]))
 
@@ -267,20 +267,20 @@ def _tables(
     stage_rows: list[tuple[object, ...]] = []
     outcome_rows: list[tuple[object, ...]] = []
     for key, row in by_desk.items():
-        outcomes = [found.get((key, outcome), 0) for outcome in OUTCOMES]
+        outcomes = [found.get((key, outcome), 0) for outcome in _OUTCOMES]
         stage_rows.append((key, row.agencies, *row.stages, row.copies))
         outcome_rows.append((key, *outcomes, row.waiting))
     tables = (
         Section(
             title="Stages by desk",
             note="Articles have a text; the columns to their right count the same articles.",
-            header=("desk", "agencies", *stage_columns(), "copies"),
+            header=("desk", "agencies", *_stage_columns(), "copies"),
             rows=tuple(stage_rows),
         ),
         Section(
             title="Outcome of fetching, by desk",
             note="Waiting: listed and not fetched yet.",
-            header=("desk", *OUTCOMES, "waiting"),
+            header=("desk", *_OUTCOMES, "waiting"),
             rows=tuple(outcome_rows),
         ),
         Section(

@@ -444,11 +444,11 @@ def _excess(one: _Observed, desk: _Desk) -> _Excess | None:
         return None
     expected *= desk.activity(one)
     missed = float(expected[silent_from:].sum())
-    within = max(least, _usual_silence(silences(habit, expected), one.today))
+    within = max(least, _usual_silence(_silences(habit, expected), one.today))
     return _Excess(missed, missed / within) if missed >= within else None
 
 
-def silences(habit: Habit, expected: Floats) -> list[_Silence]:
+def _silences(habit: Habit, expected: Floats) -> list[_Silence]:
     """Return the past silences; `expected` are the entries expected on each day."""
     busy = np.flatnonzero(habit.counts)
     passed = np.concatenate(([0.0], np.cumsum(expected)))

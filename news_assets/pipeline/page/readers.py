@@ -21,20 +21,20 @@ from news_assets.text.language import language_of
 from news_assets.text.urls import served_url
 from news_assets.text.words import words
 
-HTML, PDF, RTF, ZIP = "text/html", "application/pdf", "application/rtf", "zip archive"
+HTML, PDF, _RTF, _ZIP = "text/html", "application/pdf", "application/rtf", "zip archive"
 
 READERS: Final[dict[str, PageReader]] = {
     HTML: extract,
     PDF: document_article,
-    RTF: document_article,
-    ZIP: document_article,  # docx, pptx and odt are zip archives
+    _RTF: document_article,
+    _ZIP: document_article,  # docx, pptx and odt are zip archives
 }
 
 # First bytes that are decisive, whatever type the server states.
 _SIGNATURES = (
     (b"%PDF-", PDF),
-    (b"{\\rtf", RTF),
-    (b"PK\x03\x04", ZIP),
+    (b"{\\rtf", _RTF),
+    (b"PK\x03\x04", _ZIP),
     (b"\x1f\x8b", "gzip archive"),
     (b"\x89PNG", "image"),
     (b"\xff\xd8\xff", "image"),

@@ -18,7 +18,7 @@ from news_assets.pipeline.page.trimming import THRESHOLDS, Thresholds
 from news_assets.text.fingerprint import normal_words
 
 Mode = Literal["default", "recall"]
-Read = Callable[[Mode], list[Block]]
+_Read = Callable[[Mode], list[Block]]
 
 _SHORT_TEXT_CHARS = 250  # trafilatura's own bound: shorter texts are rarely whole
 # of a text on the page that is a sentence, not a menu entry, caption or byline
@@ -38,7 +38,7 @@ def long_texts(tree: HtmlElement) -> list[str]:
 
 
 def chosen(
-    read: Read, long: Sequence[str], thresholds: Thresholds = THRESHOLDS
+    read: _Read, long: Sequence[str], thresholds: Thresholds = THRESHOLDS
 ) -> list[Block]:
     """Return the blocks of trafilatura's default reading, or of its recall mode.
 

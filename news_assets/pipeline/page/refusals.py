@@ -24,7 +24,7 @@ from news_assets.records.reading import Outcome, Page
 from news_assets.text.dates import day_in_address
 from news_assets.text.words import alphabetic_length, words
 
-Refusal = tuple[Outcome, str]
+_Refusal = tuple[Outcome, str]
 
 MIN_TEXT_CHARS = 60  # two short sentences, on a page that states that it is an article
 # on any other page: shorter texts are menus, teasers and error messages
@@ -70,7 +70,7 @@ _MISSING = re.compile(
 
 def refusal_of(
     tree: HtmlElement, metadata: PageMetadata, text: str, page: Page
-) -> Refusal | None:
+) -> _Refusal | None:
     """Return outcome and reason of a page without an article; None for an article."""
     if is_home(metadata.canonical_url) and not is_home(page.url):
         return "failed", "redirected to the home page"
@@ -83,7 +83,7 @@ def refusal_of(
 
 def _wall(
     tree: HtmlElement, metadata: PageMetadata, text: str, page: Page
-) -> Refusal | None:
+) -> _Refusal | None:
     title = metadata.title or ""
     names = list(filter(None, (title, *metadata.titles)))
     if _is_named(_CHALLENGE, names) or _has_challenge(tree, text):
@@ -121,7 +121,7 @@ def _is_log_in(
 
 def _refusal_of_missing(
     metadata: PageMetadata, names: list[str], text: str
-) -> Refusal | None:
+) -> _Refusal | None:
     """Return the refusal of an error page sent with status 200; its text may be little
     more than the menu.
     """
@@ -137,7 +137,7 @@ def _refusal_of_missing(
 
 def _refusal_of_text(
     tree: HtmlElement, metadata: PageMetadata, text: str, page: Page
-) -> Refusal | None:
+) -> _Refusal | None:
     is_article = _states_article(tree, metadata)
     min_chars = MIN_TEXT_CHARS if is_article else _MIN_UNSTATED_CHARS
     if alphabetic_length(text) < min_chars:

@@ -13,7 +13,7 @@ from news_assets.text.limits import loads
 Node = dict[str, Any]
 MetaTags = dict[str, list[str]]
 
-ARTICLE_TYPES = frozenset(
+_ARTICLE_TYPES = frozenset(
     {
         "BlogPosting",
         "Blog",
@@ -67,7 +67,7 @@ def article_type(node: Node) -> str | None:
     """Return the schema.org type of an article; None for other objects."""
     for stated in as_list(node.get("@type")):
         name = str(stated).rpartition("/")[2]
-        if name.endswith("Article") or name in ARTICLE_TYPES:
+        if name.endswith("Article") or name in _ARTICLE_TYPES:
             return name
     return None
 

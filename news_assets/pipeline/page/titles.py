@@ -39,7 +39,7 @@ from news_assets.pipeline.page.stated import contents
 from news_assets.text.html import plain_text
 
 _MIN_UNSTATED_WORDS = 4  # of a heading that nothing else confirms
-PARAGRAPHS = XPath(
+_PARAGRAPHS = XPath(
     "//body//*[not(self::script or self::style or self::a)][text()[string-length() >= 150]]"
 )
 _MAX_HEADINGS = 300
@@ -73,7 +73,7 @@ _NO_HEADLINE = re.compile(
 
 
 @dataclass(frozen=True)
-class Heading:
+class _Heading:
     """A heading's text, its level, and its largest agreement with another form of the
     title.
     """
@@ -89,18 +89,18 @@ class Heading:
         return self.agreement < AGREES, self.level > 1, -self.agreement
 
 
-def _headings_of(page: TitledPage, stated: Sequence[str]) -> list[Heading]:
+def _headings_of(page: TitledPage, stated: Sequence[str]) -> list[_Heading]:
     """Return the headings that may be the title: outside menus and links to other
     pages, without the site's name.
     """
     whole = {words for words in map(words_in, stated) if len(words) >= MIN_WORDS}
-    found: list[Heading] = []
+    found: list[_Heading] = []
     for element in islice(page.tree.iter("h1", "h2", "h3", "h4"), _MAX_HEADINGS):
         text = _DATE_BEFORE.sub("", _text_of(element, whole))
         if not text or page.is_site(text):
             continue
         if not _is_unrelated(element, page.url):
-            found.append(Heading(element, text, int(str(element.tag)[1])))
+            found.append(_Heading(element, text, int(str(element.tag)[1])))
     return found
 
 
@@ -136,9 +136,9 @@ def _is_own(href: str, url: str) -> bool:
     return target.rstrip("/") == urlsplit(url).path.rstrip("/")
 
 
-def _titled_texts(page: TitledPage) -> list[Heading]:
+def _titled_texts(page: TitledPage) -> list[_Heading]:
     """Return the texts of other elements whose class or id says that they are titles."""
-    found: list[Heading] = []
+    found: list[_Heading] = []
     elements = filter(_is_named_title, page.tree.iter(*_TITLED))
     for element in islice(elements, _MAX_HEADINGS):
         whole = "".join(islice(element.itertext(), 50))
@@ -146,7 +146,7 @@ def _titled_texts(page: TitledPage) -> list[Heading]:
         if len(text) not in _TITLED_CHARS or page.is_site(text):
             continue
         if not _is_unrelated(element, page.url):
-            found.append(Heading(element, text, 5))
+            found.append(_Heading(element, text, 5))
     return found
 
 
@@ -158,7 +158,7 @@ def _line_above(page: TitledPage) -> list[str]:
     """Return the last line above the first paragraph that may be a headline, on a page
     without headings.
     """
-    paragraph = next(iter(PARAGRAPHS(page.tree)), None)
+    paragraph = next(iter(_PARAGRAPHS(page.tree)), None)
     if paragraph is None:
         return []
     lines: list[tuple[HtmlElement, str]] = []
@@ -218,7 +218,7 @@ def _texts(page: TitledPage) -> list[str]:
     return [*texts, without_site(page.head, page.meta), *page.stated]
 
 
-def _confirmed(page: TitledPage, headings: Sequence[Heading]) -> list[str]:
+def _confirmed(page: TitledPage, headings: Sequence[_Heading]) -> list[str]:
     """Return the headings that agree with another form of the title, best first."""
     longest = max(SEPARATOR.split(plain_text(page.head)), key=len)
     known = [
@@ -247,9 +247,9 @@ def _is_only_listed(listed: str, others: Iterable[str], tree: HtmlElement) -> bo
     return f" {' '.join(words)} " in f" {' '.join(shown)} "
 
 
-def _agreeing(headings: Sequence[Heading], others: Sequence[Words]) -> list[Heading]:
+def _agreeing(headings: Sequence[_Heading], others: Sequence[Words]) -> list[_Heading]:
     """Return the headings that agree with other forms of the title, with how much."""
-    found: list[Heading] = []
+    found: list[_Heading] = []
     for heading in headings:
         words = words_of(heading.text)
         agreement = max(map(partial(agreement_of, words), others), default=0.0)
@@ -259,12 +259,12 @@ def _agreeing(headings: Sequence[Heading], others: Sequence[Words]) -> list[Head
     return found
 
 
-def _unconfirmed(headings: Sequence[Heading], tree: HtmlElement) -> list[str]:
+def _unconfirmed(headings: Sequence[_Heading], tree: HtmlElement) -> list[str]:
     """Return the highest of the headings above the first paragraph that are long enough
     for titles.
     """
     near = [one for one in headings if len(words_in(one.text)) >= _MIN_UNSTATED_WORDS]
-    paragraph = next(iter(PARAGRAPHS(tree)), None)
+    paragraph = next(iter(_PARAGRAPHS(tree)), None)
     if paragraph is not None:
         above = set(paragraph.xpath("preceding::*"))
         near = [one for one in near if one.element in above] or near

@@ -80,7 +80,7 @@ _PROMPT_OR_CREDIT = re.compile(
 
 _BROKEN_OFF = re.compile(r"(?:…|\.\.\.)\W*$")
 
-Rule = Callable[[list[Block]], list[Block]]
+_Rule = Callable[[list[Block]], list[Block]]
 TRIMS = ("stated body", "teasers", "headline", "pointers", "prompts")
 
 
@@ -132,7 +132,7 @@ def trimmed(
         kept = _within_stated_body(kept, stated_body, thresholds)
     if "teasers" in names:
         kept = _without_teasers(kept)
-    rules: dict[str, Rule] = {
+    rules: dict[str, _Rule] = {
         "headline": partial(_below_headline, titles=titles, thresholds=thresholds),
         "pointers": _without_pointers,
         "prompts": _without_prompts,

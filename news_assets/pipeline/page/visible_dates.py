@@ -34,7 +34,7 @@ _MAX_PLAIN_CHARS, _MAX_PLAIN_LETTERS = (
     80,
     14,
 )
-_MAX_WORDS_BEFORE, MAX_WORDS_AFTER, _MAX_DATE_CHARS = 60, 45, 110
+_MAX_WORDS_BEFORE, _MAX_WORDS_AFTER, _MAX_DATE_CHARS = 60, 45, 110
 _MAX_FAR_WORDS_AFTER = 25  # far from the headline, where sentences have the same words
 
 _PUBLISHED = (
@@ -152,7 +152,7 @@ def _page_lines(tree: HtmlElement) -> list[str]:
 
 
 def _worded(
-    lines: Sequence[str], max_between: int = MAX_WORDS_AFTER
+    lines: Sequence[str], max_between: int = _MAX_WORDS_AFTER
 ) -> list[VisibleDate]:
     """Return the text after each word of publication or update, up to the next such
     word.

@@ -114,7 +114,7 @@ def listing_polls(
             max_s=SOURCE_S,
             access=source.access,
         )
-        pagination = Pagination(
+        pagination = _Pagination(
             source,
             known,
             first_day,
@@ -122,7 +122,7 @@ def listing_polls(
             max_s=SOURCE_S,
             carried_over=carried_over,
         )
-        polls[request] = ListingPoll(pagination, parse, clock, known_hash)
+        polls[request] = _ListingPoll(pagination, parse, clock, known_hash)
     return polls
 
 
@@ -156,8 +156,8 @@ def past_polls(
             request = PageRequest(
                 url, source.source_id, obeys_robots=False, access=source.access
             )
-            pagination = Pagination(source, nothing_known, first, _MAX_PAST_PAGES)
-            polls[request] = ListingPoll(pagination, parse, clock, is_of_past=True)
+            pagination = _Pagination(source, nothing_known, first, _MAX_PAST_PAGES)
+            polls[request] = _ListingPoll(pagination, parse, clock, is_of_past=True)
     return polls
 
 
@@ -198,7 +198,7 @@ def _validators_of(state: SourceState) -> Validators:
 # --- the poll of one listing ----------------------------------------------------------
 
 
-class ListingPoll:
+class _ListingPoll:
     """The poll of one listing, page by page.
 
     `known_hash` is that of the last document: a first page with the same bytes is
@@ -207,7 +207,7 @@ class ListingPoll:
 
     def __init__(
         self,
-        pagination: "Pagination",
+        pagination: "_Pagination",
         parse: Parse,
         clock: Clock,
         known_hash: str | None = None,
@@ -353,7 +353,7 @@ def _of_stated_days(parse: Parse) -> Parse:
 # --- the pages of one listing ---------------------------------------------------------
 
 
-class Pagination:
+class _Pagination:
     """The pages of one listing, newest entries first: those read, and the URLs of those
     still to fetch.
 

@@ -34,7 +34,7 @@ from news_assets.records.desks import Desk, Source
 from news_assets.records.meetings import StoredItem, StoredMeeting
 
 # after so long a run begins no further poll: the next run begins with those
-RUN_S = 120.0
+_RUN_S = 120.0
 _BUSY = "another run polls it now; with `ask_again: true` it is polled all the same"
 _NOT_BEGUN = "not begun in the time of a run; it stays due"
 
@@ -68,7 +68,7 @@ def poll_agencies(
     busy: Collection[str] = (),
     past: tuple[date, date] | None = None,
     cooldown: timedelta = timedelta(0),
-    run_s: float = RUN_S,
+    run_s: float = _RUN_S,
     full_pass: bool = False,
 ) -> Iterator[Poll]:
     """Yield the poll of each source of these agencies, once everything it listed is

@@ -124,7 +124,7 @@ def _replay_article(
     page = None
     if stored:
         page = replace(
-            page_of(stored), rule=rule, document=document, listed_title=entry.title
+            _page_of(stored), rule=rule, document=document, listed_title=entry.title
         )
     read = read_entry(page, entry.content_html, timezone, language, readers, max_chars)
     result = page or FetchError(entry.url, "not fetched")
@@ -145,7 +145,7 @@ def is_of_last_request(article: RawArticle, page: StoredPage | None) -> bool:
     )
 
 
-def page_of(stored: StoredPage) -> Page:
+def _page_of(stored: StoredPage) -> Page:
     """Return the page as it was fetched."""
     return Page(
         url=stored.url,
@@ -287,7 +287,7 @@ def _unless_newer(one: Replayed, stored: dict[str, RawArticle]) -> Replayed:
 # read at once: each read of whole rows decompresses the texts of their months
 _GROUP_ARTICLES = 500
 _BATCH_PAGES = 50  # replayed in one call of the sandbox, and stored in one transaction
-BATCH_BYTES = 64 << 20  # of these pages, decompressed; they are held compressed
+_BATCH_BYTES = 64 << 20  # of these pages, decompressed; they are held compressed
 
 _Calls = dict[str, tuple[RawArticle, FeedEntry, StoredPage | None]]
 
@@ -372,7 +372,7 @@ def _batches(
     for article in articles:
         page = newest.get(article.article_id)
         body_bytes = page.body_bytes if page else 0
-        if batch and (len(batch) == _BATCH_PAGES or size + body_bytes > BATCH_BYTES):
+        if batch and (len(batch) == _BATCH_PAGES or size + body_bytes > _BATCH_BYTES):
             yield batch
             batch, size = [], 0
         batch.append(article)
@@ -462,6 +462,6 @@ def _document(
     if stored is None or stored.content_type.startswith(HTML):
         return None
     try:
-        return with_document(page_of(stored), sandbox, language, readers).document
+        return with_document(_page_of(stored), sandbox, language, readers).document
     except (EOFError, OSError, zlib.error):
         return None  # a damaged page: unreadable in the sandbox too

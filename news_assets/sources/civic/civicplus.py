@@ -214,7 +214,7 @@ def signal(url: str, since: datetime) -> Request:
     return Request(url=urljoin(url, "/RSSFeed.aspx?ModID=65&CID=All-0"))
 
 
-def category(url: str, category_id: str, year: int) -> Request:
+def _category(url: str, category_id: str, year: int) -> Request:
     """Return the request for the rows of one category in one year, where the search
     does not work.
     """

@@ -14,7 +14,7 @@ from news_assets.sources.civic.reading.page_values import origin_of, parameter
 from news_assets.sources.html.document import base_of, html_tree, select, words_of
 from news_assets.text.urls import web_url
 
-MAX_LINKED: Final = 5  # vendors that one page links; a page with more is a directory
+_MAX_LINKED: Final = 5  # vendors that one page links; a page with more is a directory
 _HEAD_BYTES: Final = 400_000
 
 # host of a vendor -> kind and base addresses; {client} is the first label of the host
@@ -152,7 +152,7 @@ def vendors_of_page(page: Page) -> tuple[VendorAddress, ...]:
     """
     if page.body.lstrip(b"\xef\xbb\xbf \t\r\n")[:15].upper() == b"BEGIN:VCALENDAR":
         return (VendorAddress("icalendar", page.final_url),)
-    if linked := tuple(dict.fromkeys(_linked(page)))[:MAX_LINKED]:
+    if linked := tuple(dict.fromkeys(_linked(page)))[:_MAX_LINKED]:
         return linked
     head, origin = page.body[:_HEAD_BYTES], origin_of(page.final_url)
     return tuple(

@@ -44,7 +44,7 @@ class Reading:
 
 
 Requests = tuple[Request, ...]
-Parse = Callable[[Page, Reading], MeetingListing]
+_Parse = Callable[[Page, Reading], MeetingListing]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +59,7 @@ class Vendor:
     is. `unknown_marks` and `closed_marks` are what refusals say, in lower case.
     """
 
-    parse: Parse
+    parse: _Parse
     upcoming: Callable[[str, date], Requests]
     days: Callable[[str, date, date], Requests] | None = None
     items: Callable[[str, Meeting], Requests] | None = None

@@ -179,7 +179,7 @@ def read_answers(
     listings: list[MeetingListing] = []
     unread: list[str] = []
     for name, body in answers:
-        for page in pages_of(name, body, url, reading.now):
+        for page in _pages_of(name, body, url, reading.now):
             try:
                 listings.append(read(vendor, page, reading))
             except NewsAssetsError as error:
@@ -205,7 +205,7 @@ def _state_of(listings: Iterable[MeetingListing]) -> AnswerState:
     return "empty"
 
 
-def pages_of(name: str, body: bytes, url: str, now: datetime) -> list[Page]:
+def _pages_of(name: str, body: bytes, url: str, now: datetime) -> list[Page]:
     """Return the answers that a file holds: those of its exchanges, or the file itself."""
     lines = body.splitlines()[:_MAX_EXCHANGES] if body.lstrip()[:1] == b"{" else []
     exchanges = list(filter(None, [_exchange(line, now) for line in lines]))

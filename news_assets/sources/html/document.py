@@ -19,16 +19,16 @@ from news_assets.text.urls import resolve
 if TYPE_CHECKING:
     from lxml.cssselect import CSSSelector
 
-MAX_CHARS = 4_000_000  # of a page; the largest listing pages seen have 0.4 million
-MAX_ELEMENTS = 20_000  # a listing of 60 items has some 3000
+_MAX_CHARS = 4_000_000  # of a page; the largest listing pages seen have 0.4 million
+_MAX_ELEMENTS = 20_000  # a listing of 60 items has some 3000
 _INVISIBLE = ("script", "style", "noscript", "template", "head")
 
 
-def html_tree(page: Page, max_elements: int = MAX_ELEMENTS) -> HtmlElement | None:
+def html_tree(page: Page, max_elements: int = _MAX_ELEMENTS) -> HtmlElement | None:
     """Return the page's root element without comments, cut at the size limits; None for
     a page without elements.
     """
-    text = decode(page.body, page.encoding)[:MAX_CHARS]
+    text = decode(page.body, page.encoding)[:_MAX_CHARS]
     parser = HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True)
     try:
         tree = etree.fromstring(clean_text(text).encode(), parser)

@@ -1,7 +1,7 @@
 """Proposes the selectors of a listing page: the repeated elements around its headlines,
 and the dates in them.
 
-A headline is a link with MIN_TITLE_CHARS of text or more outside navigation. Elements
+A headline is a link with _MIN_TITLE_CHARS of text or more outside navigation. Elements
 that hold one headline each are the items; where several selectors find as many, those
 with dates win, then the larger elements.
 """
@@ -20,8 +20,8 @@ from news_assets.sources.html.document import html_tree, problem_of, select, wor
 from news_assets.sources.html.listing import MAX_ITEMS, outermost
 from news_assets.text.dates import parse_date
 
-MIN_TITLE_CHARS: Final = 15
-MIN_ITEMS: Final = 3
+_MIN_TITLE_CHARS: Final = 15
+_MIN_ITEMS: Final = 3
 _MAX_CANDIDATES = 50  # item selectors that are tried, those around most headlines first
 _MAX_LEVELS = 7  # elements around a headline that may be its item
 _MAX_DATE_CHARS = 60
@@ -91,7 +91,7 @@ def _best_items(tree: HtmlElement, marked: _Marked) -> str | None:
         around.update(_items_around(link))
     scores: dict[str, tuple[float, int]] = {}
     for css, count in around.most_common(_MAX_CANDIDATES):
-        if count >= MIN_ITEMS and not problem_of(css):
+        if count >= _MIN_ITEMS and not problem_of(css):
             score = _score(outermost(select(tree, css)), marked)
             scores[css] = score
     if not scores:
@@ -116,7 +116,7 @@ def _is_link(link: HtmlElement) -> bool:
     href = link.get("href", "").strip().lower()
     if not href or href.startswith(("#", "javascript:", "mailto:", "tel:")):
         return False
-    if len(words_of(link)) < MIN_TITLE_CHARS:
+    if len(words_of(link)) < _MIN_TITLE_CHARS:
         return False
     return next(link.iterancestors(*_NO_LIST), None) is None
 
@@ -193,7 +193,7 @@ def _score(items: Sequence[HtmlElement], marked: _Marked) -> tuple[float, int]:
         hrefs = {link.get("href") for link in marked.headlines.get(item, ())}
         if len(hrefs) == 1:
             single.setdefault(hrefs.pop(), item)
-    if len(single) < MIN_ITEMS:
+    if len(single) < _MIN_ITEMS:
         return 0.0, 0
     dated = sum(item in marked.dated for item in single.values())
     share = len(single) / len(items)

@@ -122,7 +122,7 @@ def _completed(found: Enrichment, question: Question, taxonomy: Taxonomy) -> Enr
     )
 
 
-_MAX_KEY_POINTS, MAX_KEYWORDS = 5, 8
+_MAX_KEY_POINTS, _MAX_KEYWORDS = 5, 8
 _MIN_SENTENCE_CHARS, _MAX_SENTENCE_CHARS = 15, 450
 _MAX_KEYWORD_CHARS = 60
 
@@ -329,11 +329,11 @@ def _keywords(given: Sequence[str], text: str) -> tuple[str, ...]:
     """Return the keywords that the article has, without repetitions."""
     searched = SearchedText(text)
     found: dict[str, str] = {}
-    for keyword in given[: 3 * MAX_KEYWORDS]:
+    for keyword in given[: 3 * _MAX_KEYWORDS]:
         word = " ".join(keyword.split())
         if 0 < len(word) <= _MAX_KEYWORD_CHARS and searched.occurrences(word, 1):
             found.setdefault(word.casefold(), word)
-    return tuple(found.values())[:MAX_KEYWORDS]
+    return tuple(found.values())[:_MAX_KEYWORDS]
 
 
 def _sentiment(given: Mapping[str, Any] | None) -> tuple[str | None, float | None]:
@@ -355,7 +355,7 @@ def _sentiment(given: Mapping[str, Any] | None) -> tuple[str | None, float | Non
 
 _MAX_ENTITIES = 30
 _MAX_FORMS = 6
-MAX_NAME_CHARS = 120
+_MAX_NAME_CHARS = 120
 _MAX_SPANS = 50  # of one entity
 
 
@@ -392,7 +392,7 @@ def _located(
     name: str, entity: Mapping[str, Any], searched: SearchedText
 ) -> dict[str, Any]:
     given = dict.fromkeys((name, *entity["forms"][:_MAX_FORMS]))
-    forms = [form for form in given if len(form) <= MAX_NAME_CHARS]
+    forms = [form for form in given if len(form) <= _MAX_NAME_CHARS]
     spans = _spans(searched, forms)
     return {
         "name": name,

@@ -18,7 +18,7 @@ from typing import Any, Final
 from news_assets.errors import EnrichError
 
 _SENTIMENTS: Final = ("positive", "neutral", "negative")
-ARTICLE_TYPES: Final = (
+_ARTICLE_TYPES: Final = (
     "news",
     "service",
     "notice",
@@ -81,7 +81,7 @@ FIELDS: Final[Mapping[str, Mapping[str, _Schema]]] = MappingProxyType(
                     "score": _NUMBER,
                 }
             ),
-            "article_type": {"type": "string", "enum": list(ARTICLE_TYPES)},
+            "article_type": {"type": "string", "enum": list(_ARTICLE_TYPES)},
         },
         "theme": {"theme": {"type": ["string", "null"]}},
         "entities": {"entities": _list(_ENTITY)},
@@ -145,7 +145,7 @@ def parsed(
         raise EnrichError(f"the answer is not JSON: {shown(raw)}")
     answer: dict[str, Any] = {}
     for name, form in schema["properties"].items():
-        value = mended(found[name], form) if name in found else _DROPPED
+        value = _mended(found[name], form) if name in found else _DROPPED
         if value is _DROPPED and name in essential:
             raise EnrichError(f"schema: the answer {_flaw(found, name)}")
         answer[name] = None if value is _DROPPED else value
@@ -200,11 +200,11 @@ def _first_of_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return dict(reversed(pairs))
 
 
-def mended(value: object, schema: Mapping[str, Any]) -> Any:
+def _mended(value: object, schema: Mapping[str, Any]) -> Any:
     """Return a value in the form of a schema of those above, or _DROPPED."""
     if "anyOf" in schema:
         for choice in schema["anyOf"]:
-            found = mended(value, choice)
+            found = _mended(value, choice)
             if found is not _DROPPED:
                 return found
         return _DROPPED
@@ -242,7 +242,7 @@ def _number(value: object, _schema: Mapping[str, Any]) -> Any:
 
 def _mended_list(value: object, schema: Mapping[str, Any]) -> Any:
     given = value if isinstance(value, list) else [value]
-    items = [mended(item, schema["items"]) for item in given]
+    items = [_mended(item, schema["items"]) for item in given]
     kept = [item for item in items if item is not _DROPPED]
     if given and not kept:
         return _DROPPED
@@ -257,7 +257,7 @@ def _mended_object(value: object, schema: Mapping[str, Any]) -> Any:
         return _DROPPED
     found: dict[str, Any] = {}
     for name, form in properties.items():
-        found[name] = mended(value[name], form) if name in value else _DROPPED
+        found[name] = _mended(value[name], form) if name in value else _DROPPED
         if found[name] is _DROPPED:
             found[name] = _OPTIONAL.get(name, _DROPPED)
         if found[name] is _DROPPED:

@@ -64,7 +64,7 @@ _MAX_ATTEMPTS: Final = {
 
 _LOG = logging.getLogger(__name__)
 
-Reading = Callable[
+_Reading = Callable[
     [Sequence[tuple[Question, ModelAnswer]]], list[Enrichment | EnrichError]
 ]
 Storing = Callable[[Rows, Mapping[str, Enrichment]], None]
@@ -166,7 +166,7 @@ class DirectRequests:
         lake: Lake,
         model: LanguageModel,
         ledger: Ledger,
-        read: Reading,
+        read: _Reading,
         store: Storing,
         max_failures: int,
     ) -> None:

@@ -68,13 +68,13 @@ from news_assets.records.reading import Enrichment
 _LOG = logging.getLogger(__name__)
 
 SENT_WITHIN: Final = timedelta(minutes=15)  # else it was cut off, or the reply was lost
-EARLIER: Final = timedelta(minutes=5)  # by which the provider's clock may differ
+_EARLIER: Final = timedelta(minutes=5)  # by which the provider's clock may differ
 # in a batch too, what a batch did not answer
 _SENT_AGAIN_WITHIN: Final = timedelta(days=3)
 # a claim ends with its batch; this is for one that nobody settles
 _CLAIM_S: Final = 3 * 86_400.0
 # answers, so that a killed process loses few that it has read
-STORED_TOGETHER: Final = 100
+_STORED_TOGETHER: Final = 100
 _STAGE: Final = "enriched_articles"
 _RULES: Final = EnrichRules()  # those of the desk do not change how an answer is read
 
@@ -293,7 +293,7 @@ class _SentBatch:
     def _find(self) -> None:
         """Look for the batch at its provider, and store its id."""
         row = self._row
-        since = row.submitted_at - EARLIER
+        since = row.submitted_at - _EARLIER
         batch_id = self._batches.find(row.batch_key, since, row.request_count)
         if batch_id is not None:
             self._row = replace(row, batch_id=batch_id, progress="running")
@@ -309,7 +309,7 @@ class _SentBatch:
         count = row.request_count - len(calls)
         questions = self._questions(calls)
         answers = self._batches.collect(batch_id, row.batch_key, calls)
-        while group := list(islice(answers, STORED_TOGETHER)):
+        while group := list(islice(answers, _STORED_TOGETHER)):
             of_batch = {key: replace(calls[key], batch_id=batch_id) for key, _ in group}
             self._ledger.settle(self._read(group, questions, of_batch))
             count += len(group)

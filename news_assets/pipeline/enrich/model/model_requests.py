@@ -21,7 +21,7 @@ from news_assets.text.words import fold
 
 ENRICHER = "model"  # `enricher` of rows that a language model made
 MAX_SENT_CHARS = 24_000  # some 6,000 tokens: the whole text of 99 articles in 100
-MAX_TITLE_CHARS = 500
+_MAX_TITLE_CHARS = 500
 _MIN_SENT_CHARS = 300  # of an article that is cut to a context window
 _CHARS_PER_TOKEN_OF_WINDOW = 2.5  # fewer than texts have, so that what is sent fits
 
@@ -129,7 +129,7 @@ def _delimited(article: RawArticle, marker: str) -> str:
     They hold a part of its own hash.
     """
     title, text = map(visible, title_and_text(article))
-    title = " ".join(title.split())[:MAX_TITLE_CHARS]
+    title = " ".join(title.split())[:_MAX_TITLE_CHARS]
     text = text[:MAX_SENT_CHARS]
     return f"<article {marker}>\nTitle: {title}\n\n{text}\n</article {marker}>"
 
@@ -234,16 +234,16 @@ def reason_not_sent(title: str, text: str, rules: EnrichRules) -> str | None:
             f"not sent: the text has {len(text.strip())} characters, "
             f"fewer than {rules.min_chars}"
         )
-    if found := _any_phrase(rules.skip_titles).search(plain(title)):
+    if found := _any_phrase(rules.skip_titles).search(_plain(title)):
         return (
             f"not sent: the title has “{found[0].strip()}”, which the desk file skips"
         )
-    if found := _procedural().match(plain(title)):
+    if found := _procedural().match(_plain(title)):
         return f"not sent: a text of set form, as its title begins with “{found[1]}”"
     return None
 
 
-def plain(text: str) -> str:
+def _plain(text: str) -> str:
     """Return a text in the form in which `_any_phrase` finds phrases."""
     return fold(text).lower()
 
@@ -265,7 +265,7 @@ def _procedural() -> re.Pattern[str]:
 
 
 def _alternatives(phrases: Iterable[str]) -> str:
-    return "|".join(re.escape(plain(phrase)) for phrase in phrases)
+    return "|".join(re.escape(_plain(phrase)) for phrase in phrases)
 
 
 Depth = Literal["brief", "usual", "full"]
@@ -303,7 +303,7 @@ def depth_of(item: RawArticle, rules: DepthRules) -> tuple[Depth, str]:
         ("full", full, "section", section),
     )
     for depth, phrases, place, words in looked_for:
-        if found := phrases.search(plain(words)):
+        if found := phrases.search(_plain(words)):
             return depth, f"its {place} has “{found[0]}”"
     largest = max(_sums(text[:_MAX_SUM_CHARS]), default=0)
     if largest >= rules.dollars:

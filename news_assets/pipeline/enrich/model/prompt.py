@@ -25,7 +25,7 @@ from news_assets.errors import SettingsError
 from news_assets.pipeline.enrich.model.answer_schema import FIELDS, REQUIRED
 from news_assets.records.model_calls import Kind
 
-BUILT_IN = Path(__file__).with_name("prompts")
+_BUILT_IN = Path(__file__).with_name("prompts")
 _FILE = re.compile(r"---\n(.*?\n)---\n(.*)", re.DOTALL)
 _PLACEHOLDER = re.compile(r"\{(\w*)\}")
 _PLACEHOLDERS = {"theme": {"themes"}, "enrich": {"themes"}, "entities": set[str]()}
@@ -56,9 +56,9 @@ def load_prompt(kind: Kind, folder: Path | None = None, depth: str = "") -> Prom
     Raises:
         SettingsError: The file is missing or wrong; one line that says what and where.
     """
-    path = (folder or BUILT_IN) / f"{depth or kind}.md"
+    path = (folder or _BUILT_IN) / f"{depth or kind}.md"
     if (depth or kind == "theme") and not path.exists():
-        path = BUILT_IN / path.name
+        path = _BUILT_IN / path.name
     try:
         text = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:

@@ -178,7 +178,7 @@ def _local(at: datetime | None, timezone: str) -> datetime | None:
 # --- status ---------------------------------------------------------------------------
 
 # of a text; what is said of the meeting itself stands at the beginning
-MAX_CHARS = 2000
+_MAX_CHARS = 2000
 
 _OFF = (
     r"(?:cancel+ed|cancel+ation|postponed|deferred|vacated|called\soff|no\s(?:quorum|meetings?)"
@@ -300,7 +300,7 @@ def status_of(
         is_final: Whether the vendor calls the meeting or its agenda final.
     """
     over = ends_at or starts_at
-    if any(map(says_cancelled, names)) or _is_off_in_prose(prose[:MAX_CHARS]):
+    if any(map(says_cancelled, names)) or _is_off_in_prose(prose[:_MAX_CHARS]):
         return "cancelled"
     if over is not None and over <= now:
         return "passed"
@@ -311,7 +311,7 @@ def says_cancelled(text: str) -> bool:
     """Whether a title, or the vendor's own status, says that the meeting does not take
     place on its day.
     """
-    words = " ".join(text[:MAX_CHARS].split())
+    words = " ".join(text[:_MAX_CHARS].split())
     if _NEW_DATE.search(words) or _HELD.search(words):
         return False
     return any(form.search(words) for form in _CANCELLED_FORMS)

@@ -104,7 +104,7 @@ def fingerprints(listing: MeetingListing) -> dict[str, str]:
     by_day: dict[str, list[str]] = defaultdict(list)
     for meeting in listing.meetings:
         day = meeting.starts_at.date().isoformat() if meeting.starts_at else UNDATED
-        by_day[day].append(repr(lasting(meeting)))
+        by_day[day].append(repr(_lasting(meeting)))
     return {day: _hash("\n".join(sorted(rows))) for day, rows in by_day.items()}
 
 
@@ -112,7 +112,7 @@ def _hash(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
 
 
-def lasting(meeting: Meeting) -> Meeting:
+def _lasting(meeting: Meeting) -> Meeting:
     """Return a meeting without what changes by itself."""
     links = tuple(link for link in meeting.links if not _is_recording(link))
     status = "tentative" if meeting.status in _BY_ITSELF else meeting.status
@@ -125,7 +125,7 @@ def _is_recording(link: Link) -> bool:
 
 def fingerprint(meeting: Meeting) -> str:
     """Return the SHA-256 of one meeting as it is listed, without its items."""
-    return _hash(repr(replace(lasting(meeting), items=())))
+    return _hash(repr(replace(_lasting(meeting), items=())))
 
 
 def changed_days(

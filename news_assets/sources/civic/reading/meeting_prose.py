@@ -28,7 +28,7 @@ from news_assets.text.fingerprint import normal_words
 
 # --- how to take part -----------------------------------------------------------------
 
-MAX_CHARS = 200_000  # of a text: instructions stand on the first pages of an agenda
+_MAX_CHARS = 200_000  # of a text: instructions stand on the first pages of an agenda
 _MAX_FACTS = 500  # of one kind in one text; a directory of the staff has some 100
 _BEFORE, _AFTER = 140, 60  # characters around an address that say its purpose
 
@@ -144,7 +144,7 @@ _PURPOSES = (
 
 def participation_of(text: str) -> tuple[ParticipationFact, ...]:
     """Return what a text says about taking part, in its order."""
-    text = text[:MAX_CHARS]
+    text = text[:_MAX_CHARS]
     found: list[ParticipationFact] = []
     for read in _READERS:
         found += islice(read(text), _MAX_FACTS)

@@ -44,11 +44,11 @@ def merged_by_key(meetings: Iterable[Meeting]) -> dict[str, Meeting]:
         if not key:  # the page of an item, without its meeting
             continue
         listed = found.get(key)
-        found[key] = completed(listed, meeting) if listed else meeting
+        found[key] = _completed(listed, meeting) if listed else meeting
     return found
 
 
-def completed(listed: Meeting, page: Meeting) -> Meeting:
+def _completed(listed: Meeting, page: Meeting) -> Meeting:
     """Return a listed meeting with what its own page adds: items, notes, and what the
     listing leaves out.
     """

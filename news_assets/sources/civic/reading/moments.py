@@ -12,7 +12,7 @@ from datetime import UTC, date, datetime, time, timedelta
 
 from news_assets.text.dates import FIRST_YEAR, LAST_YEAR, zone_info
 
-MAX_CHARS = 300  # longer is prose, in which an hour need not be the meeting's
+_MAX_CHARS = 300  # longer is prose, in which an hour need not be the meeting's
 
 _MONTHS = {
     name: number
@@ -230,4 +230,4 @@ def utc_time(text: str | None) -> datetime | None:
 
 
 def _short(text: str | None) -> str:
-    return " ".join((text or "")[: 2 * MAX_CHARS].split())[:MAX_CHARS]
+    return " ".join((text or "")[: 2 * _MAX_CHARS].split())[:_MAX_CHARS]

@@ -20,7 +20,7 @@ from news_assets.text.html import plain_text
 from news_assets.text.limits import line, loads
 from news_assets.text.urls import web_url
 
-MAX_ELEMENTS = 200_000  # an archive page of 2,000 meetings has some 40,000
+_MAX_ELEMENTS = 200_000  # an archive page of 2,000 meetings has some 40,000
 _IN_SCRIPT = re.compile(
     r"""['"]([^'"\s]{1,500}\.(?:aspx|ashx|php)\?[^'"\s]{1,500})['"]""", re.IGNORECASE
 )
@@ -34,7 +34,7 @@ def tree_of(page: Page, expected: str) -> HtmlElement:
     """
     if not page.body.strip():
         raise SourceError(f"{page.url}: an empty document")
-    tree = html_tree(page, MAX_ELEMENTS)
+    tree = html_tree(page, _MAX_ELEMENTS)
     if tree is None:
         raise changed(page, expected)
     return tree
