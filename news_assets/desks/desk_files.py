@@ -216,7 +216,9 @@ def _repeated_sources(spec: DeskSpec) -> Iterator[_Mistake]:
 def _unknown_parents(spec: DeskSpec) -> Iterator[_Mistake]:
     for key, agency in spec.agencies.items():
         known = {*spec.agencies, *spec.outside} - {key}
-        if agency.parent is None or agency.parent in known:
+        if agency.parent is None:
+            continue
+        if agency.parent in known:
             continue
         hint = suggestion(agency.parent, known, "declare it under `outside`")
         what = f"agencies.{key}.parent: no agency `{agency.parent}`; {hint}"
@@ -247,7 +249,9 @@ def _taxonomy_file(spec: DeskSpec, path: Path) -> Path | None:
 
 
 def _missing_file(spec: DeskSpec, taxonomy: Path | None) -> Iterator[_Mistake]:
-    if taxonomy is None or taxonomy.is_file():
+    if taxonomy is None:
+        return
+    if taxonomy.is_file():
         return
     names = " or ".join(file.stem for file in (BUILT_IN, CIVIC_TOPICS))
     what = f"taxonomy: no file {taxonomy}; write {names}, or the path of a YAML file"

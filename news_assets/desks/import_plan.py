@@ -69,7 +69,9 @@ def web_address(text: str) -> str | None:
     address = _FEED_HOST.sub("http://", _FEED_SCHEME.sub("", text.strip()))
     if _BARE_HOST.fullmatch(address):
         address = f"https://{address}"
-    if not address.lower().startswith("http") or re.search(r"\s", address):
+    if not address.lower().startswith("http"):
+        return None
+    if re.search(r"\s", address):
         return None
     is_address = canonical_url(address).startswith(("http://", "https://")) and host_of(
         address

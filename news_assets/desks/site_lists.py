@@ -137,7 +137,9 @@ def _row_of(
     """Return the row of an outline; None for a folder."""
     line = outline.sourceline or 1
     if not attributes.get("xmlurl", "").strip():
-        if len(outline) or name is None:
+        if len(outline):
+            return None
+        if name is None:
             return None
         return Refusal(line, f"{quoted(name)} has no xmlUrl")
     url = web_address(attributes["xmlurl"])
@@ -371,7 +373,9 @@ def _parse_lines(text: str) -> ImportRows:
     refused = []
     for number, line in enumerate(text.splitlines(), start=1):
         content = _COMMENT.sub("", line).strip()
-        if not content or content.startswith("#"):
+        if not content:
+            continue
+        if content.startswith("#"):
             continue
         address, _, name = content.partition(" ")
         url = web_address(address)

@@ -122,11 +122,17 @@ def _is_proxy(value: str) -> bool:
     """Whether an address has a scheme, a host and perhaps a port, and nothing more."""
     try:
         parts = urlsplit(value)
-        if parts.port == 0 or not parts.hostname:
+        if parts.port == 0:
+            return False
+        if not parts.hostname:
             return False
     except ValueError:
         return False
-    if parts.path.strip("/") or parts.query or parts.fragment:
+    if parts.path.strip("/"):
+        return False
+    if parts.query:
+        return False
+    if parts.fragment:
         return False
     return parts.scheme in ("http", "https")
 

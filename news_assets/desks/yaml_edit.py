@@ -127,7 +127,11 @@ def _last_line(node: yaml.Node) -> int:
     end: int = node.end_mark.line
     if isinstance(node, yaml.ScalarNode):
         return end - 1 if node.style in ("|", ">") else end
-    if not isinstance(node, yaml.CollectionNode) or node.flow_style or not node.value:
+    if not isinstance(node, yaml.CollectionNode):
+        return end
+    if node.flow_style:
+        return end
+    if not node.value:
         return end
     if not isinstance(node, yaml.MappingNode):
         return max(map(_last_line, node.value))

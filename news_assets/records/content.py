@@ -36,10 +36,9 @@ def stays_when_withdrawn(
 
 def is_deleted_with_article(record: type) -> bool:
     """Whether the rows of a record are deleted when their article is withdrawn."""
-    return (
-        "article_id" in {field.name for field in fields(record)}
-        and record not in _STAYING
-    )
+    if "article_id" not in {field.name for field in fields(record)}:
+        return False
+    return record not in _STAYING
 
 
 def loses_content(record: type) -> bool:

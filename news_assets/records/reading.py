@@ -51,9 +51,9 @@ class ReadDocument:
     @property
     def is_scanned(self) -> bool:
         """Whether at least half of the pages are images without a text."""
-        return bool(self.scanned_pages) and 2 * len(self.scanned_pages) >= (
-            self.pages or 0
-        )
+        if not bool(self.scanned_pages):
+            return False
+        return 2 * len(self.scanned_pages) >= (self.pages or 0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -138,7 +138,9 @@ class PageFacts:
     def may_link_sources(self) -> bool:
         """Whether it is a page of the site, and not a bot wall."""
         is_wall = self.platform is not None and self.platform.is_wall
-        return self.is_html and not is_wall
+        if not self.is_html:
+            return False
+        return not is_wall
 
 
 def facts_of(page: Page) -> PageFacts:
@@ -174,7 +176,9 @@ def is_html(page: Page) -> bool:
     platform = platform_of(page)
     if platform is not None:
         is_json = page.body.lstrip()[:1] in (b"{", b"[")
-        if is_json or platform.kind in _FEED_KINDS:
+        if is_json:
+            return False
+        if platform.kind in _FEED_KINDS:
             return False
     if _HTML.search(page.body, 0, _HEAD_BYTES) is None:
         return False
@@ -231,7 +235,9 @@ def _is_feed_link(link: "HtmlElement", url: str, title: str) -> bool:
     stated = link.get("type", "").partition(";")[0].strip().lower()
     if stated not in _ANY_XML_OR_JSON:
         return stated in _FEED_TYPES
-    return _looks_like_feed(url) or _FEED_TITLE.search(title) is not None
+    if _looks_like_feed(url):
+        return True
+    return _FEED_TITLE.search(title) is not None
 
 
 def _looks_like_feed(url: str) -> bool:

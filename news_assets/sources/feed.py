@@ -92,7 +92,9 @@ def parse_json_feed(page: Page, source: Source) -> Listing:
     listing = storable(_read_json(document, page, source))
     next_url = optional_url(_string(document, "next_url"), page.final_url)
     own = [canonical_url(page.url), canonical_url(page.final_url)]
-    if next_url is None or canonical_url(next_url) in own:
+    if next_url is None:
+        return listing
+    if canonical_url(next_url) in own:
         return listing
     return replace(listing, next_urls=(next_url,))
 

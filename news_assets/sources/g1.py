@@ -159,11 +159,17 @@ def _lead(texts: list[str]) -> str | None:
 def _is_paragraph(text: str) -> bool:
     if len(text) >= _SURE_LEAD_CHARS:
         return True
-    return len(text) >= _MIN_LEAD_CHARS and _SENTENCE_END.search(text) is not None
+    if len(text) < _MIN_LEAD_CHARS:
+        return False
+    return _SENTENCE_END.search(text) is not None
 
 
 def _is_credit(text: str) -> bool:
-    if not text or len(text) > _MAX_CREDIT_CHARS or _SENTENCE_END.search(text):
+    if not text:
+        return False
+    if len(text) > _MAX_CREDIT_CHARS:
+        return False
+    if _SENTENCE_END.search(text):
         return False
     return _CREDIT.search(text) is not None
 

@@ -204,7 +204,11 @@ def _form_of(head: bytes) -> str:
 
 
 def _is_html(head: bytes) -> bool:
-    return b"<html" in head or b"<body" in head or _root_of(head) in _HTML_ROOTS
+    if b"<html" in head:
+        return True
+    if b"<body" in head:
+        return True
+    return _root_of(head) in _HTML_ROOTS
 
 
 def _shown_title(page: Page) -> str:
@@ -238,7 +242,9 @@ def _platform_of_json(page: Page) -> Platform | None:
 
 def _is_post(item: Any) -> bool:
     title = item.get("title") if isinstance(item, dict) else None
-    return isinstance(title, dict) and "rendered" in title
+    if not isinstance(title, dict):
+        return False
+    return "rendered" in title
 
 
 def _is_wordpress(document: dict[str, Any]) -> bool:
@@ -275,7 +281,9 @@ def _wall_of(page: Page, head: bytes, tree: HtmlElement) -> Platform | None:
 
 
 def _is_log_in(page: Page, head: bytes, tree: HtmlElement) -> bool:
-    if _has_password_field(tree) or b"/require_login" in head:
+    if _has_password_field(tree):
+        return True
+    if b"/require_login" in head:
         return True
     if not _LOG_IN_PATH.search(page.final_url.lower()):
         return False
@@ -292,10 +300,14 @@ def _shell_of(tree: HtmlElement) -> Platform | None:
     """Return SHELL for a page without content of its own: a mount point for a script or
     a note to enable it.
     """
-    if len(words_of(tree)) > _SHELL_CHARS or tree.find(".//script") is None:
+    if len(words_of(tree)) > _SHELL_CHARS:
+        return None
+    if tree.find(".//script") is None:
         return None
     notes = (" ".join(tag.itertext()).lower() for tag in tree.iter("noscript"))
-    if select(tree, _MOUNTS) or any("javascript" in note for note in notes):
+    if select(tree, _MOUNTS):
+        return SHELL
+    if any("javascript" in note for note in notes):
         return SHELL
     return None
 

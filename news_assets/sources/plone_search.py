@@ -246,7 +246,9 @@ def _blocks_html(blocks: _Json, layout: _Json) -> str:
 
 
 def _rendered(blocks: _Json, layout: _Json, depth: int) -> list[str]:
-    if not isinstance(blocks, dict) or depth > _MAX_DEPTH:
+    if not isinstance(blocks, dict):
+        return []
+    if depth > _MAX_DEPTH:
         return []
     order = _at(layout, "items")
     names = order if isinstance(order, list) else list(blocks)
@@ -282,7 +284,9 @@ def _slate(block: dict[str, _Json]) -> str:
 
 
 def _nodes(nodes: _Json, depth: int) -> str:
-    if not isinstance(nodes, list) or depth > _MAX_DEPTH:
+    if not isinstance(nodes, list):
+        return ""
+    if depth > _MAX_DEPTH:
         return ""
     return "".join(
         _node(node, depth) for node in nodes[:_MAX_NODES] if isinstance(node, dict)
@@ -326,7 +330,9 @@ def _draft(block: dict[str, _Json]) -> str:
 
 def _draft_line(line: dict[str, _Json]) -> str:
     text = line.get("text")
-    if not isinstance(text, str) or not text.strip():
+    if not isinstance(text, str):
+        return ""
+    if not text.strip():
         return ""
     tag = _DRAFT_TAGS.get(str(line.get("type")), "p")
     return f"<{tag}>{escape(text, quote=False)}</{tag}>"
@@ -341,7 +347,9 @@ def _html(block: dict[str, _Json]) -> str:
 
 def _image(block: dict[str, _Json]) -> str:
     url, alt = block.get("url"), block.get("alt")
-    if not isinstance(url, str) or not url.startswith(("http://", "https://", "/")):
+    if not isinstance(url, str):
+        return ""
+    if not url.startswith(("http://", "https://", "/")):
         return ""
     words = escape(alt) if isinstance(alt, str) else ""
     return f'<img src="{escape(url)}" alt="{words}">'

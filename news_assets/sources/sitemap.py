@@ -262,14 +262,18 @@ def _may_be_of(dated: _Dated, day: date, timezone: str) -> bool:
     """
     if dated.published_at is not None:
         return day_of(dated.published_at, timezone) == day
-    return dated.updated_at is None or day_of(dated.updated_at, timezone) >= day
+    if dated.updated_at is None:
+        return True
+    return day_of(dated.updated_at, timezone) >= day
 
 
 def _entry(dated: _Dated, page: Page) -> ListedEntry | None:
     """Return the entry; None if its address is not http(s) or is too long."""
     item = dated.item
     url = optional_url(item.get("loc"), page.final_url)
-    if url is None or not is_usable(url):
+    if url is None:
+        return None
+    if not is_usable(url):
         return None
     keywords = item.get("news:keywords", "").split(",")
     entry = ListedEntry(

@@ -103,7 +103,9 @@ def _read(body: bytes, reader: "_Reader") -> list[str]:
             errors.append(str(error))
             error_end = start + max(parser.ErrorByteIndex - len(opening), 1)
         following = _ITEM_START.search(body, error_end)
-        if following is None or not reader.root:
+        if following is None:
+            break
+        if not reader.root:
             break
         start, opening = following.start(), b"<%s>" % reader.root.encode()
     return errors
@@ -224,7 +226,9 @@ def _may_hold(child: Child, day: date) -> bool:
     period = _period_of(child.url)
     if period is not None and not period[0] - _SLACK <= day <= period[1] + _SLACK:
         return False
-    return child.lastmod is None or child.lastmod.date() >= day - _SLACK
+    if child.lastmod is None:
+        return True
+    return child.lastmod.date() >= day - _SLACK
 
 
 def _closest_first(child: Child, day: date) -> tuple[int, int, float]:

@@ -78,7 +78,9 @@ def is_usable(url: str | None) -> bool:
     """Return whether there is an address, and it is short enough; a cut one would be
     another address.
     """
-    return bool(url) and len(url or "") <= most("address")
+    if not bool(url):
+        return False
+    return len(url or "") <= most("address")
 
 
 def _shared_ids(entries: Sequence[ListedEntry]) -> set[str]:
@@ -152,7 +154,9 @@ def optional_url(link: str | None, base: str) -> str | None:
     """Return a link as an absolute http(s) address; None for a missing link or another
     one.
     """
-    if not link or not link.strip():
+    if not link:
+        return None
+    if not link.strip():
         return None
     return web_url(link, base)
 

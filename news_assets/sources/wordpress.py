@@ -109,7 +109,11 @@ def parse(page: Page, source: Source) -> Listing:
 
 
 def _is_post(value: object) -> bool:
-    return isinstance(value, dict) and ("link" in value or "guid" in value)
+    if not isinstance(value, dict):
+        return False
+    if "link" in value:
+        return True
+    return "guid" in value
 
 
 def _refusal_of(document: Any) -> str:

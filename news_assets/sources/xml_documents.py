@@ -95,7 +95,9 @@ def _valid_reference(match: re.Match[str]) -> str:
     if len(digits) >= 10:  # beyond any character; a long number is slow to read
         return _NO_CHARACTER
     code = int(digits, 16 if match[1] else 10)
-    if code > _LAST_CODE_POINT or 0xD800 <= code <= 0xDFFF:
+    if code > _LAST_CODE_POINT:
+        return _NO_CHARACTER
+    if 0xD800 <= code <= 0xDFFF:
         return _NO_CHARACTER
     return match[0]
 

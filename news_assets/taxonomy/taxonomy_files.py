@@ -208,7 +208,9 @@ class _Reader:
             return None
         fields = self._fields(node)
         code = self._code(fields, node)
-        if code is None or fields is None:
+        if code is None:
+            return None
+        if fields is None:
             return None
         texts = self._texts_of(fields)
         if not texts["labels"]:
@@ -230,7 +232,9 @@ class _Reader:
         return texts
 
     def _children(self, node: Node | None, code: str, level: int) -> tuple[str, ...]:
-        if node is None or _is_empty(node):
+        if node is None:
+            return ()
+        if _is_empty(node):
             return ()
         if not isinstance(node, SequenceNode):
             self._mistake(
@@ -281,7 +285,9 @@ class _Reader:
         return code
 
     def _by_language(self, node: Node | None, name: str) -> dict[str, tuple[str, ...]]:
-        if node is None or _is_empty(node):
+        if node is None:
+            return {}
+        if _is_empty(node):
             return {}
         if not isinstance(node, MappingNode):
             return {ANY_LANGUAGE: self._texts(node, name)}
@@ -336,7 +342,9 @@ def _line(node: Node) -> int:
 
 
 def _is_empty(node: Node) -> bool:
-    return isinstance(node, ScalarNode) and node.tag.endswith(":null")
+    if not isinstance(node, ScalarNode):
+        return False
+    return node.tag.endswith(":null")
 
 
 def _suggestion(key: str) -> str:

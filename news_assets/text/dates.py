@@ -301,7 +301,9 @@ def _day_of_match(match: re.Match[str]) -> date | None:
 
 def _plausible(at: datetime) -> datetime | None:
     utc = at.astimezone(UTC).replace(microsecond=0)
-    if utc == _UNIX_EPOCH or not FIRST_YEAR <= utc.year < LAST_YEAR:
+    if utc == _UNIX_EPOCH:
+        return None
+    if not FIRST_YEAR <= utc.year < LAST_YEAR:
         return None
     return utc
 
@@ -314,7 +316,9 @@ def _parse_clock_first(words: str, source_zone: str) -> datetime | None:
     if match is None:
         return None
     parts = _form_parts(match["date"])
-    if parts is None or parts["hour"]:
+    if parts is None:
+        return None
+    if parts["hour"]:
         return None
     for name, text in match.groupdict().items():
         if text:

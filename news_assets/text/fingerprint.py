@@ -26,7 +26,9 @@ def normal_words(text: str) -> list[str]:
     by accents alone.
     """
     for _ in range(2):  # some feeds escape their text twice
-        if "&" not in text or not _ESCAPE.search(text):
+        if "&" not in text:
+            break
+        if not _ESCAPE.search(text):
             break
         text = html.unescape(text)
     if "](" in text:

@@ -54,7 +54,9 @@ def plain_text(markup: str) -> str:
         if "&" not in text:
             break
         escaped, text = text, html.unescape(text)
-        if text == escaped or not (_TAG.search(text) or _ENTITY.search(text)):
+        if text == escaped:
+            break
+        if not (_TAG.search(text) or _ENTITY.search(text)):
             break
     return clean_line(text)
 

@@ -38,11 +38,15 @@ def language_of(text: str, hint: str | None = None) -> str | None:
     """
     stated = language_tag(hint)
     sample = " ".join(text[: 4 * _READ_CHARS].split())[:_READ_CHARS]
-    if not sample or (stated and len(sample) < _MIN_CHARS):
+    if not sample:
+        return stated
+    if stated and len(sample) < _MIN_CHARS:
         return stated
     found, certainty = _identifier().classify(sample)
     sure = _SURE if stated else _SURE_ALONE
-    if found in _NO_LANGUAGE or certainty < sure:
+    if found in _NO_LANGUAGE:
+        return stated
+    if certainty < sure:
         return stated
     if stated and _primary(stated) == _primary(found):
         return stated
@@ -54,7 +58,9 @@ def language_tag(stated: str | None) -> str | None:
     `pt-BR`; None if it is not one.
     """
     match = _HINT.match(stated or "")
-    if match is None or match[1].lower() in _NO_LANGUAGE:
+    if match is None:
+        return None
+    if match[1].lower() in _NO_LANGUAGE:
         return None
     language, script, region = (part or "" for part in match.groups())
     parts = (language.lower(), script.title(), region.upper())

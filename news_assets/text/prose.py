@@ -118,7 +118,9 @@ def paragraphs(text: str) -> list[str]:
 
 def _prose_of_line(line: str) -> str:
     """Return a line without markup; empty if it is none of running text."""
-    if _NO_PROSE.match(line) or _BOLD_LINE.match(line):
+    if _NO_PROSE.match(line):
+        return ""
+    if _BOLD_LINE.match(line):
         return ""
     bare = " ".join(_unmarked(line).split())
     return _SHARING.sub("", bare.lstrip("> "))
@@ -162,4 +164,6 @@ def _ends_sentence(paragraph: str, stop: re.Match[str]) -> bool:
     word = last[0].casefold()
     if word in _BEFORE_NUMBERS:
         return not following.isdigit()
-    return word not in _ABBREVIATIONS and not _INITIALS.fullmatch(last[0])
+    if word in _ABBREVIATIONS:
+        return False
+    return not _INITIALS.fullmatch(last[0])

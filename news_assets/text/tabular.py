@@ -37,7 +37,9 @@ def cell_of(value: object) -> str | float | None:
     """Return a value as a cell: numbers unchanged, texts without formulas, others as in
     JSON.
     """
-    if value is None or isinstance(value, (int, float)):
+    if value is None:
+        return value
+    if isinstance(value, (int, float)):
         return value
     if isinstance(value, str):
         return spreadsheet_cell(value)

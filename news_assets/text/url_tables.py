@@ -396,7 +396,9 @@ def target_in(url: str, parts: SplitResult) -> str | None:
 
 def _is_on(target: str, host: str) -> bool:
     found = _ABSOLUTE.match(target)
-    return found is not None and found["host"].lower() == host
+    if found is None:
+        return False
+    return found["host"].lower() == host
 
 
 def _target_of_leading(parts: SplitResult) -> str | None:
@@ -438,7 +440,9 @@ def _address_in(value: str) -> str | None:
     encoded = _BASE64.fullmatch(text)
     if encoded is not None:
         text = _from_base64(encoded[1])
-    if not _ABSOLUTE.match(text) or _FILE.search(text.partition("?")[0]):
+    if not _ABSOLUTE.match(text):
+        return None
+    if _FILE.search(text.partition("?")[0]):
         return None
     return text
 

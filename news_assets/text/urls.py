@@ -80,7 +80,9 @@ def canonical_url(url: str, base: str | None = None) -> str:
         if parts is None:
             return text
         target = target_in(text, parts)
-        if target is None or "." not in host_of(_absolute(target)):
+        if target is None:
+            return text
+        if "." not in host_of(_absolute(target)):
             return text
         text = _normal(_absolute(target))
     # wrapped too often: any target short of the last one would not be canonical itself
@@ -137,7 +139,9 @@ def host_of(url: str) -> str:
 def is_same_site(url: str, other: str) -> bool:
     """Return whether two addresses are on one site (`site_of`)."""
     site = site_of(url)
-    return bool(site) and site == site_of(other)
+    if not bool(site):
+        return False
+    return site == site_of(other)
 
 
 def site_of(url: str) -> str:
@@ -150,7 +154,9 @@ def site_of(url: str) -> str:
     from tld import get_fld  # reads its list on first use: 0.1 s
 
     host = host_of(url)
-    if not host or _IP_OR_LOCAL.fullmatch(host):
+    if not host:
+        return host
+    if _IP_OR_LOCAL.fullmatch(host):
         return host
     domain = get_fld(f"https://{host}", fail_silently=True)
     if domain is None:
@@ -211,12 +217,16 @@ def _split(text: str) -> SplitResult | None:
     """Split an http(s) address; None for other texts."""
     try:
         parts = urlsplit(text)
-        if parts.scheme not in _DEFAULT_PORTS or parts.port == 0:
+        if parts.scheme not in _DEFAULT_PORTS:
+            return None
+        if parts.port == 0:
             return None
     except ValueError:
         return None
     host = host_of(text)
-    if not host or _FORBIDDEN_IN_HOST.search(host):
+    if not host:
+        return None
+    if _FORBIDDEN_IN_HOST.search(host):
         return None
     return parts
 
@@ -341,7 +351,9 @@ def _query_of(query: str, host: str) -> str:
 
 def _is_noise(pair: str, site: frozenset[str]) -> bool:
     name, _, value = unquote_plus(pair).lower().partition("=")
-    if name in TRACKING_PARAMETERS or name in site:
+    if name in TRACKING_PARAMETERS:
+        return True
+    if name in site:
         return True
     if name.startswith(_NOISE_PREFIXES):
         return True

@@ -211,7 +211,9 @@ def stem(word: str, language: str | None) -> str:
     """
     folded = fold(word)
     name = _STEMMER_OF.get(_code_of(language))
-    if name is None or _SURROGATES.search(folded):
+    if name is None:
+        return folded
+    if _SURROGATES.search(folded):
         return folded
     return fold(_stemmer(name).stemWord(_with_ending(folded, name))) or folded
 

@@ -204,7 +204,9 @@ def _vanished(
     found: list[StoredMeeting] = []
     known = rows.read(StoredMeeting, source_id=[poll.source.source_id], day=days)
     for row in known:
-        if row.starts_at is None or row.starts_at <= poll.now:
+        if row.starts_at is None:
+            continue
+        if row.starts_at <= poll.now:
             continue
         if row.meeting_id not in listed and row.status != "cancelled":
             found.append(_missing(row))
@@ -252,7 +254,9 @@ def _entry_changes(
 
 
 def _is_article(item: StoredItem) -> bool:
-    return item.filter_tier != "dropped" or item.article_id is not None
+    if item.filter_tier != "dropped":
+        return True
+    return item.article_id is not None
 
 
 def _entry(

@@ -177,14 +177,22 @@ def _is_due(before: StoredDocument | None, *, refetch: bool, waits: bool) -> boo
         return True
     if before.outcome == "failed" and not waits:
         return True
-    return refetch and before.outcome != WITHDRAWN
+    if not refetch:
+        return False
+    return before.outcome != WITHDRAWN
 
 
 def _is_to_check(before: StoredDocument | None, check_from: datetime | None) -> bool:
     """Whether a document that was read is compared with its address by HEAD."""
-    if before is None or check_from is None or not before.content_hash:
+    if before is None:
         return False
-    return before.outcome in _READ and before.fetched_at < check_from
+    if check_from is None:
+        return False
+    if not before.content_hash:
+        return False
+    if before.outcome not in _READ:
+        return False
+    return before.fetched_at < check_from
 
 
 def _held_back(

@@ -183,7 +183,9 @@ def _with_decisions(
 ) -> _Composed:
     names: list[ItemName] = []
     for item in agendas:
-        if item.meeting_id != one.item.meeting_id or is_minutes(item):
+        if item.meeting_id != one.item.meeting_id:
+            continue
+        if is_minutes(item):
             continue
         name = ItemName(
             item_id=item.item_id,

@@ -109,7 +109,9 @@ class CouncilFindings:
         found = list(self.from_lake)
         every = chain.from_iterable(listing.meetings for listing in self.listings)
         for meeting in merged(every):
-            if meeting.is_partial or not listed_key(meeting):
+            if meeting.is_partial:
+                continue
+            if not listed_key(meeting):
                 continue
             if meeting.starts_at is None or first <= meeting.starts_at.date() <= last:
                 found.append(meeting)
@@ -123,7 +125,9 @@ class CouncilFindings:
         """Return the days of which every meeting is listed: those requested, or up to
         the last one listed.
         """
-        if not self.is_whole or not self.listings:
+        if not self.is_whole:
+            return None
+        if not self.listings:
             return None
         if self.vendor.days is not None:
             return self.days
@@ -148,7 +152,9 @@ class CouncilFindings:
         listed = {row.meeting_id for row in self.known.values()}
         coming_count = missing_count = 0
         for row in self.own_rows():
-            if row.starts_at is None or row.starts_at <= self.reading.now:
+            if row.starts_at is None:
+                continue
+            if row.starts_at <= self.reading.now:
                 continue
             if row.day is not None and first <= row.day <= last:
                 coming_count += 1

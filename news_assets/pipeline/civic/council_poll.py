@@ -189,7 +189,9 @@ class CouncilPoll(CouncilFindings):
         """Return the requests for votes and sponsors of the items that need them, once;
         each address once.
         """
-        if self.vendor.votes is None or self.requested_versions is not None:
+        if self.vendor.votes is None:
+            return []
+        if self.requested_versions is not None:
             return []
         self.requested_versions = set()
         versions: dict[Request, list[str]] = {}
@@ -237,7 +239,9 @@ class CouncilPoll(CouncilFindings):
         """
         wanted: _Purposes = []
         for item in self._unknown(key, items):
-            if not item.vendor_id or self._is_dropped(item):
+            if not item.vendor_id:
+                continue
+            if self._is_dropped(item):
                 continue
             purpose = Purpose("details", key, item=item.vendor_id)
             wanted += [(Request(url=url), purpose) for url in item.details_urls]
@@ -256,7 +260,9 @@ class CouncilPoll(CouncilFindings):
 
     def _is_dropped(self, item: AgendaItem) -> bool:
         why = filtered(item.title, self.filters)
-        return why is not None and why.tier == "dropped"
+        if why is None:
+            return False
+        return why.tier == "dropped"
 
     # --- answers ----------------------------------------------------------------------
 
@@ -319,7 +325,9 @@ class CouncilPoll(CouncilFindings):
         article only.
         """
         self.read_agendas.add(purpose.meeting)
-        if isinstance(answer, FetchError) or not _is_file(answer):
+        if isinstance(answer, FetchError):
+            return
+        if not _is_file(answer):
             return
         [found] = sandbox.run(read_agenda, [(answer.body, answer.url)])
         if found is None:  # of a kind that has no items
@@ -455,14 +463,18 @@ class CouncilPoll(CouncilFindings):
 
 
 def _is_file(answer: Page | FetchError) -> bool:
-    return isinstance(answer, Page) and file_of(answer) is not None
+    if not isinstance(answer, Page):
+        return False
+    return file_of(answer) is not None
 
 
 def _document_of(meeting: Meeting) -> str | None:
     """Return the address of a meeting's agenda as a document, if something is missing
     that it may state.
     """
-    if meeting.status == "cancelled" or meeting.starts_at is None:
+    if meeting.status == "cancelled":
+        return None
+    if meeting.starts_at is None:
         return None
     if not meeting.items:
         return meeting.agenda_url or meeting.packet_url

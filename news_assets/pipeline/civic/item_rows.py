@@ -153,7 +153,11 @@ def _kept_keys(
     for trait in (_file_of, _title_of, _number_of):
         for place, item in enumerate(items):
             value = trait(item)
-            if item.vendor_id or place in found or not value:
+            if item.vendor_id:
+                continue
+            if place in found:
+                continue
+            if not value:
                 continue
             same = [key for key, row in unused.items() if trait(row) == value]
             if len(same) == 1 or (same and trait is _title_of):
@@ -213,7 +217,9 @@ def _minutes_rows(
     """Return the row that stands for the minutes of a meeting, after those of its
     agenda, if there are minutes.
     """
-    if meeting.minutes_url is None or meeting.status == "cancelled":
+    if meeting.minutes_url is None:
+        return []
+    if meeting.status == "cancelled":
         return []
     title = f"Minutes: {meeting.title or meeting.body}"
     attachment = Attachment(name="Minutes", url=meeting.minutes_url)
@@ -286,7 +292,9 @@ def _with_former(row: StoredItem, before: StoredItem, has_votes: bool) -> Stored
         article_id=before.article_id,
         first_seen_at=before.first_seen_at,
     )
-    if has_votes or not before.votes_version:
+    if has_votes:
+        return row
+    if not before.votes_version:
         return row
     return replace(
         row,
@@ -300,7 +308,9 @@ def _with_former_details(item: AgendaItem, before: StoredItem | None) -> AgendaI
     """Return an item whose own pages were not all read this time with what they stated
     before.
     """
-    if not item.details_urls or before is None:
+    if not item.details_urls:
+        return item
+    if before is None:
         return item
     attachments = dict.fromkeys(item.attachments)
     for name, url in zip(before.attachment_names, before.attachment_urls, strict=True):
@@ -485,7 +495,11 @@ def refresh_items_of(rows: Rows, enriched: Sequence[EnrichedArticle]) -> None:
     changed: list[StoredItem] = []
     for item in items:
         summary = summaries[item.article_id or ""]
-        if not summary or is_whole_agenda(item) or is_minutes(item):
+        if not summary:
+            continue
+        if is_whole_agenda(item):
+            continue
+        if is_minutes(item):
             continue
         topics = topics_of_item(item.title, summary)
         if topics != item.topics:

@@ -79,7 +79,9 @@ def filtered(title: str, filters: ItemFilters) -> Filtered | None:
         if not _names_business(words, match):
             return Filtered("dropped", f'procedural: "{_plain(match[0])}"')
     kept = _pattern(filters.not_enriched).search(words)
-    if kept is None or not _is_lead(words[: kept.start()]):
+    if kept is None:
+        return None
+    if not _is_lead(words[: kept.start()]):
         return None
     if _BUSINESS.search(words[kept.end() :]):
         return None
@@ -235,7 +237,9 @@ def step_of(item: StoredItem, meeting_status: str, *, is_first: bool) -> _Step:
     for step, words in _BY_WORDS:
         if words.search(decided):
             return step
-    if item.result or item.votes_json != "[]":
+    if item.result:
+        return "voted"
+    if item.votes_json != "[]":
         return "voted"
     if _HEARING.search(f"{item.section} {item.title}"):
         return "heard"

@@ -92,7 +92,9 @@ def _items_requested_at(
     """
     if key in poll.answer.read_agendas:
         return None if key in poll.answer.undetailed else poll.now
-    if before is None or before.listed_hash != listed_hash:
+    if before is None:
+        return None
+    if before.listed_hash != listed_hash:
         return None
     return before.items_asked_at
 
@@ -122,7 +124,11 @@ def _timed(row: StoredMeeting, before: StoredMeeting) -> StoredMeeting:
     """Return a row with the hour that the agenda stated before, if its day did not
     change.
     """
-    if not row.is_all_day or before.is_all_day or before.day != row.day:
+    if not row.is_all_day:
+        return row
+    if before.is_all_day:
+        return row
+    if before.day != row.day:
         return row
     return replace(
         row, starts_at=before.starts_at, ends_at=before.ends_at, is_all_day=False

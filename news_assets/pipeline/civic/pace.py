@@ -58,7 +58,9 @@ def signal_interval(
 
 
 def _is_working(local: datetime) -> bool:
-    return local.weekday() in _WORKING_DAYS and local.hour in _WORKING_HOURS
+    if local.weekday() not in _WORKING_DAYS:
+        return False
+    return local.hour in _WORKING_HOURS
 
 
 # --- the nightly pass -----------------------------------------------------------------
@@ -110,7 +112,9 @@ class AgendaState(NamedTuple):
     @property
     def is_listed_otherwise(self) -> bool:
         """Whether the listing differs from that of the poll before."""
-        return self.row is not None and self.row.listed_hash != self.listed_hash
+        if self.row is None:
+            return False
+        return self.row.listed_hash != self.listed_hash
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,27 +130,47 @@ class Needs:
     def items(self, one: AgendaState) -> bool:
         """Whether the items of a meeting are requested."""
         meeting = one.meeting
-        if meeting.items or meeting.starts_at is None or meeting.status == "cancelled":
+        if meeting.items:
             return False
-        return self.is_changed(one) or self.is_soon(meeting.starts_at)
+        if meeting.starts_at is None:
+            return False
+        if meeting.status == "cancelled":
+            return False
+        if self.is_changed(one):
+            return True
+        return self.is_soon(meeting.starts_at)
 
     def is_changed(self, one: AgendaState) -> bool:
         """Whether a meeting is new or listed otherwise than before, or its items are
         old.
         """
         requested_at = one.items_requested_at
-        if requested_at is None or one.is_listed_otherwise or self.is_forced:
+        if requested_at is None:
             return True
-        return self.is_pass and self.now - requested_at >= _ITEMS_EVERY
+        if one.is_listed_otherwise:
+            return True
+        if self.is_forced:
+            return True
+        if not self.is_pass:
+            return False
+        return self.now - requested_at >= _ITEMS_EVERY
 
     def document(self, one: AgendaState) -> bool:
         """Whether the document of an agenda may say more than is known. It may be
         replaced at its address.
         """
-        if one.items_requested_at is None or one.is_listed_otherwise or self.is_forced:
+        if one.items_requested_at is None:
+            return True
+        if one.is_listed_otherwise:
+            return True
+        if self.is_forced:
             return True
         starts_at = one.meeting.starts_at
-        return self.is_pass and starts_at is not None and self.is_soon(starts_at)
+        if not self.is_pass:
+            return False
+        if starts_at is None:
+            return False
+        return self.is_soon(starts_at)
 
     def is_soon(self, starts_at: datetime) -> bool:
         """Whether a meeting is in the next days."""
@@ -193,7 +217,11 @@ def waiting_sources(
 
 
 def _answers_well(source: Source, state: SourceState | None) -> bool:
-    if state is None or state.url != source.url:
+    if state is None:
+        return True
+    if state.url != source.url:
         return True
     is_doubtful = (state.last_reason or "").startswith((_STALE, SUSPECT))
-    return state.last_outcome in _ANSWERS and not is_doubtful
+    if state.last_outcome not in _ANSWERS:
+        return False
+    return not is_doubtful

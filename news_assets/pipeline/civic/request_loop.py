@@ -201,6 +201,8 @@ class _CouncilRequests:
 
     def polled(self) -> Polled | None:
         """Return the poll once no answer is to come; None if none came in time."""
-        if self._waiting or (self._has_deferred and self._poll.page is None):
+        if self._waiting:
+            return None
+        if self._has_deferred and self._poll.page is None:
             return None
         return self._poll.polled(self._clock())

@@ -268,12 +268,16 @@ def _lists_the_same(better: Candidate, other: Candidate) -> bool:
     shorter listing.
     """
     if not (better.contents and other.contents):
-        return better.url == other.url and better.kind == other.kind
+        if better.url != other.url:
+            return False
+        return better.kind == other.kind
     count = min(len(better.contents.entries), len(other.contents.entries))
     shared = _addresses(better.contents.entries[:count]) & _addresses(
         other.contents.entries[:count]
     )
-    return count > 0 and len(shared) >= _SAME_RATIO * count
+    if count <= 0:
+        return False
+    return len(shared) >= _SAME_RATIO * count
 
 
 def _addresses(entries: Sequence[ListedEntry]) -> set[str]:

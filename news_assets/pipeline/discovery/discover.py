@@ -461,7 +461,9 @@ def _lists_of_committees(
     listing: MeetingListing | NewsAssetsError,
 ) -> tuple[Request, ...]:
     """Return the requests that an answer without meetings names."""
-    if isinstance(listing, NewsAssetsError) or listing.meetings:
+    if isinstance(listing, NewsAssetsError):
+        return ()
+    if listing.meetings:
         return ()
     return listing.next_requests
 

@@ -132,7 +132,9 @@ def _bookmarked(pdf: "PdfDocument") -> list[tuple[AgendaItem, int]]:
         headings.append((one.level, name))
         if following is not None and following.level > one.level:  # a heading
             continue
-        if not number or _FRONT.match(name):
+        if not number:
+            continue
+        if _FRONT.match(name):
             continue
         item = AgendaItem(
             sequence=len(items) + 1, number=number, title=name, section=section
@@ -234,7 +236,9 @@ def _items_of(lines: Sequence[_NumberedLine]) -> list[AgendaItem]:
 
 
 def _is_below(parts: _Parts, above: _Parts) -> bool:
-    return len(parts) > len(above) > 0 and parts[: len(above)] == above
+    if not (len(parts) > len(above) > 0):
+        return False
+    return parts[: len(above)] == above
 
 
 def numbered_lines(
@@ -249,7 +253,9 @@ def numbered_lines(
     marked: list[tuple[int, re.Match[str]]] = []
     for place, line in enumerate(lines):
         match = _LINE.match(line)
-        if match is None or not _is_title(match["title"]):
+        if match is None:
+            continue
+        if not _is_title(match["title"]):
             continue
         matches.append((place, match))
         if match["mark"] or len(_written_parts(match["number"])) > 1:
@@ -262,7 +268,9 @@ def numbered_lines(
 
 
 def _is_title(text: str) -> bool:
-    return _WORD.search(text) is not None and not _HOUR.match(text)
+    if _WORD.search(text) is None:
+        return False
+    return not _HOUR.match(text)
 
 
 _Chosen = tuple[int, re.Match[str], _Parts]
@@ -299,15 +307,23 @@ def _goes_on(last: _Parts | None, parts: _Parts, seen: Collection[_Parts]) -> bo
     """Whether a number follows another one, or is added among those of the same
     heading.
     """
-    if last is None or parts in seen:
+    if last is None:
+        return False
+    if parts in seen:
         return False
     if len(parts) > 1 and parts[:-1] == last[:-1]:
         return True
-    return parts > last and parts[0] - last[0] <= _MAX_JUMP
+    if parts <= last:
+        return False
+    return parts[0] - last[0] <= _MAX_JUMP
 
 
 def _begins(last: _Parts | None, parts: _Parts) -> bool:
-    return parts[0] == 1 and (last is None or len(parts) == 1)
+    if parts[0] != 1:
+        return False
+    if last is None:
+        return True
+    return len(parts) == 1
 
 
 def _readings(number: str) -> list[tuple[_Style, _Parts]]:
@@ -354,7 +370,9 @@ def _continued(chosen: Sequence[_Chosen], lines: Sequence[str]) -> list[_Numbere
         last, title = first, match["title"]
         while last + 1 < len(lines) and last - first < _MAX_LINES_OF_TITLE:
             following = lines[last + 1]
-            if last + 1 in starts or not _goes_on_in(lines[last], following, full):
+            if last + 1 in starts:
+                break
+            if not _goes_on_in(lines[last], following, full):
                 break
             title, last = _joined(title, following), last + 1
         found.append(_NumberedLine(match["number"], title, first, last, parts))
@@ -390,9 +408,17 @@ def _goes_on_in(line: str, following: str, full: float) -> bool:
     """Whether a line is wrapped: a full one, one within a word, or one that small
     letters follow.
     """
-    if not line or not following or _LABEL.match(following):
+    if not line:
         return False
-    return len(line) >= full or line.endswith("-") or following[0].islower()
+    if not following:
+        return False
+    if _LABEL.match(following):
+        return False
+    if len(line) >= full:
+        return True
+    if line.endswith("-"):
+        return True
+    return following[0].islower()
 
 
 def _joined(text: str, following: str) -> str:

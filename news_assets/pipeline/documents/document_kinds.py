@@ -45,10 +45,14 @@ def kind_of(body: bytes, content_type: str = "") -> DocumentKind:
         return "rtf"
     if start.startswith(b"PK\x03\x04"):
         return _kind_of_archive(body)
-    if b"\0" in head or not start:
+    if b"\0" in head:
+        return "unknown"
+    if not start:
         return "unknown"
     stated = content_type.partition(";")[0].strip().lower()
-    if _HTML.search(head) or stated in ("text/html", "application/xhtml+xml"):
+    if _HTML.search(head):
+        return "html"
+    if stated in ("text/html", "application/xhtml+xml"):
         return "html"
     return "text" if stated.startswith("text/") else "unknown"
 
@@ -144,7 +148,9 @@ def skip_by_text(texts: Sequence[str]) -> str | None:
     mails = sum(
         1 for text in texts if all(header.search(text) for header in _MAIL_HEADERS)
     )
-    if mails < _MIN_MAILS or mails < _MAILS_RATIO * len(texts):
+    if mails < _MIN_MAILS:
+        return None
+    if mails < _MAILS_RATIO * len(texts):
         return None
     return f"public comments: {mails} of {len(texts)} pages are messages"
 

@@ -75,7 +75,9 @@ class _ListNumbers:
         if place is None and style is not None:
             place = self.of_style.get(style.get(f"{_W}val") or "")
         level = self.levels.get(place) if place else None
-        if place is None or level is None:
+        if place is None:
+            return ""
+        if level is None:
             return ""
         key, depth = place
         counted = self.counts[key]
@@ -94,7 +96,9 @@ class _ListNumbers:
 def _list_of(owner: "_Element") -> tuple[str, int] | None:
     """Return the list and level that a paragraph or style names."""
     numbered = owner.find(f"{_W}pPr/{_W}numPr")
-    if numbered is None or (key := _value(numbered, "numId")) in ("", "0"):
+    if numbered is None:
+        return None
+    if (key := _value(numbered, "numId")) in ("", "0"):
         return None
     depth = _value(numbered, "ilvl")[:_MAX_DIGITS]
     return key, int(depth) if depth.isdigit() else 0

@@ -36,7 +36,9 @@ def marked(pieces: Iterable[tuple[str, Mark]]) -> str:
 
 def _with_mark(text: str, mark: Mark) -> str:
     core = text.strip()
-    if not mark or not core:
+    if not mark:
+        return text
+    if not core:
         return text
     start = len(text) - len(text.lstrip())
     return f"{text[:start]}{mark}{core}{mark}{text[start + len(core) :]}"
@@ -84,8 +86,12 @@ def lines_of(text: str) -> str:
 
 def _goes_on(before: str, line: str) -> bool:
     """Whether a line is in the middle of the sentence that the one before began."""
-    if len(before) < _FULL_LINE_CHARS or before.endswith(_SENTENCE_ENDS):
+    if len(before) < _FULL_LINE_CHARS:
+        return False
+    if before.endswith(_SENTENCE_ENDS):
         return False
     if line[:1].islower():
         return True
-    return _FIGURE.match(line) is not None and _LISTED.match(line) is None
+    if _FIGURE.match(line) is None:
+        return False
+    return _LISTED.match(line) is None

@@ -97,7 +97,9 @@ def _is_same(words: frozenset[str], written: frozenset[str]) -> bool:
         return False
     if words == written:
         return True
-    return shorter >= _MIN_WORDS and len(words & written) >= _MIN_SHARE * shorter
+    if shorter < _MIN_WORDS:
+        return False
+    return len(words & written) >= _MIN_SHARE * shorter
 
 
 def _parts_of(found: dict[int, int], count: int) -> tuple[PacketPart, ...]:

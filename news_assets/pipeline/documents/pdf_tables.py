@@ -256,7 +256,9 @@ def _crosses_any(rule: _Rule, others: Iterable[_Rule]) -> bool:
 
 
 def _cross(horizontal: _Rule, vertical: _Rule) -> bool:
-    return _spans(horizontal, vertical.at) and _spans(vertical, horizontal.at)
+    if not _spans(horizontal, vertical.at):
+        return False
+    return _spans(vertical, horizontal.at)
 
 
 def _spans(rule: _Rule, place: float) -> bool:
@@ -290,7 +292,9 @@ def _grids(horizontal: list[_Rule], vertical: list[_Rule]) -> list[_Grid]:
         above = _clustered(horizontals)
         above.reverse()
         left_of = _clustered(verticals)
-        if len(above) < 3 or len(left_of) < 3:
+        if len(above) < 3:
+            continue
+        if len(left_of) < 3:
             continue
         grid = _grid(above, left_of)
         if len(set(grid.cells.values())) >= _MIN_CELLS:
@@ -420,7 +424,9 @@ def _is_table(cells: dict[_Place, list[_Span]]) -> bool:
         columns[column] += 1
         if sum(end - start for start, end in spans) > _MAX_CELL_CHARS:
             return False
-    if not _have_two_filled(rows) or not _have_two_filled(columns):
+    if not _have_two_filled(rows):
+        return False
+    if not _have_two_filled(columns):
         return False
     return len(cells) >= _MIN_FILLED * len(rows) * len(columns)
 

@@ -321,7 +321,11 @@ def _spans(page: "PdfPage", text_page: "PdfTextPage") -> Iterator[_Span]:
     for left, y, right in _lines_through(page, text_page):
         first = _char_near(text_page, [left + step for step in _STEPS_PT], y)
         last = _char_near(text_page, [right - step for step in _STEPS_PT], y)
-        if first is None or last is None or not 0 <= last - first < _MAX_CHARS:
+        if first is None:
+            continue
+        if last is None:
+            continue
+        if not 0 <= last - first < _MAX_CHARS:
             continue
         struck = _struck_letters(text_page, range(first, last + 1), left, right, y)
         if struck:
@@ -341,7 +345,9 @@ def _lines_through(
     at_height: dict[float, list[tuple[float, ...]]] = {}
     for path in islice(paths, _MAX_PATHS):
         left, bottom, right, top = path.get_bounds()
-        if top - bottom > _MAX_HEIGHT_PT or right - left < _MIN_WIDTH_PT:
+        if top - bottom > _MAX_HEIGHT_PT:
+            continue
+        if right - left < _MIN_WIDTH_PT:
             continue
         y = round((bottom + top) / 2, 1)
         if y not in at_height:

@@ -82,7 +82,9 @@ def _is_canonical(link: HtmlElement) -> bool:
 
 
 def _is_page(url: str) -> bool:
-    return _is_web(url) and not is_home(url)
+    if not _is_web(url):
+        return False
+    return not is_home(url)
 
 
 def is_home(url: str) -> bool:
@@ -103,7 +105,9 @@ def out_links(tree: HtmlElement, text: str, base: str, url: str) -> tuple[str, .
         if not _is_in_text(link, squeezed):
             continue
         target = web_url(link.get("href", ""), base)
-        if target is None or len(target) > most("address"):
+        if target is None:
+            continue
+        if len(target) > most("address"):
             continue
         if not is_same_site(target, url):
             found.setdefault(target)
@@ -117,7 +121,9 @@ def _is_in_text(link: HtmlElement, squeezed: str) -> bool:
     both.
     """
     words = _beginning(link, _LINK_CHARS)
-    if not words or words not in squeezed:
+    if not words:
+        return False
+    if words not in squeezed:
         return False
     return _beginning(_block_of(link), _COMPARED_CHARS) in squeezed
 
@@ -126,7 +132,9 @@ def _block_of(link: HtmlElement) -> HtmlElement:
     block = link
     for _ in range(_MAX_CLIMB):
         parent = block.getparent()
-        if parent is None or block.tag in _BLOCKS:
+        if parent is None:
+            break
+        if block.tag in _BLOCKS:
             break
         block = parent
     return block
@@ -138,7 +146,9 @@ def _beginning(element: HtmlElement, chars: int) -> str:
     for part in element.itertext():
         words += _squeezed(part[:_READ_CHARS])
         read += len(part)
-        if len(words) >= chars or read >= _READ_CHARS:
+        if len(words) >= chars:
+            break
+        if read >= _READ_CHARS:
             break
     return words[:chars]
 
@@ -152,4 +162,6 @@ def _is_web(url: str) -> bool:
         parts = urlsplit(url)
     except ValueError:
         return False
-    return parts.scheme in ("http", "https") and bool(parts.netloc)
+    if parts.scheme not in ("http", "https"):
+        return False
+    return bool(parts.netloc)

@@ -165,7 +165,9 @@ def _inline(element: _Element, skipped: Sequence[_Element] = ()) -> str:
                 texts.append(node.tail or "")
             continue
         stack.append((node, True))
-        if node in skipped or not isinstance(node.tag, str):
+        if node in skipped:
+            continue
+        if not isinstance(node.tag, str):
             continue
         texts.append("\v" if node.tag == "lb" else node.text or "")
         stack += [(child, False) for child in reversed(node)]

@@ -282,7 +282,9 @@ def _names_in(byline: HtmlElement) -> tuple[str, ...]:
 def _is_person(name: str) -> bool:
     """Whether a text is two to five words in capitals, with particles between them."""
     words = name.split()
-    if len(words) not in _NAME_WORDS or _ARTICLES.match(words[0]):
+    if len(words) not in _NAME_WORDS:
+        return False
+    if _ARTICLES.match(words[0]):
         return False
     if any(map(str.isdigit, name)):
         return False

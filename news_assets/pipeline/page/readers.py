@@ -117,7 +117,9 @@ def content_type_of(page: Page) -> str:
 
 def _looks_like_html(head: bytes) -> bool:
     start = head.lower()
-    return b"<html" in start or b"<!doctype html" in start
+    if b"<html" in start:
+        return True
+    return b"<!doctype html" in start
 
 
 def unread(page: Page, outcome: Outcome, reason: str) -> ExtractedArticle:

@@ -132,10 +132,14 @@ def _are_of_one_article(group: list[HtmlElement]) -> bool:
     first, *others = group
     before = _heading_before(first)
     for other in others:
-        if other.find(".//h1") is not None or _is_within(other, group):
+        if other.find(".//h1") is not None:
+            return False
+        if _is_within(other, group):
             return False
         heading = _heading_before(other)
-        if heading is None or heading is before:
+        if heading is None:
+            continue
+        if heading is before:
             continue
         if not _is_within(heading, group):  # between two containers
             return False

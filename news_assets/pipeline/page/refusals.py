@@ -115,8 +115,12 @@ def _is_log_in(
 ) -> bool:
     has_password = tree.find(".//input[@type='password']") is not None
     if _is_named(_LOG_IN, names):
-        return has_password or not metadata.is_stated_article
-    return has_password and _LOG_IN_PATH.search(final_url) is not None
+        if has_password:
+            return True
+        return not metadata.is_stated_article
+    if not has_password:
+        return False
+    return _LOG_IN_PATH.search(final_url) is not None
 
 
 def _refusal_of_missing(
@@ -125,7 +129,9 @@ def _refusal_of_missing(
     """Return the refusal of an error page sent with status 200; its text may be little
     more than the menu.
     """
-    if metadata.is_stated_article or metadata.article_type:
+    if metadata.is_stated_article:
+        return None
+    if metadata.article_type:
         return None
     if _is_named(_MISSING, names):
         return "failed", f"error page: {metadata.title or names[0]}"[:120]
@@ -157,7 +163,11 @@ def _refusal_of_text(
 
 def _states_article(tree: HtmlElement, metadata: PageMetadata) -> bool:
     """Whether a page states that it is an article, has a date, or one element `article`."""
-    if metadata.is_stated_article or metadata.article_type or metadata.published_at:
+    if metadata.is_stated_article:
+        return True
+    if metadata.article_type:
+        return True
+    if metadata.published_at:
         return True
     return len(list(islice(tree.iter("article"), 2))) == 1
 
@@ -298,7 +308,9 @@ def page_facts(
     article and that has a date, or with words after a day in its address.
     """
     links = [link.get("href", "") for link in tree.iter("a")]
-    if metadata.article_type or len(links) < _MIN_LINKS:
+    if metadata.article_type:
+        return None
+    if len(links) < _MIN_LINKS:
         return None
     path = urlsplit(url).path
     has_listing_address = is_home(url) or _LISTING_SEGMENT.search(path) is not None
@@ -326,7 +338,9 @@ def _is_dated_article(metadata: PageMetadata, url: str) -> bool:
     if has_dated_address and _SLUG_AT_END.search(urlsplit(url).path):
         return True
     is_dated = has_dated_address or metadata.published_origin in _STATED
-    return is_dated and metadata.is_stated_article
+    if not is_dated:
+        return False
+    return metadata.is_stated_article
 
 
 def _count(is_of_kind: Callable[[str], re.Match[str] | None], texts: list[str]) -> int:
@@ -452,6 +466,6 @@ def _cards(parent: _Element, counted: dict[_Element, _Chars]) -> list[_Element]:
 
 
 def _is_card(found: _Chars) -> bool:
-    return found.all <= _CARD_CHARS and found.linked >= max(
-        10, _CARD_LINK_SHARE * found.all
-    )
+    if found.all > _CARD_CHARS:
+        return False
+    return found.linked >= max(10, _CARD_LINK_SHARE * found.all)

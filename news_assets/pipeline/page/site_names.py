@@ -167,7 +167,9 @@ def _home_texts(tree: HtmlElement) -> list[str]:
 
 def _is_in(text: str, sites: Collection[str]) -> bool:
     place = _place_of(text)
-    return len(place) >= _MIN_PLACE_CHARS and any(place in site for site in sites)
+    if len(place) < _MIN_PLACE_CHARS:
+        return False
+    return any(place in site for site in sites)
 
 
 # --- names at the end of a title ------------------------------------------------------
@@ -198,7 +200,9 @@ def without_places(titles: list[str], places: Collection[str]) -> list[str]:
 
 def _without_place(title: str, places: Collection[str]) -> str:
     *others, last = SEPARATOR.split(title)
-    if not others or _place_of(last) not in places:
+    if not others:
+        return title
+    if _place_of(last) not in places:
         return title
     shorter = title[: title.rindex(last)].rstrip(_SEPARATORS)
     if len(words_in(shorter)) < MIN_WORDS:

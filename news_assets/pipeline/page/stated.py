@@ -67,7 +67,9 @@ def article_type(node: Node) -> str | None:
     """Return the schema.org type of an article; None for other objects."""
     for stated in as_list(node.get("@type")):
         name = str(stated).rpartition("/")[2]
-        if name.endswith("Article") or name in _ARTICLE_TYPES:
+        if name.endswith("Article"):
+            return name
+        if name in _ARTICLE_TYPES:
             return name
     return None
 

@@ -296,4 +296,6 @@ def _is_same_day(page: DatedPage, at: datetime, first: _Dated | None) -> bool:
 def _is_implausible(page: DatedPage, at: datetime, may_be_rendered: bool) -> bool:
     if at > page.fetched_at + _MAX_AHEAD:
         return True
-    return may_be_rendered and abs(at - page.fetched_at) <= _RENDERED_WITHIN
+    if not may_be_rendered:
+        return False
+    return abs(at - page.fetched_at) <= _RENDERED_WITHIN

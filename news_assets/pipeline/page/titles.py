@@ -97,7 +97,9 @@ def _headings_of(page: TitledPage, stated: Sequence[str]) -> list[_Heading]:
     found: list[_Heading] = []
     for element in islice(page.tree.iter("h1", "h2", "h3", "h4"), _MAX_HEADINGS):
         text = _DATE_BEFORE.sub("", _text_of(element, whole))
-        if not text or page.is_site(text):
+        if not text:
+            continue
+        if page.is_site(text):
             continue
         if not _is_unrelated(element, page.url):
             found.append(_Heading(element, text, int(str(element.tag)[1])))
@@ -125,7 +127,9 @@ def _is_unrelated(element: HtmlElement, url: str) -> bool:
     if link is None:
         link = next(element.iter("a"), None)
     href = "" if link is None else link.get("href", "")
-    return href != "" and not _is_own(href, url)
+    if href == "":
+        return False
+    return not _is_own(href, url)
 
 
 def _is_own(href: str, url: str) -> bool:
@@ -143,7 +147,9 @@ def _titled_texts(page: TitledPage) -> list[_Heading]:
     for element in islice(elements, _MAX_HEADINGS):
         whole = "".join(islice(element.itertext(), 50))
         text = _DATE_BEFORE.sub("", " ".join(whole.split()))
-        if len(text) not in _TITLED_CHARS or page.is_site(text):
+        if len(text) not in _TITLED_CHARS:
+            continue
+        if page.is_site(text):
             continue
         if not _is_unrelated(element, page.url):
             found.append(_Heading(element, text, 5))
@@ -175,7 +181,9 @@ def _line_above(page: TitledPage) -> list[str]:
 
 
 def _may_be_headline(line: str) -> bool:
-    if len(line) not in _TITLED_CHARS or _NO_HEADLINE.search(line):
+    if len(line) not in _TITLED_CHARS:
+        return False
+    if _NO_HEADLINE.search(line):
         return False
     return len(words_in(line)) >= _MIN_UNSTATED_WORDS
 

@@ -180,7 +180,9 @@ def _without_teasers(blocks: list[Block]) -> list[Block]:
 
 
 def _is_teaser(block: Block) -> bool:
-    if block.kind != "paragraph" or len(block.markdown) < _TEASER_CHARS:
+    if block.kind != "paragraph":
+        return False
+    if len(block.markdown) < _TEASER_CHARS:
         return False
     return _BROKEN_OFF.search(block.markdown[-_END_CHARS:]) is not None
 
@@ -192,7 +194,9 @@ def _without_pointers(blocks: list[Block]) -> list[Block]:
 
 def _is_pointer(block: Block) -> bool:
     line = block.markdown
-    if block.kind == "table" or len(line) > _POINTER_CHARS:
+    if block.kind == "table":
+        return False
+    if len(line) > _POINTER_CHARS:
         return False
     return bool(_READ_MORE.match(line) or _CREDITED.search(line))
 
@@ -201,7 +205,9 @@ def _without_prompts(blocks: list[Block]) -> list[Block]:
     """Cut prompts and credits at the end, and headings without text below them."""
     kept = list(blocks)
     for _ in range(_MAX_TRAILING_PROMPTS):
-        if not kept or not _is_prompt(kept[-1]):
+        if not kept:
+            break
+        if not _is_prompt(kept[-1]):
             break
         kept.pop()
     return kept

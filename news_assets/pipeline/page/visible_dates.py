@@ -168,7 +168,9 @@ def _worded(
         before = text[text.rfind("\n", 0, match.start()) + 1 : match.start()]
         after = text[match.end() : min(end, match.end() + _MAX_DATE_CHARS)]
         near = re.search(r"\d", after[:max_between])
-        if near is None or not _is_byline(before):
+        if near is None:
+            continue
+        if not _is_byline(before):
             continue
         if after.count("\n", 0, near.start()) < 3 and _DATE.search(after):
             kind: Kind = "published" if match["published"] else "updated"
@@ -186,7 +188,9 @@ def _byline(line: str) -> str:
 
 
 def _is_byline(before: str) -> bool:
-    return len(before) <= _MAX_WORDS_BEFORE and not _IN_SENTENCE.search(before)
+    if len(before) > _MAX_WORDS_BEFORE:
+        return False
+    return not _IN_SENTENCE.search(before)
 
 
 def _plain(lines: Sequence[str]) -> list[VisibleDate]:
@@ -201,10 +205,14 @@ def _plain(lines: Sequence[str]) -> list[VisibleDate]:
 
 
 def _is_bare_date(text: str) -> bool:
-    if len(text) > _MAX_PLAIN_CHARS or "©" in text:
+    if len(text) > _MAX_PLAIN_CHARS:
+        return False
+    if "©" in text:
         return False
     digit = re.search(r"\d", text)
-    if digit is None or not _DATE.search(text):
+    if digit is None:
+        return False
+    if not _DATE.search(text):
         return False
     return sum(map(str.isalpha, text[: digit.start()])) <= _MAX_PLAIN_LETTERS
 
@@ -213,7 +221,9 @@ def _sourced(lines: Sequence[str]) -> list[VisibleDate]:
     """Return the dates at the end of short lines: "Agência Brasil - 25/10/2016 - 18h32"."""
     dates: list[VisibleDate] = []
     for line in lines:
-        if len(line) > _MAX_PLAIN_CHARS or _WORDING.search(line):
+        if len(line) > _MAX_PLAIN_CHARS:
+            continue
+        if _WORDING.search(line):
             continue
         if match := _SOURCED.fullmatch(line):
             dates.append(VisibleDate("plain", match["date"]))
@@ -279,7 +289,9 @@ def _lines_above(heading: HtmlElement) -> list[str]:
     above: list[str] = []
     node: HtmlElement | None = heading
     for _ in range(3):
-        if node is None or node.tag in ("article", "main", "body"):
+        if node is None:
+            break
+        if node.tag in ("article", "main", "body"):
             break
         for sibling in islice(node.itersiblings(preceding=True), _MAX_LINES_ABOVE):
             above = [*islice(_lines(sibling), _MAX_HEAD_LINES), *above]
@@ -326,7 +338,9 @@ def _is_unrelated(node: HtmlElement) -> bool:
 def _is_dated(heading: HtmlElement) -> bool:
     """Whether a heading is little more than a date."""
     text = " ".join(islice(heading.itertext(), 10))
-    return len(text) <= _SHORT_CHARS and _DATE.search(text) is not None
+    if len(text) > _SHORT_CHARS:
+        return False
+    return _DATE.search(text) is not None
 
 
 def _time_text(node: HtmlElement) -> str:
@@ -337,6 +351,8 @@ def _time_text(node: HtmlElement) -> str:
     shown = "".join(node.itertext())
     if not stated.strip():
         return shown
-    if _CLOCK.search(stated) or not _DATE.search(shown):
+    if _CLOCK.search(stated):
+        return stated
+    if not _DATE.search(shown):
         return stated
     return shown if _CLOCK.search(shown) else stated

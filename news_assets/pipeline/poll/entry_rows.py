@@ -74,10 +74,10 @@ class Filing:
 
     def is_own(self, source: Source, url: str) -> bool:
         """Whether a listed address is not on another agency's site."""
+        if self.owners is None:
+            return True
         return (
-            self.owners is None
-            or self.owners.owner(source.desk, source.agency, canonical_url(url))
-            != "other"
+            self.owners.owner(source.desk, source.agency, canonical_url(url)) != "other"
         )
 
 
@@ -237,7 +237,9 @@ def _is_build_time(listing: Listing) -> bool:
     and says nothing of changes.
     """
     times = [entry.updated_at for entry in listing.entries]
-    return len(times) >= _BUILD_TIME_ENTRIES and len(set(times)) == 1
+    if len(times) < _BUILD_TIME_ENTRIES:
+        return False
+    return len(set(times)) == 1
 
 
 def _cleaned(entry: ListedEntry, keeps_updated_at: bool) -> ListedEntry:
@@ -322,7 +324,11 @@ def _corrected_day(
     row: FeedEntry, source: Source, published_at: datetime | None, now: datetime
 ) -> date | None:
     """Return the day that a row moves to, None if it stays."""
-    if row.is_moved or published_at is None or _is_future(published_at, now):
+    if row.is_moved:
+        return None
+    if published_at is None:
+        return None
+    if _is_future(published_at, now):
         return None
     if abs(published_at - (row.published_at or row.first_seen_at)) <= _MOVE_AFTER:
         return None
@@ -361,4 +367,6 @@ def _filing_day(
 
 
 def _is_future(published_at: datetime | None, now: datetime) -> bool:
-    return published_at is not None and published_at > now + _FUTURE_SLACK
+    if published_at is None:
+        return False
+    return published_at > now + _FUTURE_SLACK

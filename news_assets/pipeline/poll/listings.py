@@ -257,7 +257,9 @@ class _ListingPoll:
 
     def polled(self) -> Polled | None:
         """Return the poll with the entries of all its pages."""
-        if self._first is None or not self._is_over:
+        if self._first is None:
+            return None
+        if not self._is_over:
             return None
         if self._first.listing is None:
             return self._first
@@ -304,7 +306,11 @@ class _ListingPoll:
 
 
 def _check_listing(page: Page, listing: Listing) -> None:
-    if listing.entries or listing.next_urls or listing.states_empty:
+    if listing.entries:
+        return
+    if listing.next_urls:
+        return
+    if listing.states_empty:
         return
     if not page.body.strip():
         raise SourceError("the document is empty")
@@ -470,7 +476,9 @@ class _Pagination:
     def _has_enough_pages(self) -> bool:
         filled = sum(bool(listing.entries) for listing in self._listings)
         empty = len(self._listings) - filled
-        return filled >= self._max_pages or empty > _MAX_EMPTY_PAGES
+        if filled >= self._max_pages:
+            return True
+        return empty > _MAX_EMPTY_PAGES
 
     def listing(self) -> Listing:
         """Return all pages as one listing; an entry that moved to the next page between
@@ -493,7 +501,9 @@ class _Pagination:
 
     def _is_end(self, entries: Sequence[ListedEntry]) -> bool:
         """Whether a page reaches known entries, or those before the first day."""
-        return self._reaches_known(entries) or self._is_before_first_day(entries)
+        if self._reaches_known(entries):
+            return True
+        return self._is_before_first_day(entries)
 
     def _reaches_known(self, entries: Sequence[ListedEntry]) -> bool:
         if not entries:
@@ -508,7 +518,9 @@ class _Pagination:
         return False
 
     def _is_before_first_day(self, entries: Sequence[ListedEntry]) -> bool:
-        if self._first_day is None or not entries:
+        if self._first_day is None:
+            return False
+        if not entries:
             return False
         for entry in entries:
             if entry.published_at is None:

@@ -320,9 +320,9 @@ def micro_batches(
 
 
 def _is_worth_storing(batch: list[Polled]) -> bool:
-    return len(batch) >= MAX_QUIET or any(
-        polled.listing is not None for polled in batch
-    )
+    if len(batch) >= MAX_QUIET:
+        return True
+    return any(polled.listing is not None for polled in batch)
 
 
 def _held_bytes(polled: Polled) -> int:

@@ -140,9 +140,11 @@ def _replay_article(
 
 def is_of_last_request(article: RawArticle, page: StoredPage | None) -> bool:
     """Whether the last request for the article gave this page; if not, it gave none."""
-    return page is not None and (
-        page.page_hash == article.page_hash or page.fetched_at == article.fetched_at
-    )
+    if page is None:
+        return False
+    if page.page_hash == article.page_hash:
+        return True
+    return page.fetched_at == article.fetched_at
 
 
 def _page_of(stored: StoredPage) -> Page:
@@ -275,7 +277,9 @@ def store_replayed(
 
 def _unless_newer(one: Replayed, stored: dict[str, RawArticle]) -> Replayed:
     now = stored.get(one.article.article_id)
-    if one.row is None or (now and without_mark(now) == without_mark(one.article)):
+    if one.row is None:
+        return one
+    if now and without_mark(now) == without_mark(one.article):
         return one
     return replace(
         one, change="newer", row=None, columns=(), reason="stored again meanwhile"
@@ -459,7 +463,9 @@ def _document(
     language: str,
     readers: Mapping[str, PageReader],
 ) -> ReadDocument | None:
-    if stored is None or stored.content_type.startswith(HTML):
+    if stored is None:
+        return None
+    if stored.content_type.startswith(HTML):
         return None
     try:
         return with_document(_page_of(stored), sandbox, language, readers).document

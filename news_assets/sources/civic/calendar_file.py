@@ -243,7 +243,9 @@ def _may_have_ended(event: "Event", reading: Reading) -> bool:
     """Whether a series has a last day that is past, or a number of meetings."""
     rule = _rule_of(event)
     until = [_moment(value, reading) for value in rule.get("UNTIL", [])]
-    return "COUNT" in rule or any(one and one.day < reading.now.date() for one in until)
+    if "COUNT" in rule:
+        return True
+    return any(one and one.day < reading.now.date() for one in until)
 
 
 def _rule_of(event: "Event") -> dict[str, list[Any]]:
@@ -293,7 +295,9 @@ def _begins_of_rule(
 def _is_simple(rule: Mapping[str, list[Any]]) -> bool:
     """Whether a rule consists of parts that are followed, from days to years."""
     frequencies = rule.get("FREQ") or [""]
-    return rule.keys() <= _RULES and str(frequencies[0]).upper() in _FREQUENCIES
+    if rule.keys() > _RULES:
+        return False
+    return str(frequencies[0]).upper() in _FREQUENCIES
 
 
 def _last_times(until: Iterable[Any], reading: Reading) -> list[datetime]:
@@ -354,7 +358,13 @@ def _id_of(event: "Event", start: Moment, reading: Reading) -> str:
 def _end(event: "Event", start: Moment, reading: Reading) -> Moment | None:
     """Return when a meeting ends: as long after its begin as the event states."""
     begin, end = _local(event, "DTSTART", reading), _local(event, "DTEND", reading)
-    if not begin or not end or not begin.clock or not end.clock:
+    if not begin:
+        return None
+    if not end:
+        return None
+    if not begin.clock:
+        return None
+    if not end.clock:
         return None
     length = datetime.combine(end.day, end.clock) - datetime.combine(
         begin.day, begin.clock
@@ -366,7 +376,9 @@ def _end(event: "Event", start: Moment, reading: Reading) -> Moment | None:
 
 def _updated_at(event: "Event") -> datetime | None:
     updated = _value(event.get("LAST-MODIFIED"), "dt")
-    if not isinstance(updated, datetime) or updated.tzinfo is None:
+    if not isinstance(updated, datetime):
+        return None
+    if updated.tzinfo is None:
         return None
     return updated.astimezone(UTC)
 
@@ -375,7 +387,9 @@ def _attached(event: "Event", page: Page) -> list[Link]:
     value = event.get("ATTACH")
     links: list[Link] = []
     for one in value if isinstance(value, list) else [value]:
-        if one is None or not str(one).startswith("http"):
+        if one is None:
+            continue
+        if not str(one).startswith("http"):
             continue
         url = web_url(str(one), page.final_url)
         name = getattr(one, "params", {}).get("FILENAME") or "Attachment"

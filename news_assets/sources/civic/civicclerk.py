@@ -83,7 +83,9 @@ def _next_url(document: Object, page: Page) -> str | None:
     """Return the next page of an answer, if it is on the same host."""
     stated = document.get("@odata.nextLink")
     url = web_url(stated, page.final_url) if isinstance(stated, str) else None
-    if url is None or host_of(url) != host_of(page.final_url):
+    if url is None:
+        return None
+    if host_of(url) != host_of(page.final_url):
         return None
     return url
 
@@ -152,7 +154,9 @@ def _file(row: Object, page: Page) -> Link | None:
 
 def _title(kind: str, name: str) -> str:
     """Return a file's title, which says its kind."""
-    if not kind or kind.lower() in name.lower():
+    if not kind:
+        return name
+    if kind.lower() in name.lower():
         return name
     return f"{kind}: {name}".removesuffix(": ")
 
@@ -217,7 +221,9 @@ def _place(row: Object) -> int:
 
 def _attachments(row: Object, page: Page) -> Iterator[Attachment]:
     for one in objects(row.get("attachmentsList")):
-        if one.get("isDeleted") or not one.get("isPublished", True):
+        if one.get("isDeleted"):
+            continue
+        if not one.get("isPublished", True):
             continue
         url = url_at(one, page, "pdfVersionFullPath", "mediaFullPath")
         if url:

@@ -92,7 +92,9 @@ def _requests(options: Iterable[HtmlElement], page: Page) -> Requests:
     found: list[Request] = []
     for option in options:
         number, name = option.get("value", ""), text_of(option)
-        if not number.isdecimal() or number == "0":
+        if not number.isdecimal():
+            continue
+        if number == "0":
             continue
         if _READ.search(name) and not _NOT_READ.search(name):
             found.append(_category_request(page.final_url, number))
@@ -130,7 +132,11 @@ def _documents(tree: HtmlElement, base: str, category: str) -> list[_Document]:
     found: dict[int, _Document] = {}
     for anchor in tree.iter("a"):
         href, title = href_of(anchor, base), text_of(anchor)
-        if href is None or not title or not _DOCUMENT.search(href[:2000]):
+        if href is None:
+            continue
+        if not title:
+            continue
+        if not _DOCUMENT.search(href[:2000]):
             continue
         match = _NUMBER.fullmatch(parameter(href, "adid"))
         if match is not None:

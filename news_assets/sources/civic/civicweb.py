@@ -173,7 +173,9 @@ def _is_withheld(document: Object, reading: Reading) -> bool:
     if _ISO_DAY.match(text):  # also 2999-01-01, which is no day of a meeting
         return text[:10] > today.isoformat()
     day = day_of_text(text)
-    return day is not None and day > today
+    if day is None:
+        return False
+    return day > today
 
 
 def _links(documents: Iterable[Object], page: Page) -> Iterator[Link]:
@@ -184,7 +186,9 @@ def _links(documents: Iterable[Object], page: Page) -> Iterator[Link]:
     for document in ordered:
         kind, own_id = text_at(document, "DocumentType"), text_at(document, "Id")
         title = _TITLES.get(kind)
-        if title is None or not own_id:
+        if title is None:
+            continue
+        if not own_id:
             continue
         file = ""
         if kind in _PDF:
@@ -262,7 +266,9 @@ def _files_in(row: HtmlElement) -> list[HtmlElement]:
 
 def _file(anchor: HtmlElement, base: str) -> Attachment | None:
     href = href_of(anchor, base)
-    if href is None or not _DOCUMENT.search(href[:2000]):
+    if href is None:
+        return None
+    if not _DOCUMENT.search(href[:2000]):
         return None
     return Attachment(name=_FORMAT.sub("", text_of(anchor)), url=href)
 

@@ -71,7 +71,9 @@ def _listed(tree: HtmlElement, base: str, reading: Reading) -> list[Meeting]:
     """Return the meetings of all rows; of those listed twice the row with more links."""
     found: dict[str, Meeting] = {}
     for row in tree.iter("tr"):
-        if row.find(".//tr") is not None or len(row.findall("td")) < 2:
+        if row.find(".//tr") is not None:
+            continue
+        if len(row.findall("td")) < 2:
             continue
         meeting = _meeting(row, base, reading)
         if meeting is None:
@@ -84,7 +86,9 @@ def _listed(tree: HtmlElement, base: str, reading: Reading) -> list[Meeting]:
 
 def _looks_like_agenda(page: Page) -> bool:
     head = page.body[:20_000].lower()
-    return b"agenda" in head and b"viewpublisher" not in head
+    if b"agenda" not in head:
+        return False
+    return b"viewpublisher" not in head
 
 
 def _meeting(row: HtmlElement, base: str, reading: Reading) -> Meeting | None:
@@ -93,7 +97,9 @@ def _meeting(row: HtmlElement, base: str, reading: Reading) -> Meeting | None:
     """
     links = links_in(row, base)
     date_cell = _date_cell(row)
-    if date_cell is None or not (links or row.get("class")):
+    if date_cell is None:
+        return None
+    if not (links or row.get("class")):
         return None
     title = text_of(_name_cell(row, date_cell))
     if not title:
@@ -140,14 +146,20 @@ def _moment(cell: HtmlElement) -> Moment | None:
 def _is_name(cell: HtmlElement) -> bool:
     """Whether a cell has other text than a date, a length or a link to a recording."""
     text = words_of(cell)
-    if not text or _LENGTH.match(text):
+    if not text:
         return False
-    return cell.find(".//a[@onclick]") is None and _moment(cell) is None
+    if _LENGTH.match(text):
+        return False
+    if cell.find(".//a[@onclick]") is not None:
+        return False
+    return _moment(cell) is None
 
 
 def _is_marked_name(cell: HtmlElement) -> bool:
     marks = f"{cell.get('class', '')} {cell.get('headers', '')}".lower().split()
-    return "name" in marks or cell.get("scope") == "row"
+    if "name" in marks:
+        return True
+    return cell.get("scope") == "row"
 
 
 def _panel(row: HtmlElement) -> str:

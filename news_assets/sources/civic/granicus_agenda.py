@@ -196,7 +196,9 @@ def _item(
 
 def _with_document(item: AgendaItem, anchor: HtmlElement, base: str) -> AgendaItem:
     href = href_of(anchor, base)
-    if not href or not _DOCUMENT.search(href[:2000]):
+    if not href:
+        return item
+    if not _DOCUMENT.search(href[:2000]):
         return item
     if any(one.url == href for one in item.attachments):
         return item
@@ -262,10 +264,14 @@ def _bold(element: HtmlElement) -> _Entry | None:
     """Return the heading that a block is whose text is all bold; None for another."""
     if len(element) > _MAX_BOLD_PARTS:
         return None
-    if element.find(".//a") is not None or element.find(".//tr") is not None:
+    if element.find(".//a") is not None:
+        return None
+    if element.find(".//tr") is not None:
         return None
     text = text_of(element)
-    if not text or len(text) > _MAX_TITLE_CHARS:
+    if not text:
+        return None
+    if len(text) > _MAX_TITLE_CHARS:
         return None
     if text != clean(" ".join(words_of(one) for one in element.iter("strong", "b"))):
         return None
@@ -286,7 +292,9 @@ def _numbered(row: HtmlElement) -> _Entry | None:
         return None
     number = number_alone(text_of(filled[0]))
     lines = visible_lines(filled[1])
-    if not number or not lines:
+    if not number:
+        return None
+    if not lines:
         return None
     return _Entry(row, number, clean(lines[0]), first_file(lines[1:_FILE_LINES]))
 

@@ -192,7 +192,9 @@ class _Row(NamedTuple):
     def is_file(self) -> bool:
         """Whether it is an attachment of the item above."""
         has_matter = any(_MATTER.search(link.href) for link in self.links)
-        return not has_matter and any(_FILE.search(link.href) for link in self.links)
+        if has_matter:
+            return False
+        return any(_FILE.search(link.href) for link in self.links)
 
 
 def _items(tree: HtmlElement, base: str) -> list[AgendaItem]:
@@ -230,7 +232,9 @@ def _rows(tree: HtmlElement, base: str) -> Iterator[_Row]:
     for row in select(tree, "table#MeetingDetail tr"):
         cells = row.findall("td")
         depth = _depth_of(cells)
-        if depth is None or len(cells) <= depth + 1:
+        if depth is None:
+            continue
+        if len(cells) <= depth + 1:
             continue
         title = text_of(cells[depth + 1])
         if title:
@@ -295,7 +299,9 @@ def _last_result(tree: HtmlElement) -> dict[str, str]:
     facts: dict[str, str] = {}
     for row in select(tree, "tr"):
         cells = [text_of(cell) for cell in row.findall("td")]
-        if len(cells) < 2 or not cells[0].endswith(":"):
+        if len(cells) < 2:
+            continue
+        if not cells[0].endswith(":"):
             continue
         name = cells[0].rstrip(": ").lower()
         if name == "result":

@@ -91,7 +91,9 @@ def _numbered_items(rows: Sequence[Object], page: Page) -> tuple[AgendaItem, ...
 
 
 def _may_be_heading(row: Object, title: str) -> bool:
-    if row.get("EventItemMatterId") or row.get("EventItemMatterAttachments"):
+    if row.get("EventItemMatterId"):
+        return False
+    if row.get("EventItemMatterAttachments"):
         return False
     return 0 < len(title.split()) <= _SECTION_WORDS
 

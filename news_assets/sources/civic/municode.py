@@ -92,7 +92,9 @@ def parse(page: Page, reading: Reading) -> MeetingListing:
 
 
 def _is_detail(document: Any) -> bool:
-    return isinstance(document, dict) and "Meetings" not in document
+    if not isinstance(document, dict):
+        return False
+    return "Meetings" not in document
 
 
 def _agenda_pages(row: Object, page: Page) -> Requests:

@@ -220,7 +220,9 @@ def _item(anchor: HtmlElement, href: str, sequence: int, section: str) -> Agenda
 
 def _heading(row: HtmlElement) -> str:
     """Return the text of a row that is a heading: in bold, without a link."""
-    if row.find(".//tr") is not None or row.find(".//a") is not None:
+    if row.find(".//tr") is not None:
+        return ""
+    if row.find(".//a") is not None:
         return ""
     text = text_of(row)
     marked = " ".join(

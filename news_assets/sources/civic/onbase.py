@@ -218,7 +218,9 @@ def _anchors_by_meeting(tree: HtmlElement, base: str) -> dict[str, list[HtmlElem
     found: dict[str, list[HtmlElement]] = defaultdict(list)
     for anchor in tree.iter("a"):
         href = href_of(anchor, base)
-        if href is None or not _OF_MEETING.search(href[:2000]):
+        if href is None:
+            continue
+        if not _OF_MEETING.search(href[:2000]):
             continue
         own_id = parameter(href, "id", "meetingid")
         if own_id:

@@ -53,7 +53,9 @@ def agenda_in(
 
 def _with_details(item: AgendaItem, meeting_id: str, folder: str) -> AgendaItem:
     """Return an item with the address of its own page; a heading has none."""
-    if not item.vendor_id.isdecimal() or not meeting_id:
+    if not item.vendor_id.isdecimal():
+        return item
+    if not meeting_id:
         return item
     return replace(
         item, details_urls=(_item_page_of(folder, meeting_id, item.vendor_id),)
@@ -70,7 +72,11 @@ def _word_lines(tree: HtmlElement) -> list[Line]:
     lines: dict[HtmlElement, Line] = {}
     for anchor in tree.iter("a"):
         row = next(anchor.iterancestors("tr"), None)
-        if row is None or row in lines or not text_of(anchor):
+        if row is None:
+            continue
+        if row in lines:
+            continue
+        if not text_of(anchor):
             continue
         if match := _loaded(anchor):
             lines[row] = _line(row, match)
@@ -134,7 +140,9 @@ def item_in(tree: HtmlElement, base: str, page: Page) -> Meeting:
     files: dict[str, Attachment] = {}
     for anchor in tree.iter("a"):
         href = href_of(anchor, base)
-        if href is None or not is_file(href):
+        if href is None:
+            continue
+        if not is_file(href):
             continue
         if parameter(href, "itemid") in ("", own_id):
             name = text_of(anchor) or "Document"

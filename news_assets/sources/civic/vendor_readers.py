@@ -216,7 +216,9 @@ def _pages_of(name: str, body: bytes, url: str, now: datetime) -> list[Page]:
 
 def _is_answer(method: str, page: Page) -> bool:
     """Whether an exchange is the answer of a vendor: no redirect, no file, not empty."""
-    if method not in ("GET", "POST") or 300 <= page.status < 400:
+    if method not in ("GET", "POST"):
+        return False
+    if 300 <= page.status < 400:
         return False
     if page.status == 200 and not page.body.strip():
         return False
@@ -232,7 +234,9 @@ def _exchange(line: bytes, now: datetime) -> tuple[str, Page] | None:
     if not isinstance(found, dict):
         return None
     status, url = found.get("status"), found.get("url")
-    if not isinstance(status, int) or not isinstance(url, str):
+    if not isinstance(status, int):
+        return None
+    if not isinstance(url, str):
         return None
     method = str(found.get("method", "GET")).upper()
     return method, _page(url, status, _body(found), now)

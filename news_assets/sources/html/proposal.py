@@ -114,7 +114,9 @@ def _marked(tree: HtmlElement, timezone: str) -> _Marked:
 def _is_link(link: HtmlElement) -> bool:
     """Whether a link to a page has a text as long as a headline and is in the content."""
     href = link.get("href", "").strip().lower()
-    if not href or href.startswith(("#", "javascript:", "mailto:", "tel:")):
+    if not href:
+        return False
+    if href.startswith(("#", "javascript:", "mailto:", "tel:")):
         return False
     if len(words_of(link)) < _MIN_TITLE_CHARS:
         return False
@@ -123,7 +125,9 @@ def _is_link(link: HtmlElement) -> bool:
 
 def _is_date(element: HtmlElement, timezone: str) -> bool:
     words = element.get("datetime") or _own_words(element)
-    if len(words) > _MAX_DATE_CHARS or not any(map(str.isdigit, words)):
+    if len(words) > _MAX_DATE_CHARS:
+        return False
+    if not any(map(str.isdigit, words)):
         return False
     return parse_date(words, timezone) is not None
 
@@ -177,7 +181,9 @@ def _tag(element: HtmlElement) -> str:
 
 
 def _is_name(name: str) -> bool:
-    return _NAME.fullmatch(name) is not None and _NUMBER.search(name) is None
+    if _NAME.fullmatch(name) is None:
+        return False
+    return _NUMBER.search(name) is None
 
 
 def _score(items: Sequence[HtmlElement], marked: _Marked) -> tuple[float, int]:
@@ -230,7 +236,9 @@ def _voted(
 def _is_headline(item: HtmlElement, found: HtmlElement, marked: _Marked) -> bool:
     """Whether an element is the headline's link, or around or within it."""
     link = marked.headlines[item][0]
-    if found is link or found in link.iterancestors():
+    if found is link:
+        return True
+    if found in link.iterancestors():
         return True
     return link in found.iterancestors()
 
@@ -272,7 +280,9 @@ def _dates(item: HtmlElement, marked: _Marked) -> Iterator[str]:
 
 def _summaries(item: HtmlElement, marked: _Marked) -> Iterator[str]:
     for element in item.iter("p"):
-        if element in marked.headlines or len(words_of(element)) < _MIN_SUMMARY_CHARS:
+        if element in marked.headlines:
+            continue
+        if len(words_of(element)) < _MIN_SUMMARY_CHARS:
             continue
         yield from _named_by_class(element)
         yield "p"

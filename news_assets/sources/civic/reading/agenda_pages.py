@@ -137,7 +137,9 @@ def clock_in_notes(notes: str, day: date) -> time | None:
 def _first_clock(lines: Iterable[str]) -> time | None:
     """Return the first hour that is not one for comments or calls."""
     for line in lines:
-        if len(line) > _MAX_NEAR_CHARS or _NOT_BEGIN.search(line):
+        if len(line) > _MAX_NEAR_CHARS:
+            continue
+        if _NOT_BEGIN.search(line):
             continue
         clock = clock_of_text(line)
         if clock is not None:
@@ -243,7 +245,9 @@ def _stands_alone(heading: Line, after: Line | None) -> bool:
         return False
     if after is None:
         return True
-    return after.is_heading and not after.number.startswith(f"{heading.number}.")
+    if not after.is_heading:
+        return False
+    return not after.number.startswith(f"{heading.number}.")
 
 
 def _item(line: Line, sequence: int, section: str) -> AgendaItem:

@@ -98,7 +98,13 @@ def _end_after(
     start: Moment | None, end: Moment | None, timezone: str
 ) -> datetime | None:
     """Return the end in the zone; None without both hours, or not after the begin."""
-    if start is None or end is None or start.clock is None or end.clock is None:
+    if start is None:
+        return None
+    if end is None:
+        return None
+    if start.clock is None:
+        return None
+    if end.clock is None:
         return None
     ends_at = end.placed(timezone)
     return ends_at if ends_at > start.placed(timezone) else None
@@ -300,7 +306,9 @@ def status_of(
         is_final: Whether the vendor calls the meeting or its agenda final.
     """
     over = ends_at or starts_at
-    if any(map(says_cancelled, names)) or _is_off_in_prose(prose[:_MAX_CHARS]):
+    if any(map(says_cancelled, names)):
+        return "cancelled"
+    if _is_off_in_prose(prose[:_MAX_CHARS]):
         return "cancelled"
     if over is not None and over <= now:
         return "passed"
@@ -312,13 +320,17 @@ def says_cancelled(text: str) -> bool:
     place on its day.
     """
     words = " ".join(text[:_MAX_CHARS].split())
-    if _NEW_DATE.search(words) or _HELD.search(words):
+    if _NEW_DATE.search(words):
+        return False
+    if _HELD.search(words):
         return False
     return any(form.search(words) for form in _CANCELLED_FORMS)
 
 
 def _is_off_in_prose(prose: str) -> bool:
     match = _OFF_IN_PROSE.search(prose)
-    if match is None or _HELD.search(match[0]):
+    if match is None:
+        return False
+    if _HELD.search(match[0]):
         return False
     return _NEW_DATE.search(prose) is None

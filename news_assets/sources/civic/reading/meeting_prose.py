@@ -350,7 +350,9 @@ def _by_file(line: str, by_file: dict[str, ItemName], longest: int) -> ItemName 
     """Return the item whose file number is in a line: one to four words of it, without
     spaces and signs.
     """
-    if not longest or not any(char.isdigit() for char in line):
+    if not longest:
+        return None
+    if not any(char.isdigit() for char in line):
         return None
     words = normal_words(line)
     for first in range(len(words)):

@@ -92,7 +92,11 @@ def _timed(listed: Meeting, page: Meeting) -> Meeting:
     if clock is not None:
         starts_at = datetime.combine(day, clock, listed.starts_at.tzinfo)
         return replace(listed, starts_at=starts_at, all_day=False)
-    if page.starts_at is None or page.all_day or page.starts_at.date() != day:
+    if page.starts_at is None:
+        return listed
+    if page.all_day:
+        return listed
+    if page.starts_at.date() != day:
         return listed
     return page
 
@@ -101,7 +105,9 @@ def _is_news(listed: Meeting, page: Meeting) -> bool:
     """Whether a meeting's page knows a status that the listing does not."""
     if page.status == "cancelled":
         return True
-    return listed.status == "tentative" and page.status == "confirmed"
+    if listed.status != "tentative":
+        return False
+    return page.status == "confirmed"
 
 
 def _completed_items(

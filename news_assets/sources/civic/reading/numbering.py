@@ -174,25 +174,41 @@ def _is_number(match: re.Match[str], *, has_mark: bool) -> bool:
         return _is_bare_number(number, has_mark=has_mark)
     is_known = kind.lower() in _KINDS
     if "-" in number:
-        return is_known or _may_be_kind(kind, has_mark=has_mark)
+        if is_known:
+            return True
+        return _may_be_kind(kind, has_mark=has_mark)
     # Without a dash it may be a sum, a house or a year.
-    if not is_known or _YEAR.fullmatch(number):
+    if not is_known:
         return False
-    return has_mark or len(number) >= _LONG_DIGITS
+    if _YEAR.fullmatch(number):
+        return False
+    if has_mark:
+        return True
+    return len(number) >= _LONG_DIGITS
 
 
 def _is_bare_number(number: str, *, has_mark: bool) -> bool:
     if _UNMISTAKABLE.fullmatch(number):
         return True
     _, dash, last = number.rpartition("-")
-    return has_mark and dash != "" and len(last) >= _BARE_DIGITS
+    if not has_mark:
+        return False
+    if dash == "":
+        return False
+    return len(last) >= _BARE_DIGITS
 
 
 def _may_be_kind(letters: str, *, has_mark: bool) -> bool:
     """Whether unknown letters may stand for a kind of matter: a few capitals."""
-    if not letters.isupper() or len(letters) > 6 or letters.lower() in _NO_KINDS:
+    if not letters.isupper():
         return False
-    return has_mark or len(letters) > 1
+    if len(letters) > 6:
+        return False
+    if letters.lower() in _NO_KINDS:
+        return False
+    if has_mark:
+        return True
+    return len(letters) > 1
 
 
 def file_in(text: str) -> str | None:
@@ -238,7 +254,9 @@ def canonical_file(file: str) -> str:
     """
     words = " ".join(file.split())
     match = _CANONICAL.match(words)
-    if match is None or not match["kind"]:
+    if match is None:
+        return words
+    if not match["kind"]:
         return words
     kind = match["kind"].lower()
     return f"{_SHORT.get(kind, kind)} {match['number']}".upper()
