@@ -181,7 +181,10 @@ def read_text(path: Path) -> str:
 
 def explain(error: Any) -> str:
     """Return `what; fix` for one of pydantic's errors on a desk file or a part of one."""
-    names = [str(part) for part in error["loc"] if part != "[key]"]
+    names: list[str] = []
+    for part in error["loc"]:
+        if part != "[key]":
+            names.append(str(part))
     name = names[-1] if names else "file"
     where = ".".join(names)
     match error["type"]:

@@ -259,7 +259,10 @@ def _source_of(row: ImportRow, agency: Agency | Plain) -> Plain:
     if isinstance(agency, Agency):
         agency = {"timezone": agency.timezone, "language": agency.language}
     own = {"timezone": row.timezone, "language": row.language}
-    differing = {name: own[name] for name in own if own[name] != agency.get(name)}
+    differing: dict[str, str | None] = {}
+    for name in own:
+        if own[name] != agency.get(name):
+            differing[name] = own[name]
     source = {"kind": row.kind or "feed", "url": row.url}
     return source | _stated({"pace": row.pace} | differing)
 

@@ -105,10 +105,9 @@ def _form_problems(parser: etree.XMLParser) -> list[Refusal]:
     first: dict[int, str] = {}
     for error in parser.error_log:
         first.setdefault(error.line, error.message)
-    problems = [
-        Refusal(line, f"not well-formed: {one_line(first[line])}")
-        for line in sorted(first)
-    ]
+    problems: list[Refusal] = []
+    for line in sorted(first):
+        problems.append(Refusal(line, f"not well-formed: {one_line(first[line])}"))
     return problems[:_MAX_FORM_PROBLEMS]
 
 

@@ -55,11 +55,11 @@ def content_columns(record: type) -> dict[str, Any]:
         TypeError: A column has no empty value: mark it as KEPT, or allow None.
     """
     hints = get_type_hints(record, include_extras=True)
-    return {
-        name: _empty(record, name, hint)
-        for name, hint in hints.items()
-        if KEPT not in get_args(hint)[1:]
-    }
+    found: dict[str, Any] = {}
+    for name, hint in hints.items():
+        if KEPT not in get_args(hint)[1:]:
+            found[name] = _empty(record, name, hint)
+    return found
 
 
 def without_content(row: _Record) -> _Record:

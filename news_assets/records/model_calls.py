@@ -222,5 +222,8 @@ class Tokens(NamedTuple):
 
 def total_usd(prices: Iterable[float | None]) -> float | None:
     """Return the exact sum of the known prices; None if none is known."""
-    known = [Decimal(repr(usd)) for usd in prices if usd is not None]
+    known: list[Decimal] = []
+    for usd in prices:
+        if usd is not None:
+            known.append(Decimal(repr(usd)))
     return float(sum(known)) if known else None

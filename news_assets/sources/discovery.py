@@ -313,10 +313,10 @@ def usual_sitemaps(url: str, platform: Platform | None) -> tuple[CandidateUrl, .
 
 
 def _guesses(urls: Iterable[str]) -> tuple[CandidateUrl, ...]:
-    return tuple(
-        CandidateUrl(url=url, found_by="a usual address", is_guess=True)
-        for url in dict.fromkeys(urls)
-    )
+    found: list[CandidateUrl] = []
+    for url in dict.fromkeys(urls):
+        found.append(CandidateUrl(url=url, found_by="a usual address", is_guess=True))
+    return tuple(found)
 
 
 def _below(url: str, names: Iterable[str]) -> list[str]:

@@ -366,7 +366,10 @@ def _row(row: _Json) -> str:
     cells = _at(row, "cells")
     if not isinstance(cells, list):
         return ""
-    texts = [_nodes(cell.get("value"), 0) for cell in cells if isinstance(cell, dict)]
+    texts: list[str] = []
+    for cell in cells:
+        if isinstance(cell, dict):
+            texts.append(_nodes(cell.get("value"), 0))
     inner = "".join(f"<td>{text}</td>" for text in texts)
     return f"<tr>{inner}</tr>"
 

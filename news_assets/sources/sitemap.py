@@ -243,14 +243,15 @@ def _possible(items: Iterable[Fields], page: Page, source: Source) -> list[_Date
     belong to it.
     """
     day = _requested_day(page)
-    dated = [
-        _Dated(
-            item,
-            _time(item.get("news:publication_date"), source),
-            _time(item.get("lastmod"), source),
+    dated: list[_Dated] = []
+    for item in items:
+        dated.append(
+            _Dated(
+                item,
+                _time(item.get("news:publication_date"), source),
+                _time(item.get("lastmod"), source),
+            )
         )
-        for item in items
-    ]
     if day is None:
         return dated
     return [one for one in dated if _may_be_of(one, day, source.timezone)]

@@ -95,9 +95,9 @@ def _shared_ids(entries: Sequence[ListedEntry]) -> set[str]:
 def _link_problems(entries: Sequence[ListedEntry]) -> list[str]:
     """Return a problem for each of the first entries without a link, and their count."""
     numbers = [place for place, entry in enumerate(entries, start=1) if not entry.url]
-    problems = [
-        f"entry {number} has no link: skipped" for number in numbers[:_MAX_NAMED]
-    ]
+    problems: list[str] = []
+    for number in numbers[:_MAX_NAMED]:
+        problems.append(f"entry {number} has no link: skipped")
     more = len(numbers) - _MAX_NAMED
     if more > 0:
         problems.append(f"{more} more entries have no link: skipped")

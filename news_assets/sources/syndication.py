@@ -234,10 +234,9 @@ def _texts(entry: _Parsed) -> tuple[str, str]:
 
 
 def _authors(entry: _Parsed) -> tuple[str, ...]:
-    named = [
-        plain_text(_string(person, "name") or _string(person, "email"))
-        for person in _objects(entry, "authors")
-    ]
+    named: list[str] = []
+    for person in _objects(entry, "authors"):
+        named.append(plain_text(_string(person, "name") or _string(person, "email")))
     return unique(named) or unique([_plain(entry, "author")])
 
 

@@ -69,7 +69,9 @@ def _folded_stopwords(languages: tuple[str, ...]) -> frozenset[str]:
 
 def phrase_pattern(phrases: tuple[tuple[str, ...], ...]) -> list[re.Pattern[str]]:
     """Return a pattern per phrase, for folded and lower-cased text."""
-    return [
-        re.compile(r"(?<!\w)" + r"[\W_]+".join(map(re.escape, phrase)) + r"(?!\w)")
-        for phrase in phrases
-    ]
+    found: list[re.Pattern[str]] = []
+    for phrase in phrases:
+        found.append(
+            re.compile(r"(?<!\w)" + r"[\W_]+".join(map(re.escape, phrase)) + r"(?!\w)")
+        )
+    return found

@@ -185,9 +185,10 @@ def alphabetic_length(text: str) -> int:
 
 def word_spans(text: str) -> list[tuple[str, int, int]]:
     """Return each word of an NFC text, lower-cased, with its start and end."""
-    return [
-        (match[0].lower(), match.start(), match.end()) for match in _WORD.finditer(text)
-    ]
+    found: list[tuple[str, int, int]] = []
+    for match in _WORD.finditer(text):
+        found.append((match[0].lower(), match.start(), match.end()))
+    return found
 
 
 def fold(text: str) -> str:

@@ -381,7 +381,10 @@ def _store(
     if not read:
         return
     rows.upsert(read)
-    texts = {one.document_id: one.before.text for one in due if one.before}
+    texts: dict[str, str | None] = {}
+    for one in due:
+        if one.before:
+            texts[one.document_id] = one.before.text
     changed = set[str]()
     for row in read:
         if row.text != texts.get(row.document_id):

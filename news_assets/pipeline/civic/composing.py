@@ -101,7 +101,10 @@ class _Ready(NamedTuple):
 
     def text(self, shared: Collection[tuple[str, str]]) -> str:
         """Return the text of the item."""
-        read = [self.documents[one] for one in self.wanted if one in self.documents]
+        read: list[StoredDocument] = []
+        for one in self.wanted:
+            if one in self.documents:
+                read.append(self.documents[one])
         return _item_text(self.item, read, shared)
 
 
@@ -288,7 +291,10 @@ def _store(
 
 def _store_facts(rows: Rows, composed: Iterable[_Composed]) -> None:
     """Store what agendas say about taking part with their meetings."""
-    facts = {one.meeting.meeting_id: one.facts for one in composed if one.facts}
+    facts: dict[str, tuple[ParticipationFact, ...]] = {}
+    for one in composed:
+        if one.facts:
+            facts[one.meeting.meeting_id] = one.facts
     changed: list[StoredMeeting] = []
     for row in rows.read(StoredMeeting, meeting_id=facts):
         stated = facts_json("agenda", facts[row.meeting_id], row.participation_json)

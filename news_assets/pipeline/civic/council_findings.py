@@ -131,7 +131,10 @@ class CouncilFindings:
             return None
         if self.vendor.days is not None:
             return self.days
-        listed = [meeting.starts_at.date() for meeting in meetings if meeting.starts_at]
+        listed: list[date] = []
+        for meeting in meetings:
+            if meeting.starts_at:
+                listed.append(meeting.starts_at.date())
         last = max(listed, default=date.min)
         if last < self.today:
             return None

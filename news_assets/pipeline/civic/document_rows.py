@@ -366,12 +366,19 @@ def _meetings_of_agendas(
     rows: Reader, items: Iterable[StoredItem]
 ) -> list[StoredMeeting]:
     """Return the meetings of which one of these items is the whole agenda."""
-    ids = {item.meeting_id for item in items if is_whole_agenda(item)}
+    ids: set[str] = set()
+    for item in items:
+        if is_whole_agenda(item):
+            ids.add(item.meeting_id)
     return rows.read(StoredMeeting, meeting_id=ids)
 
 
 def _meetings_of_minutes(items: Iterable[StoredItem]) -> set[str]:
-    return {item.meeting_id for item in items if is_minutes(item)}
+    found: set[str] = set()
+    for item in items:
+        if is_minutes(item):
+            found.add(item.meeting_id)
+    return found
 
 
 def _store_decisions(
@@ -381,9 +388,9 @@ def _store_decisions(
     `items` is the minutes.
     """
     of_meetings = rows.read(StoredItem, meeting_id=_meetings_of_minutes(items))
-    decided = [
-        replace(item, decision=decisions.get(item.item_id, "")) for item in of_meetings
-    ]
+    decided: list[StoredItem] = []
+    for item in of_meetings:
+        decided.append(replace(item, decision=decisions.get(item.item_id, "")))
     if changed := [
         now for now, before in zip(decided, of_meetings, strict=True) if now != before
     ]:

@@ -112,7 +112,11 @@ def _documents(meeting: StoredMeeting) -> list[tuple[str, str]]:
         ("packet", meeting.packet_url),
         ("minutes", meeting.minutes_url),
     )
-    return [(name, url) for name, url in stated if url]
+    found: list[tuple[str, str]] = []
+    for name, url in stated:
+        if url:
+            found.append((name, url))
+    return found
 
 
 def _description(meeting: StoredMeeting, items: Sequence[StoredItem]) -> str:

@@ -141,7 +141,10 @@ def _meeting_entry(meeting: Meeting, url: str) -> ListedEntry:
 
 def meetings_note(listing: MeetingListing, criteria: Criteria) -> str:
     """Return how many meetings are listed, and when the next or the last one is."""
-    starts = [meeting.starts_at for meeting in listing.meetings if meeting.starts_at]
+    starts: list[datetime] = []
+    for meeting in listing.meetings:
+        if meeting.starts_at:
+            starts.append(meeting.starts_at)
     count = f"{len(listing.meetings)} meetings"
     coming = [at for at in starts if at >= criteria.now]
     if coming:

@@ -109,7 +109,11 @@ def _paragraph(text: str) -> list[Block]:
     """Split a run of text into paragraphs at double line breaks; single ones stay."""
     lines = [_one_line(line) for line in text.split("\v")]
     parts = re.split(r"\n{2,}", "\n".join(lines).strip("\n"))
-    return [Block("paragraph", part.strip("\n")) for part in parts if part.strip()]
+    found: list[Block] = []
+    for part in parts:
+        if part.strip():
+            found.append(Block("paragraph", part.strip("\n")))
+    return found
 
 
 def _list_lines(element: _Element, depth: int, indent: str) -> list[str]:

@@ -438,7 +438,10 @@ def _chars_in(element: _Element, counted: dict[_Element, _Chars]) -> _Chars:
 def _texts_of(element: _Element) -> list[str]:
     """Return the texts right in an element, on one line each."""
     texts = [element.text, *(child.tail for child in element)]
-    lines = [" ".join(text.split()) for text in texts if text]
+    lines: list[str] = []
+    for text in texts:
+        if text:
+            lines.append(" ".join(text.split()))
     return list(filter(None, lines))
 
 

@@ -182,9 +182,8 @@ def _in_meta(meta: MetaTags, names: Iterable[str]) -> list[_Candidate]:
     found: list[_Candidate] = []
     for name in names:
         may_be_rendered = name in _OFTEN_RENDERED
-        found += [
-            _Candidate("meta", text, may_be_rendered) for text in meta.get(name, ())
-        ]
+        for text in meta.get(name, ()):
+            found.append(_Candidate("meta", text, may_be_rendered))
     return found
 
 

@@ -150,7 +150,10 @@ def _below_headline(
     blocks: list[Block], titles: Iterable[str], thresholds: Thresholds = THRESHOLDS
 ) -> list[Block]:
     """Cut the headline, and the kickers, bylines and breadcrumbs above it."""
-    known = [set(words) for words in map(normal_words, titles) if words]
+    known: list[set[str]] = []
+    for words in map(normal_words, titles):
+        if words:
+            known.append(set(words))
     for position, block in enumerate(blocks[:_OPENING_BLOCKS]):
         if _is_headline(block, known, thresholds.same_title):
             return blocks[position + 1 :]

@@ -66,10 +66,9 @@ class Filing:
         desk file, which is the operator's, is that of their new entries.
         """
         in_order = sorted(desk.agencies, key=lambda agency: agency.place)
-        precedence = {
-            one.key: started_at + timedelta(microseconds=n)
-            for n, one in enumerate(in_order)
-        }
+        precedence: dict[str, datetime] = {}
+        for n, one in enumerate(in_order):
+            precedence[one.key] = started_at + timedelta(microseconds=n)
         return cls(Owners.of(desk), precedence, desk.caps.new_entries)
 
     def is_own(self, source: Source, url: str) -> bool:
@@ -342,11 +341,11 @@ def _moved_rows(
     """Return the other rows of a moved article, moved to the same day: all rows of an
     article have the same day.
     """
-    return {
-        key: replace(row, day=moved.day, is_moved=True)
-        for key, row in rows.items()
-        if row.article_id == moved.article_id and not row.is_moved
-    }
+    found: dict[tuple[str, str], FeedEntry] = {}
+    for key, row in rows.items():
+        if row.article_id == moved.article_id and not row.is_moved:
+            found[key] = replace(row, day=moved.day, is_moved=True)
+    return found
 
 
 def _filing_day(

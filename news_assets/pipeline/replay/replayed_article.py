@@ -349,10 +349,9 @@ def replay_articles(
     given order.
     """
     ids = [article.article_id for article in articles]
-    entries = {
-        (entry.source_id, entry.entry_id): entry
-        for entry in lake.read(FeedEntry, article_id=ids)
-    }
+    entries: dict[tuple[str, str], FeedEntry] = {}
+    for entry in lake.read(FeedEntry, article_id=ids):
+        entries[(entry.source_id, entry.entry_id)] = entry
     newest = _newest_pages(lake, ids)
     for batch in _batches(articles, newest):
         calls, others = _calls(batch, entries, _read_pages(lake, batch, newest))

@@ -116,7 +116,10 @@ def _meetings(page: Page, reading: Reading) -> MeetingListing:
     rows = objects(answer)
     if not isinstance(answer, list) or len(rows) != len(answer):
         raise changed(page, _EXPECTED)
-    meetings = [_meeting(row, page, reading) for row in rows if "unique" in row]
+    meetings: list[Meeting] = []
+    for row in rows:
+        if "unique" in row:
+            meetings.append(_meeting(row, page, reading))
     if any(rows) and not meetings:
         raise changed(page, _EXPECTED)
     return MeetingListing(meetings=tuple(meetings))
@@ -156,9 +159,9 @@ def _agenda(
     tree: HtmlElement, elements: list[HtmlElement], page: Page, reading: Reading
 ) -> Meeting:
     base = base_of(tree, page)
-    items = [
-        _item(element, number, base) for number, element in enumerate(elements, start=1)
-    ]
+    items: list[AgendaItem] = []
+    for number, element in enumerate(elements, start=1):
+        items.append(_item(element, number, base))
     meeting = meeting_of(
         Meeting(
             vendor_id=parameter(page.final_url, "id"),

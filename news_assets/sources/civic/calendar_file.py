@@ -217,11 +217,11 @@ def _starts(
     if "RRULE" not in event:
         return [start]
     uid, cancelled = _text(event, "UID"), _cancelled(event, reading)
-    return [
-        one
-        for one in _repeats(event, start, reading, problems)
-        if (uid, one) not in moved and one not in cancelled
-    ]
+    found: list[Moment] = []
+    for one in _repeats(event, start, reading, problems):
+        if (uid, one) not in moved and one not in cancelled:
+            found.append(one)
+    return found
 
 
 def _short_summary(event: "Event") -> str:
@@ -303,7 +303,11 @@ def _is_simple(rule: Mapping[str, list[Any]]) -> bool:
 def _last_times(until: Iterable[Any], reading: Reading) -> list[datetime]:
     """Return the last times that a rule allows."""
     moments = [_moment(value, reading) for value in until]
-    return [datetime.combine(one.day, one.clock or time.max) for one in moments if one]
+    found: list[datetime] = []
+    for one in moments:
+        if one:
+            found.append(datetime.combine(one.day, one.clock or time.max))
+    return found
 
 
 def _text_of_rule(rule: Mapping[str, list[Any]]) -> str:

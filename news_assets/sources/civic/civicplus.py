@@ -203,7 +203,10 @@ def days(url: str, first: date, last: date) -> Requests:
 
 def items(url: str, meeting: Meeting) -> Requests:
     """Return the request for the agenda as a page, if the meeting has one."""
-    pages = [link.href for link in meeting.links if "html=true" in link.href.lower()]
+    pages: list[str] = []
+    for link in meeting.links:
+        if "html=true" in link.href.lower():
+            pages.append(link.href)
     return tuple(Request(url=href) for href in pages if "/agenda/" in href.lower())
 
 

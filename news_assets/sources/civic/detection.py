@@ -117,10 +117,10 @@ def vendors_of_address(url: str) -> tuple[VendorAddress, ...]:
     if found is not None:
         return (found,)
     client, _, domain = host.partition(".")
-    return tuple(
-        VendorAddress(kind, base.format(client=client, host=host))
-        for kind, base in _SOURCES_BY_DOMAIN.get(domain, ())
-    )
+    kept: list[VendorAddress] = []
+    for kind, base in _SOURCES_BY_DOMAIN.get(domain, ()):
+        kept.append(VendorAddress(kind, base.format(client=client, host=host)))
+    return tuple(kept)
 
 
 def _by_path(url: str, host: str, path: str) -> VendorAddress | None:
@@ -155,11 +155,11 @@ def vendors_of_page(page: Page) -> tuple[VendorAddress, ...]:
     if linked := tuple(dict.fromkeys(_linked(page)))[:_MAX_LINKED]:
         return linked
     head, origin = page.body[:_HEAD_BYTES], origin_of(page.final_url)
-    return tuple(
-        VendorAddress(kind, origin + path)
-        for kind, mark, path in _MARKS
-        if mark.search(head)
-    )
+    found: list[VendorAddress] = []
+    for kind, mark, path in _MARKS:
+        if mark.search(head):
+            found.append(VendorAddress(kind, origin + path))
+    return tuple(found)
 
 
 def _linked(page: Page) -> list[VendorAddress]:

@@ -84,9 +84,9 @@ def parse(page: Page, reading: Reading) -> MeetingListing:
 
 def _meeting(row: Object, page: Page, reading: Reading) -> Meeting:
     base = f"{origin_of(page.final_url)}/"
-    documents = [
-        _document(one, base) for one in objects(row.get("MeetingDocumentLink"))
-    ]
+    documents: list[Link | None] = []
+    for one in objects(row.get("MeetingDocumentLink")):
+        documents.append(_document(one, base))
     status_words = [text_at(row, "Status", "MeetingStatus")]
     if row.get("IsCancelled") is True:
         status_words.append("cancelled")

@@ -372,10 +372,9 @@ def year(page: Page, number: int) -> Request:
 
 
 def _form(tree: HtmlElement, page: Page, chosen: dict[str, str]) -> Request:
-    hidden = {
-        field.get("name", ""): field.get("value", "")
-        for field in select(tree, "input[type=hidden][name]")
-    }
+    hidden: dict[str, str] = {}
+    for field in select(tree, "input[type=hidden][name]"):
+        hidden[field.get("name", "")] = field.get("value", "")
     if "__VIEWSTATE" not in hidden:
         raise changed(page, _EXPECTED)
     headers = (("Content-Type", "application/x-www-form-urlencoded"),)

@@ -294,5 +294,8 @@ def days(url: str, first: date, last: date) -> Requests:
 
 def items(url: str, meeting: Meeting) -> Requests:
     """Return the request for a meeting's agenda."""
-    pages = [link.href for link in meeting.links if "meetingview" in link.href.lower()]
+    pages: list[str] = []
+    for link in meeting.links:
+        if "meetingview" in link.href.lower():
+            pages.append(link.href)
     return requests_to(*pages[:1])

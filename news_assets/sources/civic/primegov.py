@@ -80,7 +80,10 @@ def parse(page: Page, reading: Reading) -> MeetingListing:
     rows = json_of(page, _EXPECTED)
     if not isinstance(rows, list):
         raise changed(page, _EXPECTED)
-    meetings = [_meeting(row, page, reading) for row in objects(rows) if "id" in row]
+    meetings: list[Meeting] = []
+    for row in objects(rows):
+        if "id" in row:
+            meetings.append(_meeting(row, page, reading))
     if rows and not meetings:
         raise changed(page, _EXPECTED)
     kept = [meeting for meeting in meetings if not meeting.title.endswith(_COPY)]
@@ -133,10 +136,9 @@ def _is_page(document: Object) -> bool:
 
 
 def _links(row: Object, page: Page) -> tuple[Link, ...]:
-    links = [
-        _document(one, page, is_older=_is_older(row))
-        for one in objects(row.get("documentList"))
-    ]
+    links: list[Link | None] = []
+    for one in objects(row.get("documentList")):
+        links.append(_document(one, page, is_older=_is_older(row)))
     links.append(optional_link("Video", url_at(row, page, "videoUrl")))
     links.append(optional_link("Zoom", url_at(row, page, "zoomMeetingLink")))
     return unique_links(links)
@@ -174,10 +176,9 @@ def _agenda(page: Page) -> MeetingListing:
     areas: dict[str, HtmlElement] = {}
     for area in select(tree, "[id^=agenda_item_area_]"):
         areas[area.get("id", "").lower()] = area
-    items = [
-        _item(element, number, areas, base)
-        for number, element in enumerate(found, start=1)
-    ]
+    items: list[AgendaItem] = []
+    for number, element in enumerate(found, start=1):
+        items.append(_item(element, number, areas, base))
     agenda = parameter(
         page.final_url, "meetingtemplateid", "compiledmeetingdocumentfileid"
     )

@@ -100,7 +100,10 @@ def read(vendor: Vendor, page: Page, reading: Reading) -> MeetingListing:
 
 def _with_age(listing: MeetingListing, reading: Reading) -> MeetingListing:
     """Return the listing; it is stale if its newest meeting is long past."""
-    begins = [one.starts_at for one in listing.meetings if one.starts_at]
+    begins: list[datetime] = []
+    for one in listing.meetings:
+        if one.starts_at:
+            begins.append(one.starts_at)
     newest = max(begins, default=reading.now)
     if newest >= reading.now - timedelta(days=_STALE_DAYS):
         return listing

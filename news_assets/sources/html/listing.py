@@ -214,11 +214,10 @@ def _link_of(item: HtmlElement, headline: HtmlElement, base: str) -> str | None:
     """Return the headline's address: of a link in it, or of one around it within the
     item.
     """
-    around = [
-        above
-        for above in headline.iterancestors("a")
-        if above is item or item in above.iterancestors()
-    ]
+    around: list[HtmlElement] = []
+    for above in headline.iterancestors("a"):
+        if above is item or item in above.iterancestors():
+            around.append(above)
     return first_web_url(_hrefs([*headline.iter("a"), *around]), base)
 
 
@@ -292,7 +291,10 @@ def page_number(url: str, parameter: str) -> int:
 def with_page_number(url: str, parameter: str, number: int) -> str:
     """Return the address with another page number."""
     parts = urlsplit(url)
-    pairs = [(name, value) for name, value in _pairs(url) if name != parameter]
+    pairs: list[tuple[str, str]] = []
+    for name, value in _pairs(url):
+        if name != parameter:
+            pairs.append((name, value))
     query = urlencode([*pairs, (parameter, str(number))], quote_via=quote, safe=":")
     return urlunsplit((parts.scheme, parts.netloc, parts.path, query, ""))
 

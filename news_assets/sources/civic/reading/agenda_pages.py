@@ -114,7 +114,11 @@ def visible_lines(
         parts.append("\n" if element.tag in _BLOCKS else " ")
         parts.append((element.text if is_start else element.tail) or "")
     lines = clean_text("".join(parts)).split("\n")
-    return [" ".join(line.split()) for line in lines if line.strip()]
+    found: list[str] = []
+    for line in lines:
+        if line.strip():
+            found.append(" ".join(line.split()))
+    return found
 
 
 def clock_in_notes(notes: str, day: date) -> time | None:

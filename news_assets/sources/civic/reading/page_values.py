@@ -121,7 +121,11 @@ def attachments_of(links: Iterable[Link]) -> tuple[Attachment, ...]:
 
 def requests_to(*urls: str | None) -> tuple[Request, ...]:
     """Return a request for each of these addresses; none for a missing one."""
-    return tuple(Request(url=url) for url in urls if url)
+    found: list[Request] = []
+    for url in urls:
+        if url:
+            found.append(Request(url=url))
+    return tuple(found)
 
 
 def dateless_rows(count: int) -> tuple[str, ...]:
