@@ -266,17 +266,29 @@ def _read_all(
         else:
             wanted.append(one)
     for found, answer in _answers(work, unchecked):
-        unchanged: list[StoredDocument] = []
-        for one in found:
-            compared = _compared(one, answer, work.clock())
-            if isinstance(compared, Attachment):
-                wanted.append(compared)
-            else:
-                unchanged.append(compared)
+        changed, unchanged = _checked(found, answer, work.clock())
+        wanted += changed
         yield unchanged
     originals: dict[str, StoredDocument] = {}
     for found, answer in _answers(work, wanted):
         yield _rows_of_answer(work, found, answer, items, originals)
+
+
+def _checked(
+    found: Sequence[Attachment], answer: Page | FetchError, now: datetime
+) -> tuple[list[Attachment], list[StoredDocument]]:
+    """Return the attachments at one address whose file changed, and the rows of the
+    others.
+    """
+    changed: list[Attachment] = []
+    unchanged: list[StoredDocument] = []
+    for one in found:
+        compared = _compared(one, answer, now)
+        if isinstance(compared, Attachment):
+            changed.append(compared)
+        else:
+            unchanged.append(compared)
+    return changed, unchanged
 
 
 def _rows_of_answer(
@@ -305,23 +317,32 @@ def _answers(
     """Yield the attachments at each address with its answer."""
     access: dict[str, Access] = {}
     for agency in work.desk.agencies:
-        access |= {source.source_id: source.access for source in agency.sources}
+        for source in agency.sources:
+            access[source.source_id] = source.access
     by_url: dict[str, list[Attachment]] = {}
     for one in wanted:
         by_url.setdefault(urldefrag(one.url).url, []).append(one)
     requests: list[PageRequest] = []
     for url, of_url in by_url.items():
-        first = of_url[0]
-        request = PageRequest(
-            url,
-            validators=_validators(of_url),
-            retries_connection=True,
-            access=access.get(first.entry.source_id, Access()),
-            is_head=first.by_head and first.head is None,
-        )
-        requests.append(request)
+        requests.append(_request(url, of_url, access))
     for request, answer in work.fetcher.fetch_all(requests):
         yield by_url[request.url], answer
+
+
+def _request(
+    url: str, of_url: Sequence[Attachment], access: Mapping[str, Access]
+) -> PageRequest:
+    """Return the request for an address with these attachments; `access` is by
+    source_id.
+    """
+    first = of_url[0]
+    return PageRequest(
+        url,
+        validators=_validators(of_url),
+        retries_connection=True,
+        access=access.get(first.entry.source_id, Access()),
+        is_head=first.by_head and first.head is None,
+    )
 
 
 def _compared(
@@ -436,20 +457,23 @@ def _record(
     failed: list[Failure] = []
     for article_id, ids in wanted.items():
         why = "; ".join(reasons[one] for one in ids if one in reasons)
-        if not why:
-            continue
-        entry = tried[article_id]
-        of_article = {
-            "article_id": article_id,
-            "agency": entry.agency,
-            "day": entry.day,
-            "version": entry.entry_hash,
-            "trace_id": entry.trace_id,
-        }
-        failed.append(
-            failure_of_work(of_article, work.stage.name, work.desk.key, why, now)
-        )
+        if why:
+            failed.append(_failure(work, article_id, tried[article_id], why, now))
     record_failures(rows, work.stage, failed, tried)
+
+
+def _failure(
+    work: _Work, article_id: str, entry: FeedEntry, why: str, now: datetime
+) -> Failure:
+    """Return the row of an article with documents that could not be read."""
+    of_article = {
+        "article_id": article_id,
+        "agency": entry.agency,
+        "day": entry.day,
+        "version": entry.entry_hash,
+        "trace_id": entry.trace_id,
+    }
+    return failure_of_work(of_article, work.stage.name, work.desk.key, why, now)
 
 
 def _failed_documents(

@@ -164,14 +164,15 @@ def _parts(
     agenda = [item for item in items if item.meeting_id in meetings]
     agenda.sort(key=lambda item: item.sequence)
     pages: dict[str, PacketPart] = {}
+    outcome, reason = read.outcome, read.reason
     if read.outcome == "ok":
-        [cut] = sandbox.run(cut_packet, [(page.body, [item.title for item in agenda])])
+        cut = _cut(page, agenda, sandbox)
         if isinstance(cut, NewsAssetsError):
-            read = ReadDocument(kind=read.kind, outcome="failed", reason=str(cut))
+            outcome, reason = "failed", str(cut)
         else:
-            pages = {agenda[part.item].item_id: part for part in cut}
-    if read.outcome != "ok":
-        unread = ReadDocument(kind=read.kind, outcome=read.outcome, reason=read.reason)
+            pages = cut
+    if outcome != "ok":
+        unread = ReadDocument(kind=read.kind, outcome=outcome, reason=reason)
         return [document_row(one, unread, page, page.fetched_at) for one in found]
     rows: list[StoredDocument] = []
     for one in found:
@@ -179,6 +180,17 @@ def _parts(
         hashed = sha256(f"{content} {state}")
         rows.append(document_row(one, text, page, page.fetched_at, hashed))
     return rows
+
+
+def _cut(
+    page: Page, agenda: Sequence[StoredItem], sandbox: Sandbox
+) -> dict[str, PacketPart] | NewsAssetsError:
+    """Return the pages of a packet by item_id, or why it cannot be cut."""
+    titles = [item.title for item in agenda]
+    [parts] = sandbox.run(cut_packet, [(page.body, titles)])
+    if isinstance(parts, NewsAssetsError):
+        return parts
+    return {agenda[part.item].item_id: part for part in parts}
 
 
 def _part(

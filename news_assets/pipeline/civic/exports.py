@@ -84,12 +84,7 @@ def _event(
     event.add("last-modified", changed_at.astimezone(UTC))
     event.add("summary", name_of(meeting))
     event.add("status", _CALENDAR_STATUS.get(meeting.status, "CONFIRMED"))
-    if meeting.starts_at is None or meeting.is_all_day:
-        event.add("dtstart", meeting.day)
-    else:
-        event.add("dtstart", _local(meeting.starts_at, meeting, zones))
-        if meeting.ends_at is not None and meeting.ends_at > meeting.starts_at:
-            event.add("dtend", _local(meeting.ends_at, meeting, zones))
+    _add_times(event, meeting, zones)
     stated = {
         "location": _place(meeting),
         "url": meeting.url or meeting.agenda_url,
@@ -99,6 +94,16 @@ def _event(
         if value:
             event.add(name, value)
     return event
+
+
+def _add_times(event: Any, meeting: StoredMeeting, zones: Zones) -> None:
+    """Add the start of a meeting to its event, and its end where that is later."""
+    if meeting.starts_at is None or meeting.is_all_day:
+        event.add("dtstart", meeting.day)
+        return
+    event.add("dtstart", _local(meeting.starts_at, meeting, zones))
+    if meeting.ends_at is not None and meeting.ends_at > meeting.starts_at:
+        event.add("dtend", _local(meeting.ends_at, meeting, zones))
 
 
 def _place(meeting: StoredMeeting) -> str:
@@ -158,8 +163,6 @@ def ocd_event(
     end_date = ""
     if meeting.ends_at:
         end_date = _date(meeting.ends_at, meeting, zones)
-    host = {"note": "host", "name": meeting.body, "entity_type": "organization"}
-    links = json.loads(meeting.links_json)
     return {
         "_type": "event",
         "_id": f"ocd-event/{uuid.uuid5(_NAMESPACE, meeting.meeting_id)}",
@@ -176,10 +179,8 @@ def ocd_event(
             "url": "",
             "coordinates": None,
         },
-        "participants": [host] if meeting.body else [],
-        "documents": [_link(name, href) for name, href in _documents(meeting)],
-        "media": [_link("recording", meeting.video_url)] if meeting.video_url else [],
-        "links": [{"note": link["title"], "url": link["href"]} for link in links],
+        "participants": _participants(meeting),
+        **_linked(meeting),
         "agenda": [_agenda_item(item) for item in items],
         "sources": [{"note": "", "url": url}] if url else [],
         "extras": {
@@ -188,6 +189,25 @@ def ocd_event(
             "agency": meeting.agency,
         },
     }
+
+
+def _participants(meeting: StoredMeeting) -> list[dict[str, str]]:
+    """Return the body of a meeting as its host."""
+    if not meeting.body:
+        return []
+    return [{"note": "host", "name": meeting.body, "entity_type": "organization"}]
+
+
+def _linked(meeting: StoredMeeting) -> dict[str, list[Any]]:
+    """Return the documents, media and links of a meeting."""
+    media: list[Any] = []
+    if meeting.video_url:
+        media.append(_link("recording", meeting.video_url))
+    links: list[Any] = []
+    for link in json.loads(meeting.links_json):
+        links.append({"note": link["title"], "url": link["href"]})
+    documents = [_link(name, href) for name, href in _documents(meeting)]
+    return {"documents": documents, "media": media, "links": links}
 
 
 def _date(at: datetime | None, meeting: StoredMeeting, zones: Zones) -> str:

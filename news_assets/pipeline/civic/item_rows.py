@@ -75,21 +75,32 @@ def item_rows(
     if not listed:
         rows = _without_items(poll, meeting, of_agenda)
         return rows + _minutes_rows(poll, meeting, len(rows), known)
-    packet_url = meeting.packet_url
-    if any(item.attachments for item in listed):
-        packet_url = None
     keys = item_keys(meeting.meeting_id, listed, before)
-    rows = []
-    for item, own_id in zip(listed, keys, strict=True):
+    rows = _listed_rows(poll, meeting, dict(zip(keys, listed, strict=True)), known)
+    for known_item in of_agenda:
+        if known_item.item_id not in keys:
+            rows.append(_removed(known_item))
+    return rows + _minutes_rows(poll, meeting, len(listed), known)
+
+
+def _listed_rows(
+    poll: CivicPoll,
+    meeting: StoredMeeting,
+    listed: Mapping[str, AgendaItem],
+    known: Mapping[str, StoredItem],
+) -> list[StoredItem]:
+    """Return the rows of the listed items of a meeting; both by item_id."""
+    packet_url = meeting.packet_url
+    if any(item.attachments for item in listed.values()):
+        packet_url = None
+    rows: list[StoredItem] = []
+    for own_id, item in listed.items():
         stored = known.get(own_id)
         item = _with_former_details(item, stored)
         if packet_url is not None:
             item = _with_packet_pages(poll, item, own_id, packet_url)
         rows.append(_item_row(poll, meeting, item, own_id, stored))
-    for known_item in of_agenda:
-        if known_item.item_id not in keys:
-            rows.append(_removed(known_item))
-    return rows + _minutes_rows(poll, meeting, len(listed), known)
+    return rows
 
 
 def _with_packet_pages(
@@ -160,7 +171,8 @@ def _kept_keys(
             if not value:
                 continue
             same = [key for key, row in unused.items() if trait(row) == value]
-            if len(same) == 1 or (same and trait is _title_of):
+            is_certain = len(same) == 1 or trait is _title_of
+            if same and is_certain:
                 found[place] = same[0]
                 del unused[same[0]]
     return found
@@ -400,6 +412,14 @@ def _appearances(
         items.setdefault(item.matter, []).append(item)
         if item.article_id:
             articles.add(item.article_id)
+    enriched = _with_summary(reader, articles)
+    return [_of_matter(of_matter, enriched) for of_matter in items.values()]
+
+
+def _with_summary(
+    reader: Reader, articles: Collection[str]
+) -> dict[str, EnrichedArticle]:
+    """Return the articles that are shown and have a summary, by article_id."""
     found = reader.frame(
         RawArticle,
         None,
@@ -407,12 +427,15 @@ def _appearances(
         article_id=articles,
         outcome=["ok"],
     )
-    shown = {article_id for article_id, reason in found.iter_rows() if not reason}
+    shown: set[str] = set()
+    for article_id, filter_reason in found.iter_rows():
+        if not filter_reason:
+            shown.add(article_id)
     enriched: dict[str, EnrichedArticle] = {}
     for row in reader.read(EnrichedArticle, article_id=shown, outcome=["ok"]):
         if row.summary:
             enriched[row.article_id] = row
-    return [_of_matter(of_matter, enriched) for of_matter in items.values()]
+    return enriched
 
 
 def _of_matter(

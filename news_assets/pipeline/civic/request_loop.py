@@ -93,18 +93,16 @@ def _begun(
     """
     is_of_past = run.past is not None
     state = run.states.get(source.source_id)
-    known = state
-    if state is None or state.url != source.url or state.passed_at is None:
-        known = None
+    known = _passed_state(state, source)
     passed_at = known.passed_at if known else None
     is_pass = run.full_pass or is_pass_due(source, passed_at, now)
     today = day_of(now, source.timezone)
     is_roster_day = known is None or today.weekday() == _ROSTER_WEEKDAY
-    needs = Needs(
-        now=now,
-        is_pass=is_pass and not is_of_past,
-        is_forced=run.full_pass and not is_of_past,
-    )
+    is_roster_due = run.full_pass or is_roster_day
+    needs = Needs(now=now, is_pass=is_pass, is_forced=run.full_pass)
+    if is_of_past:
+        is_roster_due = False
+        needs = Needs(now=now, is_pass=False, is_forced=False)
     poll = CouncilPoll(
         source=source,
         vendor=vendor_of(source.kind),
@@ -112,7 +110,7 @@ def _begun(
         stored=run.stored.get(source.agency, ()),
         known_items=run.known_items,
         known_versions=run.known_versions,
-        is_roster_due=not is_of_past and (run.full_pass or is_roster_day),
+        is_roster_due=is_roster_due,
         filters=run.filters,
         days=run.past or pass_days(today),
         needs=needs,
@@ -122,6 +120,17 @@ def _begun(
     if state is None or is_of_past or is_pass:
         return poll, None
     return poll, state.last_polled_at
+
+
+def _passed_state(state: SourceState | None, source: Source) -> SourceState | None:
+    """Return the state of a source if it has had a pass at the address of today."""
+    if state is None:
+        return None
+    if state.url != source.url:
+        return None
+    if state.passed_at is None:
+        return None
+    return state
 
 
 def _signals_of(state: SourceState | None) -> dict[str, str]:

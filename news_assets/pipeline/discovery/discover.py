@@ -111,17 +111,19 @@ def discover_sources(
             address=address, candidates=candidates, notes=evaluation.notes()
         )
     answer = requests.page_or_error(address)
-    url = address
     facts: PageFacts | None = None
     if isinstance(answer, Page):
         url = answer.final_url
-    elif answer.status not in _NOT_FOUND:
-        return Discovery(address=address, error=answer.reason)
-    evaluation.add([CandidateUrl(url=url, found_by="the address itself")])
-    if isinstance(answer, Page):
+        evaluation.add([CandidateUrl(url=url, found_by="the address itself")])
         facts = evaluation.known_facts_of(answer)
-    is_missing = isinstance(answer, FetchError)
-    if is_missing or (facts and facts.may_link_sources):
+        may_link_sources = facts is not None and facts.may_link_sources
+    elif answer.status in _NOT_FOUND:
+        url = address
+        evaluation.add([CandidateUrl(url=url, found_by="the address itself")])
+        may_link_sources = True
+    else:
+        return Discovery(address=address, error=answer.reason)
+    if may_link_sources:
         _search_site(evaluation, url, facts, tries_all=tries_all)
     candidates = tuple(ranked(evaluation.candidates))
     return Discovery(
@@ -263,9 +265,11 @@ class _Evaluation:
             return self._with_contents(at, polled) or _refused(at, _why_not(polled))
         page = self._requests.page_or_error(at.url)
         if isinstance(page, FetchError):
-            not_requested = page.reason.startswith("not requested")
-            is_nothing = page.status in _NOT_FOUND or not_requested
-            return None if at.is_guess and is_nothing else _refused(at, page.reason)
+            return _without_page(at, page)
+        return self._candidate_of_page(at, page)
+
+    def _candidate_of_page(self, at: CandidateUrl, page: Page) -> Candidate | None:
+        """Return the candidate at an address of no stated kind that gave this page."""
         facts = self._facts_of(page)
         if isinstance(facts, NewsAssetsError):
             return _refused(at, str(facts))
@@ -335,6 +339,19 @@ class _Evaluation:
             timezone=timezone,
             language=language,
         )
+
+
+def _without_page(at: CandidateUrl, error: FetchError) -> Candidate | None:
+    """Return the candidate at an address that gave no page; None for a guess with
+    nothing at it.
+    """
+    if not at.is_guess:
+        return _refused(at, error.reason)
+    if error.status in _NOT_FOUND:
+        return None
+    if error.reason.startswith("not requested"):
+        return None
+    return _refused(at, error.reason)
 
 
 def _refused(at: CandidateUrl, reason: str) -> Candidate:

@@ -91,8 +91,29 @@ def _article_of(
         )
     ruled = _text_by_rule(tree, rule)
     text = ruled or _text_of(tree, metadata, page.final_url)
-    article = ExtractedArticle(
-        url=page.url,
+    article = _with_metadata(page.url, metadata, text, language)
+    # what the desk file's selectors match is taken as an article
+    refusal = None if ruled else refusal_of(tree, metadata, text, page)
+    if refusal is not None:
+        outcome, reason = refusal
+        return replace(article, outcome=outcome, reason=reason, text=None)
+    links = out_links(tree, text, base_url(tree, page.final_url), page.final_url)
+    notes: list[str] = []
+    if rule.content and not ruled:
+        notes.append(
+            f"`{rule.content}` of the desk file matches no text: read without it"
+        )
+    if metadata.is_paywalled or _has_paywall(tree, text):
+        notes.append("behind a paywall: the text may be its beginning")
+    return replace(article, out_links=links, reason="; ".join(notes) or None)
+
+
+def _with_metadata(
+    url: str, metadata: PageMetadata, text: str, language: str | None
+) -> ExtractedArticle:
+    """Return the article at `url`; `language` is the usual one of the agency."""
+    return ExtractedArticle(
+        url=url,
         canonical_url=metadata.canonical_url,
         outcome="ok",
         title=metadata.title,
@@ -110,20 +131,6 @@ def _article_of(
         video_url=metadata.video_url,
         text=text or None,
     )
-    # what the desk file's selectors match is taken as an article
-    refusal = None if ruled else refusal_of(tree, metadata, text, page)
-    if refusal is not None:
-        outcome, reason = refusal
-        return replace(article, outcome=outcome, reason=reason, text=None)
-    links = out_links(tree, text, base_url(tree, page.final_url), page.final_url)
-    notes: list[str] = []
-    if rule.content and not ruled:
-        notes.append(
-            f"`{rule.content}` of the desk file matches no text: read without it"
-        )
-    if metadata.is_paywalled or _has_paywall(tree, text):
-        notes.append("behind a paywall: the text may be its beginning")
-    return replace(article, out_links=links, reason="; ".join(notes) or None)
 
 
 def _has_paywall(tree: HtmlElement, text: str) -> bool:

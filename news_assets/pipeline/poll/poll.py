@@ -120,15 +120,7 @@ def poll_agencies(
             _known_hashes(lake),
             desk.first_day,
         )
-    councils = CouncilRun(
-        states=plan.states,
-        stored=_stored_meetings(lake, plan.civic, past or (now.date(), now.date())),
-        known_items=lambda meeting: lake.read(StoredItem, meeting_id=[meeting]),
-        known_versions=_known_versions(lake, desk),
-        filters=desk.filters,
-        past=past,
-        full_pass=full_pass,
-    )
+    councils = _council_run(lake, desk, plan, past, now, full_pass=full_pass)
     polls |= council_polls(plan.civic, councils, sandbox, clock)
     begin_within_s = run_s if only_due and past is None else inf
     polled = set[str]()
@@ -139,9 +131,36 @@ def poll_agencies(
             batch, lambda polls: _store(lake, polls, trace_id, filing), _unstored
         )
     if past is None:
-        for source in (*plan.listed, *plan.civic):
-            if source.source_id not in polled:
-                yield skipped_poll(source, _NOT_BEGUN, now)
+        yield from _not_begun(plan, polled, now)
+
+
+def _not_begun(plan: _Plan, polled: Collection[str], now: datetime) -> Iterator[Poll]:
+    """Yield the rows of the sources of a plan that were not polled."""
+    for source in (*plan.listed, *plan.civic):
+        if source.source_id not in polled:
+            yield skipped_poll(source, _NOT_BEGUN, now)
+
+
+def _council_run(
+    lake: Lake,
+    desk: Desk,
+    plan: _Plan,
+    past: tuple[date, date] | None,
+    now: datetime,
+    *,
+    full_pass: bool,
+) -> CouncilRun:
+    """Return what the polls of councils need of the lake."""
+    today = now.date()
+    return CouncilRun(
+        states=plan.states,
+        stored=_stored_meetings(lake, plan.civic, past or (today, today)),
+        known_items=lambda meeting: lake.read(StoredItem, meeting_id=[meeting]),
+        known_versions=_known_versions(lake, desk),
+        filters=desk.filters,
+        past=past,
+        full_pass=full_pass,
+    )
 
 
 def _sources_of(

@@ -9,7 +9,7 @@ next one.
 import gzip
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import date, datetime
 from typing import Any, Literal, NamedTuple
@@ -31,7 +31,7 @@ from news_assets.pipeline.stage_state.failures import record_article_outcomes
 from news_assets.pipeline.stage_state.retries import with_pause_stated
 from news_assets.ports.services import PageReader, Reader, Rows, Sandbox
 from news_assets.records.articles import FeedEntry, RawArticle, StoredPage
-from news_assets.records.desks import Desk, PageRule
+from news_assets.records.desks import Agency, Desk, PageRule
 from news_assets.records.reading import AgencyDays, Page, ReadDocument
 from news_assets.text.charset import storable
 from news_assets.text.words import words
@@ -123,9 +123,8 @@ def _replay_article(
     """
     page = None
     if stored:
-        page = replace(
-            _page_of(stored), rule=rule, document=document, listed_title=entry.title
-        )
+        page = _page_of(stored)
+        page = replace(page, rule=rule, document=document, listed_title=entry.title)
     read = read_entry(page, entry.content_html, timezone, language, readers, max_chars)
     result = page or FetchError(entry.url, "not fetched")
     read, owner = with_owner(owners, entry, result, read)
@@ -322,20 +321,25 @@ def archive_groups(
     frame = lake.frame(RawArticle, None, ("day", "agency"), desk=[desk], **of_agency)
     counted = frame.group_by("day", "agency").len().sort("day", "agency")
     first, last = first or date.min, last or date.max
-    groups: list[Group] = []
+    days: list[tuple[str, date, int]] = []
+    for day, key, articles in counted.iter_rows():
+        if first <= day <= last:
+            days.append((key, day, articles))
+    return list(_grouped(desk, days))
+
+
+def _grouped(desk: str, days: Iterable[tuple[str, date, int]]) -> Iterator[Group]:
+    """Yield groups of agency-days, each (agency, day, number of articles), in order."""
     pairs: set[tuple[str, date]] = set()
     count = 0
-    for day, key, articles in counted.iter_rows():
-        if not first <= day <= last:
-            continue
+    for key, day, articles in days:
         if pairs and count + articles > _GROUP_ARTICLES:
-            groups.append(Group(AgencyDays(desk, frozenset(pairs)), count))
+            yield Group(AgencyDays(desk, frozenset(pairs)), count)
             pairs, count = set(), 0
         pairs.add((key, day))
         count += articles
     if pairs:
-        groups.append(Group(AgencyDays(desk, frozenset(pairs)), count))
-    return groups
+        yield Group(AgencyDays(desk, frozenset(pairs)), count)
 
 
 def replay_articles(
@@ -438,12 +442,7 @@ def _replayed(
     owners = Owners.of(desk)
     arguments: list[tuple[object, ...]] = []
     for article, entry, page in calls.values():
-        # of an agency that is in the lake only, the desk's
-        usual: tuple[str, str, PageRule | None] = desk.timezone, desk.language, None
-        agency = agencies.get(article.agency)
-        if agency is not None:
-            rule = rule_on(agency.page_rules, article.day)
-            usual = agency.timezone, agency.language, rule
+        usual = _usual(desk, agencies.get(article.agency), article.day)
         document = _document(page, sandbox, usual[1], readers)
         call = (article, entry, page, owners, *usual, readers, document)
         arguments.append((*call, desk.caps.text_chars))
@@ -454,6 +453,17 @@ def _replayed(
             result = Replayed(article, "unreadable", reason=str(result))
         replayed[key] = result
     return replayed
+
+
+def _usual(
+    desk: Desk, agency: Agency | None, day: date
+) -> tuple[str, str, PageRule | None]:
+    """Return time zone, language and page rule of an agency on a day; the desk's for an
+    agency that is in the lake only.
+    """
+    if agency is None:
+        return desk.timezone, desk.language, None
+    return agency.timezone, agency.language, rule_on(agency.page_rules, day)
 
 
 def _document(
