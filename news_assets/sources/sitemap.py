@@ -220,7 +220,6 @@ def _listing_of(items: Sequence[Fields], page: Page, source: Source) -> Listing:
     entries: dict[str, ListedEntry] = {}
     for entry in filter(None, listed):
         entries.setdefault(entry.entry_id, entry)
-    unusable, beyond = listed.count(None), len(newest) - len(taken)
     names = [plain_text(one.item.get("news:name", "")) for one in taken]
     languages = [one.item.get("news:language") for one in taken]
     return Listing(
@@ -228,13 +227,21 @@ def _listing_of(items: Sequence[Fields], page: Page, source: Source) -> Listing:
         title=line(_agreed(names), "title"),
         language=language_tag(_agreed(languages)),
         problems=(
-            *problem_if(unusable, f"{unusable:,} addresses cannot be used: skipped"),
-            *problem_if(
-                beyond,
-                f"{len(taken):,} of {len(newest):,} entries are used: {beyond:,} skipped",
-            ),
+            *_problems(listed.count(None), len(taken), len(newest)),
             *problem_if(not items, "no entries"),
         ),
+    )
+
+
+def _problems(unusable: int, taken: int, found: int) -> tuple[str, ...]:
+    """Return what is said of `found` items, `taken` of which are read and `unusable`
+    have no usable address.
+    """
+    beyond = found - taken
+    skipped = f"{taken:,} of {found:,} entries are used: {beyond:,} skipped"
+    return (
+        *problem_if(unusable, f"{unusable:,} addresses cannot be used: skipped"),
+        *problem_if(beyond, skipped),
     )
 
 

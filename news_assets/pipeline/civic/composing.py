@@ -137,29 +137,34 @@ def _ready(
     lake: Lake, entries: Sequence[FeedEntry], items: Iterable[StoredItem]
 ) -> list[_Ready]:
     """Return the entries whose documents are all read, or could not be."""
-    wanted: dict[str, tuple[StoredItem, list[str]]] = {}
-    ids = set[str]()
-    for item in items:
-        of_item = list(dict.fromkeys(_documents_of(item)))
-        wanted[item.item_id] = item, of_item
-        ids.update(of_item)
-    documents: dict[str, StoredDocument] = {}
-    if ids:
-        for row in lake.read(StoredDocument, document_id=ids):
-            documents[row.document_id] = row
+    own = {item.item_id: item for item in items}
+    documents = _stored_documents(lake, own.values())
     articles = [entry.article_id for entry in entries]
     failures = lake.read(Failure, stage=[_DOCUMENTS_STAGE], article_id=articles)
     given_up = {row.article_id for row in failures}
     ready: list[_Ready] = []
     for entry in entries:
-        if entry.entry_id not in wanted:
+        item = own.get(entry.entry_id)
+        if item is None:
             continue
-        item, of_item = wanted[entry.entry_id]
+        of_item = list(dict.fromkeys(_documents_of(item)))
         if entry.article_id in given_up or documents.keys() >= set(of_item):
             ready.append(_Ready(entry, item, of_item, documents))
         else:
             _logger.debug("%s: waits for its documents", entry.article_id)
     return ready
+
+
+def _stored_documents(
+    lake: Lake, items: Iterable[StoredItem]
+) -> dict[str, StoredDocument]:
+    """Return the documents of these items that have a row, by document_id."""
+    ids = set[str]()
+    for item in items:
+        ids.update(_documents_of(item))
+    if not ids:
+        return {}
+    return {row.document_id: row for row in lake.read(StoredDocument, document_id=ids)}
 
 
 def _with_contents(
@@ -229,13 +234,7 @@ def _item_text(
 
     Of a long document that it shares with other items it has what is about it.
     """
-    facts: list[str] = []
-    if item.matter_file:
-        kind = f" ({item.matter_type})" if item.matter_type else ""
-        facts.append(f"File {item.matter_file}{kind}.")
-    if item.sponsors:
-        facts.append(f"Sponsors: {', '.join(item.sponsors)}.")
-    parts = [item.title, " ".join(facts)]
+    parts = [item.title, _stated_of_matter(item)]
     for one in documents:
         text = one.text or ""
         if (item.meeting_id, one.document_id) in shared:
@@ -244,6 +243,17 @@ def _item_text(
             parts.append(f"## {one.name}\n\n{text}")
     whole = "\n\n".join(filter(None, parts))
     return clean_text(whole[: most("text")])
+
+
+def _stated_of_matter(item: StoredItem) -> str:
+    """Return the file and the sponsors of an item's matter as sentences."""
+    facts: list[str] = []
+    if item.matter_file:
+        kind = f" ({item.matter_type})" if item.matter_type else ""
+        facts.append(f"File {item.matter_file}{kind}.")
+    if item.sponsors:
+        facts.append(f"Sponsors: {', '.join(item.sponsors)}.")
+    return " ".join(facts)
 
 
 def _unread(one: _Ready) -> str | None:

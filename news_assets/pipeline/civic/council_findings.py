@@ -151,17 +151,10 @@ class CouncilFindings:
         """
         if not self.listings or not self.is_whole:
             return None
-        first, last = days or self.days
         listed = {row.meeting_id for row in self.known.values()}
-        coming_count = missing_count = 0
-        for row in self.own_rows():
-            if row.starts_at is None:
-                continue
-            if row.starts_at <= self.reading.now:
-                continue
-            if row.day is not None and first <= row.day <= last:
-                coming_count += 1
-                missing_count += row.meeting_id not in listed
+        coming = self._coming(days or self.days)
+        coming_count = len(coming)
+        missing_count = len(coming - listed)
         if not missing_count:
             return None
         is_most = missing_count >= _MIN_SUSPECT and missing_count > coming_count / 2
@@ -169,6 +162,19 @@ class CouncilFindings:
             return None
         found_count = coming_count - missing_count
         return f"{SUSPECT}: lists {found_count} of {coming_count} known coming meetings"
+
+    def _coming(self, days: Days) -> set[str]:
+        """Return the meeting_ids of the stored meetings to come on these days."""
+        first, last = days
+        found: set[str] = set()
+        for row in self.own_rows():
+            if row.starts_at is None:
+                continue
+            if row.starts_at <= self.reading.now:
+                continue
+            if row.day is not None and first <= row.day <= last:
+                found.add(row.meeting_id)
+        return found
 
     def polled(self, now: datetime) -> Polled:
         """Return the poll."""

@@ -194,28 +194,24 @@ class CouncilPoll(CouncilFindings):
         if self.requested_versions is not None:
             return []
         self.requested_versions = set()
-        versions: dict[Request, list[str]] = {}
-        keys: dict[Request, str] = {}
+        purposes: dict[Request, Purpose] = {}
         deferred = set[str]()
         for key, item in self._without_votes():
             requests = self.vendor.votes(self.source.url, item)
-            if len({*versions, *requests}) > _MAX_VOTE_REQUESTS:
+            if len({*purposes, *requests}) > _MAX_VOTE_REQUESTS:
                 deferred.add(key)
                 continue
             self.requested_versions.add(item.version)
             for request in requests:
-                versions.setdefault(request, []).append(item.version)
-                keys.setdefault(request, key)
+                known = purposes.get(request, Purpose("votes", key))
+                versions = (*known.versions, item.version)
+                purposes[request] = known._replace(versions=versions)
         if deferred:
             self.undetailed |= deferred
             self.problems.append(
                 f"votes of {len(deferred)} meetings are left for the next poll"
             )
-        found: _Purposes = []
-        for request, of_items in versions.items():
-            purpose = Purpose("votes", keys[request], tuple(of_items))
-            found.append((request, purpose))
-        return found
+        return list(purposes.items())
 
     def _without_votes(self) -> list[tuple[str, AgendaItem]]:
         """Return the items, those of the nearest days first, whose votes were not
@@ -281,11 +277,13 @@ class CouncilPoll(CouncilFindings):
         if isinstance(listing, NewsAssetsError):
             return self._fail(purpose, listing, outcome_of(listing))
         if listing.state in _OUTCOMES:
-            reason = "; ".join(listing.problems)
-            kind = SourceError if listing.state == "blocked" else ClosedSourceError
-            return self._fail(purpose, kind(reason), _OUTCOMES[listing.state])
+            return self._fail(purpose, _refusal(listing), _OUTCOMES[listing.state])
         if self.page is None and isinstance(answer, Page):
             self.page = answer
+        return self._take_listing(purpose, listing)
+
+    def _take_listing(self, purpose: Purpose, listing: MeetingListing) -> _Purposes:
+        """Add what a page of meetings states."""
         self.problems += listing.problems
         if purpose.step == "signal":
             return self._after_signal(listing)
@@ -460,6 +458,14 @@ class CouncilPoll(CouncilFindings):
 
     def _as_listed(self, row: StoredMeeting) -> Meeting:
         return listed_again(row, self.source.timezone)
+
+
+def _refusal(listing: MeetingListing) -> SourceError:
+    """Return the error of an answer that gives no meetings to anyone, or not to us."""
+    reason = "; ".join(listing.problems)
+    if listing.state == "blocked":
+        return SourceError(reason)
+    return ClosedSourceError(reason)
 
 
 def _is_file(answer: Page | FetchError) -> bool:

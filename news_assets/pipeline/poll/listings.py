@@ -100,16 +100,12 @@ def listing_polls(
     for source in sources:
         state = states.get(source.source_id)
         max_pages = _MAX_FIRST_PAGES if state is None else MAX_PAGES
-        validators = Validators()
-        carried_over: tuple[str, ...] = ()
-        known_hash: str | None = None
-        if state is not None and state.url == source.url:
-            validators, known_hash = _validators_of(state), state.document_hash
-            carried_over = state.left_urls
+        if state is not None and state.url != source.url:
+            state = None  # it describes another address
         request = PageRequest(
             adapter_of(source).first_url(source),
             source.source_id,
-            validators,
+            Validators() if state is None else _validators_of(state),
             obeys_robots=False,
             max_s=SOURCE_S,
             access=source.access,
@@ -120,8 +116,9 @@ def listing_polls(
             first_day,
             max_pages,
             max_s=SOURCE_S,
-            carried_over=carried_over,
+            carried_over=() if state is None else state.left_urls,
         )
+        known_hash = None if state is None else state.document_hash
         polls[request] = _ListingPoll(pagination, parse, clock, known_hash)
     return polls
 
@@ -234,20 +231,22 @@ class _ListingPoll:
         else:
             self._first = replace(self._first, polled_at=at)
             self._add_page(request.url, answer)
-        if self._first.listing is None:
-            self._is_over = True
-            return []
-        url = self._pagination.next_url()
+        url = None
+        if self._first.listing is not None:
+            url = self._pagination.next_url()
         if url is None:
             self._is_over = True
             return []
-        next_page = PageRequest(
+        return [self._request(url)]
+
+    def _request(self, url: str) -> PageRequest:
+        """Return the request for a next page."""
+        return PageRequest(
             url,
             self._key,
             max_s=self._pagination.remaining_s,
             access=self._pagination.source.access,
         )
-        return [next_page]
 
     def defer(self, request: PageRequest) -> None:
         """Stop before a page; without a first page nothing is known of the listing."""

@@ -356,12 +356,11 @@ def _store_entries(
             changed.append(store_answer(rows, source, polled.answer, now, trace_id))
             continue
         of_agency = known[source.agency]
-        changes = entry_changes(
-            source, polled.listing, of_agency.values(), now, trace_id, filing
-        )
-        for row in changes.rows:
-            key = row.source_id, row.entry_id
-            of_agency[key] = written[key] = row
+        before = of_agency.values()
+        changes = entry_changes(source, polled.listing, before, now, trace_id, filing)
+        by_key = {(row.source_id, row.entry_id): row for row in changes.rows}
+        of_agency.update(by_key)
+        written.update(by_key)
         changed.append(changes)
     if written:
         _write_entries(rows, written.values())

@@ -198,6 +198,14 @@ def people_of(rows: Sequence[Object], page: Page) -> MeetingListing | None:
     if match:
         sponsors = MatterSponsors(matter_id=match[1], sponsors=_sponsors(rows))
         return MeetingListing(sponsors=(sponsors,))
+    roster = _roster(rows)
+    if not roster:
+        return None
+    return MeetingListing(roster=roster)
+
+
+def _roster(rows: Sequence[Object]) -> Roster:
+    """Return the bodies, persons and offices of these rows."""
     bodies: list[Body] = []
     persons: list[Person] = []
     offices: list[Office] = []
@@ -208,12 +216,7 @@ def people_of(rows: Sequence[Object], page: Page) -> MeetingListing | None:
             persons.append(_person(row))
         if text_at(row, "OfficeRecordFullName"):
             offices.append(_office(row))
-    if not bodies and not persons and not offices:
-        return None
-    roster = Roster(
-        bodies=tuple(bodies), persons=tuple(persons), offices=tuple(offices)
-    )
-    return MeetingListing(roster=roster)
+    return Roster(bodies=tuple(bodies), persons=tuple(persons), offices=tuple(offices))
 
 
 def _votes_of(rows: Iterable[Object]) -> tuple[Vote, ...]:
