@@ -8,7 +8,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -129,10 +129,9 @@ def parse_desk(text: str, path: Path, kinds: Collection[str]) -> Desk:
         DeskFileError: All its mistakes, one `file:line: what; fix` each.
     """
     root = compose(text, path)
-    mistakes = [
-        f"{path}:{line}: `{key}` is repeated; keep one"
-        for key, line in repeated_keys(root)
-    ]
+    mistakes: list[str] = []
+    for key, line in repeated_keys(root):
+        mistakes.append(f"{path}:{line}: `{key}` is repeated; keep one")
     try:
         spec = DeskSpec.model_validate(
             construct(root, path), context={"kinds": sorted(kinds)}
@@ -142,16 +141,19 @@ def parse_desk(text: str, path: Path, kinds: Collection[str]) -> Desk:
         found = [(line["loc"], explain(line)) for line in errors]
         raise DeskFileError(mistakes + _with_lines(found, root, path)) from error
     taxonomy = _taxonomy_file(spec, path)
-    wrong = chain(
-        _repeated_sources(spec),
-        _unknown_parents(spec),
-        _wrong_city_keys(spec),
-        _missing_file(spec, taxonomy),
-    )
-    mistakes += _with_lines(islice(wrong, MAX_MISTAKES + 1), root, path)
+    wrong = islice(_wrong_references(spec, taxonomy), MAX_MISTAKES + 1)
+    mistakes += _with_lines(wrong, root, path)
     if mistakes:
         raise DeskFileError(mistakes)
     return _desk_of(spec, taxonomy)
+
+
+def _wrong_references(spec: DeskSpec, taxonomy: Path | None) -> Iterator[_Mistake]:
+    """Yield what of a valid file does not fit together."""
+    yield from _repeated_sources(spec)
+    yield from _unknown_parents(spec)
+    yield from _wrong_city_keys(spec)
+    yield from _missing_file(spec, taxonomy)
 
 
 def _with_lines(found: Iterable[_Mistake], root: Any, path: Path) -> list[str]:

@@ -51,14 +51,7 @@ def parse_opml(text: str) -> ImportRows:
     if "<!ENTITY" in text:
         raise NewsAssetsError("the document declares entities; remove its DOCTYPE")
     parser = recovering_parser()
-    sound = _with_sound_references(text).encode("utf-8", "replace")
-    try:
-        root = etree.fromstring(sound, parser)
-    except etree.LxmlError as error:
-        raise NewsAssetsError(f"not XML: {error}") from error
-    if root is None or _local_name(root.tag) != "opml":
-        found = text.strip()[:40] if root is None else f"<{_local_name(root.tag)}>"
-        raise NewsAssetsError(f"not OPML: it begins with {one_line(found)}")
+    root = _opml_root(text, parser)
     rows: list[ImportRow] = []
     refused = _form_problems(parser)
     for one in _rows_of(root):
@@ -67,6 +60,22 @@ def parse_opml(text: str) -> ImportRows:
         else:
             refused.append(one)
     return ImportRows(tuple(rows), tuple(sorted(refused)))
+
+
+def _opml_root(text: str, parser: etree.XMLParser) -> etree._Element:
+    """Return the root of an OPML document; raises NewsAssetsError for another one."""
+    sound = _with_sound_references(text).encode("utf-8", "replace")
+    try:
+        root = etree.fromstring(sound, parser)
+    except etree.LxmlError as error:
+        raise NewsAssetsError(f"not XML: {error}") from error
+    found = text.strip()[:40]
+    if root is not None:
+        name = _local_name(root.tag)
+        if name == "opml":
+            return root
+        found = f"<{name}>"
+    raise NewsAssetsError(f"not OPML: it begins with {one_line(found)}")
 
 
 def _rows_of(root: etree._Element) -> Iterator[ImportRow | Refusal]:

@@ -267,8 +267,14 @@ def _period_of(url: str) -> tuple[date, date] | None:
         return None
     if day:
         return first, first
-    after = date(year + 1, 1, 1) if month in (0, 12) else date(year, month + 1, 1)
-    return first, after - timedelta(days=1)
+    return first, _day_after(year, month) - timedelta(days=1)
+
+
+def _day_after(year: int, month: int) -> date:
+    """Return the first day after a month, or after a year where `month` is 0."""
+    if month in (0, 12):
+        return date(year + 1, 1, 1)
+    return date(year, month + 1, 1)
 
 
 def _name_of(url: str) -> str:

@@ -34,13 +34,11 @@ def storable(listing: Listing) -> Listing:
         by_id.setdefault(entry.entry_id, entry)
     every = tuple(by_id.values())
     kept = every[: most("entries")]
+    ids = f"{len(shared)} ids are shared by several addresses: addresses used as ids"
     problems = (
         *listing.problems,
         *_link_problems(listing.entries),
-        *problem_if(
-            shared,
-            f"{len(shared)} ids are shared by several addresses: addresses used as ids",
-        ),
+        *problem_if(shared, ids),
         *_size_problems(listing.entries, len(every) - len(kept)),
         *_date_problems(kept),
     )

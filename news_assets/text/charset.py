@@ -52,8 +52,7 @@ def decode(body: bytes, stated: str | None = None) -> str:
     for bom, codec in _BOMS:
         if body.startswith(bom):
             return body.decode(codec, "replace")
-    labels = filter(None, (stated, _meta_charset(body)))
-    declared = [name for name in map(codec_of, labels) if name is not None]
+    declared = _declared(body, stated)
     for name in declared:
         if name.startswith(_ESCAPING):
             return body.decode(name, "replace")
@@ -65,6 +64,16 @@ def decode(body: bytes, stated: str | None = None) -> str:
         if text is not None:
             return text
     return body.decode("cp1252", "replace")
+
+
+def _declared(body: bytes, stated: str | None) -> list[str]:
+    """Return the codecs that the header and the page name, as far as they are known."""
+    names: list[str] = []
+    for label in filter(None, (stated, _meta_charset(body))):
+        name = codec_of(label)
+        if name is not None:
+            names.append(name)
+    return names
 
 
 def _meta_charset(body: bytes) -> str | None:

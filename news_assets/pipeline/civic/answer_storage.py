@@ -56,11 +56,7 @@ def store_answer(
     """
     poll = CivicPoll(source, answer, now, trace_id)
     listed, stored = _listed_and_stored(rows, poll)
-    meetings: dict[str, StoredMeeting] = {}
-    for own_id, key in listed.items():
-        meetings[own_id] = meeting_row(poll, own_id, key, stored.get(own_id))
-    for row in _vanished(rows, poll, listed):
-        meetings[row.meeting_id] = row
+    meetings = _meetings(rows, poll, listed, stored)
     before = {row.item_id: row for row in rows.read(StoredItem, meeting_id=meetings)}
     items = _items_of(poll, meetings, listed, before.values())
     changes = _entry_changes(rows, poll, items, meetings)
@@ -74,6 +70,21 @@ def store_answer(
     matters = _changed_matters(new_items, before)
     refresh_matters(rows, source.desk, source.agency, matters)
     return changes
+
+
+def _meetings(
+    rows: Rows,
+    poll: CivicPoll,
+    listed: Mapping[str, str],
+    stored: Mapping[str, StoredMeeting],
+) -> dict[str, StoredMeeting]:
+    """Return the rows of the listed and of the vanished meetings, by meeting_id."""
+    meetings: dict[str, StoredMeeting] = {}
+    for own_id, key in listed.items():
+        meetings[own_id] = meeting_row(poll, own_id, key, stored.get(own_id))
+    for row in _vanished(rows, poll, listed):
+        meetings[row.meeting_id] = row
+    return meetings
 
 
 def _items_of(
@@ -235,11 +246,12 @@ def _entry_changes(
     """Store and return the entries of the items that are articles; those without a day
     follow once it is known.
     """
-    kept = {item.item_id: item for item in items if item.day and _is_article(item)}
-    known: dict[str, FeedEntry] = {}
-    source_id = poll.source.source_id
-    for row in rows.read(FeedEntry, source_id=[source_id], entry_id=kept):
-        known[row.entry_id] = row
+    kept: dict[str, StoredItem] = {}
+    for item in items:
+        if item.day and _is_article(item):
+            kept[item.item_id] = item
+    stored = rows.read(FeedEntry, source_id=[poll.source.source_id], entry_id=kept)
+    known = {row.entry_id: row for row in stored}
     new: list[FeedEntry] = []
     updated: list[FeedEntry] = []
     for item in kept.values():
@@ -406,19 +418,29 @@ def _store_roster(rows: Rows, source: Source, roster: Roster, now: datetime) -> 
         "listed_at": now,
     }
     bodies = [StoredBody(**of_poll, **asdict(body)) for body in roster.bodies]
+    _store_listed(rows, StoredMember, _members(roster, of_poll), "person")
+    _store_listed(rows, StoredBody, bodies, "name")
+    _store_listed(rows, StoredOffice, _offices(roster, of_poll), "office_id")
+
+
+def _members(roster: Roster, of_poll: Mapping[str, Any]) -> list[StoredMember]:
+    """Return the rows of the persons that have a name."""
     members: list[StoredMember] = []
     for one in roster.persons:
         person = person_key(one.name)
         if person:
             members.append(StoredMember(**of_poll, person=person, **asdict(one)))
+    return members
+
+
+def _offices(roster: Roster, of_poll: Mapping[str, Any]) -> list[StoredOffice]:
+    """Return the rows of the offices that have an id and a person."""
     offices: list[StoredOffice] = []
-    for office in roster.offices:
-        person = person_key(office.name)
-        if person and office.office_id:
-            offices.append(StoredOffice(**of_poll, person=person, **asdict(office)))
-    _store_listed(rows, StoredMember, members, "person")
-    _store_listed(rows, StoredBody, bodies, "name")
-    _store_listed(rows, StoredOffice, offices, "office_id")
+    for one in roster.offices:
+        person = person_key(one.name)
+        if person and one.office_id:
+            offices.append(StoredOffice(**of_poll, person=person, **asdict(one)))
+    return offices
 
 
 def _store_listed(

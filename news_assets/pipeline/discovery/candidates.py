@@ -76,6 +76,16 @@ class Candidate:
         return not self.refusals
 
 
+def _times(entries: Iterable[ListedEntry], now: datetime) -> list[datetime]:
+    """Return the times of entries, of publication or else of change, up to now."""
+    times: list[datetime] = []
+    for entry in entries:
+        time = entry.published_at or entry.updated_at
+        if time and time <= now + _MAX_AHEAD:
+            times.append(time)
+    return times
+
+
 def contents_of(
     listing: Listing, stated_language: str | None, now: datetime
 ) -> Contents:
@@ -83,16 +93,11 @@ def contents_of(
     change counts as a date.
     """
     entries = listing.entries
-    times: list[datetime] = []
-    for entry in entries:
-        time = entry.published_at or entry.updated_at
-        if time and time <= now + _MAX_AHEAD:
-            times.append(time)
     stated = language_tag(listing.language) or stated_language
     return Contents(
         entries=entries,
         title=listing.title,
-        newest_at=max(times, default=None),
+        newest_at=max(_times(entries, now), default=None),
         dated_ratio=_share(
             entries, lambda entry: entry.published_at or entry.updated_at
         ),

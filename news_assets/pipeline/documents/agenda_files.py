@@ -250,16 +250,11 @@ def numbered_lines(
     _MIN_ITEMS on only.
     """
     matches: list[tuple[int, re.Match[str]]] = []
-    marked: list[tuple[int, re.Match[str]]] = []
     for place, line in enumerate(lines):
         match = _LINE.match(line)
-        if match is None:
-            continue
-        if not _is_title(match["title"]):
-            continue
-        matches.append((place, match))
-        if match["mark"] or len(_written_parts(match["number"])) > 1:
-            marked.append((place, match))
+        if match is not None and _is_title(match["title"]):
+            matches.append((place, match))
+    marked = [one for one in matches if _is_marked(one[1])]
     for candidates, enough in ((marked, least), (matches, _MIN_ITEMS)):
         chosen = _in_order(candidates)
         if len(chosen) >= enough:
@@ -274,6 +269,13 @@ def _is_title(text: str) -> bool:
 
 
 _Chosen = tuple[int, re.Match[str], _Parts]
+
+
+def _is_marked(match: re.Match[str]) -> bool:
+    """Whether a number has a mark after it, or several parts."""
+    if match["mark"]:
+        return True
+    return len(_written_parts(match["number"])) > 1
 
 
 def _in_order(candidates: Sequence[tuple[int, re.Match[str]]]) -> list[_Chosen]:

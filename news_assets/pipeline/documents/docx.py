@@ -66,17 +66,24 @@ class _ListNumbers:
                 styles[style.styleId] = found
         return cls(_levels(document), styles)
 
+    def _place_of(self, paragraph: "_Element") -> tuple[str, int] | None:
+        """Return list and depth of a paragraph: its own, else those of its style."""
+        place = _list_of(paragraph)
+        if place is not None:
+            return place
+        style = paragraph.find(f"{_W}pPr/{_W}pStyle")
+        if style is None:
+            return None
+        return self.of_style.get(style.get(f"{_W}val") or "")
+
     def next_of(self, paragraph: "_Element") -> str:
         """Return the number of a paragraph, such as "IV." or "4.A"; empty where it has
         none.
         """
-        place = _list_of(paragraph)
-        style = paragraph.find(f"{_W}pPr/{_W}pStyle")
-        if place is None and style is not None:
-            place = self.of_style.get(style.get(f"{_W}val") or "")
-        level = self.levels.get(place) if place else None
+        place = self._place_of(paragraph)
         if place is None:
             return ""
+        level = self.levels.get(place)
         if level is None:
             return ""
         key, depth = place

@@ -76,12 +76,18 @@ def read_odt(body: bytes) -> ReadDocument:
     )
 
 
-def _changes(root: "_Element") -> _Changes:
-    found = _Changes()
+def _struck_styles(root: "_Element") -> set[str]:
+    """Return the names of the styles that strike their text out."""
+    found: set[str] = set()
     for style in root.iter(f"{_STYLE}style"):
         for properties in style.iter(f"{_STYLE}text-properties"):
             if properties.get(f"{_STYLE}text-line-through-style", "none") != "none":
-                found.struck_styles.add(style.get(f"{_STYLE}name") or "")
+                found.add(style.get(f"{_STYLE}name") or "")
+    return found
+
+
+def _changes(root: "_Element") -> _Changes:
+    found = _Changes(struck_styles=_struck_styles(root))
     for region in root.iter(f"{_TEXT}changed-region"):
         key = region.get(f"{_TEXT}id") or ""
         deletion = region.find(f"{_TEXT}deletion")

@@ -160,16 +160,28 @@ def _references(pdf: "PdfDocument", titles: Sequence[str]) -> Iterator[_Place]:
     numbers = _agreeing(titles, [(written, number) for written, number, _ in stated])
     if not numbers:
         return
-    pages: dict[int, frozenset[str]] = {}
-    for number in _reached(numbers, count):
-        pages[number] = frozenset(normal_words(_text(pdf, number - 1)))
-    hits = [_hits(titles, numbers, pages, one) for one in range(_MAX_OFFSET + 1)]
-    offset = hits.index(max(hits))
-    if hits[offset] < _MIN_FOUND * len(numbers):
+    offset = _offset(pdf, titles, numbers)
+    if offset is None:
         return
     for written, number, index in stated:
         if index + 1 < number + offset <= count:
             yield written, number + offset
+
+
+def _offset(
+    pdf: "PdfDocument", titles: Sequence[str], numbers: dict[int, int]
+) -> int | None:
+    """Return how many pages come before the one with number 1; None if too few titles
+    are on the stated pages with any offset.
+    """
+    pages: dict[int, frozenset[str]] = {}
+    for number in _reached(numbers, len(pdf)):
+        pages[number] = frozenset(normal_words(_text(pdf, number - 1)))
+    hits = [_hits(titles, numbers, pages, one) for one in range(_MAX_OFFSET + 1)]
+    offset = hits.index(max(hits))
+    if hits[offset] < _MIN_FOUND * len(numbers):
+        return None
+    return offset
 
 
 def _text(pdf: "PdfDocument", index: int) -> str:

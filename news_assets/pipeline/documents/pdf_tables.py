@@ -365,13 +365,19 @@ def _table(grid: _Grid, boxes: Sequence[tuple[int, _Box]]) -> _PdfTable | None:
     for one, following in pairwise(inside):
         if one.place != following.place and _is_one_word(one, following):
             return None
+    cells = _spans_by_cell(inside)
+    if not _is_table(cells):
+        return None
+    return _PdfTable((inside[0].offset, inside[-1].offset + 1), _rows(cells))
+
+
+def _spans_by_cell(inside: Iterable[_Character]) -> dict[_Place, list[_Span]]:
+    """Return the parts of the text in each cell, in their order."""
     cells: dict[_Place, list[_Span]] = {}
     for place, group in groupby(inside, key=lambda one: one.place):
         offsets = [one.offset for one in group]
         cells.setdefault(place, []).append((offsets[0], offsets[-1] + 1))
-    if not _is_table(cells):
-        return None
-    return _PdfTable((inside[0].offset, inside[-1].offset + 1), _rows(cells))
+    return cells
 
 
 def _inside(grid: _Grid, boxes: Sequence[tuple[int, _Box]]) -> list[_Character]:

@@ -4,6 +4,7 @@ them. Text that is struck out gets marks: a PDF shows it by a line through the l
 
 import logging
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -167,19 +168,20 @@ def _document(
         if is_scan:
             scanned.append(index + 1)
     reason = "; ".join(_notes(count, len(texts), scanned, broken))
-    outcome: DocumentOutcome = "ok"
-    if not any(texts):
-        outcome = "failed" if len(broken) == count else "skipped"
-        reason = reason or "no text and no image on its pages"
-    return ReadDocument(
+    found = ReadDocument(
         kind="pdf",
-        outcome=outcome,
+        outcome="ok",
         reason=reason or None,
         title=title,
         pages=count,
         texts=tuple(texts),
         scanned_pages=tuple(scanned),
     )
+    if any(texts):
+        return found
+    reason = reason or "no text and no image on its pages"
+    outcome: DocumentOutcome = "failed" if len(broken) == count else "skipped"
+    return replace(found, outcome=outcome, reason=reason)
 
 
 def _notes(
@@ -234,12 +236,16 @@ def page_image(body: bytes, number: int) -> bytes:
         bitmap = page.render(scale=scale, grayscale=True)
     except (PdfiumError, ValueError) as error:
         raise ReadingError(f"page {number} could not be rendered: {error}") from error
+    return _as_pgm(bitmap)
+
+
+def _as_pgm(bitmap: "pypdfium2.PdfBitmap") -> bytes:
+    """Return a grey picture as a binary PGM file, which has no gaps between its rows."""
     rows = memoryview(bitmap.buffer).cast("B")
-    pixels = b"".join(
-        rows[start : start + bitmap.width]
-        for start in range(0, len(rows), bitmap.stride)
-    )
-    return b"P5 %d %d 255\n" % (bitmap.width, bitmap.height) + pixels
+    file = bytearray(b"P5 %d %d 255\n" % (bitmap.width, bitmap.height))
+    for start in range(0, len(rows), bitmap.stride):
+        file += rows[start : start + bitmap.width]
+    return bytes(file)
 
 
 # --- struck-out text ------------------------------------------------------------------
@@ -332,24 +338,29 @@ def _spans(page: "PdfPage", text_page: "PdfTextPage") -> Iterator[_Span]:
             yield struck[0], struck[-1] + 1
 
 
-def _lines_through(
-    page: "PdfPage", text_page: "PdfTextPage"
-) -> Iterator[tuple[float, float, float]]:
-    """Yield left end, height and right end of the lines on a page that go through text;
-    most lines are of tables.
-    """
+def _flat_lines(page: "PdfPage") -> Iterator[tuple[float, float, float]]:
+    """Yield left end, height and right end of the horizontal lines on a page."""
     from pypdfium2 import raw
 
-    texts = [text_page.get_rect(index) for index in range(text_page.count_rects())]
     paths = page.get_objects(filter=(raw.FPDF_PAGEOBJ_PATH,), max_depth=2)
-    at_height: dict[float, list[tuple[float, ...]]] = {}
     for path in islice(paths, _MAX_PATHS):
         left, bottom, right, top = path.get_bounds()
         if top - bottom > _MAX_HEIGHT_PT:
             continue
         if right - left < _MIN_WIDTH_PT:
             continue
-        y = round((bottom + top) / 2, 1)
+        yield left, round((bottom + top) / 2, 1), right
+
+
+def _lines_through(
+    page: "PdfPage", text_page: "PdfTextPage"
+) -> Iterator[tuple[float, float, float]]:
+    """Yield left end, height and right end of the lines on a page that go through text;
+    most lines are of tables.
+    """
+    texts = [text_page.get_rect(index) for index in range(text_page.count_rects())]
+    at_height: dict[float, list[tuple[float, ...]]] = {}
+    for left, y, right in _flat_lines(page):
         if y not in at_height:
             at_height[y] = [box for box in texts if box[1] < y < box[3]]
         for start, _, end, _ in at_height[y]:

@@ -118,15 +118,13 @@ def document_article(
         reason=line(_reason(found), "title"),
         article_type=DOCUMENT_TYPE,
     )
-    text = clean_text(found.text[: most("text")]) if found.outcome == "ok" else ""
+    if found.outcome != "ok":
+        return article
+    text = clean_text(found.text[: most("text")])
     if not text:
         return article
-    return ExtractedArticle(
-        url=article.url,
-        canonical_url=article.canonical_url,
-        outcome="ok",
-        reason=article.reason,
-        article_type=DOCUMENT_TYPE,
+    return replace(
+        article,
         title=_stated_title(found) or _first_line(text),
         language=language_of(text, language),
         text=text,

@@ -52,24 +52,24 @@ def drifted_articles(
     compared: list[Replayed] = []
     for batch in replay_articles(lake, desk, articles, sandbox, readers):
         compared += [one for one in batch if one.change not in ("no_page", "no_entry")]
-    rows: list[tuple[object, ...]] = []
-    for one in _worst_of(compared):
-        article = one.article
-        kept = f"{one.kept_ratio:.0%}"
-        rows.append(
-            (
-                article.article_id,
-                article.agency,
-                article.day,
-                one.change,
-                kept,
-                article.text_chars,
-                one.found_chars,
-                one.reason,
-            )
-        )
+    rows = [_row(one) for one in _worst_of(compared)]
     accepted = int(_MAX_DRIFT_RATIO * len(compared))
     return Findings(len(compared), _HEADER, tuple(rows), accepted=accepted)
+
+
+def _row(one: Replayed) -> tuple[object, ...]:
+    """Return the cells of a drifted article below _HEADER."""
+    article = one.article
+    return (
+        article.article_id,
+        article.agency,
+        article.day,
+        one.change,
+        f"{one.kept_ratio:.0%}",
+        article.text_chars,
+        one.found_chars,
+        one.reason,
+    )
 
 
 def sample_ids(lake: Reader, desk: str) -> list[str]:

@@ -7,7 +7,7 @@ rows are indented by empty cells.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import date, timedelta
 from typing import NamedTuple
@@ -78,6 +78,13 @@ def parse(page: Page, reading: Reading) -> MeetingListing:
     rows = select(tree, "div.MeetingRow")
     if not rows and b"iqm2" not in page.body.lower():
         raise changed(page, _EXPECTED)
+    return _calendar(rows, base, reading)
+
+
+def _calendar(
+    rows: Iterable[HtmlElement], base: str, reading: Reading
+) -> MeetingListing:
+    """Return the meetings of the rows of a calendar."""
     found: dict[str, Meeting] = {}
     lost = 0
     for row in rows:

@@ -94,12 +94,10 @@ def parse(page: Page, reading: Reading) -> MeetingListing:
         return replace(people, next_requests=_next(page, len(rows)))
     items = items_by_event(rows, page)
     meetings: list[Meeting] = []
-    undated = 0
     for row in rows:
         if "EventId" in row:
-            meeting = _meeting(row, page, reading)
-            undated += meeting.starts_at is None
-            meetings.append(meeting)
+            meetings.append(_meeting(row, page, reading))
+    undated = sum(meeting.starts_at is None for meeting in meetings)
     is_empty = not meetings and not items
     if rows and is_empty and rows[0].keys().isdisjoint(_NOT_MEETINGS):
         raise changed(page, "an answer of Legistar's Web API")

@@ -400,11 +400,18 @@ def _following(tree: HtmlElement, page: Page, reading: Reading) -> list[Request]
     years = first_match(tree, "[id*=lstYears] input[value]")
     if years is None:
         return []
-    shown = years.get("value", "")
-    today = day_of(reading.now, reading.timezone)
-    wanted = dict.fromkeys((today.year, (today + timedelta(days=_AHEAD_DAYS)).year))
-    later = [number for number in wanted if not shown.isdigit() or number > int(shown)]
+    later = _later_years(years.get("value", ""), reading)
     return [year(page, number) for number in later[:1]]
+
+
+def _later_years(shown: str, reading: Reading) -> list[int]:
+    """Return the years of a pass after the one that is shown; all if none is."""
+    today = day_of(reading.now, reading.timezone)
+    last = today + timedelta(days=_AHEAD_DAYS)
+    wanted = list(dict.fromkeys((today.year, last.year)))
+    if not shown.isdigit():
+        return wanted
+    return [number for number in wanted if number > int(shown)]
 
 
 def _next_page(tree: HtmlElement) -> str | None:

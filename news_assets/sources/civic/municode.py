@@ -250,10 +250,17 @@ def _parse_page(page: Page, reading: Reading) -> MeetingListing:
     listed = _rows_with(select(tree, "tr"), "td.views-field-title")
     if not listed and not select(tree, ".view-meetings, .view-empty"):
         raise changed(page, _EXPECTED_PAGE)
-    following = links_in(tree, base, ".pager-next a, .pager__item--next a")
     meetings = [_listed(row, base, reading) for row in listed]
-    urls = [link.href for link in following]
-    return MeetingListing(meetings=tuple(meetings), next_requests=requests_to(*urls))
+    return MeetingListing(
+        meetings=tuple(meetings), next_requests=_following(tree, base)
+    )
+
+
+def _following(tree: HtmlElement, base: str) -> Requests:
+    """Return the requests for the pages that a page of meetings calls next."""
+    links = links_in(tree, base, ".pager-next a, .pager__item--next a")
+    urls = [link.href for link in links]
+    return requests_to(*urls)
 
 
 def _rows_with(rows: Iterable[HtmlElement], css: str) -> list[HtmlElement]:
@@ -293,13 +300,6 @@ def _start(row: HtmlElement, title: str) -> Moment | None:
 
 def _listed(row: HtmlElement, base: str, reading: Reading) -> Meeting:
     """Return the meeting of a row of a client's site."""
-    date_cell = first_match(row, "[content]")
-    stated = date_cell.get("content") if date_cell is not None else None
-    if stated:
-        start = wall_clock(stated)
-    else:
-        date_words = words_at(row, "td[class*=calendar-date], td[class*=date]")
-        start = moment_of_text(date_words)
     title = words_at(row, "td.views-field-title")
     links = _documents(row, _FIELDS, base)
     pages = links_in(row, base, "td.views-field-view-node a, td.views-field-title a")
@@ -314,8 +314,18 @@ def _listed(row: HtmlElement, base: str, reading: Reading) -> Meeting:
             links=tuple(links),
         ),
         reading,
-        start=start,
+        start=_start_of(row),
     )
+
+
+def _start_of(row: HtmlElement) -> Moment | None:
+    """Return the time of a row: the one for machines, else the one that is shown."""
+    date_cell = first_match(row, "[content]")
+    if date_cell is not None:
+        stated = date_cell.get("content")
+        if stated:
+            return wall_clock(stated)
+    return moment_of_text(words_at(row, "td[class*=calendar-date], td[class*=date]"))
 
 
 def _documents(
@@ -362,6 +372,17 @@ def _item(element: HtmlElement, sequence: int, section: str, base: str) -> Agend
     if stated:
         number = number_alone(stated) or stated
         title = text.removeprefix(stated).strip()
+    return AgendaItem(
+        sequence=sequence,
+        number=number,
+        title=title,
+        section=section,
+        attachments=attachments_of(_files_of(element, base)),
+    )
+
+
+def _files_of(element: HtmlElement, base: str) -> list[Link]:
+    """Return the documents in an item and in the list after it."""
     lists = select(element, ".agenda_item_attachments")
     following = element.getnext()
     if following is not None and _FILES in following.get("class", ""):
@@ -369,10 +390,4 @@ def _item(element: HtmlElement, sequence: int, section: str, base: str) -> Agend
     files: list[Link] = []
     for one in lists:
         files += links_in(one, base)
-    return AgendaItem(
-        sequence=sequence,
-        number=number,
-        title=title,
-        section=section,
-        attachments=attachments_of(files),
-    )
+    return files

@@ -137,6 +137,18 @@ def _accessible_item(element: HtmlElement) -> Line | None:
 def item_in(tree: HtmlElement, base: str, page: Page) -> Meeting:
     """Return what an item's own page adds to it: its documents."""
     own_id = parameter(page.final_url, "itemid")
+    item = AgendaItem(
+        sequence=0,
+        title="",
+        vendor_id=own_id,
+        attachments=_files_of(own_id, tree, base),
+        details_urls=(page.url,),
+    )
+    return page_of_item(item, parameter(page.final_url, "meetingid"))
+
+
+def _files_of(own_id: str, tree: HtmlElement, base: str) -> tuple[Attachment, ...]:
+    """Return the documents of an item that its page links."""
     files: dict[str, Attachment] = {}
     for anchor in tree.iter("a"):
         href = href_of(anchor, base)
@@ -147,14 +159,7 @@ def item_in(tree: HtmlElement, base: str, page: Page) -> Meeting:
         if parameter(href, "itemid") in ("", own_id):
             name = text_of(anchor) or "Document"
             files.setdefault(href, Attachment(name=name, url=lasting(href)))
-    item = AgendaItem(
-        sequence=0,
-        title="",
-        vendor_id=own_id,
-        attachments=tuple(files.values()),
-        details_urls=(page.url,),
-    )
-    return page_of_item(item, parameter(page.final_url, "meetingid"))
+    return tuple(files.values())
 
 
 # --- addresses ------------------------------------------------------------------------

@@ -6,7 +6,7 @@ The date stands in the link, in its file's name, or in the text around it.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
@@ -64,6 +64,19 @@ def parse(page: Page, reading: Reading) -> MeetingListing:
         read = [_of_item(element, base, selectors) for element in items]
     if not read:
         raise changed(page, _EXPECTED)
+    return _listing(read, reading)
+
+
+class _Entry(NamedTuple):
+    """The documents of one meeting."""
+
+    title: str
+    moment: Moment | None
+    links: list[Link]
+
+
+def _listing(read: Sequence[_Entry], reading: Reading) -> MeetingListing:
+    """Return the meetings of the entries that have a date and a document."""
     meetings: dict[str, Meeting] = {}
     lost = 0
     for entry in read:
@@ -76,14 +89,6 @@ def parse(page: Page, reading: Reading) -> MeetingListing:
     return MeetingListing(
         meetings=tuple(meetings.values()), problems=problem_if(lost, problem)
     )
-
-
-class _Entry(NamedTuple):
-    """The documents of one meeting."""
-
-    title: str
-    moment: Moment | None
-    links: list[Link]
 
 
 def _of_item(element: HtmlElement, base: str, selectors: Selectors) -> _Entry:

@@ -86,6 +86,10 @@ def parse(page: Page, reading: Reading) -> MeetingListing:
             meetings.append(_meeting(row, page, reading))
     if rows and not meetings:
         raise changed(page, _EXPECTED)
+    return _without_copies(meetings)
+
+
+def _without_copies(meetings: Sequence[Meeting]) -> MeetingListing:
     kept = [meeting for meeting in meetings if not meeting.title.endswith(_COPY)]
     copies = len(meetings) - len(kept)
     problems = (f"{copies} Spanish copies left out",) if copies else ()
@@ -167,15 +171,21 @@ def _path_of(row: Object, *, is_older: bool) -> str:
 # --- the page of an agenda ------------------------------------------------------------
 
 
+def _areas(tree: HtmlElement) -> dict[str, HtmlElement]:
+    """Return the areas of attachments by their ids in lower case."""
+    areas: dict[str, HtmlElement] = {}
+    for area in select(tree, "[id^=agenda_item_area_]"):
+        areas[area.get("id", "").lower()] = area
+    return areas
+
+
 def _agenda(page: Page) -> MeetingListing:
     tree = tree_of(page, _EXPECTED)
     base = base_of(tree, page)
     found = _outermost(select(tree, _ITEMS))
     if not found:
         raise changed(page, _EXPECTED)
-    areas: dict[str, HtmlElement] = {}
-    for area in select(tree, "[id^=agenda_item_area_]"):
-        areas[area.get("id", "").lower()] = area
+    areas = _areas(tree)
     items: list[AgendaItem] = []
     for number, element in enumerate(found, start=1):
         items.append(_item(element, number, areas, base))

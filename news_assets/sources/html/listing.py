@@ -95,13 +95,7 @@ def read_page(page: Page, source: Source, templates: Sequence[Template]) -> Read
         ListingChangedError: The page is not HTML.
         SourceError: The document is empty.
     """
-    if not page.body.strip():
-        raise SourceError(f"{page.url}: an empty document")
-    tree = html_tree(page)
-    if tree is None:
-        raise ListingChangedError(
-            f"{page.url}: not a listing page: {found_instead(page, source.kind)}"
-        )
+    tree = _tree_of(page, source)
     base = base_of(tree, page)
     for template in templates:
         items = outermost(select(tree, template.items))
@@ -112,6 +106,18 @@ def read_page(page: Page, source: Source, templates: Sequence[Template]) -> Read
             )
             return ReadPage(tree, len(items), storable(named))
     return ReadPage(tree, 0, storable(Listing(entries=())))
+
+
+def _tree_of(page: Page, source: Source) -> HtmlElement:
+    """Return the tree of a listing page; raises as `read_page` does."""
+    if not page.body.strip():
+        raise SourceError(f"{page.url}: an empty document")
+    tree = html_tree(page)
+    if tree is None:
+        raise ListingChangedError(
+            f"{page.url}: not a listing page: {found_instead(page, source.kind)}"
+        )
+    return tree
 
 
 def changed(

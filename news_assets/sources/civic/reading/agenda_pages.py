@@ -113,9 +113,13 @@ def visible_lines(
             continue
         parts.append("\n" if element.tag in _BLOCKS else " ")
         parts.append((element.text if is_start else element.tail) or "")
-    lines = clean_text("".join(parts)).split("\n")
+    return _filled_lines(clean_text("".join(parts)))
+
+
+def _filled_lines(text: str) -> list[str]:
+    """Return the lines with words, each with single spaces."""
     found: list[str] = []
-    for line in lines:
+    for line in text.split("\n"):
         if line.strip():
             found.append(" ".join(line.split()))
     return found

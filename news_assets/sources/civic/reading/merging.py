@@ -37,6 +37,12 @@ def merged_by_key(meetings: Iterable[Meeting]) -> dict[str, Meeting]:
         key = listed_key(meeting)
         known = found.get(key, meeting)
         found[key] = replace(meeting, items=meeting.items or known.items)
+    _add_parts(partial, found)
+    return found
+
+
+def _add_parts(partial: Iterable[Meeting], found: dict[str, Meeting]) -> None:
+    """Complete the meetings found, which have their keys, by parts of them."""
     by_agenda = {meeting.agenda_id: key for key, meeting in found.items()}
     by_agenda.pop("", None)
     for meeting in partial:
@@ -45,7 +51,6 @@ def merged_by_key(meetings: Iterable[Meeting]) -> dict[str, Meeting]:
             continue
         listed = found.get(key)
         found[key] = _completed(listed, meeting) if listed else meeting
-    return found
 
 
 def _completed(listed: Meeting, page: Meeting) -> Meeting:
