@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 # about 120 MB with texts and vectors; two chunks are in memory at once
-_CHUNK_DOCUMENTS = 5_000
+CHUNK_DOCUMENTS = 5_000
 _RECEIPTS_PER_TRANSACTION = 10_000
 
 
@@ -123,8 +123,8 @@ def sync_desk(
         for ids, documents in chunks:
             extra += _send(index, sandbox, desk, ids, documents)
             on_progress(len(ids))
-    for start in range(0, len(extra), _CHUNK_DOCUMENTS):
-        index.delete(extra[start : start + _CHUNK_DOCUMENTS])
+    for start in range(0, len(extra), CHUNK_DOCUMENTS):
+        index.delete(extra[start : start + CHUNK_DOCUMENTS])
     return changed.height + len(extra)
 
 
@@ -144,11 +144,11 @@ def _chunks(changed: "pl.DataFrame") -> Iterator["pl.DataFrame"]:
     for month in by_month.partition_by("month", maintain_order=True):
         if (
             together
-            and sum(one.height for one in together) + month.height > _CHUNK_DOCUMENTS
+            and sum(one.height for one in together) + month.height > CHUNK_DOCUMENTS
         ):
             yield pl.concat(together)
             together = []
-        *whole, rest = month.iter_slices(_CHUNK_DOCUMENTS)
+        *whole, rest = month.iter_slices(CHUNK_DOCUMENTS)
         yield from whole
         together.append(rest)
     if together:
