@@ -359,10 +359,16 @@ def _lines(text: str, delimiter: str) -> Iterator[tuple[int, list[str]] | Refusa
             yield line, row
 
 
-def _row_of_cells(line: int, row: list[str], header: list[str]) -> ImportRow | Refusal:
+def _cells_of(row: list[str], header: list[str]) -> dict[str, str]:
+    """Return the cells by their headings; the first of several with one heading."""
     cells: dict[str, str] = {}
     for column, cell in zip(header, row, strict=False):  # rows may be shorter
         cells.setdefault(column, cell)
+    return cells
+
+
+def _row_of_cells(line: int, row: list[str], header: list[str]) -> ImportRow | Refusal:
+    cells = _cells_of(row, header)
     written = cells.pop("url", "").strip()
     if not written:
         return Refusal(line, "no address")

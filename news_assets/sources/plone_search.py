@@ -245,16 +245,22 @@ def _blocks_html(blocks: _Json, layout: _Json) -> str:
     return "\n".join(filter(None, _rendered(blocks, layout, 0)))
 
 
+def _in_order(blocks: dict[str, Any], layout: _Json) -> list[str]:
+    """Return the names of blocks in the order of the layout, each once: repeats would
+    take exponential time.
+    """
+    order = _at(layout, "items")
+    names = order if isinstance(order, list) else list(blocks)
+    return list(dict.fromkeys(name for name in names if isinstance(name, str)))
+
+
 def _rendered(blocks: _Json, layout: _Json, depth: int) -> list[str]:
     if not isinstance(blocks, dict):
         return []
     if depth > _MAX_DEPTH:
         return []
-    order = _at(layout, "items")
-    names = order if isinstance(order, list) else list(blocks)
-    stated = [name for name in names if isinstance(name, str)]
     found: list[str] = []
-    for name in dict.fromkeys(stated):  # repeats would take exponential time
+    for name in _in_order(blocks, layout):
         block = blocks.get(name)
         if not isinstance(block, dict):
             continue

@@ -253,8 +253,9 @@ def _images(entry: _Parsed) -> list[str]:
     media.sort(key=lambda one: _number(one, "width") or 0, reverse=True)
     thumbnails = _objects(entry, "media_thumbnail")
     images = [_string(one, "url") for one in [*media, *thumbnails]]
-    links = [one for one in _objects(entry, "links") if one.get("rel") == "enclosure"]
-    images += [_string(one, "href") for one in links if _is_image(one, "href")]
+    for link in _objects(entry, "links"):
+        if link.get("rel") == "enclosure" and _is_image(link, "href"):
+            images.append(_string(link, "href"))
     image = entry.get("image")
     if isinstance(image, Mapping):
         images.append(_string(image, "href"))

@@ -341,18 +341,26 @@ def _form_parts(words: str) -> dict[str, str | None] | None:
     return None
 
 
+def _hour_of(parts: dict[str, str | None]) -> int:
+    """Return the hour, 0 to 24 as it is written; of a half of the day from its begin."""
+    hour = int(parts["hour"] or 0)
+    half = parts["half"]
+    if not half:
+        return hour
+    hour %= 12
+    if half[0] in "pP":
+        hour += 12
+    return hour
+
+
 def _placed_time(parts: dict[str, str | None], source_zone: str) -> datetime:
     """Return the time with these parts in its zone. Raises ValueError if there is no
     such time.
     """
     year, month, day = _day_parts(parts, source_zone)
-    hour = int(parts["hour"] or 0)
+    hour = _hour_of(parts)
     minute = int(parts["dotted"] or parts["minute"] or 0)
     second = int(parts["second"] or 0)
-    if parts["half"]:
-        hour %= 12
-        if parts["half"][0] in "pP":
-            hour += 12
     is_end_of_day = (hour, minute, second) == (24, 0, 0)
     if is_end_of_day:
         hour = 0

@@ -146,14 +146,21 @@ def words_of_texts(texts: Sequence[str]) -> TextWords:
     return TextWords(*_coded(every), found.list.len().cast(pl.Int64).to_numpy())
 
 
-def _word_lists(texts: Sequence[str]) -> "pl.Series":
+def _lowered(texts: Sequence[str]) -> "pl.Series":
+    """Return the texts in lower case; lone surrogates are no words."""
     import polars as pl
 
     try:
-        lowered = pl.Series(texts, dtype=pl.String).str.to_lowercase()
-    except UnicodeEncodeError:  # lone surrogates, which are no words
-        texts = [text.encode("utf-8", "replace").decode("utf-8") for text in texts]
-        lowered = pl.Series(texts, dtype=pl.String).str.to_lowercase()
+        return pl.Series(texts, dtype=pl.String).str.to_lowercase()
+    except UnicodeEncodeError:
+        sound = [text.encode("utf-8", "replace").decode("utf-8") for text in texts]
+        return pl.Series(sound, dtype=pl.String).str.to_lowercase()
+
+
+def _word_lists(texts: Sequence[str]) -> "pl.Series":
+    import polars as pl
+
+    lowered = _lowered(texts)
     has_other = lowered.str.contains(_BEYOND_LATIN.pattern)
     if not has_other.any():
         return lowered.str.extract_all(_LATIN_WORD.pattern)

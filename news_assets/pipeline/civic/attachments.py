@@ -315,10 +315,7 @@ def _answers(
     work: _Work, wanted: Iterable[Attachment]
 ) -> Iterator[tuple[list[Attachment], Page | FetchError]]:
     """Yield the attachments at each address with its answer."""
-    access: dict[str, Access] = {}
-    for agency in work.desk.agencies:
-        for source in agency.sources:
-            access[source.source_id] = source.access
+    access = _access_by_source(work.desk)
     by_url: dict[str, list[Attachment]] = {}
     for one in wanted:
         by_url.setdefault(urldefrag(one.url).url, []).append(one)
@@ -327,6 +324,14 @@ def _answers(
         requests.append(_request(url, of_url, access))
     for request, answer in work.fetcher.fetch_all(requests):
         yield by_url[request.url], answer
+
+
+def _access_by_source(desk: Desk) -> dict[str, Access]:
+    access: dict[str, Access] = {}
+    for agency in desk.agencies:
+        for source in agency.sources:
+            access[source.source_id] = source.access
+    return access
 
 
 def _request(
@@ -402,6 +407,13 @@ def _store(
     if not read:
         return
     rows.upsert(read)
+    changed = _changed(read, due)
+    if changed:
+        _make_due(rows, stage, read, changed, now)
+
+
+def _changed(read: Iterable[StoredDocument], due: Iterable[Attachment]) -> set[str]:
+    """Return the ids of the documents with another text than before."""
     texts: dict[str, str | None] = {}
     for one in due:
         if one.before:
@@ -410,8 +422,7 @@ def _store(
     for row in read:
         if row.text != texts.get(row.document_id):
             changed.add(row.document_id)
-    if changed:
-        _make_due(rows, stage, read, changed, now)
+    return changed
 
 
 def _make_due(
@@ -424,19 +435,30 @@ def _make_due(
     """Let the articles with a changed document be composed again; those that lack none
     now have not failed any more.
     """
-    # a document belongs to items of several meetings
-    columns = ("article_id", "document_ids")
-    desks, agencies = {row.desk for row in read}, {row.agency for row in read}
-    listed = rows.frame(StoredItem, None, columns, desk=desks, agency=agencies)
-    documents: dict[str, set[str]] = {}
-    for article, ids in listed.iter_rows():
-        if article and not changed.isdisjoint(ids):
-            documents[article] = set(ids)
+    documents = _documents_with(rows, read, changed)
     failed = _failed_documents(rows, documents.values()).keys()
     complete = {key for key, ids in documents.items() if failed.isdisjoint(ids)}
     drop_failures(rows, stage, complete)
     articles = rows.read(RawArticle, article_id=documents, outcome=["ok"])
     rows.upsert([replace(article, next_try_at=now) for article in articles])
+
+
+def _documents_with(
+    rows: Rows, read: Sequence[StoredDocument], changed: set[str]
+) -> dict[str, set[str]]:
+    """Return the documents of each article that has a changed one, by article_id.
+
+    A document belongs to items of several meetings.
+    """
+    columns = ("article_id", "document_ids")
+    desks = {row.desk for row in read}
+    agencies = {row.agency for row in read}
+    listed = rows.frame(StoredItem, None, columns, desk=desks, agency=agencies)
+    documents: dict[str, set[str]] = {}
+    for article, ids in listed.iter_rows():
+        if article and not changed.isdisjoint(ids):
+            documents[article] = set(ids)
+    return documents
 
 
 def _record(

@@ -3,7 +3,7 @@ No lake, no requests.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from itertools import chain
 
@@ -178,15 +178,16 @@ class CouncilFindings:
 
     def polled(self, now: datetime) -> Polled:
         """Return the poll."""
+        polled = Polled(
+            source=self.source,
+            polled_at=now,
+            elapsed_ms=self.elapsed_ms,
+            outcome=self.outcome,
+            error=self.error,
+            is_of_past=self.is_of_past,
+        )
         if self.error is not None and not self.listings:
-            return Polled(
-                source=self.source,
-                polled_at=now,
-                elapsed_ms=self.elapsed_ms,
-                outcome=self.outcome,
-                error=self.error,
-                is_of_past=self.is_of_past,
-            )
+            return polled
         listed = self.listed()
         self.known = known_rows(self.source, by_key(listed), self.stored, self.today)
         days = self._whole_days(listed)
@@ -197,12 +198,10 @@ class CouncilFindings:
         if self.listings:
             problems = tuple(dict.fromkeys(self.problems))
             listing = Listing(entries=(), is_whole=False, problems=problems)
-        return Polled(
-            source=self.source,
-            polled_at=now,
-            elapsed_ms=self.elapsed_ms,
+        return replace(
+            polled,
             outcome="ok" if self.listings else "unchanged",
-            is_of_past=self.is_of_past,
+            error=None,
             page=self.page,
             listing=listing,
             note=suspicion or self._note(),

@@ -316,6 +316,20 @@ def withdraw_documents(rows: Rows, articles: Sequence[RawArticle], reason: str) 
     refresh_matters_of(rows, articles)
 
 
+def _with_former_facts(
+    rows: Rows, former: Reader, items: Sequence[StoredItem]
+) -> list[StoredMeeting]:
+    """Return the meetings of these agendas with the facts that they have in `former`."""
+    stated: dict[str, str] = {}
+    for row in _meetings_of_agendas(former, items):
+        stated[row.meeting_id] = row.participation_json
+    changed: list[StoredMeeting] = []
+    for row in _meetings_of_agendas(rows, items):
+        if row.meeting_id in stated:
+            changed.append(_with_facts_of(row, stated[row.meeting_id]))
+    return changed
+
+
 def bring_documents_back(
     rows: Rows, former: Reader, articles: Sequence[RawArticle]
 ) -> None:
@@ -328,12 +342,7 @@ def bring_documents_back(
         return
     withdrawn = withdrawn_documents(rows, _ids(items))
     rows.upsert(former.read(StoredDocument, document_id=withdrawn))
-    stated: dict[str, str] = {}
-    for row in _meetings_of_agendas(former, items):
-        stated[row.meeting_id] = row.participation_json
-    meetings = _meetings_of_agendas(rows, items)
-    known = [row for row in meetings if row.meeting_id in stated]
-    rows.upsert([_with_facts_of(row, stated[row.meeting_id]) for row in known])
+    rows.upsert(_with_former_facts(rows, former, items))
     former_items = former.read(StoredItem, meeting_id=_meetings_of_minutes(items))
     decisions = {item.item_id: item.decision for item in former_items}
     _store_decisions(rows, items, decisions)

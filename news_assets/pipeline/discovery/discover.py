@@ -139,17 +139,23 @@ def _search_site(
 ) -> None:
     platform = None
     if facts is not None:
-        platform, linked = facts.platform, facts.feeds
-        evaluation.add_vendors(facts.vendors, "a page of a vendor, or its links")
-        evaluation.add([*linked[:_MAX_LINKED], *facts.apis])
-        untried = [one for one in linked[_MAX_LINKED:] if one.refusal is None]
-        evaluation.untried_count = len(untried)
+        platform = facts.platform
+        _add_linked(evaluation, facts)
     for usual in usual_feeds(url, platform):
         if tries_all or not evaluation.is_settled:
             evaluation.add([usual])
     if tries_all or not evaluation.is_settled:
         stated = evaluation.sitemaps_of(robots_url(url, platform))
         evaluation.add(stated or usual_sitemaps(url, platform))
+
+
+def _add_linked(evaluation: "_Evaluation", facts: PageFacts) -> None:
+    """Try what a page links: vendors, feeds and APIs."""
+    linked = facts.feeds
+    evaluation.add_vendors(facts.vendors, "a page of a vendor, or its links")
+    evaluation.add([*linked[:_MAX_LINKED], *facts.apis])
+    untried = [one for one in linked[_MAX_LINKED:] if one.refusal is None]
+    evaluation.untried_count = len(untried)
 
 
 def _name(facts: PageFacts | None, candidates: Iterable[Candidate]) -> str | None:

@@ -123,9 +123,9 @@ def _levels(document: "Document") -> dict[tuple[str, int], _Level]:
     for number in root.iter(f"{_W}num"):
         key = number.get(f"{_W}numId") or ""
         definition = abstract.get(_value(number, "abstractNumId"))
-        for depth, level in enumerate(
-            () if definition is None else definition.iter(f"{_W}lvl")
-        ):
+        if definition is None:
+            continue
+        for depth, level in enumerate(definition.iter(f"{_W}lvl")):
             if depth < _MAX_LEVELS:
                 levels[key, depth] = _level(level)
     return levels

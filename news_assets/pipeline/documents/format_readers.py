@@ -67,13 +67,17 @@ def read_odt(body: bytes) -> ReadDocument:
         if "meta.xml" in archive.namelist():
             meta = etree.fromstring(archive.read("meta.xml"), parser)
             title = meta.findtext(f".//{_TITLE}")
-    content = root.find(f"{_OFFICE}body/{_OFFICE}text")
-    if content is None:
-        raise ReadingError("broken odt: no text in content.xml")
-    text = "\n\n".join(filter(None, _blocks(content, _changes(root))))
+    text = _text_of_odt(root)
     return ReadDocument(
         kind="odt", outcome="ok", title=title or None, texts=(clean_text(text),)
     )
+
+
+def _text_of_odt(root: "_Element") -> str:
+    content = root.find(f"{_OFFICE}body/{_OFFICE}text")
+    if content is None:
+        raise ReadingError("broken odt: no text in content.xml")
+    return "\n\n".join(filter(None, _blocks(content, _changes(root))))
 
 
 def _struck_styles(root: "_Element") -> set[str]:

@@ -44,15 +44,21 @@ def _with_mark(text: str, mark: Mark) -> str:
     return f"{text[:start]}{mark}{core}{mark}{text[start + len(core) :]}"
 
 
-def table(rows: Iterable[Sequence[str]]) -> str:
-    """Return a table; with a single column or row it is layout, and each cell is a
-    paragraph.
-    """
+def _filled_rows(rows: Iterable[Sequence[str]]) -> list[list[str]]:
+    """Return the rows that have any text, with single spaces in their cells."""
     filled: list[list[str]] = []
     for row in rows:
         cells = [" ".join(cell.split()) for cell in row]
         if any(cells):
             filled.append(cells)
+    return filled
+
+
+def table(rows: Iterable[Sequence[str]]) -> str:
+    """Return a table; with a single column or row it is layout, and each cell is a
+    paragraph.
+    """
+    filled = _filled_rows(rows)
     width = max(map(len, filled), default=0)
     if width < 2 or len(filled) < 2:
         return "\n\n".join(filter(None, chain.from_iterable(filled)))

@@ -231,18 +231,31 @@ def _crossing(
     free_horizontals = list(horizontal)
     free_verticals = list(vertical)
     while free_horizontals:
-        horizontals: list[_Rule] = []
-        verticals: list[_Rule] = []
-        new = [free_horizontals.pop()]
-        while new:
-            horizontals += new
-            crossed = [one for one in free_verticals if _crosses_any(one, new)]
-            verticals += crossed
-            free_verticals = _without(free_verticals, crossed)
-            new = [one for one in free_horizontals if _crosses_any(one, crossed)]
-            free_horizontals = _without(free_horizontals, new)
-        groups.append((horizontals, verticals))
+        first = free_horizontals[-1]
+        group = _connected(first, free_horizontals[:-1], free_verticals)
+        free_horizontals = _without(free_horizontals, group[0])
+        free_verticals = _without(free_verticals, group[1])
+        groups.append(group)
     return groups
+
+
+def _connected(
+    first: _Rule, free_horizontals: list[_Rule], free_verticals: list[_Rule]
+) -> tuple[list[_Rule], list[_Rule]]:
+    """Return a horizontal line with those of the free ones that crossings connect it
+    to, horizontal and vertical.
+    """
+    horizontals: list[_Rule] = []
+    verticals: list[_Rule] = []
+    new = [first]
+    while new:
+        horizontals += new
+        crossed = [one for one in free_verticals if _crosses_any(one, new)]
+        verticals += crossed
+        free_verticals = _without(free_verticals, crossed)
+        new = [one for one in free_horizontals if _crosses_any(one, crossed)]
+        free_horizontals = _without(free_horizontals, new)
+    return horizontals, verticals
 
 
 def _without(rules: Iterable[_Rule], gone: Iterable[_Rule]) -> list[_Rule]:

@@ -133,15 +133,21 @@ def _list_lines(element: _Element, depth: int, indent: str) -> list[str]:
     return lines
 
 
-def _table(element: _Element) -> list[Block]:
-    """Return a table as one block; with a single column or row it is layout, and each
-    cell is a paragraph.
-    """
+def _filled_rows(element: _Element) -> list[list[str]]:
+    """Return the cells of each row of a table that has any text."""
     rows: list[list[str]] = []
     for row in element.iter("row"):
         cells = [_one_line(_inline(cell)) for cell in row.iter("cell")]
         if any(cells):
             rows.append(cells)
+    return rows
+
+
+def _table(element: _Element) -> list[Block]:
+    """Return a table as one block; with a single column or row it is layout, and each
+    cell is a paragraph.
+    """
+    rows = _filled_rows(element)
     width = max(map(len, rows), default=0)
     if width < 2 or len(rows) < 2:
         return [Block("paragraph", cell) for cell in chain.from_iterable(rows) if cell]

@@ -117,18 +117,25 @@ class TitledPage:
         """What is stated for machines as the title, best first."""
         return [*texts_of(self.article.get("headline")), *contents(self.meta, *_TITLE)]
 
-    @cached_property
-    def sites(self) -> frozenset[str]:
-        """The names of the site: stated ones, the texts of links to a home page, and a
-        `<title>` unlike all others.
+    def _named(self, path: Words) -> set[str]:
+        """Return the names that the page or links to a home page state, but for titles:
+        names with the words of the address.
         """
-        path = long_words(SLUG_BREAK.sub(" ", unquote(urlsplit(self.url).path)))
         found: set[str] = set()
         for name in (*contents(self.meta, *SITE), *_home_texts(self.tree)):
             place = _place_of(name)
             is_title = agree(long_words(name), path, _NAMED)
             if len(place) >= _MIN_PLACE_CHARS and not is_title:
                 found.add(place)
+        return found
+
+    @cached_property
+    def sites(self) -> frozenset[str]:
+        """The names of the site: stated ones, the texts of links to a home page, and a
+        `<title>` unlike all others.
+        """
+        path = long_words(SLUG_BREAK.sub(" ", unquote(urlsplit(self.url).path)))
+        found = self._named(path)
         stated = [text for text in self.stated if not _is_in(text, found)]
         if not stated:
             return frozenset(found)

@@ -243,17 +243,22 @@ def _stored_meetings(
     by_agency: dict[str, list[StoredMeeting]] = defaultdict(list)
     if not sources:
         return by_agency
-    first = days[0] - timedelta(days=PAST_DAYS + 1)
-    last = days[1] + timedelta(days=FUTURE_DAYS + 1)
-    count = (last - first).days + 1
     for row in lake.read(
         StoredMeeting,
         desk=[sources[0].desk],
         agency={source.agency for source in sources},
-        day=[first + timedelta(days=n) for n in range(count)],
+        day=_days_around(days),
     ):
         by_agency[row.agency].append(row)
     return by_agency
+
+
+def _days_around(days: tuple[date, date]) -> list[date]:
+    """Return these days, from the first to the last, with those of a pass around them."""
+    first = days[0] - timedelta(days=PAST_DAYS + 1)
+    last = days[1] + timedelta(days=FUTURE_DAYS + 1)
+    count = (last - first).days + 1
+    return [first + timedelta(days=n) for n in range(count)]
 
 
 def _known_versions(lake: Lake, desk: Desk) -> KnownVersions:

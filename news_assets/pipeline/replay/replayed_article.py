@@ -353,14 +353,20 @@ def replay_articles(
     given order.
     """
     ids = [article.article_id for article in articles]
-    entries: dict[tuple[str, str], FeedEntry] = {}
-    for entry in lake.read(FeedEntry, article_id=ids):
-        entries[(entry.source_id, entry.entry_id)] = entry
+    entries = _entries_of(lake, ids)
     newest = _newest_pages(lake, ids)
     for batch in _batches(articles, newest):
         calls, others = _calls(batch, entries, _read_pages(lake, batch, newest))
         replayed = others | _replayed(desk, calls, sandbox, readers)
         yield [replayed[article.article_id] for article in batch]
+
+
+def _entries_of(lake: Reader, ids: Sequence[str]) -> dict[tuple[str, str], FeedEntry]:
+    """Return the entries of these articles, by source_id and entry_id."""
+    entries: dict[tuple[str, str], FeedEntry] = {}
+    for entry in lake.read(FeedEntry, article_id=ids):
+        entries[entry.source_id, entry.entry_id] = entry
+    return entries
 
 
 def _newest_pages(lake: Reader, ids: Sequence[str]) -> dict[str, _NewestPage]:

@@ -193,6 +193,15 @@ def _number(row: Object) -> str:
     ).strip(". ")
 
 
+def _is_item(row: Object, title: str) -> bool:
+    """Whether a row is an item: with a title, no heading and no placeholder."""
+    if not title:
+        return False
+    if row.get("isSection") and row.get("childItems"):
+        return False
+    return not title.lower().startswith(_PLACEHOLDER)
+
+
 def _flat(
     rows: Iterable[Object], section: str = "", depth: int = 0
 ) -> list[tuple[Object, str]]:
@@ -203,8 +212,7 @@ def _flat(
     for row in sorted(rows, key=_place):
         title = text_at(row, "agendaObjectItemName")
         below = objects(row.get("childItems"))
-        is_heading = row.get("isSection") and row.get("childItems")
-        if title and not is_heading and not title.lower().startswith(_PLACEHOLDER):
+        if _is_item(row, title):
             found.append((row, section))
         if depth < _MAX_DEPTH:
             heading = title if row.get("isSection") else section

@@ -7,7 +7,7 @@ names the body.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from urllib.parse import urlencode, urljoin
 
@@ -69,7 +69,16 @@ def parse(page: Page, reading: Reading) -> MeetingListing:
             return MeetingListing(meetings=(_agenda(tree, elements, base, page),))
         if b"agendacenter" not in page.body.lower():
             raise changed(page, _EXPECTED)
-    bodies = _bodies(tree)
+    return _listing(rows, _bodies(tree), base, reading)
+
+
+def _listing(
+    rows: Iterable[HtmlElement],
+    bodies: Mapping[HtmlElement, str],
+    base: str,
+    reading: Reading,
+) -> MeetingListing:
+    """Return the meetings of the rows of all categories; `bodies` are by row."""
     found: dict[str, Meeting] = {}
     lost = 0
     for row in rows:

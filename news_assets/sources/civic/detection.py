@@ -109,10 +109,7 @@ def vendors_of_address(url: str) -> tuple[VendorAddress, ...]:
     except ValueError:
         return ()
     if host == "webapi.legistar.com":
-        match = _WEB_API.match(parts.path)
-        if not match:
-            return ()
-        return (VendorAddress("legistar", f"https://{host}/v1/{match[1]}"),)
+        return _of_web_api(host, parts.path)
     found = _by_path(url, host, parts.path)
     if found is not None:
         return (found,)
@@ -121,6 +118,14 @@ def vendors_of_address(url: str) -> tuple[VendorAddress, ...]:
     for kind, base in _SOURCES_BY_DOMAIN.get(domain, ()):
         kept.append(VendorAddress(kind, base.format(client=client, host=host)))
     return tuple(kept)
+
+
+def _of_web_api(host: str, path: str) -> tuple[VendorAddress, ...]:
+    """Return the client of Legistar's API that a path names."""
+    match = _WEB_API.match(path)
+    if not match:
+        return ()
+    return (VendorAddress("legistar", f"https://{host}/v1/{match[1]}"),)
 
 
 def _by_path(url: str, host: str, path: str) -> VendorAddress | None:

@@ -60,7 +60,10 @@ def parse(page: Page, reading: Reading) -> MeetingListing:
     tree = tree_of(page, _EXPECTED)
     base = base_of(tree, page)
     found = _listed(tree, base, reading)
-    if "agendaviewer" in page.url.lower() or (not found and _looks_like_agenda(page)):
+    is_agenda = "agendaviewer" in page.url.lower()
+    if not is_agenda and not found:
+        is_agenda = _looks_like_agenda(page)
+    if is_agenda:
         return MeetingListing(meetings=(parse_agenda(tree, base, page, reading),))
     if not found and not any(mark in page.body.lower() for mark in _MARKS):
         raise changed(page, _EXPECTED)

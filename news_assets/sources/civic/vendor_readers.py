@@ -11,7 +11,7 @@ only has a meeting's items completes the listed one.
 import base64
 import binascii
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Final
 
@@ -184,13 +184,19 @@ def read_answers(
                 listings.append(read(vendor, page, reading))
             except NewsAssetsError as error:
                 unread.append(str(error))
+    return _joined(listings, unread)
+
+
+def _joined(listings: Sequence[MeetingListing], unread: list[str]) -> MeetingListing:
+    """Return the meetings of several answers; `unread` are the problems of others."""
     meetings: list[Meeting] = []
     problems: list[str] = []
     for listing in listings:
         meetings += listing.meetings
         problems += listing.problems
+    voted = [with_votes(one, listings) for one in merged(meetings)]
     return MeetingListing(
-        meetings=tuple(with_votes(one, listings) for one in merged(meetings)),
+        meetings=tuple(voted),
         state=_state_of(listings),
         problems=tuple(dict.fromkeys(problems + unread)),
     )

@@ -305,18 +305,24 @@ def with_page_number(url: str, parameter: str, number: int) -> str:
     return urlunsplit((parts.scheme, parts.netloc, parts.path, query, ""))
 
 
-def linked_next(read: ReadPage, page: Page, parameter: str) -> str | None:
-    """Return the same host's link with the next higher page number, else the pager's
-    "next" link.
-    """
+def _later_pages(read: ReadPage, page: Page, parameter: str) -> dict[int, str]:
+    """Return the same host's links with a higher page number, by the number."""
     current = page_number(page.final_url, parameter)
     stem = parameter.partition(":")[0]  # `:int` may be percent-encoded in links
-    later: dict[int, str] = {}
     hrefs = [href for href in _hrefs(read.tree.iter("a")) if stem in href]
+    later: dict[int, str] = {}
     for url in _same_site(hrefs, read, page):
         number = page_number(url, parameter)
         if number > current:
             later.setdefault(number, url)
+    return later
+
+
+def linked_next(read: ReadPage, page: Page, parameter: str) -> str | None:
+    """Return the same host's link with the next higher page number, else the pager's
+    "next" link.
+    """
+    later = _later_pages(read, page, parameter)
     if later:
         return later[min(later)]
     pager = _same_site(_hrefs(select(read.tree, _NEXT)), read, page)

@@ -171,12 +171,15 @@ def with_votes(
         sponsors |= {one.matter_id: one.sponsors for one in listing.sponsors}
     items: list[AgendaItem] = []
     for item in meeting.items:
-        is_known = item.vendor_id in votes or item.matter_id in sponsors
+        if versions is not None:
+            has_votes = item.version in versions
+        else:
+            has_votes = item.vendor_id in votes or item.matter_id in sponsors
         complete = replace(
             item,
             votes=votes.get(item.vendor_id, item.votes),
             sponsors=sponsors.get(item.matter_id or "", item.sponsors),
-            has_votes=is_known if versions is None else item.version in versions,
+            has_votes=has_votes,
         )
         items.append(complete)
     return replace(meeting, items=tuple(items))
