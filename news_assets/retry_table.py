@@ -120,7 +120,7 @@ RELISTED_FETCH: Final = RetryRule(
     ),
 )
 # So long after the last fetch, the pauses of RELISTED_FETCH begin again.
-RELISTED_ANEW_S: Final = 2 * _DAY_S
+RELISTED_RESET_S: Final = 2 * _DAY_S
 ROBOTS: Final = RetryRule(
     work="fetch of a robots.txt",
     failure="any error",

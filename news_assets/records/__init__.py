@@ -1,4 +1,4 @@
-"""Values and rows: frozen data without I/O, of which the rows are the tables of the
+"""Values and rows: frozen data without I/O. The rows are the tables of the
 lake.
 
     desks         a desk file as it is used: desks, agencies, sources and their rules

@@ -66,7 +66,7 @@ class SourceState:
     ] = ()
     passed_at: Annotated[
         datetime | None,
-        "of a civic source: time of the last poll that asked for all days, not only changed ones",
+        "of a civic source: time of the last poll that requested all days, not only changed ones",
     ] = None
 
 

@@ -1,4 +1,4 @@
-"""Rows that are made from articles, and those of failures."""
+"""Rows that are made from articles, and rows of failures."""
 
 from dataclasses import dataclass
 from datetime import datetime

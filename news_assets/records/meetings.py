@@ -375,7 +375,7 @@ class StoredMeeting:
     ]
     listed_hash: Annotated[
         str,
-        "SHA-256 of the meeting as listed; its items are asked for again when it changes",
+        "SHA-256 of the meeting as listed; its items are requested again when it changes",
     ]
     items_asked_at: Annotated[
         datetime | None,

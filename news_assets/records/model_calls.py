@@ -141,7 +141,7 @@ class EnrichmentBatch:
         str | None, "the provider's id; none while it is not known", KEPT
     ]
     model: Annotated[str, "PROVIDER:MODEL, as NEWS_ENRICHER names it", KEPT]
-    kind: Annotated[str, "what was asked for: enrich or entities", KEPT]
+    kind: Annotated[str, "what was requested: enrich or entities", KEPT]
     desk: Annotated[str, "key of the desk of the articles", KEPT]
     prompt_version: Annotated[str, "version of the prompt", KEPT]
     submitted_at: Annotated[datetime, "time when it was sent", KEPT]
@@ -162,7 +162,7 @@ class EnrichmentBatch:
 @dataclass(frozen=True, slots=True)
 class Ceilings:
     """The most that language models may cost, in US dollars; 0 for no limit. Days and
-    months are those of UTC.
+    months are in UTC.
     """
 
     run: float = 0.0

@@ -234,8 +234,8 @@ def _listing_of(items: Sequence[Fields], page: Page, source: Source) -> Listing:
 
 
 def _problems(unusable: int, taken: int, found: int) -> tuple[str, ...]:
-    """Return what is said of `found` items, `taken` of which are read and `unusable`
-    have no usable address.
+    """Return the problems of a listing of `found` items: how many more than `taken` there
+    are, and how many are `unusable`.
     """
     beyond = found - taken
     skipped = f"{taken:,} of {found:,} entries are used: {beyond:,} skipped"

@@ -38,7 +38,7 @@ def parse_query(text: str, languages: tuple[str, ...]) -> ParsedQuery:
     excluded: list[str] = []
     for match in _TOKEN.finditer(text[:_MAX_QUERY_CHARS]):
         minus, *spellings = match.groups(default="")
-        token = words("".join(spellings))  # of which one is not empty
+        token = words("".join(spellings))  # exactly one spelling is not empty
         if minus:
             excluded += token
             continue

@@ -369,7 +369,7 @@ def target_in(url: str, parts: SplitResult) -> str | None:
     """Return the absolute address that an address with a normal spelling leads to; None
     for a page.
 
-    `parts` are those of `url`.
+    `parts` are the parts of `url`.
     """
     cached = AMP_CACHE.match(url)
     if cached is not None:

@@ -52,10 +52,8 @@ WORST = 3  # inputs that are slowest when small are tried with more characters
 LIMIT_S, _SMALL_LIMIT_S = 1.0, 0.06
 # What is over the limit has to grow faster than its input too, as on a slow or busy
 # machine linear work takes longer; what is far over it is refused however it grows.
-FAR_OVER, FASTER_THAN_LINEAR = (
-    4,
-    8,
-)  # as a quarter of the input has a quarter of the work
+FAR_OVER = 4
+FASTER_THAN_LINEAR = 8  # as a quarter of the input has a quarter of the work
 CPU_LIMIT_S = 240  # of the whole process
 _METHODS = {
     "sub": "finditer",

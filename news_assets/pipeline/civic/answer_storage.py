@@ -365,7 +365,7 @@ def person_key(name: str) -> str:
 def store_votes(
     rows: Rows, items: Sequence[StoredItem], before: Mapping[str, StoredItem]
 ) -> None:
-    """Store the votes on those of these items whose votes or day changed; `before` are
+    """Store the votes on the items whose votes or day changed; `before` are
     the stored items by id.
     """
     known: list[str] = []

@@ -261,7 +261,7 @@ def _with_headers(
     row: StoredDocument, one: Attachment, page: Page | None
 ) -> StoredDocument:
     """Return a row with what the next HEAD is compared with: some servers answer HEAD
-    with other headers, so those of a HEAD count first.
+    with other headers, so the headers of a HEAD count first.
     """
     stated = one.head or page
     assert stated is not None
@@ -386,7 +386,7 @@ def _ids(items: Iterable[StoredItem]) -> set[str]:
 def _meetings_of_agendas(
     rows: Reader, items: Iterable[StoredItem]
 ) -> list[StoredMeeting]:
-    """Return the meetings of which one of these items is the whole agenda."""
+    """Return the meetings whose whole agenda is one of these items."""
     ids: set[str] = set()
     for item in items:
         if is_whole_agenda(item):

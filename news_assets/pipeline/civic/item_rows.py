@@ -1,4 +1,4 @@
-"""Makes the rows of agenda items from a poll's answer, and those of their matters: the
+"""Makes the rows of agenda items from a poll's answer, and the rows of their matters: the
 same file in several meetings of an agency. Ids of items never change with a title.
 
 Each appearance of a matter keeps the summary of its own text, so that the past reads as

@@ -13,7 +13,7 @@ from news_assets.text.language import language_of, language_tag
 from news_assets.text.urls import canonical_url
 
 MAX_AGE_DAYS: Final = 7
-# wrong clocks and days without a zone; later dates are those of an agenda
+# wrong clocks and days without a zone; later dates belong to an agenda
 _MAX_AHEAD: Final = timedelta(days=1)
 _LANGUAGE_ENTRIES: Final = 20  # of a listing, from which its language is detected
 _MIN_FULL_TEXT_CHARS: Final = 500  # teasers are shorter

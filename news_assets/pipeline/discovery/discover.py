@@ -221,7 +221,7 @@ class _Evaluation:
             self.candidates.append(candidate)
 
     def known_facts_of(self, page: Page) -> PageFacts | None:
-        """Return what a page tells about its site; None if it could not be read within
+        """Return what a page states about its site; None if it could not be read within
         the limits.
         """
         facts = self._facts_of(page)

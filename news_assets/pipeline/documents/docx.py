@@ -67,7 +67,7 @@ class _ListNumbers:
         return cls(_levels(document), styles)
 
     def _place_of(self, paragraph: "_Element") -> tuple[str, int] | None:
-        """Return list and depth of a paragraph: its own, else those of its style."""
+        """Return list and depth of a paragraph: its own, else what its style states."""
         place = _list_of(paragraph)
         if place is not None:
             return place

@@ -242,8 +242,8 @@ def _crossing(
 def _connected(
     first: _Rule, free_horizontals: list[_Rule], free_verticals: list[_Rule]
 ) -> tuple[list[_Rule], list[_Rule]]:
-    """Return a horizontal line with those of the free ones that crossings connect it
-    to, horizontal and vertical.
+    """Return a horizontal line with the free lines that crossings connect it to,
+    horizontal and vertical.
     """
     horizontals: list[_Rule] = []
     verticals: list[_Rule] = []

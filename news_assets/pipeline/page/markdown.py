@@ -245,7 +245,7 @@ def markdown_of_fragment(markup: str) -> str:
 
 
 def _as_body(tree: HtmlElement) -> _Element:
-    """Rename the elements in place to those of trafilatura's body tree."""
+    """Rename the elements in place to the names in trafilatura's body tree."""
     for element in list(tree.iter()):
         if element.tag in _DROPPED:
             element.tag, element.text = "graphic", None

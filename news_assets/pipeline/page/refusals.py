@@ -206,7 +206,7 @@ class Signs(NamedTuple):
     short_title: float = 2
     short_address: float = 1
     listing_address: float = 2
-    """Of a home page, or below a segment such as `tag`; added to those of a short one."""
+    """Of a home page, or below a segment such as `tag`; added to the points of a short one."""
 
     no_date: float = 1
     controls: float = 2
@@ -446,7 +446,7 @@ def _texts_of(element: _Element) -> list[str]:
 
 
 def _cards(parent: _Element, counted: dict[_Element, _Chars]) -> list[_Element]:
-    """Return the children of an element that are cards: most of those of their kind."""
+    """Return the children of an element that are cards, where most of their kind are."""
     if len(parent) < _MIN_CARDS:
         return []
     kinds: dict[_Element, tuple[str, str]] = {}

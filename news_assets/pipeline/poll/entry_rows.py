@@ -120,7 +120,7 @@ def entry_changes(
     Args:
         source: The source of the listing.
         listing: What it listed.
-        known: The rows of this source, and those of the agency's other sources with a
+        known: The rows of this source, and rows of the agency's other sources with a
             listed `url_hash`.
         now: The time of the answer.
         trace_id: Id of the run, of new rows.

@@ -51,7 +51,7 @@ _MAX_EMPTY_PAGES = 20
 
 
 def nothing_known(source: Source, hashes: Sequence[str]) -> Collection[str]:
-    """Return no hashes, for a source of which nothing is stored."""
+    """Return no hashes, for a source without stored entries."""
     return ()
 
 
@@ -337,7 +337,7 @@ def _parser(adapter_of: AdapterOf, sandbox: Sandbox) -> Parse:
 
 
 def _of_stated_days(parse: Parse) -> Parse:
-    """Return a parser that keeps only the entries whose day a date or the URL tells."""
+    """Return a parser that keeps only the entries whose day a date or the URL states."""
 
     def parse_dated(page: Page, source: Source) -> Listing:
         listing = parse(page, source)

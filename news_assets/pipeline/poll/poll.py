@@ -254,7 +254,7 @@ def _stored_meetings(
 
 
 def _days_around(days: tuple[date, date]) -> list[date]:
-    """Return these days, from the first to the last, with those of a pass around them."""
+    """Return these days, from the first to the last, and the days of a pass around them."""
     first = days[0] - timedelta(days=PAST_DAYS + 1)
     last = days[1] + timedelta(days=FUTURE_DAYS + 1)
     count = (last - first).days + 1

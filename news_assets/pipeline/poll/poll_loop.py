@@ -75,8 +75,8 @@ def run_polls(
     affect the others.
 
     The requests are sent in rounds: the first ones of all polls, then those that
-    follow. After `begin_within_s` seconds no request begins: sources of which nothing
-    was requested are missing in the result, and the next poll requests the rest.
+    follow. After `begin_within_s` seconds no request begins: sources without any
+    request are missing in the result, and the next poll requests the rest.
     """
     ends_at = time.monotonic() + begin_within_s
     waiting = dict(polls)

@@ -368,7 +368,7 @@ def _store_entries(
 
 
 def _write_entries(rows: Rows, written: Collection[FeedEntry]) -> None:
-    """Store entries, those of withdrawn articles without their content."""
+    """Store entries; entries of withdrawn articles are stored without content."""
     withdrawn = withdrawn_among(rows, {row.article_id for row in written})
     kept: list[FeedEntry] = []
     for row in written:

@@ -26,8 +26,8 @@ from news_assets.retry_table import (
     FETCH,
     LONGEST_PAUSE_S,
     REFUSED_FETCH,
-    RELISTED_ANEW_S,
     RELISTED_FETCH,
+    RELISTED_RESET_S,
     STAGE,
 )
 
@@ -124,7 +124,7 @@ def _is_final(failure: NewsAssetsError | Outcome) -> bool:
 
 # --- entries that changed -------------------------------------------------------------
 
-_QUIET = timedelta(seconds=RELISTED_ANEW_S)
+_QUIET = timedelta(seconds=RELISTED_RESET_S)
 
 
 def first_entries(entries: Iterable[FeedEntry]) -> dict[str, FeedEntry]:

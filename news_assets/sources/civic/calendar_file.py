@@ -209,7 +209,7 @@ def _starts(
     moved: set[tuple[str, Moment | None]],
     problems: list[str],
 ) -> list[Moment]:
-    """Return the begins of an event: its own, or those of its series."""
+    """Return when an event begins: its own begin, or each begin of its series."""
     start = _local(event, "DTSTART", reading)
     if start is None:
         problems.append(f"an event has no begin: {_short_summary(event)}")

@@ -161,7 +161,7 @@ def _agenda(page: Page) -> MeetingListing:
 def _item(
     element: HtmlElement, sequence: int, titles: dict[HtmlElement, str], base: str
 ) -> AgendaItem:
-    """Return one item; `titles` are those of the containers around."""
+    """Return one item; `titles` are the titles of the containers around it."""
     files = [link for link in links_in(element, base) if _FILE.search(link.href)]
     outcome, votes = _decision(element)
     return AgendaItem(

@@ -212,7 +212,7 @@ def _state_of(listings: Iterable[MeetingListing]) -> AnswerState:
 
 
 def _pages_of(name: str, body: bytes, url: str, now: datetime) -> list[Page]:
-    """Return the answers that a file holds: those of its exchanges, or the file itself."""
+    """Return the answers that a file holds: one of each exchange, or the file itself."""
     lines = body.splitlines()[:_MAX_EXCHANGES] if body.lstrip()[:1] == b"{" else []
     exchanges = list(filter(None, [_exchange(line, now) for line in lines]))
     if not exchanges:

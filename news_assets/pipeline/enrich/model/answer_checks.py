@@ -208,7 +208,7 @@ def checked(
 def _summary(
     article: "_Article", given: Sequence[Mapping[str, str]]
 ) -> list[_Sentence]:
-    """Return the checked sentences of a summary, one of which at least is usable."""
+    """Return the checked sentences of a summary, at least one of them usable."""
     if not given:
         raise EnrichError("length: the summary has no sentence")
     summary = [article.sentence(one) for one in given]

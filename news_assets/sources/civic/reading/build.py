@@ -60,7 +60,7 @@ def meeting_of(
 ) -> Meeting:
     """Return a meeting with what follows from what its vendor states of it.
 
-    A meeting of which only the day is known has passed when its day is over.
+    A meeting without an hour has passed when its day is over.
 
     Args:
         stated: The meeting without times, status and addresses of documents.
