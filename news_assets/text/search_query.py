@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from news_assets.text.words import fold, stopwords, words
 
-_MAX_QUERY_CHARS = 4_000
+MAX_QUERY_CHARS = 4_000
 MAX_WORDS = 32  # enough for a pasted article to find itself
 # if fewer documents have every word, those with some of the words match as well
 ENOUGH_MATCHES = 10
@@ -36,7 +36,7 @@ def parse_query(text: str, languages: tuple[str, ...]) -> ParsedQuery:
     found: list[str] = []
     phrases: list[tuple[str, ...]] = []
     excluded: list[str] = []
-    for match in _TOKEN.finditer(text[:_MAX_QUERY_CHARS]):
+    for match in _TOKEN.finditer(text[:MAX_QUERY_CHARS]):
         minus, *spellings = match.groups(default="")
         token = words("".join(spellings))  # exactly one spelling is not empty
         if minus:
