@@ -11,6 +11,7 @@ from news_assets.defs.asset_checks import (
     build_failure_checks,
     build_freshness_checks,
 )
+from news_assets.defs.backlog_sensors import OpenLake
 from news_assets.defs.daily_report import build_daily_report
 from news_assets.defs.desk_sensors import build_desk_sensors
 from news_assets.defs.enrichment_batches import (
@@ -18,10 +19,16 @@ from news_assets.defs.enrichment_batches import (
     build_open_batches,
 )
 from news_assets.defs.feed_entries import build_meeting_specs
-from news_assets.defs.jobs import build_desk_jobs, build_schedules, build_shared_jobs
+from news_assets.defs.jobs import (
+    Jobs,
+    build_desk_jobs,
+    build_schedules,
+    build_shared_jobs,
+)
 from news_assets.defs.lake_maintenance import build_lake_maintenance
 from news_assets.defs.lineage import build_outside_specs
 from news_assets.defs.newsroom_alerts import build_alerts, build_alerts_sensor
+from news_assets.defs.newsroom_stories import build_stories, build_stories_sensor
 from news_assets.defs.resources import build_resources, opener_of
 from news_assets.defs.stage_assets import build_desk_assets, code_versions
 from news_assets.desks.desk_files import load_desks, with_neighbours
@@ -52,6 +59,7 @@ def build_definitions(
             desk.key: build_desk_assets(desk, versions, pages_url) for desk in desks
         }
         report = build_daily_report(desks, pages_url)
+        stories = build_stories(desks)
     specs: list[dg.AssetSpec] = []
     for desk in desks:
         specs += [*build_outside_specs(desk), *build_meeting_specs(desk)]
@@ -63,7 +71,12 @@ def build_definitions(
             build_freshness_checks(desk),
         )
     ]
-    newsroom = [report, build_enrichment_batches(desks), build_alerts(desks, checks)]
+    newsroom = [
+        report,
+        build_enrichment_batches(desks),
+        build_alerts(desks, checks),
+        stories,
+    ]
     all_assets = [
         *(asset for of_desk in assets.values() for asset in of_desk),
         *newsroom,
@@ -94,11 +107,21 @@ def build_definitions(
             *of_desks,
             build_open_batches(shared_jobs),
             build_alerts_sensor(shared_jobs, has_queries=settings.queries is not None),
+            *_stories_sensor(settings, desks, shared_jobs, open_lake),
         ],
         schedules=build_schedules([*jobs, *shared_jobs]),
         resources=all_resources,
         executor=dg.in_process_executor,
     )
+
+
+def _stories_sensor(
+    settings: Settings, desks: tuple[Desk, ...], jobs: Jobs, open_lake: OpenLake
+) -> list[dg.SensorDefinition]:
+    """Return the sensor of stories; none where this machine only fetches."""
+    if settings.work == "fetch":
+        return []
+    return [build_stories_sensor(desks, jobs, open_lake)]
 
 
 @dg.definitions

@@ -57,6 +57,7 @@ SNAPSHOT = {
         },
     ),
     "newsroom/alerts": (ENTRIES, set()),
+    "newsroom/stories": (ENTRIES, set()),
     "newsroom/enrichment_batches": (ENTRIES, set()),
     "sample/search_index": (
         {
@@ -81,7 +82,7 @@ SENSORS = [
         "lost_documents",
         "first_checks",
     ),
-    *("open_batches", "alerts"),
+    *("open_batches", "alerts", "stories"),
 ]
 SCHEDULES = [
     "freshness_half_hourly",
@@ -212,6 +213,7 @@ def test_jobs_and_sensors_and_schedules_that_are_running_by_default(
         *shared,
         "enrichment_batches",
         "alerts",
+        "stories",
     }
     sensors, schedules = (
         list(definitions.sensors or ()),

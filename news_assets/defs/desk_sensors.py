@@ -12,6 +12,7 @@ lost_documents   documents that index and lake do not share -> their agency-days
 first_checks     a desk that is current for the first time  -> all its checks, once
 open_batches     batches of language models                 -> a look at them
 alerts           articles and states to tell                -> messages
+stories          embedded articles without a story          -> their days, over all desks
 """
 
 import logging

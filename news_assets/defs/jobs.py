@@ -26,6 +26,7 @@ FRESHNESS, REPORT, MAINTENANCE, BATCHES = (
     "enrichment_batches",
 )
 ALERTS = "alerts"
+STORIES = "stories"
 _MAX_RUNTIME_TAG = "dagster/max_runtime"  # in seconds, of Dagster's run monitoring
 DAILY_JOBS = (REPORT, MAINTENANCE)
 
@@ -68,7 +69,7 @@ def build_desk_jobs(desk: Desk, max_run_s: int = 0) -> list[AssetJob]:
 
 def build_shared_jobs(desks: Sequence[Desk], max_run_s: int = 0) -> list[AssetJob]:
     """Return the jobs over all desks: freshness checks, daily report, maintenance,
-    batches and alerts.
+    batches, alerts and stories.
     """
     tags = _time_limit(max_run_s)
     freshness: list[dg.AssetCheckKey] = []
@@ -112,6 +113,12 @@ def build_shared_jobs(desks: Sequence[Desk], max_run_s: int = 0) -> list[AssetJo
             description=(
                 "Tells new hits of saved queries, and operators what became bad or is over."
             ),
+            tags=tags,
+        ),
+        dg.define_asset_job(
+            STORIES,
+            dg.AssetSelection.assets(["newsroom", "stories"]),
+            description="The stories of the articles of these days, over all desks.",
             tags=tags,
         ),
     ]

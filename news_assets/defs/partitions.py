@@ -39,6 +39,15 @@ def agency_day_partitions(desk: Desk) -> dg.MultiPartitionsDefinition:
     )
 
 
+def newsroom_days(desks: Sequence[Desk]) -> dg.DailyPartitionsDefinition:
+    """Return the days (UTC) of the grids of these desks together."""
+    return dg.DailyPartitionsDefinition(
+        min(desk.first_day for desk in desks).isoformat(),
+        timezone="UTC",
+        end_offset=1 + max(_days_ahead(desk) for desk in desks),
+    )
+
+
 def last_day(desk: Desk, now: datetime) -> date:
     """Return the newest day of the grid."""
     return _today(desk, now) + timedelta(days=_days_ahead(desk))

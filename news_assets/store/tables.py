@@ -62,6 +62,7 @@ from news_assets.records.meetings import (
 )
 from news_assets.records.model_calls import EnrichmentBatch, ModelCall, ModelState
 from news_assets.records.reading import StoredDocument
+from news_assets.records.stories import Story, StoryChange, StoryMember
 from news_assets.text.charset import storable
 
 if TYPE_CHECKING:
@@ -184,6 +185,15 @@ TABLES: tuple[Table, ...] = (
         ("article_id",),
         "day",
         sort=("article_id",),
+    ),
+    Table("story_members", StoryMember, ("article_id",), "day", sort=("day",)),
+    Table("stories", Story, ("story_id",), "day", sort=("story_id",)),
+    Table(
+        "story_changes",
+        StoryChange,
+        ("change_id",),
+        "day",
+        order=("changed_at", "change_id"),
     ),
     Table("failures", Failure, ("article_id", "stage")),
     Table(

@@ -44,6 +44,7 @@ from news_assets.records.meetings import (
 )
 from news_assets.records.model_calls import EnrichmentBatch, ModelCall, ModelState
 from news_assets.records.reading import StoredDocument
+from news_assets.records.stories import Story, StoryChange, StoryMember
 from news_assets.store import upgrade as module
 from news_assets.store.address import Address
 from news_assets.store.connection import pending_changes
@@ -111,6 +112,7 @@ ADDED_TABLES = (
     *(CopyKey, ModelCall, ModelState, ThemeLabel, EnrichmentBatch),
     *(StoredMeeting, StoredItem, MeetingChange, Matter, StoredDocument),
     *(StoredVote, StoredMember, StoredBody, StoredOffice),
+    *(StoryMember, Story, StoryChange),
     *(Change, Follower, StoredQuery, QueryHit, Message, Condition, OperatorAction),
 )
 ADDED = tuple(

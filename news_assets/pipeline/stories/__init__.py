@@ -4,7 +4,10 @@
     window      the articles of the days around, and the candidates among them
     score       two articles -> parts -> probability of being about one event
     assign      articles in the order of first seen -> stories, merges and splits
-    rows        the same over the lake's rows
+    packing     vectors and features as bytes and back
+    loaded      the same over the rows of the days around
+    story_rows  members -> the rows of stories
+    update      articles of a day that have no story, or changed -> all these rows
 
 Two articles are compared by named parts with learnt weights (`score`). An article joins
 the story with whose articles it is about one event most probably, on average (average

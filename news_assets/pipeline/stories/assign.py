@@ -59,6 +59,10 @@ class Stories:
         self._thresholds = thresholds
         self._members: dict[str, list[int]] = {}
 
+    def has(self, story_id: str) -> bool:
+        """Return whether a story of this id has articles."""
+        return story_id in self._members
+
     def add(self, article: Article, story_id: str) -> None:
         """Add an article that has a story."""
         self._put(self.window.add(article), story_id)

@@ -1,0 +1,288 @@
+"""Finds the articles of a day that have no story, or changed since, and stores their
+stories and what became of these.
+
+An article is placed once it is embedded, after those that were first seen before it.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from typing import TYPE_CHECKING
+
+from news_assets.errors import NewsAssetsError
+from news_assets.pipeline.stories.features import Features, features_of
+from news_assets.pipeline.stories.loaded import Pending, StoriesOfLake, ids_of
+from news_assets.pipeline.stories.story_rows import close_silent, store_stories
+from news_assets.ports.services import Lake, Reader, Rows, Sandbox
+from news_assets.records.articles import RawArticle
+from news_assets.records.derived import ArticleEmbedding
+from news_assets.records.stories import StoryChange, StoryMember
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float32]
+
+STORED_TOGETHER = 200  # articles
+_READ_TOGETHER = 500  # vectors, which take 12 kB each while they are read
+_MADE_FROM = ("article_id", "story_id", "content_hash", "model")
+_OTHER_COUNT = """
+WITH wanted AS (
+    SELECT DISTINCT story_id FROM story_members WHERE day = $day
+    UNION SELECT story_id FROM stories WHERE day = $day
+), counted AS (
+    SELECT story_id, count(*) AS members FROM story_members
+    WHERE story_id IN (FROM wanted) GROUP BY story_id
+)
+SELECT story_id FROM wanted
+LEFT JOIN counted USING (story_id) LEFT JOIN stories USING (story_id)
+WHERE stories.article_count IS DISTINCT FROM counted.members
+"""
+
+
+def update_stories(
+    lake: Lake,
+    days: Iterable[date],
+    clock: Callable[[], datetime],
+    sandbox: Sandbox,
+    *,
+    rebuild: bool = False,
+) -> Counter[str]:
+    """Bring the stories of the articles of these days up to date; return how many
+    articles were placed, and how many stories began, merged, split and closed.
+
+    It can be repeated at any time. With `rebuild` all articles of these days are placed
+    again; their stories keep their ids.
+    """
+    counts: Counter[str] = Counter()
+    for day in sorted(days):
+        with lake.latest() as reader:
+            work = _work(reader, day, rebuild=rebuild)
+        if work is not None:
+            counts += _update_day(lake, work, clock, sandbox)
+    counts["closed"] += lake.transact(lambda rows: close_silent(rows, clock()))
+    return counts
+
+
+@dataclass(frozen=True, slots=True)
+class _Embedded:
+    content_hash: str
+    model: str
+    vector: "Floats"
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """What a day needs.
+
+    Attributes:
+        day: The day.
+        pending: The articles to place, with their vectors.
+        former: The stories of articles that have one.
+        lost: Articles that have a story and no vector any more.
+        stale: Stories whose row is missing, or was made of other articles.
+    """
+
+    day: date
+    pending: Mapping[str, _Embedded]
+    former: Mapping[str, str]
+    lost: frozenset[str]
+    stale: frozenset[str]
+
+
+def _work(reader: Reader, day: date, *, rebuild: bool) -> _Work | None:
+    """Return what a day needs; None if nothing."""
+    columns = ("article_id", "content_hash", "model")
+    frame = reader.frame(ArticleEmbedding, None, columns, day=[day], outcome=["ok"])
+    states = {key: (state, model) for key, state, model in frame.iter_rows()}
+    stored = list(reader.frame(StoryMember, None, _MADE_FROM, day=[day]).iter_rows())
+    made_from = {key: (state, model) for key, _, state, model in stored}
+    pending = [
+        key for key, state in states.items() if rebuild or made_from.get(key) != state
+    ]
+    work = _Work(
+        day=day,
+        pending=_embedded(reader, day, pending),
+        former={key: story_id for key, story_id, _, _ in stored},
+        lost=frozenset(made_from.keys() - states.keys()),
+        stale=frozenset(reader.query(_OTHER_COUNT, {"day": day})["story_id"]),
+    )
+    return work if work.pending or work.lost or work.stale else None
+
+
+def _embedded(reader: Reader, day: date, ids: Sequence[str]) -> dict[str, _Embedded]:
+    import numpy as np
+
+    found: dict[str, _Embedded] = {}
+    columns = ("article_id", "content_hash", "model", "vector")
+    for start in range(0, len(ids), _READ_TOGETHER):
+        some = ids[start : start + _READ_TOGETHER]
+        frame = reader.frame(
+            ArticleEmbedding, None, columns, day=[day], article_id=some
+        )
+        for key, state, model, vector in frame.iter_rows():
+            found[key] = _Embedded(state, model, np.array(vector, np.float32))
+    return found
+
+
+def _update_day(
+    lake: Lake, work: _Work, clock: Callable[[], datetime], sandbox: Sandbox
+) -> Counter[str]:
+    gone = {*work.pending, *work.lost}
+    left = {work.former[key] for key in gone & work.former.keys()} | work.stale
+    touched = set(left)
+    counts: Counter[str] = Counter()
+    if work.lost:
+        lake.transact(lambda rows: rows.delete(StoryMember, article_id=work.lost))
+    for model, dim in _models(lake, work):
+        with lake.latest() as reader:
+            loaded = StoriesOfLake(reader, work.day, model, dim, gone)
+        of_model = {key for key, one in work.pending.items() if one.model == model}
+        order = _order(lake, of_model)
+        for start in range(0, len(order), STORED_TOGETHER):
+            articles = _read(
+                lake, order[start : start + STORED_TOGETHER], work, sandbox
+            )
+            touched |= _store_placed(lake, articles, loaded, clock(), counts)
+        touched |= _split(lake, left, loaded, work.day, clock(), counts)
+    counts["closed"] += lake.transact(
+        lambda rows: store_stories(rows, touched, clock())
+    )
+    return counts
+
+
+def _models(lake: Lake, work: _Work) -> list[tuple[str, int]]:
+    """Return the models of a day's vectors with their dimensions."""
+    found = {(one.model, len(one.vector)) for one in work.pending.values()}
+    if not found:
+        columns = ("model", "dim")
+        frame = lake.frame(
+            ArticleEmbedding, None, columns, day=[work.day], outcome=["ok"]
+        )
+        found = set(frame.iter_rows())
+    return sorted(found)
+
+
+def _store_placed(
+    lake: Lake,
+    articles: Sequence[Pending],
+    loaded: StoriesOfLake,
+    now: datetime,
+    counts: Counter[str],
+) -> set[str]:
+    """Place and store these articles; return the stories that changed."""
+    members, changes = _place(articles, loaded, now)
+    lake.transact(lambda rows: _store(rows, members, changes))
+    counts.update(change.kind for change in changes)
+    counts["placed"] += len(members)
+    counts["begun"] += sum(member.nearest_id is None for member in members)
+    return {member.story_id for member in members} | ids_of(changes)
+
+
+def _split(
+    lake: Lake,
+    story_ids: Collection[str],
+    loaded: StoriesOfLake,
+    day: date,
+    now: datetime,
+    counts: Counter[str],
+) -> set[str]:
+    """Split those of these stories that fell into parts; return what changed."""
+    left: dict[str, StoryChange] = {}
+    for story_id in sorted(story_ids):
+        left |= loaded.split(story_id, day, now)
+    changed = ids_of(list(left.values()))
+    counts["split"] += len({change.other_id for change in left.values()})
+    lake.transact(lambda rows: _store_split(rows, left))
+    return changed
+
+
+def _order(lake: Lake, pending: Collection[str]) -> list[str]:
+    """Return the ids of these articles in the order in which they were first seen."""
+    columns = ("article_id", "first_seen_at")
+    frame = lake.frame(RawArticle, None, columns, article_id=pending)
+    return list(frame.sort("first_seen_at", "article_id")["article_id"])
+
+
+def _read(
+    lake: Lake, ids: Sequence[str], work: _Work, sandbox: Sandbox
+) -> list[Pending]:
+    """Return these articles with what they are compared by."""
+    by_id = {row.article_id: row for row in lake.read(RawArticle, article_id=ids)}
+    found = [by_id[key] for key in ids if key in by_id]
+    pending: list[Pending] = []
+    for row, features in zip(found, _features(found, sandbox), strict=True):
+        key = row.article_id
+        embedded = work.pending[key]
+        pending.append(
+            Pending(
+                row=row,
+                features=features,
+                vector=embedded.vector,
+                content_hash=embedded.content_hash,
+                model=embedded.model,
+                former=work.former.get(key),
+            )
+        )
+    return pending
+
+
+def _features(articles: Sequence[RawArticle], sandbox: Sandbox) -> list[Features]:
+    """Return the features of these articles; none of a text that cannot be read."""
+    calls = [(row.title, row.text or "", row.language) for row in articles]
+    found = sandbox.run(features_of, calls)
+    return [
+        features_of(None, "", row.language) if isinstance(one, NewsAssetsError) else one
+        for row, one in zip(articles, found, strict=True)
+    ]
+
+
+def _place(
+    articles: Sequence[Pending], loaded: StoriesOfLake, now: datetime
+) -> tuple[list[StoryMember], list[StoryChange]]:
+    members: list[StoryMember] = []
+    changes: list[StoryChange] = []
+    for article in articles:
+        member, caused = loaded.place(article, now)
+        members.append(member)
+        changes += caused
+    into = {one.story_id: one.other_id for one in changes if one.kind == "merged"}
+    return [_after(member, into) for member in members], changes
+
+
+def _after(member: StoryMember, into: Mapping[str, str | None]) -> StoryMember:
+    """Return a member in the story that its own became part of."""
+    story_id = member.story_id
+    while other := into.get(story_id):
+        story_id = other
+    return replace(member, story_id=story_id)
+
+
+def _store(
+    rows: Rows, members: Sequence[StoryMember], changes: Sequence[StoryChange]
+) -> None:
+    """Store members, and put the members of stories that became part of others there."""
+    if members:
+        rows.upsert(members)
+    for change in changes:
+        if change.kind == "merged":
+            moved = rows.read(StoryMember, story_id=[change.story_id])
+            if moved:
+                new_id = change.other_id or change.story_id
+                rows.upsert([replace(member, story_id=new_id) for member in moved])
+    if changes:
+        rows.upsert(changes)
+
+
+def _store_split(rows: Rows, left: Mapping[str, StoryChange]) -> None:
+    if not left:
+        return
+    members = rows.read(StoryMember, article_id=left)
+    moved = [
+        replace(member, story_id=left[member.article_id].other_id or member.story_id)
+        for member in members
+    ]
+    rows.upsert(moved)
+    rows.upsert(list({one.change_id: one for one in left.values()}.values()))

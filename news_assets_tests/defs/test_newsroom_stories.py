@@ -1,0 +1,96 @@
+"""The asset and its sensor over a real lake: articles of two desks join stories, a
+backfill by day gives the same, and nothing is requested where nothing is missing.
+"""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import dagster as dg
+import pytest
+
+from news_assets.defs.jobs import build_shared_jobs
+from news_assets.defs.newsroom_stories import build_stories, build_stories_sensor
+from news_assets.store.lake import Lake
+from news_assets_tests.pipeline.stories.test_assign import BRIDGE, BRIDGE_AGAIN, BUDGET
+from news_assets_tests.pipeline.stories.test_update import put, stories_of
+from news_assets_tests.support.inline_sandbox import InlineSandbox
+from news_assets_tests.support.small_desk import DESK
+
+pytestmark = pytest.mark.filterwarnings("ignore::dagster.BetaWarning")
+
+TODAY = datetime.now(UTC).date()
+YESTERDAY = TODAY - timedelta(days=1)
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Iterator[Lake]:
+    with Lake.open(tmp_path / "catalog.sqlite", tmp_path / "data") as opened:
+        for key, text, axis, minute, day in (
+            ("one", BRIDGE, 0, 1, YESTERDAY),
+            ("two", BRIDGE_AGAIN, 0, 2, TODAY),
+            ("else", BUDGET, 1, 3, TODAY),
+        ):
+            put(opened, key, text, axis, minute=minute, day=day, desk=DESK.key)
+        yield opened
+
+
+def run(
+    lake: Lake, instance: dg.DagsterInstance, request: dg.RunRequest, **config: bool
+) -> dg.ExecuteInProcessResult:
+    stories = build_stories([DESK])
+    job = dg.define_asset_job("stories", [stories])
+    return (
+        dg.Definitions(
+            assets=[stories],
+            jobs=[job],
+            resources={"lake": lake, "sandbox": InlineSandbox()},
+        )
+        .resolve_job_def("stories")
+        .execute_in_process(
+            instance=instance,
+            tags=request.tags,
+            run_config={"ops": {"newsroom__stories": {"config": config}}},
+            raise_on_error=False,
+        )
+    )
+
+
+def tick(lake: Lake, instance: dg.DagsterInstance) -> list[dg.RunRequest]:
+    sensor = build_stories_sensor([DESK], build_shared_jobs([DESK]), lambda: lake, 0)
+    result = sensor(dg.build_sensor_context(instance))
+    assert isinstance(result, dg.SensorResult)
+    return list(result.run_requests or ())
+
+
+def test_articles_get_their_stories_and_a_backfill_gives_the_same(lake: Lake) -> None:
+    with dg.DagsterInstance.ephemeral() as instance:
+        (request,) = tick(lake, instance)
+        done = run(lake, instance, request)
+        assert done.success
+        found = stories_of(lake)
+        assert tick(lake, instance) == []
+        rebuilt = run(lake, instance, request, rebuild=True)
+
+    assert found["one"] == found["two"] != found["else"]
+    assert rebuilt.success
+    assert stories_of(lake) == found
+    (made, *_) = done.asset_materializations_for_node("newsroom__stories")
+    assert made.metadata["articles"].value == 3
+    assert made.metadata["stories_begun"].value == 2
+
+
+def test_an_article_of_an_earlier_day_that_is_edited_is_requested_again(
+    lake: Lake,
+) -> None:
+    with dg.DagsterInstance.ephemeral() as instance:
+        (request,) = tick(lake, instance)
+        run(lake, instance, request)
+        put(lake, "one", BUDGET, 1, day=YESTERDAY, desk=DESK.key, state="2")
+        (again,) = tick(lake, instance)
+        run(lake, instance, again)
+
+        assert set(again.tags.values()) == {str(YESTERDAY)}
+        assert tick(lake, instance) == []
+    found = stories_of(lake)
+    assert found["one"] == found["else"] != found["two"]
