@@ -54,10 +54,10 @@ def test_an_operator_without_scripts_retries_all_that_is_filtered(
     page = chrome.new_context(java_script_enabled=False).new_page()
     page.goto(f"{operated.address}/operations/failures")
     log_in_on(page)
-    page.get_by_label("Reason").select_option("not found (404)")
+    page.locator("select[name=cause]").select_option("not found (404)")
     page.get_by_role("button", name="Filter").click()
     page.get_by_role("button", name="Retry this failure").click()
-    page.get_by_role("button", name="Retry").click()
+    page.get_by_role("button", name="Retry", exact=True).click()
     page.get_by_text("raw_articles: waiting").wait_for()
 
     assert operated.lake.read(Failure, article_id=["a-3"])[0].attempts == 0
