@@ -3,7 +3,7 @@ bytes, so in the sandbox only.
 
     bytes
     | document_kinds   pdf, docx, pptx, odt, rtf, html or text, by the bytes
-    | pdf_text (with pdf_tables), docx, format_readers   the reader of that kind
+    | pdf_text (with pdf_tables), docx, read   the reader of that kind
     | document_kinds   bundles of public comments and boilerplate, with the reason
     = ReadDocument
 

@@ -16,27 +16,30 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import Any, Final
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
 from lxml.html import HtmlElement
 
-from news_assets.records.meetings import Link, Meeting, MeetingListing
+from news_assets.records.meetings import (
+    AgendaItem,
+    Attachment,
+    Link,
+    Meeting,
+    MeetingListing,
+    Request,
+)
 from news_assets.records.reading import Page
-from news_assets.sources.civic.onbase_agenda import (
-    accessible,
-    agenda_in,
-    file_of,
-    folder_of,
-    is_file,
-    item_in,
-    lasting,
-    lines_of,
-    outline,
-    page_of,
-    search,
+from news_assets.sources.civic.reading.agenda_pages import (
+    Line,
+    agenda_of,
+    items_of,
+    notes_beside,
+    page_of_item,
+    says_off,
+    texts_of_row,
 )
 from news_assets.sources.civic.reading.build import location_of, meeting_of
 from news_assets.sources.civic.reading.moments import (
@@ -44,6 +47,7 @@ from news_assets.sources.civic.reading.moments import (
     moment_of_text,
     wall_clock,
 )
+from news_assets.sources.civic.reading.numbering import split_number
 from news_assets.sources.civic.reading.page_values import (
     Object,
     changed,
@@ -55,9 +59,10 @@ from news_assets.sources.civic.reading.page_values import (
     text_of,
     tree_of,
     unique_links,
+    words_at,
 )
 from news_assets.sources.civic.vendor import Reading, Requests
-from news_assets.sources.html.document import base_of
+from news_assets.sources.html.document import base_of, select
 
 _EXPECTED = "a page of OnBase Agenda Online"
 _RESULTS: Final = "new SearchResults("
@@ -92,12 +97,12 @@ def parse(page: Page, reading: Reading) -> MeetingListing:
     tree = tree_of(page, _EXPECTED)
     base, path = base_of(tree, page), urlsplit(page.final_url).path
     if _ITEM_PAGE.search(path):
-        return MeetingListing(meetings=(item_in(tree, base, page),))
-    if lines := lines_of(tree):
-        return MeetingListing(meetings=(agenda_in(tree, lines, page, reading),))
+        return MeetingListing(meetings=(_item_in(tree, base, page),))
+    if lines := _lines_of(tree):
+        return MeetingListing(meetings=(_agenda_in(tree, lines, page, reading),))
     if _OUTLINE_PAGE.search(path):
         meeting = parameter(page.final_url, "meetingid")
-        return MeetingListing(next_requests=(accessible(page.final_url, meeting),))
+        return MeetingListing(next_requests=(_accessible(page.final_url, meeting),))
     linked = _anchors_by_meeting(tree, base)
     stated = _search_results(page)
     if stated is not None:
@@ -115,7 +120,7 @@ def _of_results(
     reading: Reading,
 ) -> MeetingListing:
     """Return the meetings of the results of a search, with the links of the page."""
-    folder = folder_of(page.final_url)
+    folder = _folder_of(page.final_url)
     meetings: list[Meeting] = []
     for row in rows:
         own_id = text_at(row, "ID")
@@ -139,7 +144,7 @@ def _of_links(
     reading: Reading,
 ) -> MeetingListing:
     """Return the meetings that the links of a page lead to."""
-    folder, table = folder_of(page.final_url), _Table()
+    folder, table = _folder_of(page.final_url), _Table()
     meetings: list[Meeting] = []
     for own_id, anchors in linked.items():
         name, kind, when = table.texts_of(anchors)
@@ -175,7 +180,7 @@ def _meeting(found: _Found, folder: str, reading: Reading) -> Meeting:
             title=title,
             body=found.kind or title,
             location=location_of(found.place),
-            url=page_of(folder, found.own_id) if found.own_id else None,
+            url=_page_of(folder, found.own_id) if found.own_id else None,
             links=found.links,
         ),
         reading,
@@ -206,10 +211,10 @@ def _stated_links(row: Object, own_id: str, folder: str) -> Iterator[Link]:
     for title, kind in (("Agenda", "1"), ("Minutes", "2")):
         if row.get(f"Is{title}Available") is not True:
             continue
-        href = page_of(folder, own_id, kind)
+        href = _page_of(folder, own_id, kind)
         name = text_at(row, f"{title}UniqueName")
         if name:
-            href = file_of(folder, own_id, kind, name)
+            href = _file_of(folder, own_id, kind, name)
         yield Link(title=title, href=href)
 
 
@@ -234,8 +239,8 @@ def _links(anchors: Iterable[HtmlElement], base: str) -> list[Link]:
     for anchor in anchors:
         href = href_of(anchor, base)
         if href:
-            named.append(Link(title=_title_of(anchor), href=lasting(href)))
-    files = [link for link in named if is_file(link.href)]
+            named.append(Link(title=_title_of(anchor), href=_lasting(href)))
+    files = [link for link in named if _is_file(link.href)]
     titles = {link.title for link in files}
     return files + [link for link in named if link.title not in titles]
 
@@ -324,7 +329,7 @@ def upcoming(url: str, today: date) -> Requests:
 
 def days(url: str, first: date, last: date) -> Requests:
     """Return the search for the meetings of these days."""
-    return (search(url, first, last),)
+    return (_search(url, first, last),)
 
 
 def items(url: str, meeting: Meeting) -> Requests:
@@ -332,4 +337,229 @@ def items(url: str, meeting: Meeting) -> Requests:
     has_agenda = meeting.agenda_url or meeting.packet_url
     if not has_agenda:
         return ()
-    return (outline(url, meeting.vendor_id),)
+    return (_outline(url, meeting.vendor_id),)
+
+
+# --- agendas -------------------------------------------------------------------------
+
+_HEADERS: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
+_LOADED = re.compile(
+    r"loadAgendaItem\(\s{0,3}'?(?P<id>\d{1,12})'?\s{0,3}(?:,\s{0,3}(?P<section>true|false))?",
+    re.IGNORECASE,
+)
+
+
+def _agenda_in(
+    tree: HtmlElement, lines: list[Line], page: Page, reading: Reading
+) -> Meeting:
+    """Return the meeting that an agenda with these lines completes."""
+    own_id, folder = parameter(page.final_url, "meetingid"), _folder_of(page.final_url)
+    notes = notes_beside(tree, [line.row for line in lines])
+    items = [_with_details(item, own_id, folder) for item in items_of(lines)]
+    meeting = agenda_of(items, notes, own_id)
+    if says_off(notes, reading.now):
+        return replace(meeting, status="cancelled")
+    return meeting
+
+
+def _with_details(item: AgendaItem, meeting_id: str, folder: str) -> AgendaItem:
+    """Return an item with the address of its own page; a heading has none."""
+    if not item.vendor_id.isdecimal():
+        return item
+    if not meeting_id:
+        return item
+    return replace(
+        item, details_urls=(_item_page_of(folder, meeting_id, item.vendor_id),)
+    )
+
+
+def _lines_of(tree: HtmlElement) -> list[Line]:
+    """Return the lines of an agenda; none for another page."""
+    return _accessible_lines(tree) or _word_lines(tree)
+
+
+def _word_lines(tree: HtmlElement) -> list[Line]:
+    """Return the rows whose text calls `loadAgendaItem`."""
+    lines: dict[HtmlElement, Line] = {}
+    for anchor in tree.iter("a"):
+        row = next(anchor.iterancestors("tr"), None)
+        if row is None:
+            continue
+        if row in lines:
+            continue
+        if not text_of(anchor):
+            continue
+        if match := _loaded(anchor):
+            lines[row] = _line(row, match)
+    return list(lines.values())
+
+
+def _loaded(anchor: HtmlElement) -> re.Match[str] | None:
+    return _LOADED.search(
+        f"{anchor.get('href', '')} {anchor.get('onclick', '')}"[:1000]
+    )
+
+
+def _line(row: HtmlElement, match: re.Match[str]) -> Line:
+    is_heading = (match["section"] or "").lower() == "true"
+    own_id = f"S{match['id']}" if is_heading else match["id"]
+    number, texts = texts_of_row(row)
+    return Line(
+        row=row, own_id=own_id, number=number, texts=texts, is_heading=is_heading
+    )
+
+
+def _accessible_lines(tree: HtmlElement) -> list[Line]:
+    """Return the lines of the page for screen readers: `.accessible-section`,
+    `.accessible-item`; nothing without an item.
+    """
+    lines: list[Line] = []
+    for element in select(tree, ".accessible-section, .accessible-item"):
+        if "accessible-item" in element.get("class", ""):
+            line = _accessible_item(element)
+        else:
+            line = _accessible_heading(element)
+        if line is not None:
+            lines.append(line)
+    if all(line.is_heading for line in lines):
+        return []
+    return lines
+
+
+def _accessible_heading(element: HtmlElement) -> Line | None:
+    for child in element:
+        if child.tag in _HEADERS:
+            text = text_of(child)
+            if not text:
+                return None
+            return Line(row=child, own_id="", number="", texts=(text,), is_heading=True)
+    return None
+
+
+def _accessible_item(element: HtmlElement) -> Line | None:
+    number, title = split_number(words_at(element, "a") or text_of(element))
+    if not title:
+        return None
+    match = _loaded(next(element.iter("a"), element))
+    own_id = match["id"] if match else ""
+    return Line(row=element, own_id=own_id, number=number, texts=(title,))
+
+
+def _item_in(tree: HtmlElement, base: str, page: Page) -> Meeting:
+    """Return what an item's own page adds to it: its documents."""
+    own_id = parameter(page.final_url, "itemid")
+    item = AgendaItem(
+        sequence=0,
+        title="",
+        vendor_id=own_id,
+        attachments=_files_of(own_id, tree, base),
+        details_urls=(page.url,),
+    )
+    return page_of_item(item, parameter(page.final_url, "meetingid"))
+
+
+def _files_of(own_id: str, tree: HtmlElement, base: str) -> tuple[Attachment, ...]:
+    """Return the documents of an item that its page links."""
+    files: dict[str, Attachment] = {}
+    for anchor in tree.iter("a"):
+        href = href_of(anchor, base)
+        if href is None:
+            continue
+        if not _is_file(href):
+            continue
+        if parameter(href, "itemid") in ("", own_id):
+            name = text_of(anchor) or "Document"
+            files.setdefault(href, Attachment(name=name, url=_lasting(href)))
+    return tuple(files.values())
+
+
+# --- addresses ------------------------------------------------------------------------
+
+_FOLDER = re.compile(
+    r"\A(?P<folder>.{0,500}?/)(?:meetings|documents)(?:/|\Z)", re.IGNORECASE
+)
+_FILE = re.compile(
+    r"/documents/(?:downloadfile(?:bytes)?|viewdocument)/", re.IGNORECASE
+)
+_SCRIPTED: Final = "/DownloadFile/"  # in this spelling only
+_CUSTOM_DATES: Final = "11"  # of the search form's choices
+# Without it, some clients answer with an empty frame.
+_AS_SCRIPT: Final = (("X-Requested-With", "XMLHttpRequest"),)
+
+
+def _folder_of(url: str) -> str:
+    """Return the address of a client's site, with a slash at its end."""
+    parts = urlsplit(url)
+    match = _FOLDER.match(parts.path)
+    path = match["folder"] if match else f"{parts.path.rstrip('/')}/"
+    return f"{parts.scheme}://{parts.netloc}{path}"
+
+
+def _is_file(href: str) -> bool:
+    """Whether an address is that of a document."""
+    return _FILE.search(href[:2000]) is not None
+
+
+def _lasting(href: str) -> str:
+    """Return the address of a document that leads to the document itself, not to a
+    script.
+    """
+    return href.replace(_SCRIPTED, "/DownloadFileBytes/")
+
+
+def _page_of(folder: str, meeting_id: str, kind: str = "1") -> str:
+    """Return the address of a meeting's page; `kind` is 1 for its agenda, 2 for its
+    minutes.
+    """
+    return (
+        f"{folder}Meetings/ViewMeeting?{urlencode({'id': meeting_id, 'doctype': kind})}"
+    )
+
+
+def _file_of(folder: str, meeting_id: str, kind: str, name: str) -> str:
+    """Return the address of a meeting's agenda or minutes as a document with this name."""
+    query = urlencode({"documentType": kind, "meetingId": meeting_id})
+    return f"{folder}Documents/DownloadFileBytes/{quote(name, safe='')}.pdf?{query}"
+
+
+def _item_page_of(folder: str, meeting_id: str, item_id: str) -> str:
+    """Return the address of an item's own page."""
+    query = {
+        "meetingId": meeting_id,
+        "itemId": item_id,
+        "isSection": "false",
+        "type": "agenda",
+    }
+    return f"{folder}Meetings/ViewMeetingAgendaItem?{urlencode(query)}"
+
+
+def _search(url: str, first: date, last: date) -> Request:
+    """Return the search for the meetings of these days, of the kinds that the source's
+    address names.
+    """
+    kinds = parse_qs(urlsplit(url).query).get("mtids", [])
+    query = {
+        "dropid": _CUSTOM_DATES,
+        **({"mtids": ",".join(kinds)} if kinds else {}),
+        "dropsv": f"{first:%m/%d/%Y} 00:00:00",
+        "dropev": f"{last:%m/%d/%Y} 23:59:59",
+    }
+    return Request(
+        url=f"{_folder_of(url)}Meetings/Search?{urlencode(query, quote_via=quote)}"
+    )
+
+
+def _outline(url: str, meeting_id: str) -> Request:
+    """Return the request for an agenda as Word made it."""
+    query = urlencode({"meetingId": meeting_id, "type": "agenda", "doctype": "1"})
+    return Request(
+        url=f"{_folder_of(url)}Documents/ViewAgenda?{query}", headers=_AS_SCRIPT
+    )
+
+
+def _accessible(url: str, meeting_id: str) -> Request:
+    """Return the request for an agenda as a page for screen readers."""
+    query = urlencode({"meetingId": meeting_id, "type": "agenda"})
+    return Request(
+        url=f"{_folder_of(url)}Meetings/ViewMeetingAgenda?{query}", headers=_AS_SCRIPT
+    )
