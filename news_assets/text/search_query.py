@@ -1,7 +1,7 @@
-"""Parses the text of a query into words, phrases and exclusions; any string is valid.
+"""Parses the text of a query without operators into words, phrases and exclusions.
 
-The only operators are "quoted phrases" and a leading minus. AND, OR and NEAR are words;
-asterisks and brackets are ignored.
+Such a text has "quoted phrases" and a leading minus at most. `query_parser` reads OR,
+NEAR, fields, beginnings of words and brackets.
 """
 
 import re
