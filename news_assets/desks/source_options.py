@@ -20,7 +20,7 @@ from pydantic import (
 )
 
 from news_assets.errors import without_credentials
-from news_assets.records.desks import Access, PageRule, Selectors, Vendor
+from news_assets.records.desks import Access, PageRule, Selectors, VendorLimits
 from news_assets.sources.civic.vendor_limits import CIVIC_LIMITS
 from news_assets.sources.html.document import problem_of
 
@@ -256,12 +256,12 @@ def access_of(
     )
 
 
-def _limits_of(kind: str, vendors: Mapping[str, VendorSpec]) -> Vendor | None:
+def _limits_of(kind: str, vendors: Mapping[str, VendorSpec]) -> VendorLimits | None:
     """Return the limits that the desk file sets for a kind of source, else its civic
     vendor's, if it has one.
     """
     if (stated := vendors.get(kind)) is not None:
-        return Vendor(kind=kind, **stated.model_dump())
+        return VendorLimits(kind=kind, **stated.model_dump())
     limits = CIVIC_LIMITS.get(kind)
     if limits and limits.delay_s:
         return limits

@@ -11,7 +11,7 @@ Pace = Literal["adaptive", "civic", "signals"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Vendor:
+class VendorLimits:
     """Limits that all hosts of one kind of source share.
 
     At most `slots` requests at a time; each slot pauses `delay_s` between two requests,
@@ -41,7 +41,7 @@ class Access:
     token_url: str = ""
     proxy: str | None = None
     delay_s: float = 0.0
-    vendor: Vendor | None = None
+    vendor: VendorLimits | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

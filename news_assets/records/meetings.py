@@ -120,7 +120,7 @@ class MatterSponsors:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class Decision:
     """What was decided on an item, in the vendor's words: "adopted", "Pass", "5-2", and
     who moved and seconded it.
     """
@@ -134,9 +134,9 @@ class Outcome:
     def __bool__(self) -> bool:
         return any((self.action, self.result, self.tally, self.mover))
 
-    def completed(self, other: "Outcome") -> "Outcome":
+    def completed(self, other: "Decision") -> "Decision":
         """Return the outcome with what only the other one states."""
-        return Outcome(
+        return Decision(
             action=self.action or other.action,
             result=self.result or other.result,
             tally=self.tally or other.tally,
@@ -170,7 +170,7 @@ class AgendaItem:
     votes: tuple[Vote, ...] = ()
     attachments: tuple[Attachment, ...] = ()
     details_urls: tuple[str, ...] = ()
-    outcome: Outcome = Outcome()
+    outcome: Decision = Decision()
     matter_status: str = ""
     version: str = ""
     has_votes: bool = False
@@ -297,7 +297,7 @@ class MeetingListing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MeetingAnswer:
+class PolledMeetings:
     """What the answers of one poll say together.
 
     Attributes:

@@ -37,7 +37,7 @@ from news_assets.pipeline.civic.pace import (
 )
 from news_assets.pipeline.schedule import due_sources, most_overdue_first, next_poll_at
 from news_assets.records.articles import SourceState
-from news_assets.records.desks import Access, Source, Vendor
+from news_assets.records.desks import Access, Source, VendorLimits
 from news_assets.records.meetings import Link, Meeting, MeetingListing, Request
 from news_assets.sources.civic.reading.ids import changed_days, fingerprints
 from news_assets.sources.civic.vendor_readers import CIVIC_KINDS
@@ -136,7 +136,7 @@ def made_city(kind: str, number: int, chance: random.Random) -> City:
         language="en",
         pace="signals",
         access=Access(
-            vendor=Vendor(kind=kind, slots=vendor.slots, delay_s=vendor.delay_s)
+            vendor=VendorLimits(kind=kind, slots=vendor.slots, delay_s=vendor.delay_s)
         ),
     )
     city = City(source, {}, {}, [])

@@ -9,7 +9,7 @@ import yaml
 
 from news_assets.desks.desk_files import built_in_desks, load_desks, path_of
 from news_assets.desks.import_plan import same_source_key
-from news_assets.records.desks import Desk, Vendor
+from news_assets.records.desks import Desk, VendorLimits
 from news_assets.sources.civic.vendor_readers import CIVIC_KINDS
 from news_assets.sources.source_kinds import ALL_KINDS
 
@@ -168,6 +168,6 @@ def test_civic_places_its_cities_in_their_zones() -> None:
 
 def test_the_hosts_of_a_civic_vendor_share_its_limits() -> None:
     limits = {source.kind: source.access.vendor for source in desk_of("civic").sources}
-    assert limits["civicplus"] == Vendor(kind="civicplus", slots=1, delay_s=7.0)
-    assert limits["granicus"] == Vendor(kind="granicus", slots=3, delay_s=4.0)
+    assert limits["civicplus"] == VendorLimits(kind="civicplus", slots=1, delay_s=7.0)
+    assert limits["granicus"] == VendorLimits(kind="granicus", slots=3, delay_s=4.0)
     assert limits["pdf_links"] is None, "pages of different makers"

@@ -12,7 +12,7 @@ from news_assets.records.desks import (
     Desk,
     EnrichRules,
     Source,
-    Vendor,
+    VendorLimits,
 )
 from news_assets.sources.source_kinds import KINDS as SOURCE_KINDS
 from news_assets.taxonomy.taxonomy_files import CIVIC_TOPICS
@@ -501,8 +501,8 @@ def test_a_desk_may_set_other_limits_for_a_vendor(tmp_path: Path) -> None:
     )
     [desk] = load_desks([written(tmp_path, text.replace("reno:", "renoNV:"))], CIVIC)
     assert {source.kind: source.access.vendor for source in desk.sources} == {
-        "primegov": Vendor(kind="primegov", slots=1, delay_s=10.0),
-        "legistar": Vendor(kind="legistar", slots=1, delay_s=3.0),
+        "primegov": VendorLimits(kind="primegov", slots=1, delay_s=10.0),
+        "legistar": VendorLimits(kind="legistar", slots=1, delay_s=3.0),
         "feed": None,
     }
 

@@ -7,7 +7,7 @@ import pytest
 
 from news_assets.desks.desk_files import load_desks
 from news_assets.errors import DeskFileError
-from news_assets.records.desks import Access, PageRule, Vendor
+from news_assets.records.desks import Access, PageRule, VendorLimits
 from news_assets_tests.desks.test_desk_files import GOOD, KINDS, mistakes, written
 
 OPTIONS = """\
@@ -46,7 +46,9 @@ def test_a_source_states_how_it_is_requested(tmp_path: Path) -> None:
 def test_the_limits_of_a_vendor_apply_to_every_source_of_the_kind(
     tmp_path: Path,
 ) -> None:
-    limits = Access(vendor=Vendor(kind="feed", slots=2, delay_s=3.0, break_s=30.0))
+    limits = Access(
+        vendor=VendorLimits(kind="feed", slots=2, delay_s=3.0, break_s=30.0)
+    )
     assert access_in(tmp_path, WITH_VENDORS) == [limits, limits]
     assert access_in(tmp_path, WITH_VENDORS.replace("  feed: {", "  sitemap: {")) == [
         Access(),

@@ -20,7 +20,7 @@ import filelock
 
 from news_assets.folders import private_folder
 from news_assets.ports.services import PageRequest
-from news_assets.records.desks import Vendor
+from news_assets.records.desks import VendorLimits
 from news_assets.retry_table import HOST_WAIT, HOST_WAIT_IN_RUN
 
 # some sites state an hour, at which most of their pages would never be fetched
@@ -44,7 +44,7 @@ class StoppedError(Exception):
     """The wait was cancelled."""
 
 
-def vendor_slot(vendor: Vendor, host: str) -> str:
+def vendor_slot(vendor: VendorLimits, host: str) -> str:
     """Return the name of the vendor's slot that this host's requests take: always the
     same one.
     """

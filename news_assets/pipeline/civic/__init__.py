@@ -4,7 +4,7 @@ sources of an agency
 | pace             which are polled now, how deep, and which wait for others
 | request_loop     the requests of a poll, sent by `poll/poll_loop.py`
 | council_poll     one source: which requests follow an answer
-| council_findings what the answers of a poll say together -> MeetingAnswer
+| council_findings what the answers of a poll say together -> PolledMeetings
 | answer_storage   answer -> meetings (`meeting_rows`), entries, votes and members, in
 |                  the transaction of the poll
 | item_rows        ... -> agenda items and their matters (the same file in several

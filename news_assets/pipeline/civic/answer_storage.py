@@ -28,7 +28,7 @@ from news_assets.records.councils import (
 )
 from news_assets.records.desks import Source
 from news_assets.records.meetings import (
-    MeetingAnswer,
+    PolledMeetings,
     Roster,
     StoredItem,
     StoredMeeting,
@@ -49,7 +49,7 @@ _Row = TypeVar("_Row", StoredMeeting, StoredItem)
 
 
 def store_answer(
-    rows: Rows, source: Source, answer: MeetingAnswer, now: datetime, trace_id: str
+    rows: Rows, source: Source, answer: PolledMeetings, now: datetime, trace_id: str
 ) -> EntryChanges:
     """Store the meetings, items, entries and matters of a poll in the transaction of
     `rows`; return what changed.

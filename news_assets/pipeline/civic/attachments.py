@@ -18,7 +18,7 @@ from urllib.parse import urldefrag
 
 from news_assets.errors import FetchError
 from news_assets.pipeline.civic.document_rows import (
-    Attachment,
+    WantedDocument,
     document_row,
     is_other_file,
     rows_of_page,
@@ -124,7 +124,7 @@ def _due(
     entries: Mapping[str, FeedEntry],
     *,
     refetch: bool,
-) -> list[Attachment]:
+) -> list[WantedDocument]:
     """Return the attachments to read, or to check for changes, each once.
 
     One that failed waits until its article's next attempt.
@@ -138,7 +138,7 @@ def _due(
     stored = _stored(lake, wanted)
     held_back = _held_back(work, entries, now)
     checks = _Checks.of(work, now)
-    due: dict[str, Attachment] = {}
+    due: dict[str, WantedDocument] = {}
     for item in wanted:
         entry = entries[item.article_id or ""]
         check_from = None if refetch else checks.since(entry)
@@ -163,11 +163,11 @@ def _stored(lake: Lake, items: Iterable[StoredItem]) -> dict[str, StoredDocument
 
 def _attachments_of(
     item: StoredItem, entry: FeedEntry, stored: Mapping[str, StoredDocument]
-) -> list[Attachment]:
+) -> list[WantedDocument]:
     ids, urls, names = item.document_ids, item.attachment_urls, item.attachment_names
-    found: list[Attachment] = []
+    found: list[WantedDocument] = []
     for key, url, name in zip(ids, urls, names, strict=True):
-        found.append(Attachment(key, url, name, item, entry, stored.get(key)))
+        found.append(WantedDocument(key, url, name, item, entry, stored.get(key)))
     return found
 
 
@@ -248,13 +248,13 @@ class _Checks(NamedTuple):
 
 
 def _read_all(
-    work: _Work, due: Sequence[Attachment], items: Sequence[StoredItem]
+    work: _Work, due: Sequence[WantedDocument], items: Sequence[StoredItem]
 ) -> Iterator[list[StoredDocument]]:
     """Yield the rows of the attachments at each address; an address of several
     attachments is requested once.
     """
-    wanted: list[Attachment] = []
-    unchecked: list[Attachment] = []
+    wanted: list[WantedDocument] = []
+    unchecked: list[WantedDocument] = []
     for one in due:
         reason = skip_by_name(one.name)
         if reason:
@@ -275,16 +275,16 @@ def _read_all(
 
 
 def _checked(
-    found: Sequence[Attachment], answer: Page | FetchError, now: datetime
-) -> tuple[list[Attachment], list[StoredDocument]]:
+    found: Sequence[WantedDocument], answer: Page | FetchError, now: datetime
+) -> tuple[list[WantedDocument], list[StoredDocument]]:
     """Return the attachments at one address whose file changed, and the rows of the
     others.
     """
-    changed: list[Attachment] = []
+    changed: list[WantedDocument] = []
     unchanged: list[StoredDocument] = []
     for one in found:
         compared = _compared(one, answer, now)
-        if isinstance(compared, Attachment):
+        if isinstance(compared, WantedDocument):
             changed.append(compared)
         else:
             unchanged.append(compared)
@@ -293,7 +293,7 @@ def _checked(
 
 def _rows_of_answer(
     work: _Work,
-    found: Sequence[Attachment],
+    found: Sequence[WantedDocument],
     answer: Page | FetchError,
     items: Sequence[StoredItem],
     originals: dict[str, StoredDocument],
@@ -312,11 +312,11 @@ def _rows_of_answer(
 
 
 def _answers(
-    work: _Work, wanted: Iterable[Attachment]
-) -> Iterator[tuple[list[Attachment], Page | FetchError]]:
+    work: _Work, wanted: Iterable[WantedDocument]
+) -> Iterator[tuple[list[WantedDocument], Page | FetchError]]:
     """Yield the attachments at each address with its answer."""
     access = _access_by_source(work.desk)
-    by_url: dict[str, list[Attachment]] = {}
+    by_url: dict[str, list[WantedDocument]] = {}
     for one in wanted:
         by_url.setdefault(urldefrag(one.url).url, []).append(one)
     requests: list[PageRequest] = []
@@ -335,7 +335,7 @@ def _access_by_source(desk: Desk) -> dict[str, Access]:
 
 
 def _request(
-    url: str, of_url: Sequence[Attachment], access: Mapping[str, Access]
+    url: str, of_url: Sequence[WantedDocument], access: Mapping[str, Access]
 ) -> PageRequest:
     """Return the request for an address with these attachments; `access` is by
     source_id.
@@ -351,8 +351,8 @@ def _request(
 
 
 def _compared(
-    one: Attachment, head: Page | FetchError, now: datetime
-) -> Attachment | StoredDocument:
+    one: WantedDocument, head: Page | FetchError, now: datetime
+) -> WantedDocument | StoredDocument:
     """Return an attachment with the answer that shows another file, or the row of one
     whose file is the same.
 
@@ -366,7 +366,7 @@ def _compared(
     return same_file(one.before, head)
 
 
-def _unfetched(one: Attachment, error: FetchError, now: datetime) -> StoredDocument:
+def _unfetched(one: WantedDocument, error: FetchError, now: datetime) -> StoredDocument:
     """Return the row of an attachment that could not be fetched; what was read of it
     before is kept.
     """
@@ -376,7 +376,7 @@ def _unfetched(one: Attachment, error: FetchError, now: datetime) -> StoredDocum
     return document_row(one, unread, None, now)
 
 
-def _validators(of_url: Sequence[Attachment]) -> Validators:
+def _validators(of_url: Sequence[WantedDocument]) -> Validators:
     """Return the validators of the last answer if all attachments at an address were
     read from it.
     """
@@ -396,7 +396,7 @@ def _store(
     rows: Rows,
     stage: Stage,
     read: Sequence[StoredDocument],
-    due: Sequence[Attachment],
+    due: Sequence[WantedDocument],
     now: datetime,
 ) -> None:
     """Store documents; the articles of all days that are composed already are due again
@@ -412,7 +412,7 @@ def _store(
         _make_due(rows, stage, read, changed, now)
 
 
-def _changed(read: Iterable[StoredDocument], due: Iterable[Attachment]) -> set[str]:
+def _changed(read: Iterable[StoredDocument], due: Iterable[WantedDocument]) -> set[str]:
     """Return the ids of the documents with another text than before."""
     texts: dict[str, str | None] = {}
     for one in due:

@@ -141,14 +141,14 @@ def _ready(
     documents = _stored_documents(lake, own.values())
     articles = [entry.article_id for entry in entries]
     failures = lake.read(Failure, stage=[_DOCUMENTS_STAGE], article_id=articles)
-    given_up = {row.article_id for row in failures}
+    have_failed = {row.article_id for row in failures}
     ready: list[_Ready] = []
     for entry in entries:
         item = own.get(entry.entry_id)
         if item is None:
             continue
         of_item = list(dict.fromkeys(_documents_of(item)))
-        if entry.article_id in given_up or documents.keys() >= set(of_item):
+        if entry.article_id in have_failed or documents.keys() >= set(of_item):
             ready.append(_Ready(entry, item, of_item, documents))
         else:
             _logger.debug("%s: waits for its documents", entry.article_id)

@@ -17,8 +17,8 @@ from news_assets.pipeline.poll.poll_loop import Polled
 from news_assets.records.desks import ItemFilters, Source
 from news_assets.records.meetings import (
     Meeting,
-    MeetingAnswer,
     MeetingListing,
+    PolledMeetings,
     Roster,
     StoredMeeting,
 )
@@ -208,13 +208,13 @@ class CouncilFindings:
             answer=self._answer(listed, days),
         )
 
-    def _answer(self, listed: Sequence[Meeting], days: Days | None) -> MeetingAnswer:
+    def _answer(self, listed: Sequence[Meeting], days: Days | None) -> PolledMeetings:
         requested = (self.requested_versions or set()) - self.failed_versions
         meetings: dict[str, Meeting] = {}
         for key, meeting in self.merged_meetings(listed).items():
             meetings[key] = with_votes(meeting, self.votes, requested)
         is_complete = self.is_whole and not self.has_deferred_items
-        return MeetingAnswer(
+        return PolledMeetings(
             meetings=meetings,
             whole_days=days,
             read_agendas=frozenset(self.read_agendas - self.unread_agendas),

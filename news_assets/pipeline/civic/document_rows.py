@@ -44,8 +44,8 @@ _NOT_IN_PACKET: Final = "not found in the packet"
 
 
 @dataclass(frozen=True, slots=True)
-class Attachment:
-    """One attachment to read, the entry of the item that it is read for, and its row so
+class WantedDocument:
+    """An attachment to read, the entry of the item that it is read for, and its row so
     far.
 
     With `by_head` it is requested by HEAD first; `head` is an answer to that which
@@ -100,7 +100,7 @@ def same_file(before: StoredDocument, head: Page) -> StoredDocument:
 def rows_of_page(
     lake: Lake,
     page: Page,
-    found: Sequence[Attachment],
+    found: Sequence[WantedDocument],
     items: Sequence[StoredItem],
     language: str,
     sandbox: Sandbox,
@@ -151,7 +151,7 @@ def _add_original(
 def _parts(
     page: Page,
     content: str,
-    found: Sequence[Attachment],
+    found: Sequence[WantedDocument],
     items: Sequence[StoredItem],
     language: str,
     sandbox: Sandbox,
@@ -194,7 +194,7 @@ def _cut(
 
 
 def _part(
-    read: ReadDocument, one: Attachment, part: PacketPart | None
+    read: ReadDocument, one: WantedDocument, part: PacketPart | None
 ) -> tuple[ReadDocument, str]:
     """Return the pages of an item, and what tells them apart within the packet."""
     if part is None:
@@ -220,7 +220,7 @@ def _pages_of(read: ReadDocument, first: int, last: int) -> ReadDocument:
 
 
 def document_row(
-    one: Attachment,
+    one: WantedDocument,
     read: ReadDocument,
     page: Page | None,
     fetched_at: datetime,
@@ -258,7 +258,7 @@ def document_row(
 
 
 def _with_headers(
-    row: StoredDocument, one: Attachment, page: Page | None
+    row: StoredDocument, one: WantedDocument, page: Page | None
 ) -> StoredDocument:
     """Return a row with what the next HEAD is compared with: some servers answer HEAD
     with other headers, so the headers of a HEAD count first.
@@ -273,7 +273,7 @@ def _with_headers(
     )
 
 
-def _copy(one: Attachment, original: StoredDocument, page: Page) -> StoredDocument:
+def _copy(one: WantedDocument, original: StoredDocument, page: Page) -> StoredDocument:
     """Return the row of an attachment whose content was read already."""
     row = replace(
         original,

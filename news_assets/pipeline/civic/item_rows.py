@@ -26,9 +26,9 @@ from news_assets.records.desks import ItemFilters, Source
 from news_assets.records.meetings import (
     AgendaItem,
     Attachment,
+    Decision,
     Matter,
-    MeetingAnswer,
-    Outcome,
+    PolledMeetings,
     StoredItem,
     StoredMeeting,
     Vote,
@@ -49,7 +49,7 @@ class CivicPoll:
     """What a poll of a civic source found."""
 
     source: Source
-    answer: MeetingAnswer
+    answer: PolledMeetings
     now: datetime
     trace_id: str
 
@@ -75,7 +75,7 @@ def item_rows(
     if not listed:
         rows = _without_items(poll, meeting, of_agenda)
         return rows + _minutes_rows(poll, meeting, len(rows), known)
-    keys = item_keys(meeting.meeting_id, listed, before)
+    keys = item_ids(meeting.meeting_id, listed, before)
     rows = _listed_rows(poll, meeting, dict(zip(keys, listed, strict=True)), known)
     for known_item in of_agenda:
         if known_item.item_id not in keys:
@@ -132,7 +132,7 @@ def _without_items(
     return [_item_row(poll, meeting, agenda, own_id, known)]
 
 
-def item_keys(
+def item_ids(
     of_meeting: str, items: Sequence[AgendaItem], before: Sequence[StoredItem]
 ) -> list[str]:
     """Return the id of each item. One without a vendor's id keeps that of the same
@@ -340,8 +340,8 @@ def _with_former_details(item: AgendaItem, before: StoredItem | None) -> AgendaI
     )
 
 
-def _outcome_of(item: StoredItem) -> Outcome:
-    return Outcome(
+def _outcome_of(item: StoredItem) -> Decision:
+    return Decision(
         action=item.action,
         result=item.result,
         tally=item.tally,

@@ -15,7 +15,7 @@ from typing import Protocol
 from news_assets.errors import FetchError, SourceError
 from news_assets.ports.services import Fetcher, PageRequest
 from news_assets.records.desks import Source
-from news_assets.records.meetings import MeetingAnswer
+from news_assets.records.meetings import PolledMeetings
 from news_assets.records.reading import Listing, Outcome, Page
 
 SOURCE_S = 60.0  # for all requests of a poll, without waits for host slots
@@ -36,7 +36,7 @@ class Polled:
     page: Page | None = None
     listing: Listing | None = None
     error: FetchError | SourceError | None = None
-    answer: MeetingAnswer | None = None  # of a civic source
+    answer: PolledMeetings | None = None  # of a civic source
     note: str | None = None  # what is odd about an answer that could be read
     is_of_past: bool = False  # of past days: does not change when the source is due
 

@@ -34,7 +34,7 @@ from news_assets.ports.services import Rows
 from news_assets.records.articles import FeedEntry, Poll, SourceState
 from news_assets.records.content import without_content
 from news_assets.records.desks import Source
-from news_assets.records.meetings import MeetingAnswer
+from news_assets.records.meetings import PolledMeetings
 from news_assets.records.reading import Page
 from news_assets.retry_table import LONGEST_PAUSE_S
 from news_assets.text.urls import url_hash
@@ -56,7 +56,7 @@ def store_polls(
     Everything gets the time of the poll's answer: the batch may be stored a minute
     later, on another day.
     """
-    changed = _store_entries(rows, batch, trace_id, filing)
+    changed = _store_listed(rows, batch, trace_id, filing)
     current = [one for one in zip(batch, changed, strict=True) if not one[0].is_of_past]
     rows.upsert(_next_states(rows, current))
     polls: list[Poll] = []
@@ -104,7 +104,7 @@ def _rates(rows: Rows, polls: Sequence[Polled]) -> Mapping[str, PublishingRates]
 
 
 def _after_answer(
-    state: SourceState, answer: MeetingAnswer | None, now: datetime
+    state: SourceState, answer: PolledMeetings | None, now: datetime
 ) -> SourceState:
     """Return the state of a civic source with what its change signal listed and the
     time of the last pass.
@@ -339,7 +339,7 @@ def skipped_poll(source: Source, reason: str, now: datetime) -> Poll:
 # --- entries --------------------------------------------------------------------------
 
 
-def _store_entries(
+def _store_listed(
     rows: Rows, batch: Sequence[Polled], trace_id: str, filing: Filing
 ) -> list[EntryChanges]:
     """Store and return what the listings change; each listing sees the changes of those

@@ -16,11 +16,11 @@ from lxml.html import HtmlElement
 
 from news_assets.records.meetings import (
     AgendaItem,
+    Decision,
     Link,
     Location,
     Meeting,
     MeetingListing,
-    Outcome,
     Request,
     Vote,
 )
@@ -190,7 +190,7 @@ def _title_above(element: HtmlElement, titles: dict[HtmlElement, str]) -> str:
     return ""
 
 
-def _decision(element: HtmlElement) -> tuple[Outcome, tuple[Vote, ...]]:
+def _decision(element: HtmlElement) -> tuple[Decision, tuple[Vote, ...]]:
     """Return the last decided motion of an item; agendas have motions without a result."""
     for motion in reversed(select(element, ".AgendaItemMotion")):
         result = words_at(motion, ".MotionResult")
@@ -204,7 +204,7 @@ def _decision(element: HtmlElement) -> tuple[Outcome, tuple[Vote, ...]]:
         for row in select(motion, ".MotionVoters tr"):
             facts[words_at(row, ".VoterVote")] = words_at(row, ".VotesUsers")
         return decision_of(facts)
-    return Outcome(), ()
+    return Decision(), ()
 
 
 # --- requests -------------------------------------------------------------------------

@@ -26,13 +26,13 @@ from news_assets.records.meetings import (
     AgendaItem,
     Attachment,
     Body,
+    Decision,
     ItemVotes,
     Location,
     MatterSponsors,
     Meeting,
     MeetingListing,
     Office,
-    Outcome,
     Person,
     Request,
     Roster,
@@ -373,8 +373,8 @@ def _item(
     )
 
 
-def _outcome(row: Object) -> Outcome:
-    return Outcome(
+def _outcome(row: Object) -> Decision:
+    return Decision(
         action=text_at(row, "EventItemActionName"),
         result=text_at(row, "EventItemPassedFlagName"),
         tally=text_at(row, "EventItemTally"),

@@ -15,10 +15,10 @@ from lxml.html import HtmlElement
 
 from news_assets.records.meetings import (
     AgendaItem,
+    Decision,
     Link,
     Meeting,
     MeetingListing,
-    Outcome,
     Request,
     Vote,
 )
@@ -264,7 +264,7 @@ def _item(cells: _Cells, sequence: int, base: str) -> AgendaItem:
         matter_id=own_id or None,
         matter_type=text_of(cells.get("type")) or None,
         details_urls=tuple(_detail_pages(cells, links, base)),
-        outcome=Outcome(
+        outcome=Decision(
             action=text_of(cells.get("action")), result=text_of(cells.get("result"))
         ),
         attachments=attachments_of(titled),
@@ -326,7 +326,7 @@ def _history(tree: HtmlElement, page: Page) -> Meeting:
         sequence=0,
         title="",
         votes=tuple(votes),
-        outcome=Outcome(
+        outcome=Decision(
             mover=_stated(tree, "_hypMover", "_lblMover"),
             seconder=_stated(tree, "_hypSeconder", "_lblSeconder"),
         ),

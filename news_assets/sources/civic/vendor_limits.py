@@ -8,24 +8,26 @@ only this module, and imports no reader.
 
 from typing import Final
 
-from news_assets.records.desks import Vendor
+from news_assets.records.desks import VendorLimits
 
 _LIMITS = (
-    Vendor(kind="boarddocs", delay_s=3.0),
-    Vendor(kind="civicclerk", slots=3, delay_s=3.0),
-    Vendor(kind="civicengage", delay_s=7.0),
-    Vendor(kind="civicplus", delay_s=7.0),
-    Vendor(kind="civicweb", delay_s=3.0),
-    Vendor(kind="escribe", delay_s=4.0),
-    Vendor(kind="granicus", slots=3, delay_s=4.0),
-    Vendor(kind="icalendar"),
-    Vendor(kind="iqm2", delay_s=3.0),
-    Vendor(kind="legistar", delay_s=3.0),
-    Vendor(kind="legistar_html", delay_s=3.0),
-    Vendor(kind="municode", delay_s=3.0),
-    Vendor(kind="novusagenda", delay_s=5.0),
-    Vendor(kind="onbase", slots=3, delay_s=4.0),
-    Vendor(kind="pdf_links"),
-    Vendor(kind="primegov", slots=3, delay_s=3.0),
+    VendorLimits(kind="boarddocs", delay_s=3.0),
+    VendorLimits(kind="civicclerk", slots=3, delay_s=3.0),
+    VendorLimits(kind="civicengage", delay_s=7.0),
+    VendorLimits(kind="civicplus", delay_s=7.0),
+    VendorLimits(kind="civicweb", delay_s=3.0),
+    VendorLimits(kind="escribe", delay_s=4.0),
+    VendorLimits(kind="granicus", slots=3, delay_s=4.0),
+    VendorLimits(kind="icalendar"),
+    VendorLimits(kind="iqm2", delay_s=3.0),
+    VendorLimits(kind="legistar", delay_s=3.0),
+    VendorLimits(kind="legistar_html", delay_s=3.0),
+    VendorLimits(kind="municode", delay_s=3.0),
+    VendorLimits(kind="novusagenda", delay_s=5.0),
+    VendorLimits(kind="onbase", slots=3, delay_s=4.0),
+    VendorLimits(kind="pdf_links"),
+    VendorLimits(kind="primegov", slots=3, delay_s=3.0),
 )
-CIVIC_LIMITS: Final[dict[str, Vendor]] = {limits.kind: limits for limits in _LIMITS}
+CIVIC_LIMITS: Final[dict[str, VendorLimits]] = {
+    limits.kind: limits for limits in _LIMITS
+}

@@ -13,7 +13,7 @@ from news_assets.clients.web.fetcher import HttpFetcher
 from news_assets.clients.web.politeness import vendor_slot
 from news_assets.errors import ForbiddenAddressError
 from news_assets.ports.services import PageRequest
-from news_assets.records.desks import Access, Vendor
+from news_assets.records.desks import Access, VendorLimits
 from news_assets_tests.clients.web.conftest import (
     OpenFetcher,
     OpenSites,
@@ -272,7 +272,7 @@ def in_order(sites: Sequence[Site]) -> list[tuple[str, float, dict[str, str]]]:
 
 
 def of_vendor(
-    vendor: Vendor, sites: Sequence[Site], count: int = 2
+    vendor: VendorLimits, sites: Sequence[Site], count: int = 2
 ) -> list[PageRequest]:
     access = Access(vendor=vendor)
     urls = [f"{site.url}/{number}" for number in range(count) for site in sites]
@@ -285,7 +285,7 @@ def test_hosts_of_one_slot_wait_for_each_other_and_a_break_lies_between_them(
     sites: OpenSites, open_fetcher: OpenFetcher
 ) -> None:
     opened = sites(2)
-    vendor = Vendor(kind="legistar", slots=1, delay_s=0.04, break_s=0.2)
+    vendor = VendorLimits(kind="legistar", slots=1, delay_s=0.04, break_s=0.2)
     answers = list(open_fetcher().fetch_all(of_vendor(vendor, opened)))
     assert [body_or_reason(page) for _, page in answers] == [b"x"] * 4
     every = in_order(opened)
@@ -305,7 +305,7 @@ def test_without_a_break_the_hosts_of_a_slot_are_requested_in_turn(
     sites: OpenSites, open_fetcher: OpenFetcher
 ) -> None:
     opened = sites(3)
-    vendor = Vendor(kind="legistar", slots=1, delay_s=0.02)
+    vendor = VendorLimits(kind="legistar", slots=1, delay_s=0.02)
     # a host's requests follow each other
     wanted = sorted(of_vendor(vendor, opened, 3), key=lambda one: one.url)
     list(open_fetcher().fetch_all(wanted))
@@ -321,7 +321,7 @@ def test_fetchers_of_several_processes_share_the_slots(
     sites: OpenSites, open_fetcher: OpenFetcher
 ) -> None:
     first, second = sites(2)
-    vendor = Vendor(kind="legistar", delay_s=0.15)
+    vendor = VendorLimits(kind="legistar", delay_s=0.15)
     for site in (first, second):
         open_fetcher().fetch(of_vendor(vendor, [site], 1)[0])
     assert shortest_pause(in_order([first, second])) >= 0.15
@@ -330,7 +330,7 @@ def test_fetchers_of_several_processes_share_the_slots(
 def test_several_slots_serve_several_hosts_and_other_sources_do_not_wait(
     sites: OpenSites, open_fetcher: OpenFetcher
 ) -> None:
-    vendor = Vendor(kind="granicus", slots=2, delay_s=0.5)
+    vendor = VendorLimits(kind="granicus", slots=2, delay_s=0.5)
     opened = sites(6)
     slots = {vendor_slot(vendor, address_of(site)[0]) for site in opened[:5]}
     assert slots == {"vendor/granicus/0", "vendor/granicus/1"}

@@ -13,7 +13,7 @@ from typing import Any, cast
 import pytest
 
 from news_assets.pipeline.articles.withdrawal import withdraw
-from news_assets.pipeline.civic.item_rows import item_keys
+from news_assets.pipeline.civic.item_rows import item_ids
 from news_assets.ports.search_index import Filters, SearchQuery
 from news_assets.records.articles import ArticleRevision, RawArticle
 from news_assets.records.derived import EnrichedArticle, IndexedDocument
@@ -45,7 +45,7 @@ COUNCIL_MEETING = "springfieldIL/legistar/7"
 def test_a_matter_that_is_twice_on_an_agenda_is_two_items() -> None:
     first = AgendaItem(sequence=1, title="Night buses, first reading", vendor_id="12")
     second = replace(first, sequence=2, title="Night buses, second reading")
-    assert item_keys(COUNCIL_MEETING, [first, second], ()) == [
+    assert item_ids(COUNCIL_MEETING, [first, second], ()) == [
         f"{COUNCIL_MEETING}/12",
         f"{COUNCIL_MEETING}/12-2",
     ]
@@ -61,7 +61,7 @@ def test_an_item_without_a_vendors_id_keeps_its_id_where_others_are_inserted() -
     )
     buses = AgendaItem(sequence=3, title="Night buses", number="3")
     inserted = AgendaItem(sequence=2, title="Trams", number="2")
-    keys = item_keys(COUNCIL_MEETING, [inserted, buses], [stored])
+    keys = item_ids(COUNCIL_MEETING, [inserted, buses], [stored])
     assert keys[1] == f"{COUNCIL_MEETING}/at-1"
     assert keys[0] != keys[1]
 
