@@ -96,8 +96,11 @@ def prose(text: str) -> str:
     """Return a text without markup, images, addresses, code and rules; the text of
     links is kept.
     """
-    bare = _ANY_RULE.sub("", _FENCE.sub("", text))
-    return _SHARING.sub("", _ANY_PREFIX.sub("", _unmarked(bare))).replace("|", " ")
+    bare = _FENCE.sub("", text)
+    bare = _ANY_RULE.sub("", bare)
+    bare = _ANY_PREFIX.sub("", _unmarked(bare))
+    bare = _SHARING.sub("", bare)
+    return bare.replace("|", " ")
 
 
 def paragraphs(text: str) -> list[str]:

@@ -94,7 +94,10 @@ def _names_business(title: str, match: re.Match[str]) -> bool:
     """
     after = _PERFORMED.sub(" ", _BRACKETS.sub(" ", title[match.end() :]))
     words = _WORD.findall(f"{title[: match.start()]} {after}".lower())
-    return any(len(word) > 1 and word not in _BESIDE for word in words)
+    for word in words:
+        if len(word) > 1 and word not in _BESIDE:
+            return True
+    return False
 
 
 def _is_lead(text: str) -> bool:

@@ -97,7 +97,10 @@ class _ListNumbers:
 
     def _number(self, key: str, depth: int) -> str:
         level = self.levels.get((key, depth))
-        return _written(self.counts[key].get(depth, 1), level.form) if level else ""
+        if level is None:
+            return ""
+        number = self.counts[key].get(depth, 1)
+        return _written(number, level.form)
 
 
 def _list_of(owner: "_Element") -> tuple[str, int] | None:

@@ -107,9 +107,10 @@ def _parts_of(found: dict[int, int], count: int) -> tuple[PacketPart, ...]:
     next item's.
     """
     parts: list[PacketPart] = []
-    followers = [*list(found.values())[1:], count + 1]
-    for (number, page), following in zip(found.items(), followers, strict=True):
-        parts.append(PacketPart(number, page, max(page, following - 1)))
+    ends = [*found.values(), count + 1][1:]  # where the next item begins
+    for (number, first), end in zip(found.items(), ends, strict=True):
+        last = max(first, end - 1)
+        parts.append(PacketPart(number, first, last))
     return tuple(parts)
 
 

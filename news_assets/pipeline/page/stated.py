@@ -143,8 +143,12 @@ def breadcrumb(nodes: Sequence[Node]) -> str | None:
 def stated_body(article: Node) -> str | None:
     """Return articleBody as lines of plain text."""
     body = next(iter(texts_of(article.get("articleBody"))), "")
-    lines = (plain_text(line) for line in _BREAK.sub("\n", body).splitlines())
-    return "\n".join(filter(None, lines)) or None
+    lines: list[str] = []
+    for part in _BREAK.sub("\n", body).splitlines():
+        text = plain_text(part)
+        if text:
+            lines.append(text)
+    return "\n".join(lines) or None
 
 
 def video_texts(

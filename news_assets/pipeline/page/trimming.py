@@ -164,7 +164,10 @@ def _below_headline(
 
 def _is_headline(block: Block, titles: Iterable[set[str]], same: float) -> bool:
     words = set(block.words)
-    return any(len(words & title) >= same * len(words | title) for title in titles)
+    for title in titles:
+        if len(words & title) >= same * len(words | title):
+            return True
+    return False
 
 
 def _without_teasers(blocks: list[Block]) -> list[Block]:

@@ -159,8 +159,10 @@ def _document(number: int, title: str, href: str, category: str) -> _Document:
 
 
 def _body(title: str) -> str:
-    words = _NOT_BODY.sub(" ", _DATE.sub(" ", title))
-    return " ".join(_LOOSE.sub(" ", f" {words}").split()).strip(" -–—,:()")
+    words = _DATE.sub(" ", title)
+    words = _NOT_BODY.sub(" ", words)
+    words = _LOOSE.sub(" ", f" {words}")
+    return " ".join(words.split()).strip(" -–—,:()")
 
 
 def _meetings(documents: Iterable[_Document], reading: Reading) -> list[Meeting]:

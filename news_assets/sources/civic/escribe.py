@@ -178,8 +178,10 @@ def _item(
 
 def _own_id(element: HtmlElement) -> str:
     """Return the id of an item, which its class or that of an element within has."""
-    classes = [one.get("class", "") for one in element.iterdescendants("div")]
-    found = _ITEM_CLASS.search(" ".join([element.get("class", ""), *classes])[:10_000])
+    classes = [element.get("class", "")]
+    for one in element.iterdescendants("div"):
+        classes.append(one.get("class", ""))
+    found = _ITEM_CLASS.search(" ".join(classes)[:10_000])
     return found[1] if found else ""
 
 

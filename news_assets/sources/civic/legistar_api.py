@@ -348,8 +348,11 @@ def _is_unnumbered(row: Object) -> bool:
 def _place(row: Object) -> list[int]:
     """Return where an item stands; one without a place in the agenda comes last."""
     names = ("EventItemAgendaSequence", "EventItemMinutesSequence")
-    places = [text_at(row, name) for name in names]
-    return [int(place) if place.isdigit() else 1_000_000 for place in places]
+    places: list[int] = []
+    for name in names:
+        place = text_at(row, name)
+        places.append(int(place) if place.isdigit() else 1_000_000)
+    return places
 
 
 def _item(

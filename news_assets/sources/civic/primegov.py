@@ -261,8 +261,12 @@ def _id_of(element: HtmlElement) -> str:
 def _cells(element: HtmlElement, names: Collection[str]) -> list[str]:
     """Return the texts of an item, a cell each, without the names of its attachments."""
     leaves = [cell for cell in select(element, "td") if not select(cell, "td, table")]
-    texts = [text_of(cell) for cell in leaves or [element]]
-    return [text for text in texts if text and text not in names]
+    texts: list[str] = []
+    for cell in leaves or [element]:
+        text = text_of(cell)
+        if text and text not in names:
+            texts.append(text)
+    return texts
 
 
 def _kind_and_title(cells: Sequence[str]) -> tuple[str | None, str]:

@@ -213,11 +213,26 @@ def _state_of(listings: Iterable[MeetingListing]) -> AnswerState:
 
 def _pages_of(name: str, body: bytes, url: str, now: datetime) -> list[Page]:
     """Return the answers that a file holds: one of each exchange, or the file itself."""
-    lines = body.splitlines()[:_MAX_EXCHANGES] if body.lstrip()[:1] == b"{" else []
-    exchanges = list(filter(None, [_exchange(line, now) for line in lines]))
+    exchanges = _exchanges(body, now)
     if not exchanges:
         return [_page(url or name, 200, body, now)]
-    return [page for method, page in exchanges if _is_answer(method, page)]
+    pages: list[Page] = []
+    for method, page in exchanges:
+        if _is_answer(method, page):
+            pages.append(page)
+    return pages
+
+
+def _exchanges(body: bytes, now: datetime) -> list[tuple[str, Page]]:
+    """Return method and answer of each exchange in JSON lines; none in another file."""
+    if body.lstrip()[:1] != b"{":
+        return []
+    found: list[tuple[str, Page]] = []
+    for line in body.splitlines()[:_MAX_EXCHANGES]:
+        exchange = _exchange(line, now)
+        if exchange is not None:
+            found.append(exchange)
+    return found
 
 
 def _is_answer(method: str, page: Page) -> bool:

@@ -229,8 +229,12 @@ def _link_of(item: HtmlElement, headline: HtmlElement, base: str) -> str | None:
 
 def _hrefs(links: Iterable[HtmlElement]) -> list[str]:
     """Return where links lead, without those to a place in the same page."""
-    hrefs = [link.get("href", "").strip() for link in links]
-    return [href for href in hrefs if href and not href.startswith("#")]
+    hrefs: list[str] = []
+    for link in links:
+        href = link.get("href", "").strip()
+        if href and not href.startswith("#"):
+            hrefs.append(href)
+    return hrefs
 
 
 def _first_words(item: HtmlElement, css: str) -> str:
@@ -349,9 +353,14 @@ def _other_page(urls: Iterable[str], page: Page) -> str | None:
 
 def _same_site(hrefs: Iterable[str], read: ReadPage, page: Page) -> list[str]:
     """Return the links to pages of the same host, made absolute."""
-    host, base = host_of(page.final_url), base_of(read.tree, page)
-    urls = [web_url(href, base) for href in hrefs]
-    return [url for url in urls if url is not None and host_of(url) == host]
+    host = host_of(page.final_url)
+    base = base_of(read.tree, page)
+    urls: list[str] = []
+    for href in hrefs:
+        url = web_url(href, base)
+        if url is not None and host_of(url) == host:
+            urls.append(url)
+    return urls
 
 
 def _pairs(url: str) -> list[tuple[str, str]]:

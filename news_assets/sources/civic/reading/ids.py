@@ -103,7 +103,9 @@ def fingerprints(listing: MeetingListing) -> dict[str, str]:
     """
     by_day: dict[str, list[str]] = defaultdict(list)
     for meeting in listing.meetings:
-        day = meeting.starts_at.date().isoformat() if meeting.starts_at else UNDATED
+        day = UNDATED
+        if meeting.starts_at:
+            day = meeting.starts_at.date().isoformat()
         by_day[day].append(repr(_lasting(meeting)))
     return {day: _hash("\n".join(sorted(rows))) for day, rows in by_day.items()}
 
