@@ -104,7 +104,7 @@ class Index:
                 empty lists the newest.
             filters: Filters that every hit passes.
             mode: By words, by meaning (the vector of the text), or both.
-            sort: The best first, or the newest: of all with the words, in a search by
+            sort: The best first, or the newest; in a search by
                 meaning of the nearest 100.
             limit: Number of hits.
             offset: Number of hits to skip.
@@ -133,11 +133,7 @@ class Index:
             **asdict(filters or Filters()),
         )
         answer = self._index.search(query)
-        if (
-            mode == "hybrid"
-            and is_by_meaning
-            and not self._can_read(answer.facets["language"])
-        ):
+        if mode == "hybrid" and is_by_meaning and not self._can_read(answer.languages):
             return self._index.search(replace(query, mode="keyword"))
         return answer
 

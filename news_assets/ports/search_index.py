@@ -255,14 +255,20 @@ class Filters:
     matter: str | None = None
     meeting_status: str | None = None
 
+    @property
+    def is_filtered(self) -> bool:
+        """Whether there is a filter."""
+        filters = (getattr(self, name) for name in Filters.__dataclass_fields__)
+        return any(value is not None for value in filters)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchQuery(Filters):
     """One search with its filters; an empty `text` lists the newest.
 
     `today` is the last day of `date:7d` in the text; None for the day in UTC.
-    Sorted by date, documents with the words are listed, newest first; in a search by
-    vector, the 100 nearest are.
+    Hits are the documents with the words, in a search by vector the nearest 100 (or
+    `limit`), in a hybrid search both; sorted by date, the newest is first.
     """
 
     text: str
@@ -318,17 +324,19 @@ class SearchHit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchAnswer:
-    """Hits in order, their total number `found`, and facets: counts of all matches by
-    value of each of `FACETS`.
+    """Hits in order, their total number `found`, and facets: counts of all hits by value
+    of each of `FACETS`, in which copies of one text count once for a value.
 
     The most frequent value is first; days and months are in ISO format, newest first.
-    Of entities and matters, only the 100 most frequent are counted.
+    Of entities and matters, only the 100 most frequent are counted. `languages` are
+    counts of the documents with the words alone, or of the nearest if there are none.
     """
 
     hits: tuple[SearchHit, ...]
     found: int
     facets: dict[str, dict[str, int]]
     took_ms: float
+    languages: dict[str, int]
 
 
 class SearchIndex(Protocol):

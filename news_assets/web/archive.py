@@ -142,6 +142,15 @@ class Archive:
         """Return the taxonomy of a desk; None for a desk without a desk file."""
         return self._taxonomies.get(desk)
 
+    def theme_path(self, code: str, desk: str | None = None) -> tuple[str, ...]:
+        """Return the codes from level 1 down to a desk's theme, by default of the first
+        desk with the code; the code alone if it is not known.
+        """
+        for key, taxonomy in self._taxonomies.items():
+            if desk in (None, key) and code in taxonomy.themes:
+                return taxonomy.path(code)
+        return (code,)
+
     def theme_label(self, code: str, language: str, desk: str | None = None) -> str:
         """Return the label of a desk's theme, by default of the first with the code;
         the code if it is not known.
@@ -239,10 +248,11 @@ class Archive:
         seen = set[str]()
         mode = self._mode_of(address)
         if mode != "keyword" and has_meaning(address.text):
-            nearest = address.model_copy(update={"limit": _NEAREST})
-            hits = self._search(nearest).hits
-            seen.update(hit.article_id for hit in hits)
-            yield hits
+            for of_mode in dict.fromkeys((mode, "vector")):
+                first = {"limit": _NEAREST, "mode": of_mode}
+                hits = self._search(address.model_copy(update=first)).hits
+                yield [hit for hit in hits if hit.article_id not in seen]
+                seen.update(hit.article_id for hit in hits)
             if mode == "vector":
                 return
         by_words = {"mode": "keyword", "sort": "date", "limit": _HITS_AT_ONCE}

@@ -3,7 +3,7 @@ and all of one facet on a page of its own.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, timedelta
 from typing import Final
 
@@ -20,12 +20,16 @@ _PRESETS: Final = (("today", 1), ("the last 7 days", 7), ("the last 30 days", 30
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facet:
-    """The values of a facet to show, with their counts; there are `total` of them."""
+    """The values of a facet to show, with their counts; there are `total` of them.
+
+    Themes are in the order of their tree, and `levels` has the level of each, from 1.
+    """
 
     name: str
     label: str
     counts: Mapping[str, int]
     total: int
+    levels: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +57,38 @@ def facets_of(
         for chosen in address.chosen(name):
             if chosen in counts and chosen not in shown:
                 shown.append(chosen)
+        levels: dict[str, int] = {}
+        if name == "theme":
+            levels = _tree(archive, counts, shown, address.desk)
+            shown = list(levels)
         of_shown = {value: counts[value] for value in shown}
-        found.append(Facet(name=name, label=label, counts=of_shown, total=len(counts)))
+        facet = Facet(
+            name=name, label=label, counts=of_shown, total=len(counts), levels=levels
+        )
+        found.append(facet)
     return found
+
+
+def _tree(
+    archive: Archive,
+    counts: Mapping[str, int],
+    shown: Sequence[str],
+    desk: str | None,
+) -> dict[str, int]:
+    """Return these themes and those above them with their levels, each beneath the one
+    above it, the most frequent first.
+    """
+    paths: dict[str, tuple[str, ...]] = {}
+    for value in shown:
+        path = archive.theme_path(value, desk)
+        for level, code in enumerate(path, 1):
+            if code in counts:
+                paths[code] = path[:level]
+
+    def place(code: str) -> list[tuple[int, str]]:
+        return [(-counts.get(one, 0), one) for one in paths[code]]
+
+    return {code: len(paths[code]) for code in sorted(paths, key=place)}
 
 
 def presets(archive: Archive, address: SearchAddress) -> list[Preset]:

@@ -210,6 +210,7 @@ class Pages:
             if answer.items or not address.active
             else self._archive.wider(address),
             "pages": min(MAX_PAGE, -(-answer.found // address.limit)),
+            "unreached": max(0, answer.found - MAX_PAGE * address.limit),
         }
 
     def _grids(self, page: ListPage, parameters: CoverageParameters) -> Values:

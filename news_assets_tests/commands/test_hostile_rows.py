@@ -133,7 +133,11 @@ def test_hits_of_a_search_are_shown_as_text(capsys: pytest.CaptureFixture[str]) 
     others = {"1": (copy,)}
     search.show(
         SearchAnswer(
-            hits=(hit,), found=1, facets={"agency": {HOSTILE: 1}}, took_ms=1.0
+            hits=(hit,),
+            found=1,
+            facets={"agency": {HOSTILE: 1}},
+            took_ms=1.0,
+            languages={},
         ),
         HOSTILE,
         others,

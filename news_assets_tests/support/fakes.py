@@ -6,7 +6,7 @@ their place.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from functools import cached_property
@@ -132,15 +132,17 @@ class FakeSearchIndex:
         by_words = (
             {}
             if is_near and (query.mode == "vector" or not terms.words)
-            else terms.ranked(passing)
+            else terms.ranked(passing, self.documents.values())
         )
         near = _nearest(passing, query.vector) if is_near and query.vector else {}
+        every = by_words | near
         scores = (
             by_words if not near else near if not by_words else _fused(by_words, near)
         )
-        matched = [self.documents[article_id] for article_id in by_words or near]
+        matched = [self.documents[article_id] for article_id in every]
         if query.sort == "date":
-            shown = {one for _, one in self._stories(by_words or near)}
+            shown = {one for _, one in self._stories(every)}
+            scores = every
             ordered = sorted(
                 shown, key=lambda one: (-self.documents[one].published_ts, one)
             )
@@ -162,8 +164,9 @@ class FakeSearchIndex:
         return SearchAnswer(
             hits=tuple(hits[query.offset : query.offset + query.limit]),
             found=len(self._stories([one.article_id for one in matched])),
-            facets=_facets(matched),
+            facets=_facets(matched, self._story),
             took_ms=0.0,
+            languages=_languages([self.documents[one] for one in by_words or near]),
         )
 
     def _stories(self, article_ids: Iterable[str]) -> list[tuple[str, str]]:
@@ -228,9 +231,13 @@ class Terms:
         self.beginnings = re.findall(r"\w+(?=\*)", tree_text)
         self.lists_all |= bool(tree_text)  # whose documents were matched before
 
-    def ranked(self, documents: Sequence[SearchDocument]) -> dict[str, float]:
+    def ranked(
+        self,
+        documents: Sequence[SearchDocument],
+        all_documents: Iterable[SearchDocument],
+    ) -> dict[str, float]:
         """Every document that matches, best first, with its score; the newer of equals
-        comes first.
+        comes first. Whether many have every word is counted among all documents.
         """
         texts = [_Text(one) for one in documents]
         texts = [
@@ -245,7 +252,13 @@ class Terms:
             }
             texts = [one for one in texts if self._matched(one)]
             complete = [one for one in texts if self._matched(one) == len(self.words)]
-            texts = complete if len(complete) >= ENOUGH else texts
+            everywhere = [
+                one
+                for one in map(_Text, all_documents)
+                if self._matched(one) == len(self.words)
+                and not any(map(one.has, self.excluded))
+            ]
+            texts = complete if len(everywhere) >= ENOUGH else texts
         newest = sorted(
             texts, key=lambda one: (-one.document.published_ts, one.document.article_id)
         )
@@ -415,20 +428,28 @@ def _fused(*rankings: dict[str, float]) -> dict[str, float]:
     return fused
 
 
-def _facets(documents: Sequence[SearchDocument]) -> dict[str, dict[str, int]]:
-    values: dict[str, list[Sequence[str | None]]] = {
-        name: [(getattr(one, name),) for one in documents] for name in SINGLE_VALUED
-    }
-    values |= {
-        "theme": [one.theme_path for one in documents],
-        "entity": [tuple(dict.fromkeys(one.entities)) for one in documents],
-        "month": [(f"{one.day:%Y-%m}",) for one in documents],
-        "day": [(one.day.isoformat(),) for one in documents],
-    }
-    return {
-        name: Counter(value for several in values[name] for value in several if value)
-        for name in FACETS
-    }
+def _facets(
+    documents: Sequence[SearchDocument], story: Callable[[SearchDocument], str]
+) -> dict[str, dict[str, int]]:
+    """Return the number of stories by value."""
+    pairs: dict[str, set[tuple[str, str]]] = {name: set() for name in FACETS}
+    for one in documents:
+        values: dict[str, Iterable[str | None]] = {
+            name: (getattr(one, name),) for name in SINGLE_VALUED
+        }
+        values |= {
+            "theme": one.theme_path,
+            "entity": one.entities,
+            "month": (f"{one.day:%Y-%m}",),
+            "day": (one.day.isoformat(),),
+        }
+        for name, several in values.items():
+            pairs[name].update((value, story(one)) for value in several if value)
+    return {name: Counter(value for value, _ in pairs[name]) for name in FACETS}
+
+
+def _languages(documents: Sequence[SearchDocument]) -> dict[str, int]:
+    return Counter(one.language for one in documents if one.language)
 
 
 def _hit(

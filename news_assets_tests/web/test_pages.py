@@ -14,10 +14,18 @@ import pytest
 
 import news_assets.web
 from news_assets.ports.search_index import FILTER_LABELS
+from news_assets.search import Index
+from news_assets.store.lake import Lake
 from news_assets.taxonomy.taxonomy_files import CIVIC_TOPICS, load_taxonomy
+from news_assets.web.answers import SearchPart
 from news_assets.web.archive import Archive
+from news_assets.web.facets import facets_of
+from news_assets.web.parameters import SearchAddress
 from news_assets.web.phrases import made_text, portuguese
-from news_assets_tests.support.small_desk import NOW
+from news_assets_tests.clients.search.contract.examples import document
+from news_assets_tests.support.fakes import FakeSearchIndex
+from news_assets_tests.support.small_desk import DESK, NOW
+from news_assets_tests.web.conftest import served
 
 TEMPLATES = Path(news_assets.web.__file__).parent / "templates"
 LISTS = ("/search", "/operations", "/operations/sources", "/operations/failures")
@@ -435,3 +443,42 @@ def test_every_page_ends_with_links_to_what_the_archive_is_and_to_its_api(
         assert httpx.get(site + address).status_code == 200
     about = httpx.get(f"{site}/about?lang=pt").text
     assert '<a href="/search?desk=d">d</a>: 2 órgãos' in about
+
+
+def test_themes_are_listed_as_a_tree() -> None:
+    unused: Any = None
+    taxonomy = load_taxonomy()
+    archive = Archive(unused, unused, (), {"d": taxonomy})
+    first, second = taxonomy.roots[:2]
+    children = taxonomy.themes[first].children[:2]
+    counts = {second: 9, first: 5, children[1]: 4, children[0]: 1, "unknown": 2}
+    answer = SearchPart(
+        items=(), next=None, found=14, facets={"theme": counts}, mode="keyword"
+    )
+    (facet,) = facets_of(archive, SearchAddress(), answer)
+    tree = [second, first, children[1], children[0], "unknown"]
+    assert (list(facet.counts), facet.total) == (tree, 5)
+    assert facet.levels == {
+        second: 1,
+        first: 1,
+        children[1]: 2,
+        children[0]: 2,
+        "unknown": 1,
+    }
+
+
+def test_a_page_says_how_many_hits_cannot_be_reached(tmp_path: Path) -> None:
+    unused: Any = None
+    index = FakeSearchIndex()
+    index.upsert([document(n, "bus", document_hash=str(n)) for n in range(103)])
+    opened = Index(index, unused, lambda: None)
+    with (
+        Lake.open(tmp_path / "catalog.sqlite", tmp_path / "data") as lake,
+        served(Archive(opened, lake, [DESK], {})) as address,
+    ):
+        page = httpx.get(
+            f"{address}/search?q=bus&mode=keyword&limit=1", timeout=60
+        ).text
+        whole = httpx.get(f"{address}/search?q=bus&mode=keyword", timeout=60).text
+    assert "3 more articles cannot be reached by these pages" in text_of(page)
+    assert "cannot be reached" not in whole

@@ -79,12 +79,13 @@ class Duplicates:
     """Groups of duplicates: the leader of each document, which is the first document of
     its group, and the original of each leader.
 
-    Both arrays are indexed by document number and may be longer than the number of
-    documents.
+    The arrays are indexed by document number and may be longer than the number of
+    documents. `has_copies`: the group has, or had, another document.
     """
 
     leader: Int64s = field(default_factory=lambda: np.zeros(1024, np.int64))
     original: Int64s = field(default_factory=lambda: np.zeros(1024, np.int64))
+    has_copies: Bools = field(default_factory=lambda: np.zeros(1024, np.bool_))
     _first: _FirstDocuments = field(default_factory=_FirstDocuments)
 
     def add(self, new: npt.NDArray[np.void], is_alive: Bools) -> None:
@@ -102,6 +103,9 @@ class Duplicates:
         by_text = np.where(texts != 0, self._first_with(texts, ns), ns)
         parents = np.where(by_original != ns, by_original, by_text)
         self._set_leaders(ns, parents)
+        copies = ns[self.leader[ns] != ns]
+        self.has_copies[copies] = True
+        self.has_copies[self.leader[copies]] = True
         self._first.add(originals, ns)
         self._first.add(texts[texts != 0], ns[texts != 0])
         self._set_originals(ns[originals == own], is_alive)
@@ -195,12 +199,18 @@ class Entities:
         """Return the codes of these documents' entities."""
         ends = self._ends.values
         firsts = ends.take(ns - 1)
-        counts = ends.take(ns) - firsts
+        counts = self.counts(ns)
         offsets = np.repeat(firsts - (np.cumsum(counts) - counts), counts)
         codes: npt.NDArray[np.uint32] = self._codes.values.take(
             offsets + np.arange(len(offsets))
         )
         return codes
+
+    def counts(self, ns: Int64s) -> Int64s:
+        """Return how many entities each of these documents has."""
+        ends = self._ends.values
+        counts: Int64s = ends.take(ns) - ends.take(ns - 1)
+        return counts
 
     def mask(self, code: int, size: int) -> Bools:
         """Return a mask, by document number, of the documents with this entity."""
@@ -292,6 +302,7 @@ class DocumentTable:
             self._capacity_alive = _grown(self._capacity_alive, capacity)
             self.duplicates.leader = _grown(self.duplicates.leader, capacity)
             self.duplicates.original = _grown(self.duplicates.original, capacity)
+            self.duplicates.has_copies = _grown(self.duplicates.has_copies, capacity)
         self.size = size
         self.columns = {name: column[:size] for name, column in self._capacity.items()}
         self.is_alive = self._capacity_alive[:size]
@@ -371,32 +382,64 @@ class DocumentTable:
         return -1 if row is None else int(row[0])
 
     def facets(self, ns: Int64s) -> dict[str, dict[str, int]]:
-        """Return the number of these documents by value of each facet; themes count at
-        every level.
+        """Return the number of hits by value of each facet: of documents, with those of
+        one text counted once for a value. Themes count at every level.
         """
-        themes: dict[str, int] = {}
-        for path, count in self._counts("theme", ns).items():
-            for code in path.split(PATH_SEPARATOR):
-                themes[code] = themes.get(code, 0) + count
-        found = {kind: self._counts(kind, ns) for kind in _CODED}
-        found["theme"] = most_first(themes.items())
-        found["entity"] = self._names(self.entities.of(ns))
+        copied = ns[np.flatnonzero(self.duplicates.has_copies.take(ns))]
+        copies = _Copies(copied, self.duplicates.leader.take(copied))
+        found = {kind: self._counts(kind, ns, copies) for kind in _CODED}
+        found["theme"] = self._themes(ns, copies)
+        names = self._entities_of_copies(copies)
+        found["entity"] = self._names(self.entities.of(ns), names)
         for kind in NAMED_FACETS:
-            found[kind] = self._names(self.columns[kind].take(ns))
-        found["day"] = self._days(ns)
-        found["month"] = month_counts(found["day"])
+            column = self.columns[kind]
+            found[kind] = self._names(column.take(ns), copies.coded(column))
+        found["day"], found["month"] = self._days(ns, copies)
         return {name: found[name] for name in FACETS}
 
-    def _counts(self, kind: str, ns: Int64s) -> dict[str, int]:
+    def language_counts(self, ns: Int64s) -> dict[str, int]:
+        """Return the number of these documents by language."""
+        return self._counts("language", ns, _Copies(ns[:0], ns[:0]))
+
+    def _counts(self, kind: str, ns: Int64s, copies: "_Copies") -> dict[str, int]:
         if kind not in self._kinds:
             return {}
-        counts = np.bincount(self.columns[kind].take(ns))
+        column = self.columns[kind]
+        counts = _group_counts(column.take(ns), copies.coded(column))
         counts[:1] = 0  # documents without a value
         found = np.flatnonzero(counts).tolist()
         return most_first((self.values[code][1], int(counts[code])) for code in found)
 
-    def _names(self, codes: npt.NDArray[np.uint32]) -> dict[str, int]:
-        counts = np.bincount(codes)
+    def _themes(self, ns: Int64s, copies: "_Copies") -> dict[str, int]:
+        """Return the counts by theme, of which a path has several."""
+        column, size = self.columns["theme"], len(self.values)
+        of_copies = column.take(copies.ns)
+        counts = np.bincount(column.take(ns), minlength=size)
+        counts -= np.bincount(of_copies, minlength=size)
+        themes: dict[str, int] = {}
+        for code in np.flatnonzero(counts).tolist():
+            for theme in self._path(code):
+                themes[theme] = themes.get(theme, 0) + int(counts[code])
+        groups: dict[str, list[Int64s]] = {}
+        for code in np.unique(of_copies).tolist():
+            leaders = copies.leaders[of_copies == code]
+            for theme in self._path(code):
+                groups.setdefault(theme, []).append(leaders)
+        for theme, of_theme in groups.items():
+            count = len(np.unique(np.concatenate(of_theme)))
+            themes[theme] = themes.get(theme, 0) + count
+        return most_first(themes.items())
+
+    def _path(self, code: int) -> list[str]:
+        """Return the themes of a coded path; none for documents without a theme."""
+        return self.values[code][1].split(PATH_SEPARATOR) if code else []
+
+    def _entities_of_copies(self, copies: "_Copies") -> "_Coded":
+        leaders = np.repeat(copies.leaders, self.entities.counts(copies.ns))
+        return _Coded(self.entities.of(copies.ns), leaders)
+
+    def _names(self, codes: npt.NDArray[Any], copies: "_Coded") -> dict[str, int]:
+        counts = _group_counts(codes, copies)
         counts[:1] = 0
         found = np.flatnonzero(counts)
         if len(found) > MAX_NAMES:
@@ -405,22 +448,82 @@ class DocumentTable:
         rows = self.connection.execute(find, (json.dumps(found.tolist()),))
         return most_first((value, int(counts[code])) for value, code in rows)
 
-    def _days(self, ns: Int64s) -> dict[str, int]:
-        """Return counts by day, newest first."""
+    def _days(
+        self, ns: Int64s, copies: "_Copies"
+    ) -> tuple[dict[str, int], dict[str, int]]:
+        """Return counts by day and by month, newest first."""
         days = self.columns["day"].take(ns)
         first = int(days.min(initial=date.max.toordinal()))
-        counts = np.bincount(days - first)
+        copied = copies.coded(self.columns["day"])
+        by_day = _Coded(copied.codes - first, copied.leaders)
+        counts = _group_counts(days - first, by_day)
         newest_first = np.flatnonzero(counts)[::-1]
-        names = np.datetime_as_string(
-            (newest_first + first - _EPOCH).astype("datetime64[D]")
-        )
-        return dict(zip(names.tolist(), counts[newest_first].tolist(), strict=True))
+        names = _day_names(newest_first + first)
+        found = dict(zip(names, counts[newest_first].tolist(), strict=True))
+        months = month_counts(found)
+        # a text of several days of one month is one of the month
+        of_groups = _distinct(by_day)
+        seen: set[tuple[str, int]] = set()
+        for day, leader in zip(
+            _day_names(of_groups.codes + first), of_groups.leaders.tolist(), strict=True
+        ):
+            if (day[:7], leader) in seen:
+                months[day[:7]] -= 1
+            seen.add((day[:7], leader))
+        return found, months
 
     def group_count(self, ns: Int64s) -> int:
         """Return the number of these documents, counting duplicates once."""
         seen = np.zeros(self.size, np.bool_)
         seen[self.duplicates.leader.take(ns)] = True
         return int(np.count_nonzero(seen))
+
+
+@dataclass(frozen=True, slots=True)
+class _Coded:
+    """Codes of documents that have copies, with the leaders of their groups."""
+
+    codes: npt.NDArray[Any]
+    leaders: Int64s
+
+
+@dataclass(frozen=True, slots=True)
+class _Copies:
+    """The documents of an answer that have copies, with the leaders of their groups."""
+
+    ns: Int64s
+    leaders: Int64s
+
+    def coded(self, column: npt.NDArray[Any]) -> _Coded:
+        """Return their codes in a column."""
+        return _Coded(column.take(self.ns), self.leaders)
+
+
+def _distinct(copies: _Coded) -> _Coded:
+    """Return each code of a group once."""
+    if not len(copies.codes):
+        return copies
+    pairs = np.stack([copies.codes.astype(np.int64), copies.leaders])
+    codes, leaders = np.unique(pairs, axis=1)
+    return _Coded(codes, leaders)
+
+
+def _group_counts(codes: npt.NDArray[Any], copies: _Coded) -> Int64s:
+    """Return the number of groups by code, from the codes of all documents and of those
+    among them that have copies.
+    """
+    counts: Int64s = np.bincount(codes)
+    if len(copies.codes):
+        size = len(counts)
+        counts -= np.bincount(copies.codes, minlength=size)
+        counts += np.bincount(_distinct(copies).codes, minlength=size)
+    return counts
+
+
+def _day_names(ordinals: Int64s) -> list[str]:
+    days = (ordinals.astype(np.int64) - _EPOCH).astype("datetime64[D]")
+    names: list[str] = np.datetime_as_string(days).tolist()
+    return names
 
 
 def _is_language(value: str, wanted: str | None) -> bool:

@@ -15,6 +15,7 @@ from news_assets.clients.search.embedded.nearest_vectors import VectorMatrix
 from news_assets.clients.search.embedded.operators import TEXT_CANDIDATES, TreeMatcher
 from news_assets.clients.search.embedded.postings import PostingsReader
 from news_assets.clients.search.embedded.ranking import (
+    VECTOR_SHARE,
     LengthFactor,
     QueryWord,
     Ranked,
@@ -81,6 +82,7 @@ class Listed:
     """One page of an answer: document numbers with scores, the number of matches,
     facets and the words of the query that the index has.
 
+    `languages` are counts of the documents with the words, or of the nearest.
     `published` are the Unix seconds of publication of the documents of the page.
     `ranks` has these documents if explanations are wanted, else none.
     """
@@ -91,6 +93,7 @@ class Listed:
     words: _MatchedWords
     ranks: Mapping[int, Explanation]
     published: Mapping[int, int]
+    languages: dict[str, int]
 
 
 @dataclass(slots=True)
@@ -123,22 +126,25 @@ class Matcher:
         vector = query.vector if query.mode != "keyword" else None
         by_date = query.sort == "date"
         end = query.offset + query.limit
-        limit = CANDIDATES if by_date else max(CANDIDATES, 2 * end)
         matched, words = _NOTHING, _NO_WORDS
         if tree is not None:
             matched, words = self._by_operators(query, tree, mask)
         elif query.mode != "vector" or vector is None:
             matched, words = self._by_words(query, mask)
-        near = _NOTHING if vector is None else self._by_vector(vector, mask, limit)
-        by_words = self._best(matched, limit)
         if query.mode == "vector" and vector is not None:
-            by_words = _NOTHING
-        if not len(by_words.ns):
-            matched = near
+            matched = _NOTHING
+        # the same number on every page, so that pages are of one ranking
+        nearest = max(CANDIDATES, query.limit)
+        near = _NOTHING if vector is None else self._by_vector(vector, mask, nearest)
+        by_words = self._best(matched, nearest + 2 * end)
+        languages = self.table.language_counts(
+            (matched if len(matched.ns) else near).ns
+        )
+        matched = _with_either(matched, near)
         if by_date:
             ranked = self._best(self._without_copies(matched), 2 * end, "date")
         elif len(near.ns) and len(by_words.ns):
-            ranked = fused(by_words, near)
+            ranked = _fused_with_rest(by_words, near, nearest)
         else:
             ranked = by_words if len(by_words.ns) else near
         page = self._page(ranked, matched.ns, query)
@@ -153,6 +159,7 @@ class Matcher:
             words,
             explained,
             {n: int(published[n]) for n, _ in page},
+            languages,
         )
 
     def _by_words(
@@ -165,9 +172,7 @@ class Matcher:
         if query.language:
             languages = (query.language,)
         parsed = parse_query(query.text, languages)
-        for excluded in parsed.excluded:
-            word = self._word(query_terms(excluded, languages))
-            mask[word.postings.ns_within(mask)] = False
+        self._exclude(parsed, languages, mask)
         if not parsed.words:
             if query.text.strip() and not parsed.excluded:
                 return _NOTHING, _NO_WORDS
@@ -178,12 +183,40 @@ class Matcher:
         if not words:
             return _NOTHING, _NO_WORDS
         matched = with_every_word(words, mask, self._factor)
-        if len(matched.ns) < ENOUGH_MATCHES and len(words) > 1:
+        if len(words) > 1 and self._are_few(query, parsed, languages, words, matched):
             matched = _first_then(matched, with_some_words(words, mask, self._factor))
         terms_of = {typed: word.terms for typed, word in known.items()}
         terms = frozenset[int]().union(*terms_of.values())
         highlighter = Highlighter(forms, lambda *word: term_of(*word) in terms)
         return self._with_phrases(matched, parsed), _MatchedWords(terms_of, highlighter)
+
+    def _exclude(
+        self, parsed: ParsedQuery, languages: tuple[str, ...], mask: Bools
+    ) -> None:
+        """Remove the documents with an excluded word from a mask."""
+        for excluded in parsed.excluded:
+            word = self._word(query_terms(excluded, languages))
+            mask[word.postings.ns_within(mask)] = False
+
+    def _are_few(
+        self,
+        query: SearchQuery,
+        parsed: ParsedQuery,
+        languages: tuple[str, ...],
+        words: list[QueryWord],
+        matched: Ranked,
+    ) -> bool:
+        """Return whether too few documents have every word. Filters do not make them
+        few, so that a value of a facet has as many hits as its count says.
+        """
+        if len(matched.ns) >= ENOUGH_MATCHES:
+            return False
+        if not query.is_filtered:
+            return True
+        everything = self.table.is_alive.copy()
+        self._exclude(parsed, languages, everything)
+        every = with_every_word(words, everything, self._factor)
+        return len(every.ns) < ENOUGH_MATCHES
 
     def _by_operators(
         self, query: SearchQuery, tree: Node, mask: Bools
@@ -346,6 +379,33 @@ class Matcher:
             if group in of_group:
                 found[n] = of_group[group]
         return found
+
+
+def _with_either(matched: Ranked, near: Ranked) -> Ranked:
+    """Return the documents with the words and the nearest ones, ascending."""
+    new = np.argsort(near.ns)
+    places = np.searchsorted(matched.ns, near.ns[new])
+    if len(matched.ns):
+        at = np.minimum(places, len(matched.ns) - 1)
+        is_new = np.flatnonzero(matched.ns[at] != near.ns[new])
+        new, places = new[is_new], places[is_new]
+    ns = np.insert(matched.ns, places, near.ns[new])
+    return Ranked(ns, np.insert(matched.scores, places, near.scores[new]))
+
+
+def _fused_with_rest(by_words: Ranked, near: Ranked, count: int) -> Ranked:
+    """Return the fusion of the best `count` by words with the nearest, and the others
+    with the words.
+    """
+    best_ones = Ranked(by_words.ns[:count], by_words.scores[:count])
+    both = fused(best_ones, near)
+    rest = np.flatnonzero(~np.isin(by_words.ns, both.ns))
+    highest = by_words.scores.max(initial=0) or 1.0
+    shares = (1 - VECTOR_SHARE) * by_words.scores[rest] / highest
+    scores = np.concatenate([both.scores, shares])
+    ns = np.concatenate([both.ns, by_words.ns[rest]])
+    order = np.argsort(-scores, kind="stable")
+    return Ranked(ns[order], scores[order])
 
 
 def _first_then(every: Ranked, some: Ranked) -> Ranked:

@@ -6,7 +6,7 @@ and the vectors after its first vector search, and reads what others wrote at it
 search.
 
 Duplicates (`duplicate_of`, or the same `text_hash`) are one hit: the original if it
-matches, else the best of them. `found` counts them once, facets count every document.
+matches, else the best of them. `found` counts them once, facets once for a value.
 
 A rebuild fills a new file beside the one in use, and swaps it in. The swap replaces the
 pages of the file in use by the new ones in one transaction. Other processes may have
@@ -152,7 +152,11 @@ class SqliteSearchIndex:
             hits = hits_of(self._connection, listed)
         took_ms = (time.perf_counter() - started) * 1000
         return SearchAnswer(
-            hits=hits, found=listed.found, facets=listed.facets, took_ms=took_ms
+            hits=hits,
+            found=listed.found,
+            facets=listed.facets,
+            took_ms=took_ms,
+            languages=listed.languages,
         )
 
     def _refresh(self) -> None:

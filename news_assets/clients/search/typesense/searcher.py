@@ -27,10 +27,12 @@ from news_assets.clients.search.typesense.operators import (
 )
 from news_assets.clients.search.typesense.searches import (
     CANDIDATES,
+    COUNTED,
     CUTOFF_MS,
     NOTHING,
     SHOWN,
     Candidate,
+    Correction,
     Params,
     Ranking,
     StemmedQuery,
@@ -48,6 +50,7 @@ from news_assets.clients.search.typesense.searches import (
     search_from,
     stemmed_query,
     stems_of_tree,
+    those_search,
     vector_params,
     with_filter,
     word_params,
@@ -233,7 +236,8 @@ def _ranking_by_some_words(
     query = replace(known.query, stems=tuple(known.by_rarity()))
     informative = known.informative()
     starts, per_search = informative[:_MAX_STARTS], min(depth, HITS_PER_SEARCH)
-    searches = [counting_search(common, query, informative)]
+    counting = counting_search(common, query, informative)
+    searches = [counting]
     searches += [search_from(common, query, start, per_search) for start in starts]
     counted, *responses = connection.search(searches)
     weights = [known.idf(start) for start in starts]
@@ -245,7 +249,9 @@ def _ranking_by_some_words(
     for article_id, score in _scores(documents, known).items():
         ranked.append(replace(candidates[article_id], score=score))
     ranked.sort(key=lambda one: (-one.score, -one.published_ts))
-    return replace(ranking_of([counted]), candidates=tuple(ranked[:depth]))
+    return replace(
+        ranking_of([counted]), candidates=tuple(ranked[:depth]), counted_by=counting
+    )
 
 
 def _candidates(
@@ -312,7 +318,16 @@ def _frequencies(document: Params) -> Counter[str]:
 # --- a search -------------------------------------------------------------------------
 
 
-Found = tuple[tuple[SearchHit, ...], int, dict[str, dict[str, int]]]
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The hits of a page, and the number and facets of all; `languages` are counts of
+    the documents with the words, or of the nearest.
+    """
+
+    hits: tuple[SearchHit, ...]
+    found: int
+    facets: dict[str, dict[str, int]]
+    languages: dict[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,11 +342,11 @@ class Searcher:
     refreshed: Callable[[], CollectionState]
 
     def search(self, query: SearchQuery) -> Found:
-        """Return hits, the number of matches, and facets."""
+        """Return a page of the hits."""
         vector = query.vector if query.mode != "keyword" else None
         if vector is not None and not self._check_vector(vector):
             if query.mode == "vector":
-                return (), 0, no_facets()
+                return Found((), 0, no_facets(), {})
             vector = None
         tree = parse_operators(query.text)
         if tree is not None:
@@ -386,11 +401,47 @@ class Searcher:
         explained: dict[str, Explanation] = {}
         if query.explain:
             explained = _explained(query, page, by_words, by_vector, copies)
-        counted = by_words if by_words.found else by_vector
-        texts = {copies[one.article_id] for one in counted.candidates}
-        repeated = len(counted.candidates) - len(texts)
-        hits = self._hits(page, known, explained)
-        return hits, counted.found - repeated, counted.facets
+        found, facets = self._counted(by_words, by_vector)
+        languages = (by_words if by_words.found else by_vector).facets["language"]
+        return Found(self._hits(page, known, explained), found, facets, languages)
+
+    def _counted(
+        self, by_words: Ranking, by_vector: Ranking
+    ) -> tuple[int, dict[str, dict[str, int]]]:
+        """Return number and facets of the documents of both rankings, of which copies
+        that are known count once.
+        """
+        if not by_words.found:
+            by_words, by_vector = by_vector, NOTHING
+        further = self._further(by_words, by_vector)
+        every = (*by_words.candidates, *further)
+        groups: dict[str, list[str]] = {}
+        for article_id, text in copies_of(every).items():
+            groups.setdefault(text, []).append(article_id)
+        copied = [group for group in groups.values() if len(group) > 1]
+        new = [one.article_id for one in further]
+        ids = [*new, *(article_id for group in copied for article_id in group)]
+        found = by_words.found + len(new) - (len(every) - len(groups))
+        if not ids:
+            return found, by_words.facets
+        distinct = list(dict.fromkeys(ids))
+        documents = self.connection.documents(self.connection.alias, distinct, COUNTED)
+        return found, Correction(documents, new, copied).corrected(by_words.facets)
+
+    def _further(self, by_words: Ranking, by_vector: Ranking) -> list[Candidate]:
+        """Return the nearest documents that are not among all those with the words."""
+        known = {one.article_id for one in by_words.candidates}
+        others = [one for one in by_vector.candidates if one.article_id not in known]
+        if not others or not by_words.counted_by:
+            return []
+        found: set[str] = set()
+        for start in range(0, len(others), HITS_PER_SEARCH):
+            some = others[start : start + HITS_PER_SEARCH]
+            ids = [one.article_id for one in some]
+            search = those_search(by_words.counted_by, ids)
+            (response,) = self.connection.search([search])
+            found.update(str(hit["document"]["id"]) for hit in response["hits"])
+        return [one for one in others if one.article_id not in found]
 
     def _hits(
         self,
@@ -415,13 +466,14 @@ class Searcher:
             words = self._word_searches(query, stemmed, depth)
         near = []
         if vector is not None:
-            near = self._vector_searches(query, vector, depth)
+            near = self._vector_searches(query, vector)
         responses = self.connection.search([*words, *near])
         of_words, of_vector = responses[: len(words)], responses[len(words) :]
         by_vector = ranking_of(of_vector) if of_vector else NOTHING
         if not of_words:
             return NOTHING, by_vector, StemmedQuery()
-        by_words = ranking_of(of_words)
+        counted_by = common_params(self.connection.alias, query, stemmed)
+        by_words = replace(ranking_of(of_words), counted_by=counted_by)
         if by_words.found < ENOUGH_MATCHES and stemmed.stems:
             by_words, stemmed = self._by_known_words(query, stemmed, depth, by_words)
         return by_words, by_vector, stemmed
@@ -450,7 +502,7 @@ class Searcher:
         if vector is None or not ranked.candidates:
             return ranked, NOTHING, stemmed
         by_score = {name: one for name, one in common.items() if name != "sort_by"}
-        k = CANDIDATES if query.sort == "date" else depth
+        k = max(CANDIDATES, query.limit)
         searches = ranking_searches(by_score | vector_params(vector, k), k)
         by_vector = ranking_of(self.connection.search(searches))
         return ranked if query.mode == "hybrid" else NOTHING, by_vector, stemmed
@@ -530,12 +582,27 @@ class Searcher:
         if stems != stemmed.stems:
             searches = self._word_searches(query, known.query, depth)
             by_words = ranking_of(self.connection.search(searches))
-        if by_words.found >= ENOUGH_MATCHES or len(stems) == 1:
+            counted_by = common_params(alias, query, known.query)
+            by_words = replace(by_words, counted_by=counted_by)
+        if len(stems) == 1 or self._are_enough(query, known.query, by_words):
             return by_words, known.query
         common = common_params(alias, replace(query, sort="relevance"), known.query)
         return _ranking_by_some_words(
             self.connection, common, known, depth
         ), known.query
+
+    def _are_enough(
+        self, query: SearchQuery, stemmed: StemmedQuery, by_words: Ranking
+    ) -> bool:
+        """Return whether enough documents have every word. Filters do not make them few,
+        so that a value of a facet has as many hits as its count says.
+        """
+        if by_words.found >= ENOUGH_MATCHES or not query.is_filtered:
+            return by_words.found >= ENOUGH_MATCHES
+        everything = SearchQuery(text=query.text)
+        common = common_params(self.connection.alias, everything, stemmed)
+        (response,) = self.connection.search([common | {"per_page": 0}])
+        return int(response["found"]) >= ENOUGH_MATCHES
 
     def _word_searches(
         self, query: SearchQuery, stemmed: StemmedQuery, depth: int
@@ -544,11 +611,11 @@ class Searcher:
         return ranking_searches(common, depth)
 
     def _vector_searches(
-        self, query: SearchQuery, vector: tuple[float, ...], depth: int
+        self, query: SearchQuery, vector: tuple[float, ...]
     ) -> list[Params]:
         by_score = replace(query, sort="relevance")
         common = common_params(self.connection.alias, by_score, StemmedQuery())
-        k = CANDIDATES if query.sort == "date" else depth
+        k = max(CANDIDATES, query.limit)
         return ranking_searches(common | vector_params(vector, k), k)
 
 

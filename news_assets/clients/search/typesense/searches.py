@@ -11,8 +11,9 @@ in place of 7. Snippets are made here: the server's own are not escaped, and hig
 stems.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import islice
 from typing import Any
@@ -65,7 +66,9 @@ SHOWN = (
 )
 # of each facet
 _FIELDS = {one.name: one.field for one in DECLARED_FACETS}
+_NAMES = {one.name for one in DECLARED_FACETS if one.column.has_many_values}
 _FACET_FIELDS = ",".join(_FIELDS[name] for name in FACETS if name in _FIELDS)
+COUNTED = f"id,{_FACET_FIELDS}"  # the values of a document that are counted
 
 # Besides the filter, for keys of readers; they win over the parameters of a request.
 # Without `filter_curated_hits` the filter does not hold for `pinned_hits` and for
@@ -209,6 +212,22 @@ def counting_search(
     return counted | {"q": replace(stemmed, stems=()).text, "per_page": 0}
 
 
+def those_search(counted_by: Params, ids: Sequence[str]) -> Params:
+    """Return the search for these documents among those that a search counts."""
+    left_out = (
+        "facet_by",
+        "max_facet_values",
+        "sort_by",
+        "offset",
+        "limit",
+        "per_page",
+    )
+    kept = {name: one for name, one in counted_by.items() if name not in left_out}
+    listed = ",".join(map(quoted, ids))
+    those = with_filter(kept, f"id:[{listed}]")
+    return those | {"include_fields": "id", "per_page": len(ids)}
+
+
 def facets_search(common: Params) -> Params:
     """Return the search for the number and the facets of all that pass the filters."""
     return _with_facets(common) | {"q": "*", "per_page": 0}
@@ -329,11 +348,15 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """The best matches of one search, best first, and number and facets of all."""
+    """The best matches of one search, best first, and number and facets of all.
+    `counted_by` are the parameters of the search that all of them pass; none if every
+    other ranking is within it.
+    """
 
     candidates: tuple[Candidate, ...]
     found: int
     facets: dict[str, dict[str, int]]
+    counted_by: Params = field(default_factory=dict)
 
 
 def no_facets() -> dict[str, dict[str, int]]:
@@ -396,10 +419,11 @@ def fused(
 def newest(
     by_words: Sequence[Candidate], by_vector: Sequence[Candidate]
 ) -> list[Candidate]:
-    """Return the documents with the words, else those nearest to the vector, newest
+    """Return the documents with the words and those nearest to the vector, newest
     first.
     """
-    return sorted(by_words or by_vector, key=lambda one: -one.published_ts)
+    every = {one.article_id: one for one in (*by_vector, *by_words)}
+    return sorted(every.values(), key=lambda one: -one.published_ts)
 
 
 def copies_of(candidates: Iterable[Candidate]) -> dict[str, str]:
@@ -551,3 +575,54 @@ def _facets_of(response: Response) -> dict[str, dict[str, int]]:
     counts["day"] = days
     counts["month"] = month_counts(days)
     return counts
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """What changes the facets of a search: further documents, and groups of copies that
+    the server counted one by one. Both are ids of `documents`, stored fields by id.
+    """
+
+    documents: Mapping[str, Response]
+    further: Sequence[str]
+    groups: Sequence[Sequence[str]]
+
+    def corrected(
+        self, facets: Mapping[str, Mapping[str, int]]
+    ) -> dict[str, dict[str, int]]:
+        """Return the facets with the further documents, and each group once a value."""
+        found: dict[str, dict[str, int]] = {}
+        for name in FACETS:
+            counts = Counter(facets[name])
+            for article_id in self.further:
+                counts.update(self._values(article_id, name))
+            for group in self.groups:
+                of_group: Counter[str] = Counter()
+                for article_id in group:
+                    of_group.update(self._values(article_id, name))
+                for value, count in of_group.items():
+                    counts[value] -= count - 1
+            found[name] = _ordered(name, counts)
+        return found
+
+    def _values(self, article_id: str, name: str) -> list[str]:
+        """Return the values of a facet that a document has."""
+        stored = self.documents.get(article_id, {})
+        if name in ("day", "month") and "day" in stored:
+            day = day_of(stored["day"]).isoformat()
+            return [day if name == "day" else day[:7]]
+        value = stored.get(_FIELDS.get(name, ""))
+        if isinstance(value, list):
+            return list(dict.fromkeys(value))
+        return [value] if value else []
+
+
+def _ordered(name: str, counts: Mapping[str, int]) -> dict[str, int]:
+    """Return the values that have hits, in the order of answers."""
+    kept = {value: count for value, count in counts.items() if count > 0}
+    if name in ("day", "month"):
+        return dict(sorted(kept.items(), reverse=True))
+    found = most_first(kept.items())
+    if name in _NAMES:
+        return dict(islice(found.items(), MAX_NAMES))
+    return found

@@ -412,12 +412,13 @@ class TypesenseSearchIndex:
                 no direction, or the server is unavailable.
         """
         started = time.perf_counter()
-        hits, found, facets = self._searcher.search(query)
+        found = self._searcher.search(query)
         return SearchAnswer(
-            hits=hits,
-            found=found,
-            facets=facets,
+            hits=found.hits,
+            found=found.found,
+            facets=found.facets,
             took_ms=(time.perf_counter() - started) * 1000,
+            languages=found.languages,
         )
 
     # --- contents ---------------------------------------------------------------------

@@ -5,7 +5,13 @@ from datetime import date
 
 import pytest
 
-from news_assets.ports.search_index import FACETS, SearchIndex, SearchQuery
+from news_assets.ports.search_index import (
+    FACETS,
+    SearchIndex,
+    SearchMode,
+    SearchQuery,
+    SearchSort,
+)
 from news_assets_tests.clients.search.contract.examples import document, ids
 
 FILTERED = [
@@ -124,3 +130,67 @@ def test_facets_follow_changed_and_deleted_documents(index: SearchIndex) -> None
     facets = index.search(SearchQuery(text="vacina", mode="keyword")).facets
     assert facets["entity"] == {"Ana": 1, "Nome 1": 1, "Rita": 1}
     assert facets["day"] == {"2026-01-03": 1, "2026-01-02": 1}
+
+
+COPIED = [
+    document(1, "vacina", text_hash="same", theme_path=("01", "01.01"), entities=("A",)),
+    document(2, "vacina", text_hash="same", theme_path=("01", "01.02"), entities=("A",)),
+    document(3, "vacina", text_hash="same", agency="ms", day=date(2026, 2, 1)),
+    document(4, "vacina", duplicate_of="mec-5", theme_path=("02",), entities=("A",)),
+    document(5, "vacina", theme_path=("01", "01.02"), matter="m", body="b"),
+    document(6, "vacina", agency="ms", desk="world", matter="m", language="en"),
+]  # fmt: skip
+FACET_FILTERS = {name: name for name in FACETS if name not in ("month", "day")}
+
+
+@pytest.mark.parametrize("mode", ["keyword", "hybrid"])
+def test_a_count_of_a_facet_is_the_number_of_hits_after_choosing_it(
+    index: SearchIndex, mode: SearchMode
+) -> None:
+    far = [
+        document(n, "estrada", agency="dnit", vector=(0.5, n / 9)) for n in (7, 8, 9)
+    ]
+    near = [replace(one, vector=(1.0, one.day.day / 99)) for one in COPIED]
+    index.upsert([*near, *far])
+    query = SearchQuery(text="vacina", mode=mode, vector=(1.0, 0.0), limit=50)
+    answer = index.search(query)
+    assert (len(answer.hits), answer.found) == ((3, 3) if mode == "keyword" else (6, 6))
+    counts, chosen = {}, {}
+    for facet, name in FACET_FILTERS.items():
+        for value, count in answer.facets[facet].items():
+            narrowed = index.search(replace(query, **{name: value}))  # type: ignore[arg-type]
+            counts[facet, value] = count
+            chosen[facet, value] = narrowed.found
+            assert len(narrowed.hits) == narrowed.found
+    for day, count in answer.facets["day"].items():
+        of_day = date.fromisoformat(day)
+        narrowed = index.search(replace(query, from_day=of_day, to_day=of_day))
+        counts["day", day], chosen["day", day] = count, narrowed.found
+    assert chosen == counts
+    assert answer.facets["month"] == (
+        {"2026-02": 1, "2026-01": 3 if mode == "keyword" else 6}
+    )
+
+
+def test_choosing_a_value_does_not_loosen_the_search(index: SearchIndex) -> None:
+    index.upsert([document(n, "vacina para idosos") for n in range(1, 12)])
+    index.upsert([document(n, "vacina idosos", agency="ms") for n in range(20, 23)])
+    index.upsert([document(n, "vacina", agency="ms") for n in range(30, 35)])
+    query = SearchQuery(text="vacina idosos", mode="keyword")
+    assert index.search(query).facets["agency"]["ms"] == 3
+    assert index.search(replace(query, agency="ms")).found == 3
+
+
+@pytest.mark.parametrize("sort", ["relevance", "date"])
+def test_the_hits_of_a_hybrid_search_are_counted_and_reached_by_paging(
+    index: SearchIndex, sort: SearchSort
+) -> None:
+    index.upsert([document(n, "vacina", vector=(1.0, n / 99)) for n in range(1, 16)])
+    index.upsert([document(n, "estrada", vector=(0.1, n / 99)) for n in range(20, 30)])
+    index.upsert([document(n, "vacina") for n in range(40, 45)])
+    query = SearchQuery(text="vacina", vector=(1.0, 0.0), sort=sort)
+    pages = [index.search(replace(query, offset=offset)) for offset in (0, 10, 20, 30)]
+    assert {page.found for page in pages} == {30}
+    reached = [one for page in pages for one in ids(page)]
+    assert len(reached) == len(set(reached)) == 30
+    assert {sum(page.facets["day"].values()) for page in pages} == {30}
