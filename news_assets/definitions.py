@@ -85,6 +85,7 @@ def build_definitions(
     shared_jobs = build_shared_jobs(desks, settings.max_run_s)
     all_resources = build_resources(settings) | (resources or {})
     open_lake = opener_of(all_resources["lake"])
+    has_queries = settings.queries is not None or settings.takes_subscriptions
     of_desks = build_desk_sensors(
         desks,
         jobs,
@@ -106,7 +107,7 @@ def build_definitions(
         sensors=[
             *of_desks,
             build_open_batches(shared_jobs),
-            build_alerts_sensor(shared_jobs, has_queries=settings.queries is not None),
+            build_alerts_sensor(shared_jobs, has_queries=has_queries),
             *_stories_sensor(settings, desks, shared_jobs, open_lake),
         ],
         schedules=build_schedules([*jobs, *shared_jobs]),

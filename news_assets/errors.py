@@ -222,13 +222,19 @@ class EmbedError(NewsAssetsError):
 
 class NotifyError(NewsAssetsError):
     """A message that a channel did not accept; `retry_after_s` is the pause that it
-    asks for.
+    asks for. `is_unreachable`: the mail server, for all its recipients.
     """
 
     def __init__(
-        self, message: str, *, is_transient: bool, retry_after_s: float | None = None
+        self,
+        message: str,
+        *,
+        is_transient: bool,
+        retry_after_s: float | None = None,
+        is_unreachable: bool = False,
     ) -> None:
         self.is_transient = is_transient
+        self.is_unreachable = is_unreachable
         self.retry_after_s = retry_after_s
         super().__init__(_one_line(without_credentials(message))[:MAX_REASON_CHARS])
 

@@ -294,6 +294,15 @@ class Settings(BaseModel):
         pattern=r"^([^\s@]+@[^\s@]+)?$",
         description="sender's address of alerts by e-mail",
     )
+    subscription_secret: Annotated[SecretStr, AfterValidator(values.check_token)] = (
+        Field(
+            SecretStr(""),
+            description=(
+                "secret that signs the links of mails to subscribers, 20 characters or more; empty"
+                " for no subscriptions by readers"
+            ),
+        )
+    )
     dagster_url: str = Field(
         "",
         pattern=r"^(https?://[^\s?#]+)?$",
@@ -314,7 +323,8 @@ class Settings(BaseModel):
         "",
         pattern=r"^(https?://[^\s?#]+)?$",
         description=(
-            "address of `news-assets serve` in browsers, for links in Dagster; empty for none"
+            "address of `news-assets serve` in browsers, for links in Dagster and mails; empty for"
+            " none"
         ),
     )
     operator_token: Annotated[SecretStr, AfterValidator(values.check_token)] = Field(
@@ -358,6 +368,11 @@ class Settings(BaseModel):
             format="%(asctime)s %(levelname)s %(name)s: %(message)s",
             level=self.log_level.upper(),
         )
+
+    @property
+    def takes_subscriptions(self) -> bool:
+        """Whether readers may subscribe by e-mail."""
+        return bool(self.subscription_secret.get_secret_value())
 
     @property
     def models_dir(self) -> Path:
@@ -465,6 +480,21 @@ class Settings(BaseModel):
         if self.smtp.get_secret_value() and not self.mail_from:
             raise ValueError(
                 "NEWS_MAIL_FROM is empty; NEWS_SMTP needs the sender's address"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _can_mail_subscribers(self) -> Self:
+        if not self.subscription_secret.get_secret_value():
+            return self
+        needed = {
+            "NEWS_SMTP": self.smtp.get_secret_value(),
+            "NEWS_PAGES_URL": self.pages_url,
+        }
+        if missing := [name for name, value in needed.items() if not value]:
+            raise ValueError(
+                f"{' and '.join(missing)} is empty; NEWS_SUBSCRIPTION_SECRET needs it for mails"
+                " to subscribers"
             )
         return self
 

@@ -18,11 +18,13 @@ from news_assets.store.queries import (
     index_drift,
     listed_articles,
     listed_failures,
+    listed_messages,
     poll_health,
     report,
     source_status,
     spending,
     stored_meetings,
+    told_changes,
 )
 
 _INTRO = """# Queries
@@ -43,6 +45,8 @@ _MODULES = (
     freshness,
     spending,
     report,
+    listed_messages,
+    told_changes,
 )
 # queries that are composed, by the function that composes them
 _COMPOSED: Mapping[ModuleType, Mapping[str, Callable[[], str]]] = {

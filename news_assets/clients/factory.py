@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from news_assets.clients.search.typesense.typesense_index import (
         TypesenseSearchIndex,
     )
+    from news_assets.clients.subscriber_mail import SubscriptionLinks
     from news_assets.pipeline.alerts.query_file import Alerts
     from news_assets.pipeline.enrich.model.enrichers import Enrichers
     from news_assets.ports.services import Reader
@@ -116,16 +117,35 @@ def _concurrent_model(settings: Settings, name: str) -> LanguageModel:
     )
 
 
-def open_notifier(settings: Settings, alerts: "Alerts") -> "ChannelNotifier":
-    """Return the channels of a file of queries."""
+def open_notifier(
+    settings: Settings, alerts: "Alerts", lake: "Reader | None" = None
+) -> "ChannelNotifier":
+    """Return the channels of a file of queries, and those of the subscriptions in the
+    lake.
+    """
     from news_assets.clients.notifier import ChannelNotifier, JsonSender, MailServer
+    from news_assets.clients.subscriber_mail import SubscriberMail
+    from news_assets.pipeline.alerts.subscriptions import found_in
 
+    links = subscription_links(settings)
+    subscribers = None
+    if links is not None and lake is not None:
+        subscribers = SubscriberMail(links, partial(found_in, lake))
     return ChannelNotifier(
         alerts.channels,
         variable_of,
         JsonSender(settings.user_agent, settings.allow_private_hosts),
         MailServer(settings.smtp.get_secret_value(), settings.mail_from),
+        subscribers,
     )
+
+
+def subscription_links(settings: Settings) -> "SubscriptionLinks | None":
+    """Return what signs the links of subscriptions; None where they are not offered."""
+    from news_assets.clients.subscriber_mail import SubscriptionLinks
+
+    secret = settings.subscription_secret.get_secret_value()
+    return SubscriptionLinks(secret, settings.pages_url) if secret else None
 
 
 @contextmanager

@@ -23,6 +23,7 @@ from urllib.parse import unquote, urlsplit
 
 import httpx
 
+from news_assets.clients.subscriber_mail import SubscriberMail
 from news_assets.clients.web.responses import as_fetch_errors, retry_after_s
 from news_assets.clients.web.transport import (
     BAD_PORTS,
@@ -31,6 +32,7 @@ from news_assets.clients.web.transport import (
     deadline,
 )
 from news_assets.errors import FetchError, ForbiddenAddressError, NotifyError
+from news_assets.pipeline.alerts.mail_text import articles_text
 from news_assets.pipeline.alerts.query_file import (
     Channel,
     Mail,
@@ -38,7 +40,7 @@ from news_assets.pipeline.alerts.query_file import (
     Telegram,
     Webhook,
 )
-from news_assets.records.alerts import Message
+from news_assets.records.alerts import SUBSCRIPTION, Message
 
 # --- POST of JSON to addresses that pages may be fetched from; no redirects -----------
 
@@ -135,9 +137,7 @@ _TIMEOUT_S: Final = 30.0
 _PORTS: Final = {"smtp": 587, "smtps": 465}
 
 
-def _send_by_smtp(
-    server: str, sender: str, recipients: Sequence[str], message: Message
-) -> None:
+def _send_by_smtp(server: str, recipients: Sequence[str], mail: EmailMessage) -> None:
     """Send one e-mail to all recipients, over TLS where the server offers it and always
     where it needs a login.
 
@@ -146,7 +146,7 @@ def _send_by_smtp(
     """
     try:
         with _connected(server) as smtp:
-            refused = smtp.send_message(_mail_of(message, sender, recipients))
+            refused = smtp.send_message(mail, to_addrs=list(recipients))
     except smtplib.SMTPResponseException as error:  # refused senders, logins and data
         raise NotifyError(
             f"the mail server answered {error.smtp_code}",
@@ -163,7 +163,9 @@ def _send_by_smtp(
         ) from None
     except (smtplib.SMTPException, OSError) as error:
         raise NotifyError(
-            f"the mail server cannot be reached: {error}", is_transient=True
+            f"the mail server cannot be reached: {error}",
+            is_transient=True,
+            is_unreachable=True,
         ) from None
     if refused:
         raise NotifyError(
@@ -173,14 +175,22 @@ def _send_by_smtp(
 
 def _mail_of(message: Message, sender: str, recipients: Sequence[str]) -> EmailMessage:
     mail = EmailMessage()
-    mail["From"], mail["To"] = sender, ", ".join(recipients)
+    mail["To"] = ", ".join(recipients)
     mail["Subject"] = " ".join(message.subject.split())
+    payload = json.loads(message.payload_json)
+    articles = payload.get("articles", ())
+    mail.set_content(articles_text(articles) if articles else message.text)
+    return _with_sender(mail, message, sender)
+
+
+def _with_sender(mail: EmailMessage, message: Message, sender: str) -> EmailMessage:
+    """Return the mail of a message with its sender, id and time."""
+    mail["From"] = sender
     host = sender.rpartition("@")[2].strip("> ")
     mail["Message-ID"] = f"<{message.message_id}@{host}>"
     # RFC 3834: out-of-office replies are not sent to it.
     mail["Auto-Submitted"] = "auto-generated"
     mail["Date"] = message.created_at
-    mail.set_content(message.text)
     return mail
 
 
@@ -264,6 +274,7 @@ class ChannelNotifier:
         secret_of: _SecretOf,
         http: JsonSender,
         mail_server: MailServer,
+        subscribers: SubscriberMail | None = None,
     ) -> None:
         self._channels, self._secret_of, self._http, self._mail_server = (
             channels,
@@ -271,6 +282,7 @@ class ChannelNotifier:
             http,
             mail_server,
         )
+        self._subscribers = subscribers
 
     def __enter__(self) -> Self:
         return self
@@ -280,6 +292,9 @@ class ChannelNotifier:
 
     def send(self, message: Message) -> None:
         """Send one message. Raises NotifyError."""
+        if message.channel.startswith(SUBSCRIPTION):
+            self._send_to_subscriber(message)
+            return
         match self._channels.get(message.channel):
             case Webhook() as webhook:
                 self._send_webhook(webhook, message)
@@ -315,14 +330,25 @@ class ChannelNotifier:
         self._http.post(webhook.url, body, headers, retries_refusals=True)
 
     def _send_mail(self, mail: Mail, message: Message) -> None:
+        self._deliver(mail.to, _mail_of(message, self._mail_server.sender, mail.to))
+
+    def _send_to_subscriber(self, message: Message) -> None:
+        if self._subscribers is None:
+            raise NotifyError(
+                "subscriptions are not offered: NEWS_SUBSCRIPTION_SECRET is not set",
+                is_transient=True,
+            )
+        recipient, mail = self._subscribers.mail_of(message)
+        sender = self._mail_server.sender
+        self._deliver([recipient], _with_sender(mail, message, sender))
+
+    def _deliver(self, recipients: Sequence[str], mail: EmailMessage) -> None:
         if not self._mail_server.address:
             raise NotifyError(
                 "NEWS_SMTP names no mail server; set it and NEWS_MAIL_FROM",
                 is_transient=True,
             )
-        _send_by_smtp(
-            self._mail_server.address, self._mail_server.sender, mail.to, message
-        )
+        _send_by_smtp(self._mail_server.address, recipients, mail)
 
     def _post(self, url: str, value: Mapping[str, object]) -> None:
         self._http.post(url, json.dumps(value).encode())

@@ -122,11 +122,10 @@ def _export_table(
     output: Path | None,
 ) -> None:
     """Write the rows of a table, a few thousand at a time."""
-    table = next((table for table in TABLES if table.name == name), None)
+    tables = {table.name: table for table in TABLES if not table.is_private}
+    table = tables.get(name)
     if table is None:
-        raise NewsAssetsError(
-            f"no table `{name}`; there are: {', '.join(table.name for table in TABLES)}"
-        )
+        raise NewsAssetsError(f"no table `{name}`; there are: {', '.join(tables)}")
     check_names(desk, agency)
     if form in _BINARY and output is None and sys.stdout.isatty():
         raise NewsAssetsError(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from news_assets.clients.factory import open_ports
+from news_assets.clients.factory import open_ports, subscription_links
 from news_assets.commands.opening import open_lake
 from news_assets.commands.terminal import Terminal
 from news_assets.errors import NewsAssetsError
@@ -85,6 +85,7 @@ def serve(
             requests_per_minute,
             access,
             ports.get("fetcher"),
+            subscription_links(settings),
         )
         Terminal().print_line(
             f"http://{host}:{listening.getsockname()[1]}/ (Ctrl-C stops it)"

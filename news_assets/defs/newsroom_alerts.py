@@ -5,8 +5,8 @@ now and then a look at all states.
 
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
-from functools import lru_cache
+from datetime import datetime, timedelta
+from functools import lru_cache, partial
 from pathlib import Path
 
 import dagster as dg
@@ -18,10 +18,22 @@ from news_assets.defs.jobs import ALERTS, Jobs
 from news_assets.defs.lineage import tables_of
 from news_assets.defs.partitions import utc_now
 from news_assets.errors import NewsAssetsError, SettingsError
+from news_assets.pipeline.alerts.changes import change_hits
 from news_assets.pipeline.alerts.hits import FOLLOWER, Matcher, follow, restart
-from news_assets.pipeline.alerts.outbox import send_due, tell_conditions, tell_hits
+from news_assets.pipeline.alerts.outbox import (
+    publishers_of,
+    send_due,
+    tell_conditions,
+    tell_hits,
+)
 from news_assets.pipeline.alerts.query_file import Alerts, load_alerts, with_stored
-from news_assets.records.alerts import Follower, Message, QueryHit
+from news_assets.pipeline.alerts.subscriptions import (
+    delete_expired,
+    expired,
+    with_subscriptions,
+)
+from news_assets.ports.services import Rows
+from news_assets.records.alerts import ChangeHit, Follower, Message, QueryHit
 from news_assets.records.derived import Change
 from news_assets.records.desks import Desk
 from news_assets.settings import Settings
@@ -34,8 +46,14 @@ from news_assets.store.changes import (
 )
 from news_assets.store.lake import Lake
 from news_assets.store.queries.freshness import bad_states
+from news_assets.store.queries.told_changes import (
+    newest_meeting_change,
+    recent_changes,
+)
 
 _ALERTS_KEY = dg.AssetKey(["newsroom", "alerts"])
+_CHANGES_FOLLOWER = "meeting changes"
+_LOOKED_BACK = timedelta(days=1)
 # that are compared with the queries in one transaction: 0.3 s with 1,000 queries
 _CHANGES = 500
 
@@ -80,15 +98,22 @@ def build_alerts(
         settings = Settings.read()
         try:
             rules, problems = with_stored(load_alerts(settings.queries), lake)
+            if settings.takes_subscriptions:
+                _drop_unconfirmed(lake)
+                rules = with_subscriptions(rules, lake)
             for problem in problems.values():
                 context.log.warning(problem)
             hits = _follow(context, lake, rules, desks)
-            told = lake.transact(lambda rows: tell_hits(rows, rules, utc_now()))
+            hits += _follow_changes(lake, rules, desks)
+            publishers = publishers_of(desks)
+            told = lake.transact(
+                lambda rows: tell_hits(rows, rules, utc_now(), publishers)
+            )
             if config.look:
                 told += _look(
                     context.instance, lake, desks, rules, problems, settings, check_keys
                 )
-            with open_notifier(settings, rules) as notifier:
+            with open_notifier(settings, rules, lake) as notifier:
                 sent = send_due(lake, notifier.send, utc_now)
         except NewsAssetsError as error:
             raise dg.Failure(str(error)) from error
@@ -98,6 +123,14 @@ def build_alerts(
         )
 
     return alerts
+
+
+def _drop_unconfirmed(lake: Lake) -> None:
+    """Delete the subscriptions that were not confirmed in time; write only if there
+    are any.
+    """
+    if expired(lake, utc_now()):
+        lake.transact(lambda rows: delete_expired(rows, utc_now()))
 
 
 def _follow(
@@ -112,16 +145,51 @@ def _follow(
         return changes, str(after)
 
     newest = str(newest_cursor(lake))
-    names: dict[str, str] = {}
-    for desk in desks:
-        names |= {agency.key: agency.name for agency in desk.agencies}
     try:
         matcher = Matcher(rules.queries)
-        return follow(lake, matcher, read, newest, utc_now(), names)
+        return follow(lake, matcher, read, newest, utc_now(), _names_of(desks))
     except CursorError as error:
         context.log.warning(f"articles since the last run are not told: {error}")
         restart(lake, newest)
         return 0
+
+
+def _follow_changes(lake: Lake, rules: Alerts, desks: Sequence[Desk]) -> int:
+    """Store the hits of the changes of the last day and return how many are new; a
+    change may be committed long after its poll began.
+    """
+    newest = newest_meeting_change(lake)
+    stored = 0
+    if any(query.changes for query in rules.queries):
+        now, names = utc_now(), _names_of(desks)
+        changes = recent_changes(lake, now - _LOOKED_BACK)
+        find = partial(
+            change_hits, queries=rules.queries, changes=changes, names=names, now=now
+        )
+        if find(lake):
+            stored = lake.transact(lambda rows: _store_hits(rows, find(rows)))
+    if newest is not None and _followed(lake) != newest.isoformat():
+        row = Follower(name=_CHANGES_FOLLOWER, cursor=newest.isoformat())
+        lake.transact(lambda rows: rows.upsert([row]))
+    return stored
+
+
+def _store_hits(rows: Rows, hits: Sequence[ChangeHit]) -> int:
+    rows.upsert(hits)
+    return len(hits)
+
+
+def _names_of(desks: Sequence[Desk]) -> dict[str, str]:
+    """Return the names of agencies by their keys."""
+    names: dict[str, str] = {}
+    for desk in desks:
+        names |= {agency.key: agency.name for agency in desk.agencies}
+    return names
+
+
+def _followed(lake: Lake) -> str:
+    found = lake.read(Follower, name=[_CHANGES_FOLLOWER])
+    return found[0].cursor if found else ""
 
 
 def _look(
@@ -177,8 +245,8 @@ def build_alerts_sensor(jobs: Jobs, *, has_queries: bool = True) -> dg.SensorDef
     """Return the sensor; its cursor is the time of the last look at all states, in
     epoch seconds.
 
-    `has_queries`: whether NEWS_QUERIES names a file, without which there is nothing to
-    tell.
+    `has_queries`: whether NEWS_QUERIES names a file or readers may subscribe; else there
+    is nothing to tell.
     """
     every_s = TELL_EVERY_S if has_queries else _NOTHING_TO_TELL_EVERY_S
 
@@ -195,13 +263,14 @@ def build_alerts_sensor(jobs: Jobs, *, has_queries: bool = True) -> dg.SensorDef
     def sensor(
         context: dg.SensorEvaluationContext, lake: dg.ResourceParam[Lake]
     ) -> dg.SensorResult:
-        path = Settings.read().queries
-        if path is None:
+        settings = Settings.read()
+        path = settings.queries
+        if path is None and not settings.takes_subscriptions:
             return dg.SensorResult(skip_reason="NEWS_QUERIES names no file")
         if any(run.job_name == ALERTS for run in unfinished_runs(context.instance)):
             return dg.SensorResult(skip_reason="a run is at it", cursor=context.cursor)
         try:
-            changed_ns = path.stat().st_mtime_ns if path.is_file() else 0
+            changed_ns = path.stat().st_mtime_ns if path and path.is_file() else 0
             rules = _cached_rules(path, changed_ns)
         except SettingsError as error:
             return dg.SensorResult(skip_reason=str(error), cursor=context.cursor)
@@ -219,7 +288,7 @@ def build_alerts_sensor(jobs: Jobs, *, has_queries: bool = True) -> dg.SensorDef
 
 
 @lru_cache(maxsize=1)
-def _cached_rules(path: Path, changed_ns: int) -> Alerts:
+def _cached_rules(path: Path | None, changed_ns: int) -> Alerts:
     return load_alerts(path)
 
 
@@ -233,7 +302,13 @@ def _is_look_due(rules: Alerts, last_s: float, now: datetime) -> bool:
 def _has_news(lake: Lake, now: datetime) -> bool:
     """Return whether articles are new in the index, or hits or messages are due."""
     followers = lake.read(Follower, name=[FOLLOWER])
-    if not followers or has_change(lake, Cursor.of(followers[0].cursor), "indexed"):
+    if not followers:
+        return True
+    cursor = Cursor.of(followers[0].cursor)
+    if has_change(lake, cursor, "indexed") or has_change(lake, cursor, "withdrawn"):
+        return True
+    newest = newest_meeting_change(lake)
+    if newest is not None and _followed(lake) != newest.isoformat():
         return True
     hits = lake.frame(QueryHit, None, ("due_at",), told_at=[None])["due_at"]
     messages = lake.frame(Message, None, ("next_try_at",), sent_at=[None])[

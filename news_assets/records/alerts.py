@@ -15,6 +15,9 @@ from news_assets.records.content import (
 )
 
 OPERATORS: Final = "operators"  # the topic of messages that no saved query made
+CONFIRMATION: Final = "confirmation"  # that of mails that ask a reader to confirm
+# what the queries and channels of subscriptions begin with; their ids follow
+SUBSCRIPTION: Final = "subscription-"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,12 +40,53 @@ class StoredQuery:
     saved_by: Annotated[str, "name given at the log-in; API for the bare token"]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subscription:
+    """A search that a reader asked to be told of by e-mail. The row is deleted when the
+    reader ends it, or does not confirm it in time.
+    """
+
+    subscription_id: Annotated[str, "random id"]
+    email: Annotated[str, "address of the reader"]
+    query_json: Annotated[
+        str, "what a query in the file of NEWS_QUERIES has, but name and channels"
+    ]
+    language: Annotated[str, "language of the mails, en or pt"]
+    requested_at: Annotated[datetime, "time of the request on the page"]
+    confirmed_at: Annotated[
+        datetime | None, "time when the reader confirmed it; none while it waits"
+    ] = None
+
+
 @stays_when_withdrawn(loses_content=False)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryHit:
     """An article that a saved query found. It is told once: the row stays."""
 
     query: Annotated[str, "name of the saved query"]
+    article_id: ArticleId
+    desk: Desk_
+    agency: Agency_
+    day: Day_
+    found_at: Annotated[datetime, "time when it was found"]
+    due_at: Annotated[datetime, "time of the message or digest that tells it"]
+    told_at: Annotated[
+        datetime | None,
+        "time when its messages were made; none while it waits for its digest",
+    ] = None
+
+
+@stays_when_withdrawn(loses_content=False)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangeHit:
+    """A change of an article that a saved query is told of. It is told once: the row
+    stays.
+    """
+
+    query: Annotated[str, "name of the saved query"]
+    event: Annotated[
+        str, "kind and time of the change, and id of the article, meeting or item"
+    ]
     article_id: ArticleId
     desk: Desk_
     agency: Agency_
@@ -95,7 +139,8 @@ class OperatorAction:
     acted_at: Annotated[datetime, "time of the action"]
     operator: Annotated[str, "name given at the log-in; API for the bare token"]
     action: Annotated[
-        str, "retry, withdraw, bring back, label, save query, delete query or log out"
+        str,
+        "retry, withdraw, bring back, label, save query, delete query, send again or log out",
     ]
     article_id: Annotated[
         str, "id of the article; empty if the action is about a saved query"

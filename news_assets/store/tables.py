@@ -23,12 +23,14 @@ from typing import (
 
 from news_assets.errors import LakeError
 from news_assets.records.alerts import (
+    ChangeHit,
     Condition,
     Follower,
     Message,
     OperatorAction,
     QueryHit,
     StoredQuery,
+    Subscription,
 )
 from news_assets.records.articles import (
     ArticleRevision,
@@ -99,7 +101,8 @@ class Table:
 
     Parquet files are partitioned by the month of `partition_column`. `order` is the
     order of reads if it is not that of the key. `sort` is the order of rows inside a
-    file: a reader of one agency skips the row groups of the others.
+    file: a reader of one agency skips the row groups of the others. A private table, with
+    data of readers, is not exported.
     """
 
     name: str
@@ -108,6 +111,7 @@ class Table:
     partition_column: str | None = None
     order: tuple[str, ...] = ()
     sort: tuple[str, ...] = ()
+    is_private: bool = False
 
     @property
     def row_order(self) -> tuple[str, ...]:
@@ -205,10 +209,18 @@ TABLES: tuple[Table, ...] = (
     ),
     Table("followers", Follower, ("name",)),
     Table("saved_queries", StoredQuery, ("name",)),
+    Table("subscriptions", Subscription, ("subscription_id",), is_private=True),
     Table(
         "query_hits",
         QueryHit,
         ("query", "article_id"),
+        "found_at",
+        sort=("article_id",),
+    ),
+    Table(
+        "change_hits",
+        ChangeHit,
+        ("query", "event"),
         "found_at",
         sort=("article_id",),
     ),

@@ -20,6 +20,7 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from news_assets.clients.subscriber_mail import SubscriptionLinks
 from news_assets.errors import NewsAssetsError
 from news_assets.ports.services import Fetcher
 from news_assets.web.api_operations import (
@@ -53,6 +54,7 @@ from news_assets.web.parameters import (
 )
 from news_assets.web.publisher_pages import PublisherPages
 from news_assets.web.request_limits import RequestLimits, in_time
+from news_assets.web.subscription_pages import SubscriptionPages
 
 _HERE: Final = Path(__file__).parent
 _HEADERS: Final = {
@@ -110,6 +112,7 @@ def build_app(
     requests_per_minute: int = 0,
     access: Access = READ_ONLY,
     fetcher: Fetcher | None = None,
+    links: SubscriptionLinks | None = None,
 ) -> Starlette:
     """Return the application.
 
@@ -123,9 +126,16 @@ def build_app(
         requests_per_minute: What one client may ask for; 0 for no limit.
         access: What operators may do.
         fetcher: What fetches the images of articles; without it, pages have none.
+        links: What signs the links of subscriptions; without it, there are none.
     """
     sessions = Sessions(access.token, ended_sessions(archive.lake))
-    pages = Pages(archive, access, sessions, shows_images=fetcher is not None)
+    pages = Pages(
+        archive,
+        access,
+        sessions,
+        shows_images=fetcher is not None,
+        subscribes=links is not None,
+    )
     meetings = MeetingPages(archive, pages.page)
     publishers = PublisherPages(archive, pages.page)
     feeds = FeedPages(archive, pages.page)
@@ -188,6 +198,8 @@ def build_app(
     if fetcher is not None:
         handler = image_handler(archive, fetcher)
         routes.append(Route(f"{article}/image", in_time(handler)))
+    if links is not None:
+        routes += SubscriptionPages(archive, links, pages.page).routes()
     middleware = [
         Middleware(TrustedHostMiddleware, allowed_hosts=[*hosts], www_redirect=False),
         Middleware(_SafeHeaders),

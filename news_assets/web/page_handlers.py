@@ -121,6 +121,7 @@ class Pages:
         sessions: Sessions,
         *,
         shows_images: bool = False,
+        subscribes: bool = False,
     ) -> None:
         self._archive, self._sessions = archive, sessions
         self._values: Mapping[str, Callable[[ListPage, Any], Values]] = {
@@ -172,6 +173,7 @@ class Pages:
             "dagster_url": access.links_url,
             "is_open": bool(access.token),
             "shows_images": shows_images,
+            "subscribes": subscribes,
         }
 
     # --- lists ------------------------------------------------------------------------

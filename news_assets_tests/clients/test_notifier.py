@@ -4,13 +4,8 @@ import base64
 import hashlib
 import hmac
 import json
-import socketserver
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
-from email import message_from_bytes
-from email.message import Message as Mime
 from typing import Any
 
 import pytest
@@ -26,6 +21,7 @@ from news_assets.pipeline.alerts.query_file import (
 )
 from news_assets.records.alerts import Message
 from news_assets_tests.store.examples import full
+from news_assets_tests.support.mail_server import mail_server
 from news_assets_tests.support.receiver import Receiver, receiver
 from news_assets_tests.support.servers import free_port
 
@@ -213,39 +209,6 @@ def test_what_is_not_set_is_named(there: Receiver) -> None:
 
 
 # --- e-mail ---------------------------------------------------------------------------
-
-
-@contextmanager
-def mail_server(**answers: str) -> Iterator[tuple[int, list[Mime]]]:
-    """Run a minimal SMTP server on loopback; `answers` replace those to commands."""
-    received: list[Mime] = []
-
-    class Handler(socketserver.StreamRequestHandler):
-        def handle(self) -> None:
-            self.reply("220 ready")
-            for line in self.rfile:
-                command = line[:4].decode().upper().strip()
-                if command == "DATA":
-                    self.reply("354 go on")
-                    body = b""
-                    while (part := self.rfile.readline()) != b".\r\n":
-                        body += part
-                    received.append(message_from_bytes(body))
-                self.reply(answers.get(command, "250 ok"))
-                if command == "QUIT":
-                    return
-
-        def reply(self, text: str) -> None:
-            self.wfile.write(f"{text}\r\n".encode())
-
-    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            yield server.server_address[1], received
-        finally:
-            server.shutdown()
-            thread.join()
 
 
 def send_by_mail(port: int) -> None:

@@ -12,10 +12,13 @@ import pytest
 
 from news_assets.defs.jobs import build_shared_jobs
 from news_assets.defs.newsroom_alerts import build_alerts, build_alerts_sensor
+from news_assets.pipeline.alerts.hits import restart
 from news_assets.pipeline.alerts.query_file import SavedQuery, stored_row
 from news_assets.records.alerts import Condition, Message
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import Failure, IndexedDocument
+from news_assets.records.meetings import MeetingChange
+from news_assets.store.changes import newest_cursor
 from news_assets.store.lake import Lake
 from news_assets_tests.store.examples import full, upsert
 from news_assets_tests.support.receiver import Receiver, receiver
@@ -188,6 +191,35 @@ def test_without_a_file_and_with_a_wrong_one_the_sensor_says_so(
         monkeypatch.setenv("NEWS_QUERIES", "")
         context = dg.build_sensor_context(instance=instance, resources={"lake": lake})
         assert "NEWS_QUERIES names no file" in str(sensor(context).skip_reason)  # type: ignore[union-attr]
+
+
+def test_without_a_file_the_sensor_follows_changes_of_meetings_for_subscribers(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in {
+        "NEWS_QUERIES": "",
+        "NEWS_SMTP": "smtp://127.0.0.1:9",
+        "NEWS_MAIL_FROM": "news@example.org",
+        "NEWS_PAGES_URL": "https://news.example.org",
+        "NEWS_SUBSCRIPTION_SECRET": "a secret of enough characters",
+    }.items():
+        monkeypatch.setenv(name, value)
+    restart(lake, str(newest_cursor(lake)))
+    sensor = build_alerts_sensor(build_shared_jobs([DESK]))
+    with dg.DagsterInstance.ephemeral() as instance:
+
+        def tick() -> dg.SensorResult:
+            context = dg.build_sensor_context(
+                instance=instance, resources={"lake": lake}
+            )
+            result = sensor(context)
+            assert isinstance(result, dg.SensorResult)
+            return result
+
+        assert "nothing to tell" in str(tick().skip_reason)
+        change = full(MeetingChange, kind="voted", changed_at=datetime.now(UTC))
+        lake.transact(lambda rows: rows.append([change]))
+        assert tick().run_requests
 
 
 def run_fails_silently(lake: Lake, instance: dg.DagsterInstance) -> bool:

@@ -7,12 +7,14 @@ import pytest
 
 from news_assets.errors import LakeError
 from news_assets.records.alerts import (
+    ChangeHit,
     Condition,
     Follower,
     Message,
     OperatorAction,
     QueryHit,
     StoredQuery,
+    Subscription,
 )
 from news_assets.records.articles import (
     ArticleRevision,
@@ -113,7 +115,17 @@ ADDED_TABLES = (
     *(StoredMeeting, StoredItem, MeetingChange, Matter, StoredDocument),
     *(StoredVote, StoredMember, StoredBody, StoredOffice),
     *(StoryMember, Story, StoryChange),
-    *(Change, Follower, StoredQuery, QueryHit, Message, Condition, OperatorAction),
+    *(
+        Change,
+        Follower,
+        StoredQuery,
+        Subscription,
+        QueryHit,
+        ChangeHit,
+        Message,
+        Condition,
+        OperatorAction,
+    ),
 )
 ADDED = tuple(
     statement

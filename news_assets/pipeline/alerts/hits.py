@@ -75,6 +75,10 @@ class Matcher:
             if is_told and prepared.is_match(found, now.date()):
                 yield prepared.query
 
+    def matching(self, found: Matchable, today: date) -> list[SavedQuery]:
+        """Return the queries that match an article of any age."""
+        return [one.query for one in self._queries if one.is_match(found, today)]
+
 
 def _is_told(query: SavedQuery, article: RawArticle, now: datetime) -> bool:
     """Whether a query reports an article of this age; without a time of publication its
@@ -111,9 +115,7 @@ class _Prepared:
 
     def _passes_filters(self, found: Matchable) -> bool:
         query, article, enriched = self.query, found.article, found.enriched
-        if query.desk not in (None, article.desk):
-            return False
-        if query.agency not in (None, article.agency):
+        if not _is_of(query, article):
             return False
         if query.language is not None:
             wanted = f"{query.language}-".lower()
@@ -138,6 +140,17 @@ class _Prepared:
             excluded = frozenset(stem(word, language) for word in parsed.excluded)
             self._stems[language] = needed, excluded, phrase_pattern(parsed.phrases)
         return self._stems[language]
+
+
+def _is_of(query: SavedQuery, article: RawArticle) -> bool:
+    """Whether an article is of the desk, agency and days of a query."""
+    if query.desk not in (None, article.desk):
+        return False
+    if query.agency not in (None, article.agency):
+        return False
+    if query.from_day is not None and article.day < query.from_day:
+        return False
+    return query.to_day is None or article.day <= query.to_day
 
 
 def _has(row: RawArticle | EnrichedArticle | None, facet: Facet, wanted: str) -> bool:
@@ -245,8 +258,8 @@ def _find_hits(
 
 
 def due_at(query: SavedQuery, now: datetime) -> datetime:
-    """Return when a hit is reported: at once, at the next full hour, or at the next
-    midnight (UTC).
+    """Return when a hit is reported: at once, at the next full hour, at the next
+    midnight (UTC), or at that before the next Monday.
     """
     hour = now.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
     match query.when:
@@ -254,5 +267,7 @@ def due_at(query: SavedQuery, now: datetime) -> datetime:
             return hour + timedelta(hours=1)
         case "daily":
             return hour.replace(hour=0) + timedelta(days=1)
+        case "weekly":
+            return hour.replace(hour=0) + timedelta(days=7 - hour.weekday())
         case _:
             return now

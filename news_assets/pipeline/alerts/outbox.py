@@ -9,18 +9,30 @@ side.
 import hashlib
 import json
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 from news_assets.errors import NotifyError
+from news_assets.pipeline.alerts.mail_text import subject_of
 from news_assets.pipeline.alerts.query_file import Alerts, Operators, SavedQuery
 from news_assets.ports.services import Lake, Rows
-from news_assets.records.alerts import OPERATORS, Condition, Message, QueryHit
+from news_assets.records.alerts import (
+    OPERATORS,
+    SUBSCRIPTION,
+    ChangeHit,
+    Condition,
+    Message,
+    QueryHit,
+)
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import EnrichedArticle
+from news_assets.records.desks import Desk
+from news_assets.records.meetings import StoredMeeting
+from news_assets.records.reading import WITHDRAWN
 from news_assets.retry_table import MESSAGE
+from news_assets.text.dates import zone_info
 
 # of a message: with cut titles it stays below Telegram's 4,096 characters
 MAX_ARTICLES = 10
@@ -28,39 +40,134 @@ _MAX_TITLE_CHARS = 120
 _MAX_URL_CHARS = 250  # longer addresses are not in the text; the payload has them
 
 
-def tell_hits(rows: Rows, alerts: Alerts, now: datetime) -> list[Message]:
+Hit = TypeVar("Hit", QueryHit, ChangeHit)
+
+
+@dataclass(frozen=True, slots=True)
+class Publisher:
+    """How messages name an agency, and the IANA zone of its times."""
+
+    name: str
+    timezone: str
+
+
+Publishers = Mapping[tuple[str, str], Publisher]  # by desk and agency
+NO_PUBLISHERS: Publishers = {}
+
+
+def publishers_of(desks: Iterable[Desk]) -> Publishers:
+    """Return the publishers of these desks."""
+    found: dict[tuple[str, str], Publisher] = {}
+    for desk in desks:
+        for agency in desk.agencies:
+            publisher = Publisher(agency.name, agency.timezone)
+            found[desk.key, agency.key] = publisher
+    return found
+
+
+def tell_hits(
+    rows: Rows, alerts: Alerts, now: datetime, publishers: Publishers = NO_PUBLISHERS
+) -> list[Message]:
     """Store and return the messages of all hits that are due, and note the hits as
     reported.
 
     Hits of queries that are no longer in the file, and those whose article is
     withdrawn, give no message.
     """
-    waiting = [hit for hit in rows.read(QueryHit, told_at=[None]) if hit.due_at <= now]
-    if not waiting:
+    new = _due(rows.read(QueryHit, told_at=[None]), now)
+    changes = _due(rows.read(ChangeHit, told_at=[None]), now)
+    if not new and not changes:
         return []
-    facts = _facts_of(rows, {hit.article_id for hit in waiting})
-    found: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for hit in sorted(waiting, key=lambda hit: (hit.query, hit.article_id)):
-        if hit.article_id in facts:
-            found[hit.query].append(facts[hit.article_id])
     queries = {query.name: query for query in alerts.queries}
     messages: list[Message] = []
-    for name, articles in found.items():
+    for name, articles in _new_by_query(rows, new, publishers).items():
         if name in queries:
-            messages += _messages(queries[name], articles, now)
-    rows.upsert([replace(hit, told_at=now) for hit in waiting])
+            messages += _messages(queries[name], "articles", articles, now)
+    for name, articles in _changes_by_query(rows, changes, publishers).items():
+        if name in queries:
+            messages += _messages(queries[name], "changes", articles, now)
+    rows.upsert([replace(hit, told_at=now) for hit in new])
+    rows.upsert([replace(hit, told_at=now) for hit in changes])
     rows.upsert(messages)
     return messages
 
 
-def _facts_of(rows: Rows, ids: Collection[str]) -> dict[str, dict[str, Any]]:
-    """Return what a message says of each of these articles that has a text."""
+def _due(hits: Iterable[Hit], now: datetime) -> list[Hit]:
+    return [hit for hit in hits if hit.due_at <= now]
+
+
+def _new_by_query(
+    rows: Rows, hits: Sequence[QueryHit], publishers: Publishers
+) -> dict[str, list[dict[str, Any]]]:
+    """Return what messages say of the articles of these hits, by query."""
+    facts = _facts_of(rows, {hit.article_id for hit in hits}, publishers)
+    found: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for hit in sorted(hits, key=lambda hit: (hit.query, hit.article_id)):
+        if hit.article_id in facts:
+            found[hit.query].append(facts[hit.article_id])
+    return found
+
+
+def _changes_by_query(
+    rows: Rows, hits: Sequence[ChangeHit], publishers: Publishers
+) -> dict[str, list[dict[str, Any]]]:
+    """Return what messages say of the changes of these hits, by query, in their order."""
+    withdrawn = [hit.article_id for hit in hits if hit.event.startswith(WITHDRAWN)]
+    ids = {hit.article_id for hit in hits}
+    facts = _facts_of(rows, ids, publishers, withdrawn)
+    found: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for hit in sorted(hits, key=lambda hit: (hit.query, hit.event.split()[1:])):
+        if hit.article_id in facts:
+            kind, changed_at, *_ = hit.event.split(" ", 2)
+            change = {"change": kind, "changed_at": changed_at}
+            found[hit.query].append(facts[hit.article_id] | change)
+    return found
+
+
+def _facts_of(
+    rows: Rows,
+    ids: Collection[str],
+    publishers: Publishers,
+    withdrawn: Collection[str] = (),
+) -> dict[str, dict[str, Any]]:
+    """Return what a message says of each of these articles that has a text, or is one of
+    the `withdrawn`.
+    """
     enriched = rows.read(EnrichedArticle, article_id=ids, outcome=["ok"])
     by_id = {row.article_id: row for row in enriched}
+    articles = rows.read(RawArticle, article_id=ids, outcome=["ok"])
+    if withdrawn:
+        articles += rows.read(RawArticle, article_id=withdrawn, outcome=[WITHDRAWN])
+    meeting_ids = {one.meeting_id for one in articles if one.meeting_id}
+    meetings: dict[str, StoredMeeting] = {}
+    for meeting in rows.read(StoredMeeting, meeting_id=meeting_ids):
+        meetings[meeting.meeting_id] = meeting
     facts: dict[str, dict[str, Any]] = {}
-    for article in rows.read(RawArticle, article_id=ids, outcome=["ok"]):
-        facts[article.article_id] = _facts(article, by_id.get(article.article_id))
+    for article in articles:
+        publisher = publishers.get((article.desk, article.agency))
+        zone = publisher.timezone if publisher else "UTC"
+        of_article = _facts(article, by_id.get(article.article_id))
+        of_article["publisher"] = publisher.name if publisher else article.agency
+        of_article["timezone"] = zone
+        if article.meeting_id in meetings:
+            of_article["meeting"] = _meeting(meetings[article.meeting_id], zone)
+        facts[article.article_id] = of_article
     return facts
+
+
+def _meeting(meeting: StoredMeeting, zone: str) -> dict[str, str]:
+    when = str(meeting.day or "")
+    if meeting.starts_at is not None and not meeting.is_all_day:
+        begin = meeting.starts_at.astimezone(zone_info(zone))
+        when = f"{begin:%Y-%m-%d %H:%M} {begin:%Z}"
+    place = (meeting.location_name, meeting.location_address)
+    return {
+        "meeting_id": meeting.meeting_id,
+        "body": meeting.body,
+        "status": meeting.status,
+        "when": when,
+        "place": ", ".join(filter(None, place)),
+    }
 
 
 def _facts(article: RawArticle, enriched: EnrichedArticle | None) -> dict[str, Any]:
@@ -79,14 +186,19 @@ def _facts(article: RawArticle, enriched: EnrichedArticle | None) -> dict[str, A
 
 
 def _messages(
-    query: SavedQuery, articles: Sequence[dict[str, Any]], now: datetime
+    query: SavedQuery, kind: str, articles: Sequence[dict[str, Any]], now: datetime
 ) -> list[Message]:
     messages: list[Message] = []
     for start in range(0, len(articles), MAX_ARTICLES):
         some = articles[start : start + MAX_ARTICLES]
-        noun = "article" if len(some) == 1 else "articles"
-        subject = f"{query.name}: {len(some)} new {noun}"
-        payload = {"type": "articles", "query": query.name, "articles": some}
+        title = query.title or query.name
+        payload = {
+            "type": kind,
+            "query": query.name,
+            "title": title,
+            "articles": some,
+        }
+        subject = subject_of(payload)
         text = "\n\n".join(map(_lines, some))
         messages += messages_to(query.to, query.name, subject, text, payload, now)
     return messages
@@ -96,6 +208,8 @@ def _lines(article: dict[str, Any]) -> str:
     title, url = article["title"], article["url"]
     if len(title) > _MAX_TITLE_CHARS:
         title = f"{title[: _MAX_TITLE_CHARS - 1]}…"
+    if article.get("change"):
+        title = f"{article['change']}: {title}"
     if len(url) > _MAX_URL_CHARS:
         url = article["article_id"]
     return f"{' '.join(title.split())}\n{url}"
@@ -255,15 +369,16 @@ def send_due(lake: Lake, send: Send, clock: Callable[[], datetime]) -> Sent:
     """Send every message that is due, oldest first.
 
     After a failure that can pass, the other messages of the channel wait for the next
-    call, so that a receiver that hangs is requested once.
+    call, so that a receiver that hangs is requested once; so do those of all subscribers
+    where the mail server cannot be reached.
     """
     sent = delayed = given_up = 0
     failed: set[str] = set()
     while message := lake.transact(lambda rows: _reserve_next(rows, failed, clock())):
-        result = _attempt(send, message, clock)
+        result, is_unreachable = _attempt(send, message, clock)
         lake.transact(lambda rows: rows.upsert([result]))  # noqa: B023 - runs at once
         if result.next_try_at is not None:
-            failed.add(message.channel)
+            failed.add(SUBSCRIPTION if is_unreachable else message.channel)
         if result.sent_at is not None:
             sent += 1
         elif result.next_try_at is not None:
@@ -281,7 +396,11 @@ def _reserve_next(
     waiting = rows.frame(Message, None, columns, sent_at=[None])
     due: list[tuple[datetime, str]] = []
     for message_id, channel, created_at, next_try_at in waiting.iter_rows():
-        if channel in without or next_try_at is None or next_try_at > now:
+        if next_try_at is None or next_try_at > now:
+            continue
+        if channel in without or (
+            SUBSCRIPTION in without and channel.startswith(SUBSCRIPTION)
+        ):
             continue
         due.append((created_at, message_id))
     if not due:
@@ -292,17 +411,19 @@ def _reserve_next(
     return message
 
 
-def _attempt(send: Send, message: Message, clock: Callable[[], datetime]) -> Message:
+def _attempt(
+    send: Send, message: Message, clock: Callable[[], datetime]
+) -> tuple[Message, bool]:
+    """Return the message after an attempt, and whether no subscriber can be reached."""
     tried = replace(message, attempts=message.attempts + 1)
     try:
         send(message)
     except NotifyError as error:
-        return replace(
-            tried,
-            reason=str(error),
-            next_try_at=_retry_at(tried.attempts, error, clock()),
-        )
-    return replace(tried, reason=None, next_try_at=None, sent_at=clock())
+        next_try_at = _retry_at(tried.attempts, error, clock())
+        failed = replace(tried, reason=str(error), next_try_at=next_try_at)
+        is_subscriber = message.channel.startswith(SUBSCRIPTION)
+        return failed, is_subscriber and error.is_unreachable
+    return replace(tried, reason=None, next_try_at=None, sent_at=clock()), False
 
 
 def _retry_at(attempts: int, error: NotifyError, now: datetime) -> datetime | None:
@@ -331,3 +452,15 @@ def send_again(
     if chosen:
         rows.upsert(chosen)
     return chosen
+
+
+def replay(rows: Rows, message_id: str, now: datetime) -> bool:
+    """Make a message due that was delivered or given up, with all attempts again; return
+    whether there is such a message.
+    """
+    found = rows.read(Message, message_id=[message_id], next_try_at=[None])
+    if not found:
+        return False
+    again = replace(found[0], attempts=0, next_try_at=now, sent_at=None, reason=None)
+    rows.upsert([again])
+    return True

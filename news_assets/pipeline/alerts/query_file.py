@@ -4,7 +4,7 @@ error states the fix, and the queries that operators saved on a page in the lake
 
 import re
 from collections import Counter
-from datetime import datetime, time
+from datetime import date, datetime, time
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 from zoneinfo import ZoneInfo
@@ -32,7 +32,7 @@ from news_assets.text.query_parser import parse_operators
 
 _NAME = re.compile(r"[\w][\w .-]{0,79}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
-_ADDRESS = re.compile(r"[^\s@<>,;:\"]{1,64}@[^\s@<>,;:\"]{1,255}")
+MAIL_ADDRESS = re.compile(r"[^\s@<>,;:\"]{1,64}@[^\s@<>,;:\"]{1,255}")
 _QUIET = re.compile(r"([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-3]):([0-5]\d)")
 _HTTP_URL: TypeAdapter[AnyHttpUrl] = TypeAdapter(AnyHttpUrl)
 
@@ -75,7 +75,7 @@ def _web_address(value: str) -> str:
 
 
 def _mail_address(value: str) -> str:
-    if not _ADDRESS.fullmatch(value):
+    if not MAIL_ADDRESS.fullmatch(value):
         raise ValueError(f"`{value[:200]}` is not an e-mail address")
     return value
 
@@ -85,6 +85,11 @@ _Variable = Annotated[str, AfterValidator(_variable)]
 Key = Annotated[str, Field(max_length=200)]
 _WebAddress = Annotated[str, AfterValidator(_web_address)]
 Names = Annotated[tuple[Name, ...], Field(min_length=1, max_length=20)]
+
+
+ChangeKind = Literal[
+    "cancelled", "moved", "agenda", "document", "voted", "edited", "withdrawn"
+]
 
 
 class _Spec(BaseModel):
@@ -137,10 +142,12 @@ class SavedQuery(_Spec):
 
     `query` has the syntax of searches, but of words without operators every one must
     occur; an empty one matches everything that passes the filters. Articles published
-    more than `max_age_hours` ago give no message, except with `backfill`.
+    more than `max_age_hours` ago give no message, except with `backfill`. Messages name
+    the `title`, by default the name. `changes` are told too, those after `since`.
     """
 
     name: Name
+    title: str = Field("", max_length=300)
     query: str = Field("", max_length=500)
     desk: Key | None = None
     agency: Key | None = None
@@ -151,7 +158,11 @@ class SavedQuery(_Spec):
     body: Key | None = None
     matter: Key | None = None
     meeting_status: Key | None = None
-    when: Literal["at_once", "hourly", "daily"] = "at_once"
+    from_day: date | None = None
+    to_day: date | None = None
+    when: Literal["at_once", "hourly", "daily", "weekly"] = "at_once"
+    changes: tuple[ChangeKind, ...] = ()
+    since: datetime | None = None
     max_age_hours: int = Field(48, ge=1, le=8760)
     backfill: bool = False
     to: Names

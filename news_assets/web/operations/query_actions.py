@@ -5,7 +5,7 @@ queries and delete them.
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from pydantic import ValidationError
@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from news_assets.errors import QueryError
+from news_assets.pipeline.alerts.hits import Matchable, Matcher
 from news_assets.pipeline.alerts.query_file import (
     SavedQuery,
     explain,
@@ -23,6 +24,8 @@ from news_assets.pipeline.alerts.query_file import (
 )
 from news_assets.ports.services import Rows
 from news_assets.records.alerts import StoredQuery
+from news_assets.records.articles import RawArticle
+from news_assets.records.derived import EnrichedArticle
 from news_assets.text.query_parser import parse_operators
 from news_assets.web.archive import Archive
 from news_assets.web.operations.article_actions import Render
@@ -31,7 +34,9 @@ from news_assets.web.parameters import SEVERAL, ParameterError, SearchAddress
 from news_assets.web.phrases import language_of, mistake_text, translation
 
 # of a saved query and of a search
-_FILTERS: Final = SavedQuery.model_fields.keys() & SearchAddress.model_fields.keys()
+FILTERS: Final = SavedQuery.model_fields.keys() & SearchAddress.model_fields.keys()
+_WEEK: Final = timedelta(days=7)
+_COMPARED: Final = 100  # articles of a preview
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,10 +52,51 @@ class _ListedQuery:
     @property
     def address(self) -> SearchAddress:
         """The search for what it finds, newest first."""
-        filters = self.query.model_dump(include=_FILTERS)
+        filters = self.query.model_dump(include=FILTERS)
         return SearchAddress(
             text=self.query.query, mode="keyword", sort="date", **filters
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """How many articles a query would have told in the last week; `is_cut` where only the
+    newest were compared.
+    """
+
+    count: int
+    is_cut: bool
+
+    def __str__(self) -> str:
+        return f"{self.count}+" if self.is_cut else str(self.count)
+
+
+def told_last_week(archive: Archive, query: SavedQuery, now: datetime) -> Preview:
+    """Return how many of the newest articles of the last week a query would have told.
+    The index finds what may match, and the comparison with saved queries decides.
+
+    Raises:
+        NewsAssetsError: The index or the lake cannot be read.
+    """
+    first_day = now.date() - _WEEK
+    address = _ListedQuery(query=query).address
+    if address.from_day is None or address.from_day < first_day:
+        address = address.model_copy(update={"from_day": first_day})
+    part = archive.search(address.model_copy(update={"limit": _COMPARED}))
+    ids, days = [hit.article_id for hit in part.items], {hit.day for hit in part.items}
+    with archive.lake.latest() as lake:
+        articles = lake.read(RawArticle, article_id=ids, day=days, outcome=["ok"])
+        rows = lake.read(EnrichedArticle, article_id=ids, day=days, outcome=["ok"])
+    enriched = {row.article_id: row for row in rows}
+    matcher = Matcher([query])
+    count = 0
+    for article in articles:
+        name = archive.agency_name(article.agency)
+        found = Matchable(article, enriched.get(article.article_id), name)
+        is_copy = article.duplicate_of is not None
+        if not is_copy and any(matcher.matches(found, article.first_seen_at)):
+            count += 1
+    return Preview(count, is_cut=part.found > len(part.items))
 
 
 def listed_queries(archive: Archive) -> list[_ListedQuery]:
@@ -78,7 +124,7 @@ class QueryActions:
     def page(self, request: Request) -> Response:
         """Return the stored queries, and a form that saves the search of the address."""
         address = SearchAddress.of(request.query_params)
-        filters = address.model_dump(include=_FILTERS, exclude_none=True)
+        filters = address.model_dump(include=FILTERS, exclude_none=True, mode="json")
         return self._page(request, {"query": address.text, **filters})
 
     def _page(
@@ -94,11 +140,27 @@ class QueryActions:
             status,
             operator=self._sessions.operator(request),
             given=given,
-            filters={name: given[name] for name in sorted(_FILTERS & given.keys())},
+            filters={name: given[name] for name in sorted(FILTERS & given.keys())},
             channels=sorted(self._archive.rules.channels),
             error=error,
+            preview=self._preview(given),
             stored=[one for one in listed_queries(self._archive) if one.row],
         )
+
+    def _preview(self, given: Mapping[str, Any]) -> Preview | None:
+        """Return what a query with these words and filters would have told; None where
+        there are none yet, or a value is wrong.
+        """
+        kept = {name: given[name] for name in (*FILTERS, "query") if given.get(name)}
+        if not kept:
+            return None
+        try:
+            query = SavedQuery.model_validate(
+                {**kept, "name": "preview", "to": ("preview",)}
+            )
+            return told_last_week(self._archive, query, datetime.now(UTC))
+        except (ValidationError, QueryError):
+            return None
 
     def save(self, request: Request, body: bytes) -> Response:
         """Store a query, which is followed from then on; on a mistake, return the form

@@ -82,8 +82,8 @@ def test_a_file_is_read(tmp_path: Path) -> None:
         ),
         (
             "query: vac",
-            "when: weekly, query: vac",
-            "5: queries.0.when: Input should be 'at_once', 'hourly' or 'daily'",
+            "when: monthly, query: vac",
+            "5: queries.0.when: Input should be 'at_once', 'hourly', 'daily' or 'weekly'",
         ),
         ("queries:", "queries: [\n", "not YAML"),
         (FILE, "- a", "no queries in this file; begin with `queries:`"),

@@ -25,7 +25,9 @@ def test_a_search_is_saved_listed_and_deleted_and_both_are_on_record(
 ) -> None:
     log_in(client)
     page = client.get("/search?q=winter&agency=a&from=2026-01-01").text
-    assert 'href="/operations/queries?q=winter&amp;agency=a"' in page
+    assert (
+        'href="/operations/queries?q=winter&amp;agency=a&amp;from=2026-01-01"' in page
+    )
     form = client.get(f"{PATH}?q=winter&agency=a").text
     assert 'name="query" maxlength="500" value="winter"' in form
     assert '<input type="hidden" name="agency" value="a">Publisher: Câmara a' in form
