@@ -163,6 +163,7 @@ def build_app(
         Route(f"{article}/original", in_time(pages.original)),
         Route(f"{article}/text", in_time(pages.text)),
         cached(f"{article}/revisions/{{number:int}}", pages.revision),
+        cached(f"{article}/way", pages.way),
         cached(f"{article}{suffix}", pages.article, ArticleAddress.names()),
         cached(
             f"/meetings/{{meeting_id:meeting_id}}{suffix}",

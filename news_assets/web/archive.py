@@ -35,7 +35,7 @@ from news_assets.store.queries.copies import (
     Groups,
     ItemAppearance,
     appearances_of,
-    copies_of,
+    copies_of_article,
     items_like,
     next_first,
     publications_of,
@@ -48,7 +48,12 @@ from news_assets.store.queries.listed_articles import (
 )
 from news_assets.store.queries.poll_health import silent_agencies
 from news_assets.store.queries.stored_meetings import place_of_article
-from news_assets.store.queries.url_history import StoredRows, events_of, stored_rows
+from news_assets.store.queries.url_history import (
+    StoredRows,
+    events_of,
+    shown_rows,
+    stored_rows,
+)
 from news_assets.store.transaction import Snapshot
 from news_assets.taxonomy.taxonomy_files import Taxonomy, taxonomy_of
 from news_assets.text.dates import day_of
@@ -333,26 +338,26 @@ class Archive:
 
     # --- articles ---------------------------------------------------------------------
 
-    def article(self, article_id: str) -> ArticleView | None:
-        """Return an article; None for an unknown id."""
+    def article(
+        self, article_id: str, *, with_events: bool = True
+    ) -> ArticleView | None:
+        """Return an article, with its events or without; None for an unknown id."""
         with self.lake.latest() as lake:
-            rows = stored_rows(lake, [article_id])
+            read = stored_rows if with_events else shown_rows
+            rows = read(lake, [article_id])
             if not rows.articles:
                 return None
-            copies = copies_of(lake, [article_id]).get(article_id, ())
-            place = (
-                place_of_article(lake, article_id)
-                if rows.articles[0].meeting_id
-                else None
-            )
+            [article] = rows.articles
+            copies = copies_of_article(lake, article_id, article.duplicate_of)
+            place = place_of_article(lake, article_id) if article.meeting_id else None
         return ArticleView(
-            article=rows.articles[0],
+            article=article,
             enriched=next(iter(rows.derived["enriched_articles"]), None),
             revisions=sorted(
                 rows.revisions, key=lambda row: row.replaced_at, reverse=True
             ),
             copies=copies,
-            events=events_of(rows),
+            events=events_of(rows) if with_events else (),
             similar=self._similar(
                 rows, {copy.article_id for copy in copies} | {article_id}
             ),

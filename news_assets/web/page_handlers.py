@@ -35,7 +35,7 @@ from news_assets.records.meetings import MeetingStatus
 from news_assets.records.reading import WITHDRAWN
 from news_assets.store.changes import CursorError
 from news_assets.store.queries.report import count_day
-from news_assets.web.answers import SourceItem
+from news_assets.web.answers import ArticleView, SourceItem
 from news_assets.web.archive import Archive, revision_and_successor, revision_number
 from news_assets.web.article_glance import glance_of, search_words
 from news_assets.web.article_versions import Version, stored_version, version_query
@@ -318,15 +318,24 @@ class Pages:
         address = ArticleAddress.of(request.query_params)
         if address.rev is not None or address.hash:
             return self._version(request, article_id, address)
-        view = self._archive.article(article_id)
-        if view is None:
-            raise HTTPException(404, f"no article {article_id}")
-        if view.article.outcome == WITHDRAWN:
-            raise WithdrawnError(view.article)
+        view = self._view(article_id, with_events=bool(form_of(request)))
         if form_of(request):
             return json_document(asdict(view))
         glance = glance_of(view, address)
         return self.page(request, "article.html", view=view, glance=glance)
+
+    def way(self, request: Request) -> Response:
+        """Return the events of an article on its way through the graph."""
+        view = self._view(request.path_params["article_id"], with_events=True)
+        return self.page(request, "way.html", article=view.article, events=view.events)
+
+    def _view(self, article_id: str, *, with_events: bool) -> ArticleView:
+        view = self._archive.article(article_id, with_events=with_events)
+        if view is None:
+            raise HTTPException(404, f"no article {article_id}")
+        if view.article.outcome == WITHDRAWN:
+            raise WithdrawnError(view.article)
+        return view
 
     def _version(
         self, request: Request, article_id: str, address: ArticleAddress

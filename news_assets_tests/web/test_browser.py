@@ -21,6 +21,8 @@ PAGES = (
     "/changes?days=36500&lang=pt",
     "/feeds",
     "/articles/a-1",
+    "/articles/a-1?rev=1",
+    "/articles/a-1/way",
     "/articles/a-3",
     "/operations",
     "/operations/sources",

@@ -68,7 +68,7 @@ def test_an_article_of_the_late_evening_has_one_date_in_every_list_and_form(
     assert "<title>2026-11-01: 1</title>" in page_of(brasilia, "/search")
     article = page_of(brasilia, "/articles/a-1")
     assert article.count(f">{FULL}</time>") == 2
-    assert "dated 2026-11-01 22:00" in article
+    assert "dated 2026-11-01 22:00" in page_of(brasilia, "/articles/a-1/way")
     assert "2026-11-01 22:00" in page_of(brasilia, "/publishers/d/a")
 
     [item] = httpx.get(brasilia + where.format(".feed.json"), timeout=HANG_S).json()[
@@ -82,7 +82,13 @@ def test_an_article_of_the_late_evening_has_one_date_in_every_list_and_form(
         "2026-11-01",
         "2026-11-01T22:00:00-03:00",
     )
-    pages = ("/search", "/articles/a-1", "/publishers/d/a", where.format(".atom"))
+    pages = (
+        "/search",
+        "/articles/a-1",
+        "/articles/a-1/way",
+        "/publishers/d/a",
+        where.format(".atom"),
+    )
     for path in (*pages, where.format(".csv"), where.format(".feed.json")):
         assert "2026-11-02" not in page_of(brasilia, path), path
 

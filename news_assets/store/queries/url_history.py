@@ -24,6 +24,7 @@ from news_assets.text.urls import canonical_url, url_hash
 
 Row = TypeVar("Row")
 
+_SHOWN_STAGES: Final = ("enriched_articles", "article_embeddings")
 _OF_PAGES: Final = ("article_id", "status", "final_url", "body_bytes", "fetched_at")
 _REPLACED = {
     "edit": "replaced by a later text",
@@ -84,20 +85,40 @@ def _article_history(lake: Reader, ids: Sequence[str]) -> list[Event]:
 def stored_rows(lake: Reader, ids: Sequence[str]) -> StoredRows:
     """Return the rows of these articles."""
     entries = lake.read(FeedEntry, article_id=ids)
+    shown = shown_rows(lake, ids)
+    days = {article.day for article in shown.articles}
+    derived = dict(shown.derived)
+    for stage in stages.derived_stages():
+        if stage.name not in derived:
+            derived[stage.name] = _of_articles(lake, stage.record, ids, days)
+    return replace(
+        shown,
+        entries=entries,
+        polls=_polls_of(lake, entries),
+        derived=derived,
+        failures=lake.read(Failure, article_id=ids),
+    )
+
+
+def shown_rows(lake: Reader, ids: Sequence[str]) -> StoredRows:
+    """Return the rows of these articles that readers see: without entries, polls,
+    receipts and failures, of which each table costs time.
+    """
     pages = lake.frame(StoredPage, None, _OF_PAGES, article_id=ids)
     listed = lake.frame(RawArticle, None, ("day",), article_id=ids)
     days = listed["day"].unique().to_list()
     derived = {}
-    for stage in stages.derived_stages():
-        derived[stage.name] = _of_articles(lake, stage.record, ids, days)
+    for name in _SHOWN_STAGES:
+        record = stages.stage_named(name).record
+        derived[name] = _of_articles(lake, record, ids, days)
     return StoredRows(
-        entries=entries,
-        polls=_polls_of(lake, entries),
+        entries=(),
+        polls={},
         pages=pages.to_dicts(),
         articles=_of_articles(lake, RawArticle, ids, days),
         revisions=lake.read(ArticleRevision, article_id=ids),
         derived=derived,
-        failures=lake.read(Failure, article_id=ids),
+        failures=(),
     )
 
 

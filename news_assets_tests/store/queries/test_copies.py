@@ -4,7 +4,7 @@ import pytest
 
 from news_assets.records.articles import RawArticle
 from news_assets.store.lake import Lake
-from news_assets.store.queries.copies import Copy, copies_of
+from news_assets.store.queries.copies import Copy, copies_of, copies_of_article
 from news_assets_tests.store.examples import sparse, upsert
 from news_assets_tests.support.small_desk import NOW
 
@@ -50,6 +50,9 @@ def test_copies_are_those_of_one_original_in_order_of_publication(
         article("f1"),
     ]
     upsert(lake, [*rows, article("d1", "a1", outcome="withdrawn")])
+    original = None if hit in ("a1", "e1") else "a1"
+    alone = copies_of_article(lake, hit, original)
+    assert [one.article_id for one in alone] == expected
     found = copies_of(lake, [hit, "f1"])
     assert [one.article_id for one in found.pop(hit, ())] == expected
     assert found == {}
@@ -68,4 +71,5 @@ def test_a_copy_names_publisher_day_and_address(lake: Lake) -> None:
     }
     copy = Copy(**place, day=at.date(), published_at=at, reason="same text")
     assert copies_of(lake, ["a1"]) == {"a1": (copy,)}
+    assert copies_of_article(lake, "a1", None) == (copy,)
     assert copies_of(lake, []) == {}
