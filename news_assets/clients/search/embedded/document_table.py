@@ -461,15 +461,8 @@ class DocumentTable:
         names = _day_names(newest_first + first)
         found = dict(zip(names, counts[newest_first].tolist(), strict=True))
         months = month_counts(found)
-        # a text of several days of one month is one of the month
-        of_groups = _distinct(by_day)
-        seen: set[tuple[str, int]] = set()
-        for day, leader in zip(
-            _day_names(of_groups.codes + first), of_groups.leaders.tolist(), strict=True
-        ):
-            if (day[:7], leader) in seen:
-                months[day[:7]] -= 1
-            seen.add((day[:7], leader))
+        for month, count in _counted_twice(_distinct(by_day), first).items():
+            months[month] -= count
         return found, months
 
     def group_count(self, ns: Int64s) -> int:
@@ -503,9 +496,9 @@ def _distinct(copies: _Coded) -> _Coded:
     """Return each code of a group once."""
     if not len(copies.codes):
         return copies
-    pairs = np.stack([copies.codes.astype(np.int64), copies.leaders])
-    codes, leaders = np.unique(pairs, axis=1)
-    return _Coded(codes, leaders)
+    # numbers of documents have 32 bits
+    pairs = np.unique((copies.codes.astype(np.int64) << 32) | copies.leaders)
+    return _Coded(pairs >> 32, pairs & 0xFFFFFFFF)
 
 
 def _group_counts(codes: npt.NDArray[Any], copies: _Coded) -> Int64s:
@@ -518,6 +511,24 @@ def _group_counts(codes: npt.NDArray[Any], copies: _Coded) -> Int64s:
         counts -= np.bincount(copies.codes, minlength=size)
         counts += np.bincount(_distinct(copies).codes, minlength=size)
     return counts
+
+
+def _counted_twice(copies: _Coded, first: int) -> dict[str, int]:
+    """Return by month how often texts of several of its days are counted too often;
+    codes are days since `first`.
+    """
+    if not len(copies.codes):
+        return {}
+    days = (copies.codes + (first - _EPOCH)).astype("datetime64[D]")
+    months = days.astype("datetime64[M]").astype(np.int64)
+    least = int(months.min())
+    once = _distinct(_Coded(months - least, copies.leaders)).codes
+    more = np.bincount(months - least) - np.bincount(once)
+    found = {}
+    for place in np.flatnonzero(more).tolist():
+        name = np.datetime64(least + place, "M").astype(str)
+        found[str(name)] = int(more[place])
+    return found
 
 
 def _day_names(ordinals: Int64s) -> list[str]:
