@@ -13,11 +13,13 @@ from starlette.responses import Response
 
 from news_assets.records.councils import StoredMember, StoredOffice
 from news_assets.records.derived import Change
+from news_assets.records.stories import Story, StoryChange
 from news_assets.search import SearchHit
 from news_assets.store.queries.edits import Edit
 from news_assets.store.queries.listed_articles import ListedArticle
 from news_assets.store.queries.listed_failures import ListedFailure
 from news_assets.store.queries.stored_meetings import VoteOfPerson
+from news_assets.store.queries.told_stories import StoryArticle, ToldStory
 from news_assets.web.answers import (
     AgencyItem,
     ArticleView,
@@ -63,10 +65,12 @@ from news_assets.web.parameters import (
     OneMatter,
     OneMeeting,
     OnePerson,
+    OneStory,
     ParameterError,
     Parameters,
     SearchAddress,
 )
+from news_assets.web.story_pages import story_view
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,6 +214,15 @@ OPERATIONS: Final = (
         answer=PersonView,
         item=PersonView,
         parts=(VoteOfPerson, StoredOffice, StoredMember),
+    ),
+    Operation(
+        path="stories/{story_id}",
+        summary="One story with its articles in order of publication",
+        parameters=OneStory,
+        read=story_view,
+        answer=ToldStory,
+        item=ToldStory,
+        parts=(Story, StoryArticle, StoryChange),
     ),
     Operation(
         path="agencies",

@@ -54,6 +54,7 @@ from news_assets.web.parameters import (
 )
 from news_assets.web.publisher_pages import PublisherPages
 from news_assets.web.request_limits import RequestLimits, in_time
+from news_assets.web.story_pages import StoryPages
 from news_assets.web.subscription_pages import SubscriptionPages
 
 _HERE: Final = Path(__file__).parent
@@ -139,6 +140,7 @@ def build_app(
     meetings = MeetingPages(archive, pages.page)
     publishers = PublisherPages(archive, pages.page)
     feeds = FeedPages(archive, pages.page)
+    stories = StoryPages(archive, pages.page)
     cache = AnswerCache(archive, sessions.may_look)
 
     def cached(
@@ -170,6 +172,7 @@ def build_app(
             meetings.meeting,
             OneMeeting.names(),
         ),
+        cached(f"/stories/{{story_id:article_id}}{suffix}", stories.story),
         cached("/days/{day}", pages.day),
         cached("/publishers/{desk}/{agency:path}", publishers.publisher),
         cached("/facets/{facet}", pages.facet, (*SearchAddress.names(), "contains")),

@@ -35,6 +35,7 @@ from news_assets.records.meetings import MeetingStatus
 from news_assets.records.reading import WITHDRAWN
 from news_assets.store.changes import CursorError
 from news_assets.store.queries.report import count_day
+from news_assets.store.queries.told_stories import story_of_article
 from news_assets.web.answers import ArticleView, SourceItem
 from news_assets.web.archive import Archive, revision_and_successor, revision_number
 from news_assets.web.article_glance import glance_of, search_words
@@ -322,7 +323,8 @@ class Pages:
         if form_of(request):
             return json_document(asdict(view))
         glance = glance_of(view, address)
-        return self.page(request, "article.html", view=view, glance=glance)
+        story = story_of_article(self._archive.lake, article_id, view.article.day)
+        return self.page(request, "article.html", view=view, glance=glance, story=story)
 
     def way(self, request: Request) -> Response:
         """Return the events of an article on its way through the graph."""

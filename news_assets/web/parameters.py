@@ -91,6 +91,15 @@ class OneArticle(Parameters, frozen=True):
     article_id: str = Field(max_length=_MAX_KEY_CHARS, description="id of the article")
 
 
+class OneStory(Parameters, frozen=True):
+    """A story."""
+
+    story_id: str = Field(
+        max_length=_MAX_KEY_CHARS,
+        description="id of the story, also of one that became part of another",
+    )
+
+
 class ArticleAddress(Parameters, frozen=True):
     """The page of an article, or a version of it to cite."""
 

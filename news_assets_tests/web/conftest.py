@@ -22,6 +22,7 @@ from news_assets.errors import FetchError
 from news_assets.pipeline.alerts.query_file import Alerts, Mail, SavedQuery
 from news_assets.pipeline.civic.answer_storage import store_votes
 from news_assets.pipeline.civic.item_rows import refresh_matters
+from news_assets.pipeline.stories.update import update_stories
 from news_assets.ports.services import PageRequest, Rows
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import EnrichedArticle
@@ -33,7 +34,15 @@ from news_assets.store.lake import Lake
 from news_assets.taxonomy.taxonomy_files import load_taxonomy
 from news_assets.web.app import build_app
 from news_assets.web.archive import Archive
-from news_assets_tests.support.small_desk import DESK, TODAY, Newsroom, Pages, entry
+from news_assets_tests.support.inline_sandbox import InlineSandbox
+from news_assets_tests.support.small_desk import (
+    DESK,
+    NOW,
+    TODAY,
+    Newsroom,
+    Pages,
+    entry,
+)
 from news_assets_tests.support.stored_meeting import (
     DESK_FILE,
     ITEM,
@@ -61,6 +70,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     ):
         room = Newsroom(lake, index, _Pages())
         fill(room)
+        update_stories(lake, [TODAY], lambda: NOW, InlineSandbox())
         opened = Index(index, lambda: room.embedder, index.close)
         rules = Alerts(channels=CHANNELS, queries=QUERIES)
         archive = Archive(opened, lake, [DESK], {DESK.key: load_taxonomy()}, rules)

@@ -6,9 +6,12 @@ import httpx
 import jsonschema
 import pytest
 
+from news_assets.pipeline.stories.loaded import story_id_of
 from news_assets.web.api_operations import OPERATIONS
+from news_assets_tests.support.small_desk import TODAY
 
 API = "/api/v1"
+STORY = story_id_of(TODAY, "a-1")  # the first article begins it
 EXAMPLES = {
     "search": ("/search?q=bus&mode=keyword", "/search?limit=1"),
     "articles": (
@@ -23,6 +26,7 @@ EXAMPLES = {
     ),
     "matters_desk_agency_matter": ("/matters/cities/springfieldIL/file:26-101",),
     "persons_desk_agency_person": ("/persons/cities/springfieldIL/alder-lee",),
+    "stories_story_id": (f"/stories/{STORY}",),
     "agencies": ("/agencies", "/agencies?desk=none"),
     "sources": ("/sources",),
     "failures": ("/failures", "/failures?stage=enriched_articles"),

@@ -7,9 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from news_assets.pipeline.stories.loaded import story_id_of
+from news_assets_tests.support.small_desk import TODAY
+
 playwright = pytest.importorskip("playwright.sync_api")
 Axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe
 
+STORY = story_id_of(TODAY, "a-1")
 PAGES = (
     "/about",
     "/about?lang=pt",
@@ -28,6 +32,7 @@ PAGES = (
     "/operations/sources",
     "/operations/failures",
     "/publishers/d/a",
+    f"/stories/{STORY}",
     "/facets/agency?lang=pt",
     "/operations/login",
     "/operations/articles/a-2",

@@ -13,6 +13,7 @@ import httpx
 import pytest
 
 import news_assets.web
+from news_assets.pipeline.stories.loaded import story_id_of
 from news_assets.ports.search_index import FILTER_LABELS
 from news_assets.search import Index
 from news_assets.store.lake import Lake
@@ -24,9 +25,10 @@ from news_assets.web.parameters import SearchAddress
 from news_assets.web.phrases import made_text, portuguese
 from news_assets_tests.clients.search.contract.examples import document
 from news_assets_tests.support.fakes import FakeSearchIndex
-from news_assets_tests.support.small_desk import DESK, NOW
+from news_assets_tests.support.small_desk import DESK, NOW, TODAY
 from news_assets_tests.web.conftest import served
 
+STORY = story_id_of(TODAY, "a-1")
 TEMPLATES = Path(news_assets.web.__file__).parent / "templates"
 LISTS = ("/search", "/operations", "/operations/sources", "/operations/failures")
 PAGES = (
@@ -36,6 +38,7 @@ PAGES = (
     "/articles/a-3",
     f"/days/{datetime.now(UTC).date()}",
     "/publishers/d/a",
+    f"/stories/{STORY}",
     "/facets/agency?q=bus",
 )
 

@@ -141,11 +141,16 @@ class Stories:
         nearest: dict[str, int] = {}
         for n in np.argsort(-near, kind="stable"):
             nearest.setdefault(self.story_of[int(positions[n])], int(positions[n]))
-        found: list[tuple[str, float, int]] = []
-        for story_id in list(nearest)[:_STORIES]:
-            members = np.array(self._members[story_id][-_COMPARED:])
-            score = _linkage(self._probabilities(article, members))
-            found.append((story_id, score, nearest[story_id]))
+        likeliest = list(nearest)[:_STORIES]
+        groups = [self._members[story_id][-_COMPARED:] for story_id in likeliest]
+        of_all = self._probabilities(article, np.concatenate(groups).astype(np.intp))
+        ends = np.cumsum([len(group) for group in groups])[:-1]
+        found = [
+            (story_id, _linkage(of_group), nearest[story_id])
+            for story_id, of_group in zip(
+                likeliest, np.split(of_all, ends), strict=True
+            )
+        ]
         return sorted(found, key=lambda one: (-one[1], one[0]))
 
     def _probabilities(self, article: Article, positions: "Positions") -> "Floats":

@@ -77,6 +77,7 @@ class Window:
             _Codes() for _ in range(4)
         )
         self._weights = np.zeros(CODES, np.float32)  # of the article that is compared
+        self._is_wanted = np.zeros(CODES, bool)  # a key: a table that a cache holds
         self._keys_flat = np.zeros(1024, np.uint32)
         self._owners = np.zeros(1024, np.int32)
         self._key_count = 0
@@ -167,11 +168,12 @@ class Window:
 
         count = len(self.articles)
         rare = keys[self._keys.articles[keys] <= _RARE]
-        self._weights[rare] = self._keys.idf(rare)
-        flat = self._weights[self._keys_flat[: self._key_count]]
-        self._weights[rare] = 0
-        hits = np.flatnonzero(flat)
-        shared = np.bincount(self._owners[hits], flat[hits], minlength=count)
+        self._is_wanted[rare] = True
+        flat = self._keys_flat[: self._key_count]
+        hits = np.flatnonzero(self._is_wanted[flat])
+        self._is_wanted[rare] = False
+        weights = self._keys.idf(flat[hits])
+        shared = np.bincount(self._owners[hits], weights, minlength=count)
         return shared.astype(np.float32)
 
     def _word_cosines(self, features: Features, positions: "Positions") -> "Floats":
