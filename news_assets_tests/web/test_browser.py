@@ -123,3 +123,51 @@ def test_a_reader_without_scripts_searches_by_keyboard_and_opens_an_article(
     page.wait_for_url("**/original")
     context.close()
     assert [url for url in requested if not url.startswith(site)] == []
+
+
+@pytest.mark.slow  # loads several pages in a browser
+def test_keys_lead_to_the_search_box_and_through_the_hits_and_can_be_switched_off(
+    chrome: "playwright.Browser", site: str
+) -> None:
+    page = chrome.new_page()
+    page.goto(f"{site}/search")
+    titles = [one.inner_text() for one in page.query_selector_all(".hits h2 a")]
+
+    def focused() -> str:
+        return str(page.evaluate("document.activeElement.innerText"))
+
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    assert focused() == titles[1]
+    page.keyboard.press("k")
+    assert focused() == titles[0]
+    page.keyboard.press("/")
+    page.keyboard.type("jo?")
+    assert page.get_by_label("Search the articles").input_value() == "jo?"
+    page.get_by_label("Search the articles").blur()
+    page.keyboard.press("?")
+    page.get_by_label("Use these keys").uncheck()
+    page.get_by_role("button", name="Close").click()
+    page.reload()
+    page.keyboard.press("j")
+    assert focused() not in titles
+    page.get_by_role("button", name="Keys").click()
+    page.get_by_label("Use these keys").check()
+    page.get_by_role("button", name="Close").click()
+    page.keyboard.press("j")
+    page.keyboard.press("o")
+    page.wait_for_url("**/articles/**")
+    page.close()
+
+
+def test_three_tabs_lead_to_the_first_hit(
+    chrome: "playwright.Browser", site: str
+) -> None:
+    page = chrome.new_page()
+    page.goto(f"{site}/search")
+    first = page.query_selector(".hits h2 a")
+    assert first is not None
+    for key in ("Tab", "Tab", "Enter", "Tab"):
+        page.keyboard.press(key)
+    assert page.evaluate("node => node === document.activeElement", first)
+    page.close()
