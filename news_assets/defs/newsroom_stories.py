@@ -3,7 +3,6 @@ sensor requests the days of articles that are embedded and have no story yet.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import date, datetime
 
 import dagster as dg
@@ -20,14 +19,14 @@ from news_assets.defs.partitions import (
     newsroom_days,
     utc_now,
 )
-from news_assets.defs.resources import mark_of_open_lake
-from news_assets.defs.sensor_cursor import TICK_S, Cursor, times_of_tick
 from news_assets.errors import NewsAssetsError
 from news_assets.ports.services import Sandbox
 from news_assets.records.desks import Desk
 from news_assets.store.lake import Lake
-from news_assets.store.queries.stories import days_without_stories
+from news_assets.store.queries.listed_stories import days_without_stories
 
+# of the sensor: a run loads all articles of the week, which is not done for each new one
+_EVERY_S = 30
 _STORIES_KEY = dg.AssetKey(["newsroom", "stories"])
 
 
@@ -90,43 +89,35 @@ def build_stories(desks: Sequence[Desk]) -> dg.AssetsDefinition:
 
 
 def build_stories_sensor(
-    desks: Sequence[Desk], jobs: Jobs, open_lake: OpenLake, tick_s: float = TICK_S
+    desks: Sequence[Desk], jobs: Jobs, open_lake: OpenLake
 ) -> dg.SensorDefinition:
-    """Return the sensor; it evaluates whenever the lake has changed, one run at a time."""
+    """Return the sensor, which evaluates a changed lake, and requests one run at a time."""
     keys = [desk.key for desk in desks]
     first_day = min(desk.first_day for desk in desks)
 
     @dg.sensor(
         name="stories",
         job=next(job for job in jobs if job.name == STORIES),
-        minimum_interval_seconds=1,
+        minimum_interval_seconds=_EVERY_S,
         default_status=dg.DefaultSensorStatus.RUNNING,
         description="Requests the days of articles that have no story, or changed since.",
     )
     def sensor(context: dg.SensorEvaluationContext) -> dg.SensorResult:
-        cursor = Cursor.from_json(context.cursor)
-        for now in times_of_tick(cursor.tick_s(tick_s, utc_now().timestamp())):
-            if not cursor.is_look_due(mark_of_open_lake(), now.timestamp()):
-                continue
-            lake = open_lake()
-            mark = lake.mark()
-            cursor = cursor.after(mark, lake.snapshot(), now.timestamp())
-            if not cursor.is_evaluation_due(now.timestamp()):
-                continue
-            newest = max(newest_begun_day(desk, now) for desk in desks)
-            since = max(first_day, newest - WINDOW)
-            days = days_without_stories(lake, keys, since, now)
-            last = max(last_day(desk, now) for desk in desks)
-            days = [day for day in days if first_day <= day <= last]
-            cursor = _evaluated(cursor, now, has_backlog=bool(days))
-            if days and not _is_running(context.instance):
-                return dg.SensorResult(
-                    [_request(days, cursor.snapshot, now)], cursor=cursor.to_json()
-                )
-        return dg.SensorResult(
-            skip_reason="every article has a story, or a run is at it",
-            cursor=cursor.to_json(),
-        )
+        now = utc_now()
+        lake = open_lake()
+        snapshot = str(lake.snapshot())
+        if context.cursor == snapshot:
+            return dg.SensorResult(skip_reason="the lake has not changed")
+        if _is_running(context.instance):
+            return dg.SensorResult(skip_reason="a run is in progress")
+        newest = max(newest_begun_day(desk, now) for desk in desks)
+        since = max(first_day, newest - WINDOW)
+        last = max(last_day(desk, now) for desk in desks)
+        days = days_without_stories(lake, keys, since, now)
+        days = [day for day in days if first_day <= day <= last]
+        if days:
+            return dg.SensorResult([_request(days, snapshot, now)])
+        return dg.SensorResult(skip_reason="every article has a story", cursor=snapshot)
 
     return sensor
 
@@ -135,16 +126,7 @@ def _is_running(instance: dg.DagsterInstance) -> bool:
     return any(run.job_name == STORIES for run in unfinished_runs(instance))
 
 
-def _evaluated(cursor: Cursor, now: datetime, *, has_backlog: bool) -> Cursor:
-    return replace(
-        cursor,
-        evaluated=cursor.snapshot,
-        evaluated_at=now.timestamp(),
-        has_backlog=has_backlog,
-    )
-
-
-def _request(days: Sequence[date], snapshot: int, now: datetime) -> dg.RunRequest:
+def _request(days: Sequence[date], snapshot: str, now: datetime) -> dg.RunRequest:
     """Return the request of a run over these days and those between them. One that
     failed is repeated after a minute.
     """

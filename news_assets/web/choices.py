@@ -8,8 +8,8 @@ from typing import Final
 from starlette.datastructures import QueryParams
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from news_assets.web.page_times import ZONE_COOKIE, known_zones
 from news_assets.web.phrases import LANGUAGE_COOKIE, LANGUAGES
-from news_assets.web.times import ZONE_COOKIE, known_zones
 
 CHOICES: Final = ("lang", "zone")
 _RULES: Final = "Path=/; Max-Age=31536000; HttpOnly; SameSite=Lax"

@@ -65,6 +65,7 @@ from news_assets.web.operations.failure_pages import overview
 from news_assets.web.operations.monitoring import coverage, source_health, worst_first
 from news_assets.web.operations.query_actions import listed_queries
 from news_assets.web.operations.sessions import Access, Sessions
+from news_assets.web.page_times import PageTimes, offered_zones, zone_of
 from news_assets.web.parameters import (
     MAX_PAGE,
     ArticleAddress,
@@ -85,7 +86,6 @@ from news_assets.web.phrases import (
     translation,
 )
 from news_assets.web.spreadsheets import MAX_ROWS
-from news_assets.web.times import PageTimes, offered_zones, zone_of
 
 _FIRST_REPORT: Final = date(2000, 1, 1)
 _MAX_CONTAINED: Final = 100

@@ -57,7 +57,7 @@ def run(
 
 
 def tick(lake: Lake, instance: dg.DagsterInstance) -> list[dg.RunRequest]:
-    sensor = build_stories_sensor([DESK], build_shared_jobs([DESK]), lambda: lake, 0)
+    sensor = build_stories_sensor([DESK], build_shared_jobs([DESK]), lambda: lake)
     result = sensor(dg.build_sensor_context(instance))
     assert isinstance(result, dg.SensorResult)
     return list(result.run_requests or ())

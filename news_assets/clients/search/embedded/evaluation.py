@@ -12,7 +12,6 @@ import numpy as np
 
 from news_assets.clients.search.embedded.document_table import Bools, DocumentTable
 from news_assets.clients.search.embedded.nearest_vectors import VectorMatrix
-from news_assets.clients.search.embedded.operators import TEXT_CANDIDATES, TreeMatcher
 from news_assets.clients.search.embedded.postings import PostingsReader
 from news_assets.clients.search.embedded.ranking import (
     VECTOR_SHARE,
@@ -32,6 +31,10 @@ from news_assets.clients.search.embedded.terms import (
     corrections,
     query_terms,
     term_of,
+)
+from news_assets.clients.search.embedded.tree_matches import (
+    TEXT_CANDIDATES,
+    TreeMatcher,
 )
 from news_assets.clients.search.index_texts import (
     Highlighter,

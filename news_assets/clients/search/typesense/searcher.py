@@ -19,12 +19,6 @@ from math import log
 
 from news_assets.clients.search.index_texts import check_query_vector, ranks
 from news_assets.clients.search.typesense.collection import CollectionState
-from news_assets.clients.search.typesense.operators import (
-    READ_FIELDS,
-    TreeFilter,
-    is_exact,
-    is_match,
-)
 from news_assets.clients.search.typesense.searches import (
     CANDIDATES,
     COUNTED,
@@ -59,6 +53,12 @@ from news_assets.clients.search.typesense.server import (
     HITS_PER_SEARCH,
     TypesenseConnection,
     quoted,
+)
+from news_assets.clients.search.typesense.tree_filters import (
+    READ_FIELDS,
+    TreeFilter,
+    is_exact,
+    is_match,
 )
 from news_assets.ports.search_index import Explanation, SearchHit, SearchQuery
 from news_assets.text.query_parser import parse_operators
