@@ -41,6 +41,28 @@ def test_no_pattern_takes_longer_than_linear_time() -> None:
     assert run(pumping.__name__) == ""
 
 
+def test_only_single_characters_are_repeated_possessively() -> None:
+    """Python before 3.11.5 matches possessive repeats of groups wrongly (gh-106052); an
+    atomic group around a repeat means the same.
+    """
+    found = [
+        one.name for one in pumping.patterns() if pumping.repeats_group(one.pattern)
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    ("pattern", "is_found"),
+    [
+        (r"(?:ab|c)*+d", True),
+        (r"x(?>(?:ab)*+)", True),
+        (r"(?>(?:ab|c)*)[a-c]++", False),
+    ],
+)
+def test_a_possessive_repeat_of_a_group_is_found(pattern: str, is_found: bool) -> None:
+    assert pumping.repeats_group(re.compile(pattern)) is is_found
+
+
 def test_the_bounds_name_patterns_that_exist() -> None:
     assert pumping.BOUNDS.keys() <= {one.name for one in pumping.patterns()}
 

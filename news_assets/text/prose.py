@@ -7,13 +7,13 @@ import re
 _IMAGE = re.compile(r"!\[([^\[\]]*)\]\([^()\s]*(?:\s+\"[^\"]*\")?\)")
 _LINK = re.compile(r"\[([^\[\]]*)\]\((?:[^()\s]|\([^()\s]*\))*(?:\s+\"[^\"]*\")?\)")
 _LINE_PREFIX = re.compile(r"^[ \t]*(?:>[ \t]?)*(?:#{1,6}[ \t]+|[-*+][ \t]+|>[ \t]?)?")
-_RULE = re.compile(r"(?:```|~~~).*|(?:[-*_][ \t]*+){3,}+|(?=.*---)[|: \t-]++")
+_RULE = re.compile(r"(?:```|~~~).*|(?>(?:[-*_][ \t]*+){3,})|(?=.*---)[|: \t-]++")
 _TABLE_ROW = re.compile(r"^[ \t]*\|(.*)\|[ \t]*$")
 _LINE_STARTS = frozenset("`~-*_|:#>+")
 # The text between two marks has no such mark in it, but underscores within words: no
 # character is searched twice.
 _EMPHASIS = re.compile(
-    r"(?<![\w*`])(?:(\*{1,3})(?=\S)([^*\n]++)(?<=\S)\1|(_{1,3})(?=\S)((?:[^_\n]|(?<=\w)_++(?=\w))++)(?<=\S)\3"
+    r"(?<![\w*`])(?:(\*{1,3})(?=\S)([^*\n]++)(?<=\S)\1|(_{1,3})(?=\S)((?>(?:[^_\n]|(?<=\w)_++(?=\w))+))(?<=\S)\3"
     r"|(`++)(?=\S)([^`\n]++)(?<=\S)\5|(~~)(?=\S)([^~\n]++)(?<=\S)\7)(?![\w*])"
 )
 _BLANK_LINES = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")

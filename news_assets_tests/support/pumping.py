@@ -293,6 +293,22 @@ def _alternatives(parsed: Any) -> Iterator[str]:
             yield from islice(filter(_in(value), CHARACTERS), 6)
 
 
+def repeats_group(pattern: re.Pattern[Any]) -> bool:
+    """Whether a pattern has a possessive repeat of more than a single character."""
+    waiting = [_parser.parse(pattern.pattern, pattern.flags & ~re.DEBUG)]
+    while waiting:
+        for kind, value in waiting.pop():
+            if kind is sre.POSSESSIVE_REPEAT and not _is_character(value[2]):
+                return True
+            waiting += _parts_of(kind, value)
+    return False
+
+
+def _is_character(parsed: Any) -> bool:
+    characters = (sre.LITERAL, sre.NOT_LITERAL, sre.ANY, sre.IN)
+    return len(parsed) == 1 and parsed[0][0] in characters
+
+
 def _sample(node: Any) -> str:
     """Return a short text that the node matches."""
     kind, value = node

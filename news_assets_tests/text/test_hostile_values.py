@@ -11,7 +11,7 @@ import pkgutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime
 from importlib import import_module
-from typing import Any, Final, get_type_hints
+from typing import Any, Final, get_args, get_type_hints
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -19,6 +19,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import news_assets.text as package
+from news_assets.errors import QueryError
+from news_assets.ports.search_index import SearchDocument
+from news_assets.text.query_match import Searchable, searchable_of
+from news_assets.text.query_tree import (
+    And,
+    Days,
+    FieldValue,
+    Near,
+    Node,
+    Not,
+    Or,
+    Phrase,
+    Prefix,
+    ValueField,
+    Word,
+    Written,
+)
+from news_assets_tests.clients.search.contract.examples import document
 
 # Parts of texts that broke readers, here or elsewhere; a drawn text joins some of them
 # with any characters.
@@ -176,6 +194,33 @@ ZONES: Final = st.sampled_from(
 )
 TIMES: Final = st.datetimes() | st.sampled_from((datetime.min, datetime.max))  # noqa: DTZ901 - the zone is drawn apart
 
+WORDS: Final = st.lists(TEXTS, max_size=3).map(tuple)
+WRITTEN: Final = (
+    st.builds(Word, TEXTS, st.booleans())
+    | st.builds(Phrase, WORDS, st.booleans())
+    | st.builds(Prefix, TEXTS, st.booleans())
+)
+VALUES: Final = st.builds(
+    FieldValue, st.sampled_from(get_args(ValueField)), TEXTS, WORDS
+)
+DAYS: Final = st.builds(Days, st.none() | st.dates(), st.none() | st.dates())
+DOCUMENTS: Final = st.builds(
+    document, st.integers(1, 99), title=TEXTS, text=TEXTS, summary=st.none() | TEXTS
+)
+
+
+def _joined(nodes: st.SearchStrategy[Node]) -> st.SearchStrategy[Node]:
+    parts = st.lists(nodes, min_size=1, max_size=3).map(tuple)
+    return (
+        st.builds(Not, nodes)
+        | st.builds(And, parts)
+        | st.builds(Or, parts)
+        | st.builds(Near, WRITTEN, WRITTEN, st.integers(1, 100))
+    )
+
+
+NODES: Final = st.recursive(WRITTEN | VALUES | DAYS, _joined, max_leaves=6)
+
 # Arguments that are not from outside: of the desk file, or of the program.
 BY_NAME: Final[Mapping[str, st.SearchStrategy[Any]]] = {
     "timezone": ZONES,
@@ -205,6 +250,14 @@ BY_TYPE: Final[Mapping[Any, st.SearchStrategy[Any]]] = {
     | st.lists(TEXTS, max_size=3),
     date: st.dates(),
     datetime: TIMES,
+    SearchDocument: DOCUMENTS,
+    Searchable: DOCUMENTS.map(searchable_of),
+    Node: NODES,
+    Written: WRITTEN,
+    FieldValue: VALUES,
+    Days: DAYS,
+    Callable[[Node], bool]: st.just(bool),
+    frozenset[str]: st.frozensets(TEXTS, max_size=4),
     Sequence[str]: st.lists(TEXTS, max_size=4),
     Iterable[str]: st.lists(TEXTS, max_size=4),
 }
@@ -214,6 +267,9 @@ BY_TYPE: Final[Mapping[Any, st.SearchStrategy[Any]]] = {
 RAISES: Final[Mapping[str, tuple[type[Exception], ...]]] = {
     "limits.loads": (ValueError, RecursionError),
     "dates.placed": (ValueError,),
+    "query_parser.has_meaning": (QueryError,),
+    "query_parser.parse_operators": (QueryError,),
+    "query_parser.plain_words": (QueryError,),
 }
 NOT_TRIED: Final[Mapping[str, str]] = {
     "bounded_yaml.compose": "a bad file is one error; test_bounded_yaml.py",

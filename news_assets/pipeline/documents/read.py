@@ -279,7 +279,7 @@ def _mark(run: Any) -> Mark:
 
 _MAX_MARKUP_CHARS: Final = 2_000_000
 _PICTURE = re.compile(r"[0-9a-fA-F\r\n]{2000,}+")  # in RTF, as hexadecimal digits
-_BLANK_LINES = re.compile(r"\n[ \t]*+\n(?:[ \t]*+\n)++")
+_BLANK_LINES = re.compile(r"\n[ \t]*+\n(?>(?:[ \t]*+\n)+)")
 _HTML_MARKS: Final = {"del": STRUCK, "s": STRUCK, "strike": STRUCK, "ins": ADDED}
 
 

@@ -111,7 +111,7 @@ _BOILERPLATE = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _BYLINE = re.compile(
-    r"\s*+(?:por|by|da redação|do g1|texto)\s++(?:[A-ZÀ-Ý][\w.'-]*+[\s,e]*+){1,6}+[.]?\s*+$"
+    r"\s*+(?:por|by|da redação|do g1|texto)\s++(?>(?:[A-ZÀ-Ý][\w.'-]*+[\s,e]*+){1,6})[.]?\s*+$"
 )
 _COMPLETE = re.compile(r"""[.!?…।؟]["'”’»)\]]*$""")
 

@@ -52,7 +52,7 @@ _HTML_TYPES = (
     "text/xml",
 )
 _FEED_OR_JSON = re.compile(
-    rb"\s*+(?:<\?xml[^>]*+>\s*+)?+(?:(?><!--.*?-->)\s*+)*+(?:<(rss|feed|rdf:RDF|urlset|sitemapindex)\b|[{\[])",
+    rb"\s*+(?>(?:<\?xml[^>]*+>\s*+)?)(?>(?:(?><!--.*?-->)\s*+)*)(?:<(rss|feed|rdf:RDF|urlset|sitemapindex)\b|[{\[])",
     re.DOTALL,
 )
 _SNIFFED_BYTES = 512

@@ -111,7 +111,7 @@ _MAX_SHOWN_CHARS: Final = 60
 _MAX_STARTS: Final = 50  # places where the JSON of an answer may begin
 _MAX_NUMBER: Final = 1e9
 
-_THOUGHTS = re.compile(r"<think(?:ing)?>(?:[^<]|<(?!/?think))*+</think(?:ing)?>")
+_THOUGHTS = re.compile(r"<think(?:ing)?>(?>(?:[^<]|<(?!/?think))*)</think(?:ing)?>")
 # Characters without a shape of their own, in which a text can carry what no reader
 # sees: controls but for tab and newline, soft hyphens, zero-width and directional
 # marks, variation selectors, tags.
