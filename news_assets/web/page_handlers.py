@@ -8,8 +8,7 @@ from functools import partial
 from typing import Any, Final, get_args
 from urllib.parse import quote, urlsplit
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
-from jinja2.runtime import Context
+from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -141,7 +140,6 @@ class Pages:
         )
         self._templates.filters |= {
             "host": _host,
-            "minute": _minute,
             "person_key": person_key,
             "made": made_text,
         }
@@ -520,10 +518,3 @@ def _host(url: str) -> str:
 
 def _source_facts(item: SourceItem) -> SourceFacts:
     return source_facts(asdict(item), datetime.now(UTC))
-
-
-@pass_context
-def _minute(context: Context, at: datetime | None) -> str:
-    """Return a time of the program itself in full."""
-    times: PageTimes = context["times"]
-    return times.text(at)

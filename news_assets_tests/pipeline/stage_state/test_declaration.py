@@ -22,7 +22,7 @@ OF_AGENDA_ITEMS = {"body", "matter", "meeting_id", "meeting_status", "filter_rea
 NEWS = replace(ARTICLE, **dict.fromkeys(OF_AGENDA_ITEMS, ""))
 READ = {
     "article_id", "agency", "day", "url", "canonical_url", "title", "subtitle", "text", "text_hash", "section",
-    "category", "tags", "language", "published_at", "first_seen_at", "image_url", "duplicate_of",
+    "category", "tags", "authors", "language", "published_at", "first_seen_at", "image_url", "duplicate_of",
 }  # fmt: skip
 
 
@@ -41,7 +41,7 @@ def test_the_state_of_an_article_covers_the_fields_that_later_stages_read(
 def test_states_are_the_same_in_every_process() -> None:
     assert (
         content_hash(NEWS)
-        == "c40603786ea1418586e87651376aa165440b5a7368e76fe42debb12c9e7cb778"
+        == "a1adc30750f1196772a03b783c585504f116d520a7c3e1012ac8dcf2789d27d4"
     )
     assert (
         document_hash(ARTICLE, ENRICHED, EMBEDDING, "Câmara")

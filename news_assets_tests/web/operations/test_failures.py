@@ -91,7 +91,7 @@ def test_the_result_of_a_retry_is_shown_once_it_is_there(
 
     page = client.get(RETRIES).text
     assert "enriched_articles: succeeded" in page
-    assert f"failed again {later:%Y-%m-%d %H:%M} UTC: no answer" in page
+    assert f"failed again {later:%Y-%m-%d %H:%M} (UTC): no answer" in page
     assert "enriched_articles: succeeded" in client.get("/operations/articles/a-2").text
     assert "failed again" in client.get("/operations/articles/a-3").text
 

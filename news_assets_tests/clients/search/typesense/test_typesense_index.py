@@ -194,7 +194,7 @@ def test_duplicates_join_their_original_in_any_order(
     ) == (
         ["mec-1"],
         1,
-        {"mec": 4},
+        {"mec": 1},
     )
 
 
