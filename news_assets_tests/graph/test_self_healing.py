@@ -19,7 +19,7 @@ from news_assets.defs.active_runs import (
     RANGE_START,
     poll_config,
 )
-from news_assets.defs.asset_checks import EXTRACTION_CHECK
+from news_assets.defs.asset_checks import EXTRACTION_CHECK, FAILURE_CHECK
 from news_assets.pipeline.stage_state.failures import failure_of, make_due
 from news_assets.pipeline.stages import STAGES
 from news_assets.records.articles import FeedEntry, Poll, RawArticle
@@ -85,16 +85,18 @@ def test_all_checks_run_once_when_the_desk_is_current_for_the_first_time(
     )
     graph.settle()
     (result,) = graph.execute(graph.tick("first_checks"))
-    evaluated = {
-        check.check_name: check.passed for check in result.get_asset_check_evaluations()
-    }
-    assert set(evaluated) == {
+    evaluated = result.get_asset_check_evaluations()
+    assert {check.check_name for check in evaluated} == {
         "ids_are_unique",
         EXTRACTION_CHECK,
+        FAILURE_CHECK,
         *freshness_checks(),
         *row_checks(),
     }
-    assert set(evaluated.values()) == {True}
+    failed = [check for check in evaluated if not check.passed]
+    # of the sample's dead link
+    assert [check.check_name for check in failed] == [FAILURE_CHECK]
+    assert failed[0].severity == dg.AssetCheckSeverity.WARN
     with graph.lake() as lake:
         lake.transact(lambda rows: rows.delete(EnrichedArticle, desk=["sample"]))
     assert not graph.tick("first_checks").run_requests
