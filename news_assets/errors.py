@@ -222,7 +222,7 @@ class EmbedError(NewsAssetsError):
 
 class NotifyError(NewsAssetsError):
     """A message that a channel did not accept; `retry_after_s` is the pause that it
-    asks for. `is_unreachable`: the mail server, for all its recipients.
+    requests. `is_unreachable`: the mail server itself, so no recipient can be reached.
     """
 
     def __init__(

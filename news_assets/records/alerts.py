@@ -15,7 +15,7 @@ from news_assets.records.content import (
 )
 
 OPERATORS: Final = "operators"  # the topic of messages that no saved query made
-CONFIRMATION: Final = "confirmation"  # that of mails that ask a reader to confirm
+CONFIRMATION: Final = "confirmation"  # the topic of mails with a link to confirm
 # what the queries and channels of subscriptions begin with; their ids follow
 SUBSCRIPTION: Final = "subscription-"
 
@@ -42,7 +42,7 @@ class StoredQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subscription:
-    """A search that a reader asked to be told of by e-mail. The row is deleted when the
+    """A search whose new articles a reader gets by e-mail. The row is deleted when the
     reader ends it, or does not confirm it in time.
     """
 

@@ -200,7 +200,9 @@ class SubscriptionPages:
 
     def confirming(self, request: Request) -> Response:
         """Return the page with the button: programs that check mails open its link."""
-        return self._asked(request, self._links.confirmed, "Confirm the subscription")
+        return self._question_page(
+            request, self._links.confirmed, "Confirm the subscription"
+        )
 
     def confirm(self, request: Request, body: bytes) -> Response:
         """Confirm the subscription of the link."""
@@ -214,7 +216,7 @@ class SubscriptionPages:
 
     def ending(self, request: Request) -> Response:
         """Return the page with the button that ends the subscription of the link."""
-        return self._asked(request, self._links.ended, "End the subscription")
+        return self._question_page(request, self._links.ended, "End the subscription")
 
     def end(self, request: Request, body: bytes) -> Response:
         """End the subscription of the link and delete all that is stored of it; again
@@ -226,7 +228,7 @@ class SubscriptionPages:
         self._archive.lake.transact(lambda rows: end(rows, [found]))
         return self._said(request, "Ended", _ENDED)
 
-    def _asked(self, request: Request, read: Any, question: str) -> Response:
+    def _question_page(self, request: Request, read: Any, question: str) -> Response:
         found = read(request.path_params["token"])
         row = found_in(self._archive.lake, found) if found else None
         if row is None:

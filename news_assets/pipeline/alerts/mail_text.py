@@ -27,8 +27,8 @@ _PORTUGUESE: Final = {
     "at once": "na hora",
     "daily": "uma vez por dia",
     "weekly": "uma vez por semana",
-    "Somebody, perhaps you, asked for mails about: {title} ({when}).": (
-        "Alguém, talvez você, pediu e-mails sobre: {title} ({when})."
+    "This address was entered to get mails about: {title} ({when}).": (
+        "Este endereço foi informado para receber e-mails sobre: {title} ({when})."
     ),
     "Confirm it within {hours} hours:": "Confirme em até {hours} horas:",
     "If it was not you, do nothing: there will be no mails, and this address is deleted.": (
@@ -114,9 +114,9 @@ def _cut(text: str, limit: int) -> str:
 def confirmation_text(
     title: str, when: str, hours: int, address: str, language: str
 ) -> str:
-    """Return the text that asks to confirm a subscription at an address."""
-    asked = phrase(
-        "Somebody, perhaps you, asked for mails about: {title} ({when}).",
+    """Return the text of the mail with the address that confirms a subscription."""
+    reason = phrase(
+        "This address was entered to get mails about: {title} ({when}).",
         language,
         title=title,
         when=phrase(when.replace("_", " "), language),
@@ -126,7 +126,7 @@ def confirmation_text(
         "If it was not you, do nothing: there will be no mails, and this address is deleted.",
         language,
     )
-    return f"{asked}\n\n{confirm}\n{address}\n\n{otherwise}"
+    return f"{reason}\n\n{confirm}\n{address}\n\n{otherwise}"
 
 
 def footer(title: str, address: str, language: str) -> str:

@@ -77,9 +77,8 @@ class Sessions:
 
     def operator(self, request: Request) -> str | None:
         """Return who sends a request; None for a reader."""
-        if not hasattr(
-            request.state, "operator"
-        ):  # the handlers of one request ask often
+        # several handlers of one request need it
+        if not hasattr(request.state, "operator"):
             request.state.operator = self._sender_of(request)
         return cast("str | None", request.state.operator)
 

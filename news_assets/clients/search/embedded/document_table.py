@@ -411,7 +411,7 @@ class DocumentTable:
         return most_first((self.values[code][1], int(counts[code])) for code in found)
 
     def _themes(self, ns: Int64s, copies: "_Copies") -> dict[str, int]:
-        """Return the counts by theme, of which a path has several."""
+        """Return the counts by theme; a document counts for each theme of its path."""
         column, size = self.columns["theme"], len(self.values)
         of_copies = column.take(copies.ns)
         counts = np.bincount(column.take(ns), minlength=size)

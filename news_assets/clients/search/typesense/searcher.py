@@ -408,8 +408,8 @@ class Searcher:
     def _counted(
         self, by_words: Ranking, by_vector: Ranking
     ) -> tuple[int, dict[str, dict[str, int]]]:
-        """Return number and facets of the documents of both rankings, of which copies
-        that are known count once.
+        """Return number and facets of the documents of both rankings; known copies
+        count once.
         """
         if not by_words.found:
             by_words, by_vector = by_vector, NOTHING
