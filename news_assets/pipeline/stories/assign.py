@@ -97,10 +97,10 @@ class Stories:
 
         members = np.array(self._members.get(story_id, ()), np.intp)
         parts: list[list[int]] = []
-        left = set(members.tolist())
-        while left:
-            part = self._connected(min(left), members)
-            left -= part
+        remaining = set(members.tolist())
+        while remaining:
+            part = self._connected(min(remaining), members)
+            remaining -= part
             parts.append(sorted(part))
         parts = [part for part in parts if len(part) > 1]
         return sorted(parts, key=lambda part: (-len(part), part[0]))

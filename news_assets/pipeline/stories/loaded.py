@@ -114,7 +114,7 @@ class StoriesOfLake:
         """Split a story whose parts no article links any more; return what became of
         each article that left it.
         """
-        left: dict[str, StoryChange] = {}
+        moves: dict[str, StoryChange] = {}
         for part in self.stories.split(story_id)[1:]:
             articles = [self.stories.window.articles[position] for position in part]
             first = articles[0]
@@ -131,8 +131,8 @@ class StoriesOfLake:
                 reason=f"no article links {len(part)} of its articles with the others",
                 changed_at=now,
             )
-            left |= {article.article_id: change for article in articles}
-        return left
+            moves |= {article.article_id: change for article in articles}
+        return moves
 
 
 def story_id_of(day: date, first: str) -> str:

@@ -131,8 +131,8 @@ def _update_day(
     lake: Lake, work: _Work, clock: Callable[[], datetime], sandbox: Sandbox
 ) -> Counter[str]:
     gone = {*work.pending, *work.lost}
-    left = {work.former[key] for key in gone & work.former.keys()} | work.stale
-    touched = set(left)
+    shrunk = {work.former[key] for key in gone & work.former.keys()} | work.stale
+    touched = set(shrunk)
     counts: Counter[str] = Counter()
     if work.lost:
         lake.transact(lambda rows: rows.delete(StoryMember, article_id=work.lost))
@@ -146,7 +146,7 @@ def _update_day(
                 lake, order[start : start + STORED_TOGETHER], work, sandbox
             )
             touched |= _store_placed(lake, articles, loaded, clock(), counts)
-        touched |= _split(lake, left, loaded, work.day, clock(), counts)
+        touched |= _split(lake, shrunk, loaded, work.day, clock(), counts)
     counts["closed"] += lake.transact(
         lambda rows: store_stories(rows, touched, clock())
     )
@@ -190,12 +190,12 @@ def _split(
     counts: Counter[str],
 ) -> set[str]:
     """Split those of these stories that fell into parts; return what changed."""
-    left: dict[str, StoryChange] = {}
+    moves: dict[str, StoryChange] = {}
     for story_id in sorted(story_ids):
-        left |= loaded.split(story_id, day, now)
-    changed = ids_of(list(left.values()))
-    counts["split"] += len({change.other_id for change in left.values()})
-    lake.transact(lambda rows: _store_split(rows, left))
+        moves |= loaded.split(story_id, day, now)
+    changed = ids_of(list(moves.values()))
+    counts["split"] += len({change.other_id for change in moves.values()})
+    lake.transact(lambda rows: _store_split(rows, moves))
     return changed
 
 
@@ -276,13 +276,13 @@ def _store(
         rows.upsert(changes)
 
 
-def _store_split(rows: Rows, left: Mapping[str, StoryChange]) -> None:
-    if not left:
+def _store_split(rows: Rows, moves: Mapping[str, StoryChange]) -> None:
+    if not moves:
         return
-    members = rows.read(StoryMember, article_id=left)
+    members = rows.read(StoryMember, article_id=moves)
     moved = [
-        replace(member, story_id=left[member.article_id].other_id or member.story_id)
+        replace(member, story_id=moves[member.article_id].other_id or member.story_id)
         for member in members
     ]
     rows.upsert(moved)
-    rows.upsert(list({one.change_id: one for one in left.values()}.values()))
+    rows.upsert(list({one.change_id: one for one in moves.values()}.values()))
