@@ -28,14 +28,17 @@ _RANGE_START, _RANGE_END = (
 
 
 def sample_desk(site: SampleSite) -> Desk:
-    """Return the sample desk with sources at the address of this site."""
+    """Return the sample desk with sources at the address of this site, which no test
+    polls twice by its age: `settle` would poll them again five minutes after the first.
+    """
     (desk,) = load_desks(["sample"], KINDS)
     here = f"http://127.0.0.1:{PORT}"
     agencies = tuple(
         replace(
             a,
             sources=tuple(
-                replace(s, url=s.url.replace(here, site.base)) for s in a.sources
+                replace(s, url=s.url.replace(here, site.base), every_minutes=None)
+                for s in a.sources
             ),
         )
         for a in desk.agencies
