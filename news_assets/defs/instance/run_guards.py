@@ -139,8 +139,8 @@ _INTERVAL_S = 2.0
 
 
 class Watchdog(_ThreadWhileEntered):
-    """Ends this process, with the stacks of its threads on stderr, once no Python code
-    has run for `limit_s`.
+    """Ends this process, with the stacks of its threads on stderr (during a run, the
+    run's own log of stderr), once no Python code has run for `limit_s`.
 
     faulthandler's timer needs no GIL. A thread puts it off while it gets the GIL. A
     process has one such timer.
