@@ -218,8 +218,10 @@ def _declared_facets() -> tuple[Facet, ...]:
 DECLARED_FACETS = _declared_facets()
 # filtered by whole values that the documents have from a row
 COPIED_FACETS = tuple(one for one in DECLARED_FACETS if one.column.source)
-# in the order of answers; months are counted from the days
-FACETS = (*(one.name for one in DECLARED_FACETS if one.name != "day"), "month", "day")
+# of the time of publication; months and weeks are counted from the days
+TIME_FACETS = ("month", "week", "day")
+# in the order of answers
+FACETS = (*(one.name for one in DECLARED_FACETS if one.name != "day"), *TIME_FACETS)
 # Headings in English, by the name of the facet.
 FACET_LABELS = {
     one.name: one.column.label for one in DECLARED_FACETS if one.column.label
@@ -327,7 +329,8 @@ class SearchAnswer:
     """Hits in order, their total number `found`, and facets: counts of all hits by value
     of each of `FACETS`, in which copies of one text count once for a value.
 
-    The most frequent value is first; days and months are in ISO format, newest first.
+    The most frequent value is first; days and months are in ISO format, newest first,
+    and so are weeks, each named by its Monday.
     Of entities and matters, only the 100 most frequent are counted. `languages` are
     counts of the documents with the words alone, or of the nearest if there are none.
     """

@@ -6,8 +6,7 @@ decided in `pipeline/freshness/report_contents.py`.
 
 import base64
 import tempfile
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from functools import cache
 from pathlib import Path
@@ -20,49 +19,11 @@ from markupsafe import Markup
 from news_assets.errors import NewsAssetsError
 from news_assets.folders import private_folder
 from news_assets.pipeline.freshness.report_contents import Report, Section
+from news_assets.web.charts import HEIGHT, WIDTH, Plot, stacked
 
 _STYLE: Final = Path(__file__).parent / "static" / "style.css"
 _CELL_CHARS: Final = 200
 _LONG_CHARS: Final = 40  # longer text wraps anywhere, shorter text between words
-
-# They differ in lightness as well as in hue, for colour-blind readers.
-_COLOURS: Final = (
-    "#2f9e77",
-    "#b8c4ce",
-    "#6b7785",
-    "#8795a1",
-    "#f0a202",
-    "#c8412f",
-    "#1b6ca8",
-    "#8d5a97",
-)
-_WIDTH: Final = 960
-_HEIGHT: Final = 160
-_GAP: Final = 0.22  # share of a column that stays empty
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Bar:
-    """A part of a column of a plot, in units of the view box."""
-
-    name: str
-    x: float
-    y: float
-    width: float
-    height: float
-    colour: str
-    title: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Plot:
-    """Stacked columns, with the colour of each series that has a value."""
-
-    bars: tuple[_Bar, ...]
-    colours: Mapping[str, str]
-    most: int
-    first: str
-    last: str
 
 
 def report_content(report: Report) -> Markup:
@@ -105,7 +66,7 @@ def report_file(report: Report) -> str:
 def history_image(report: Report) -> str:
     """Return the plot of the last days as the data URL of an image."""
     template = _templates().get_template("report_plot.html")
-    svg = template.render(plot=_history(report), width=_WIDTH, height=_HEIGHT)
+    svg = template.render(plot=_history(report), width=WIDTH, height=HEIGHT)
     return f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"
 
 
@@ -113,50 +74,16 @@ def _values(report: Report) -> Mapping[str, Any]:
     hours = [f"{hour:02}:00" for hour in range(24)]
     return {
         "report": report,
-        "hours": _stacked(hours, report.hours),
+        "hours": stacked(hours, report.hours),
         "history": _history(report),
-        "width": _WIDTH,
-        "height": _HEIGHT,
+        "width": WIDTH,
+        "height": HEIGHT,
     }
 
 
-def _history(report: Report) -> _Plot:
+def _history(report: Report) -> Plot:
     days = [day.isoformat() for day in report.history_days]
-    return _stacked(days, report.history)
-
-
-def _stacked(labels: Sequence[str], series: Mapping[str, Sequence[int]]) -> _Plot:
-    """Return a column for each label, with the values of the series from the bottom up."""
-    sums = [0] * len(labels)
-    for values in series.values():
-        for number, value in enumerate(values):
-            sums[number] += value
-    most = max(sums, default=0)
-    colours: dict[str, str] = {}
-    bars: list[_Bar] = []
-    column_width = _WIDTH / len(labels)
-    tops = [float(_HEIGHT)] * len(labels)
-    for place, (name, values) in enumerate(series.items()):
-        colour = _COLOURS[place % len(_COLOURS)]
-        for number, value in enumerate(values):
-            if value == 0:
-                continue
-            colours[name] = colour
-            height = value / most * _HEIGHT
-            tops[number] -= height
-            bar = _Bar(
-                name=name,
-                x=round((number + _GAP / 2) * column_width, 1),
-                y=round(tops[number], 1),
-                width=round((1 - _GAP) * column_width, 1),
-                height=round(height, 1),
-                colour=colour,
-                title=f"{labels[number]}, {name}: {value:,}",
-            )
-            bars.append(bar)
-    return _Plot(
-        bars=tuple(bars), colours=colours, most=most, first=labels[0], last=labels[-1]
-    )
+    return stacked(days, report.history)
 
 
 # --- values in tables -----------------------------------------------------------------

@@ -40,6 +40,7 @@ from news_assets.web.archive import Archive, revision_and_successor, revision_nu
 from news_assets.web.article_glance import glance_of, search_words
 from news_assets.web.article_versions import Version, stored_version, version_query
 from news_assets.web.cache import Handler
+from news_assets.web.charts import bars_of
 from news_assets.web.choices import CHOICES
 from news_assets.web.day_report import report_content
 from news_assets.web.facets import (
@@ -58,7 +59,7 @@ from news_assets.web.forms import (
     problem,
 )
 from news_assets.web.list_pages import ListPage, other_form
-from news_assets.web.markup import article_html, bars_of, is_cut, passages
+from news_assets.web.markup import article_html, is_cut, passages
 from news_assets.web.meeting_views import first_day_to_come, has_meetings
 from news_assets.web.operations.failure_pages import overview
 from news_assets.web.operations.monitoring import coverage, source_health, worst_first

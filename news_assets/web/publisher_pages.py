@@ -20,8 +20,8 @@ from news_assets.store.transaction import Snapshot
 from news_assets.text.dates import day_of
 from news_assets.web.answers import SourceItem
 from news_assets.web.archive import Archive
+from news_assets.web.charts import Bar, bars_of
 from news_assets.web.list_pages import SEARCH_PAGE
-from news_assets.web.markup import Bar, bars_of
 from news_assets.web.operations.article_actions import Render
 from news_assets.web.parameters import OnePublisher, SearchAddress
 

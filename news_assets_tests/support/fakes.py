@@ -441,6 +441,7 @@ def _facets(
             "theme": one.theme_path,
             "entity": one.entities,
             "month": (f"{one.day:%Y-%m}",),
+            "week": (date.fromisocalendar(*one.day.isocalendar()[:2], 1).isoformat(),),
             "day": (one.day.isoformat(),),
         }
         for name, several in values.items():

@@ -9,7 +9,8 @@ import pytest
 from lxml import html
 
 from news_assets.pipeline.enrich.model.evidence import Span
-from news_assets.web.markup import Bar, article_html, bars_of, passages
+from news_assets.web.charts import Bar, bars_of
+from news_assets.web.markup import article_html, passages
 
 
 def marked(text: str, *quotes: str) -> str:

@@ -18,6 +18,7 @@ from collections.abc import (
     Sequence,
 )
 from dataclasses import dataclass, replace
+from datetime import date, timedelta
 from itertools import chain
 from typing import TYPE_CHECKING, TypeVar
 
@@ -25,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from news_assets.errors import IndexingError
-from news_assets.ports.search_index import Explanation, SearchDocument
+from news_assets.ports.search_index import TIME_FACETS, Explanation, SearchDocument
 from news_assets.records.reading import AgencyDays
 from news_assets.text.words import fold, word_spans, words
 
@@ -64,13 +65,22 @@ def most_first(counts: Iterable[tuple[str, int]]) -> dict[str, int]:
     return dict(sorted(counts, key=lambda pair: (-pair[1], pair[0])))
 
 
-def month_counts(days: Mapping[str, int]) -> dict[str, int]:
-    """Return counts by month from those by day (ISO, in order), in their order."""
-    months: dict[str, int] = {}
+def time_values(day: str) -> dict[str, str]:
+    """Return the values of each of `TIME_FACETS` of a day (ISO)."""
+    of_day = date.fromisoformat(day)
+    monday = of_day - timedelta(days=of_day.weekday())
+    return {"month": day[:7], "week": monday.isoformat(), "day": day}
+
+
+def time_counts(days: Mapping[str, int]) -> dict[str, dict[str, int]]:
+    """Return counts by value of each of `TIME_FACETS` from those by day (ISO, in
+    order), in their order.
+    """
+    counts: dict[str, dict[str, int]] = {name: {} for name in TIME_FACETS}
     for day, count in days.items():
-        month = day[:7]
-        months[month] = months.get(month, 0) + count
-    return months
+        for name, value in time_values(day).items():
+            counts[name][value] = counts[name].get(value, 0) + count
+    return counts
 
 
 Float64s = npt.NDArray[np.float64]

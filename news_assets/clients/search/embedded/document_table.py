@@ -23,7 +23,7 @@ from news_assets.clients.search.embedded.search_file import (
     clean,
 )
 from news_assets.clients.search.embedded.terms import Int64s
-from news_assets.clients.search.index_texts import MAX_NAMES, month_counts, most_first
+from news_assets.clients.search.index_texts import MAX_NAMES, most_first, time_counts
 from news_assets.ports.search_index import FACETS, SearchQuery, values_of
 
 Bools = npt.NDArray[np.bool_]
@@ -394,7 +394,7 @@ class DocumentTable:
         for kind in NAMED_FACETS:
             column = self.columns[kind]
             found[kind] = self._names(column.take(ns), copies.coded(column))
-        found["day"], found["month"] = self._days(ns, copies)
+        found |= self._times(ns, copies)
         return {name: found[name] for name in FACETS}
 
     def language_counts(self, ns: Int64s) -> dict[str, int]:
@@ -448,10 +448,8 @@ class DocumentTable:
         rows = self.connection.execute(find, (json.dumps(found.tolist()),))
         return most_first((value, int(counts[code])) for value, code in rows)
 
-    def _days(
-        self, ns: Int64s, copies: "_Copies"
-    ) -> tuple[dict[str, int], dict[str, int]]:
-        """Return counts by day and by month, newest first."""
+    def _times(self, ns: Int64s, copies: "_Copies") -> dict[str, dict[str, int]]:
+        """Return counts by month, by week and by day, newest first."""
         days = self.columns["day"].take(ns)
         first = int(days.min(initial=date.max.toordinal()))
         copied = copies.coded(self.columns["day"])
@@ -459,11 +457,15 @@ class DocumentTable:
         counts = _group_counts(days - first, by_day)
         newest_first = np.flatnonzero(counts)[::-1]
         names = _day_names(newest_first + first)
-        found = dict(zip(names, counts[newest_first].tolist(), strict=True))
-        months = month_counts(found)
-        for month, count in _counted_twice(_distinct(by_day), first).items():
-            months[month] -= count
-        return found, months
+        found = time_counts(
+            dict(zip(names, counts[newest_first].tolist(), strict=True))
+        )
+        once = _distinct(by_day)
+        once = _Coded(once.codes + first, once.leaders)
+        for name in ("month", "week"):
+            for value, count in _counted_twice(once, name).items():
+                found[name][value] -= count
+        return found
 
     def group_count(self, ns: Int64s) -> int:
         """Return the number of these documents, counting duplicates once."""
@@ -513,22 +515,36 @@ def _group_counts(codes: npt.NDArray[Any], copies: _Coded) -> Int64s:
     return counts
 
 
-def _counted_twice(copies: _Coded, first: int) -> dict[str, int]:
-    """Return by month how often texts of several of its days are counted too often;
-    codes are days since `first`.
+def _counted_twice(copies: _Coded, name: str) -> dict[str, int]:
+    """Return by month or by week how often texts of several of its days are counted too
+    often; codes are ordinals of days.
     """
     if not len(copies.codes):
         return {}
-    days = (copies.codes + (first - _EPOCH)).astype("datetime64[D]")
-    months = days.astype("datetime64[M]").astype(np.int64)
-    least = int(months.min())
-    once = _distinct(_Coded(months - least, copies.leaders)).codes
-    more = np.bincount(months - least) - np.bincount(once)
+    spans = _weeks(copies.codes) if name == "week" else _months(copies.codes)
+    least = int(spans.min())
+    once = _distinct(_Coded(spans - least, copies.leaders)).codes
+    more = np.bincount(spans - least) - np.bincount(once)
     found = {}
     for place in np.flatnonzero(more).tolist():
-        name = np.datetime64(least + place, "M").astype(str)
-        found[str(name)] = int(more[place])
+        found[_span_name(name, least + place)] = int(more[place])
     return found
+
+
+def _weeks(ordinals: Int64s) -> Int64s:
+    return (ordinals - 1) // 7  # day 1 was a Monday
+
+
+def _months(ordinals: Int64s) -> Int64s:
+    days = (ordinals - _EPOCH).astype("datetime64[D]")
+    months: Int64s = days.astype("datetime64[M]").astype(np.int64)
+    return months
+
+
+def _span_name(name: str, number: int) -> str:
+    if name == "week":
+        return date.fromordinal(number * 7 + 1).isoformat()
+    return str(np.datetime64(number, "M").astype(str))
 
 
 def _day_names(ordinals: Int64s) -> list[str]:

@@ -20,9 +20,10 @@ from typing import Any
 
 from news_assets.clients.search.index_texts import (
     MAX_NAMES,
-    month_counts,
     most_first,
     snippet,
+    time_counts,
+    time_values,
     with_words,
 )
 from news_assets.clients.search.typesense.documents import (
@@ -37,6 +38,7 @@ from news_assets.ports.search_index import (
     COPIED_FACETS,
     DECLARED_FACETS,
     FACETS,
+    TIME_FACETS,
     Explanation,
     SearchHit,
     SearchQuery,
@@ -572,9 +574,7 @@ def _facets_of(response: Response) -> dict[str, dict[str, int]]:
     days: dict[str, int] = {}
     for day in sorted(counts["day"], key=int, reverse=True):
         days[day_of(int(day)).isoformat()] = counts["day"][day]
-    counts["day"] = days
-    counts["month"] = month_counts(days)
-    return counts
+    return counts | time_counts(days)
 
 
 @dataclass(frozen=True, slots=True)
@@ -608,9 +608,8 @@ class Correction:
     def _values(self, article_id: str, name: str) -> list[str]:
         """Return the values of a facet that a document has."""
         stored = self.documents.get(article_id, {})
-        if name in ("day", "month") and "day" in stored:
-            day = day_of(stored["day"]).isoformat()
-            return [day if name == "day" else day[:7]]
+        if name in TIME_FACETS and "day" in stored:
+            return [time_values(day_of(stored["day"]).isoformat())[name]]
         value = stored.get(_FIELDS.get(name, ""))
         if isinstance(value, list):
             return list(dict.fromkeys(value))
@@ -620,7 +619,7 @@ class Correction:
 def _ordered(name: str, counts: Mapping[str, int]) -> dict[str, int]:
     """Return the values that have hits, in the order of answers."""
     kept = {value: count for value, count in counts.items() if count > 0}
-    if name in ("day", "month"):
+    if name in TIME_FACETS:
         return dict(sorted(kept.items(), reverse=True))
     found = most_first(kept.items())
     if name in _NAMES:

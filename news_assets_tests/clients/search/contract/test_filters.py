@@ -1,12 +1,13 @@
 """Filters and facets, in every mode."""
 
 from dataclasses import replace
-from datetime import date
+from datetime import date, timedelta
 
 import pytest
 
 from news_assets.ports.search_index import (
     FACETS,
+    TIME_FACETS,
     SearchIndex,
     SearchMode,
     SearchQuery,
@@ -110,6 +111,7 @@ def test_facets_count_every_match_of_all_pages(index: SearchIndex) -> None:
         "matter": {"24-0123": 1, "240123": 1},
         "meeting_status": {"cancelled": 1, "confirmed": 1},
         "month": {"2026-02": 1, "2026-01": 3, "2025-12": 1},
+        "week": {"2026-02-02": 1, "2026-01-05": 2, "2025-12-29": 2},
         "day": {
             "2026-02-03": 1,
             "2026-01-06": 1,
@@ -140,7 +142,7 @@ COPIED = [
     document(5, "vacina", theme_path=("01", "01.02"), matter="m", body="b"),
     document(6, "vacina", agency="ms", desk="world", matter="m", language="en"),
 ]  # fmt: skip
-FACET_FILTERS = {name: name for name in FACETS if name not in ("month", "day")}
+FACET_FILTERS = {name: name for name in FACETS if name not in TIME_FACETS}
 
 
 @pytest.mark.parametrize("mode", ["keyword", "hybrid"])
@@ -166,6 +168,12 @@ def test_a_count_of_a_facet_is_the_number_of_hits_after_choosing_it(
         of_day = date.fromisoformat(day)
         narrowed = index.search(replace(query, from_day=of_day, to_day=of_day))
         counts["day", day], chosen["day", day] = count, narrowed.found
+    for week, count in answer.facets["week"].items():
+        monday = date.fromisoformat(week)
+        narrowed = index.search(
+            replace(query, from_day=monday, to_day=monday + timedelta(days=6))
+        )
+        counts["week", week], chosen["week", week] = count, narrowed.found
     assert chosen == counts
     assert answer.facets["month"] == (
         {"2026-02": 1, "2026-01": 3 if mode == "keyword" else 6}
