@@ -20,11 +20,13 @@ from news_assets.store.queries import (
     listed_failures,
     listed_messages,
     poll_health,
+    ranked_stories,
     report,
     source_status,
     spending,
     stored_meetings,
     told_changes,
+    told_stories,
 )
 
 _INTRO = """# Queries
@@ -47,6 +49,8 @@ _MODULES = (
     report,
     listed_messages,
     told_changes,
+    told_stories,
+    ranked_stories,
 )
 # queries that are composed, by the function that composes them
 _COMPOSED: Mapping[ModuleType, Mapping[str, Callable[[], str]]] = {

@@ -18,6 +18,7 @@ from news_assets.search import SearchHit
 from news_assets.store.queries.edits import Edit
 from news_assets.store.queries.listed_articles import ListedArticle
 from news_assets.store.queries.listed_failures import ListedFailure
+from news_assets.store.queries.ranked_stories import StoryItem
 from news_assets.store.queries.stored_meetings import VoteOfPerson
 from news_assets.store.queries.told_stories import StoryArticle, ToldStory
 from news_assets.web.answers import (
@@ -69,8 +70,9 @@ from news_assets.web.parameters import (
     ParameterError,
     Parameters,
     SearchAddress,
+    StoryParameters,
 )
-from news_assets.web.story_pages import story_view
+from news_assets.web.story_pages import listed_stories, story_view
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,6 +171,17 @@ EDITS: Final = Operation(
     answer=Part[Edit],
     item=Edit,
 )
+STORIES: Final = Operation(
+    path="stories",
+    summary=(
+        "The stories of a day or of the last days, those of the most publishers and the newest"
+        " first"
+    ),
+    parameters=StoryParameters,
+    read=listed_stories,
+    answer=Part[StoryItem],
+    item=StoryItem,
+)
 OPERATIONS: Final = (
     SEARCH,
     Operation(
@@ -215,6 +228,7 @@ OPERATIONS: Final = (
         item=PersonView,
         parts=(VoteOfPerson, StoredOffice, StoredMember),
     ),
+    STORIES,
     Operation(
         path="stories/{story_id}",
         summary="One story with its articles in order of publication",

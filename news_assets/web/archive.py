@@ -316,6 +316,13 @@ class Archive:
             )
         return found | items_like(self.lake, found)
 
+    def articles_with(self, text: str, filters: Filters) -> set[str]:
+        """Return the ids of the articles that a search by words finds. Raises
+        IndexingError, QueryError.
+        """
+        with self._turn():
+            return self._index.articles_with(text, filters)
+
     def facet_counts(self, address: SearchAddress, name: str) -> Mapping[str, int]:
         """Return the counts by value of a facet, of the search without its own filter:
         so that a chosen value does not hide the others.

@@ -55,6 +55,7 @@ def list_feeds(archive: Archive) -> list[NamedFeed]:
     """Return the feeds of whole lists, with English names."""
     found = [
         NamedFeed("Newest articles", "/search", "/search.atom"),
+        NamedFeed("Stories", "/stories", "/stories.atom"),
         NamedFeed("Silently edited", "/changes", "/changes.atom"),
     ]
     if has_meetings(archive):

@@ -25,6 +25,7 @@ from news_assets.web.api_operations import (
     MEETINGS,
     SEARCH,
     SOURCES,
+    STORIES,
     Operation,
 )
 from news_assets.web.archive import Archive
@@ -42,7 +43,12 @@ from news_assets.web.forms import (
 from news_assets.web.markup import article_html
 from news_assets.web.meeting_pages import calendar, entries_of
 from news_assets.web.meeting_views import MeetingItem
-from news_assets.web.parameters import MeetingParameters, Parameters, SearchAddress
+from news_assets.web.parameters import (
+    MeetingParameters,
+    Parameters,
+    SearchAddress,
+    StoryParameters,
+)
 from news_assets.web.spreadsheets import (
     Spreadsheet,
     articles_sheet,
@@ -50,6 +56,7 @@ from news_assets.web.spreadsheets import (
     sheet_of,
     spreadsheet,
 )
+from news_assets.web.story_pages import page_of_story, story_entries
 
 Entries = Callable[[Archive, Sequence[Any], str], list[Entry]]
 
@@ -135,6 +142,8 @@ def _feed_title(page: ListPage, parameters: Parameters) -> str:
         wanted = [parameters.text, *parameters.active.values()]
     if isinstance(parameters, MeetingParameters):
         wanted = [parameters.text, parameters.topic, parameters.agency, parameters.body]
+    if isinstance(parameters, StoryParameters):
+        wanted = [parameters.text, *parameters.active.values()]
     return ": ".join(filter(None, (page.title, ", ".join(filter(None, wanted)))))
 
 
@@ -255,6 +264,14 @@ SEARCH_PAGE: Final = ListPage(
     of_feed={"sort": "date", "limit": "50"},
 )
 LIST_PAGES: Final = (
+    ListPage(
+        path="/stories",
+        title="Stories",
+        template="stories.html",
+        operation=STORIES,
+        sheet=sheet_of(STORIES, {"page": page_of_story}),
+        entries=story_entries,
+    ),
     ListPage(
         path="/changes",
         title="Changed after publication",

@@ -76,6 +76,7 @@ from news_assets.web.parameters import (
     ParameterError,
     Parameters,
     SearchAddress,
+    StoryParameters,
 )
 from news_assets.web.phrases import (
     LANGUAGES,
@@ -131,6 +132,7 @@ class Pages:
             "/operations/sources": self._sources,
             "/operations/failures": self._failures,
             "/meetings": self._meetings,
+            "/stories": self._stories,
         }
         self._templates = Environment(
             loader=PackageLoader("news_assets.web"),
@@ -247,6 +249,13 @@ class Pages:
             "civic_desks": civic,
             "statuses": get_args(MeetingStatus),
             "topic_codes": list(topics_taxonomy().themes),
+        }
+
+    def _stories(self, page: ListPage, parameters: StoryParameters) -> Values:
+        return {
+            "answer": page.operation.read(self._archive, parameters),
+            "today": self._archive.today(),
+            "several_desks": len(self._archive.desks) > 1,
         }
 
     def facet(self, request: Request) -> Response:

@@ -148,7 +148,7 @@ class ListParameters(Parameters, frozen=True):
             ) from None
 
 
-def cursor_of(*values: str | int) -> str:
+def cursor_of(*values: str | float) -> str:
     """Return a cursor of these values."""
     return base64.urlsafe_b64encode(json.dumps(values).encode()).decode()
 
@@ -179,6 +179,36 @@ class EditParameters(OfDesk, frozen=True):
         "silent",
         description="silent edits only, which the page does not mention, or all",
     )
+
+
+class StoryParameters(OfDesk, frozen=True):
+    """The stories of a day or of the last days, told by the most publishers and the
+    newest first.
+    """
+
+    limit: int = Field(20, ge=1, le=MAX_LIMIT, description="number of items")
+    text: str = Field(
+        "",
+        alias="q",
+        max_length=MAX_QUERY_CHARS,
+        description="words of an article of the story, as in a search",
+    )
+    theme: str | None = _key("code of a theme of any level")
+    language: str | None = _key("primary language of an article of the story, BCP 47")
+    publishers: int = Field(
+        2, ge=1, le=1_000, description="at least so many independent publishers"
+    )
+    day: date | None = Field(None, description="the last day; by default today")
+    days: int = Field(2, ge=1, le=366, description="how many days, to the last one")
+
+    @property
+    def active(self) -> dict[str, str]:
+        """The filters that are set, by their names in an address."""
+        values = {name: getattr(self, name) for name in STORY_FILTERS}
+        return {name: str(value) for name, value in values.items() if value}
+
+
+STORY_FILTERS: Final = ("desk", "agency", "theme", "language", "day")
 
 
 class AgencyParameters(OfDesk, frozen=True):

@@ -33,6 +33,7 @@ PAGES = (
     "/operations/failures",
     "/publishers/d/a",
     f"/stories/{STORY}",
+    f"/stories?day={TODAY}&publishers=1&theme=health&lang=pt",
     "/facets/agency?lang=pt",
     "/operations/login",
     "/operations/articles/a-2",

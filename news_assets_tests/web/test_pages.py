@@ -39,6 +39,7 @@ PAGES = (
     f"/days/{datetime.now(UTC).date()}",
     "/publishers/d/a",
     f"/stories/{STORY}",
+    f"/stories?day={TODAY}&publishers=1",
     "/facets/agency?q=bus",
 )
 

@@ -1,11 +1,14 @@
-"""The page of a story, and the way to it."""
+"""The list and the pages of stories, and the way to them."""
 
+import feedparser
 import httpx
+import pytest
 
 from news_assets.pipeline.stories.loaded import story_id_of
 from news_assets_tests.support.small_desk import TODAY
 
 STORY = story_id_of(TODAY, "a-1")
+DAY = {"day": TODAY.isoformat(), "publishers": "1"}
 
 
 def test_a_story_names_its_publishers_in_order_and_who_only_copied(
@@ -32,3 +35,42 @@ def test_a_story_is_json_too_and_an_unknown_one_is_not_found(
     assert {"a-1", "b-1c"} <= {row["article_id"] for row in found["articles"]}
     assert browser.get("/stories/2026-01-01-none").status_code == 404
     assert browser.get("/api/v1/stories/2026-01-01-none").status_code == 404
+
+
+def test_the_list_of_stories_has_filters_a_feed_and_a_table(
+    browser: httpx.Client,
+) -> None:
+    found = browser.get("/stories.json", params=DAY).json()["items"]
+    feed = feedparser.parse(browser.get("/stories.atom", params=DAY).content)
+    table = browser.get("/stories.csv", params=DAY).text
+
+    assert [row["story_id"] for row in found] == [STORY]
+    assert [entry.link.rpartition("/")[2] for entry in feed.entries] == [STORY]
+    assert feed.entries[0].summary == "Câmara a, Câmara b"
+    assert STORY in table
+    assert f'href="/stories/{STORY}"' in browser.get("/stories", params=DAY).text
+
+
+@pytest.mark.parametrize(
+    ("filters", "count"),
+    [
+        ({"q": "bus"}, 1),
+        ({"q": "volcano"}, 0),
+        ({"publishers": "2"}, 0),
+        ({"agency": "b"}, 1),
+        ({"desk": "other"}, 0),
+    ],
+)
+def test_the_list_of_stories_is_narrowed_by_words_publishers_and_their_number(
+    browser: httpx.Client, filters: dict[str, str], count: int
+) -> None:
+    found = browser.get("/api/v1/stories", params={**DAY, **filters}).json()
+
+    assert len(found["items"]) == count
+
+
+def test_the_navigation_and_the_page_of_feeds_lead_to_stories(
+    browser: httpx.Client,
+) -> None:
+    assert '<a href="/stories">Stories</a>' in browser.get("/about").text
+    assert "/stories.atom" in browser.get("/feeds").text
