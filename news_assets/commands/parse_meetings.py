@@ -16,9 +16,9 @@ _MAX_FILES = 2000  # of one client; they are read together
 
 def parse_meetings() -> None:
     """Read the saved answers of civic vendors that standard input names."""
-    from news_assets.sources.civic.reading.ids import owner_of
-    from news_assets.sources.civic.vendor import Reading
-    from news_assets.sources.civic.vendor_readers import read_answers
+    from news_assets.sources.civic.reading.identity import owner_of
+    from news_assets.sources.civic.reading.meetings import ParseContext
+    from news_assets.sources.civic.vendors import read_answers
 
     with ProcessSandbox() as sandbox:
 
@@ -26,8 +26,8 @@ def parse_meetings() -> None:
             kind, url = str(item["kind"]), str(item.get("url") or "")
             answers = _answers(Path(str(item["path"])))
             timezone, now = _present(item)
-            reading = Reading(timezone=timezone, now=now)
-            [listing] = sandbox.run(read_answers, [(kind, answers, url, reading)])
+            context = ParseContext(timezone=timezone, now=now)
+            [listing] = sandbox.run(read_answers, [(kind, answers, url, context)])
             if isinstance(listing, NewsAssetsError):
                 raise listing
             return {
@@ -81,7 +81,7 @@ def _now(stated: object, zone: ZoneInfo) -> datetime:
 
 
 def _line(meeting: Meeting, kind: str, owner: str) -> Item:
-    from news_assets.sources.civic.reading.ids import meeting_id
+    from news_assets.sources.civic.reading.identity import meeting_id
 
     return {
         "meeting_id": meeting_id(owner or kind, kind, meeting),

@@ -26,8 +26,8 @@ from news_assets.ports.services import PageRequest, Sandbox
 from news_assets.records.desks import Access, Agency, Desk, PageRule, Selectors, Source
 from news_assets.records.reading import ExtractedArticle, Listing, Page
 from news_assets.settings import Settings
-from news_assets.sources.html.listing_kinds import parse_selected
-from news_assets.sources.html.proposal import propose
+from news_assets.sources.html_listing_kinds import parse_selected
+from news_assets.sources.selector_proposal import propose
 from news_assets.sources.source_kinds import ALL_KINDS
 from news_assets.text.urls import is_same_site
 

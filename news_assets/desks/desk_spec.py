@@ -37,7 +37,7 @@ from news_assets.records.desks import (
     ThemeMethod,
 )
 from news_assets.setting_values import MODEL_PROVIDERS, check_model_name
-from news_assets.sources.civic.vendor_limits import CIVIC_LIMITS
+from news_assets.sources.civic import CIVIC_LIMITS
 from news_assets.text.urls import host_of
 
 # a Dagster asset key prefix, group and queue name

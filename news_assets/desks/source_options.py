@@ -21,8 +21,8 @@ from pydantic import (
 
 from news_assets.errors import without_credentials
 from news_assets.records.desks import Access, PageRule, Selectors, VendorLimits
-from news_assets.sources.civic.vendor_limits import CIVIC_LIMITS
-from news_assets.sources.html.document import problem_of
+from news_assets.sources.civic import CIVIC_LIMITS
+from news_assets.sources.html_document import problem_of
 
 # a request in a vendor's slot waits for its host; ten minutes count as a process that
 # hangs

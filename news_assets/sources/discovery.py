@@ -13,7 +13,7 @@ from urllib.parse import urljoin, urlsplit
 
 from news_assets.records.reading import Page
 from news_assets.sources.civic.detection import VendorAddress, vendors_of_page
-from news_assets.sources.html.document import (
+from news_assets.sources.html_document import (
     base_of,
     html_tree,
     select,

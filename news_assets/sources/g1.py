@@ -21,7 +21,7 @@ from news_assets.errors import ListingChangedError, SourceError
 from news_assets.records.desks import Source
 from news_assets.records.reading import ListedEntry, Listing, Page
 from news_assets.sources import feed
-from news_assets.sources.html.document import html_tree
+from news_assets.sources.html_document import html_tree
 from news_assets.sources.platforms import found_instead
 from news_assets.sources.storable_entries import (
     first_web_url,

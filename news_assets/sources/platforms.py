@@ -16,7 +16,7 @@ from news_assets.errors import ListingChangedError, SourceError
 from news_assets.records.desks import Source
 from news_assets.records.reading import Page
 from news_assets.sources.bot_protection import protection_of_page
-from news_assets.sources.html.document import html_tree, select, title_of, words_of
+from news_assets.sources.html_document import html_tree, select, title_of, words_of
 from news_assets.text.limits import loads
 
 _HEAD_BYTES = 400_000  # searched for patterns: the head and the first part of the body

@@ -14,10 +14,10 @@ from news_assets.errors import SourceError
 from news_assets.records.desks import Source
 from news_assets.records.reading import Listing, Page
 from news_assets.sources import g1, plone_search, sitemap, wordpress
-from news_assets.sources.civic.vendor_limits import CIVIC_LIMITS
+from news_assets.sources.civic import CIVIC_LIMITS
 from news_assets.sources.feed import parse as parse_feed
 from news_assets.sources.feed import parse_json_feed
-from news_assets.sources.html.listing_kinds import (
+from news_assets.sources.html_listing_kinds import (
     parse_ebc,
     parse_plone,
     parse_selected,

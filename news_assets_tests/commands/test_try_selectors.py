@@ -13,8 +13,8 @@ from news_assets.cli import main
 from news_assets.desks.desk_files import load_desks
 from news_assets.sources.source_kinds import KINDS
 from news_assets_tests.clients.web.conftest import Site, answer
-from news_assets_tests.sources.html.test_proposal import CARDS
 from news_assets_tests.sources.page_builders import html
+from news_assets_tests.sources.test_selector_proposal import CARDS
 
 Run = Callable[..., tuple[int, str, str]]
 HEAD = "desk: mine\ntimezone: America/Sao_Paulo\nlanguage: pt\nfirst_day: 2026-01-01\nagencies:\n"

@@ -10,7 +10,7 @@ import yaml
 from news_assets.desks.desk_files import built_in_desks, load_desks, path_of
 from news_assets.desks.import_plan import same_source_key
 from news_assets.records.desks import Desk, VendorLimits
-from news_assets.sources.civic.vendor_readers import CIVIC_KINDS
+from news_assets.sources.civic.vendors import CIVIC_KINDS
 from news_assets.sources.source_kinds import ALL_KINDS
 
 SHIPPED = [name for name in built_in_desks() if name != "sample"]

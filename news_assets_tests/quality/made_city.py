@@ -44,7 +44,7 @@ from news_assets.records.articles import FeedEntry
 from news_assets.records.desks import Desk
 from news_assets.records.meetings import StoredMeeting
 from news_assets.records.reading import AgencyDays
-from news_assets.sources.civic.vendor_readers import CIVIC_KINDS
+from news_assets.sources.civic.vendors import CIVIC_KINDS
 from news_assets.sources.source_kinds import ALL_KINDS, adapter_of
 from news_assets.store.lake import Lake
 from news_assets.store.tables import TABLES

@@ -24,8 +24,8 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from news_assets.records.meetings import Meeting, MeetingListing
-from news_assets.sources.civic.vendor import Reading
-from news_assets.sources.civic.vendor_readers import read_answers
+from news_assets.sources.civic.reading.meetings import ParseContext
+from news_assets.sources.civic.vendors import read_answers
 from news_assets_tests.quality.extraction import CORPUS
 
 ASSERTED = CORPUS / "civic_city_scrapers" / "dev"
@@ -184,7 +184,7 @@ def read_case(case_id: str, case: Case) -> MeetingListing:
         case.kind,
         [(path.name, answer_of(path))],
         url,
-        Reading(timezone=case.timezone, now=now),
+        ParseContext(timezone=case.timezone, now=now),
     )
 
 
@@ -386,10 +386,10 @@ def score_whole() -> list[str]:
     low: list[str] = []
     for name, kind, url, count in whole_answers():
         path = Path(name)
-        reading = Reading(
+        context = ParseContext(
             timezone=_CENTRAL, now=datetime(2026, 1, 1, tzinfo=ZoneInfo(_CENTRAL))
         )
-        listing = read_answers(kind, [(path.name, answer_of(path))], url, reading)
+        listing = read_answers(kind, [(path.name, answer_of(path))], url, context)
         whole = [meeting for meeting in listing.meetings if not meeting.is_partial]
         items = sum(len(meeting.items) for meeting in listing.meetings)
         found = len(whole) + items

@@ -14,8 +14,8 @@ import sys
 from news_assets.errors import SourceError
 from news_assets.records.desks import Source
 from news_assets.records.reading import ListedEntry, Page
-from news_assets.sources.html.listing_kinds import parse_selected
-from news_assets.sources.html.proposal import propose
+from news_assets.sources.html_listing_kinds import parse_selected
+from news_assets.sources.selector_proposal import propose
 from news_assets_tests.quality.extraction import CORPUS, cases, page
 
 ZONE = "America/New_York"

@@ -13,17 +13,15 @@ from news_assets.records.reading import Listing
 from news_assets.sources.source_kinds import KINDS, adapter_of
 from news_assets.text.urls import web_url
 from news_assets_tests.sources import (
+    test_ebc_listings,
     test_feed,
     test_g1,
     test_json_feed,
+    test_plone_listings,
     test_plone_search,
+    test_selected_listings,
     test_sitemap,
     test_wordpress,
-)
-from news_assets_tests.sources.html import (
-    test_ebc_listings,
-    test_plone_listings,
-    test_selected_listings,
 )
 from news_assets_tests.sources.page_builders import INSTEAD, html, page_of, source_of
 

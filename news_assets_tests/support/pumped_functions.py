@@ -35,17 +35,15 @@ from news_assets.pipeline.page.readers import content_type_of, read_page
 from news_assets.records.articles import RawArticle
 from news_assets.records.desks import DepthRules, EnrichRules
 from news_assets.records.reading import Page
-from news_assets.sources import bot_protection, discovery, platforms
-from news_assets.sources.civic.reading.build import location_of
+from news_assets.sources import bot_protection, discovery, platforms, selector_proposal
 from news_assets.sources.civic.reading.meeting_prose import (
     ItemName,
     decisions_of,
     participation_of,
 )
+from news_assets.sources.civic.reading.meetings import ParseContext, location_of
 from news_assets.sources.civic.reading.moments import clock_of_text, moment_of_text
-from news_assets.sources.civic.vendor import Reading
-from news_assets.sources.civic.vendor_readers import read_answers
-from news_assets.sources.html import proposal
+from news_assets.sources.civic.vendors import read_answers
 from news_assets.sources.source_kinds import KINDS
 from news_assets.sources.storable_entries import bounded, unique
 from news_assets.text import (
@@ -136,9 +134,9 @@ def listing(kind: str, start: str, end: str = "") -> Callable[[str], object]:
 def meetings(
     kind: str, start: str, end: str = "", url: str = URL
 ) -> Callable[[str], object]:
-    reading = Reading(timezone=ZONE, now=datetime(2026, 1, 1, tzinfo=UTC))
+    context = ParseContext(timezone=ZONE, now=datetime(2026, 1, 1, tzinfo=UTC))
     return lambda text: read_answers(
-        kind, [("a", f"{start}{text}{end}".encode("utf-8", "replace"))], url, reading
+        kind, [("a", f"{start}{text}{end}".encode("utf-8", "replace"))], url, context
     )
 
 
@@ -243,7 +241,7 @@ FUNCTIONS: tuple[tuple[str, Callable[[str], object], Iterable[str]], ...] = (
     ("ebc", listing("ebc", "<html><body>"), ("<h3 class=heading><a href=/{n}>a</a></h3>", "<a href=?page={n}>a</a>", *MARKUP)),
     ("html_listing", listing("html_listing", "<html><body><ul class=news>"),
      ("<li><h3><a href=/{n}>a</a></h3><p class=date>1/1/2026</p></li>", "<a href=?page={n}>a</a>", "<div class=pager>", *MARKUP)),
-    ("proposed selectors", lambda text: proposal.propose(page("<html><body>" + text), "America/Sao_Paulo"),
+    ("proposed selectors", lambda text: selector_proposal.propose(page("<html><body>" + text), "America/Sao_Paulo"),
      ("<li class=a{n}><h3><a href=/{n}>a headline of some words</a></h3><p class=date>1/1/2026</p></li>",
       "<div class=a><a href=/{n}>a headline of some words</a>", "<p class=a>1/1/2026</p>", "<a rel=next href=/>", *MARKUP)),
     ("sitemap", listing("sitemap", "<urlset>", "</urlset>"),

@@ -12,12 +12,15 @@ from datetime import date, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from news_assets.clients.llm.batch_form import BatchApi, Offline, Result, Sent
 from news_assets.clients.llm.batch_providers import (
     AnthropicBatches,
+    BatchApi,
     BedrockBatches,
     GeminiBatches,
+    Offline,
     OpenAIBatches,
+    Result,
+    Sent,
 )
 from news_assets.clients.llm.calls import (
     answer_of,

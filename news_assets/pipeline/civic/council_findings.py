@@ -23,12 +23,15 @@ from news_assets.records.meetings import (
     StoredMeeting,
 )
 from news_assets.records.reading import Listing, Outcome, Page
-from news_assets.sources.civic.reading.ids import (
+from news_assets.sources.civic.reading.identity import (
     fingerprint,
     listed_key,
+    merged,
+    merged_by_key,
+    with_votes,
 )
-from news_assets.sources.civic.reading.merging import merged, merged_by_key, with_votes
-from news_assets.sources.civic.vendor import Reading, Vendor
+from news_assets.sources.civic.reading.meetings import ParseContext
+from news_assets.sources.civic.vendors import Vendor
 from news_assets.text.dates import day_of
 
 _MIN_SUSPECT = 3  # missing meetings; fewer are a body's own changes
@@ -59,7 +62,7 @@ class CouncilFindings:
 
     source: Source
     vendor: Vendor
-    reading: Reading
+    context: ParseContext
     stored: Sequence[StoredMeeting]
     filters: ItemFilters
     days: Days
@@ -143,7 +146,7 @@ class CouncilFindings:
     @property
     def today(self) -> date:
         """Return the agency's present day."""
-        return day_of(self.reading.now, self.source.timezone)
+        return day_of(self.context.now, self.source.timezone)
 
     def _suspicion(self, meetings: Sequence[Meeting], days: Days | None) -> str | None:
         """Return that an answer lists none or few of the known meetings to come; None
@@ -170,7 +173,7 @@ class CouncilFindings:
         for row in self.own_rows():
             if row.starts_at is None:
                 continue
-            if row.starts_at <= self.reading.now:
+            if row.starts_at <= self.context.now:
                 continue
             if row.day is not None and first <= row.day <= last:
                 found.add(row.meeting_id)

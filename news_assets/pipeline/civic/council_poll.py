@@ -36,15 +36,15 @@ from news_assets.records.meetings import (
     StoredMeeting,
 )
 from news_assets.records.reading import Outcome, Page
-from news_assets.sources.civic.reading.build import listed_again
-from news_assets.sources.civic.reading.ids import (
+from news_assets.sources.civic.reading.identity import (
     UNDATED,
     changed_days,
     fingerprints,
     item_id,
     listed_key,
 )
-from news_assets.sources.civic.vendor import read
+from news_assets.sources.civic.reading.meetings import listed_again
+from news_assets.sources.civic.vendors import read
 from news_assets.sources.platforms import file_of
 
 _logger = logging.getLogger(__name__)
@@ -382,7 +382,7 @@ class CouncilPoll(CouncilFindings):
     ) -> MeetingListing | NewsAssetsError:
         if isinstance(answer, FetchError):
             return answer
-        [listing] = sandbox.run(read, [(self.vendor, answer, self.reading)])
+        [listing] = sandbox.run(read, [(self.vendor, answer, self.context)])
         return listing
 
     def _fail(

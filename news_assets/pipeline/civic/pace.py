@@ -5,7 +5,7 @@
     pass     the days from a week back to 90 days on, once a night, because
              dates of change are not reliable
 
-Limits by vendor (slots, delays) are in `sources/civic/vendor_limits.py`; a desk file
+Limits by vendor (slots, delays) are in `sources/civic/__init__.py`; a desk file
 may set others.
 """
 

@@ -25,8 +25,8 @@ from news_assets.records.articles import SourceState
 from news_assets.records.desks import ItemFilters, Source
 from news_assets.records.meetings import Request, StoredMeeting
 from news_assets.records.reading import Page
-from news_assets.sources.civic.vendor import Reading
-from news_assets.sources.civic.vendor_readers import vendor_of
+from news_assets.sources.civic.reading.meetings import ParseContext
+from news_assets.sources.civic.vendors import vendor_of
 from news_assets.text.dates import day_of
 from news_assets.text.urls import host_of
 
@@ -106,7 +106,9 @@ def _begun(
     poll = CouncilPoll(
         source=source,
         vendor=vendor_of(source.kind),
-        reading=Reading(timezone=source.timezone, now=now, selectors=source.selectors),
+        context=ParseContext(
+            timezone=source.timezone, now=now, selectors=source.selectors
+        ),
         stored=run.stored.get(source.agency, ()),
         known_items=run.known_items,
         known_versions=run.known_versions,

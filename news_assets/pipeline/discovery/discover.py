@@ -35,8 +35,8 @@ from news_assets.records.desks import Source
 from news_assets.records.meetings import MeetingListing, Request
 from news_assets.records.reading import Page
 from news_assets.sources.civic.detection import VendorAddress, vendors_of_address
-from news_assets.sources.civic.vendor import Reading, read
-from news_assets.sources.civic.vendor_readers import vendor_of
+from news_assets.sources.civic.reading.meetings import ParseContext
+from news_assets.sources.civic.vendors import read, vendor_of
 from news_assets.sources.discovery import (
     CandidateUrl,
     PageFacts,
@@ -508,6 +508,6 @@ def _listing(
     )
     if isinstance(answer, FetchError):
         return answer
-    reading = Reading(timezone=criteria.timezone, now=criteria.now)
-    [listing] = sandbox.run(read, [(vendor_of(at.kind), answer, reading)])
+    context = ParseContext(timezone=criteria.timezone, now=criteria.now)
+    [listing] = sandbox.run(read, [(vendor_of(at.kind), answer, context)])
     return listing

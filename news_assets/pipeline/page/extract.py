@@ -31,7 +31,7 @@ from news_assets.pipeline.page.refusals import refusal_of
 from news_assets.pipeline.page.trimming import trimmed
 from news_assets.records.desks import PageRule
 from news_assets.records.reading import ExtractedArticle, Page
-from news_assets.sources.html.document import select, words_of
+from news_assets.sources.html_document import select, words_of
 from news_assets.text.charset import decode
 from news_assets.text.dates import parse_date
 from news_assets.text.language import language_of

@@ -31,7 +31,7 @@ from news_assets.sources.civic.reading.agenda_pages import (
     visible_lines,
     with_notes,
 )
-from news_assets.sources.civic.reading.build import meeting_of
+from news_assets.sources.civic.reading.meetings import ParseContext, meeting_of
 from news_assets.sources.civic.reading.moments import (
     Moment,
     clock_of_text,
@@ -41,6 +41,7 @@ from news_assets.sources.civic.reading.moments import (
 from news_assets.sources.civic.reading.numbering import file_in, split_number
 from news_assets.sources.civic.reading.page_values import (
     Object,
+    Requests,
     changed,
     clean,
     href_of,
@@ -53,8 +54,7 @@ from news_assets.sources.civic.reading.page_values import (
     tree_of,
     words_at,
 )
-from news_assets.sources.civic.vendor import Reading, Requests
-from news_assets.sources.html.document import base_of, select
+from news_assets.sources.html_document import base_of, select
 
 _EXPECTED = "an answer of BoardDocs"
 _MAX_COMMITTEES: Final = 60
@@ -75,7 +75,7 @@ _FORM: Final = (
 )
 
 
-def parse(page: Page, reading: Reading) -> MeetingListing:
+def parse(page: Page, context: ParseContext) -> MeetingListing:
     """Return the meetings of a committee, the agenda of one meeting, or requests for
     all committees.
 
@@ -87,11 +87,11 @@ def parse(page: Page, reading: Reading) -> MeetingListing:
     if is_agenda and not page.body.strip():
         return MeetingListing()  # the agenda is not posted yet
     if is_json(page):
-        return _meetings(page, reading)
+        return _meetings(page, context)
     tree = tree_of(page, _EXPECTED)
     elements = select(tree, _ITEMS)
     if elements or (is_agenda and select(tree, ".print-meeting-name")):
-        return MeetingListing(meetings=(_agenda(tree, elements, page, reading),))
+        return MeetingListing(meetings=(_agenda(tree, elements, page, context),))
     committees = _committees(tree)
     if not committees:
         raise changed(page, _EXPECTED)
@@ -111,7 +111,7 @@ def _committees(tree: HtmlElement) -> dict[str, str]:
     return {key: name for key, name in found.items() if _COMMITTEE_ID.fullmatch(key)}
 
 
-def _meetings(page: Page, reading: Reading) -> MeetingListing:
+def _meetings(page: Page, context: ParseContext) -> MeetingListing:
     answer = json_of(page, _EXPECTED)
     rows = objects(answer)
     if not isinstance(answer, list) or len(rows) != len(answer):
@@ -119,13 +119,13 @@ def _meetings(page: Page, reading: Reading) -> MeetingListing:
     meetings: list[Meeting] = []
     for row in rows:
         if "unique" in row:
-            meetings.append(_meeting(row, page, reading))
+            meetings.append(_meeting(row, page, context))
     if any(rows) and not meetings:
         raise changed(page, _EXPECTED)
     return MeetingListing(meetings=tuple(meetings))
 
 
-def _meeting(row: Object, page: Page, reading: Reading) -> Meeting:
+def _meeting(row: Object, page: Page, context: ParseContext) -> Meeting:
     own_id, name = text_at(row, "unique"), text_at(row, "name")
     day = _day(text_at(row, "numberdate"))
     new_day = day_of_text(name) if _MOVED.search(name) else None
@@ -138,7 +138,7 @@ def _meeting(row: Object, page: Page, reading: Reading) -> Meeting:
             body=parameter(page.final_url, "body") or name,
             url=url if own_id else None,
         ),
-        reading,
+        context,
         start=Moment(day) if day else None,
         status_words=["cancelled"] if is_moved else [],
     )
@@ -156,7 +156,7 @@ def _day(text: str) -> date | None:
 
 
 def _agenda(
-    tree: HtmlElement, elements: list[HtmlElement], page: Page, reading: Reading
+    tree: HtmlElement, elements: list[HtmlElement], page: Page, context: ParseContext
 ) -> Meeting:
     base = base_of(tree, page)
     items: list[AgendaItem] = []
@@ -168,7 +168,7 @@ def _agenda(
             title=words_at(tree, ".print-meeting-name"),
             items=tuple(items),
         ),
-        reading,
+        context,
         start=_start(tree),
     )
     return with_notes(replace(meeting, is_partial=True), notes_beside(tree, elements))

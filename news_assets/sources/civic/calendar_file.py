@@ -13,17 +13,21 @@ from typing import TYPE_CHECKING, Any
 from news_assets.errors import SourceError
 from news_assets.records.meetings import Link, Meeting, MeetingListing
 from news_assets.records.reading import Page
-from news_assets.sources.civic.reading.build import location_of, meeting_of
-from news_assets.sources.civic.reading.ids import digest
+from news_assets.sources.civic.reading.identity import digest
+from news_assets.sources.civic.reading.meetings import (
+    ParseContext,
+    location_of,
+    meeting_of,
+)
 from news_assets.sources.civic.reading.moments import Moment
 from news_assets.sources.civic.reading.page_values import (
+    Requests,
     changed,
     clean,
     optional_link,
     requests_to,
     unique_links,
 )
-from news_assets.sources.civic.vendor import Reading, Requests
 from news_assets.text.charset import decode
 from news_assets.text.dates import zone_info
 from news_assets.text.html import plain_text
@@ -58,7 +62,7 @@ _FREQUENCIES = frozenset(("DAILY", "WEEKLY", "MONTHLY", "YEARLY"))
 _OLDEST = 20  # years of a series' first meeting
 
 
-def parse(page: Page, reading: Reading) -> MeetingListing:
+def parse(page: Page, context: ParseContext) -> MeetingListing:
     """Return the events of a file as meetings.
 
     Raises:
@@ -72,20 +76,20 @@ def parse(page: Page, reading: Reading) -> MeetingListing:
     problems: list[str] = []
     events = _events(page, problems)
     found: dict[str, Meeting] = {}
-    for event, start in _begins(events, reading, problems):
-        meeting = _meeting(event, start, page, reading)
+    for event, start in _begins(events, context, problems):
+        meeting = _meeting(event, start, page, context)
         found[meeting.vendor_id] = meeting
     return MeetingListing(meetings=tuple(found.values()), problems=tuple(problems))
 
 
 def _begins(
-    events: Sequence["Event"], reading: Reading, problems: list[str]
+    events: Sequence["Event"], context: ParseContext, problems: list[str]
 ) -> list[tuple["Event", Moment]]:
     """Return each event with each of its begins.
 
     Series are omitted after some that never take place, because trying one is slow.
     """
-    moved = _moved_meetings(events, reading)
+    moved = _moved_meetings(events, context)
     found: list[tuple[Event, Moment]] = []
     omitted = vain = 0
     for event in events:
@@ -93,8 +97,8 @@ def _begins(
         if is_series and vain == _MAX_VAIN:
             omitted += 1
             continue
-        starts = _starts(event, reading, moved, problems)
-        if is_series and not starts and not _may_have_ended(event, reading):
+        starts = _starts(event, context, moved, problems)
+        if is_series and not starts and not _may_have_ended(event, context):
             vain += 1
         found += [(event, start) for start in starts]
     if omitted:
@@ -105,7 +109,7 @@ def _begins(
 
 
 def _moved_meetings(
-    events: Iterable["Event"], reading: Reading
+    events: Iterable["Event"], context: ParseContext
 ) -> set[tuple[str, Moment | None]]:
     """Return the meetings of series that have an event of their own: id of the series
     and planned begin.
@@ -113,7 +117,7 @@ def _moved_meetings(
     moved: set[tuple[str, Moment | None]] = set()
     for event in events:
         if "RECURRENCE-ID" in event:
-            planned = _local(event, "RECURRENCE-ID", reading)
+            planned = _local(event, "RECURRENCE-ID", context)
             moved.add((_text(event, "UID"), planned))
     return moved
 
@@ -176,8 +180,8 @@ def _text(event: "Event", name: str) -> str:
     return str(value)
 
 
-def _local(event: "Event", name: str, reading: Reading) -> Moment | None:
-    return _moment(_value(_first_value(event, name), "dt"), reading)
+def _local(event: "Event", name: str, context: ParseContext) -> Moment | None:
+    return _moment(_value(_first_value(event, name), "dt"), context)
 
 
 def _value(holder: Any, name: str) -> Any:
@@ -188,12 +192,12 @@ def _value(holder: Any, name: str) -> Any:
         return None
 
 
-def _moment(value: Any, reading: Reading) -> Moment | None:
+def _moment(value: Any, context: ParseContext) -> Moment | None:
     """Return a day or time of the file as the agency's local one."""
     if isinstance(value, datetime):
         if value.tzinfo:
             try:
-                value = value.astimezone(zone_info(reading.timezone))
+                value = value.astimezone(zone_info(context.timezone))
             except (OverflowError, ValueError):
                 return None
         clock = value.time().replace(second=0, microsecond=0, tzinfo=None)
@@ -205,20 +209,20 @@ def _moment(value: Any, reading: Reading) -> Moment | None:
 
 def _starts(
     event: "Event",
-    reading: Reading,
+    context: ParseContext,
     moved: set[tuple[str, Moment | None]],
     problems: list[str],
 ) -> list[Moment]:
     """Return when an event begins: its own begin, or each begin of its series."""
-    start = _local(event, "DTSTART", reading)
+    start = _local(event, "DTSTART", context)
     if start is None:
         problems.append(f"an event has no begin: {_short_summary(event)}")
         return []
     if "RRULE" not in event:
         return [start]
-    uid, cancelled = _text(event, "UID"), _cancelled(event, reading)
+    uid, cancelled = _text(event, "UID"), _cancelled(event, context)
     found: list[Moment] = []
-    for one in _repeats(event, start, reading, problems):
+    for one in _repeats(event, start, context, problems):
         if (uid, one) not in moved and one not in cancelled:
             found.append(one)
     return found
@@ -228,24 +232,24 @@ def _short_summary(event: "Event") -> str:
     return clean(_text(event, "SUMMARY"))[:80]
 
 
-def _cancelled(event: "Event", reading: Reading) -> set[Moment | None]:
+def _cancelled(event: "Event", context: ParseContext) -> set[Moment | None]:
     """Return the begins that a series leaves out."""
     value = event.get("EXDATE")
     groups = value if isinstance(value, list) else [value]
     found: set[Moment | None] = set()
     for group in groups:
         dates = _value(group, "dts") or ()
-        found.update(_moment(_value(one, "dt"), reading) for one in dates)
+        found.update(_moment(_value(one, "dt"), context) for one in dates)
     return found
 
 
-def _may_have_ended(event: "Event", reading: Reading) -> bool:
+def _may_have_ended(event: "Event", context: ParseContext) -> bool:
     """Whether a series has a last day that is past, or a number of meetings."""
     rule = _rule_of(event)
-    until = [_moment(value, reading) for value in rule.get("UNTIL", [])]
+    until = [_moment(value, context) for value in rule.get("UNTIL", [])]
     if "COUNT" in rule:
         return True
-    return any(one and one.day < reading.now.date() for one in until)
+    return any(one and one.day < context.now.date() for one in until)
 
 
 def _rule_of(event: "Event") -> dict[str, list[Any]]:
@@ -257,16 +261,16 @@ def _rule_of(event: "Event") -> dict[str, list[Any]]:
 
 
 def _repeats(
-    event: "Event", start: Moment, reading: Reading, problems: list[str]
+    event: "Event", start: Moment, context: ParseContext, problems: list[str]
 ) -> list[Moment]:
     """Return the begins of a series near the present, on the local wall clock."""
     rule = _rule_of(event)
-    now = reading.now.astimezone(zone_info(reading.timezone)).replace(tzinfo=None)
+    now = context.now.astimezone(zone_info(context.timezone)).replace(tzinfo=None)
     problem = f"a series could not be repeated: {_short_summary(event)}"
     if not _is_simple(rule) or start.day.year < now.year - _OLDEST:
         problems.append(problem)
         return [start]
-    last = min([*_last_times(rule.pop("UNTIL", []), reading), now + _ON])
+    last = min([*_last_times(rule.pop("UNTIL", []), context), now + _ON])
     found: list[Moment] = []
     try:
         for at in _begins_of_rule(rule, start, now):
@@ -300,9 +304,9 @@ def _is_simple(rule: Mapping[str, list[Any]]) -> bool:
     return str(frequencies[0]).upper() in _FREQUENCIES
 
 
-def _last_times(until: Iterable[Any], reading: Reading) -> list[datetime]:
+def _last_times(until: Iterable[Any], context: ParseContext) -> list[datetime]:
     """Return the last times that a rule allows."""
-    moments = [_moment(value, reading) for value in until]
+    moments = [_moment(value, context) for value in until]
     found: list[datetime] = []
     for one in moments:
         if one:
@@ -317,13 +321,15 @@ def _text_of_rule(rule: Mapping[str, list[Any]]) -> str:
     return ";".join(parts)
 
 
-def _meeting(event: "Event", start: Moment, page: Page, reading: Reading) -> Meeting:
+def _meeting(
+    event: "Event", start: Moment, page: Page, context: ParseContext
+) -> Meeting:
     summary = clean(plain_text(_text(event, "SUMMARY")))
     status = _text(event, "STATUS").upper()
     url = _address(_text(event, "URL"), page)
     return meeting_of(
         Meeting(
-            vendor_id=_id_of(event, start, reading),
+            vendor_id=_id_of(event, start, context),
             title=summary,
             body=summary,
             location=location_of(_text(event, "LOCATION")),
@@ -334,9 +340,9 @@ def _meeting(event: "Event", start: Moment, page: Page, reading: Reading) -> Mee
             comment=clean(plain_text(_text(event, "DESCRIPTION")[:20_000])),
             updated_at=_updated_at(event),
         ),
-        reading,
+        context,
         start=start,
-        end=_end(event, start, reading),
+        end=_end(event, start, context),
         status_words=[status],
         is_final=status == "CONFIRMED",
     )
@@ -348,10 +354,10 @@ def _address(stated: str, page: Page) -> str | None:
     return web_url(stated, page.final_url)
 
 
-def _id_of(event: "Event", start: Moment, reading: Reading) -> str:
+def _id_of(event: "Event", start: Moment, context: ParseContext) -> str:
     """Return the id of an event; of a meeting of a series with its planned day."""
     uid = _text(event, "UID") or digest(_text(event, "SUMMARY"), str(start))
-    planned = _local(event, "RECURRENCE-ID", reading)
+    planned = _local(event, "RECURRENCE-ID", context)
     if planned is None and "RRULE" in event:
         planned = start
     if planned is None:
@@ -359,9 +365,9 @@ def _id_of(event: "Event", start: Moment, reading: Reading) -> str:
     return f"{uid}#{planned.day:%Y%m%d}"
 
 
-def _end(event: "Event", start: Moment, reading: Reading) -> Moment | None:
+def _end(event: "Event", start: Moment, context: ParseContext) -> Moment | None:
     """Return when a meeting ends: as long after its begin as the event states."""
-    begin, end = _local(event, "DTSTART", reading), _local(event, "DTEND", reading)
+    begin, end = _local(event, "DTSTART", context), _local(event, "DTEND", context)
     if not begin:
         return None
     if not end:

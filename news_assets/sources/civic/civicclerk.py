@@ -19,10 +19,11 @@ from news_assets.records.meetings import (
     Request,
 )
 from news_assets.records.reading import Page
-from news_assets.sources.civic.reading.build import meeting_of
+from news_assets.sources.civic.reading.meetings import ParseContext, meeting_of
 from news_assets.sources.civic.reading.moments import utc_time, wall_clock
 from news_assets.sources.civic.reading.page_values import (
     Object,
+    Requests,
     changed,
     json_of,
     objects,
@@ -33,7 +34,6 @@ from news_assets.sources.civic.reading.page_values import (
     unique_links,
     url_at,
 )
-from news_assets.sources.civic.vendor import Reading, Requests
 from news_assets.text.urls import host_of, web_url
 
 _EXPECTED = "an answer of CivicClerk"
@@ -43,7 +43,7 @@ _PLACEHOLDER = "select meeting files"
 _MAX_DEPTH = 12  # of items within items
 
 
-def parse(page: Page, reading: Reading) -> MeetingListing:
+def parse(page: Page, context: ParseContext) -> MeetingListing:
     """Return the events of one answer, or the items of one agenda. Lists of categories
     hold no meeting.
 
@@ -53,7 +53,7 @@ def parse(page: Page, reading: Reading) -> MeetingListing:
     """
     document = json_of(page, _EXPECTED)
     if isinstance(document, list):
-        return MeetingListing(meetings=_meetings(document, page, reading))
+        return MeetingListing(meetings=_meetings(document, page, context))
     if not isinstance(document, dict):
         raise changed(page, _EXPECTED)
     if isinstance(document.get("items"), list) and "value" not in document:
@@ -64,7 +64,7 @@ def parse(page: Page, reading: Reading) -> MeetingListing:
     if not isinstance(rows, list):
         raise changed(page, _EXPECTED)
     return MeetingListing(
-        meetings=_meetings(rows, page, reading),
+        meetings=_meetings(rows, page, context),
         next_requests=requests_to(_next_url(document, page)),
     )
 
@@ -91,13 +91,13 @@ def _next_url(document: Object, page: Page) -> str | None:
 
 
 def _meetings(
-    rows: Sequence[object], page: Page, reading: Reading
+    rows: Sequence[object], page: Page, context: ParseContext
 ) -> tuple[Meeting, ...]:
     events = [row for row in objects(rows) if "eventName" in row]
-    return tuple(_meeting(row, page, reading) for row in events)
+    return tuple(_meeting(row, page, context) for row in events)
 
 
-def _meeting(row: Object, page: Page, reading: Reading) -> Meeting:
+def _meeting(row: Object, page: Page, context: ParseContext) -> Meeting:
     event, portal = text_at(row, "id"), _portal(page)
     name = text_at(row, "eventName", "agendaName")
     return meeting_of(
@@ -112,7 +112,7 @@ def _meeting(row: Object, page: Page, reading: Reading) -> Meeting:
             comment=text_at(row, "eventDescription"),
             updated_at=_updated_at(row),
         ),
-        reading,
+        context,
         start=wall_clock(text_at(row, "startDateTime", "eventDate")),
         end=wall_clock(text_at(row, "endDateTime")),
     )

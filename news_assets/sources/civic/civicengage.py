@@ -21,9 +21,10 @@ from lxml.html import HtmlElement
 
 from news_assets.records.meetings import Link, Meeting, MeetingListing, Request
 from news_assets.records.reading import Page
-from news_assets.sources.civic.reading.build import meeting_of
+from news_assets.sources.civic.reading.meetings import ParseContext, meeting_of
 from news_assets.sources.civic.reading.moments import Moment, day_of_text
 from news_assets.sources.civic.reading.page_values import (
+    Requests,
     changed,
     href_of,
     parameter,
@@ -31,8 +32,7 @@ from news_assets.sources.civic.reading.page_values import (
     text_of,
     tree_of,
 )
-from news_assets.sources.civic.vendor import Reading, Requests
-from news_assets.sources.html.document import base_of, select
+from news_assets.sources.html_document import base_of, select
 from news_assets.sources.storable_entries import problem_if
 
 _EXPECTED = "an Archive Center of CivicEngage"
@@ -61,7 +61,7 @@ _NOT_BODY = re.compile(
 )
 
 
-def parse(page: Page, reading: Reading) -> MeetingListing:
+def parse(page: Page, context: ParseContext) -> MeetingListing:
     """Return the meetings of a category, what its minutes add, or the requests for
     categories.
 
@@ -82,7 +82,7 @@ def parse(page: Page, reading: Reading) -> MeetingListing:
     dated = [document for document in documents if document.day is not None]
     lost = len(documents) - len(dated)
     return MeetingListing(
-        meetings=tuple(_meetings(dated, reading)),
+        meetings=tuple(_meetings(dated, context)),
         problems=problem_if(lost, f"{lost} documents have no date in their title"),
     )
 
@@ -165,7 +165,7 @@ def _body(title: str) -> str:
     return " ".join(words.split()).strip(" -–—,:()")
 
 
-def _meetings(documents: Iterable[_Document], reading: Reading) -> list[Meeting]:
+def _meetings(documents: Iterable[_Document], context: ParseContext) -> list[Meeting]:
     """Return the meetings, each with its newest agenda first, and what minutes add to
     others.
     """
@@ -178,7 +178,7 @@ def _meetings(documents: Iterable[_Document], reading: Reading) -> list[Meeting]
         links = [_link(one) for one in newest_first]
         agendas = [one for one in newest_first if not one.is_minutes]
         if agendas:
-            meetings.append(_meeting(key, agendas, links, reading))
+            meetings.append(_meeting(key, agendas, links, context))
         else:
             meetings.append(_of_minutes(key, newest_first[0], links))
     return meetings
@@ -196,7 +196,7 @@ def _of_minutes(key: str, newest: _Document, links: Iterable[Link]) -> Meeting:
 
 
 def _meeting(
-    key: str, agendas: Sequence[_Document], links: Sequence[Link], reading: Reading
+    key: str, agendas: Sequence[_Document], links: Sequence[Link], context: ParseContext
 ) -> Meeting:
     """Return a meeting. Its id, the number of its first agenda, stays when the title is
     corrected.
@@ -210,7 +210,7 @@ def _meeting(
             body=newest.body,
             links=tuple(links),
         ),
-        reading,
+        context,
         start=Moment(newest.day) if newest.day else None,
         status_words=[_DATE.sub("", newest.title)],
     )

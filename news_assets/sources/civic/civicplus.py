@@ -26,10 +26,11 @@ from news_assets.sources.civic.reading.agenda_pages import (
     notes_beside,
     visible_lines,
 )
-from news_assets.sources.civic.reading.build import meeting_of
+from news_assets.sources.civic.reading.meetings import ParseContext, meeting_of
 from news_assets.sources.civic.reading.moments import Moment, day_of_text
 from news_assets.sources.civic.reading.numbering import first_file
 from news_assets.sources.civic.reading.page_values import (
+    Requests,
     attachments_of,
     changed,
     links_in,
@@ -39,8 +40,7 @@ from news_assets.sources.civic.reading.page_values import (
     unique_links,
     words_at,
 )
-from news_assets.sources.civic.vendor import Reading, Requests
-from news_assets.sources.html.document import base_of, select
+from news_assets.sources.html_document import base_of, select
 from news_assets.sources.storable_entries import problem_if
 
 _EXPECTED = "an AgendaCenter of CivicPlus"
@@ -53,7 +53,7 @@ _PREVIOUS = "/previousversions/"
 _LEVEL = re.compile(r"\blevel(\d)")
 
 
-def parse(page: Page, reading: Reading) -> MeetingListing:
+def parse(page: Page, context: ParseContext) -> MeetingListing:
     """Return the meetings of all categories that a page shows.
 
     Raises:
@@ -69,20 +69,20 @@ def parse(page: Page, reading: Reading) -> MeetingListing:
             return MeetingListing(meetings=(_agenda(tree, elements, base, page),))
         if b"agendacenter" not in page.body.lower():
             raise changed(page, _EXPECTED)
-    return _listing(rows, _bodies(tree), base, reading)
+    return _listing(rows, _bodies(tree), base, context)
 
 
 def _listing(
     rows: Iterable[HtmlElement],
     bodies: Mapping[HtmlElement, str],
     base: str,
-    reading: Reading,
+    context: ParseContext,
 ) -> MeetingListing:
     """Return the meetings of the rows of all categories; `bodies` are by row."""
     found: dict[str, Meeting] = {}
     lost = 0
     for row in rows:
-        meeting = _meeting(row, bodies.get(row, ""), base, reading)
+        meeting = _meeting(row, bodies.get(row, ""), base, context)
         if meeting is None:
             lost += 1
         else:
@@ -106,7 +106,7 @@ def _bodies(tree: HtmlElement) -> dict[HtmlElement, str]:
 
 
 def _meeting(
-    row: HtmlElement, body: str, base: str, reading: Reading
+    row: HtmlElement, body: str, base: str, context: ParseContext
 ) -> Meeting | None:
     files: list[tuple[Link, re.Match[str]]] = []
     for link in links_in(row, base):
@@ -125,7 +125,7 @@ def _meeting(
             body=body or title,
             links=unique_links(_links(files)),
         ),
-        reading,
+        context,
         start=Moment(day) if day else None,
     )
 

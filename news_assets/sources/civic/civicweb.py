@@ -38,10 +38,15 @@ from news_assets.sources.civic.reading.agenda_pages import (
     says_off,
     texts_of_row,
 )
-from news_assets.sources.civic.reading.build import location_of, meeting_of
+from news_assets.sources.civic.reading.meetings import (
+    ParseContext,
+    location_of,
+    meeting_of,
+)
 from news_assets.sources.civic.reading.moments import Moment, day_of_text, wall_clock
 from news_assets.sources.civic.reading.page_values import (
     Object,
+    Requests,
     changed,
     href_of,
     json_of,
@@ -53,8 +58,7 @@ from news_assets.sources.civic.reading.page_values import (
     tree_of,
     unique_links,
 )
-from news_assets.sources.civic.vendor import Reading, Requests
-from news_assets.sources.html.document import base_of
+from news_assets.sources.html_document import base_of
 
 _EXPECTED = "an answer of CivicWeb"
 _SERVICE = "/Services/MeetingsService.svc/meetings"
@@ -83,7 +87,7 @@ _TITLES: Final = {
 _PDF: Final = ("4", "10", "53")
 
 
-def parse(page: Page, reading: Reading) -> MeetingListing:
+def parse(page: Page, context: ParseContext) -> MeetingListing:
     """Return the meetings of a span of days, or the documents and items of one meeting.
 
     Raises:
@@ -94,18 +98,18 @@ def parse(page: Page, reading: Reading) -> MeetingListing:
     match = _OF_MEETING.search(page.final_url[:2000])
     documents = answer.get("Documents") if isinstance(answer, dict) else answer
     if match is not None and isinstance(documents, list):
-        meeting = _documents(match[1], objects(documents), page, reading)
+        meeting = _documents(match[1], objects(documents), page, context)
         return MeetingListing(meetings=(meeting,))
     if not isinstance(answer, list):
         raise changed(page, _EXPECTED)
     rows = [row for row in objects(answer) if not row.keys().isdisjoint(_DATES)]
     if answer and not rows:
         raise changed(page, _EXPECTED)
-    meetings = [_meeting(row, page, reading) for row in rows]
+    meetings = [_meeting(row, page, context) for row in rows]
     return MeetingListing(meetings=tuple(meetings))
 
 
-def _meeting(row: Object, page: Page, reading: Reading) -> Meeting:
+def _meeting(row: Object, page: Page, context: ParseContext) -> Meeting:
     own_id, name = text_at(row, "Id"), text_at(row, "Name")
     title = _STARRED.sub("", _DATE.sub("", name)).strip(" -–—*") or name
     url = None
@@ -124,7 +128,7 @@ def _meeting(row: Object, page: Page, reading: Reading) -> Meeting:
             url=url,
             links=unique_links([video]),
         ),
-        reading,
+        context,
         start=_start(row),
         status_words=[name],
     )
@@ -141,12 +145,12 @@ def _start(row: Object) -> Moment | None:
 
 
 def _documents(
-    own_id: str, documents: Sequence[Object], page: Page, reading: Reading
+    own_id: str, documents: Sequence[Object], page: Page, context: ParseContext
 ) -> Meeting:
-    published = [one for one in documents if not _is_withheld(one, reading)]
+    published = [one for one in documents if not _is_withheld(one, context)]
     markup = _agenda_page(published)
     meeting = (
-        _agenda(own_id, markup, page, reading)
+        _agenda(own_id, markup, page, context)
         if markup
         else Meeting(vendor_id=own_id, is_partial=True)
     )
@@ -167,9 +171,9 @@ def _agenda_page(documents: Iterable[Object]) -> str:
     return ""
 
 
-def _is_withheld(document: Object, reading: Reading) -> bool:
+def _is_withheld(document: Object, context: ParseContext) -> bool:
     """Whether a document is to be published on a day to come."""
-    text, today = text_at(document, "PublicReleaseDelayDateString"), reading.now.date()
+    text, today = text_at(document, "PublicReleaseDelayDateString"), context.now.date()
     if _ISO_DAY.match(text):  # also 2999-01-01, which is no day of a meeting
         return text[:10] > today.isoformat()
     day = day_of_text(text)
@@ -204,7 +208,7 @@ def _first(links: Iterable[Link], title: str) -> str | None:
     return None
 
 
-def _agenda(own_id: str, markup: str, page: Page, reading: Reading) -> Meeting:
+def _agenda(own_id: str, markup: str, page: Page, context: ParseContext) -> Meeting:
     agenda = replace(
         page,
         body=markup.encode("utf-8", "replace"),
@@ -216,7 +220,7 @@ def _agenda(own_id: str, markup: str, page: Page, reading: Reading) -> Meeting:
     lines = _marked_lines(tree, base) or _numbered_lines(tree, base)
     notes = notes_beside(tree, [line.row for line in lines])
     meeting = agenda_of(items_of(lines), notes, own_id)
-    if says_off(notes, reading.now):
+    if says_off(notes, context.now):
         return replace(meeting, status="cancelled")
     return meeting
 

@@ -11,7 +11,7 @@ from lxml.html import HtmlElement
 
 from news_assets.records.reading import Page
 from news_assets.sources.civic.reading.page_values import origin_of, parameter
-from news_assets.sources.html.document import base_of, html_tree, select, words_of
+from news_assets.sources.html_document import base_of, html_tree, select, words_of
 from news_assets.text.urls import web_url
 
 _MAX_LINKED: Final = 5  # vendors that one page links; a page with more is a directory

@@ -26,11 +26,12 @@ from news_assets.records.meetings import (
 )
 from news_assets.records.reading import Page
 from news_assets.sources.civic.reading.agenda_pages import agenda_of, notes_beside
-from news_assets.sources.civic.reading.build import meeting_of
 from news_assets.sources.civic.reading.meeting_prose import decision_of
+from news_assets.sources.civic.reading.meetings import ParseContext, meeting_of
 from news_assets.sources.civic.reading.moments import Moment, moment_of_text
 from news_assets.sources.civic.reading.page_values import (
     Object,
+    Requests,
     attachments_of,
     changed,
     clean,
@@ -47,12 +48,15 @@ from news_assets.sources.civic.reading.page_values import (
     unique_links,
     words_at,
 )
-from news_assets.sources.civic.vendor import Reading, Requests, json_post
-from news_assets.sources.html.document import base_of, select
+from news_assets.sources.html_document import base_of, select
 from news_assets.sources.storable_entries import optional_url
 from news_assets.text.html import plain_text
 
 _EXPECTED = "an answer of eScribe"
+_JSON_HEADERS = (
+    ("Content-Type", "application/json; charset=utf-8"),
+    ("Accept", "application/json"),
+)
 _EPOCH = re.compile(r"/Date\((-?\d{1,14})")
 _BREAK = re.compile(r"<br\s?/?>|</p>|\n", re.IGNORECASE)
 _FORM = re.compile(r"\s?\((?:PDF|HTML)\)$")
@@ -62,7 +66,7 @@ _FILE = re.compile(r"filestream\.ashx", re.IGNORECASE)
 _ITEM_CLASS = re.compile(r"\bAgendaItem(\d+)\b")
 
 
-def parse(page: Page, reading: Reading) -> MeetingListing:
+def parse(page: Page, context: ParseContext) -> MeetingListing:
     """Return the meetings of the calendar, or the items of one meeting's page.
 
     Raises:
@@ -78,11 +82,11 @@ def parse(page: Page, reading: Reading) -> MeetingListing:
         raise changed(page, _EXPECTED)
     if rows and all("MeetingName" not in row for row in objects(rows)):
         raise changed(page, _EXPECTED)
-    meetings = [_meeting(row, page, reading) for row in objects(rows)]
+    meetings = [_meeting(row, page, context) for row in objects(rows)]
     return MeetingListing(meetings=tuple(meetings))
 
 
-def _meeting(row: Object, page: Page, reading: Reading) -> Meeting:
+def _meeting(row: Object, page: Page, context: ParseContext) -> Meeting:
     base = f"{origin_of(page.final_url)}/"
     documents: list[Link | None] = []
     for one in objects(row.get("MeetingDocumentLink")):
@@ -100,7 +104,7 @@ def _meeting(row: Object, page: Page, reading: Reading) -> Meeting:
             url=optional_url(url, base),
             links=unique_links(documents),
         ),
-        reading,
+        context,
         start=_moment(text_at(row, "StartDate")),
         end=_moment(text_at(row, "EndDate")),
         status_words=status_words,
@@ -221,7 +225,8 @@ def days(url: str, first: date, last: date) -> Requests:
     """Return the request for the meetings of these days."""
     span = {"calendarStartDate": f"{first}", "calendarEndDate": f"{last}"}
     address = urljoin(url, "/MeetingsCalendarView.aspx/GetCalendarMeetings")
-    return (json_post(address, json.dumps(span).encode()),)
+    body = json.dumps(span).encode()
+    return (Request(url=address, method="POST", body=body, headers=_JSON_HEADERS),)
 
 
 def items(url: str, meeting: Meeting) -> Requests:

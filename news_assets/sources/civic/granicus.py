@@ -36,8 +36,12 @@ from news_assets.sources.civic.reading.agenda_pages import (
     visible_lines,
     with_notes,
 )
-from news_assets.sources.civic.reading.build import location_of, meeting_of
-from news_assets.sources.civic.reading.ids import listed_key
+from news_assets.sources.civic.reading.identity import listed_key
+from news_assets.sources.civic.reading.meetings import (
+    ParseContext,
+    location_of,
+    meeting_of,
+)
 from news_assets.sources.civic.reading.moments import (
     Moment,
     clock_of_text,
@@ -50,6 +54,7 @@ from news_assets.sources.civic.reading.numbering import (
     split_number,
 )
 from news_assets.sources.civic.reading.page_values import (
+    Requests,
     changed,
     clean,
     first_match,
@@ -65,8 +70,7 @@ from news_assets.sources.civic.reading.page_values import (
     words_at,
     xml_of,
 )
-from news_assets.sources.civic.vendor import Reading, Requests
-from news_assets.sources.html.document import base_of, select, title_of, words_of
+from news_assets.sources.html_document import base_of, select, title_of, words_of
 from news_assets.text.urls import web_url
 
 _EXPECTED = "a page of Granicus"
@@ -77,7 +81,7 @@ _MAX_DATE_CHARS = 60  # of the text of a cell that holds a date and nothing else
 _DATE_IN_TITLE = re.compile(r"\s[-–]\s(?=[A-Z][a-z]{2}\s\d)")
 
 
-def parse(page: Page, reading: Reading) -> MeetingListing:
+def parse(page: Page, context: ParseContext) -> MeetingListing:
     """Return the meetings of a listing or feed; of an agenda the one meeting with its
     items.
 
@@ -86,21 +90,21 @@ def parse(page: Page, reading: Reading) -> MeetingListing:
         SourceError: An empty document.
     """
     if page.body.lstrip()[:200].lower().startswith((b"<?xml", b"<rss")):
-        return _feed(page, reading)
+        return _feed(page, context)
     tree = tree_of(page, _EXPECTED)
     base = base_of(tree, page)
-    found = _listed(tree, base, reading)
+    found = _listed(tree, base, context)
     is_agenda = "agendaviewer" in page.url.lower()
     if not is_agenda and not found:
         is_agenda = _looks_like_agenda(page)
     if is_agenda:
-        return MeetingListing(meetings=(_parse_agenda(tree, base, page, reading),))
+        return MeetingListing(meetings=(_parse_agenda(tree, base, page, context),))
     if not found and not any(mark in page.body.lower() for mark in _MARKS):
         raise changed(page, _EXPECTED)
     return MeetingListing(meetings=tuple(found))
 
 
-def _listed(tree: HtmlElement, base: str, reading: Reading) -> list[Meeting]:
+def _listed(tree: HtmlElement, base: str, context: ParseContext) -> list[Meeting]:
     """Return the meetings of all rows; of those listed twice the row with more links."""
     found: dict[str, Meeting] = {}
     for row in tree.iter("tr"):
@@ -108,7 +112,7 @@ def _listed(tree: HtmlElement, base: str, reading: Reading) -> list[Meeting]:
             continue
         if len(row.findall("td")) < 2:
             continue
-        meeting = _meeting(row, base, reading)
+        meeting = _meeting(row, base, context)
         if meeting is None:
             continue
         known = found.setdefault(listed_key(meeting), meeting)
@@ -124,7 +128,7 @@ def _looks_like_agenda(page: Page) -> bool:
     return b"viewpublisher" not in head
 
 
-def _meeting(row: HtmlElement, base: str, reading: Reading) -> Meeting | None:
+def _meeting(row: HtmlElement, base: str, context: ParseContext) -> Meeting | None:
     """Return the meeting of a row; None for a row without a date, which is a heading or
     layout.
     """
@@ -145,7 +149,7 @@ def _meeting(row: HtmlElement, base: str, reading: Reading) -> Meeting | None:
             location=location_of(words_at(row, "td[headers*=Location], td.location")),
             links=links,
         ),
-        reading,
+        context,
         start=_moment(date_cell),
     )
 
@@ -213,16 +217,16 @@ def _id_of(links: Sequence[Link]) -> str:
     return ""
 
 
-def _feed(page: Page, reading: Reading) -> MeetingListing:
+def _feed(page: Page, context: ParseContext) -> MeetingListing:
     """Return the meetings of the feed; a title ends in the local date: `Planning
     Commission - Jul 28, 2022`.
     """
     root = xml_of(page)
-    meetings = [_of_feed(item, page, reading) for item in root.iter("item")]
+    meetings = [_of_feed(item, page, context) for item in root.iter("item")]
     return MeetingListing(meetings=tuple(meetings))
 
 
-def _of_feed(item: etree._Element, page: Page, reading: Reading) -> Meeting:
+def _of_feed(item: etree._Element, page: Page, context: ParseContext) -> Meeting:
     written = item.findtext("title") or ""
     href = (item.findtext("link") or "").strip()
     parts = _DATE_IN_TITLE.split(written[:1000])
@@ -237,7 +241,7 @@ def _of_feed(item: etree._Element, page: Page, reading: Reading) -> Meeting:
             body=title,
             links=links,
         ),
-        reading,
+        context,
         start=moment_of_text(parts[-1]),
     )
 
@@ -294,7 +298,7 @@ _MAX_TITLE_CHARS = 150
 
 
 def _parse_agenda(
-    tree: HtmlElement, base: str, page: Page, reading: Reading
+    tree: HtmlElement, base: str, page: Page, context: ParseContext
 ) -> Meeting:
     """Return the meeting of an agenda: its title, day and hour, as far as they are
     stated, and its items.
@@ -313,7 +317,7 @@ def _parse_agenda(
             links=(Link(title="Agenda", href=page.url),),
             items=tuple(items),
         ),
-        reading,
+        context,
         start=_start(lines, at, title),
     )
     return with_notes(meeting, notes_beside(tree, elements))

@@ -28,10 +28,11 @@ from news_assets.sources.civic.reading.agenda_pages import (
     page_of_item,
     with_notes,
 )
-from news_assets.sources.civic.reading.build import meeting_of
 from news_assets.sources.civic.reading.meeting_prose import decision_of
+from news_assets.sources.civic.reading.meetings import ParseContext, meeting_of
 from news_assets.sources.civic.reading.moments import moment_of_text
 from news_assets.sources.civic.reading.page_values import (
+    Requests,
     attachments_of,
     changed,
     clean,
@@ -46,8 +47,7 @@ from news_assets.sources.civic.reading.page_values import (
     tree_of,
     words_at,
 )
-from news_assets.sources.civic.vendor import Reading, Requests
-from news_assets.sources.html.document import base_of, select, words_of
+from news_assets.sources.html_document import base_of, select, words_of
 
 _EXPECTED = "a page of IQM2"
 _FACTS = ("board", "type", "status")
@@ -60,7 +60,7 @@ _SEPARATOR = re.compile(r"\s{0,3}[,;]\s{0,3}")  # of sponsors
 _FILE = re.compile(r"File(?:Open|View)\.aspx", re.IGNORECASE)
 
 
-def parse(page: Page, reading: Reading) -> MeetingListing:
+def parse(page: Page, context: ParseContext) -> MeetingListing:
     """Return the meetings of a calendar, or the one meeting of its own page with its
     items.
 
@@ -71,18 +71,18 @@ def parse(page: Page, reading: Reading) -> MeetingListing:
     tree = tree_of(page, _EXPECTED)
     base = base_of(tree, page)
     if select(tree, "[id$=_lblMeetingDate]"):
-        return MeetingListing(meetings=(_detail(tree, base, page, reading),))
+        return MeetingListing(meetings=(_detail(tree, base, page, context),))
     matter = first_match(tree, "table#tblLegiFileInfo")
     if matter is not None:
         return MeetingListing(meetings=(_legislation(tree, matter, base, page),))
     rows = select(tree, "div.MeetingRow")
     if not rows and b"iqm2" not in page.body.lower():
         raise changed(page, _EXPECTED)
-    return _calendar(rows, base, reading)
+    return _calendar(rows, base, context)
 
 
 def _calendar(
-    rows: Iterable[HtmlElement], base: str, reading: Reading
+    rows: Iterable[HtmlElement], base: str, context: ParseContext
 ) -> MeetingListing:
     """Return the meetings of the rows of a calendar."""
     found: dict[str, Meeting] = {}
@@ -92,14 +92,14 @@ def _calendar(
         if anchor is None:
             lost += 1
             continue
-        meeting = _meeting(row, anchor, base, reading)
+        meeting = _meeting(row, anchor, base, context)
         found[meeting.vendor_id] = meeting
     problems = (f"{lost} rows have no meeting: skipped",) if lost else ()
     return MeetingListing(meetings=tuple(found.values()), problems=problems)
 
 
 def _meeting(
-    row: HtmlElement, anchor: HtmlElement, base: str, reading: Reading
+    row: HtmlElement, anchor: HtmlElement, base: str, context: ParseContext
 ) -> Meeting:
     written = anchor.get("title", "")
     facts, place = _facts(written)
@@ -115,7 +115,7 @@ def _meeting(
             url=url,
             links=tuple(titled_links(row, base, f".MeetingLinks a:not(.{_HIDDEN})")),
         ),
-        reading,
+        context,
         start=start,
         status_words=[facts.get("status", ""), words_at(row, ".MeetingCancelled")],
     )
@@ -141,7 +141,7 @@ def _facts(title: str) -> tuple[dict[str, str], Location]:
 # --- the page of one meeting ----------------------------------------------------------
 
 
-def _detail(tree: HtmlElement, base: str, page: Page, reading: Reading) -> Meeting:
+def _detail(tree: HtmlElement, base: str, page: Page, context: ParseContext) -> Meeting:
     board = words_at(tree, "[id$=_lblMeetingGroup]")
     meeting = meeting_of(
         Meeting(
@@ -153,7 +153,7 @@ def _detail(tree: HtmlElement, base: str, page: Page, reading: Reading) -> Meeti
             links=tuple(titled_links(tree, base, ".MeetingDownloads a")),
             items=tuple(_items(tree, base)),
         ),
-        reading,
+        context,
         start=moment_of_text(words_at(tree, "[id$=_lblMeetingDate]")),
         status_words=[
             words_at(tree, "[id$=_lblMeetingStatus]"),

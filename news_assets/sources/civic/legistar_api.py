@@ -40,7 +40,11 @@ from news_assets.records.meetings import (
 )
 from news_assets.records.reading import Page
 from news_assets.sources.civic.legistar_pages import parse as parse_pages
-from news_assets.sources.civic.reading.build import location_of, meeting_of
+from news_assets.sources.civic.reading.meetings import (
+    ParseContext,
+    location_of,
+    meeting_of,
+)
 from news_assets.sources.civic.reading.moments import (
     day_of_text,
     moment_of_texts,
@@ -48,6 +52,7 @@ from news_assets.sources.civic.reading.moments import (
 )
 from news_assets.sources.civic.reading.page_values import (
     Object,
+    Requests,
     changed,
     is_json,
     json_of,
@@ -58,7 +63,6 @@ from news_assets.sources.civic.reading.page_values import (
     url_at,
     xml_of,
 )
-from news_assets.sources.civic.vendor import Reading, Requests
 from news_assets.sources.storable_entries import problem_if
 from news_assets.text.urls import web_url
 
@@ -89,7 +93,7 @@ _NOT_MEETINGS = (
 )
 
 
-def parse(page: Page, reading: Reading) -> MeetingListing:
+def parse(page: Page, context: ParseContext) -> MeetingListing:
     """Return the events of one answer, the meetings whose items it lists, or what it
     says about people.
 
@@ -101,14 +105,14 @@ def parse(page: Page, reading: Reading) -> MeetingListing:
     """
     rows = _rows(page)
     if rows is None:
-        return parse_pages(page, reading)
+        return parse_pages(page, context)
     if people := _people_of(rows, page):
         return replace(people, next_requests=_next(page, len(rows)))
     items = _items_by_event(rows, page)
     meetings: list[Meeting] = []
     for row in rows:
         if "EventId" in row:
-            meetings.append(_meeting(row, page, reading))
+            meetings.append(_meeting(row, page, context))
     undated = sum(meeting.starts_at is None for meeting in meetings)
     is_empty = not meetings and not items
     if rows and is_empty and rows[0].keys().isdisjoint(_NOT_MEETINGS):
@@ -154,7 +158,7 @@ def _object(row: etree._Element) -> Object:
     return fields
 
 
-def _meeting(event: Object, page: Page, reading: Reading) -> Meeting:
+def _meeting(event: Object, page: Page, context: ParseContext) -> Meeting:
     body = text_at(event, "EventBodyName")
     status = text_at(event, "EventAgendaStatusName")
     clock = text_at(event, "EventTime")
@@ -174,7 +178,7 @@ def _meeting(event: Object, page: Page, reading: Reading) -> Meeting:
             updated_at=utc_time(text_at(event, "EventLastModifiedUtc")),
             posted_at=utc_time(text_at(event, "EventAgendaLastPublishedUTC")),
         ),
-        reading,
+        context,
         start=moment_of_texts(text_at(event, "EventDate"), clock),
         status_words=[status, clock],
         is_final=status.lower().startswith("final"),

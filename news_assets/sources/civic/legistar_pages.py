@@ -28,10 +28,15 @@ from news_assets.sources.civic.reading.agenda_pages import (
     page_of_item,
     with_notes,
 )
-from news_assets.sources.civic.reading.build import location_of, meeting_of
-from news_assets.sources.civic.reading.ids import listed_key
+from news_assets.sources.civic.reading.identity import listed_key
+from news_assets.sources.civic.reading.meetings import (
+    ParseContext,
+    location_of,
+    meeting_of,
+)
 from news_assets.sources.civic.reading.moments import moment_of_texts
 from news_assets.sources.civic.reading.page_values import (
+    Requests,
     attachments_of,
     changed,
     dateless_rows,
@@ -45,8 +50,7 @@ from news_assets.sources.civic.reading.page_values import (
     tree_of,
     words_at,
 )
-from news_assets.sources.civic.vendor import Reading, Requests
-from news_assets.sources.html.document import base_of, select, words_of
+from news_assets.sources.html_document import base_of, select, words_of
 from news_assets.text.dates import day_of
 
 _Cells = dict[str, HtmlElement]  # of a row, by heading
@@ -76,7 +80,7 @@ _SEPARATOR = re.compile(r"\s{0,3}[,;]\s{0,3}")  # of sponsors
 _AHEAD_DAYS = 90  # of a pass
 
 
-def parse(page: Page, reading: Reading) -> MeetingListing:
+def parse(page: Page, context: ParseContext) -> MeetingListing:
     """Return the meetings of a calendar, or the one meeting of a detail page with its
     items.
 
@@ -93,27 +97,27 @@ def parse(page: Page, reading: Reading) -> MeetingListing:
     if _HISTORY.search(page.final_url):
         return MeetingListing(meetings=(_history(tree, page),))
     if _has(tree, "_lblDate") and _has(tree, "_lblTime"):
-        return MeetingListing(meetings=(_detail(tree, base, page, reading),))
+        return MeetingListing(meetings=(_detail(tree, base, page, context),))
     grids = select(tree, _GRIDS)
     if not grids:
         raise changed(page, _EXPECTED)
-    found = _calendar(grids, base, reading)
+    found = _calendar(grids, base, context)
     meetings = [meeting for meeting in found if meeting.starts_at]
     return MeetingListing(
         meetings=tuple(meetings),
         problems=dateless_rows(len(found) - len(meetings)),
-        next_requests=tuple(_following(tree, page, reading)),
+        next_requests=tuple(_following(tree, page, context)),
     )
 
 
 def _calendar(
-    grids: Sequence[HtmlElement], base: str, reading: Reading
+    grids: Sequence[HtmlElement], base: str, context: ParseContext
 ) -> Collection[Meeting]:
     """Return the meetings of these grids, each once."""
     found: dict[str, Meeting] = {}
     for grid in grids:
         for cells in _rows(grid, _NAME, _DATE):
-            meeting = _meeting(cells, base, reading)
+            meeting = _meeting(cells, base, context)
             found.setdefault(listed_key(meeting), meeting)
     return found.values()
 
@@ -139,7 +143,7 @@ def _image_of(cell: HtmlElement) -> str:
     return next((image.get("alt", "") for image in cell.iter("img")), "")
 
 
-def _meeting(cells: _Cells, base: str, reading: Reading) -> Meeting:
+def _meeting(cells: _Cells, base: str, context: ParseContext) -> Meeting:
     name = text_of(cells[_NAME])
     detail = None
     if _DETAILS in cells:
@@ -155,7 +159,7 @@ def _meeting(cells: _Cells, base: str, reading: Reading) -> Meeting:
             url=detail,
             links=tuple(_documents(cells, base)),
         ),
-        reading,
+        context,
         start=moment_of_texts(words_of(cells[_DATE]), clock),
         status_words=[" ".join(place.split()), clock],
     )
@@ -200,7 +204,7 @@ def _id_of(url: str | None) -> str:
 # --- the page of one meeting ----------------------------------------------------------
 
 
-def _detail(tree: HtmlElement, base: str, page: Page, reading: Reading) -> Meeting:
+def _detail(tree: HtmlElement, base: str, page: Page, context: ParseContext) -> Meeting:
     name = _labelled(tree, "_hypName") or _labelled(tree, "_lblName")
     links = _detail_links(tree, base)
     status = _labelled(tree, "_lblAgendaStatus")
@@ -215,7 +219,7 @@ def _detail(tree: HtmlElement, base: str, page: Page, reading: Reading) -> Meeti
             links=tuple(_available(links)),
             items=tuple(_items(tree, base)),
         ),
-        reading,
+        context,
         start=moment_of_texts(_labelled(tree, "_lblDate"), _labelled(tree, "_lblTime")),
         status_words=[status],
         is_final=status.lower().startswith("final"),
@@ -386,7 +390,7 @@ def _form(tree: HtmlElement, page: Page, chosen: dict[str, str]) -> Request:
     )
 
 
-def _following(tree: HtmlElement, page: Page, reading: Reading) -> list[Request]:
+def _following(tree: HtmlElement, page: Page, context: ParseContext) -> list[Request]:
     """Return the request for the next page of the grid, else for the next year of a
     pass that is not shown.
 
@@ -400,13 +404,13 @@ def _following(tree: HtmlElement, page: Page, reading: Reading) -> list[Request]
     years = first_match(tree, "[id*=lstYears] input[value]")
     if years is None:
         return []
-    later = _later_years(years.get("value", ""), reading)
+    later = _later_years(years.get("value", ""), context)
     return [year(page, number) for number in later[:1]]
 
 
-def _later_years(shown: str, reading: Reading) -> list[int]:
+def _later_years(shown: str, context: ParseContext) -> list[int]:
     """Return the years of a pass after the one that is shown; all if none is."""
-    today = day_of(reading.now, reading.timezone)
+    today = day_of(context.now, context.timezone)
     last = today + timedelta(days=_AHEAD_DAYS)
     wanted = list(dict.fromkeys((today.year, last.year)))
     if not shown.isdigit():

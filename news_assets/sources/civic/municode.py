@@ -28,7 +28,11 @@ from news_assets.records.meetings import (
 )
 from news_assets.records.reading import Page
 from news_assets.sources.civic.reading.agenda_pages import agenda_of, notes_beside
-from news_assets.sources.civic.reading.build import location_of, meeting_of
+from news_assets.sources.civic.reading.meetings import (
+    ParseContext,
+    location_of,
+    meeting_of,
+)
 from news_assets.sources.civic.reading.moments import (
     Moment,
     clock_of_text,
@@ -39,6 +43,7 @@ from news_assets.sources.civic.reading.moments import (
 from news_assets.sources.civic.reading.numbering import number_alone, split_number
 from news_assets.sources.civic.reading.page_values import (
     Object,
+    Requests,
     attachments_of,
     changed,
     first_match,
@@ -55,8 +60,7 @@ from news_assets.sources.civic.reading.page_values import (
     unique_links,
     words_at,
 )
-from news_assets.sources.civic.vendor import Reading, Requests
-from news_assets.sources.html.document import base_of, select
+from news_assets.sources.html_document import base_of, select
 from news_assets.text.urls import web_url
 
 _EXPECTED = "an answer of Municode Meetings"
@@ -70,7 +74,7 @@ _LINKS = (
 _FORMS = ("LinksURL", "LinkURL", "URL", "LinksHtmlURL")
 
 
-def parse(page: Page, reading: Reading) -> MeetingListing:
+def parse(page: Page, context: ParseContext) -> MeetingListing:
     """Return the meetings of a list, or the one of `details.json`; HTML is read as a
     published page.
 
@@ -79,12 +83,12 @@ def parse(page: Page, reading: Reading) -> MeetingListing:
         SourceError: An empty document, or broken JSON.
     """
     if not is_json(page):
-        return _parse_page(page, reading)
+        return _parse_page(page, context)
     document = json_of(page, _EXPECTED)
     rows = _rows(document)
     if rows is None:
         raise changed(page, _EXPECTED)
-    meetings = [_meeting(row, page, reading) for row in rows]
+    meetings = [_meeting(row, page, context) for row in rows]
     following: Requests = ()
     if _is_detail(document):
         following = _agenda_pages(document.get("Meeting", document), page)
@@ -117,7 +121,7 @@ def _rows(document: Any) -> list[Object] | None:
     return None
 
 
-def _meeting(row: Object, page: Page, reading: Reading) -> Meeting:
+def _meeting(row: Object, page: Page, context: ParseContext) -> Meeting:
     start, end = _span(row.get("CalendarDate"))
     return meeting_of(
         Meeting(
@@ -127,21 +131,21 @@ def _meeting(row: Object, page: Page, reading: Reading) -> Meeting:
             location=location_of(text_at(row, "Location", "Venue")),
             url=_url(text_at(row, "URL", "Url"), page),
             links=unique_links(_link(title, row, name, page) for title, name in _LINKS),
-            updated_at=_changed_at(row.get("Changed"), reading),
+            updated_at=_changed_at(row.get("Changed"), context),
         ),
-        reading,
+        context,
         start=start,
         end=end,
         status_words=[text_at(row, "Status")],
     )
 
 
-def _changed_at(value: Any, reading: Reading) -> datetime | None:
+def _changed_at(value: Any, context: ParseContext) -> datetime | None:
     if isinstance(value, str) and not value.isdecimal():
         moment = wall_clock(value)
         if not moment:
             return None
-        return moment.placed(reading.timezone)
+        return moment.placed(context.timezone)
     try:
         return datetime.fromtimestamp(int(value), UTC)
     except (TypeError, ValueError, OverflowError, OSError):
@@ -229,7 +233,7 @@ _PUBLISHED_ROWS = "table.mcm tr, table.div-table tr"
 _ID = re.compile(r"MEET-[A-Za-z]+-([0-9a-f]{32})", re.IGNORECASE)
 
 
-def _parse_page(page: Page, reading: Reading) -> MeetingListing:
+def _parse_page(page: Page, context: ParseContext) -> MeetingListing:
     """Return the meetings of a page, or the items of an agenda.
 
     Raises:
@@ -245,12 +249,12 @@ def _parse_page(page: Page, reading: Reading) -> MeetingListing:
         return MeetingListing(meetings=(agenda,))
     if select(tree, "table.mcm, table.div-table"):
         published = _rows_with(select(tree, _PUBLISHED_ROWS), "td.meeting")
-        meetings = [_published(row, base, reading) for row in published]
+        meetings = [_published(row, base, context) for row in published]
         return MeetingListing(meetings=tuple(meetings))
     listed = _rows_with(select(tree, "tr"), "td.views-field-title")
     if not listed and not select(tree, ".view-meetings, .view-empty"):
         raise changed(page, _EXPECTED_PAGE)
-    meetings = [_listed(row, base, reading) for row in listed]
+    meetings = [_listed(row, base, context) for row in listed]
     return MeetingListing(
         meetings=tuple(meetings), next_requests=_following(tree, base)
     )
@@ -267,7 +271,7 @@ def _rows_with(rows: Iterable[HtmlElement], css: str) -> list[HtmlElement]:
     return [row for row in rows if select(row, css)]
 
 
-def _published(row: HtmlElement, base: str, reading: Reading) -> Meeting:
+def _published(row: HtmlElement, base: str, context: ParseContext) -> Meeting:
     """Return the meeting of a row of PublishPage; its date stands in the title or with
     the hour.
     """
@@ -280,7 +284,7 @@ def _published(row: HtmlElement, base: str, reading: Reading) -> Meeting:
             location=location_of(words_at(row, "td.venue")),
             links=tuple(links),
         ),
-        reading,
+        context,
         start=_start(row, title),
     )
 
@@ -298,7 +302,7 @@ def _start(row: HtmlElement, title: str) -> Moment | None:
     return Moment(day, clock)
 
 
-def _listed(row: HtmlElement, base: str, reading: Reading) -> Meeting:
+def _listed(row: HtmlElement, base: str, context: ParseContext) -> Meeting:
     """Return the meeting of a row of a client's site."""
     title = words_at(row, "td.views-field-title")
     links = _documents(row, _FIELDS, base)
@@ -313,7 +317,7 @@ def _listed(row: HtmlElement, base: str, reading: Reading) -> Meeting:
             url=url or None,
             links=tuple(links),
         ),
-        reading,
+        context,
         start=_start_of(row),
     )
 

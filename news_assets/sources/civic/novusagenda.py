@@ -29,11 +29,16 @@ from news_assets.sources.civic.reading.agenda_pages import (
     page_of_item,
     visible_lines,
 )
-from news_assets.sources.civic.reading.build import location_of, meeting_of
-from news_assets.sources.civic.reading.ids import listed_key
+from news_assets.sources.civic.reading.identity import listed_key
+from news_assets.sources.civic.reading.meetings import (
+    ParseContext,
+    location_of,
+    meeting_of,
+)
 from news_assets.sources.civic.reading.moments import Moment, clock_of_text, day_of_text
 from news_assets.sources.civic.reading.numbering import first_file, number_alone
 from news_assets.sources.civic.reading.page_values import (
+    Requests,
     changed,
     clean,
     dateless_rows,
@@ -45,8 +50,7 @@ from news_assets.sources.civic.reading.page_values import (
     tree_of,
     unique_links,
 )
-from news_assets.sources.civic.vendor import Reading, Requests
-from news_assets.sources.html.document import base_of, select
+from news_assets.sources.html_document import base_of, select
 
 _EXPECTED = "a page of NovusAgenda"
 _GRIDS = "table.rgMasterTable, table[class*=rgMaster]"
@@ -64,7 +68,7 @@ _MAX_DATE_CHARS = 60  # of a cell with the date
 _MAX_HOUR_CHARS = 20  # of a cell without a heading that holds nothing but the hour
 
 
-def parse(page: Page, reading: Reading) -> MeetingListing:
+def parse(page: Page, context: ParseContext) -> MeetingListing:
     """Return the meetings of the grid, or the items of an agenda.
 
     Raises:
@@ -82,17 +86,17 @@ def parse(page: Page, reading: Reading) -> MeetingListing:
     rows = select(tree, _ROWS)
     if not rows and not select(tree, _GRIDS):
         raise changed(page, _EXPECTED)
-    return _calendar(tree, rows, base, reading)
+    return _calendar(tree, rows, base, context)
 
 
 def _calendar(
-    tree: HtmlElement, rows: Sequence[HtmlElement], base: str, reading: Reading
+    tree: HtmlElement, rows: Sequence[HtmlElement], base: str, context: ParseContext
 ) -> MeetingListing:
     headings = [text_of(cell).lower() for cell in select(tree, "th.rgHeader")]
     found: dict[str, Meeting] = {}
     dateless = 0
     for row in rows:
-        meeting = _meeting(row, headings, base, reading)
+        meeting = _meeting(row, headings, base, context)
         if meeting is None:
             dateless += 1
         else:
@@ -103,7 +107,7 @@ def _calendar(
 
 
 def _meeting(
-    row: HtmlElement, headings: list[str], base: str, reading: Reading
+    row: HtmlElement, headings: list[str], base: str, context: ParseContext
 ) -> Meeting | None:
     texts = [text_of(cell) for cell in row.findall("td")]
     at = _place_of_date(texts)
@@ -125,7 +129,7 @@ def _meeting(
             location=location_of(_named(named, "location", "place")),
             links=tuple(links),
         ),
-        reading,
+        context,
         start=_start(date_text, [_named(named, "time"), date_text, *hours]),
         status_words=others,
     )

@@ -41,7 +41,11 @@ from news_assets.sources.civic.reading.agenda_pages import (
     says_off,
     texts_of_row,
 )
-from news_assets.sources.civic.reading.build import location_of, meeting_of
+from news_assets.sources.civic.reading.meetings import (
+    ParseContext,
+    location_of,
+    meeting_of,
+)
 from news_assets.sources.civic.reading.moments import (
     day_of_text,
     moment_of_text,
@@ -50,6 +54,7 @@ from news_assets.sources.civic.reading.moments import (
 from news_assets.sources.civic.reading.numbering import split_number
 from news_assets.sources.civic.reading.page_values import (
     Object,
+    Requests,
     changed,
     clean,
     href_of,
@@ -61,8 +66,7 @@ from news_assets.sources.civic.reading.page_values import (
     unique_links,
     words_at,
 )
-from news_assets.sources.civic.vendor import Reading, Requests
-from news_assets.sources.html.document import base_of, select
+from news_assets.sources.html_document import base_of, select
 
 _EXPECTED = "a page of OnBase Agenda Online"
 _RESULTS: Final = "new SearchResults("
@@ -86,7 +90,7 @@ _MAX_LINKS: Final = 20  # of a meeting, in which its name is looked for
 _BLOCKS_AROUND: Final = 3
 
 
-def parse(page: Page, reading: Reading) -> MeetingListing:
+def parse(page: Page, context: ParseContext) -> MeetingListing:
     """Return the meetings of a listing, the items of an agenda, or the documents of one
     item.
 
@@ -99,17 +103,17 @@ def parse(page: Page, reading: Reading) -> MeetingListing:
     if _ITEM_PAGE.search(path):
         return MeetingListing(meetings=(_item_in(tree, base, page),))
     if lines := _lines_of(tree):
-        return MeetingListing(meetings=(_agenda_in(tree, lines, page, reading),))
+        return MeetingListing(meetings=(_agenda_in(tree, lines, page, context),))
     if _OUTLINE_PAGE.search(path):
         meeting = parameter(page.final_url, "meetingid")
         return MeetingListing(next_requests=(_accessible(page.final_url, meeting),))
     linked = _anchors_by_meeting(tree, base)
     stated = _search_results(page)
     if stated is not None:
-        return _of_results(stated, linked, base, page, reading)
+        return _of_results(stated, linked, base, page, context)
     if not linked and _LIST_MARK not in page.body:
         raise changed(page, _EXPECTED)
-    return _of_links(linked, base, page, reading)
+    return _of_links(linked, base, page, context)
 
 
 def _of_results(
@@ -117,7 +121,7 @@ def _of_results(
     linked: Mapping[str, Sequence[HtmlElement]],
     base: str,
     page: Page,
-    reading: Reading,
+    context: ParseContext,
 ) -> MeetingListing:
     """Return the meetings of the results of a search, with the links of the page."""
     folder = _folder_of(page.final_url)
@@ -133,7 +137,7 @@ def _of_results(
             place=text_at(row, "Location"),
             links=unique_links((*_stated_links(row, own_id, folder), *written)),
         )
-        meetings.append(_meeting(found, folder, reading))
+        meetings.append(_meeting(found, folder, context))
     return MeetingListing(meetings=tuple(meetings))
 
 
@@ -141,7 +145,7 @@ def _of_links(
     linked: Mapping[str, Sequence[HtmlElement]],
     base: str,
     page: Page,
-    reading: Reading,
+    context: ParseContext,
 ) -> MeetingListing:
     """Return the meetings that the links of a page lead to."""
     folder, table = _folder_of(page.final_url), _Table()
@@ -150,7 +154,7 @@ def _of_links(
         name, kind, when = table.texts_of(anchors)
         links = unique_links(_links(anchors, base))
         found = _Found(own_id=own_id, name=name, kind=kind, when=when, links=links)
-        meetings.append(_meeting(found, folder, reading))
+        meetings.append(_meeting(found, folder, context))
     return MeetingListing(meetings=tuple(meetings))
 
 
@@ -169,7 +173,7 @@ class _Found:
 # --- the listing ----------------------------------------------------------------------
 
 
-def _meeting(found: _Found, folder: str, reading: Reading) -> Meeting:
+def _meeting(found: _Found, folder: str, context: ParseContext) -> Meeting:
     title = _DATE.sub("", found.name).strip(" -–,")
     if not any(map(str.isalpha, title)):
         title = found.kind or found.name
@@ -183,7 +187,7 @@ def _meeting(found: _Found, folder: str, reading: Reading) -> Meeting:
             url=_page_of(folder, found.own_id) if found.own_id else None,
             links=found.links,
         ),
-        reading,
+        context,
         start=start_of(found.when),
         status_words=[found.name],
     )
@@ -350,14 +354,14 @@ _LOADED = re.compile(
 
 
 def _agenda_in(
-    tree: HtmlElement, lines: list[Line], page: Page, reading: Reading
+    tree: HtmlElement, lines: list[Line], page: Page, context: ParseContext
 ) -> Meeting:
     """Return the meeting that an agenda with these lines completes."""
     own_id, folder = parameter(page.final_url, "meetingid"), _folder_of(page.final_url)
     notes = notes_beside(tree, [line.row for line in lines])
     items = [_with_details(item, own_id, folder) for item in items_of(lines)]
     meeting = agenda_of(items, notes, own_id)
-    if says_off(notes, reading.now):
+    if says_off(notes, context.now):
         return replace(meeting, status="cancelled")
     return meeting
 

@@ -16,10 +16,11 @@ from lxml.html import HtmlElement
 from news_assets.records.desks import Selectors
 from news_assets.records.meetings import Link, Meeting, MeetingListing
 from news_assets.records.reading import Page
-from news_assets.sources.civic.reading.build import meeting_of, role_of
-from news_assets.sources.civic.reading.ids import listed_key
+from news_assets.sources.civic.reading.identity import listed_key
+from news_assets.sources.civic.reading.meetings import ParseContext, meeting_of, role_of
 from news_assets.sources.civic.reading.moments import Moment, moment_of_text
 from news_assets.sources.civic.reading.page_values import (
+    Requests,
     changed,
     first_match,
     href_of,
@@ -29,8 +30,7 @@ from news_assets.sources.civic.reading.page_values import (
     tree_of,
     words_at,
 )
-from news_assets.sources.civic.vendor import Reading, Requests
-from news_assets.sources.html.document import base_of, select
+from news_assets.sources.html_document import base_of, select
 from news_assets.sources.storable_entries import problem_if
 
 _EXPECTED = "a page with links to PDF or Word documents"
@@ -47,7 +47,7 @@ _ISO_PACKED = re.compile(
 )
 
 
-def parse(page: Page, reading: Reading) -> MeetingListing:
+def parse(page: Page, context: ParseContext) -> MeetingListing:
     """Return the meetings of a page: the documents of one day and heading together.
 
     Raises:
@@ -56,7 +56,7 @@ def parse(page: Page, reading: Reading) -> MeetingListing:
     """
     tree = tree_of(page, _EXPECTED)
     base = base_of(tree, page)
-    selectors = reading.selectors
+    selectors = context.selectors
     if selectors is None:
         read = _of_links(tree, base)
     else:
@@ -64,7 +64,7 @@ def parse(page: Page, reading: Reading) -> MeetingListing:
         read = [_of_item(element, base, selectors) for element in items]
     if not read:
         raise changed(page, _EXPECTED)
-    return _listing(read, reading)
+    return _listing(read, context)
 
 
 class _Entry(NamedTuple):
@@ -75,7 +75,7 @@ class _Entry(NamedTuple):
     links: list[Link]
 
 
-def _listing(read: Sequence[_Entry], reading: Reading) -> MeetingListing:
+def _listing(read: Sequence[_Entry], context: ParseContext) -> MeetingListing:
     """Return the meetings of the entries that have a date and a document."""
     meetings: dict[str, Meeting] = {}
     lost = 0
@@ -83,7 +83,7 @@ def _listing(read: Sequence[_Entry], reading: Reading) -> MeetingListing:
         if entry.moment is None or not entry.links:
             lost += 1
             continue
-        meeting = _meeting(entry, reading)
+        meeting = _meeting(entry, context)
         meetings[listed_key(meeting)] = meeting
     problem = f"{lost} of {len(read)} entries have no date or no document"
     return MeetingListing(
@@ -180,7 +180,7 @@ def _of_name(href: str) -> Moment | None:
     return Moment(moment.day)
 
 
-def _meeting(entry: _Entry, reading: Reading) -> Meeting:
+def _meeting(entry: _Entry, context: ParseContext) -> Meeting:
     return meeting_of(
         Meeting(
             vendor_id="",
@@ -188,7 +188,7 @@ def _meeting(entry: _Entry, reading: Reading) -> Meeting:
             body=entry.title,
             links=tuple(entry.links),
         ),
-        reading,
+        context,
         start=entry.moment,
     )
 

@@ -23,7 +23,11 @@ from news_assets.records.meetings import (
 )
 from news_assets.records.reading import Page
 from news_assets.sources.civic.reading.agenda_pages import agenda_of, notes_beside
-from news_assets.sources.civic.reading.build import location_of, meeting_of
+from news_assets.sources.civic.reading.meetings import (
+    ParseContext,
+    location_of,
+    meeting_of,
+)
 from news_assets.sources.civic.reading.moments import (
     moment_of_texts,
     wall_clock,
@@ -36,6 +40,7 @@ from news_assets.sources.civic.reading.numbering import (
 )
 from news_assets.sources.civic.reading.page_values import (
     Object,
+    Requests,
     attachments_of,
     changed,
     is_json,
@@ -52,8 +57,7 @@ from news_assets.sources.civic.reading.page_values import (
     url_at,
     words_at,
 )
-from news_assets.sources.civic.vendor import Reading, Requests
-from news_assets.sources.html.document import base_of, select
+from news_assets.sources.html_document import base_of, select
 from news_assets.text.urls import web_url
 
 _EXPECTED = "an answer of PrimeGov"
@@ -68,7 +72,7 @@ _ATTACHMENT = re.compile(r"attachment|\.pdf|document", re.IGNORECASE)
 _BODY = re.compile(r"\s[-–—|]\s|\(")  # what follows the body in a title
 
 
-def parse(page: Page, reading: Reading) -> MeetingListing:
+def parse(page: Page, context: ParseContext) -> MeetingListing:
     """Return the meetings of a list, or the items of an agenda page.
 
     Raises:
@@ -83,7 +87,7 @@ def parse(page: Page, reading: Reading) -> MeetingListing:
     meetings: list[Meeting] = []
     for row in objects(rows):
         if "id" in row:
-            meetings.append(_meeting(row, page, reading))
+            meetings.append(_meeting(row, page, context))
     if rows and not meetings:
         raise changed(page, _EXPECTED)
     return _without_copies(meetings)
@@ -96,7 +100,7 @@ def _without_copies(meetings: Sequence[Meeting]) -> MeetingListing:
     return MeetingListing(meetings=tuple(kept), problems=problems)
 
 
-def _meeting(row: Object, page: Page, reading: Reading) -> Meeting:
+def _meeting(row: Object, page: Page, context: ParseContext) -> Meeting:
     if "dateTime" in row:
         start = wall_clock(text_at(row, "dateTime"))
     else:
@@ -112,7 +116,7 @@ def _meeting(row: Object, page: Page, reading: Reading) -> Meeting:
             links=_links(row, page),
             location=location_of(text_at(row, "location", "meetingLocation")),
         ),
-        reading,
+        context,
         start=start,
     )
 

@@ -1,14 +1,15 @@
 """POST /api/v1/polls: a poll of agencies, now or of past days, requested of Dagster."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
+import httpx
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
-from news_assets.clients.run_requests import request_run
+from news_assets.errors import RunRequestError
 from news_assets.records.desks import Agency, Desk
 from news_assets.web.operations.sessions import Access
 from news_assets.web.parameters import ParameterError
@@ -66,7 +67,7 @@ def request_polls(
     for agency in agencies:
         source_ids += [source.source_id for source in agency.sources]
     config = {"sources": source_ids, "ask_again": True, **_past(wanted.days)}
-    run_id = request_run(
+    run_id = _request_run(
         access.dagster_url,
         f"{desk.key}_poll",
         {"ops": {f"{desk.key}__feed_entries": {"config": config}}},
@@ -119,3 +120,83 @@ def _past(days: Sequence[date]) -> dict[str, str]:
             "days: there is a gap between them; request each range on its own"
         )
     return {"from_day": first.isoformat(), "to_day": last.isoformat()}
+
+
+# --- Dagster's web server, by GraphQL --------------------------------------------------
+
+_TIMEOUT_S: Final = 20.0
+_LOCATIONS: Final = """{ repositoriesOrError { ... on RepositoryConnection { nodes {
+  name location { name } jobs { name }
+} } } }"""
+_LAUNCH: Final = """mutation($params: ExecutionParams!) { launchRun(executionParams: $params) {
+  __typename
+  ... on LaunchRunSuccess { run { runId } }
+  ... on PythonError { message }
+  ... on RunConfigValidationInvalid { errors { message } }
+  ... on UnauthorizedError { message }
+} }"""
+
+
+def _request_run(
+    url: str, job: str, config: Mapping[str, Any], tags: Mapping[str, str]
+) -> str:
+    """Request a run of a job, as the UI does, and return its id.
+
+    Raises:
+        RunRequestError: The server cannot be reached, has no such job, or refuses the
+            run.
+    """
+    listed_tags = [{"key": key, "value": value} for key, value in tags.items()]
+    with httpx.Client(timeout=_TIMEOUT_S, trust_env=False) as client:
+        repository = _repository_with(client, url, job)
+        params = {
+            "selector": {**repository, "jobName": job},
+            "runConfigData": dict(config),
+            "executionMetadata": {"tags": listed_tags},
+        }
+        answer = _answer_to(client, url, _LAUNCH, {"params": params})["launchRun"]
+    if answer["__typename"] != "LaunchRunSuccess":
+        raise RunRequestError(f"Dagster refused the run: {_reason(answer)}")
+    return str(answer["run"]["runId"])
+
+
+def _reason(answer: Mapping[str, Any]) -> str:
+    for one in answer.get("errors", [answer]):
+        if one.get("message"):
+            return str(one["message"])
+    return str(answer["__typename"])
+
+
+def _repository_with(client: httpx.Client, url: str, job: str) -> dict[str, str]:
+    found = _answer_to(client, url, _LOCATIONS, {})["repositoriesOrError"].get(
+        "nodes", []
+    )
+    for repository in found:
+        if any(one["name"] == job for one in repository["jobs"]):
+            return {
+                "repositoryLocationName": repository["location"]["name"],
+                "repositoryName": repository["name"],
+            }
+    raise RunRequestError(
+        f"Dagster has no job `{job}`; it runs with other desks than this server (NEWS_DESKS)"
+    )
+
+
+def _answer_to(
+    client: httpx.Client, url: str, query: str, variables: Mapping[str, Any]
+) -> Any:
+    try:
+        answer = client.post(
+            f"{url.rstrip('/')}/graphql", json={"query": query, "variables": variables}
+        )
+        answer.raise_for_status()
+        value = answer.json()
+    except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
+        raise RunRequestError(
+            f"Dagster's web server at NEWS_DAGSTER_URL does not answer: {error}"
+        ) from error
+    if "data" not in value or value["data"] is None:
+        raise RunRequestError(
+            f"Dagster's web server does not know the request: {str(value.get('errors'))[:200]}"
+        )
+    return value["data"]

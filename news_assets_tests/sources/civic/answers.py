@@ -7,15 +7,15 @@ from zoneinfo import ZoneInfo
 from news_assets.records.desks import Selectors
 from news_assets.records.meetings import Meeting, MeetingListing
 from news_assets.records.reading import Page
-from news_assets.sources.civic.vendor import Reading, read
-from news_assets.sources.civic.vendor_readers import CIVIC_KINDS
+from news_assets.sources.civic.reading.meetings import ParseContext
+from news_assets.sources.civic.vendors import CIVIC_KINDS, read
 
 ZONE = "America/Chicago"
 NOW = datetime(2026, 3, 10, 12, tzinfo=ZoneInfo(ZONE))
 
 
-def reading(selectors: Selectors | None = None) -> Reading:
-    return Reading(timezone=ZONE, now=NOW, selectors=selectors)
+def context(selectors: Selectors | None = None) -> ParseContext:
+    return ParseContext(timezone=ZONE, now=NOW, selectors=selectors)
 
 
 def page(
@@ -33,7 +33,7 @@ def page(
 def listing(
     kind: str, body: object, url: str = "https://town.example.org/", status: int = 200
 ) -> MeetingListing:
-    return read(CIVIC_KINDS[kind], page(body, url, status), reading())
+    return read(CIVIC_KINDS[kind], page(body, url, status), context())
 
 
 def one(kind: str, body: object, url: str = "https://town.example.org/") -> Meeting:

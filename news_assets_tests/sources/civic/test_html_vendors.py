@@ -5,9 +5,8 @@ from datetime import date
 
 from news_assets.records.desks import Selectors
 from news_assets.records.meetings import Location
-from news_assets.sources.civic.vendor import read
-from news_assets.sources.civic.vendor_readers import CIVIC_KINDS
-from news_assets_tests.sources.civic.answers import listing, local, one, page, reading
+from news_assets.sources.civic.vendors import CIVIC_KINDS, read
+from news_assets_tests.sources.civic.answers import context, listing, local, one, page
 
 VIEW = "https://springfield.granicus.com/ViewPublisher.php?view_id=4"
 
@@ -331,7 +330,7 @@ def test_selectors_tell_what_a_meeting_is() -> None:
     body = """<div class=m><b>Budget Board</b><i>19 March 2026, 6 pm</i><a href="/f/1">Agenda</a></div>"""
     selectors = Selectors(item=".m", title="b", date="i", link="a")
     [meeting] = read(
-        CIVIC_KINDS["pdf_links"], page(body), replace(reading(), selectors=selectors)
+        CIVIC_KINDS["pdf_links"], page(body), replace(context(), selectors=selectors)
     ).meetings
     assert (meeting.title, local(meeting)) == (
         "Budget Board",
@@ -344,7 +343,7 @@ def test_an_item_without_a_selector_for_links_has_its_pdf_links() -> None:
     [meeting] = read(
         CIVIC_KINDS["pdf_links"],
         page(body),
-        replace(reading(), selectors=Selectors(item=".m")),
+        replace(context(), selectors=Selectors(item=".m")),
     ).meetings
     assert [link.title for link in meeting.links] == ["Agenda"]
 

@@ -8,7 +8,7 @@ from datetime import date
 import pytest
 
 from news_assets.records.meetings import Location
-from news_assets.sources.civic.vendor_readers import CIVIC_KINDS
+from news_assets.sources.civic.vendors import CIVIC_KINDS
 from news_assets_tests.sources.civic.answers import listing, local, one
 
 DOCUMENTS = [

@@ -6,7 +6,7 @@ import pytest
 from news_assets.errors import ListingChangedError
 from news_assets.records.meetings import AgendaItem, Attachment, Location, Vote
 from news_assets.sources.civic import legistar_pages
-from news_assets.sources.civic.vendor_readers import CIVIC_KINDS
+from news_assets.sources.civic.vendors import CIVIC_KINDS
 from news_assets_tests.sources.civic.answers import listing, local, one, page
 
 BASE = "https://webapi.legistar.com/v1/springfield"

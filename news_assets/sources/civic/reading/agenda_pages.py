@@ -16,8 +16,8 @@ from lxml import etree
 from lxml.html import HtmlElement
 
 from news_assets.records.meetings import AgendaItem, Attachment, Meeting
-from news_assets.sources.civic.reading.build import status_of
 from news_assets.sources.civic.reading.meeting_prose import participation_of
+from news_assets.sources.civic.reading.meetings import status_of
 from news_assets.sources.civic.reading.moments import (
     clock_of_text,
     day_of_text,

@@ -13,7 +13,7 @@ from lxml.html import HtmlElement
 from news_assets.errors import ListingChangedError, SourceError
 from news_assets.records.meetings import Attachment, Link, Request
 from news_assets.records.reading import Page
-from news_assets.sources.html.document import html_tree, select, words_of
+from news_assets.sources.html_document import html_tree, select, words_of
 from news_assets.sources.platforms import found_instead
 from news_assets.sources.xml_documents import recovering_parser, sound_xml
 from news_assets.text.html import plain_text
@@ -26,6 +26,7 @@ _IN_SCRIPT = re.compile(
 )
 
 Object = Mapping[str, Any]
+Requests = tuple[Request, ...]
 
 
 def tree_of(page: Page, expected: str) -> HtmlElement:
@@ -119,7 +120,7 @@ def attachments_of(links: Iterable[Link]) -> tuple[Attachment, ...]:
     return tuple(Attachment(name=link.title, url=link.href) for link in links)
 
 
-def requests_to(*urls: str | None) -> tuple[Request, ...]:
+def requests_to(*urls: str | None) -> Requests:
     """Return a request for each of these addresses; none for a missing one."""
     found: list[Request] = []
     for url in urls:

@@ -16,7 +16,7 @@ from lxml.html import HtmlElement
 from news_assets.errors import ListingChangedError, SourceError
 from news_assets.records.desks import Source
 from news_assets.records.reading import ListedEntry, Listing, Page
-from news_assets.sources.html.document import (
+from news_assets.sources.html_document import (
     base_of,
     html_tree,
     select,

@@ -2,16 +2,16 @@ from dataclasses import replace
 from datetime import date, time
 
 from news_assets.records.meetings import Link, Meeting, MeetingListing
-from news_assets.sources.civic.reading.build import meeting_of
-from news_assets.sources.civic.reading.ids import changed_days, fingerprints
+from news_assets.sources.civic.reading.identity import changed_days, fingerprints
+from news_assets.sources.civic.reading.meetings import meeting_of
 from news_assets.sources.civic.reading.moments import Moment
-from news_assets_tests.sources.civic.answers import reading
+from news_assets_tests.sources.civic.answers import context
 
 
 def meeting(number: int, day: int) -> Meeting:
     start = Moment(date(2026, 3, day), time(19))
     stated = Meeting(vendor_id=str(number), title="Council")
-    return meeting_of(stated, reading(), start=start)
+    return meeting_of(stated, context(), start=start)
 
 
 def prints(*meetings: Meeting) -> dict[str, str]:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from news_assets.errors import ListingChangedError, NewsAssetsError
 from news_assets.records.reading import ListedEntry, Listing
-from news_assets.sources.html.listing_kinds import EBC_TEMPLATES, parse_ebc
+from news_assets.sources.html_listing_kinds import EBC_TEMPLATES, parse_ebc
 from news_assets_tests.sources.page_builders import INSTEAD, html, page_of, source_of
 
 URL = "https://agenciabrasil.ebc.com.br/ultimas"

@@ -1,5 +1,12 @@
-"""The table of vendors: kind -> Vendor. A new kind is one module and one entry here and
-in `vendor_limits.py`.
+"""The vendors of meetings: the interface of one, the table of all, and how an answer is
+read. Functions only, no I/O.
+
+A source's address is the vendor's base for one client:
+`https://webapi.legistar.com/v1/seattle`. A vendor without a function for something
+cannot do it: without `days` it cannot list its past, without `signal` the listing
+itself is the signal. Answers of `signal` and of listings are compared by
+`reading/identity.py`. A new kind is one module, and one entry here and in
+`civic/__init__.py`.
 
 Saved answers of one client are read here too: a single answer, JSON lines of exchanges,
 or a folder of answers. An exchange is `{method, url, status, headers, text}` or with
@@ -11,13 +18,21 @@ only has a meeting's items completes the listed one.
 import base64
 import binascii
 import json
-from collections.abc import Iterable, Sequence
-from datetime import datetime
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta
 from typing import Final
 
 from news_assets.errors import NewsAssetsError, SourceError
-from news_assets.records.meetings import AnswerState, Meeting, MeetingListing
+from news_assets.records.meetings import (
+    AgendaItem,
+    AnswerState,
+    Meeting,
+    MeetingListing,
+    Request,
+)
 from news_assets.records.reading import Page
+from news_assets.sources.bot_protection import protection_of_page, protection_of_refusal
 from news_assets.sources.civic import (
     boarddocs,
     calendar_file,
@@ -36,9 +51,44 @@ from news_assets.sources.civic import (
     pdf_links,
     primegov,
 )
-from news_assets.sources.civic.reading.merging import merged, with_votes
-from news_assets.sources.civic.vendor import Reading, Vendor, read
+from news_assets.sources.civic.reading.identity import listed_key, merged, with_votes
+from news_assets.sources.civic.reading.meetings import ParseContext
+from news_assets.sources.civic.reading.numbering import with_matter_numbers
+from news_assets.sources.civic.reading.page_values import Requests
 from news_assets.sources.platforms import file_of
+from news_assets.sources.storable_entries import problem_if
+
+# a client that moved to another vendor goes on answering with its last meetings for
+# years
+_STALE_DAYS = 45
+_MAX_REFUSAL_BYTES = 100_000
+
+_Parse = Callable[[Page, ParseContext], MeetingListing]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vendor:
+    """One vendor.
+
+    `upcoming` gives the requests for what is to come, `days` those for a range of days
+    (first, last), `items` those that complete a listed meeting, `signal` the cheapest
+    request that shows changes since a time. `votes` gives the requests for the votes
+    and sponsors of an item, `roster` those for bodies, persons and offices.
+    `lists_changes_only`: the answer to `signal` holds what has changed, not all there
+    is. `unknown_marks` and `closed_marks` are what refusals say, in lower case.
+    """
+
+    parse: _Parse
+    upcoming: Callable[[str, date], Requests]
+    days: Callable[[str, date, date], Requests] | None = None
+    items: Callable[[str, Meeting], Requests] | None = None
+    signal: Callable[[str, datetime], Request] | None = None
+    votes: Callable[[str, AgendaItem], Requests] | None = None
+    roster: Callable[[str], Requests] | None = None
+    lists_changes_only: bool = False
+    unknown_marks: tuple[bytes, ...] = ()
+    closed_marks: tuple[bytes, ...] = ()
+
 
 CIVIC_KINDS: Final[dict[str, Vendor]] = {
     "boarddocs": Vendor(
@@ -153,6 +203,86 @@ def vendor_of(kind: str) -> Vendor:
     return vendor
 
 
+# --- one answer -----------------------------------------------------------------------
+
+
+def read(vendor: Vendor, page: Page, context: ParseContext) -> MeetingListing:
+    """Return what an answer says, refusals included.
+
+    Raises:
+        ListingChangedError: A 200 that is no answer of this vendor.
+        SourceError: A broken or empty document.
+    """
+    refusal = _refusal(vendor, page)
+    if refusal is not None:
+        state, reason = refusal
+        return MeetingListing(state=state, problems=(reason,))
+    listing = vendor.parse(page, context)
+    if not listing.meetings:
+        return replace(listing, state="empty")
+    # Meetings that nothing distinguishes are not stored.
+    unnamed = sum(
+        not one.is_partial and not listed_key(one) for one in listing.meetings
+    )
+    problem = f"{unnamed} meetings have neither id, title nor day"
+    numbered = replace(
+        listing,
+        meetings=tuple(map(with_matter_numbers, listing.meetings)),
+        problems=(*listing.problems, *problem_if(unnamed, problem)),
+    )
+    return _with_age(numbered, context)
+
+
+def _with_age(listing: MeetingListing, context: ParseContext) -> MeetingListing:
+    """Return the listing; it is stale if its newest meeting is long past."""
+    begins: list[datetime] = []
+    for one in listing.meetings:
+        if one.starts_at:
+            begins.append(one.starts_at)
+    newest = max(begins, default=context.now)
+    if newest >= context.now - timedelta(days=_STALE_DAYS):
+        return listing
+    problem = f"stale: the newest meeting is of {newest:%Y-%m-%d}"
+    return replace(listing, state="stale", problems=(*listing.problems, problem))
+
+
+def _refusal(vendor: Vendor, page: Page) -> tuple[AnswerState, str] | None:
+    """Return the state that an answer refuses with, and why; None for an answer that
+    can be read.
+    """
+    body = page.body[:_MAX_REFUSAL_BYTES].lower()
+    if any(mark in body for mark in vendor.unknown_marks):
+        return "unknown_client", f"{page.url}: the vendor has no such client"
+    if page.status < 400:
+        return _disguised_refusal(page, body)
+    if _is_closed(vendor, page.status, body):
+        return "closed", f"{page.url}: closed without a token (status {page.status})"
+    if page.status in (404, 410):
+        return "unknown_client", f"{page.url}: status {page.status}"
+    protection = protection_of_refusal(body)
+    by_whom = f" ({protection})" if protection else ""
+    return "blocked", f"{page.url}: status {page.status}{by_whom}"
+
+
+def _disguised_refusal(page: Page, body: bytes) -> tuple[AnswerState, str] | None:
+    """Return the refusal of a small page that is a challenge for browsers."""
+    if len(page.body) >= _MAX_REFUSAL_BYTES // 10:
+        return None
+    protection = protection_of_page(body)
+    if protection is None:
+        return None
+    return "blocked", f"{page.url}: an anti-bot page ({protection})"
+
+
+def _is_closed(vendor: Vendor, status: int, body: bytes) -> bool:
+    """Whether a vendor with tokens refuses one without: it says so, or says nothing."""
+    if not vendor.closed_marks:
+        return False
+    if status in (401, 403) and not body.strip():
+        return True
+    return any(mark in body for mark in vendor.closed_marks)
+
+
 # --- saved answers --------------------------------------------------------------------
 
 _MAX_EXCHANGES = 2000
@@ -167,7 +297,7 @@ _STATES: Final[tuple[AnswerState, ...]] = (
 
 
 def read_answers(
-    kind: str, answers: list[tuple[str, bytes]], url: str, reading: Reading
+    kind: str, answers: list[tuple[str, bytes]], url: str, context: ParseContext
 ) -> MeetingListing:
     """Return the meetings of saved answers, each (name, bytes); what cannot be read is
     a problem.
@@ -179,9 +309,9 @@ def read_answers(
     listings: list[MeetingListing] = []
     unread: list[str] = []
     for name, body in answers:
-        for page in _pages_of(name, body, url, reading.now):
+        for page in _pages_of(name, body, url, context.now):
             try:
-                listings.append(read(vendor, page, reading))
+                listings.append(read(vendor, page, context))
             except NewsAssetsError as error:
                 unread.append(str(error))
     return _joined(listings, unread)

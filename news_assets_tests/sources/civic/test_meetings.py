@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 
 from news_assets.records.meetings import AgendaItem, Link, Location, Meeting
-from news_assets.sources.civic.reading.build import (
+from news_assets.sources.civic.reading.identity import item_id, meeting_id, owner_of
+from news_assets.sources.civic.reading.meetings import (
     location_of,
     meeting_of,
     says_cancelled,
 )
-from news_assets.sources.civic.reading.ids import item_id, meeting_id, owner_of
 from news_assets.sources.civic.reading.moments import Moment
-from news_assets_tests.sources.civic.answers import local, reading
+from news_assets_tests.sources.civic.answers import context, local
 
 TODAY = date(2026, 3, 10)
 START = Moment(TODAY, time(19))
@@ -30,7 +30,7 @@ def built(**changes: Any) -> Meeting:
     """Return the council's meeting with other values or words of the vendor."""
     words = {name: changes.pop(name) for name in WORDS if name in changes}
     stated = replace(Meeting(vendor_id="7", title="City Council"), **changes)
-    return meeting_of(stated, reading(), **{"start": START, **words})
+    return meeting_of(stated, context(), **{"start": START, **words})
 
 
 def status(**changes: object) -> str:

@@ -6,8 +6,8 @@ import pytest
 
 from news_assets.records.desks import Selectors
 from news_assets.records.reading import Listing
-from news_assets.sources.html.listing_kinds import parse_selected
-from news_assets.sources.html.proposal import propose
+from news_assets.sources.html_listing_kinds import parse_selected
+from news_assets.sources.selector_proposal import propose
 from news_assets_tests.sources.page_builders import html, page_of, source_of
 
 URL = "https://prefeitura.example/noticias"

@@ -11,9 +11,10 @@ sentence it is moved, not cancelled.
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from news_assets.records.desks import Selectors
 from news_assets.records.meetings import (
     Link,
     Location,
@@ -24,7 +25,6 @@ from news_assets.records.meetings import (
 )
 from news_assets.sources.civic.reading.meeting_prose import participation_of
 from news_assets.sources.civic.reading.moments import Moment
-from news_assets.sources.civic.vendor import Reading
 from news_assets.text.dates import zone_info
 
 # A text has the name before the address where a street number follows a separator:
@@ -49,9 +49,20 @@ _ROLE_PATTERNS = {
 }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParseContext:
+    """What an answer is read with: the agency's zone (IANA), the present, and the
+    selectors of a page of links.
+    """
+
+    timezone: str
+    now: datetime
+    selectors: Selectors | None = None
+
+
 def meeting_of(
     stated: Meeting,
-    reading: Reading,
+    context: ParseContext,
     *,
     start: Moment | None = None,
     end: Moment | None = None,
@@ -64,21 +75,21 @@ def meeting_of(
 
     Args:
         stated: The meeting without times, status and addresses of documents.
-        reading: The agency's zone and the present.
+        context: The agency's zone and the present.
         start: Day and hour; without an hour the vendor states none.
         end: Day and hour of the end.
         status_words: The vendor's own status and the like.
         is_final: Whether that says that the meeting is certain.
     """
-    starts_at = start.placed(reading.timezone) if start else None
+    starts_at = start.placed(context.timezone) if start else None
     all_day = start is not None and start.clock is None
-    ends_at = _end_after(start, end, reading.timezone)
+    ends_at = _end_after(start, end, context.timezone)
     over = ends_at
     if starts_at and all_day:
         over = starts_at + timedelta(days=1)
     titles = [link.title for link in stated.links]
     names = [stated.title, stated.body, *status_words, *titles]
-    status = status_of(names, stated.comment, starts_at, over, reading.now, is_final)
+    status = status_of(names, stated.comment, starts_at, over, context.now, is_final)
     return replace(
         stated,
         title=stated.title or stated.body,

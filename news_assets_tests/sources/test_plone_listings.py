@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from news_assets.errors import ListingChangedError, NewsAssetsError, SourceError
 from news_assets.records.reading import ListedEntry, Listing
-from news_assets.sources.html.listing_kinds import PLONE_TEMPLATES, parse_plone
+from news_assets.sources.html_listing_kinds import PLONE_TEMPLATES, parse_plone
 from news_assets_tests.sources.page_builders import INSTEAD, html, page_of, source_of
 from news_assets_tests.support.growth import grows_linearly
 

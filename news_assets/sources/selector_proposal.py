@@ -16,8 +16,8 @@ from lxml.html import HtmlElement
 
 from news_assets.records.desks import Selectors
 from news_assets.records.reading import Page
-from news_assets.sources.html.document import html_tree, problem_of, select, words_of
-from news_assets.sources.html.listing import MAX_ITEMS, outermost
+from news_assets.sources.html_document import html_tree, problem_of, select, words_of
+from news_assets.sources.html_listing import MAX_ITEMS, outermost
 from news_assets.text.dates import parse_date
 
 _MIN_TITLE_CHARS: Final = 15

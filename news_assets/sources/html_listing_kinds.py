@@ -26,8 +26,8 @@ from lxml.html import HtmlElement
 from news_assets.errors import ListingChangedError, SourceError
 from news_assets.records.desks import Selectors, Source
 from news_assets.records.reading import Listing, Page
-from news_assets.sources.html.document import select, words_of
-from news_assets.sources.html.listing import (
+from news_assets.sources.html_document import select, words_of
+from news_assets.sources.html_listing import (
     ReadPage,
     Template,
     changed,
