@@ -2,6 +2,7 @@
 the settings.
 """
 
+import functools
 import warnings
 
 import dagster as dg
@@ -126,6 +127,7 @@ def _stories_sensor(
 
 
 @dg.definitions
+@functools.cache  # Dagster's commands call it seven times
 def defs() -> dg.Definitions:
     """Return the definitions of the environment's settings."""
     settings = Settings.read()

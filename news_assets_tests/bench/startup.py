@@ -3,19 +3,21 @@ imports a heavy library.
 
     python -m news_assets_tests.bench.startup [--repeats 5]
 
-The commands run over a small lake, which the first of them creates. Medians of
-alternating rounds.
+The commands run over a small lake, which the first of them creates, with the project's
+`dagster.yaml`. Medians of alternating rounds.
 """
 
 import argparse
 import os
 import resource
+import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 _HEAVY = "torch, trafilatura, onnxruntime, sentence_transformers"
 _LOADED = f"print(*[m for m in '{_HEAVY}'.split(', ') if m in sys.modules])"
@@ -46,7 +48,13 @@ GOALS: Mapping[str, tuple[tuple[str, ...], float]] = {
 def cpu_s(command: tuple[str, ...], env: Mapping[str, str]) -> float:
     """Return the CPU seconds of a command and its children."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(command, check=True, capture_output=True, env=dict(env))
+    subprocess.run(
+        command,
+        check=True,
+        capture_output=True,
+        env=dict(env),
+        cwd=env["DAGSTER_HOME"],
+    )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
@@ -56,6 +64,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=5)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as home:
+        shutil.copy(Path(__file__).parents[2] / "dagster.yaml", home)
         env = {
             **os.environ,
             "NEWS_HOME": home,
