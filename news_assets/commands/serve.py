@@ -63,7 +63,7 @@ def serve(
 
     from news_assets.web.app import build_app
     from news_assets.web.archive import Archive
-    from news_assets.web.connections import STOP_S, Connections, bounded_protocol
+    from news_assets.web.request_limits import STOP_S, Connections, bounded_protocol
 
     settings = Settings.read()
     listening = _listen(host, port)

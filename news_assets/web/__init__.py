@@ -12,8 +12,7 @@ mcp_tools        some operations as tools of the Model Context Protocol
 meeting_views    what meetings, matters and persons answer with
 meeting_pages    their pages, feeds and calendars
 cache            answers that are kept until the next commit
-request_limits   limits of requests, time and length
-connections      limits of open connections
+request_limits   limits of connections, requests, time and length
 markup           Markdown to safe HTML, words that differ between two texts, bars of a histogram
 images           main images of articles, through the checked fetcher
 operations       what operators do and monitors read: log-in, retry, withdraw, polls, metrics

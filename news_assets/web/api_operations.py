@@ -30,7 +30,7 @@ from news_assets.web.answers import (
     SourceItem,
 )
 from news_assets.web.archive import Archive
-from news_assets.web.edit_lists import listed_edits
+from news_assets.web.article_versions import listed_edits
 from news_assets.web.forms import json_document
 from news_assets.web.meeting_views import (
     AgendaLine,

@@ -32,7 +32,6 @@ from news_assets.web.api_operations import (
 )
 from news_assets.web.archive import Archive
 from news_assets.web.cache import AnswerCache, Handler
-from news_assets.web.choices import KeptChoices
 from news_assets.web.feed_pages import FeedPages
 from news_assets.web.forms import MEDIA_TYPES, json_document
 from news_assets.web.images import image_handler
@@ -46,6 +45,7 @@ from news_assets.web.operations.sessions import (
     ended_sessions,
 )
 from news_assets.web.page_handlers import Pages
+from news_assets.web.page_times import KeptChoices
 from news_assets.web.parameters import (
     ArticleAddress,
     OneMeeting,

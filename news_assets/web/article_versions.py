@@ -1,17 +1,32 @@
-"""The versions of an article: its text now and the earlier ones, each with an address to cite that
-leads to the same text for as long as the archive keeps it.
-"""
+"""The versions of an article, what its page says at a glance, and the texts that publishers
+replaced, as a list and as entries of a feed.
+
+Each version has an address to cite that leads to the same text for as long as the
+archive keeps it."""
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import Final
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode
 
 from news_assets.ports.services import Reader
 from news_assets.records.articles import ArticleRevision, RawArticle
-from news_assets.web.parameters import ArticleAddress
+from news_assets.store.queries.edits import Edit, newest_edits
+from news_assets.text.fingerprint import normal_words
+from news_assets.text.words import words
+from news_assets.web.answers import ArticleView, Part, part_of
+from news_assets.web.archive import Archive, revision_and_successor, revision_number
+from news_assets.web.forms import Entry
+from news_assets.web.markup import word_diff
+from news_assets.web.parameters import (
+    ArticleAddress,
+    EditParameters,
+    ParameterError,
+    SearchAddress,
+    cursor_of,
+)
 
 _HASH_CHARS: Final = 16  # of the hash, in addresses
 
@@ -93,3 +108,159 @@ def _version(
         fetched_at=row.fetched_at,
         replaced_at=replaced_at,
     )
+
+
+_ALIKE: Final = 0.9  # of the words, in order
+_LEAD_WORDS: Final = 200  # a longer text is no lead
+_WORDS_A_MINUTE: Final = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Glance:
+    """What is said beneath the headline.
+
+    `first` is the agency that published the text first, and `publishers` how many did;
+    `edits` and `silent_edits` are numbers. `cited` are the parameters of the address of
+    this version; empty without a text. `subtitle` and `summary` are empty where the
+    text begins with the same words. `search` is the address of the search that the
+    reader came from; empty for none.
+    """
+
+    first: str
+    publishers: int
+    edits: int
+    silent_edits: int
+    minutes: int
+    cited: str
+    subtitle: str
+    summary: str
+    search: str
+
+
+def glance_of(view: ArticleView, address: ArticleAddress) -> Glance:
+    """Return what the page of an article says at a glance."""
+    article, enriched = view.article, view.enriched
+    text = article.text or ""
+    publications = view.publications
+    edits = [row for row in view.revisions if row.cause != "method"]
+    shown = [text]
+    subtitle = _unless_repeated(article.subtitle, shown)
+    if subtitle:
+        shown.append(subtitle)
+    # what a summary rests on refers to its sentences
+    rests_on_text = bool(view.evidence)
+    summary = (enriched and enriched.summary) or ""
+    version = next(versions_of(article, view.revisions), None)
+    is_current = version is not None and version.replaced_at is None
+    return Glance(
+        first=publications[0].agency,
+        publishers=len({copy.agency for copy in publications}),
+        edits=len(edits),
+        silent_edits=sum(map(view.is_silent, edits)),
+        minutes=_minutes(article.word_count) if text else 0,
+        cited=version.query if version and is_current else "",
+        subtitle=subtitle,
+        summary=summary if rests_on_text else _unless_repeated(summary, shown),
+        search=search_of(address),
+    )
+
+
+def _minutes(word_count: int) -> int:
+    return max(1, round(word_count / _WORDS_A_MINUTE))
+
+
+def _unless_repeated(text: str | None, shown: Sequence[str]) -> str:
+    return text if text and not any(begins_with(one, text) for one in shown) else ""
+
+
+def begins_with(text: str, lead: str) -> bool:
+    """Return whether a text begins with the words of a lead, or nearly; in Markdown or
+    not.
+    """
+    from rapidfuzz.distance import Indel
+
+    wanted = normal_words(lead)
+    if not wanted or len(wanted) > _LEAD_WORDS:
+        return False
+    # a word has some ten characters at most, on average
+    beginning = normal_words(text[: 2 * len(lead) + 100])[: len(wanted)]
+    return Indel.normalized_similarity(beginning, wanted) >= _ALIKE
+
+
+def search_of(address: ArticleAddress) -> str:
+    """Return the address of the search that a reader came from, which is always one of
+    this server; empty for none, and for what is no search.
+    """
+    if not address.search:
+        return ""
+    try:
+        return SearchAddress.of(dict(parse_qsl(address.search))).url()
+    except ParameterError:
+        return ""
+
+
+def search_words(value: str) -> str:
+    """Return a tag, section or name as the words to search for, without operators."""
+    return " ".join(words(value))
+
+
+_MAX_COMPARED_CHARS: Final = 20_000  # of each text
+SILENT: Final = "The publisher changed the text without saying so."
+STATED: Final = "The publisher changed the text, and its page says when."
+
+
+def listed_edits(archive: Archive, parameters: EditParameters) -> Part[Edit]:
+    """Return a part of the edits of the last days, newest first. Raises
+    ParameterError.
+    """
+    now, limit = datetime.now(UTC), parameters.limit
+    after_at, after_id = parameters.position(str, str) or (None, None)
+    found = newest_edits(
+        archive.lake,
+        first=now - timedelta(days=parameters.days),
+        silent_only=parameters.kind == "silent",
+        desk=parameters.desk,
+        agency=parameters.agency,
+        after=(datetime.fromisoformat(after_at), after_id) if after_at else None,
+        limit=limit + 1,
+    )
+    return part_of(
+        found, limit, lambda one: cursor_of(one.replaced_at.isoformat(), one.article_id)
+    )
+
+
+def page_of_edit(archive: Archive, edit: Edit, base: str) -> str:
+    """Return the address of the page with the words that an edit changed."""
+    number = revision_number(edit.replaced_at)
+    return f"{base}/articles/{edit.article_id}/revisions/{number}"
+
+
+def edit_entries(archive: Archive, edits: Sequence[Edit], base: str) -> list[Entry]:
+    """Return edits as entries of a feed, with the words that changed."""
+    entries = []
+    for edit in edits:
+        page = page_of_edit(archive, edit, base)
+        entry = Entry(
+            key=f"edits/{edit.article_id}/{revision_number(edit.replaced_at)}",
+            title=edit.title or edit.url,
+            url=page,
+            page=f"{base}/articles/{edit.article_id}",
+            published=edit.replaced_at,
+            updated=edit.replaced_at,
+            summary=SILENT if edit.is_silent else STATED,
+            authors=[archive.agency_name(edit.agency)],
+            language=edit.language,
+            content=_changed_words(archive, edit),
+        )
+        entries.append(entry)
+    return entries
+
+
+def _changed_words(archive: Archive, edit: Edit) -> str:
+    """Return both texts as one piece of HTML; empty if one is not kept any more."""
+    number = revision_number(edit.replaced_at)
+    found = revision_and_successor(archive.lake, edit.article_id, number)
+    if found is None:
+        return ""
+    before, after = [(one.text or "")[:_MAX_COMPARED_CHARS] for one in found]
+    return f'<div style="white-space: pre-wrap">{word_diff(before, after)}</div>'

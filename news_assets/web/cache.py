@@ -16,9 +16,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from news_assets.web.archive import MAX_SECONDS, Archive, BusyError
-from news_assets.web.choices import CHOICES
 from news_assets.web.forms import TABLE_FORMS, form_of
-from news_assets.web.page_times import zone_of
+from news_assets.web.page_times import CHOICES, zone_of
 from news_assets.web.phrases import language_of
 
 _MAX_AGE_SECONDS: Final = 60.0  # pages also say what is due now, and minutes ago

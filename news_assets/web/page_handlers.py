@@ -37,11 +37,15 @@ from news_assets.store.queries.report import count_day
 from news_assets.store.queries.told_stories import story_of_article
 from news_assets.web.answers import ArticleView, SourceItem
 from news_assets.web.archive import Archive, revision_and_successor, revision_number
-from news_assets.web.article_glance import glance_of, search_words
-from news_assets.web.article_versions import Version, stored_version, version_query
+from news_assets.web.article_versions import (
+    Version,
+    glance_of,
+    search_words,
+    stored_version,
+    version_query,
+)
 from news_assets.web.cache import Handler
 from news_assets.web.charts import bars_of
-from news_assets.web.choices import CHOICES
 from news_assets.web.day_report import report_content
 from news_assets.web.facets import (
     facets_of,
@@ -65,7 +69,7 @@ from news_assets.web.operations.failure_pages import overview
 from news_assets.web.operations.monitoring import coverage, source_health, worst_first
 from news_assets.web.operations.query_actions import listed_queries
 from news_assets.web.operations.sessions import Access, Sessions
-from news_assets.web.page_times import PageTimes, offered_zones, zone_of
+from news_assets.web.page_times import CHOICES, PageTimes, offered_zones, zone_of
 from news_assets.web.parameters import (
     MAX_PAGE,
     ArticleAddress,

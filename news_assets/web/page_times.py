@@ -1,9 +1,11 @@
 """The times of a page: in the zone that its reader chose, else in that of the publisher; short in
 lists, and in full with the name of the zone elsewhere.
-"""
+
+The language and the time zone that a reader chooses with a parameter of any address are
+kept in a cookie, so that links and forms need not repeat them."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from functools import cache
@@ -11,11 +13,13 @@ from typing import Final
 from zoneinfo import available_timezones
 
 from markupsafe import Markup
+from starlette.datastructures import QueryParams
 from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from news_assets.records.desks import Desk
 from news_assets.text.dates import day_of, zone_info
-from news_assets.web.phrases import translation
+from news_assets.web.phrases import LANGUAGE_COOKIE, LANGUAGES, translation
 
 ZONE_COOKIE: Final = "news_zone"
 _RECENT: Final = timedelta(hours=24)
@@ -230,3 +234,42 @@ def _offset_text(offset: timedelta) -> str:
     sign = "−" if minutes < 0 else "+"
     hours, rest = divmod(abs(minutes), 60)
     return f"UTC{sign}{hours}:{rest:02}" if rest else f"UTC{sign}{hours}"
+
+
+CHOICES: Final = ("lang", "zone")
+_RULES: Final = "Path=/; Max-Age=31536000; HttpOnly; SameSite=Lax"
+_FORGET: Final = "Path=/; Max-Age=0; HttpOnly; SameSite=Lax"
+
+
+class KeptChoices:
+    """Keeps what an address chooses with `lang` and `zone` in cookies; an empty zone
+    deletes its cookie.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request; of one that chooses something, add the cookies."""
+        cookies = []
+        if scope["type"] == "http":
+            cookies = list(_cookies_of(QueryParams(scope["query_string"])))
+
+        async def send_with_cookies(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                added = [(b"set-cookie", cookie.encode()) for cookie in cookies]
+                message["headers"] = [*message["headers"], *added]
+            await send(message)
+
+        await self._app(scope, receive, send_with_cookies if cookies else send)
+
+
+def _cookies_of(query: QueryParams) -> Iterator[str]:
+    """Yield the cookies that keep what a query chooses."""
+    language, zone = query.get("lang"), query.get("zone")
+    if language in LANGUAGES:
+        yield f"{LANGUAGE_COOKIE}={language}; {_RULES}"
+    if zone == "":
+        yield f"{ZONE_COOKIE}=; {_FORGET}"
+    elif zone in known_zones():
+        yield f"{ZONE_COOKIE}={zone}; {_RULES}"

@@ -39,15 +39,14 @@ from news_assets.pipeline.alerts.subscriptions import (
 from news_assets.records.alerts import SUBSCRIPTION, Subscription
 from news_assets.text.query_parser import parse_operators
 from news_assets.web.archive import Archive
-from news_assets.web.connections import client_of
 from news_assets.web.facets import value_label
 from news_assets.web.meeting_views import has_meetings
 from news_assets.web.operations.article_actions import Render
-from news_assets.web.operations.posted_forms import posted, private_page
 from news_assets.web.operations.query_actions import FILTERS, told_last_week
-from news_assets.web.operations.sessions import read_form
+from news_assets.web.operations.sessions import posted, private_page, read_form
 from news_assets.web.parameters import SEVERAL, SearchAddress
 from news_assets.web.phrases import language_of, mistake_text, translation
+from news_assets.web.request_limits import client_of
 
 PATH: Final = "/subscribe"
 WHENS: Final = {"at_once": "at once", "daily": "daily", "weekly": "weekly"}

@@ -9,12 +9,16 @@ from starlette.routing import Route
 from news_assets.web.api_operations import PREFIX
 from news_assets.web.archive import Archive
 from news_assets.web.cache import AnswerCache
-from news_assets.web.operations import message_pages, polls, query_actions
+from news_assets.web.operations import polls, query_actions
 from news_assets.web.operations.article_actions import Actions, LabelActions, Render
-from news_assets.web.operations.failure_pages import RETRIES_PATH, FailureActions
-from news_assets.web.operations.metrics import health, metrics
-from news_assets.web.operations.posted_forms import posted, private_page
-from news_assets.web.operations.sessions import Access, Sessions
+from news_assets.web.operations.failure_pages import (
+    MESSAGES_PATH,
+    RETRIES_PATH,
+    FailureActions,
+    MessageActions,
+)
+from news_assets.web.operations.monitoring import health, metrics
+from news_assets.web.operations.sessions import Access, Sessions, posted, private_page
 from news_assets.web.request_limits import LIVE_PATH, in_time
 
 
@@ -29,7 +33,7 @@ def operator_routes(
     failed = FailureActions(archive, access, sessions, render)
     actions = Actions(archive, access, sessions, render)
     saved = query_actions.QueryActions(archive, sessions, render)
-    messages = message_pages.MessageActions(archive, sessions, render)
+    messages = MessageActions(archive, sessions, render)
 
     def poll(request: Request, body: bytes) -> Response:
         return polls.request_polls(archive.desks, access, sessions.check(request), body)
@@ -57,8 +61,8 @@ def operator_routes(
         ),
         Route(query_actions.PATH, posted(saved.save), methods=["POST"]),
         Route(f"{query_actions.PATH}/delete", posted(saved.delete), methods=["POST"]),
-        Route(message_pages.PATH, private_page(messages.page), methods=["GET"]),
-        Route(message_pages.PATH, posted(messages.send_again), methods=["POST"]),
+        Route(MESSAGES_PATH, private_page(messages.page), methods=["GET"]),
+        Route(MESSAGES_PATH, posted(messages.send_again), methods=["POST"]),
         Route(f"{PREFIX}/{polls.PATH}", posted(poll), methods=["POST"]),
         Route("/health", in_time(partial(health, archive))),
         Route(LIVE_PATH, _live),

@@ -1,26 +1,30 @@
 """Who may act: holders of NEWS_OPERATOR_TOKEN, who send it as a bearer token or log in with it
-on a page; what actions need beyond the archive, and the record of what operators do.
-"""
+on a page; what actions need beyond the archive, the record of what operators do, and the handlers
+of forms and of pages that nothing on their way may keep."""
 
 import hashlib
 import hmac
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, cast
 from urllib.parse import urlencode, urlsplit
 
+import anyio
+from anyio import to_thread
 from itsdangerous import BadSignature, URLSafeTimedSerializer
 from starlette.datastructures import QueryParams
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import RedirectResponse, Response
 
 from news_assets.ports.services import Reader, Rows
 from news_assets.records.alerts import OperatorAction
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import Failure
+from news_assets.web.archive import MAX_SECONDS
 from news_assets.web.forms import form_of
+from news_assets.web.request_limits import in_time
 
 COOKIE: Final = "news_operator"
 SESSION_S: Final = 12 * 3600
@@ -277,3 +281,50 @@ def note_all(
             )
         )
     rows.append(notes)
+
+
+_MAX_BODY_BYTES: Final = 100_000  # a thousand agencies
+
+Posted = Callable[[Request, bytes], Response]
+
+
+def posted(
+    handler: Posted, *, any_origin: bool = False
+) -> Callable[[Request], Awaitable[Response]]:
+    """Return a handler that reads a body of limited size and runs this one in a thread.
+    The request has to come from a page of this server, unless from `any_origin`.
+    """
+
+    async def answer(request: Request) -> Response:
+        if not any_origin:
+            check_origin(request)
+        try:
+            with anyio.fail_after(MAX_SECONDS):
+                body = await _body_of(request)
+        except TimeoutError:
+            raise HTTPException(
+                408, f"the body did not come within {MAX_SECONDS:.0f} s"
+            ) from None
+        except ClientDisconnect:
+            raise HTTPException(
+                400, "the connection was closed before the end of the body"
+            ) from None
+        return private(await to_thread.run_sync(handler, request, body))
+
+    return answer
+
+
+async def _body_of(request: Request) -> bytes:
+    body = bytearray()
+    async for part in request.stream():
+        body += part
+        if len(body) > _MAX_BODY_BYTES:
+            raise HTTPException(413, f"more than {_MAX_BODY_BYTES:,} bytes")
+    return bytes(body)
+
+
+def private_page(
+    handler: Callable[[Request], Response],
+) -> Callable[[Request], Awaitable[Response]]:
+    """Return a handler of a page that is not kept by anything on its way."""
+    return in_time(lambda request: private(handler(request)))
