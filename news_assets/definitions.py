@@ -12,13 +12,9 @@ from news_assets.defs.asset_checks import (
     build_failure_checks,
     build_freshness_checks,
 )
+from news_assets.defs.asset_metadata import build_outside_specs
 from news_assets.defs.backlog_sensors import OpenLake
-from news_assets.defs.daily_report import build_daily_report
 from news_assets.defs.desk_sensors import build_desk_sensors
-from news_assets.defs.enrichment_batches import (
-    build_enrichment_batches,
-    build_open_batches,
-)
 from news_assets.defs.feed_entries import build_meeting_specs
 from news_assets.defs.jobs import (
     Jobs,
@@ -27,9 +23,14 @@ from news_assets.defs.jobs import (
     build_shared_jobs,
 )
 from news_assets.defs.lake_maintenance import build_lake_maintenance
-from news_assets.defs.lineage import build_outside_specs
 from news_assets.defs.newsroom_alerts import build_alerts, build_alerts_sensor
-from news_assets.defs.newsroom_stories import build_stories, build_stories_sensor
+from news_assets.defs.newsroom_assets import (
+    build_daily_report,
+    build_enrichment_batches,
+    build_open_batches,
+    build_stories,
+    build_stories_sensor,
+)
 from news_assets.defs.resources import build_resources, opener_of
 from news_assets.defs.stage_assets import build_desk_assets, code_versions
 from news_assets.desks.desk_files import load_desks, with_neighbours

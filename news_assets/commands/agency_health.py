@@ -28,8 +28,12 @@ from news_assets.settings import Settings
 from news_assets.sources.source_kinds import ALL_KINDS
 from news_assets.store.lake import Lake
 from news_assets.store.queries.freshness import desk_gaps, freshness_checks
-from news_assets.store.queries.poll_health import silent_agencies
-from news_assets.store.queries.source_status import Row, forecasts, source_rows
+from news_assets.store.queries.poll_health import (
+    Row,
+    forecasts,
+    silent_agencies,
+    source_rows,
+)
 
 _FORECAST = ("entries_a_day", "requests_a_day", "delay_minutes")
 

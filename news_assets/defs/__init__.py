@@ -6,13 +6,12 @@ backlog_sensors      read the lake, with `active_runs` and `sensor_cursor`, and 
 jobs                 assets and checks that run together, and their schedules
 feed_entries         polls the sources of a desk
 stage_assets         one asset by agency and day for each declared stage
-newsroom_alerts, enrichment_batches
-                     assets over all desks, each with the sensor that requests it
-daily_report, lake_maintenance
-                     assets over all desks, on a schedule
-lineage              external assets, and what the assets over all desks depend on
+newsroom_alerts, newsroom_assets
+                     assets over all desks, with the sensors that request them
+lake_maintenance     an asset over all desks, on a schedule
 asset_checks         show findings as asset checks
-asset_metadata       what the UI shows of assets and materialisations
+asset_metadata       what the UI shows of assets and materialisations; external assets, and what
+                     the assets over all desks depend on
 partitions           grids, batches of agency-days, and the clock
 resources            open what assets and sensors need
 run_retention        deletes old runs

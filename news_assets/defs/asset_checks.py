@@ -18,7 +18,7 @@ from news_assets.records.desks import Desk
 from news_assets.store.lake import Lake
 from news_assets.store.queries.freshness import desk_gaps, freshness_checks
 from news_assets.store.queries.listed_failures import FailureCount, failure_counts
-from news_assets.store.queries.source_status import source_rows
+from news_assets.store.queries.poll_health import source_rows
 from news_assets.store.tables import table_of
 from news_assets.text.defuse import terminal_line
 

@@ -13,13 +13,13 @@ from pydantic import Field
 
 from news_assets.defs.active_runs import NOTHING_NEW, polled_sources, runs_before
 from news_assets.defs.asset_metadata import (
+    SOURCES,
     asset_attributes,
     link,
     markdown_table,
     publisher_page,
     sources_table,
 )
-from news_assets.defs.lineage import SOURCES
 from news_assets.defs.partitions import (
     agency_partitions,
     partitions_of_run,
@@ -32,7 +32,7 @@ from news_assets.records.desks import Desk
 from news_assets.records.meetings import Matter, StoredMeeting
 from news_assets.sources.source_kinds import adapter_of
 from news_assets.store.lake import Lake
-from news_assets.store.queries.source_status import source_rows
+from news_assets.store.queries.poll_health import source_rows
 from news_assets.text.defuse import terminal_line
 
 _HEADER = ("source", "outcome", "reason", "listed", "new", "updated")

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import dagster as dg
 
-from news_assets.defs.asset_metadata import OWNERS, markdown_table
-from news_assets.defs.lineage import tables_of
+from news_assets.defs.asset_metadata import OWNERS, markdown_table, tables_of
 from news_assets.defs.partitions import utc_now
 from news_assets.errors import LakeError
 from news_assets.records.desks import Desk, KeepDays

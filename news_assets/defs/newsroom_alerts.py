@@ -13,9 +13,8 @@ import dagster as dg
 from pydantic import Field
 
 from news_assets.defs.active_runs import unfinished_runs
-from news_assets.defs.asset_metadata import OWNERS
+from news_assets.defs.asset_metadata import OWNERS, tables_of
 from news_assets.defs.jobs import ALERTS, Jobs
-from news_assets.defs.lineage import tables_of
 from news_assets.defs.partitions import utc_now
 from news_assets.errors import NewsAssetsError, SettingsError
 from news_assets.pipeline.alerts.change_hits import change_hits

@@ -18,9 +18,12 @@ from typing import Any
 import dagster as dg
 
 from news_assets.defs.active_runs import ATTEMPT_TAG, LOCAL_ONLY
-from news_assets.defs.asset_metadata import MaterializationCounts, asset_attributes
+from news_assets.defs.asset_metadata import (
+    PAGES,
+    MaterializationCounts,
+    asset_attributes,
+)
 from news_assets.defs.feed_entries import build_feed_entries
-from news_assets.defs.lineage import PAGES
 from news_assets.defs.partitions import (
     agency_day_batches,
     agency_day_partitions,

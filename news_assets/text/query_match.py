@@ -1,5 +1,5 @@
 """Whether a document matches the tree of a search: the meaning of the operators, of which
-an index may find candidates faster.
+an index may find candidates faster; and the texts of a document that are searched.
 """
 
 from bisect import bisect_left, bisect_right
@@ -9,7 +9,7 @@ from datetime import date
 from functools import cached_property
 
 from news_assets.ports.search_index import SearchDocument
-from news_assets.text.query_tree import (
+from news_assets.text.search_query import (
     And,
     Days,
     FieldValue,
@@ -23,8 +23,22 @@ from news_assets.text.query_tree import (
     Word,
     written_parts,
 )
-from news_assets.text.searched_texts import MAX_TEXT_WORDS, secondary_text
 from news_assets.text.words import fold, stem, words
+
+MAX_TEXT_WORDS = 20_000  # a longer text is found by its first 20,000 words
+
+
+def secondary_text(document: SearchDocument) -> str:
+    """Return what is searched besides title and text: summary, section, tags and
+    keywords.
+    """
+    return f"{document.summary or ''}\n{labels(document)}"
+
+
+def labels(document: SearchDocument) -> str:
+    """Return section, tags and keywords, one a line."""
+    return "\n".join((document.section or "", *document.tags, *document.keywords))
+
 
 FieldValues = Mapping[ValueField, frozenset[str]]
 _Places = Mapping[str, list[int]]  # of the words of one text, in order

@@ -16,7 +16,8 @@ from datetime import date
 from typing import NamedTuple, cast, get_args
 
 from news_assets.errors import QueryError
-from news_assets.text.query_tree import (
+from news_assets.text.search_query import (
+    MAX_QUERY_CHARS,
     And,
     Days,
     FieldValue,
@@ -31,7 +32,6 @@ from news_assets.text.query_tree import (
     words_of_part,
     written_parts,
 )
-from news_assets.text.search_query import MAX_QUERY_CHARS
 from news_assets.text.words import fold, words
 
 MAX_PARTS = 64  # words, phrases and fields of a text with operators

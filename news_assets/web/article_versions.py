@@ -2,7 +2,8 @@
 replaced, as a list and as entries of a feed.
 
 Each version has an address to cite that leads to the same text for as long as the
-archive keeps it."""
+archive keeps it.
+"""
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence

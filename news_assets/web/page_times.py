@@ -2,7 +2,8 @@
 lists, and in full with the name of the zone elsewhere.
 
 The language and the time zone that a reader chooses with a parameter of any address are
-kept in a cookie, so that links and forms need not repeat them."""
+kept in a cookie, so that links and forms need not repeat them.
+"""
 
 import re
 from collections.abc import Iterable, Iterator

@@ -15,7 +15,7 @@ from news_assets.pipeline.freshness.row_checks import Findings
 from news_assets.records.desks import Agency, Desk
 from news_assets.store.queries.edits import Edit, newest_edits
 from news_assets.store.queries.listed_articles import ListedArticle, newest_articles
-from news_assets.store.queries.source_status import source_rows
+from news_assets.store.queries.poll_health import source_rows
 from news_assets.store.transaction import Snapshot
 from news_assets.text.dates import day_of
 from news_assets.web.answers import SourceItem

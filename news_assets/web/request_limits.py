@@ -5,7 +5,8 @@ requests at a time and a minute.
 uvicorn closes idle connections between two requests only, and counts waiting
 connections as requests. hypercorn has a time limit for each read, which a request of
 one byte a second never reaches; granian has none. So uvicorn's protocol over h11 is
-extended here; h11 bounds the size of a request's head."""
+extended here; h11 bounds the size of a request's head.
+"""
 
 import asyncio
 import ipaddress

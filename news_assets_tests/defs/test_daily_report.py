@@ -8,7 +8,7 @@ from typing import Any
 import dagster as dg
 import pytest
 
-from news_assets.defs.daily_report import REPORT_KEY, build_daily_report
+from news_assets.defs.newsroom_assets import REPORT_KEY, build_daily_report
 from news_assets.defs.resources import LakeResource, ReportsResource, SearchResource
 from news_assets.records.articles import FeedEntry
 from news_assets.records.desks import Agency, Desk

@@ -3,11 +3,11 @@
 import dagster as dg
 import pytest
 
-from news_assets.defs.enrichment_batches import (
+from news_assets.defs.jobs import build_shared_jobs
+from news_assets.defs.newsroom_assets import (
     build_enrichment_batches,
     build_open_batches,
 )
-from news_assets.defs.jobs import build_shared_jobs
 from news_assets.pipeline.enrich.model.model_batches import SENT_WITHIN
 from news_assets.ports.services import Lazy
 from news_assets.records.model_calls import EnrichmentBatch

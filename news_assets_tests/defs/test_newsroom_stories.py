@@ -10,7 +10,7 @@ import dagster as dg
 import pytest
 
 from news_assets.defs.jobs import build_shared_jobs
-from news_assets.defs.newsroom_stories import build_stories, build_stories_sensor
+from news_assets.defs.newsroom_assets import build_stories, build_stories_sensor
 from news_assets.store.lake import Lake
 from news_assets_tests.pipeline.stories.test_assign import BRIDGE, BRIDGE_AGAIN, BUDGET
 from news_assets_tests.pipeline.stories.test_update import put, stories_of

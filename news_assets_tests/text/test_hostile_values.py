@@ -22,7 +22,7 @@ import news_assets.text as package
 from news_assets.errors import QueryError
 from news_assets.ports.search_index import SearchDocument
 from news_assets.text.query_match import Searchable, searchable_of
-from news_assets.text.query_tree import (
+from news_assets.text.search_query import (
     And,
     Days,
     FieldValue,

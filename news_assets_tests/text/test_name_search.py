@@ -2,7 +2,7 @@
 
 import pytest
 
-from news_assets.text.name_search import fitness
+from news_assets.text.fingerprint import fitness
 
 NAMES = {
     "mec": "Ministério da Educação",

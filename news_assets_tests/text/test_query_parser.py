@@ -14,7 +14,8 @@ from news_assets.text.query_parser import (
     parse_operators,
     plain_words,
 )
-from news_assets.text.query_tree import (
+from news_assets.text.search_query import (
+    MAX_QUERY_CHARS,
     And,
     Days,
     FieldValue,
@@ -26,7 +27,6 @@ from news_assets.text.query_tree import (
     Prefix,
     Word,
 )
-from news_assets.text.search_query import MAX_QUERY_CHARS
 from news_assets.web.phrases import portuguese
 from news_assets_tests.support.growth import grows_linearly
 

@@ -253,7 +253,7 @@ class SourceFacts:
 
 def source_facts(row: Mapping[str, Any], now: datetime) -> SourceFacts:
     """Return the displayed status of a row of
-    `store.queries.source_status.source_rows`.
+    `store.queries.poll_health.source_rows`.
     """
     every = silent = new = last_new = due = None
     if row["interval_s"]:

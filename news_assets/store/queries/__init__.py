@@ -3,9 +3,10 @@ lake.
 
     backlog (declared stages in SQL: what to fetch or make again) -> index_drift (index
     against lake)
-    backlog, index_drift, poll_health (silent agencies, failing sources) -> freshness (the
+    backlog, index_drift, poll_health (polls of each source, silent
+    agencies, failing sources) -> freshness (the
     findings that checks, `news-assets gaps` and the report show)
 
-The others stand alone: `report` (counts of a day), `source_status`, `url_history`,
+The others stand alone: `report` (counts of a day), `url_history`,
 `spending`, `listed_articles`, `listed_failures`, `copies`, `stored_meetings`.
 """

@@ -1,11 +1,12 @@
 """Failures with their articles, counts of them by host and reason, and what became of those that
-operators had tried again.
+operators had tried again; messages to readers by state.
 """
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Final, Literal
 
+from news_assets.ports.services import Reader
 from news_assets.records.derived import Failure
 from news_assets.store.lake import Lake
 
@@ -192,3 +193,48 @@ def retried_failures(
     given: dict[str, Any] = {"acted_at": acted_at, "article_id": article_id}
     found = lake.query(_RETRIED, {**given, "limit": limit})
     return [RetriedFailure(**row) for row in found.iter_rows(named=True)]
+
+
+MessageState = Literal["waiting", "delivered", "given up"]
+_STATE: Final = """
+    CASE WHEN sent_at IS NOT NULL THEN 'delivered'
+    WHEN next_try_at IS NULL THEN 'given up' ELSE 'waiting' END
+"""
+_MESSAGE_COUNTS: Final = (
+    f"SELECT {_STATE} AS state, count(*) FROM messages GROUP BY state"
+)
+_NEWEST_MESSAGES: Final = f"""
+    SELECT message_id, topic, channel, subject, created_at, attempts, next_try_at, sent_at,
+        reason, {_STATE} AS state
+    FROM messages WHERE $state IS NULL OR {_STATE} = $state
+    ORDER BY created_at DESC, message_id LIMIT $limit
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedMessage:
+    """A message without its text. The channel of a subscription is its id."""
+
+    message_id: str
+    topic: str
+    channel: str
+    subject: str
+    created_at: datetime
+    attempts: int
+    next_try_at: datetime | None
+    sent_at: datetime | None
+    reason: str | None
+    state: MessageState
+
+
+def newest_messages(
+    lake: Reader, state: MessageState | None, limit: int
+) -> list[ListedMessage]:
+    """Return the newest messages of a state, or of all."""
+    found = lake.query(_NEWEST_MESSAGES, {"state": state, "limit": limit})
+    return [ListedMessage(**row) for row in found.iter_rows(named=True)]
+
+
+def message_counts(lake: Reader) -> dict[MessageState, int]:
+    """Return how many messages there are of each state that any has."""
+    return dict(lake.query(_MESSAGE_COUNTS).iter_rows())

@@ -1,5 +1,6 @@
 """What failed by host and reason, the retry of all that is filtered, and what became of
-retries; the messages that were sent, wait, or were given up, and sending one again."""
+retries; the messages that were sent, wait, or were given up, and sending one again.
+"""
 
 import logging
 from collections import Counter
@@ -19,15 +20,13 @@ from news_assets.records.derived import Failure
 from news_assets.store.queries.listed_failures import (
     FailureCount,
     ListedFailure,
+    MessageState,
     failure_counts,
+    message_counts,
     newest_failures,
+    newest_messages,
     newest_retries,
     retried_failures,
-)
-from news_assets.store.queries.listed_messages import (
-    MessageState,
-    message_counts,
-    newest_messages,
 )
 from news_assets.web.archive import Archive
 from news_assets.web.operations.article_actions import Render

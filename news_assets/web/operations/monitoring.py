@@ -2,7 +2,8 @@
 failures and changes; for monitors, /health and /metrics.
 
 /health says whether the server lives and is ready, and why not; /metrics has counts in
-Prometheus' text format."""
+Prometheus' text format.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,9 +21,9 @@ from news_assets.store.changes import Cursor, read_changes
 from news_assets.store.queries.backlog import pending_entries, stale_rows
 from news_assets.store.queries.listed_articles import day_counts
 from news_assets.store.queries.listed_failures import ListedFailure, newest_failures
-from news_assets.store.queries.source_status import source_rows
+from news_assets.store.queries.poll_health import source_rows
 from news_assets.text.dates import day_of
-from news_assets.text.name_search import fitness
+from news_assets.text.fingerprint import fitness
 from news_assets.web.answers import (
     AgencyItem,
     CoverageItem,

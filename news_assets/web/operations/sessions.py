@@ -1,6 +1,7 @@
 """Who may act: holders of NEWS_OPERATOR_TOKEN, who send it as a bearer token or log in with it
 on a page; what actions need beyond the archive, the record of what operators do, and the handlers
-of forms and of pages that nothing on their way may keep."""
+of forms and of pages that nothing on their way may keep.
+"""
 
 import hashlib
 import hmac

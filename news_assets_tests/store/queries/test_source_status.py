@@ -3,7 +3,7 @@ from typing import Any
 
 from news_assets.records.articles import Poll, SourceState
 from news_assets.store.lake import Lake
-from news_assets.store.queries.source_status import source_records
+from news_assets.store.queries.poll_health import source_records
 from news_assets_tests.store.examples import sparse
 
 NOW = datetime(2026, 11, 20, 15, 0, tzinfo=UTC)

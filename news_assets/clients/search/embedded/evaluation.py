@@ -49,12 +49,15 @@ from news_assets.ports.search_index import (
     SearchSort,
 )
 from news_assets.text.query_parser import parse_operators
-from news_assets.text.query_tree import Node, Prefix, words_of_part, written_parts
 from news_assets.text.search_query import (
     ENOUGH_MATCHES,
+    Node,
     ParsedQuery,
+    Prefix,
     parse_query,
     phrase_pattern,
+    words_of_part,
+    written_parts,
 )
 from news_assets.text.words import fold, stem, stopwords
 

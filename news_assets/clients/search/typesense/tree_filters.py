@@ -21,7 +21,7 @@ from news_assets.errors import QueryError
 from news_assets.ports.search_index import SearchDocument
 from news_assets.text.query_match import matches, searchable_of
 from news_assets.text.query_parser import TOO_LONG
-from news_assets.text.query_tree import (
+from news_assets.text.search_query import (
     And,
     Days,
     FieldValue,

@@ -1,0 +1,308 @@
+"""The assets over all desks that make the daily report, collect the batches of language
+models that are over, and group articles to stories; with their sensors.
+
+The sensor of the batches requests a look at those that are not over yet, that of the
+stories a run where articles have no story or an outdated one.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import dagster as dg
+from pydantic import Field
+
+from news_assets.defs.active_runs import RANGE_END, RANGE_START, unfinished_runs
+from news_assets.defs.asset_metadata import OWNERS, link, markdown_table, tables_of
+from news_assets.defs.backlog_sensors import WINDOW, OpenLake
+from news_assets.defs.jobs import BATCHES, STORIES, Jobs
+from news_assets.defs.partitions import (
+    last_day,
+    newest_begun_day,
+    newsroom_days,
+    utc_now,
+)
+from news_assets.errors import NewsAssetsError
+from news_assets.pipeline.freshness.row_checks import Findings
+from news_assets.ports.search_index import SearchIndex
+from news_assets.ports.services import Lazy, Sandbox
+from news_assets.records.desks import Desk
+from news_assets.records.model_calls import OPEN, EnrichmentBatch
+from news_assets.store.lake import Lake
+from news_assets.store.queries.freshness import desk_gaps
+from news_assets.store.queries.listed_stories import days_without_stories
+
+if TYPE_CHECKING:
+    from news_assets.pipeline.freshness.report_contents import Report
+
+
+REPORT_KEY = dg.AssetKey(["newsroom", "daily_report"])
+
+
+_EVERY_DAY = dg.FreshnessPolicy.time_window(fail_window=timedelta(hours=36))
+
+
+def build_daily_report(
+    desks: Sequence[Desk], pages_url: str = ""
+) -> dg.AssetsDefinition:
+    """Return the asset over all these desks; `pages_url` is where pages are served, for
+    links.
+    """
+    first_day = min(desk.first_day for desk in desks)
+
+    @dg.asset(
+        key=REPORT_KEY,
+        group_name="newsroom",
+        owners=OWNERS,
+        kinds={"html"},
+        deps=tables_of(desks),
+        freshness_policy=_EVERY_DAY,
+        partitions_def=dg.DailyPartitionsDefinition(
+            first_day.isoformat(), timezone="UTC", end_offset=1
+        ),
+        backfill_policy=dg.BackfillPolicy.single_run(),
+        code_version="1",
+    )
+    def daily_report(
+        context: dg.AssetExecutionContext,
+        lake: dg.ResourceParam[Lake],
+        search: dg.ResourceParam[SearchIndex],
+        reports: dg.ResourceParam[Path],
+    ) -> dg.MaterializeResult[None]:
+        """One HTML page for each UTC day, over all desks:
+        `NEWS_HOME/reports/<day>.html`.
+
+        Counts entries and articles by the day on which they were first seen, in their
+        present state: by desk, stage, outcome, theme and hour, with the polls of the
+        day. Missing, stale, silent and failing rows are as of now. Today's page covers
+        the day so far; a page that is made again is replaced.
+        """
+        from news_assets.pipeline.freshness.report_contents import build_report
+        from news_assets.store.queries.report import count_day
+        from news_assets.web.day_report import write_report
+
+        now = utc_now()
+        found = {
+            desk.key: _titled(desk_gaps(lake, search, desk, now)) for desk in desks
+        }
+        for key in context.partition_keys:
+            counts = count_day(
+                lake, date.fromisoformat(key), [desk.key for desk in desks]
+            )
+            report = build_report(counts, desks, found, now)
+            path = write_report(reports, report)
+            page = link("page", f"{pages_url}/days/{key}" if pages_url else "")
+            shown = {**_metadata(report, path), **page}
+            context.add_asset_metadata(shown, partition_key=key)
+            context.log.info(f"{key}: {path}")
+        return dg.MaterializeResult(metadata={"run/pages": len(context.partition_keys)})
+
+    return daily_report
+
+
+def _titled(gaps: Mapping[str, Findings]) -> dict[str, Findings]:
+    return {name.replace("_", " "): findings for name, findings in gaps.items()}
+
+
+def _metadata(report: "Report", path: Path) -> "dict[str, dg.RawMetadataValue]":
+    from news_assets.web.day_report import history_image
+
+    tables = {
+        table.title.lower(): markdown_table(table.header, table.rows)
+        for table in report.tables
+    }
+    gaps = [(gap.title, gap.note) for gap in report.gaps]
+    findings = "nothing"
+    if gaps:
+        findings = markdown_table(("what", "how many"), gaps)
+    return {
+        "file": dg.MetadataValue.path(path),
+        **{name: value for name, value, _ in report.figures},
+        "plot": dg.MetadataValue.md(f"![articles by outcome]({history_image(report)})"),
+        "findings": dg.MetadataValue.md(findings),
+        **{name: dg.MetadataValue.md(table) for name, table in tables.items()},
+    }
+
+
+_BATCHES_KEY = dg.AssetKey(["newsroom", "enrichment_batches"])
+
+
+def build_enrichment_batches(desks: Sequence[Desk]) -> dg.AssetsDefinition:
+    """Return the asset over these desks."""
+
+    @dg.asset(
+        key=_BATCHES_KEY,
+        group_name="newsroom",
+        owners=OWNERS,
+        kinds={"python"},
+        deps=tables_of(desks),
+        code_version="1",
+    )
+    def enrichment_batches(
+        context: dg.AssetExecutionContext,
+        lake: dg.ResourceParam[Lake],
+        enricher: dg.ResourceParam[Lazy[Any]],  # Enrichers
+    ) -> dg.MaterializeResult[None]:
+        """Batches that were sent to language models by the desks with `enrich: {via:
+        batch}`.
+
+        Batches that are over are collected: answers and ledger rows are stored as they
+        are read, and the articles are enriched with them by the next run of
+        `enriched_articles`, which also sends what is missing again. Batches of which it
+        is not known whether they were made are looked for. Can be repeated at any time.
+        """
+        from news_assets.pipeline.enrich.model.model_batches import settle_batches
+
+        try:
+            found = settle_batches(lake, enricher.open(), desks, utc_now)
+        except NewsAssetsError as error:
+            raise dg.Failure(str(error)) from error
+        table = markdown_table(("batch", "progress"), sorted(found.items()))
+        return dg.MaterializeResult(
+            metadata={"batches": len(found), "progress": dg.MetadataValue.md(table)}
+        )
+
+    return enrichment_batches
+
+
+_LOOK_EVERY_S = 600  # most batches end within the hour, all within a day
+
+
+def build_open_batches(
+    jobs: Jobs,
+) -> dg.SensorDefinition:
+    """Return the sensor; it requests a run while there are open batches and none is
+    looking at them.
+    """
+
+    @dg.sensor(
+        name="open_batches",
+        job=next(job for job in jobs if job.name == BATCHES),
+        minimum_interval_seconds=_LOOK_EVERY_S,
+        default_status=dg.DefaultSensorStatus.RUNNING,
+        description="Requests a look at the batches of language models that are not over.",
+    )
+    def sensor(
+        context: dg.SensorEvaluationContext, lake: dg.ResourceParam[Lake]
+    ) -> dg.SensorResult:
+        count = lake.frame(EnrichmentBatch, None, ("batch_key",), progress=OPEN).height
+        is_looking = any(
+            run.job_name == BATCHES for run in unfinished_runs(context.instance)
+        )
+        if count == 0 or is_looking:
+            return dg.SensorResult(skip_reason=f"open batches: {count}")
+        return dg.SensorResult([dg.RunRequest()])
+
+    return sensor
+
+
+# of the sensor: a run loads all articles of the week, which is not done for each new one
+_EVERY_S = 30
+_STORIES_KEY = dg.AssetKey(["newsroom", "stories"])
+
+
+class StoriesConfig(dg.Config):
+    """Run configuration of `newsroom/stories`."""
+
+    rebuild: bool = Field(
+        False,
+        description="place every article of these days again, not only new and changed ones",
+    )
+
+
+def build_stories(desks: Sequence[Desk]) -> dg.AssetsDefinition:
+    """Return the asset over these desks."""
+
+    @dg.asset(
+        key=_STORIES_KEY,
+        group_name="newsroom",
+        owners=OWNERS,
+        kinds={"python"},
+        deps=tables_of(desks),
+        partitions_def=newsroom_days(desks),
+        backfill_policy=dg.BackfillPolicy.single_run(),
+        code_version="1",
+    )
+    def stories(
+        context: dg.AssetExecutionContext,
+        config: StoriesConfig,
+        lake: dg.ResourceParam[Lake],
+        sandbox: dg.ResourceParam[Sandbox],
+    ) -> dg.MaterializeResult[None]:
+        """Articles about one event, across publishers, desks and languages.
+
+        An article joins the story of the days around it that it belongs to by its
+        vector, words, names and numbers, or begins one, in the order in which articles
+        were first seen. Mergers and splits are rows with their reason. A story is
+        closed after a week of silence, and reopened by an article of its days. Can be
+        repeated at any time: only new and changed articles are placed.
+        """
+        from news_assets.pipeline.stories.update import update_stories
+
+        days = [date.fromisoformat(key) for key in context.partition_keys]
+        try:
+            counts = update_stories(
+                lake, days, utc_now, sandbox, rebuild=config.rebuild
+            )
+        except NewsAssetsError as error:
+            raise dg.Failure(str(error)) from error
+        return dg.MaterializeResult(
+            metadata={
+                "articles": counts["placed"],
+                "stories_begun": counts["begun"],
+                "merged": counts["merged"],
+                "split": counts["split"],
+                "closed": counts["closed"],
+            }
+        )
+
+    return stories
+
+
+def build_stories_sensor(
+    desks: Sequence[Desk], jobs: Jobs, open_lake: OpenLake
+) -> dg.SensorDefinition:
+    """Return the sensor, which evaluates a changed lake, and requests one run at a time."""
+    keys = [desk.key for desk in desks]
+    first_day = min(desk.first_day for desk in desks)
+
+    @dg.sensor(
+        name="stories",
+        job=next(job for job in jobs if job.name == STORIES),
+        minimum_interval_seconds=_EVERY_S,
+        default_status=dg.DefaultSensorStatus.RUNNING,
+        description="Requests the days of articles that have no story, or changed since.",
+    )
+    def sensor(context: dg.SensorEvaluationContext) -> dg.SensorResult:
+        now = utc_now()
+        lake = open_lake()
+        snapshot = str(lake.snapshot())
+        if context.cursor == snapshot:
+            return dg.SensorResult(skip_reason="the lake has not changed")
+        if _is_running(context.instance):
+            return dg.SensorResult(skip_reason="a run is in progress")
+        newest = max(newest_begun_day(desk, now) for desk in desks)
+        since = max(first_day, newest - WINDOW)
+        last = max(last_day(desk, now) for desk in desks)
+        days = days_without_stories(lake, keys, since, now)
+        days = [day for day in days if first_day <= day <= last]
+        if days:
+            return dg.SensorResult([_request(days, snapshot, now)])
+        return dg.SensorResult(skip_reason="every article has a story", cursor=snapshot)
+
+    return sensor
+
+
+def _is_running(instance: dg.DagsterInstance) -> bool:
+    return any(run.job_name == STORIES for run in unfinished_runs(instance))
+
+
+def _request(days: Sequence[date], snapshot: str, now: datetime) -> dg.RunRequest:
+    """Return the request of a run over these days and those between them. One that
+    failed is repeated after a minute.
+    """
+    return dg.RunRequest(
+        run_key=f"stories {snapshot} {now:%H:%M}",
+        tags={RANGE_START: days[0].isoformat(), RANGE_END: days[-1].isoformat()},
+    )
