@@ -26,6 +26,7 @@ from news_assets.defs.lake_maintenance import build_lake_maintenance
 from news_assets.defs.newsroom_alerts import build_alerts, build_alerts_sensor
 from news_assets.defs.newsroom_assets import (
     build_daily_report,
+    build_dataset,
     build_enrichment_batches,
     build_open_batches,
     build_stories,
@@ -78,6 +79,7 @@ def build_definitions(
         build_enrichment_batches(desks),
         build_alerts(desks, checks),
         stories,
+        build_dataset(desks),
     ]
     all_assets = [
         *(asset for of_desk in assets.values() for asset in of_desk),
@@ -112,7 +114,9 @@ def build_definitions(
             build_alerts_sensor(shared_jobs, has_queries=has_queries),
             *_stories_sensor(settings, desks, shared_jobs, open_lake),
         ],
-        schedules=build_schedules([*jobs, *shared_jobs]),
+        schedules=build_schedules(
+            [*jobs, *shared_jobs], has_dataset=bool(settings.dataset)
+        ),
         resources=all_resources,
         executor=dg.in_process_executor,
     )

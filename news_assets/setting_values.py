@@ -10,6 +10,8 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
+from news_assets.records.dataset import publishable_fields
+
 _TYPESENSE = re.compile(
     r"typesense(\+https)?://(\[[0-9a-fA-F:]+\]|[^\s/:@?#]+)(?::(\d{1,5}))?(?:/([\w-]+))?/?"
 )
@@ -66,6 +68,15 @@ def check_desks(value: tuple[str, ...]) -> tuple[str, ...]:
     """Check that there is a desk."""
     if not value:
         raise ValueError("names no desk")
+    return value
+
+
+def check_dataset_fields(value: tuple[str, ...]) -> tuple[str, ...]:
+    """Check that these columns can be published."""
+    known = publishable_fields()
+    unknown = [name for name in value if name not in known]
+    if unknown:
+        raise ValueError(f"{unknown[0]!r} is no column of articles")
     return value
 
 

@@ -27,6 +27,7 @@ from pydantic import (
 from news_assets import setting_values as values
 from news_assets.errors import SettingsError, without_credentials
 from news_assets.folders import close_to_others
+from news_assets.records.dataset import USUAL
 from news_assets.records.desks import Caps, KeepDays, ReasoningEffort
 from news_assets.records.model_calls import Ceilings
 
@@ -326,6 +327,23 @@ class Settings(BaseModel):
             "address of `news-assets serve` in browsers, for links in Dagster and mails; empty for"
             " none"
         ),
+    )
+    dataset: str = Field(
+        "",
+        description=(
+            "folder or s3://bucket/prefix where the data set is published every day; empty for none"
+        ),
+    )
+    dataset_fields: Annotated[
+        _CommaSeparated, AfterValidator(values.check_dataset_fields)
+    ] = Field(
+        USUAL,
+        description="columns of articles that the data set has, comma separated",
+    )
+    dataset_licence: str = Field(
+        "",
+        pattern=r"^[-a-zA-Z0-9._]*$",
+        description="SPDX identifier of its licence, as CC-BY-4.0; empty where none is stated",
     )
     operator_token: Annotated[SecretStr, AfterValidator(values.check_token)] = Field(
         SecretStr(""),

@@ -58,6 +58,7 @@ SNAPSHOT = {
     ),
     "newsroom/alerts": (ENTRIES, set()),
     "newsroom/stories": (ENTRIES, set()),
+    "newsroom/dataset": (ENTRIES, set()),
     "newsroom/enrichment_batches": (ENTRIES, set()),
     "sample/search_index": (
         {
@@ -214,6 +215,7 @@ def test_jobs_and_sensors_and_schedules_that_are_running_by_default(
         "enrichment_batches",
         "alerts",
         "stories",
+        "dataset",
     }
     sensors, schedules = (
         list(definitions.sensors or ()),

@@ -331,3 +331,13 @@ def test_a_file_that_cannot_be_read_is_named(settings_file: Path) -> None:
     settings_file.write_bytes(b"NEWS_DESKS=\xff")
     with pytest.raises(SettingsError, match=r"settings\.env: cannot be read: "):
         Settings.read()
+
+
+def test_only_columns_of_articles_can_be_published(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("NEWS_DATASET_FIELDS", "title, vector, text")
+    assert Settings.read().dataset_fields == ("title", "vector", "text")
+    monkeypatch.setenv("NEWS_DATASET_FIELDS", "title,password")
+    with pytest.raises(SettingsError, match="'password' is no column of articles"):
+        Settings.read()

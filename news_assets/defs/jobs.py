@@ -27,6 +27,7 @@ FRESHNESS, REPORT, MAINTENANCE, BATCHES = (
 )
 ALERTS = "alerts"
 STORIES = "stories"
+DATASET = "dataset"
 _MAX_RUNTIME_TAG = "dagster/max_runtime"  # in seconds, of Dagster's run monitoring
 DAILY_JOBS = (REPORT, MAINTENANCE)
 
@@ -69,7 +70,7 @@ def build_desk_jobs(desk: Desk, max_run_s: int = 0) -> list[AssetJob]:
 
 def build_shared_jobs(desks: Sequence[Desk], max_run_s: int = 0) -> list[AssetJob]:
     """Return the jobs over all desks: freshness checks, daily report, maintenance,
-    batches, alerts and stories.
+    batches, alerts, stories and the published data set.
     """
     tags = _time_limit(max_run_s)
     freshness: list[dg.AssetCheckKey] = []
@@ -121,6 +122,12 @@ def build_shared_jobs(desks: Sequence[Desk], max_run_s: int = 0) -> list[AssetJo
             description="The stories of the articles of these days, over all desks.",
             tags=tags,
         ),
+        dg.define_asset_job(
+            DATASET,
+            dg.AssetSelection.assets(["newsroom", "dataset"]),
+            description="The next issue of the published data set.",
+            tags=tags,
+        ),
     ]
 
 
@@ -131,9 +138,11 @@ def _time_limit(max_run_s: int) -> dict[str, str]:
     return {_MAX_RUNTIME_TAG: str(max_run_s)}
 
 
-def build_schedules(jobs: Jobs) -> list[dg.ScheduleDefinition]:
-    """Return the schedules of these jobs: freshness, report, maintenance, and the
-    checks of each desk.
+def build_schedules(
+    jobs: Jobs, *, has_dataset: bool = False
+) -> list[dg.ScheduleDefinition]:
+    """Return the schedules of these jobs: freshness, report, maintenance, the checks of
+    each desk, and the data set where it has a place.
     """
     by_name = {job.name: job for job in jobs}
     schedules = [
@@ -141,6 +150,8 @@ def build_schedules(jobs: Jobs) -> list[dg.ScheduleDefinition]:
         _report_of_yesterday(by_name[REPORT]),
         _at_times(by_name[MAINTENANCE], "17 4 * * *", "daily"),
     ]
+    if has_dataset:
+        schedules.append(_at_times(by_name[DATASET], "47 5 * * *", "daily"))
     for name, job in by_name.items():
         if name.endswith("_checks"):
             schedules.append(_at_times(job, "47 4 * * *", "daily"))

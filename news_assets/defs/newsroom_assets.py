@@ -1,11 +1,13 @@
 """The assets over all desks that make the daily report, collect the batches of language
-models that are over, and group articles to stories; with their sensors.
+models that are over, group articles to stories, and publish the data set; with their
+sensors.
 
 The sensor of the batches requests a look at those that are not over yet, that of the
 stories a run where articles have no story or an outdated one.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,10 +15,15 @@ from typing import TYPE_CHECKING, Any
 import dagster as dg
 from pydantic import Field
 
-from news_assets.defs.active_runs import RANGE_END, RANGE_START, unfinished_runs
+from news_assets.defs.active_runs import (
+    RANGE_END,
+    RANGE_START,
+    runs_before,
+    unfinished_runs,
+)
 from news_assets.defs.asset_metadata import OWNERS, link, markdown_table, tables_of
 from news_assets.defs.backlog_sensors import WINDOW, OpenLake
-from news_assets.defs.jobs import BATCHES, STORIES, Jobs
+from news_assets.defs.jobs import BATCHES, DATASET, STORIES, Jobs
 from news_assets.defs.partitions import (
     last_day,
     newest_begun_day,
@@ -27,6 +34,7 @@ from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.freshness.row_checks import Findings
 from news_assets.ports.search_index import SearchIndex
 from news_assets.ports.services import Lazy, Sandbox
+from news_assets.records.dataset import DatasetOptions
 from news_assets.records.desks import Desk
 from news_assets.records.model_calls import OPEN, EnrichmentBatch
 from news_assets.store.lake import Lake
@@ -306,3 +314,45 @@ def _request(days: Sequence[date], snapshot: str, now: datetime) -> dg.RunReques
         run_key=f"stories {snapshot} {now:%H:%M}",
         tags={RANGE_START: days[0].isoformat(), RANGE_END: days[-1].isoformat()},
     )
+
+
+# --- the published data set -----------------------------------------------------------
+
+
+def build_dataset(desks: Sequence[Desk]) -> dg.AssetsDefinition:
+    """Return the asset over these desks."""
+
+    @dg.asset(
+        key=dg.AssetKey(["newsroom", "dataset"]),
+        group_name="newsroom",
+        owners=OWNERS,
+        kinds={"parquet"},
+        deps=tables_of(desks),
+        code_version="1",
+    )
+    def dataset(
+        context: dg.AssetExecutionContext,
+        lake: dg.ResourceParam[Lake],
+        dataset_options: dg.ResourceParam[DatasetOptions],
+    ) -> dg.MaterializeResult[None]:
+        """Articles by day as Parquet files in the folder or bucket of `NEWS_DATASET`,
+        with a data package that lists them and the changes since the last issue.
+
+        Writes the days with changes again, and then replaces the data package in one
+        step. Withdrawn articles are in no file of the next issue. Can be repeated at
+        any time.
+        """
+        from news_assets.store.dataset import publish
+
+        if not dataset_options.place:
+            raise dg.Failure("NEWS_DATASET names no folder or bucket; set it")
+        before = runs_before(context.instance, context.run.run_id)
+        if any(run.job_name == DATASET for run in before):
+            raise dg.Failure("another run publishes the data set; wait for its end")
+        try:
+            issue = publish(lake, dataset_options, utc_now())
+        except NewsAssetsError as error:
+            raise dg.Failure(str(error)) from error
+        return dg.MaterializeResult(metadata=asdict(issue))
+
+    return dataset

@@ -30,6 +30,7 @@ from news_assets.clients.sandbox_child import load_module
 from news_assets.errors import LakeError
 from news_assets.ports.search_index import SearchIndex
 from news_assets.ports.services import Fetcher, Lazy
+from news_assets.records.dataset import DatasetOptions
 from news_assets.records.model_calls import Ceilings
 from news_assets.settings import Settings, variable_of
 from news_assets.store.address import Address
@@ -346,6 +347,21 @@ class ReportsResource(dg.ConfigurableResource[Path]):
         return Path(self.folder)
 
 
+class DatasetResource(dg.ConfigurableResource[DatasetOptions]):
+    """Where the data set is published, and what it holds."""
+
+    place: str = Field(description="folder or s3:// address; empty for none")
+    fields: list[str] = Field(description="columns of articles that it has")
+    licence: str = Field(description="identifier of its licence; empty for none")
+    keep_days: int = Field(description="how many days its changes are listed")
+
+    def create_resource(self, context: dg.InitResourceContext) -> DatasetOptions:
+        """Return the options."""
+        return DatasetOptions(
+            self.place, tuple(self.fields), self.licence, self.keep_days
+        )
+
+
 def build_resources(settings: Settings) -> dict[str, object]:
     """Return the resources of these settings."""
     return {
@@ -379,4 +395,10 @@ def build_resources(settings: Settings) -> dict[str, object]:
             search=settings.search, path=str(settings.search_path)
         ),
         "reports": ReportsResource(folder=str(settings.reports_dir)),
+        "dataset_options": DatasetResource(
+            place=settings.dataset,
+            fields=list(settings.dataset_fields),
+            licence=settings.dataset_licence,
+            keep_days=settings.keep_changes_days,
+        ),
     }

@@ -8,6 +8,7 @@ from news_assets.errors import NewsAssetsError
 from news_assets.records.derived import Change
 from news_assets.store.lake import Lake
 from news_assets.store.tables import records_of, table_of
+from news_assets.store.transaction import Snapshot
 
 _FORM = re.compile(r"(\d{1,18})-(\d{1,18})-(\d{1,18})")
 
@@ -61,21 +62,7 @@ def read_changes(
         LakeError: The lake could not be read.
     """
     with lake.latest() as snapshot:
-        restored_s, oldest = snapshot.query(
-            "SELECT coalesce(epoch(restored_at)::BIGINT, 0), (SELECT min(commit_id) FROM changes)"
-            " FROM lake_identity"
-        ).row(0)
-        after = since or Cursor(restored_s, 0, 0)
-        if after.restored_s != restored_s:
-            raise CursorError(
-                "the lake was restored from a backup since this cursor; begin without one",
-                is_lost=True,
-            )
-        if after.commit_id and oldest is not None and after.commit_id < oldest:
-            raise CursorError(
-                "changes after this cursor are not kept any more; begin without one",
-                is_lost=True,
-            )
+        after = followed(snapshot, since)
         frame = snapshot.query(
             "SELECT * FROM changes WHERE commit_id >= $commit AND (commit_id > $commit OR sequence"
             " > $sequence) ORDER BY commit_id, sequence LIMIT $limit",
@@ -83,8 +70,34 @@ def read_changes(
         )
     changes = list(records_of(table_of(Change), Change, frame))
     if changes:
-        after = Cursor(restored_s, changes[-1].commit_id, changes[-1].sequence)
+        newest = changes[-1]
+        after = Cursor(after.restored_s, newest.commit_id, newest.sequence)
     return changes, after
+
+
+def followed(snapshot: Snapshot, since: Cursor | None) -> Cursor:
+    """Return the cursor after which changes are to be read; None begins with the oldest.
+
+    Raises:
+        CursorError: Changes after the cursor are not kept any more, or the lake was
+            restored from a backup since.
+    """
+    restored_s, oldest = snapshot.query(
+        "SELECT coalesce(epoch(restored_at)::BIGINT, 0), (SELECT min(commit_id) FROM changes)"
+        " FROM lake_identity"
+    ).row(0)
+    after = since or Cursor(restored_s, 0, 0)
+    if after.restored_s != restored_s:
+        raise CursorError(
+            "the lake was restored from a backup since this cursor; begin without one",
+            is_lost=True,
+        )
+    if after.commit_id and oldest is not None and after.commit_id < oldest:
+        raise CursorError(
+            "changes after this cursor are not kept any more; begin without one",
+            is_lost=True,
+        )
+    return after
 
 
 def has_change(lake: Lake, since: Cursor, change: str) -> bool:
@@ -100,7 +113,7 @@ def has_change(lake: Lake, since: Cursor, change: str) -> bool:
     return bool(restored_s != since.restored_s or found)
 
 
-def newest_cursor(lake: Lake) -> Cursor:
+def newest_cursor(lake: Lake | Snapshot) -> Cursor:
     """Return the cursor after the newest change. Maintenance keeps that change, so the
     cursor stays valid.
     """

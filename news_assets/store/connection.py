@@ -71,7 +71,7 @@ def connect(
         connection.execute("SET GLOBAL allocator_background_threads = true")
         connection.execute("SET GLOBAL allocator_flush_threshold = '1MB'")
         for name in address.extensions:
-            _load_extension(connection, name)
+            load_extension(connection, name)
         connection.execute("SET GLOBAL TimeZone = 'UTC'")
         connection.execute("SET GLOBAL ducklake_max_retry_count = 0")
         if address.is_local:
@@ -98,7 +98,7 @@ def connect(
     return connection
 
 
-def _load_extension(connection: duckdb.DuckDBPyConnection, name: str) -> None:
+def load_extension(connection: duckdb.DuckDBPyConnection, name: str) -> None:
     """Load an extension from its Python package, or else from DuckDB's repository."""
     package = find_spec(f"duckdb_extension_{name}")
     version = f"v{duckdb.__version__}"

@@ -88,10 +88,15 @@ class DataFolder:
 
     def lake_id(self) -> str | None:
         """Return the id of the lake that the files belong to; None without one."""
+        text = self.text_of(_ID_FILE)
+        return text if text is None else text.strip()
+
+    def text_of(self, name: str) -> str | None:
+        """Return the text of a file; None where there is none."""
         if self.address.is_local:
-            file = Path(self._path(_ID_FILE))
+            file = Path(self.path(name))
             try:
-                return file.read_text().strip() if file.is_file() else None
+                return file.read_text() if file.is_file() else None
             except OSError as error:
                 raise LakeError(
                     f"{file}: cannot be read: {error.strerror}; check permissions"
@@ -100,23 +105,23 @@ class DataFolder:
             # an error would end the transaction of the other cursor
             with self.cursor.cursor() as reader:
                 row = reader.execute(
-                    f"SELECT content FROM read_text({quoted(self._path(_ID_FILE))})"
+                    f"SELECT content FROM read_text({quoted(self.path(name))})"
                 ).fetchone()
         except duckdb.Error as error:
             if "404" in str(error) or "No files found" in str(error):
                 return None
             raise
-        return str(row[0]).strip() if row else None
+        return str(row[0]) if row else None
 
     def write_id(self, lake_id: str) -> None:
         """Store the id of the lake that the files belong to."""
         if not self.address.is_local:
-            target = quoted(self._path(_ID_FILE))
+            target = quoted(self.path(_ID_FILE))
             self.cursor.execute(
                 f"COPY (SELECT {quoted(lake_id)}) TO {target} (FORMAT csv, HEADER false)"
             )
             return
-        file = Path(self._path(_ID_FILE))
+        file = Path(self.path(_ID_FILE))
         draft = file.with_name(f"{_ID_FILE}.{os.getpid()}")
         try:
             draft.write_text(f"{lake_id}\n")
@@ -134,7 +139,7 @@ class DataFolder:
             )
         return bool(
             self.cursor.execute(
-                f"FROM glob({quoted(self._path('**/*.parquet'))}) LIMIT 1"
+                f"FROM glob({quoted(self.path('**/*.parquet'))}) LIMIT 1"
             ).fetchall()
         )
 
@@ -148,7 +153,7 @@ class DataFolder:
             }
         try:
             rows = self.cursor.execute(
-                f"SELECT filename, size FROM read_blob({quoted(self._path('**/*.parquet'))})"
+                f"SELECT filename, size FROM read_blob({quoted(self.path('**/*.parquet'))})"
             ).fetchall()
         except duckdb.IOException as error:
             if "No files found" not in str(error):
@@ -193,7 +198,8 @@ class DataFolder:
             )
         return found is not None
 
-    def _path(self, name: str) -> str:
+    def path(self, name: str) -> str:
+        """Return the full path of a file."""
         return self.address.data_path + name
 
 
