@@ -71,8 +71,10 @@ from news_assets.web.parameters import (
     Parameters,
     SearchAddress,
     StoryParameters,
+    TrendAddress,
 )
 from news_assets.web.story_pages import listed_stories, story_view
+from news_assets.web.trends import TrendPoint, Trends, TrendSeries, read_trends
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,8 +184,18 @@ STORIES: Final = Operation(
     answer=Part[StoryItem],
     item=StoryItem,
 )
+TRENDS: Final = Operation(
+    path="trends",
+    summary="The number or share of the articles that searches find, by day, week or month",
+    parameters=TrendAddress,
+    read=read_trends,
+    answer=Trends,
+    item=Trends,
+    parts=(TrendSeries, TrendPoint),
+)
 OPERATIONS: Final = (
     SEARCH,
+    TRENDS,
     Operation(
         path="articles",
         summary="The articles as stored, newest first, without their texts",

@@ -323,6 +323,12 @@ class Archive:
         with self._turn():
             return self._index.articles_with(text, filters)
 
+    def counts(self, address: SearchAddress) -> SearchAnswer:
+        """Return the number of hits of a search and their counts by value. Raises as
+        `search`.
+        """
+        return self._search(self._by_number(address).model_copy(update={"limit": 1}))
+
     def facet_counts(self, address: SearchAddress, name: str) -> Mapping[str, int]:
         """Return the counts by value of a facet, of the search without its own filter:
         so that a chosen value does not hide the others.

@@ -76,20 +76,24 @@ def days_of(first: date, last: date) -> Iterator[Span]:
 
 
 def weeks_of(first: date, last: date) -> Iterator[Span]:
-    """Yield each week that has one of these days, from Monday, which is its label."""
-    begin = first - timedelta(days=first.weekday())
-    while begin <= last:
-        yield begin.isoformat(), begin, begin + timedelta(days=6)
-        begin += timedelta(days=7)
+    """Yield each week that has one of these days, from Monday, which is its label, to the
+    last of these days at most.
+    """
+    days_before = first.weekday()
+    for number in range(0, (last - first).days + days_before + 1, 7):
+        begin = first + timedelta(days=number - days_before)
+        rest = (last - begin).days
+        yield begin.isoformat(), begin, begin + timedelta(days=min(6, rest))
 
 
 def months_of(first: date, last: date) -> Iterator[Span]:
     """Yield each month that has one of these days."""
-    begin = first.replace(day=1)
-    while begin <= last:
+    month = first.year * 12 + first.month - 1
+    while month <= last.year * 12 + last.month - 1:
+        begin = date(month // 12, month % 12 + 1, 1)
         end = begin.replace(day=monthrange(begin.year, begin.month)[1])
-        yield f"{begin:%Y-%m}", begin, end
-        begin = end + timedelta(days=1)
+        yield begin.isoformat()[:7], begin, end
+        month += 1
 
 
 def _years(first: date, last: date) -> Iterator[Span]:

@@ -26,6 +26,7 @@ from news_assets.web.api_operations import (
     SEARCH,
     SOURCES,
     STORIES,
+    TRENDS,
     Operation,
 )
 from news_assets.web.archive import Archive
@@ -57,6 +58,7 @@ from news_assets.web.spreadsheets import (
     spreadsheet,
 )
 from news_assets.web.story_pages import page_of_story, story_entries
+from news_assets.web.trends import TREND_COLUMNS, trend_rows
 
 Entries = Callable[[Archive, Sequence[Any], str], list[Entry]]
 
@@ -271,6 +273,13 @@ LIST_PAGES: Final = (
         operation=STORIES,
         sheet=sheet_of(STORIES, {"page": page_of_story}),
         entries=story_entries,
+    ),
+    ListPage(
+        path="/trends",
+        title="Over time",
+        template="trends.html",
+        operation=TRENDS,
+        sheet=Spreadsheet(columns=TREND_COLUMNS, batches=trend_rows),
     ),
     ListPage(
         path="/changes",

@@ -45,7 +45,7 @@ from news_assets.web.article_versions import (
     version_query,
 )
 from news_assets.web.cache import Handler
-from news_assets.web.charts import bars_of
+from news_assets.web.charts import HEIGHT, WIDTH, bars_of
 from news_assets.web.day_report import report_content
 from news_assets.web.facets import (
     facets_of,
@@ -72,6 +72,7 @@ from news_assets.web.operations.sessions import Access, Sessions
 from news_assets.web.page_times import CHOICES, PageTimes, offered_zones, zone_of
 from news_assets.web.parameters import (
     MAX_PAGE,
+    MAX_SEARCHES,
     ArticleAddress,
     CoverageParameters,
     FailureParameters,
@@ -81,6 +82,7 @@ from news_assets.web.parameters import (
     Parameters,
     SearchAddress,
     StoryParameters,
+    TrendAddress,
 )
 from news_assets.web.phrases import (
     LANGUAGES,
@@ -91,6 +93,7 @@ from news_assets.web.phrases import (
     translation,
 )
 from news_assets.web.spreadsheets import MAX_ROWS
+from news_assets.web.trends import shown_value, trend_view
 
 _FIRST_REPORT: Final = date(2000, 1, 1)
 _MAX_CONTAINED: Final = 100
@@ -132,6 +135,7 @@ class Pages:
         self._archive, self._sessions = archive, sessions
         self._values: Mapping[str, Callable[[ListPage, Any], Values]] = {
             "/search": self._search,
+            "/trends": self._trends,
             "/operations": self._grids,
             "/operations/sources": self._sources,
             "/operations/failures": self._failures,
@@ -219,6 +223,15 @@ class Pages:
             else self._archive.wider(address),
             "pages": min(MAX_PAGE, -(-answer.found // address.limit)),
             "unreached": max(0, answer.found - MAX_PAGE * address.limit),
+        }
+
+    def _trends(self, page: ListPage, address: TrendAddress) -> Values:
+        return {
+            "view": trend_view(self._archive, address),
+            "shown_value": shown_value,
+            "max_searches": MAX_SEARCHES,
+            "width": WIDTH,
+            "height": HEIGHT,
         }
 
     def _grids(self, page: ListPage, parameters: CoverageParameters) -> Values:

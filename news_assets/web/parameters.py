@@ -399,6 +399,48 @@ class SearchAddress(ListParameters, frozen=True):
         )
 
 
+class TrendAddress(SearchAddress, frozen=True):
+    """Searches over time, with the filters of a search."""
+
+    text: str = Field(
+        "",
+        alias="q",
+        max_length=MAX_QUERY_CHARS,
+        description="searches by words, one a line; empty for all articles",
+    )
+    by: Literal["", "day", "week", "month"] = Field(
+        "", description="step of the points; empty for one that fits the time"
+    )
+    measure: Literal["count", "share"] = Field(
+        "count", description="number of articles, or share of all articles"
+    )
+    split: Literal["", "publisher"] = Field(
+        "", description="publisher: the first search by its publishers"
+    )
+
+    @classmethod
+    def names(cls) -> list[str]:
+        """Return the names in an address, without those of single hits."""
+        return [name for name in super().names() if name not in _OF_HITS]
+
+    @property
+    def searches(self) -> list[SearchAddress]:
+        """The searches by words, each once. Raises ParameterError."""
+        lines = [one.strip() for one in self.text.splitlines() if one.strip()]
+        texts = list(dict.fromkeys(lines)) or [""]
+        if len(texts) > MAX_SEARCHES:
+            raise ParameterError(f"q: at most {MAX_SEARCHES} searches, one a line")
+        return [self.search_for(text) for text in texts]
+
+    def search_for(self, text: str) -> SearchAddress:
+        """Return the search by words for a text, with these filters."""
+        filters = self.model_dump(include=set(_FILTERS))
+        return SearchAddress(text=text, mode="keyword", lang=self.lang, **filters)
+
+
+Step = Literal["day", "week", "month"]
+MAX_SEARCHES: Final = 5
+_OF_HITS: Final = ("limit", "cursor", "page", "mode", "sort", "explain")
 SEVERAL: Final = ("agency", "theme")  # filters that take several values
 _FILTERS: Final = tuple(Filters.__dataclass_fields__)
 

@@ -14,6 +14,7 @@ API = "/api/v1"
 STORY = story_id_of(TODAY, "a-1")  # the first article begins it
 EXAMPLES = {
     "search": ("/search?q=bus&mode=keyword", "/search?limit=1"),
+    "trends": ("/trends?q=bus", "/trends?measure=share&split=publisher&by=week"),
     "articles": (
         "/articles",
         "/articles?desk=d&agency=a&outcome=ok&from=2026-01-01&to=2026-12-31&limit=2",

@@ -40,6 +40,7 @@ PAGES = (
     "/publishers/d/a",
     f"/stories/{STORY}",
     f"/stories?day={TODAY}&publishers=1",
+    "/trends?q=bus%0Aline1&by=day",
     "/facets/agency?q=bus",
 )
 

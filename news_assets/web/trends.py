@@ -1,0 +1,244 @@
+"""How many articles searches found by day, week or month, as counts or as a share of all.
+
+Counts are those of the facets of the search by words: of the articles of a week, copies
+of one text count once, as in a search for that week.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Annotated, Any, Final
+
+from news_assets.web.archive import Archive
+from news_assets.web.charts import Span, days_of, line, months_of, weeks_of
+from news_assets.web.parameters import SearchAddress, Step, TrendAddress
+
+_MAX_POINTS: Final = 92  # of a line; a longer time has longer steps
+_MAX_YEARS: Final = 20  # single articles state impossible days
+_PUBLISHERS: Final = 6
+_SPANS: Final = {"day": days_of, "week": weeks_of, "month": months_of}
+_DAYS: Final = {"day": 1, "week": 7}
+
+_Facets = Mapping[str, Mapping[str, int]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrendPoint:
+    """The articles of some days."""
+
+    first: Annotated[date, "first day"]
+    last: Annotated[date, "last day"]
+    articles: Annotated[int, "number of articles that the search finds of these days"]
+    all_articles: Annotated[
+        int | None,
+        "number of articles of these days that pass the filters; null in counts",
+    ]
+    share: Annotated[
+        float | None, "share of these articles, 0 to 1; null in counts and of none"
+    ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrendSeries:
+    """A search over time."""
+
+    query: Annotated[str, "text of the search; empty for all articles"]
+    agency: Annotated[str | None, "key of the publisher, where they are compared"]
+    found: Annotated[int, "number of articles that the search finds of all these days"]
+    points: Annotated[Sequence[TrendPoint], "articles by time, oldest first"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trends:
+    """Searches over time. `by` is the step: longer than requested for a long time."""
+
+    by: Annotated[Step, "step of the points"]
+    series: Annotated[
+        Sequence[TrendSeries],
+        "one for each search, or for each of its publishers with the most articles",
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """A search with the facets of its hits and of all articles."""
+
+    address: SearchAddress
+    found: int
+    facets: _Facets
+    of_all: _Facets | None
+    agency: str | None = None
+
+
+def read_trends(archive: Archive, address: TrendAddress) -> Trends:
+    """Return the searches of an address over time. Raises ParameterError, QueryError,
+    IndexingError.
+    """
+    counted = [_counted(archive, address, one) for one in address.searches]
+    if address.split == "publisher":
+        counted = _by_publisher(archive, address, counted[0])
+    first, last = _ends(address, counted)
+    by = _step(address.by, first, last)
+    spans = list(_SPANS[by](first, last)) if first <= last else []
+    series = []
+    for one in counted:
+        points = [_point(one, by, span, first, last) for span in spans]
+        series.append(
+            TrendSeries(
+                query=one.address.text,
+                agency=one.agency,
+                found=one.found,
+                points=points,
+            )
+        )
+    return Trends(by=by, series=series)
+
+
+def _counted(
+    archive: Archive,
+    address: TrendAddress,
+    one: SearchAddress,
+    agency: str | None = None,
+) -> _Counted:
+    answer = archive.counts(one)
+    of_all = None
+    if address.measure == "share":
+        of_all = archive.counts(one.model_copy(update={"text": ""})).facets
+    return _Counted(one, answer.found, answer.facets, of_all, agency)
+
+
+def _by_publisher(
+    archive: Archive, address: TrendAddress, whole: _Counted
+) -> list[_Counted]:
+    """Return the search for each of the publishers with the most hits."""
+    agencies = list(whole.facets["agency"])[:_PUBLISHERS]
+    found = []
+    for agency in agencies:
+        narrowed = whole.address.model_copy(update={"agency": agency})
+        found.append(_counted(archive, address, narrowed, agency))
+    return found
+
+
+def _ends(address: TrendAddress, counted: Sequence[_Counted]) -> tuple[date, date]:
+    """Return the first and the last day: those of the address, else those with hits.
+    The first is later than the last where there are none, and _MAX_YEARS before it at
+    most.
+    """
+    days = [day for one in counted for day in one.facets["day"]]
+    first = address.from_day or date.fromisoformat(min(days, default="9999-12-31"))
+    last = address.to_day or date.fromisoformat(max(days, default="0001-01-01"))
+    earliest = date(max(1, last.year - _MAX_YEARS), 1, 1)
+    return max(first, earliest), last
+
+
+def _step(wanted: str, first: date, last: date) -> Step:
+    """Return the shortest step that is not shorter than the one wanted, and of which
+    there are not too many.
+    """
+    days = (last - first).days + 1
+    steps: tuple[Step, ...] = ("day", "week")
+    for step in steps[steps.index("week") if wanted == "week" else 0 :]:
+        if wanted != "month" and days <= _MAX_POINTS * _DAYS[step]:
+            return step
+    return "month"
+
+
+def _point(one: _Counted, by: Step, span: Span, first: date, last: date) -> TrendPoint:
+    label, begin, end = span
+    articles = one.facets[by].get(label, 0)
+    of_all = None if one.of_all is None else one.of_all[by].get(label, 0)
+    return TrendPoint(
+        first=max(begin, first),
+        last=min(end, last),
+        articles=articles,
+        all_articles=of_all,
+        share=articles / of_all if of_all else None,
+    )
+
+
+# --- the page -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Line:
+    """A series as a line of the chart. `address` is its search."""
+
+    series: TrendSeries
+    path: str
+    address: SearchAddress
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrendView:
+    """The chart of some series. `most` is the value at its top: a number of articles, or
+    a share in percent.
+    """
+
+    by: Step
+    lines: Sequence[_Line]
+    most: float
+
+    @property
+    def rows(self) -> Sequence[tuple[TrendPoint, ...]]:
+        """The points of all series by time."""
+        return list(zip(*(one.series.points for one in self.lines), strict=True))
+
+
+def trend_view(archive: Archive, address: TrendAddress) -> TrendView:
+    """Return the chart of an address. Raises as `read_trends`."""
+    trends = read_trends(archive, address)
+    values = [
+        [shown_value(point, address.measure) for point in one.points]
+        for one in trends.series
+    ]
+    most = max((max(of_one, default=0) for of_one in values), default=0)
+    lines = []
+    for one, of_one in zip(trends.series, values, strict=True):
+        path = line(of_one, most) if of_one else ""
+        search = _search_of(address, one)
+        lines.append(_Line(series=one, path=path, address=search))
+    return TrendView(by=trends.by, lines=lines, most=most)
+
+
+def shown_value(point: TrendPoint, measure: str) -> float:
+    """Return a number of articles, or a share in percent to two decimals."""
+    return round(100 * (point.share or 0), 2) if measure == "share" else point.articles
+
+
+def _search_of(address: TrendAddress, series: TrendSeries) -> SearchAddress:
+    changed = {"agency": series.agency} if series.agency else {}
+    return address.search_for(series.query).model_copy(update=changed)
+
+
+TREND_COLUMNS: Final = (
+    "query",
+    "publisher",
+    "agency",
+    "first_day",
+    "last_day",
+    "articles",
+    "all_articles",
+    "share",
+)
+
+
+def trend_rows(
+    archive: Archive, address: TrendAddress, base: str
+) -> Iterator[Sequence[dict[str, Any]]]:
+    """Yield the rows of the table, with a value for each of TREND_COLUMNS."""
+    for one in read_trends(archive, address).series:
+        publisher = archive.agency_name(one.agency) if one.agency else ""
+        rows = []
+        for point in one.points:
+            values = (
+                one.query,
+                publisher,
+                one.agency,
+                point.first,
+                point.last,
+                point.articles,
+                point.all_articles,
+                point.share,
+            )
+            rows.append(dict(zip(TREND_COLUMNS, values, strict=True)))
+        yield rows
