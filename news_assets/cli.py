@@ -158,6 +158,11 @@ _COMMANDS = {
         "Run every stage over the days of one agency that wait, in this process; `queue --agency`"
         " shows them before.",
     ),
+    "briefing": (
+        "briefing:briefing",
+        "Write what the stories of some days say, or those about a query: sentences, each with its"
+        " source.",
+    ),
     "meeting": (
         "meeting_commands:meeting",
         "Show a meeting: its agenda, documents, topics, and how to take part.",
@@ -193,7 +198,15 @@ _COMMANDS = {
 # The headings of `news-assets --help`, with their commands.
 _PANELS: Mapping[str, tuple[str, ...]] = {
     "First steps": ("demo", "try-source", "try-page", "import"),
-    "Search and read": ("search", "serve", "mcp", "meeting", "text", "export"),
+    "Search and read": (
+        "search",
+        "serve",
+        "mcp",
+        "briefing",
+        "meeting",
+        "text",
+        "export",
+    ),
     "What is stored, and what is missing": (
         "status",
         "gaps",

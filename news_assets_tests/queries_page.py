@@ -12,6 +12,7 @@ from types import ModuleType
 
 from news_assets.store.queries import (
     backlog,
+    briefed_stories,
     copies,
     edits,
     freshness,
@@ -47,6 +48,7 @@ _MODULES = (
     told_changes,
     told_stories,
     ranked_stories,
+    briefed_stories,
 )
 # queries that are composed, by the function that composes them
 _COMPOSED: Mapping[ModuleType, Mapping[str, Callable[[], str]]] = {

@@ -392,12 +392,7 @@ def try_channel(
     ],
 ) -> None:
     """Send a message over a channel now."""
-    rules = _rules()
-    if channel not in rules.channels:
-        known = ", ".join(sorted(rules.channels)) or "none"
-        raise NewsAssetsError(
-            f"no channel `{channel}` in the file of NEWS_QUERIES; there are: {known}"
-        )
+    rules = rules_with(channel)
     payload = {"type": "test", "id": uuid.uuid4().hex}
     text = "This channel works. The message was sent by `news-assets alerts test`."
     (message,) = messages_to(
@@ -406,6 +401,21 @@ def try_channel(
     with open_notifier(Settings.read(), rules) as notifier:
         notifier.send(message)
     Terminal().print_line(f"{channel}: accepted")
+
+
+def rules_with(channel: str) -> Alerts:
+    """Return the file of NEWS_QUERIES, which has a channel of this name.
+
+    Raises:
+        NewsAssetsError: There is no such file, or it has no such channel.
+    """
+    rules = _rules()
+    if channel not in rules.channels:
+        known = ", ".join(sorted(rules.channels)) or "none"
+        raise NewsAssetsError(
+            f"no channel `{channel}` in the file of NEWS_QUERIES; there are: {known}"
+        )
+    return rules
 
 
 def _rules() -> Alerts:

@@ -1,6 +1,6 @@
 """Open the lake that the settings name, and check the names of desks and agencies."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from news_assets.errors import NewsAssetsError
 from news_assets.records.desks import USUAL_CAPS, Caps, Desk
@@ -48,6 +48,14 @@ def desk_named(key: str) -> Desk | None:
         if desk.key == key:
             return desk
     return None
+
+
+def agency_names() -> Callable[[str], str]:
+    """Return what gives the name of an agency in the desk files, else its key."""
+    names: dict[str, str] = {}
+    for desk in _desks():
+        names |= {agency.key: agency.name for agency in desk.agencies}
+    return lambda key: names.get(key, key)
 
 
 def check_names(desk: str | None, agency: str | None) -> None:

@@ -106,7 +106,7 @@ class Message:
     """
 
     message_id: Annotated[str, "id of the message, the same for all attempts"]
-    topic: Annotated[str, "name of the saved query, or `operators`"]
+    topic: Annotated[str, "name of the saved query, `operators` or `briefing`"]
     channel: Annotated[str, "name of the channel"]
     subject: Annotated[str, "one line that says what it is about"]
     text: Annotated[str, "the message for persons, plain text"]

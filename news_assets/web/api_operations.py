@@ -11,6 +11,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from news_assets.pipeline.stories.briefing import BriefedStory, Briefing, Quote
 from news_assets.records.councils import StoredMember, StoredOffice
 from news_assets.records.derived import Change
 from news_assets.records.stories import Story, StoryChange
@@ -31,6 +32,7 @@ from news_assets.web.answers import (
 )
 from news_assets.web.archive import Archive
 from news_assets.web.article_versions import listed_edits
+from news_assets.web.briefing import read_briefing
 from news_assets.web.forms import json_document
 from news_assets.web.meeting_views import (
     AgendaLine,
@@ -56,6 +58,7 @@ from news_assets.web.operations.polls import PollRequest
 from news_assets.web.parameters import (
     AgencyParameters,
     ArticleParameters,
+    BriefingParameters,
     ChangeParameters,
     CoverageParameters,
     EditParameters,
@@ -193,6 +196,18 @@ TRENDS: Final = Operation(
     item=Trends,
     parts=(TrendSeries, TrendPoint),
 )
+BRIEFING: Final = Operation(
+    path="briefing",
+    summary=(
+        "What the articles of the stories of some days say, or of those about a query: sentences,"
+        " verbatim, each with its source"
+    ),
+    parameters=BriefingParameters,
+    read=read_briefing,
+    answer=Briefing,
+    item=Briefing,
+    parts=(BriefedStory, Quote),
+)
 OPERATIONS: Final = (
     SEARCH,
     TRENDS,
@@ -250,6 +265,7 @@ OPERATIONS: Final = (
         item=ToldStory,
         parts=(Story, StoryArticle, StoryChange),
     ),
+    BRIEFING,
     Operation(
         path="agencies",
         summary="The agencies of the desk files; with a name those that fit, the best first",

@@ -31,6 +31,7 @@ from news_assets.web.api_operations import (
     handler_of,
 )
 from news_assets.web.archive import Archive
+from news_assets.web.briefing import markdown_handler
 from news_assets.web.cache import AnswerCache, Handler
 from news_assets.web.feed_pages import FeedPages
 from news_assets.web.forms import MEDIA_TYPES, json_document
@@ -48,6 +49,7 @@ from news_assets.web.page_handlers import Pages
 from news_assets.web.page_times import KeptChoices
 from news_assets.web.parameters import (
     ArticleAddress,
+    BriefingParameters,
     OneMeeting,
     OnePerson,
     SearchAddress,
@@ -173,6 +175,7 @@ def build_app(
             OneMeeting.names(),
         ),
         cached(f"/stories/{{story_id:article_id}}{suffix}", stories.story),
+        cached("/briefing.md", markdown_handler(archive), BriefingParameters.names()),
         cached("/days/{day}", pages.day),
         cached("/publishers/{desk}/{agency:path}", publishers.publisher),
         cached("/facets/{facet}", pages.facet, (*SearchAddress.names(), "contains")),

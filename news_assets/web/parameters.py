@@ -5,7 +5,7 @@ API's description is made too.
 import base64
 import json
 from collections.abc import Mapping
-from datetime import date
+from datetime import date, timedelta
 from types import GenericAlias
 from typing import Any, Final, Literal, Self, TypeVar, cast
 from urllib.parse import urlencode
@@ -201,11 +201,25 @@ class StoryParameters(OfDesk, frozen=True):
     day: date | None = Field(None, description="the last day; by default today")
     days: int = Field(2, ge=1, le=366, description="how many days, to the last one")
 
+    def span(self, today: date) -> tuple[date, date]:
+        """Return the first and the last day."""
+        last_day = self.day or today
+        return last_day - timedelta(days=self.days - 1), last_day
+
     @property
     def active(self) -> dict[str, str]:
         """The filters that are set, by their names in an address."""
         values = {name: getattr(self, name) for name in STORY_FILTERS}
         return {name: str(value) for name, value in values.items() if value}
+
+
+class BriefingParameters(StoryParameters, frozen=True):
+    """The stories that a briefing quotes."""
+
+    limit: int = Field(10, ge=1, le=50, description="number of stories")
+    publishers: int = Field(
+        1, ge=1, le=1_000, description="at least so many independent publishers"
+    )
 
 
 STORY_FILTERS: Final = ("desk", "agency", "theme", "language", "day")

@@ -4,7 +4,7 @@ in the order in which they told it, and what became of it.
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from datetime import date, timedelta
+from datetime import date
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -32,8 +32,7 @@ def listed_stories(archive: Archive, parameters: StoryParameters) -> Part[StoryI
     QueryError.
     """
     after = parameters.position(float, str)
-    last_day = parameters.day or archive.today()
-    first_day = last_day - timedelta(days=parameters.days - 1)
+    first_day, last_day = parameters.span(archive.today())
     found = ranked_stories(
         archive.lake,
         StoryFilters(

@@ -74,3 +74,15 @@ def test_the_navigation_and_the_page_of_feeds_lead_to_stories(
 ) -> None:
     assert '<a href="/stories">Stories</a>' in browser.get("/about").text
     assert "/stories.atom" in browser.get("/feeds").text
+
+
+def test_a_briefing_quotes_stories_as_markdown_and_json(browser: httpx.Client) -> None:
+    found = browser.get("/api/v1/briefing", params={"day": DAY["day"], "q": "bus"})
+    text = browser.get("/briefing.md", params={"day": DAY["day"], "q": "bus"})
+
+    (story,) = [one for one in found.json()["stories"] if one["story_id"] == STORY]
+    (quote, *_) = story["quotes"]
+    assert (quote["publisher"], quote["url"]) == ("Câmara a", "https://example.org/1")
+    assert f"{quote['sentence']} [Câmara a: " in text.text
+    assert text.headers["content-type"] == "text/markdown; charset=utf-8"
+    assert browser.get("/briefing.md", params={"days": "0"}).status_code == 400
