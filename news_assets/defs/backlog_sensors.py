@@ -97,8 +97,9 @@ def build_due_sources(desks: Sequence[Desk], jobs: Jobs) -> dg.SensorDefinition:
         runs = unfinished_runs(context.instance)
         requests: list[dg.RunRequest] = []
         counts: list[str] = []
+        states_of = _states_by_desk(lake, desks)
         for desk in desks:
-            states = lake.read(SourceState, desk=[desk.key])
+            states = states_of[desk.key]
             due = due_sources(desk.sources, states, utc_now())
             if due:
                 counts.append(f"{len(due)} of {desk.key}")
@@ -117,6 +118,16 @@ def build_due_sources(desks: Sequence[Desk], jobs: Jobs) -> dg.SensorDefinition:
         )
 
     return sensor
+
+
+def _states_by_desk(
+    lake: Lake, desks: Sequence[Desk]
+) -> Mapping[str, Sequence[SourceState]]:
+    """Return the states of these desks' sources, read by one query."""
+    found: dict[str, list[SourceState]] = {desk.key: [] for desk in desks}
+    for state in lake.read(SourceState, desk=found):
+        found[state.desk].append(state)
+    return found
 
 
 def _poll(desk: Desk, speed: Speed, sources: Sequence[Source]) -> dg.RunRequest:

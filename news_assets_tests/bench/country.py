@@ -198,10 +198,12 @@ def _tick(
     """Return the polls that the sensor would request, by its rules."""
     started_s = time.process_time()
     polls: list[tuple[Desk, list[Source]]] = []
+    states: dict[str, list[SourceState]] = {desk.key: [] for desk in desks}
+    for state in lake.read(SourceState, desk=states):
+        states[state.desk].append(state)
     for desk in desks:
-        states = lake.read(SourceState, desk=[desk.key])
-        due = due_sources(desk.sources, states, now)
-        runs = sources_of_runs(due, states, ())
+        due = due_sources(desk.sources, states[desk.key], now)
+        runs = sources_of_runs(due, states[desk.key], ())
         polls += [(desk, sources) for sources in runs.values() if sources]
     day.ticks_s.append(time.process_time() - started_s)
     return polls
