@@ -223,7 +223,7 @@ class Settings(BaseModel):
         ),
     )
     user_agent: str = Field(
-        "news_assets/0.1 (+https://example.org/news_assets)",
+        "news_assets/0.2 (+https://example.org/news_assets)",
         pattern=r"^[!-~][ -~]*$",
         description="User-Agent header, printable ASCII",
     )

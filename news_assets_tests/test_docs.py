@@ -31,7 +31,10 @@ ROOT = Path(__file__).parents[1]
 PAGES = {
     str(path.relative_to(ROOT)): path.read_text(encoding="utf-8")
     for path in (
-        *map(ROOT.joinpath, ("README.md", "SECURITY.md", "deploy/README.md")),
+        *map(
+            ROOT.joinpath,
+            ("README.md", "CHANGELOG.md", "SECURITY.md", "deploy/README.md"),
+        ),
         *sorted((ROOT / "docs").glob("*.md")),
     )
 }
@@ -291,3 +294,12 @@ def test_dagster_and_workspace_files_are_yaml() -> None:
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_is_clean(name: str, word: str) -> None:
     assert word not in PAGES[name]
+
+
+def test_the_newest_changes_are_those_of_this_version() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    (newest, *_) = re.findall(r"^## (\S+)", PAGES["CHANGELOG.md"], re.MULTILINE)
+    assert newest == project["version"]
+    assert Settings.model_fields["user_agent"].default.startswith(
+        f"news_assets/{newest.rpartition('.')[0]} "
+    )

@@ -1,5 +1,6 @@
 import tarfile
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,7 @@ from news_assets.records.reading import StoredDocument
 from news_assets.records.stories import Story, StoryChange, StoryMember
 from news_assets.store import upgrade as module
 from news_assets.store.address import Address
+from news_assets.store.backup import back_up, plan_restore, restore
 from news_assets.store.connection import pending_changes
 from news_assets.store.lake import Lake
 from news_assets.store.tables import TABLES, create_statements
@@ -240,6 +242,38 @@ def test_a_lake_of_a_newer_program_is_refused(
         match="schema version 2, and this program knows 1; install the newer news_assets",
     ):
         Lake.open(*address)
+
+
+@pytest.mark.on_postgres_too
+def test_a_backup_from_before_an_upgrade_takes_it_back(
+    address: Place, tmp_path: Path
+) -> None:
+    now = datetime(2026, 11, 28, tzinfo=UTC)
+    with Lake.open(*address) as lake:
+        lake.transact(lambda transaction: transaction.append([full(Poll)]))
+        backup = back_up(Address(*address), tmp_path / "backups", now)
+        lake.transact(
+            lambda transaction: upgrade(transaction.cursor, (*MIGRATIONS, RENAME))
+        )
+    with pytest.raises(LakeError, match="restore a backup from before its first start"):
+        Lake.open(*address)
+
+    restore(Address(*address), plan_restore(Address(*address), backup.file), now)
+
+    with Lake.open(*address) as lake:
+        assert lake.read(Poll) == [full(Poll)]
+
+
+def test_a_migration_renames_a_table_with_its_rows(lake: Lake) -> None:
+    lake.transact(lambda transaction: transaction.append([full(Poll)]))
+    rename = Migration("call polls looks", ('ALTER TABLE "polls" RENAME TO "looks"',))
+
+    lake.transact(
+        lambda transaction: upgrade(transaction.cursor, (*MIGRATIONS, rename))
+    )
+
+    assert lake.query("SELECT outcome FROM looks").rows() == [(full(Poll).outcome,)]
+    assert lake.read(Poll) == []  # declared as `polls` here, so it is made again
 
 
 def test_a_new_lake_needs_no_migration(lake: Lake) -> None:
