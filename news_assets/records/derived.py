@@ -95,6 +95,10 @@ class EnrichedArticle:
         str | None,
         "the same as JSON: name, kind, count, salience and the spans in the text of each",
     ] = None
+    entity_ids: Annotated[
+        tuple[str, ...],
+        "ids of the same names in their order: kind and words, as `person/ana-lima`",
+    ] = ()
     unsure_reason: Annotated[
         str | None,
         "what a person should look at in a language model's answer; none if nothing is in doubt",

@@ -256,8 +256,8 @@ class Enrichment:
 
     `theme_reason` says why there is no theme. Spans are written `start-end`, offsets in
     characters of the stored text, the end not included; an empty one means that nothing
-    in the text supports the sentence. The local enricher leaves all that follows
-    `readability` empty.
+    in the text supports the sentence. Of what follows `readability` the local enricher
+    gives the entities only.
     """
 
     theme_path: tuple[str, ...] = ()

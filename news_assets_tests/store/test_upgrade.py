@@ -107,6 +107,7 @@ ADDED_COLUMNS: dict[type, dict[str, tuple[str, Any]]] = {
         "article_type": ("VARCHAR", None),
         "entities": ("VARCHAR[]", ()),
         "entities_json": ("VARCHAR", None),
+        "entity_ids": ("VARCHAR[]", ()),
         "unsure_reason": ("VARCHAR", None),
         "local_reason": ("VARCHAR", None),
     },

@@ -11,6 +11,7 @@ from difflib import get_close_matches
 from typing import Any, Final, NamedTuple
 
 from news_assets.errors import EnrichError, NewsAssetsError
+from news_assets.pipeline.enrich.names import name_ids
 from news_assets.ports.services import Enricher, Reader, Rows
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import CachedEnrichment, EnrichedArticle, ThemeLabel
@@ -99,6 +100,7 @@ def enriched_row(
         theme_code=theme_of(result),
         **{name: getattr(result, name) for name in _RESULT_FIELDS},
         **made_by._asdict(),
+        entity_ids=name_ids(result.entities_json),
         reused_from=reused_from,
         local_reason=local_reason,
         enriched_at=now,

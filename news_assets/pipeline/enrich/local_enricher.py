@@ -1,4 +1,4 @@
-"""The local enricher, which needs no network: theme, summary, keywords and readability.
+"""The local enricher, which needs no network: theme, summary, keywords, names and readability.
 
 A summary is one or two sentences of the text, verbatim. News puts the most important
 first, so position weighs most, then words shared with the title and with the other
@@ -21,6 +21,8 @@ from functools import lru_cache
 from itertools import chain, islice
 from typing import NamedTuple
 
+from news_assets.pipeline.enrich.model.answer_checks import located
+from news_assets.pipeline.enrich.names import names_of
 from news_assets.pipeline.enrich.theme_vectors import ThemeInput, theme_input
 from news_assets.pipeline.enrich.theme_words import ThemeTable
 from news_assets.records.reading import Enrichment
@@ -30,7 +32,7 @@ from news_assets.text.prose import paragraphs, prose, sentences
 from news_assets.text.words import stem, stopwords, word_spans, words
 
 _READING_WPM = 220  # adults read 200 to 230 words a minute
-MODEL = "lexical-2"  # changed with every change to themes, summaries or keywords
+MODEL = "lexical-3"  # changed with every change to themes, summaries, keywords or names
 _PROMPT_VERSION = "1"
 
 
@@ -57,6 +59,7 @@ class LocalEnricher:
         primary = (detected or "").partition("-")[0] or None
         counted = words(plain)
         theme = self._table(primary).find(title, plain)
+        names, names_json = located(names_of(title, text, primary), text)
         return Enrichment(
             theme_path=theme.path,
             theme_labels=self._taxonomy.labels(theme.path, primary),
@@ -70,6 +73,8 @@ class LocalEnricher:
             readability=readability(
                 counted, sum(len(sentences(part)) for part in paragraphs(text)), primary
             ),
+            entities=names,
+            entities_json=names_json if names else None,
         )
 
     def theme_input(self, title: str, text: str, language: str | None) -> ThemeInput:

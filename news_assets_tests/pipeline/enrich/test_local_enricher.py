@@ -1,5 +1,6 @@
 """The local enricher: summaries, keywords and reading ease."""
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -32,7 +33,8 @@ def test_the_local_enricher_fills_every_field(local: LocalEnricher) -> None:
     )
     found = local.enrich("Copom reduz a Selic para 10%", text, "pt-BR")
 
-    assert replace(found, theme_score=1.0, keywords=(), readability=None) == Enrichment(
+    unlike = {"theme_score": 1.0, "keywords": (), "readability": None}
+    assert replace(found, entities_json=None, **unlike) == Enrichment(
         theme_path=("economy", "economy.macro", "economy.macro.rates"),
         theme_labels=(
             "Economia e negócios",
@@ -46,7 +48,10 @@ def test_the_local_enricher_fills_every_field(local: LocalEnricher) -> None:
         word_count=34,
         reading_minutes=1,
         readability=None,
+        entities=("Banco Central",),
     )
+    [name] = json.loads(found.entities_json or "")
+    assert (name["kind"], name["spans"]) == ("organisation", [[2, 15]])
     assert 0.5 < found.theme_score <= 1
     assert {"Banco Central", "Copom"} <= set(found.keywords)
 

@@ -119,6 +119,8 @@ def _completed(found: Enrichment, question: Question, taxonomy: Taxonomy) -> Enr
         word_count=local.word_count,
         reading_minutes=local.reading_minutes,
         readability=local.readability,
+        entities=local.entities,
+        entities_json=local.entities_json,
     )
 
 
