@@ -61,8 +61,10 @@ def build_enricher(
     from news_assets.clients.llm.provider_models import check_model
     from news_assets.pipeline.enrich.model.enrichers import Enrichers
     from news_assets.pipeline.enrich.model.ledger import Budget
-    from news_assets.pipeline.enrich.model.model_requests import AnswerRules
-    from news_assets.pipeline.enrich.model.prompt import load_prompt
+    from news_assets.pipeline.enrich.model.model_requests import (
+        AnswerRules,
+        load_prompt,
+    )
     from news_assets.taxonomy.taxonomy_files import load_taxonomy, taxonomy_of
 
     local = local_enricher(settings, sandbox, open_embedder)

@@ -39,7 +39,7 @@ def status(
     if url is not None:
         _show_address(url, as_json=as_json)
         return
-    from news_assets.pipeline.civic.pace import FUTURE_DAYS
+    from news_assets.pipeline.schedule import FUTURE_DAYS
 
     check_names(desk, None)
     # Tomorrow has begun for agencies east of Greenwich.

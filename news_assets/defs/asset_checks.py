@@ -10,7 +10,8 @@ import dagster as dg
 from news_assets.defs.asset_metadata import markdown_table, sources_table
 from news_assets.defs.partitions import utc_now
 from news_assets.pipeline import stages
-from news_assets.pipeline.freshness.row_checks import Findings, repeated_keys
+from news_assets.pipeline.stage_state.declaration import Findings
+from news_assets.pipeline.stages import repeated_keys
 from news_assets.ports.search_index import SearchIndex
 from news_assets.ports.services import Sandbox
 from news_assets.records.articles import FeedEntry

@@ -35,7 +35,7 @@ from news_assets.defs.backlog_sensors import (
 from news_assets.defs.jobs import Jobs
 from news_assets.defs.partitions import last_day, newest_begun_day, utc_now
 from news_assets.defs.sensor_cursor import TICK_S
-from news_assets.pipeline.civic.pace import waiting_sources
+from news_assets.pipeline.schedule import waiting_sources
 from news_assets.pipeline.stages import fetching_stages, stage_names
 from news_assets.records.articles import SourceState
 from news_assets.records.desks import Desk

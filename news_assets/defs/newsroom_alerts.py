@@ -17,8 +17,13 @@ from news_assets.defs.asset_metadata import OWNERS, tables_of
 from news_assets.defs.jobs import ALERTS, Jobs
 from news_assets.defs.partitions import utc_now
 from news_assets.errors import NewsAssetsError, SettingsError
-from news_assets.pipeline.alerts.change_hits import change_hits
-from news_assets.pipeline.alerts.hits import FOLLOWER, Matcher, follow, restart
+from news_assets.pipeline.alerts.hits import (
+    FOLLOWER,
+    Matcher,
+    change_hits,
+    follow,
+    restart,
+)
 from news_assets.pipeline.alerts.outbox import (
     publishers_of,
     send_due,

@@ -31,7 +31,7 @@ from news_assets.defs.partitions import (
     utc_now,
 )
 from news_assets.errors import NewsAssetsError
-from news_assets.pipeline.freshness.row_checks import Findings
+from news_assets.pipeline.stage_state.declaration import Findings
 from news_assets.ports.search_index import SearchIndex
 from news_assets.ports.services import Lazy, Sandbox
 from news_assets.records.dataset import DatasetOptions

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 import dagster as dg
 
 from news_assets.defs.active_runs import RANGE_END, RANGE_START
-from news_assets.pipeline.civic.pace import FUTURE_DAYS
+from news_assets.pipeline.schedule import FUTURE_DAYS
 from news_assets.records.desks import Desk
 from news_assets.records.reading import AgencyDays
 

@@ -2,30 +2,26 @@
 
 A source is polled when the news that may wait there is worth a request, from five
 minutes to a day after the last poll; at a stated interval; with the pace `signals`
-every 10 to 60 minutes (`civic/pace.py`); or, with the pace `civic`, twice a day, daily
-or weekly. Failing sources back off to 30 days and are never dropped: dead feeds come
-back.
+every 10 to 60 minutes; or, with the pace `civic`, twice a day, daily or weekly.
+Failing sources back off to 30 days and are never dropped: dead feeds come back.
 """
 
 import hashlib
 import logging
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from math import inf, sqrt
-from typing import Literal
+from typing import TYPE_CHECKING, Final, Literal
 
-from news_assets.pipeline.civic.pace import (
-    SIGNAL_CEILING_S,
-    SIGNAL_FLOOR_S,
-    waiting_sources,
-)
-from news_assets.pipeline.publishing_habits import PublishingRates
 from news_assets.records.articles import SourceState
 from news_assets.records.desks import Source
 from news_assets.records.reading import Outcome
 from news_assets.retry_table import LONGEST_PAUSE_S, POLL, POLL_OF_GONE
 from news_assets.text.dates import zone_info
+
+if TYPE_CHECKING:
+    from news_assets.pipeline.publishing_habits import PublishingRates
 
 _logger = logging.getLogger(__name__)
 
@@ -113,7 +109,7 @@ def first_interval(source: Source) -> float:
 
 def learnt_interval(
     source: Source,
-    rates: PublishingRates,
+    rates: "PublishingRates",
     now: datetime,
     price_minutes: float = REQUEST_PRICE_MINUTES,
 ) -> float:
@@ -131,7 +127,7 @@ def learnt_interval(
     )
 
 
-def _waited_after(rates: PublishingRates, now: datetime, price_hours: float) -> float:
+def _waited_after(rates: "PublishingRates", now: datetime, price_hours: float) -> float:
     """Return the hours after which the expected entries have waited so long, at most a
     day.
     """
@@ -184,7 +180,7 @@ class Forecast:
 
 def forecast(
     source: Source,
-    rates: PublishingRates,
+    rates: "PublishingRates",
     interval_s: float | None = None,
     ttl_s: float | None = None,
 ) -> Forecast:
@@ -293,6 +289,107 @@ def _jitter(source: Source) -> float:
     return (
         int.from_bytes(hashlib.sha256(source.source_id.encode()).digest()[:4]) / 2**32
     )
+
+
+# --- councils -------------------------------------------------------------------------
+#
+#     signal   the vendor's cheapest answer that shows changes, every 10 to 60 minutes;
+#              then the days that changed
+#     pass     the days from a week back to 90 days on, once a night, because
+#              dates of change are not reliable
+#
+# Limits by vendor (slots, delays) are in `sources/civic/__init__.py`; a desk file
+# may set others.
+
+SIGNAL_FLOOR_S = 600.0
+SIGNAL_CEILING_S = 3600.0
+# on working days: half of the changes are then seen within 10 minutes
+WORKING_CEILING_S = 900.0
+_SIGNAL_STEP_S = 300.0  # longer after each answer without a change
+_OFFICE_HOURS = range(8, 18)  # local, when offices of cities publish
+
+PAST_DAYS, FUTURE_DAYS = 7, 90
+# documents of meetings so near are compared each night; few have an agenda earlier
+COMPARED = timedelta(days=14)
+_PASS_AT = time(1)  # local
+_PASS_SPREAD_S = 3 * 3600.0
+
+
+def signal_interval(
+    interval_s: float, timezone: str, now: datetime, *, is_changed: bool
+) -> float:
+    """Return the seconds until the next signal of a city: the floor after a change,
+    else more than the last time.
+
+    The ceiling is WORKING_CEILING_S in working hours of the city's zone, else
+    SIGNAL_CEILING_S.
+    """
+    if is_changed:
+        return SIGNAL_FLOOR_S
+    local = now.astimezone(zone_info(timezone))
+    longer_s = max(interval_s, SIGNAL_FLOOR_S) + _SIGNAL_STEP_S
+    ceiling_s = SIGNAL_CEILING_S
+    if local.weekday() in _WORKING_DAYS and local.hour in _OFFICE_HOURS:
+        ceiling_s = WORKING_CEILING_S
+    return min(longer_s, ceiling_s)
+
+
+def pass_days(today: date) -> tuple[date, date]:
+    """Return the first and the last day of a pass."""
+    return today - timedelta(days=PAST_DAYS), today + timedelta(days=FUTURE_DAYS)
+
+
+def is_pass_due(source: Source, last_pass_at: datetime | None, now: datetime) -> bool:
+    """Return whether a city's pass is due: it never had one, or none since its time of
+    the last night.
+
+    The passes of a vendor are spread over three hours of the city's night.
+    """
+    if last_pass_at is None:
+        return True
+    local = now.astimezone(zone_info(source.timezone))
+    digest = hashlib.sha256(source.source_id.encode()).digest()
+    share = int.from_bytes(digest[:4]) / 2**32
+    due_at = datetime.combine(local.date(), _PASS_AT, local.tzinfo)
+    due_at += timedelta(seconds=share * _PASS_SPREAD_S)
+    if due_at > local:
+        due_at -= timedelta(days=1)
+    return last_pass_at < due_at
+
+
+_STALE: Final = "stale"  # how the note on an answer without recent meetings begins
+SUSPECT: Final = "suspect"  # how the note on one that lacks most known meetings begins
+_ANSWERS: Final = ("ok", "unchanged")
+
+
+def waiting_sources(
+    sources: Iterable[Source], states: Mapping[str, SourceState]
+) -> frozenset[str]:
+    """Return the ids of the civic sources that wait, because one before them answers
+    well or was never polled.
+
+    `sources` are in the order of the desk file; `states` are by source_id.
+    """
+    waiting, answered = set[str](), set[str]()
+    for source in sources:
+        if not source.is_civic:
+            continue
+        if source.agency in answered:
+            waiting.add(source.source_id)
+        elif _answers_well(source, states.get(source.source_id)):
+            answered.add(source.agency)
+    return frozenset(waiting)
+
+
+def _answers_well(source: Source, state: SourceState | None) -> bool:
+    if state is None:
+        return True
+    if state.url != source.url:
+        return True
+    is_doubtful = (state.last_reason or "").startswith((_STALE, SUSPECT))
+    if state.last_outcome not in _ANSWERS:
+        return False
+    return not is_doubtful
 
 
 # --- failures -------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from news_assets.desks.desk_files import load_desks
 from news_assets.errors import IndexingError, NewsAssetsError
 from news_assets.pipeline.alerts.query_file import Alerts, load_alerts
 from news_assets.pipeline.civic.exports import zones_of
-from news_assets.pipeline.freshness.row_checks import Findings
+from news_assets.pipeline.stage_state.declaration import Findings
 from news_assets.ports.search_index import SearchMode
 from news_assets.ports.services import Reader
 from news_assets.records.articles import ArticleRevision, RawArticle, StoredPage

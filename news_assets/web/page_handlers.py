@@ -21,8 +21,8 @@ from news_assets.errors import (
     QueryError,
     RunRequestError,
 )
-from news_assets.pipeline.civic.answer_storage import person_key
 from news_assets.pipeline.civic.item_words import topic_label, topics_taxonomy
+from news_assets.pipeline.civic.meeting_storage import person_key
 from news_assets.pipeline.enrich.model.evidence import Evidence, Span
 from news_assets.pipeline.freshness.report_contents import build_report
 from news_assets.pipeline.freshness.source_health import SourceFacts, source_facts

@@ -29,13 +29,15 @@ from zoneinfo import ZoneInfo
 
 from news_assets.clients.web.host_queue import alternating, host_of
 from news_assets.clients.web.politeness import Politeness, vendor_slot
-from news_assets.pipeline.civic.pace import (
+from news_assets.pipeline.schedule import (
     SIGNAL_FLOOR_S,
+    due_sources,
     is_pass_due,
+    most_overdue_first,
+    next_poll_at,
     pass_days,
     signal_interval,
 )
-from news_assets.pipeline.schedule import due_sources, most_overdue_first, next_poll_at
 from news_assets.records.articles import SourceState
 from news_assets.records.desks import Access, Source, VendorLimits
 from news_assets.records.meetings import Link, Meeting, MeetingListing, Request

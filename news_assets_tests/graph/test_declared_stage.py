@@ -17,9 +17,10 @@ from news_assets.commands.failure_commands import retry_failures
 from news_assets.definitions import build_definitions
 from news_assets.defs.stage_assets import build_desk_assets
 from news_assets.pipeline import stages
-from news_assets.pipeline.freshness.row_checks import Findings, RowCheck
 from news_assets.pipeline.stage_state.declaration import (
     ARTICLE_STATE,
+    Findings,
+    RowCheck,
     Stage,
     of_articles,
 )

@@ -20,10 +20,10 @@ from typing import Any
 
 import trafilatura
 
+from news_assets.pipeline.page.body_text import THRESHOLDS, TRIMS
 from news_assets.pipeline.page.extract import page_tree
 from news_assets.pipeline.page.page_metadata import PageMetadata, read_metadata
 from news_assets.pipeline.page.refusals import page_facts, signs_of_index
-from news_assets.pipeline.page.trimming import THRESHOLDS, TRIMS
 from news_assets.text.dates import parse_date
 from news_assets_tests.quality import extraction
 from news_assets_tests.quality.thresholds import FLOORS, ReadPage, ReadSet

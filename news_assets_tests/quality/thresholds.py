@@ -17,11 +17,19 @@ from functools import cached_property
 from statistics import mean
 from typing import Any
 
+from news_assets.pipeline.page.body_text import (
+    THRESHOLDS,
+    TRIMS,
+    Mode,
+    Thresholds,
+    chosen,
+    join_containers,
+    long_texts,
+    trimmed,
+)
 from news_assets.pipeline.page.extract import page_tree, read_blocks
 from news_assets.pipeline.page.markdown import Block, markdown_of
 from news_assets.pipeline.page.page_metadata import PageMetadata, read_metadata
-from news_assets.pipeline.page.readings import Mode, chosen, join_containers, long_texts
-from news_assets.pipeline.page.trimming import THRESHOLDS, TRIMS, Thresholds, trimmed
 from news_assets_tests.quality import extraction
 from news_assets_tests.support.tuning import tuned
 

@@ -9,13 +9,13 @@ import pytest
 
 from news_assets.desks.desk_files import load_desks
 from news_assets.errors import DeskFileError, ListingChangedError
-from news_assets.pipeline.poll.listings import poll_sources
 from news_assets.ports.services import PageRequest
 from news_assets.records.desks import Selectors, Source
 from news_assets.records.reading import ListedEntry, Listing, Page
 from news_assets.sources.html_listing_kinds import parse_selected
 from news_assets.sources.source_kinds import KINDS, adapter_of
 from news_assets_tests.desks.test_desk_files import GOOD, written
+from news_assets_tests.pipeline.poll.poll_cases import poll_sources
 from news_assets_tests.sources.page_builders import SELECTORS, html, page_of, source_of
 from news_assets_tests.support.inline_sandbox import InlineSandbox
 from news_assets_tests.support.scripted_fetcher import ScriptedFetcher

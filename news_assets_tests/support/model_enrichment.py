@@ -19,7 +19,7 @@ from news_assets.errors import ModelCallError
 from news_assets.pipeline.enrich.enrich import enrich_batch
 from news_assets.pipeline.enrich.local_enricher import LocalEnricher
 from news_assets.pipeline.enrich.model.enrichers import Enrichers
-from news_assets.pipeline.enrich.model.prompt import load_prompt
+from news_assets.pipeline.enrich.model.model_requests import load_prompt
 from news_assets.pipeline.stages import stage_named
 from news_assets.ports.services import LanguageModel, ModelAnswer, ModelRequest
 from news_assets.records.articles import RawArticle

@@ -16,7 +16,7 @@ from news_assets.pipeline.freshness.report_contents import (
     Report,
     build_report,
 )
-from news_assets.pipeline.freshness.row_checks import Findings
+from news_assets.pipeline.stage_state.declaration import Findings
 from news_assets.records.desks import Desk
 from news_assets.web.day_report import history_image, report_file, write_report
 

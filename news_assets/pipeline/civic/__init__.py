@@ -1,10 +1,9 @@
 """Meetings of councils: from the answers of a vendor to the articles of agenda items.
 
-sources of an agency
-| pace             which are polled now, how deep, and which wait for others
-| request_loop     the requests of a poll, sent by `poll/poll_loop.py`
-| council_poll     one source: which requests follow an answer
-| council_findings what the answers of a poll say together -> PolledMeetings
+due sources of an agency (`schedule`)
+| council_poll     begins the poll of each, and takes its answers
+| council_requests which requests it sends, by what is known so far
+| council_findings what its answers say together -> PolledMeetings
 | answer_storage   answer -> meetings (`meeting_rows`), entries, votes and members, in
 |                  the transaction of the poll
 | item_rows        ... -> agenda items and their matters (the same file in several

@@ -14,8 +14,12 @@ from datetime import date, datetime, timedelta
 from typing import Any, Final, TypeVar
 
 from news_assets.pipeline.civic.item_rows import CivicPoll, item_rows, refresh_matters
-from news_assets.pipeline.civic.meeting_changes import meeting_changes
-from news_assets.pipeline.civic.meeting_rows import VANISHED, known_rows, meeting_row
+from news_assets.pipeline.civic.meeting_rows import (
+    VANISHED,
+    known_rows,
+    meeting_changes,
+    meeting_row,
+)
 from news_assets.pipeline.poll.entry_rows import EntryChanges
 from news_assets.pipeline.stage_state.declaration import sha256
 from news_assets.ports.services import Rows
@@ -48,7 +52,7 @@ _MAX_DAYS = 4000  # of an archive, from its first meeting on
 _Row = TypeVar("_Row", StoredMeeting, StoredItem)
 
 
-def store_answer(
+def store_meetings(
     rows: Rows, source: Source, answer: PolledMeetings, now: datetime, trace_id: str
 ) -> EntryChanges:
     """Store the meetings, items, entries and matters of a poll in the transaction of

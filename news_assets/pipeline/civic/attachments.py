@@ -25,8 +25,8 @@ from news_assets.pipeline.civic.document_rows import (
     same_file,
     withdrawn_documents,
 )
-from news_assets.pipeline.civic.pace import COMPARED
 from news_assets.pipeline.documents.document_kinds import skip_by_name
+from news_assets.pipeline.schedule import COMPARED
 from news_assets.pipeline.stage_state.declaration import Stage, of_articles
 from news_assets.pipeline.stage_state.failures import (
     drop_failures,

@@ -2,7 +2,8 @@
 No lake, no requests.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+import logging
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from itertools import chain
@@ -12,8 +13,8 @@ from news_assets.errors import (
     SourceError,
 )
 from news_assets.pipeline.civic.meeting_rows import known_rows
-from news_assets.pipeline.civic.pace import SUSPECT, Needs
 from news_assets.pipeline.poll.poll_loop import Polled
+from news_assets.pipeline.schedule import SUSPECT
 from news_assets.records.desks import ItemFilters, Source
 from news_assets.records.meetings import (
     Meeting,
@@ -22,7 +23,7 @@ from news_assets.records.meetings import (
     Roster,
     StoredMeeting,
 )
-from news_assets.records.reading import Listing, Outcome, Page
+from news_assets.records.reading import Outcome, Page
 from news_assets.sources.civic.reading.identity import (
     fingerprint,
     listed_key,
@@ -30,9 +31,10 @@ from news_assets.sources.civic.reading.identity import (
     merged_by_key,
     with_votes,
 )
-from news_assets.sources.civic.reading.meetings import ParseContext
 from news_assets.sources.civic.vendors import Vendor
 from news_assets.text.dates import day_of
+
+_logger = logging.getLogger(__name__)
 
 _MIN_SUSPECT = 3  # missing meetings; fewer are a body's own changes
 Days = tuple[date, date]  # the first and the last
@@ -43,7 +45,10 @@ class CouncilFindings:
     """What the answers of one poll say so far.
 
     Attributes:
+        now: The time at which the poll began.
+        stored: The stored meetings of the source's agency.
         days: The days whose meetings are requested.
+        is_pass: Whether the poll is a pass over all days.
         partial: What completes a listed meeting, such as the page of its agenda.
         from_lake: Meetings on days without a change, as they were listed last.
         known: The stored rows of listed meetings, by key.
@@ -62,11 +67,11 @@ class CouncilFindings:
 
     source: Source
     vendor: Vendor
-    context: ParseContext
+    now: datetime
     stored: Sequence[StoredMeeting]
     filters: ItemFilters
     days: Days
-    needs: Needs
+    is_pass: bool
     is_of_past: bool
     listings: list[MeetingListing] = field(default_factory=list)
     partial: list[Meeting] = field(default_factory=list)
@@ -75,7 +80,6 @@ class CouncilFindings:
     read_agendas: set[str] = field(default_factory=set)
     unread_agendas: set[str] = field(default_factory=set)
     undetailed: set[str] = field(default_factory=set)
-    problems: list[str] = field(default_factory=list)
     signals: dict[str, str] | None = None
     page: Page | None = None
     error: FetchError | SourceError | None = None
@@ -87,6 +91,10 @@ class CouncilFindings:
     rosters: list[Roster] = field(default_factory=list)
     requested_versions: set[str] | None = None
     failed_versions: set[str] = field(default_factory=set)
+
+    def note(self, problem: str) -> None:
+        """Log what could not be read, or was left for the next poll."""
+        _logger.debug("%s: %s", self.source.source_id, problem)
 
     def listed_hash(self, meeting: Meeting) -> str:
         """Return the hash of a meeting as listed; that of one from the lake is as it
@@ -120,9 +128,16 @@ class CouncilFindings:
                 found.append(meeting)
         return tuple(found)
 
-    def merged_meetings(self, listed: Iterable[Meeting]) -> Mapping[str, Meeting]:
+    def match_listed(self) -> tuple[Meeting, ...]:
+        """Find the stored rows of the listed meetings, as `known`; return the meetings."""
+        listed = self.listed()
+        by_key = {listed_key(meeting): meeting for meeting in listed}
+        self.known = known_rows(self.source, by_key, self.stored, self.today)
+        return listed
+
+    def merged_meetings(self) -> Mapping[str, Meeting]:
         """Return the listed meetings with what completes them, by key."""
-        return merged_by_key((*listed, *self.partial))
+        return merged_by_key((*self.listed(), *self.partial))
 
     def _whole_days(self, meetings: Sequence[Meeting]) -> Days | None:
         """Return the days of which every meeting is listed: those requested, or up to
@@ -146,7 +161,7 @@ class CouncilFindings:
     @property
     def today(self) -> date:
         """Return the agency's present day."""
-        return day_of(self.context.now, self.source.timezone)
+        return day_of(self.now, self.source.timezone)
 
     def _suspicion(self, meetings: Sequence[Meeting], days: Days | None) -> str | None:
         """Return that an answer lists none or few of the known meetings to come; None
@@ -173,7 +188,7 @@ class CouncilFindings:
         for row in self.own_rows():
             if row.starts_at is None:
                 continue
-            if row.starts_at <= self.context.now:
+            if row.starts_at <= self.now:
                 continue
             if row.day is not None and first <= row.day <= last:
                 found.add(row.meeting_id)
@@ -191,30 +206,24 @@ class CouncilFindings:
         )
         if self.error is not None and not self.listings:
             return polled
-        listed = self.listed()
-        self.known = known_rows(self.source, by_key(listed), self.stored, self.today)
+        listed = self.match_listed()
         days = self._whole_days(listed)
         suspicion = self._suspicion(listed, days)
-        if suspicion and not (listed and self.needs.is_pass):
+        if suspicion and not (listed and self.is_pass):
             days = None
-        listing = None
-        if self.listings:
-            problems = tuple(dict.fromkeys(self.problems))
-            listing = Listing(entries=(), is_whole=False, problems=problems)
         return replace(
             polled,
             outcome="ok" if self.listings else "unchanged",
             error=None,
             page=self.page,
-            listing=listing,
             note=suspicion or self._note(),
-            answer=self._answer(listed, days),
+            civic=self._civic(listed, days),
         )
 
-    def _answer(self, listed: Sequence[Meeting], days: Days | None) -> PolledMeetings:
+    def _civic(self, listed: Sequence[Meeting], days: Days | None) -> PolledMeetings:
         requested = (self.requested_versions or set()) - self.failed_versions
         meetings: dict[str, Meeting] = {}
-        for key, meeting in self.merged_meetings(listed).items():
+        for key, meeting in self.merged_meetings().items():
             meetings[key] = with_votes(meeting, self.votes, requested)
         is_complete = self.is_whole and not self.has_deferred_items
         return PolledMeetings(
@@ -224,7 +233,7 @@ class CouncilFindings:
             undetailed=frozenset(self.undetailed),
             listed_hashes={listed_key(one): self.listed_hash(one) for one in listed},
             signals=self._signals(),
-            is_pass=self.needs.is_pass and is_complete,
+            is_pass=self.is_pass and is_complete,
             filters=self.filters,
             roster=_joined(self.rosters),
         )
@@ -247,8 +256,3 @@ def _joined(rosters: Sequence[Roster]) -> Roster:
         persons=tuple(chain.from_iterable(one.persons for one in rosters)),
         offices=tuple(chain.from_iterable(one.offices for one in rosters)),
     )
-
-
-def by_key(meetings: Iterable[Meeting]) -> dict[str, Meeting]:
-    """Return meetings by the key that they are listed with."""
-    return {listed_key(meeting): meeting for meeting in meetings}

@@ -8,13 +8,14 @@
     | the sitemaps in robots.txt, or the usual ones        only if nothing was found yet
 
 Each address is requested once, within a budget of requests. Candidates are polled by
-`poll_sources`, so that they yield what a later poll yields; addresses of civic vendors
+`run_polls`, so that they yield what a later poll yields; addresses of civic vendors
 get one request each, for the meetings to come. Where that answer lists none itself but
 names the lists of committees, the first of them is requested too.
 """
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Final
 
 from news_assets.desks.import_plan import same_source_key
@@ -28,8 +29,8 @@ from news_assets.pipeline.discovery.candidates import (
     meetings_note,
     ranked,
 )
-from news_assets.pipeline.poll.listings import AdapterOf, poll_sources
-from news_assets.pipeline.poll.poll_loop import Polled
+from news_assets.pipeline.poll.listings import AdapterOf, listing_polls
+from news_assets.pipeline.poll.poll_loop import Polled, run_polls
 from news_assets.ports.services import Fetcher, PageRequest, Sandbox
 from news_assets.records.desks import Source
 from news_assets.records.meetings import MeetingListing, Request
@@ -298,20 +299,19 @@ class _Evaluation:
         polls: list[Polled] = []
         for kind in unique(kinds):
             source = self._source(kind, at.url)
-            polls += poll_sources(
-                [source],
-                {},
-                self._adapter_of,
-                self._requests,
-                self._sandbox,
-                lambda: self._criteria.now,
+            requests = listing_polls(
+                [source], {}, self._adapter_of, self._sandbox, self._now
             )
+            polls += run_polls(requests, self._requests)
             if polls[-1].listing is not None and polls[-1].listing.entries:
                 return polls[-1]
         for polled in polls:
             if polled.listing is not None:
                 return polled
         return polls[0]
+
+    def _now(self) -> datetime:
+        return self._criteria.now
 
     def _with_contents(self, at: CandidateUrl, polled: Polled) -> Candidate | None:
         """Return the candidate whose listing was read; None if none was."""

@@ -35,8 +35,7 @@ from news_assets.pipeline.enrich.model.direct_requests import (
 from news_assets.pipeline.enrich.model.enrichers import Enrichers
 from news_assets.pipeline.enrich.model.ledger import Clock, Ledger
 from news_assets.pipeline.enrich.model.model_batches import BatchRequests
-from news_assets.pipeline.enrich.model.model_requests import is_descended
-from news_assets.pipeline.enrich.model.prompt import Prompt
+from news_assets.pipeline.enrich.model.model_requests import Prompt, is_descended
 from news_assets.pipeline.enrich.plan import (
     DUE_NOW,
     Chain,

@@ -2,7 +2,6 @@
 Pure.
 
     backlog rows            | run_planner       = runs to start, and work given up
-    rows of a desk          | row_checks        = Findings of data quality checks
     entries by day, polls   | source_health     = Findings: silent beyond the habit
     SourceState, polls      | source_health     = Findings, and the status as text
     counts, Findings        | report_contents   = contents of the daily report

@@ -22,8 +22,6 @@ from typing import Any
 
 import numpy as np
 
-from news_assets.pipeline.civic.pace import SUSPECT, waiting_sources
-from news_assets.pipeline.freshness.row_checks import Findings
 from news_assets.pipeline.publishing_habits import (
     Floats,
     Habit,
@@ -34,6 +32,8 @@ from news_assets.pipeline.publishing_habits import (
     share_of_day,
     weekdays_between,
 )
+from news_assets.pipeline.schedule import SUSPECT, waiting_sources
+from news_assets.pipeline.stage_state.declaration import Findings
 from news_assets.records.articles import SourceState
 from news_assets.records.desks import Desk, Source
 from news_assets.text.dates import day_of

@@ -14,6 +14,13 @@ from itertools import count
 from lxml.etree import _Element, tostring
 from lxml.html import HtmlElement
 
+from news_assets.pipeline.page.body_text import (
+    Mode,
+    chosen,
+    join_containers,
+    long_texts,
+    trimmed,
+)
 from news_assets.pipeline.page.links import base_url, out_links
 from news_assets.pipeline.page.markdown import (
     Block,
@@ -26,9 +33,7 @@ from news_assets.pipeline.page.page_metadata import (
     PageMetadata,
     read_metadata,
 )
-from news_assets.pipeline.page.readings import Mode, chosen, join_containers, long_texts
 from news_assets.pipeline.page.refusals import refusal_of
-from news_assets.pipeline.page.trimming import trimmed
 from news_assets.records.desks import PageRule
 from news_assets.records.reading import ExtractedArticle, Page
 from news_assets.sources.html_document import select, words_of

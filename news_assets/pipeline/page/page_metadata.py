@@ -12,7 +12,6 @@ from lxml.etree import LxmlError, XPath
 from lxml.html import HtmlElement
 
 from news_assets.pipeline.page.links import base_url, canonical_url_of, first_url
-from news_assets.pipeline.page.site_names import TitledPage
 from news_assets.pipeline.page.stated import (
     MetaTags,
     Node,
@@ -33,7 +32,7 @@ from news_assets.pipeline.page.times import (
     published_time,
     updated_time,
 )
-from news_assets.pipeline.page.titles import SECTION, titles_of
+from news_assets.pipeline.page.titles import SECTION, TitledPage, titles_of
 from news_assets.records.reading import PublishedOrigin
 from news_assets.text.html import plain_text
 from news_assets.text.language import language_tag

@@ -4,7 +4,7 @@ lake; `poll_loop.py` sends the requests.
 
 import hashlib
 from collections import deque
-from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime, timedelta
 from math import inf
@@ -15,9 +15,9 @@ from news_assets.errors import (
     NewsAssetsError,
     SourceError,
 )
-from news_assets.pipeline.poll.poll_loop import SOURCE_S, Polled, SourcePoll, run_polls
+from news_assets.pipeline.poll.poll_loop import SOURCE_S, Polled, SourcePoll
 from news_assets.pipeline.stage_state.retries import outcome_of
-from news_assets.ports.services import Fetcher, PageRequest, Sandbox
+from news_assets.ports.services import PageRequest, Sandbox
 from news_assets.records.articles import SourceState
 from news_assets.records.desks import Source
 from news_assets.records.reading import ListedEntry, Listing, Page, Validators
@@ -53,22 +53,6 @@ _MAX_EMPTY_PAGES = 20
 def nothing_known(source: Source, hashes: Sequence[str]) -> Collection[str]:
     """Return no hashes, for a source without stored entries."""
     return ()
-
-
-def poll_sources(
-    sources: Sequence[Source],
-    states: Mapping[str, SourceState],
-    adapter_of: AdapterOf,
-    fetcher: Fetcher,
-    sandbox: Sandbox,
-    clock: Clock,
-    known: KnownHashes = nothing_known,
-    first_day: date | None = None,
-    begin_within_s: float = inf,
-) -> Generator[Polled, None, None]:
-    """Yield the `listing_polls` of these sources as `run_polls` does."""
-    polls = listing_polls(sources, states, adapter_of, sandbox, clock, known, first_day)
-    return run_polls(polls, fetcher, begin_within_s)
 
 
 def listing_polls(

@@ -10,9 +10,8 @@ from math import inf
 
 from news_assets.errors import SourceError
 from news_assets.pipeline.batches import store_apart, with_ticks
-from news_assets.pipeline.civic.council_poll import KnownVersions
-from news_assets.pipeline.civic.pace import FUTURE_DAYS, PAST_DAYS, waiting_sources
-from news_assets.pipeline.civic.request_loop import CouncilRun, council_polls
+from news_assets.pipeline.civic.council_poll import CouncilRun, council_polls
+from news_assets.pipeline.civic.council_requests import KnownVersions
 from news_assets.pipeline.poll.entry_rows import Filing
 from news_assets.pipeline.poll.listings import (
     AdapterOf,
@@ -24,9 +23,12 @@ from news_assets.pipeline.poll.listings import (
 from news_assets.pipeline.poll.poll_loop import Polled, run_polls
 from news_assets.pipeline.poll.poll_rows import skipped_poll, store_polls
 from news_assets.pipeline.schedule import (
+    FUTURE_DAYS,
+    PAST_DAYS,
     due_sources,
     most_overdue_first,
     recently_polled,
+    waiting_sources,
 )
 from news_assets.ports.services import Fetcher, Lake, Sandbox
 from news_assets.records.articles import FeedEntry, Poll, SourceState
@@ -284,7 +286,7 @@ def _store(
 
 def _unstored(polled: Polled, reason: str) -> Polled:
     return replace(
-        polled, listing=None, answer=None, error=SourceError(reason), outcome="failed"
+        polled, listing=None, civic=None, error=SourceError(reason), outcome="failed"
     )
 
 
@@ -346,7 +348,7 @@ def micro_batches(
 def _is_worth_storing(batch: list[Polled]) -> bool:
     if len(batch) >= MAX_QUIET:
         return True
-    return any(polled.listing is not None for polled in batch)
+    return any(polled.listing or polled.lists_meetings for polled in batch)
 
 
 def _held_bytes(polled: Polled) -> int:

@@ -1,8 +1,8 @@
 """Send the requests of polls, of news and of councils, and hand the answers over. No
 lake.
 
-A `SourcePoll` decides which requests follow an answer: `listings.ListingPoll` for
-listings of news, `civic/request_loop.CouncilRequests` for meetings.
+A `SourcePoll` decides which requests follow an answer: `listings.py` has that of a
+listing of news, `civic/council_poll.py` that of a council.
 """
 
 import time
@@ -23,7 +23,8 @@ SOURCE_S = 60.0  # for all requests of a poll, without waits for host slots
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Polled:
-    """The result of polling one source: a listing, an unchanged document, or an error.
+    """The result of polling one source: a listing of news or the meetings of a council,
+    an unchanged document, or an error.
 
     `polled_at` is the time of the answer, or of the failure; of a listing with several
     pages, that of the last page.
@@ -36,9 +37,14 @@ class Polled:
     page: Page | None = None
     listing: Listing | None = None
     error: FetchError | SourceError | None = None
-    answer: PolledMeetings | None = None  # of a civic source
+    civic: PolledMeetings | None = None  # of a council
     note: str | None = None  # what is odd about an answer that could be read
     is_of_past: bool = False  # of past days: does not change when the source is due
+
+    @property
+    def lists_meetings(self) -> bool:
+        """Whether a council's calendar was read, and not only its change signal."""
+        return self.civic is not None and self.outcome == "ok"
 
     @property
     def reason(self) -> str | None:

@@ -8,8 +8,7 @@ from datetime import datetime, timedelta
 
 from news_assets.errors import ClosedSourceError, FetchError
 from news_assets.pipeline.articles.withdrawal import withdrawn_among
-from news_assets.pipeline.civic.answer_storage import store_answer
-from news_assets.pipeline.civic.pace import signal_interval
+from news_assets.pipeline.civic.meeting_storage import store_meetings
 from news_assets.pipeline.poll.entry_rows import (
     ALL_OWN,
     EntryChanges,
@@ -29,6 +28,7 @@ from news_assets.pipeline.schedule import (
     learnt_interval,
     next_poll_after_failure,
     next_poll_at,
+    signal_interval,
 )
 from news_assets.ports.services import Rows
 from news_assets.records.articles import FeedEntry, Poll, SourceState
@@ -89,7 +89,7 @@ def _next_states(
             recent[key],
             rates.get(key),
         )
-        following.append(_after_answer(state, polled.answer, polled.polled_at))
+        following.append(_after_answer(state, polled.civic, polled.polled_at))
     return following
 
 
@@ -104,16 +104,16 @@ def _rates(rows: Rows, polls: Sequence[Polled]) -> Mapping[str, PublishingRates]
 
 
 def _after_answer(
-    state: SourceState, answer: PolledMeetings | None, now: datetime
+    state: SourceState, civic: PolledMeetings | None, now: datetime
 ) -> SourceState:
     """Return the state of a civic source with what its change signal listed and the
     time of the last pass.
     """
-    if answer is None:
+    if civic is None:
         return state
-    if answer.signals is not None:
-        state = replace(state, signals=answer.signals)
-    if answer.is_pass:
+    if civic.signals is not None:
+        state = replace(state, signals=civic.signals)
+    if civic.is_pass:
         state = replace(state, passed_at=now)
     return state
 
@@ -201,6 +201,8 @@ def _answered_state(
     """
     before = state or _new_state(source, now)
     ttl_s, left_urls, is_whole = before.ttl_s, before.left_urls, True
+    if polled.lists_meetings:
+        is_whole = False  # councils are polled without validators
     if polled.listing is not None:
         ttl_s, left_urls = polled.listing.ttl_s, polled.listing.next_urls
         is_whole = polled.listing.is_whole
@@ -322,11 +324,11 @@ def _status(polled: Polled) -> int | None:
 
 def _entry_count(polled: Polled) -> int:
     """Return the number of entries listed, or of meetings."""
-    if polled.listing is None:
-        return 0
-    if polled.answer is not None:
-        return len(polled.answer.meetings)
-    return len(polled.listing.entries)
+    if polled.listing is not None:
+        return len(polled.listing.entries)
+    if polled.civic is not None and polled.lists_meetings:
+        return len(polled.civic.meetings)
+    return 0
 
 
 def skipped_poll(source: Source, reason: str, now: datetime) -> Poll:
@@ -352,8 +354,8 @@ def _store_listed(
     written: dict[tuple[str, str], FeedEntry] = {}
     for polled in batch:
         source, now = polled.source, polled.polled_at
-        if polled.answer is not None:
-            changed.append(store_answer(rows, source, polled.answer, now, trace_id))
+        if polled.civic is not None:
+            changed.append(store_meetings(rows, source, polled.civic, now, trace_id))
             continue
         of_agency = known[source.agency]
         before = of_agency.values()

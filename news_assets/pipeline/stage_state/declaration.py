@@ -1,5 +1,5 @@
-"""What a stage declares, and the states that its rows are made from, as hashes;
-`pipeline/stages.py` lists the stages.
+"""What a stage declares, the states that its rows are made from, as hashes, and the
+checks of its rows; `pipeline/stages.py` lists the stages.
 """
 
 import hashlib
@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from news_assets.pipeline.freshness.row_checks import RowCheck
-from news_assets.ports.services import Lake, Lazy, Rows
+from news_assets.ports.services import Lake, Lazy, Reader, Rows
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import ArticleEmbedding, EnrichedArticle
 from news_assets.records.desks import Desk
@@ -46,6 +45,32 @@ class State:
         if self.version is None:
             return str(values[0])
         return sha256("\n".join((self.version, *values, agency_name)))
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """How many rows were checked, and the wrong ones; or in `unknown` why they could
+    not be checked.
+
+    A check passes with at most `accepted` wrong rows.
+    """
+
+    checked: int
+    header: tuple[str, ...]
+    rows: tuple[tuple[object, ...], ...]
+    unknown: str = ""
+    accepted: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RowCheck:
+    """A check of a desk's rows: its name, the sentence that has to hold, and the
+    function that finds exceptions.
+    """
+
+    name: str
+    sentence: str
+    find: Callable[[Reader, str], Findings]
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from news_assets.pipeline import stages
-from news_assets.pipeline.civic.pace import COMPARED
+from news_assets.pipeline.schedule import COMPARED
 from news_assets.pipeline.stage_state.declaration import Stage, State
 from news_assets.records.desks import Desk
 from news_assets.records.reading import WITHDRAWN, AgencyDays

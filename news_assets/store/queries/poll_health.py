@@ -12,7 +12,6 @@ from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from news_assets.pipeline.freshness.report_contents import HISTORY_DAYS
-from news_assets.pipeline.freshness.row_checks import Findings
 from news_assets.pipeline.freshness.source_health import (
     ANSWERS,
     PollHistory,
@@ -25,6 +24,7 @@ from news_assets.pipeline.publishing_habits import (
     rates_of,
 )
 from news_assets.pipeline.schedule import Forecast, first_interval, forecast
+from news_assets.pipeline.stage_state.declaration import Findings
 from news_assets.records.articles import SourceState
 from news_assets.records.desks import Agency, Desk
 from news_assets.store.lake import Lake

@@ -5,7 +5,7 @@ ones.
 from datetime import datetime
 from typing import Final
 
-from news_assets.pipeline.alerts.change_hits import ToldChange
+from news_assets.pipeline.alerts.hits import ToldChange
 from news_assets.ports.services import Reader
 
 _OF_MEETINGS: Final = """

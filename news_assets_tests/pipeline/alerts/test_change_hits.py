@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from news_assets.pipeline.alerts.change_hits import change_hits
+from news_assets.pipeline.alerts.hits import change_hits
 from news_assets.pipeline.alerts.outbox import tell_hits
 from news_assets.pipeline.alerts.query_file import Alerts, SavedQuery
 from news_assets.pipeline.articles.withdrawal import withdraw

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from news_assets.clients.factory import open_index
-from news_assets.pipeline.civic.pace import SUSPECT
+from news_assets.pipeline.schedule import SUSPECT
 from news_assets.records.articles import SourceState
 from news_assets.records.meetings import StoredMeeting
 from news_assets.store.lake import Lake

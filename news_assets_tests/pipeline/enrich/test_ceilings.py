@@ -11,7 +11,7 @@ from news_assets.errors import EnrichError
 from news_assets.pipeline.enrich.enrich import enrich_batch
 from news_assets.pipeline.enrich.model.enrichers import Enrichers
 from news_assets.pipeline.enrich.model.ledger import Budget
-from news_assets.pipeline.enrich.model.prompt import load_prompt
+from news_assets.pipeline.enrich.model.model_requests import load_prompt
 from news_assets.pipeline.stages import stage_named
 from news_assets.ports.services import ModelAnswer
 from news_assets.records.derived import EnrichedArticle

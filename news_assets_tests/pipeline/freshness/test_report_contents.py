@@ -10,7 +10,7 @@ from news_assets.pipeline.freshness.report_contents import (
     build_report,
     shown_themes,
 )
-from news_assets.pipeline.freshness.row_checks import Findings
+from news_assets.pipeline.stage_state.declaration import Findings
 from news_assets.records.desks import Agency, Desk
 from news_assets.records.model_calls import Spending
 

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from news_assets.pipeline.freshness.row_checks import Findings
 from news_assets.pipeline.freshness.source_health import find_silences
 from news_assets.pipeline.publishing_habits import (
     PublishingHistory,
@@ -14,6 +13,7 @@ from news_assets.pipeline.publishing_habits import (
     duration,
     learn_habit,
 )
+from news_assets.pipeline.stage_state.declaration import Findings
 
 HEADER = ("agency", "last_entry_at", "silent_for", "missed", "habit")
 MONDAY = date(2025, 11, 3)

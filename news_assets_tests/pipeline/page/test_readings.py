@@ -5,10 +5,14 @@ import json
 import pytest
 from lxml.html import HtmlElement, document_fromstring
 
+from news_assets.pipeline.page.body_text import (
+    chosen,
+    join_containers,
+    long_texts,
+    trimmed,
+)
 from news_assets.pipeline.page.extract import extract, page_tree
 from news_assets.pipeline.page.markdown import Block, markdown_of
-from news_assets.pipeline.page.readings import chosen, join_containers, long_texts
-from news_assets.pipeline.page.trimming import trimmed
 from news_assets_tests.pipeline.page.samples import ZONE, html, page
 
 TITLE = "Câmara aprova novo plano de transporte da cidade"

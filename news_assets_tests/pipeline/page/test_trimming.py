@@ -1,8 +1,8 @@
 import pytest
 
+from news_assets.pipeline.page.body_text import trimmed
 from news_assets.pipeline.page.extract import extract
 from news_assets.pipeline.page.markdown import Block
-from news_assets.pipeline.page.trimming import trimmed
 from news_assets_tests.pipeline.page.samples import BODY, FIRST, ZONE, html, page
 
 

@@ -1,12 +1,20 @@
 """A source, its state, and a fetcher with one answer per source, for tests of polls."""
 
-from datetime import UTC, datetime, timedelta
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, date, datetime, timedelta
+from math import inf
 
 from news_assets.errors import FetchError, SourceError
 from news_assets.pipeline.poll.entry_rows import EntryChanges
-from news_assets.pipeline.poll.listings import AdapterOf, poll_sources
-from news_assets.pipeline.poll.poll_loop import Polled
-from news_assets.ports.services import PageRequest
+from news_assets.pipeline.poll.listings import (
+    AdapterOf,
+    Clock,
+    KnownHashes,
+    listing_polls,
+    nothing_known,
+)
+from news_assets.pipeline.poll.poll_loop import Polled, run_polls
+from news_assets.ports.services import Fetcher, PageRequest, Sandbox
 from news_assets.records.articles import SourceState
 from news_assets.records.desks import Source
 from news_assets.records.reading import ListedEntry, Listing, Page, Validators
@@ -86,6 +94,22 @@ def parse(document: Page, source: Source) -> Listing:
 def adapters(parse: Parse) -> AdapterOf:
     """Return adapters that read every source with one parser."""
     return lambda source: Adapter(parse=parse)
+
+
+def poll_sources(
+    sources: Sequence[Source],
+    states: Mapping[str, SourceState],
+    adapter_of: AdapterOf,
+    fetcher: Fetcher,
+    sandbox: Sandbox,
+    clock: Clock,
+    known: KnownHashes = nothing_known,
+    first_day: date | None = None,
+    begin_within_s: float = inf,
+) -> Iterator[Polled]:
+    """Yield the polls of these sources."""
+    polls = listing_polls(sources, states, adapter_of, sandbox, clock, known, first_day)
+    return run_polls(polls, fetcher, begin_within_s)
 
 
 def poll(

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from news_assets.errors import FetchError, ListingChangedError, SourceError
-from news_assets.pipeline.poll.listings import past_polls, poll_sources
+from news_assets.pipeline.poll.listings import past_polls
 from news_assets.pipeline.poll.poll_loop import SOURCE_S, Polled, run_polls
 from news_assets.ports.services import PageRequest
 from news_assets.records.articles import SourceState
@@ -23,6 +23,7 @@ from news_assets_tests.pipeline.poll.poll_cases import (
     page,
     parse,
     poll,
+    poll_sources,
 )
 from news_assets_tests.support.inline_sandbox import InlineSandbox
 

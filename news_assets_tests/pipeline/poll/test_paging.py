@@ -11,7 +11,6 @@ from news_assets.pipeline.poll.listings import (
     MAX_PAGES,
     KnownHashes,
     nothing_known,
-    poll_sources,
 )
 from news_assets.pipeline.poll.poll_loop import Polled
 from news_assets.ports.services import PageRequest
@@ -28,6 +27,7 @@ from news_assets_tests.pipeline.poll.paged_site import (
     parse,
     source,
 )
+from news_assets_tests.pipeline.poll.poll_cases import poll_sources
 from news_assets_tests.support.inline_sandbox import InlineSandbox
 
 

@@ -8,7 +8,6 @@ import pytest
 
 from news_assets.errors import FetchError
 from news_assets.pipeline.poll.entry_rows import entry_changes
-from news_assets.pipeline.poll.listings import poll_sources
 from news_assets.pipeline.poll.poll_rows import next_state, poll_row, store_polls
 from news_assets.pipeline.publishing_habits import PublishingRates
 from news_assets.records.articles import FeedEntry, Poll, SourceState
@@ -25,6 +24,7 @@ from news_assets_tests.pipeline.poll.poll_cases import (
     page,
     parse,
     poll,
+    poll_sources,
 )
 from news_assets_tests.support.inline_sandbox import InlineSandbox
 

@@ -11,12 +11,11 @@ import pytest
 
 from news_assets.clients.web.fetcher import HttpFetcher
 from news_assets.pipeline.poll.entry_rows import EntryChanges
-from news_assets.pipeline.poll.listings import poll_sources
 from news_assets.pipeline.poll.poll_rows import next_state
 from news_assets.records.articles import SourceState
 from news_assets.sources.source_kinds import adapter_of
 from news_assets_tests.clients.web.conftest import Site, answer
-from news_assets_tests.pipeline.poll.poll_cases import NOW, SOURCE, STATE
+from news_assets_tests.pipeline.poll.poll_cases import NOW, SOURCE, STATE, poll_sources
 from news_assets_tests.support.inline_sandbox import InlineSandbox
 
 SYNDICATION = "http://purl.org/rss/1.0/modules/syndication/"

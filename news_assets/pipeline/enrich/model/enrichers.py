@@ -14,12 +14,12 @@ from news_assets.pipeline.enrich.model.ledger import Budget
 from news_assets.pipeline.enrich.model.model_requests import (
     ENRICHER,
     AnswerRules,
+    Prompt,
     build_request,
     depth_of,
     request_hash,
     themes_below,
 )
-from news_assets.pipeline.enrich.model.prompt import Prompt
 from news_assets.ports.services import (
     BatchedModel,
     Enricher,

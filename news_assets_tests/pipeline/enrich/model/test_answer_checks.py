@@ -8,7 +8,7 @@ import pytest
 from news_assets.errors import EnrichError
 from news_assets.pipeline.enrich.model.answer_checks import checked
 from news_assets.pipeline.enrich.model.answer_schema import answer_schema
-from news_assets.pipeline.enrich.model.prompt import load_prompt
+from news_assets.pipeline.enrich.model.model_requests import load_prompt
 from news_assets.records.reading import Enrichment
 from news_assets_tests.support.model_enrichment import TITLE, honest, made
 

@@ -7,8 +7,8 @@ import pytest
 from news_assets.clients.llm.provider_batches import open_batches
 from news_assets.pipeline.enrich.enrich import enrich_batch
 from news_assets.pipeline.enrich.model.enrichers import Enrichers
+from news_assets.pipeline.enrich.model.model_requests import load_prompt
 from news_assets.pipeline.enrich.model.preview import Found, Preview, Sent, estimated
-from news_assets.pipeline.enrich.model.prompt import load_prompt
 from news_assets.pipeline.stages import stage_named
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import CachedEnrichment, EnrichedArticle

@@ -3,8 +3,11 @@ from pathlib import Path
 import pytest
 
 from news_assets.errors import SettingsError
-from news_assets.pipeline.enrich.model.model_requests import AnswerRules, build_request
-from news_assets.pipeline.enrich.model.prompt import load_prompt
+from news_assets.pipeline.enrich.model.model_requests import (
+    AnswerRules,
+    build_request,
+    load_prompt,
+)
 from news_assets_tests.support.model_enrichment import made, taxonomy
 
 GOOD = """---

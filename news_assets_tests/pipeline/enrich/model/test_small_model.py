@@ -9,7 +9,7 @@ from types import MappingProxyType
 import pytest
 
 from news_assets.pipeline.enrich.model.answer_schema import answer_schema
-from news_assets.pipeline.enrich.model.prompt import Prompt
+from news_assets.pipeline.enrich.model.model_requests import Prompt
 from news_assets.records.articles import RawArticle
 from news_assets.records.model_calls import ModelCall
 from news_assets.store.lake import Lake

@@ -12,7 +12,7 @@ import pytest
 from news_assets.errors import EnrichError, ModelCallError
 from news_assets.pipeline.articles.withdrawal import withdraw
 from news_assets.pipeline.enrich.model.evidence import parse_span
-from news_assets.pipeline.freshness.row_checks import articles_without_summary
+from news_assets.pipeline.stages import articles_without_summary
 from news_assets.records.derived import CachedEnrichment, Failure
 from news_assets.records.model_calls import ModelCall
 from news_assets.store.lake import Lake

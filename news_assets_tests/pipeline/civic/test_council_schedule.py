@@ -3,7 +3,7 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from news_assets.pipeline.civic.pace import (
+from news_assets.pipeline.schedule import (
     SIGNAL_CEILING_S,
     SIGNAL_FLOOR_S,
     WORKING_CEILING_S,
