@@ -36,7 +36,7 @@ from news_assets.errors import IndexingError
 from news_assets.pipeline import stages
 from news_assets.pipeline.freshness.run_planner import (
     AgencyDay,
-    Attempt,
+    LastRun,
     PlannedRun,
     backlog_days,
     given_up_failures,
@@ -380,7 +380,7 @@ def _evaluate(
     """Return the runs to request, the new cursor, and the reason where there are none."""
     runs = unfinished_runs(instance)
     requests: list[dg.RunRequest] = []
-    attempts: dict[str, Mapping[AgencyDay, Attempt]] = {}
+    last_runs: dict[str, Mapping[AgencyDay, LastRun]] = {}
     waiting = 0
     started = time.perf_counter()
     is_sweep = cursor.is_sweep_due(now.timestamp())
@@ -397,7 +397,7 @@ def _evaluate(
         plan = plan_runs(
             days,
             active_runs(desk, runs, with_models=with_models),
-            cursor.attempts.get(desk.key, {}),
+            cursor.last_runs.get(desk.key, {}),
             [agency.key for agency in desk.agencies],
             names,
             today,
@@ -412,7 +412,7 @@ def _evaluate(
             _run(desk, run, today, cursor.snapshot, with_models=with_models)
             for run in plan.runs
         ]
-        attempts[desk.key] = plan.attempts
+        last_runs[desk.key] = plan.last_runs
         waiting += len(days)
     reason = "everything is current"
     if waiting:
@@ -423,7 +423,7 @@ def _evaluate(
         evaluated=cursor.snapshot,
         evaluated_at=now.timestamp(),
         has_backlog=waiting > 0,
-        attempts=attempts,
+        last_runs=last_runs,
     )
     if is_sweep:
         cursor = replace(cursor, swept_at=now.timestamp(), sweep_s=took_s)

@@ -17,9 +17,9 @@ from datetime import datetime
 from news_assets.defs.partitions import utc_now
 from news_assets.pipeline.freshness.run_planner import (
     AgencyDay,
-    Attempt,
-    attempts_from_json,
-    attempts_to_json,
+    LastRun,
+    last_runs_from_json,
+    last_runs_to_json,
 )
 from news_assets.store.lake import Mark
 
@@ -54,7 +54,7 @@ class Cursor:
         evaluation_s: Duration of the last evaluation.
         sweep_s: Duration of the last sweep.
         has_backlog: Whether the last evaluation found work.
-        attempts: The planned runs of each desk's agency-days.
+        last_runs: Those of each desk's agency-days.
     """
 
     mark: Mark = ()
@@ -66,28 +66,27 @@ class Cursor:
     evaluation_s: float = 0.0
     sweep_s: float = 0.0
     has_backlog: bool = False
-    attempts: Mapping[str, Mapping[AgencyDay, Attempt]] = field(default_factory=dict)
+    last_runs: Mapping[str, Mapping[AgencyDay, LastRun]] = field(default_factory=dict)
 
     @classmethod
     def from_json(cls, text: str | None) -> "Cursor":
         """Return a stored cursor; a new one where it cannot be read."""
         try:
             stored = json.loads(text or "{}")
-            attempts = {
-                desk: attempts_from_json(rows)
-                for desk, rows in stored.pop("attempts", {}).items()
-            }
-            return cls(attempts=attempts, mark=tuple(stored.pop("mark", ())), **stored)
+            last_runs: dict[str, Mapping[AgencyDay, LastRun]] = {}
+            for desk, rows in stored.pop("attempts", {}).items():
+                last_runs[desk] = last_runs_from_json(rows)
+            mark = tuple(stored.pop("mark", ()))
+            return cls(last_runs=last_runs, mark=mark, **stored)
         except (ValueError, TypeError, AttributeError):
             return cls()
 
     def to_json(self) -> str:
         """Return the cursor as text."""
-        attempts = {
-            desk: attempts_to_json(of_desk)
-            for desk, of_desk in self.attempts.items()
-            if of_desk
-        }
+        attempts: dict[str, list[list[object]]] = {}
+        for desk, of_desk in self.last_runs.items():
+            if of_desk:
+                attempts[desk] = last_runs_to_json(of_desk)
         return json.dumps(
             {
                 "mark": self.mark,

@@ -57,7 +57,7 @@ def code_versions(settings: Settings) -> dict[str, str]:
         "raw_articles": f"trafilatura {metadata.version('trafilatura')}",
         "enriched_articles": f"{enrichers} ({LOCAL_MODEL}), taxonomy {taxonomy}",
         "article_embeddings": settings.embedding_model,
-        "search_index": f"document {DOCUMENT_STATE.version}",
+        "search_index": f"document {DOCUMENT_STATE.code_version}",
     }
 
 

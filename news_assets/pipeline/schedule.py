@@ -309,8 +309,8 @@ _SIGNAL_STEP_S = 300.0  # longer after each answer without a change
 _OFFICE_HOURS = range(8, 18)  # local, when offices of cities publish
 
 PAST_DAYS, FUTURE_DAYS = 7, 90
-# documents of meetings so near are compared each night; few have an agenda earlier
-COMPARED = timedelta(days=14)
+# documents of meetings so near are checked each night; few have an agenda earlier
+CHECKED_AHEAD = timedelta(days=14)
 _PASS_AT = time(1)  # local
 _PASS_SPREAD_S = 3 * 3600.0
 

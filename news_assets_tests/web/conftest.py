@@ -15,13 +15,13 @@ from typing import Any
 import httpx
 import pytest
 import uvicorn
-from news_assets.pipeline.civic.meeting_storage import store_votes
 
 from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
 from news_assets.desks.desk_files import load_desks
 from news_assets.errors import FetchError
 from news_assets.pipeline.alerts.query_file import Alerts, Mail, SavedQuery
 from news_assets.pipeline.civic.item_rows import refresh_matters
+from news_assets.pipeline.civic.meeting_storage import store_votes
 from news_assets.pipeline.stories.update import update_stories
 from news_assets.ports.services import PageRequest, Rows
 from news_assets.records.articles import RawArticle

@@ -4,7 +4,7 @@ due sources of an agency (`schedule`)
 | council_poll     begins the poll of each, and takes its answers
 | council_requests which requests it sends, by what is known so far
 | council_findings what its answers say together -> PolledMeetings
-| answer_storage   answer -> meetings (`meeting_rows`), entries, votes and members, in
+| meeting_storage  stores them: meetings (`meeting_rows`), entries, votes and members, in
 |                  the transaction of the poll
 | item_rows        ... -> agenda items and their matters (the same file in several
 |                  meetings); `item_words`: filters and topics

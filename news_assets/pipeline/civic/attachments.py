@@ -26,7 +26,7 @@ from news_assets.pipeline.civic.document_rows import (
     withdrawn_documents,
 )
 from news_assets.pipeline.documents.document_kinds import skip_by_name
-from news_assets.pipeline.schedule import COMPARED
+from news_assets.pipeline.schedule import CHECKED_AHEAD
 from news_assets.pipeline.stage_state.declaration import Stage, of_articles
 from news_assets.pipeline.stage_state.failures import (
     drop_failures,
@@ -149,7 +149,7 @@ def _due(
             if _is_due(one.before, refetch=refetch, waits=waits):
                 due.setdefault(one.document_id, one)
             elif _is_to_check(one.before, check_from):
-                due.setdefault(one.document_id, replace(one, by_head=True))
+                due.setdefault(one.document_id, replace(one, is_check=True))
     return list(due.values())
 
 
@@ -183,7 +183,7 @@ def _is_due(before: StoredDocument | None, *, refetch: bool, waits: bool) -> boo
 
 
 def _is_to_check(before: StoredDocument | None, check_from: datetime | None) -> bool:
-    """Whether a document that was read is compared with its address by HEAD."""
+    """Whether HEAD is requested to see if a document that was read has changed."""
     if before is None:
         return False
     if check_from is None:
@@ -211,10 +211,10 @@ def _held_back(
 
 
 class _Checks(NamedTuple):
-    """Which documents are compared after each pass.
+    """Which documents are checked for changes after each pass.
 
     `passed_at` are the times of the last passes, by source_id; `checking` the sources
-    whose documents are compared for all meetings to come.
+    whose documents are checked for all meetings to come.
     """
 
     passed_at: Mapping[str, datetime]
@@ -234,12 +234,15 @@ class _Checks(NamedTuple):
         return cls(passed_at, checking, day_of(now, work.desk.timezone))
 
     def since(self, entry: FeedEntry) -> datetime | None:
-        """Return the time since which a document should have been compared; None for
-        one that is not compared.
+        """Return the time since which a document should have been checked; None for one
+        that is not checked.
         """
         if entry.day < self.today:
             return None
-        if entry.day > self.today + COMPARED and entry.source_id not in self.checking:
+        if (
+            entry.day > self.today + CHECKED_AHEAD
+            and entry.source_id not in self.checking
+        ):
             return None
         return self.passed_at.get(entry.source_id)
 
@@ -261,7 +264,7 @@ def _read_all(
             _logger.debug("%s: not read: %s", one.document_id, reason)
             skipped = ReadDocument(kind="unknown", outcome="skipped", reason=reason)
             yield [document_row(one, skipped, None, work.clock())]
-        elif one.by_head:
+        elif one.is_check:
             unchecked.append(one)
         else:
             wanted.append(one)
@@ -277,17 +280,22 @@ def _read_all(
 def _checked(
     found: Sequence[WantedDocument], answer: Page | FetchError, now: datetime
 ) -> tuple[list[WantedDocument], list[StoredDocument]]:
-    """Return the attachments at one address whose file changed, and the rows of the
-    others.
+    """Return the attachments at one address whose file changed, with the answer that
+    shows it, and the rows of the others.
+
+    Nothing is inferred from an answer that failed; the next check follows the next
+    pass.
     """
     changed: list[WantedDocument] = []
     unchanged: list[StoredDocument] = []
     for one in found:
-        compared = _compared(one, answer, now)
-        if isinstance(compared, WantedDocument):
-            changed.append(compared)
+        assert one.before is not None
+        if isinstance(answer, FetchError):
+            unchanged.append(replace(one.before, fetched_at=now))
+        elif is_other_file(one.before, answer):
+            changed.append(replace(one, head=answer))
         else:
-            unchanged.append(compared)
+            unchanged.append(same_file(one.before, answer))
     return changed, unchanged
 
 
@@ -346,24 +354,8 @@ def _request(
         validators=_validators(of_url),
         retries_connection=True,
         access=access.get(first.entry.source_id, Access()),
-        is_head=first.by_head and first.head is None,
+        is_head=first.is_check and first.head is None,
     )
-
-
-def _compared(
-    one: WantedDocument, head: Page | FetchError, now: datetime
-) -> WantedDocument | StoredDocument:
-    """Return an attachment with the answer that shows another file, or the row of one
-    whose file is the same.
-
-    Nothing is inferred from an answer that failed; the next one follows the next pass.
-    """
-    assert one.before is not None
-    if isinstance(head, FetchError):
-        return replace(one.before, fetched_at=now)
-    if is_other_file(one.before, head):
-        return replace(one, head=head)
-    return same_file(one.before, head)
 
 
 def _unfetched(one: WantedDocument, error: FetchError, now: datetime) -> StoredDocument:
@@ -383,7 +375,7 @@ def _validators(of_url: Sequence[WantedDocument]) -> Validators:
     found = set[Validators]()
     for one in of_url:
         before = one.before
-        if before is None or not before.content_hash or one.by_head:
+        if before is None or not before.content_hash or one.is_check:
             return Validators()
         found.add(Validators(before.etag, before.last_modified))
     return found.pop() if len(found) == 1 else Validators()

@@ -48,8 +48,8 @@ class WantedDocument:
     """An attachment to read, the entry of the item that it is read for, and its row so
     far.
 
-    With `by_head` it is requested by HEAD first; `head` is an answer to that which
-    shows another file than was read.
+    With `is_check` it was read, and HEAD is requested to see whether the file changed;
+    `head` is an answer to that which shows another file than was read.
     """
 
     document_id: str
@@ -58,7 +58,7 @@ class WantedDocument:
     item: StoredItem
     entry: FeedEntry
     before: StoredDocument | None
-    by_head: bool = False
+    is_check: bool = False
     head: Page | None = None
 
     @property

@@ -45,17 +45,17 @@ _MINUTES: Final = "minutes"  # in place of an item's vendor id: the minutes of a
 
 
 @dataclass(frozen=True, slots=True)
-class CivicPoll:
-    """What a poll of a civic source found."""
+class PollToStore:
+    """A poll of a civic source that is stored: what it found, and its time."""
 
     source: Source
-    answer: PolledMeetings
+    found: PolledMeetings
     now: datetime
     trace_id: str
 
 
 def item_rows(
-    poll: CivicPoll,
+    poll: PollToStore,
     meeting: StoredMeeting,
     key: str | None,
     before: Sequence[StoredItem],
@@ -67,11 +67,11 @@ def item_rows(
     of those that are known: an agenda is revised item by item.
     """
     same_day = [replace(item, day=meeting.day) for item in before]
-    if key is None or key not in poll.answer.read_agendas:
+    if key is None or key not in poll.found.read_agendas:
         return same_day
     of_agenda = [item for item in same_day if not is_minutes(item)]
     known = {item.item_id: item for item in before}
-    listed = poll.answer.meetings[key].items
+    listed = poll.found.meetings[key].items
     if not listed:
         rows = _without_items(poll, meeting, of_agenda)
         return rows + _minutes_rows(poll, meeting, len(rows), known)
@@ -84,7 +84,7 @@ def item_rows(
 
 
 def _listed_rows(
-    poll: CivicPoll,
+    poll: PollToStore,
     meeting: StoredMeeting,
     listed: Mapping[str, AgendaItem],
     known: Mapping[str, StoredItem],
@@ -104,12 +104,12 @@ def _listed_rows(
 
 
 def _with_packet_pages(
-    poll: CivicPoll, item: AgendaItem, own_id: str, packet_url: str
+    poll: PollToStore, item: AgendaItem, own_id: str, packet_url: str
 ) -> AgendaItem:
     """Return an item with its pages of the packet as the attachment, unless it is
     filtered.
     """
-    if _filtered(item, poll.answer.filters) is not None:
+    if _filtered(item, poll.found.filters) is not None:
         return item
     part = f"{packet_url}#{PACKET_PART}{own_id.rpartition('/')[2]}"
     pages = Attachment(name="Agenda packet", url=part)
@@ -117,7 +117,7 @@ def _with_packet_pages(
 
 
 def _without_items(
-    poll: CivicPoll, meeting: StoredMeeting, before: Sequence[StoredItem]
+    poll: PollToStore, meeting: StoredMeeting, before: Sequence[StoredItem]
 ) -> list[StoredItem]:
     """Return the known items of a meeting, or without any the row that stands for its
     agenda.
@@ -221,7 +221,7 @@ def _whole_agenda(meeting: StoredMeeting) -> AgendaItem | None:
 
 
 def _minutes_rows(
-    poll: CivicPoll,
+    poll: PollToStore,
     meeting: StoredMeeting,
     item_count: int,
     known: Mapping[str, StoredItem],
@@ -252,13 +252,13 @@ def _removed(item: StoredItem) -> StoredItem:
 
 
 def _item_row(
-    poll: CivicPoll,
+    poll: PollToStore,
     meeting: StoredMeeting,
     item: AgendaItem,
     key: str,
     before: StoredItem | None,
 ) -> StoredItem:
-    why = _filtered(item, poll.answer.filters)
+    why = _filtered(item, poll.found.filters)
     names = [line(one.name, "name") or "" for one in item.attachments]
     urls = [one.url for one in item.attachments]
     votes = [asdict(one) for one in item.votes]

@@ -3,21 +3,21 @@ for readers; pure.
 
 A meeting keeps the id that it was first stored with, whatever its title, day and agenda
 become, and whichever source of its agency lists it. Where ids do not decide, a meeting
-and a row belong together if a rule below gives both the same key, and gives it to no
+and a row belong together if a rule below gives both the same value, and gives it to no
 other: the rules are tried in their order.
 """
 
 import json
 import re
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, date, datetime, time
 from typing import Final
 
 from news_assets.pipeline.civic.item_rows import (
     REMOVED,
-    CivicPoll,
+    PollToStore,
     is_minutes,
     is_whole_agenda,
 )
@@ -52,11 +52,11 @@ _ADDED: Final = (
 
 
 def meeting_row(
-    poll: CivicPoll, own_id: str, key: str, before: StoredMeeting | None
+    poll: PollToStore, own_id: str, key: str, before: StoredMeeting | None
 ) -> StoredMeeting:
     """Return the row of the meeting that is listed with this key."""
-    meeting = poll.answer.meetings[key]
-    listed_hash = poll.answer.listed_hashes.get(key) or fingerprint(meeting)
+    meeting = poll.found.meetings[key]
+    listed_hash = poll.found.listed_hashes.get(key) or fingerprint(meeting)
     links = [asdict(link) for link in meeting.links]
     stated = same_values(meeting)
     stated["body"] = line(meeting.body, "name") or ""
@@ -84,7 +84,7 @@ def meeting_row(
     )
     if before is None:
         return row
-    if key not in poll.answer.read_agendas:
+    if key not in poll.found.read_agendas:
         row = _completed(row, before)
     return _timed(row, before)
 
@@ -94,13 +94,13 @@ def _utc(at: datetime | None) -> datetime | None:
 
 
 def _items_requested_at(
-    poll: CivicPoll, key: str, listed_hash: str, before: StoredMeeting | None
+    poll: PollToStore, key: str, listed_hash: str, before: StoredMeeting | None
 ) -> datetime | None:
     """Return when the items were requested last; None if the next poll requests them
     again.
     """
-    if key in poll.answer.read_agendas:
-        return None if key in poll.answer.undetailed else poll.now
+    if key in poll.found.read_agendas:
+        return None if key in poll.found.undetailed else poll.now
     if before is None:
         return None
     if before.listed_hash != listed_hash:
@@ -184,10 +184,9 @@ _ANY_MEETING = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
+class _Traits:
     """What tells meetings apart. The vendor's id is empty for a row of another source."""
 
-    key: str
     source_id: str
     meeting_id: str
     vendor_id: str
@@ -197,7 +196,8 @@ class _Seen:
     agenda_url: str | None
 
 
-_Rule = Callable[[_Seen], Hashable]
+_Rule = Callable[[_Traits], Hashable]
+_Meetings = Mapping[str, _Traits]  # by the key of the listing, or of rows by meeting_id
 
 
 def known_rows(
@@ -210,31 +210,40 @@ def known_rows(
     listing.
     """
     rows = {row.meeting_id: row for row in stored}
-    of_rows = [_of_row(row, source) for row in rows.values()]
-    of_listed = [_of_listed(key, meeting, source) for key, meeting in listed.items()]
+    of_rows = {own_id: _of_row(row, source) for own_id, row in rows.items()}
+    of_listed: dict[str, _Traits] = {}
+    for key, meeting in listed.items():
+        of_listed[key] = _of_listed(key, meeting, source)
     found: dict[str, str] = {}
     for rule in (_by_id, _by_vendor_id, _by_time, _by_agenda):
         _pair(rule, of_listed, of_rows, found)
     # ids tell rows of this source apart, where it states any
-    rows_without_id = [one for one in of_rows if not one.vendor_id]
+    rows_without_id = _without_vendor_id(of_rows)
     _pair(_by_day, of_listed, rows_without_id, found)
-    own_rows = [one for one in rows_without_id if one.source_id == source.source_id]
+    own_rows = {
+        own_id: one
+        for own_id, one in rows_without_id.items()
+        if one.source_id == source.source_id
+    }
     _pair(_by_hour, of_listed, own_rows, found)
-    without_id = [one for one in of_listed if not one.vendor_id]
-    _pair(_by_name, _coming(without_id, today), _coming(own_rows, today), found)
+    listed_without_id = _without_vendor_id(of_listed)
+    _pair(_by_name, _coming(listed_without_id, today), _coming(own_rows, today), found)
     return {key: rows[own_id] for key, own_id in found.items()}
 
 
-def _coming(seen: Iterable[_Seen], today: date) -> list[_Seen]:
-    return [one for one in seen if one.day and one.day >= today]
+def _without_vendor_id(meetings: _Meetings) -> _Meetings:
+    return {key: one for key, one in meetings.items() if not one.vendor_id}
 
 
-def _of_row(row: StoredMeeting, source: Source) -> _Seen:
+def _coming(meetings: _Meetings, today: date) -> _Meetings:
+    return {k: one for k, one in meetings.items() if one.day and one.day >= today}
+
+
+def _of_row(row: StoredMeeting, source: Source) -> _Traits:
     clock = None
     if row.starts_at is not None and not row.is_all_day:
         clock = row.starts_at.astimezone(zone_info(source.timezone)).time()
-    return _Seen(
-        key=row.meeting_id,
+    return _Traits(
         source_id=row.source_id,
         meeting_id=row.meeting_id,
         vendor_id=row.vendor_id if row.source_id == source.source_id else "",
@@ -245,13 +254,12 @@ def _of_row(row: StoredMeeting, source: Source) -> _Seen:
     )
 
 
-def _of_listed(key: str, meeting: Meeting, source: Source) -> _Seen:
+def _of_listed(key: str, meeting: Meeting, source: Source) -> _Traits:
     day = clock = None
     if meeting.starts_at is not None:
         day = meeting.starts_at.date()
         clock = None if meeting.all_day else meeting.starts_at.time()
-    return _Seen(
-        key=key,
+    return _Traits(
         source_id=source.source_id,
         meeting_id=id_of_key(source.agency, source.kind, key),
         vendor_id=meeting.vendor_id,
@@ -263,21 +271,29 @@ def _of_listed(key: str, meeting: Meeting, source: Source) -> _Seen:
 
 
 def _pair(
-    rule: _Rule,
-    listed: Iterable[_Seen],
-    of_rows: Iterable[_Seen],
-    found: dict[str, str],
+    rule: _Rule, listed: _Meetings, of_rows: _Meetings, found: dict[str, str]
 ) -> None:
-    """Add to `found` the row's id of each meeting that is not in it yet and shares a
-    rule's key with one row alone.
+    """Add to `found` the row's id of each meeting that is not in it yet, where a rule
+    gives both the same value, and gives it to no other.
     """
-    used = set(found.values())
-    open_rows = _by_key(rule, [one for one in of_rows if one.key not in used])
-    open_listed = _by_key(rule, [one for one in listed if one.key not in found])
-    for key, meetings in open_listed.items():
-        same = open_rows.get(key, ())
-        if len(meetings) == 1 and len(same) == 1:
-            found[meetings[0].key] = same[0].key
+    same_listed = _by_rule(rule, listed, found.keys())
+    same_rows = _by_rule(rule, of_rows, set(found.values()))
+    for value, keys in same_listed.items():
+        own_ids = same_rows.get(value, ())
+        if len(keys) == 1 and len(own_ids) == 1:
+            found[keys[0]] = own_ids[0]
+
+
+def _by_rule(
+    rule: _Rule, meetings: _Meetings, paired: Collection[str]
+) -> dict[Hashable, list[str]]:
+    """Return the keys of the meetings that are not paired yet, by what a rule gives."""
+    keys: dict[Hashable, list[str]] = defaultdict(list)
+    for key, one in meetings.items():
+        value = rule(one)
+        if value is not None and key not in paired:
+            keys[value].append(key)
+    return keys
 
 
 def _name(text: str) -> frozenset[str]:
@@ -287,51 +303,42 @@ def _name(text: str) -> frozenset[str]:
     return frozenset(normal_words(_ASIDE.sub(" ", text))) - _ANY_MEETING
 
 
-def _by_key(rule: _Rule, seen: Iterable[_Seen]) -> dict[Hashable, list[_Seen]]:
-    grouped: dict[Hashable, list[_Seen]] = defaultdict(list)
-    for one in seen:
-        key = rule(one)
-        if key is not None:
-            grouped[key].append(one)
-    return grouped
+# --- rules: what two meetings have in common, or None ----------------------------------
 
 
-# --- rules: a meeting's key, or None where it has none --------------------------------
+def _by_id(one: _Traits) -> Hashable:
+    return one.meeting_id
 
 
-def _by_id(seen: _Seen) -> Hashable:
-    return seen.meeting_id
+def _by_vendor_id(one: _Traits) -> Hashable:
+    return one.vendor_id or None
 
 
-def _by_vendor_id(seen: _Seen) -> Hashable:
-    return seen.vendor_id or None
-
-
-def _by_time(seen: _Seen) -> Hashable:
-    if seen.name and seen.day and seen.clock:
-        return seen.name, seen.day, seen.clock
+def _by_time(one: _Traits) -> Hashable:
+    if one.name and one.day and one.clock:
+        return one.name, one.day, one.clock
     return None
 
 
-def _by_agenda(seen: _Seen) -> Hashable:
-    return (seen.agenda_url, seen.day) if seen.agenda_url else None
+def _by_agenda(one: _Traits) -> Hashable:
+    return (one.agenda_url, one.day) if one.agenda_url else None
 
 
-def _by_day(seen: _Seen) -> Hashable:
+def _by_day(one: _Traits) -> Hashable:
     """The same body on the same day: an hour was set, or the other source states none."""
-    return (seen.name, seen.day) if seen.name and seen.day else None
+    return (one.name, one.day) if one.name and one.day else None
 
 
-def _by_hour(seen: _Seen) -> Hashable:
+def _by_hour(one: _Traits) -> Hashable:
     """The same day and hour: a body was renamed."""
-    return (seen.day, seen.clock) if seen.day and seen.clock else None
+    return (one.day, one.clock) if one.day and one.clock else None
 
 
-def _by_name(seen: _Seen) -> Hashable:
+def _by_name(one: _Traits) -> Hashable:
     """The one meeting of a body that is not listed any more, and the one that is new:
     it was moved.
     """
-    return seen.name or None
+    return one.name or None
 
 
 _Kinds = Iterator[tuple[MeetingChangeKind, str]]  # with what was before, or is new

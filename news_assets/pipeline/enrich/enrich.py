@@ -37,7 +37,6 @@ from news_assets.pipeline.enrich.model.ledger import Clock, Ledger
 from news_assets.pipeline.enrich.model.model_batches import BatchRequests
 from news_assets.pipeline.enrich.model.model_requests import Prompt, is_descended
 from news_assets.pipeline.enrich.plan import (
-    DUE_NOW,
     Chain,
     Draft,
     Plan,
@@ -100,10 +99,13 @@ def enrich_batch(
 
 
 class _NewRow(NamedTuple):
-    """A row that is new or changed, and why it is made again (as in `Draft.again`)."""
+    """A row that is new or changed, with `retry_reason` and `awaits_model` of its
+    draft.
+    """
 
     row: EnrichedArticle
-    again: str | None
+    retry_reason: str | None = None
+    awaits_model: bool = False
 
 
 @dataclass(slots=True)
@@ -143,27 +145,33 @@ class _Drafts:
         return self[article].made_by.enricher != self.chain.local.name
 
     def without_answer(
-        self, article: RawArticle, reason: str, *, again: str | None
+        self,
+        article: RawArticle,
+        reason: str,
+        retry_reason: str | None,
+        *,
+        awaits_model: bool = False,
     ) -> None:
         """Let the local result stay, or fail, as the desk file says."""
-        before = self[article]
+        draft = replace(
+            self[article], retry_reason=retry_reason, awaits_model=awaits_model
+        )
         if article.article_id not in self._requested:  # only its entities are requested
-            self[article] = replace(before, again=again)
+            self[article] = draft
         elif self.desk.enrich.fallback == "none":
-            self[article] = replace(before, enrichment=EnrichError(reason), again=again)
+            self[article] = replace(draft, enrichment=EnrichError(reason))
         else:
-            self[article] = replace(before, local_reason=reason, again=again)
+            self[article] = replace(draft, local_reason=reason)
 
     def store_local(self) -> None:
         """Store what the local enricher found, of every article, until a model answers."""
         plan, now = self.plan, self.clock()
         for article in self._waiting():
-            self.without_answer(
-                article, "the language model has not answered yet", again=DUE_NOW
-            )
+            reason = "the language model has not answered yet"
+            self.without_answer(article, reason, None, awaits_model=True)
         changed = self._changed(plan.drafts)
         for article in plan.filtered:
-            self._add(changed, unenriched_row(article, now), None)
+            self._add(changed, _NewRow(unenriched_row(article, now)))
         has_lost_articles = not plan.stored.keys() <= self._articles.keys()
         if not (changed or plan.new_cache or has_lost_articles):
             return
@@ -184,8 +192,11 @@ class _Drafts:
         """Store why articles got no answer; a row of its present state stays then."""
         without_answer: list[str] = []
         for article in self._waiting():
-            is_answered = self.has_answer(article) and self[article].again is None
-            if not is_answered and not self.plan.is_current(article):
+            draft = self[article]
+            stays = draft.retry_reason is None and not draft.awaits_model
+            if stays and self.has_answer(article):
+                continue
+            if not self.plan.is_current(article):
                 without_answer.append(article.article_id)
         if changed := self._changed(without_answer):
             self.lake.transact(lambda rows: self._store(rows, changed))
@@ -224,39 +235,37 @@ class _Drafts:
                 reused_from=draft.reused_from,
                 local_reason=draft.local_reason,
             )
-            is_due = draft.again == DUE_NOW
-            if is_due or (draft.again is not None and row.outcome == "ok"):
+            is_retried = draft.retry_reason is not None and row.outcome == "ok"
+            if draft.awaits_model or is_retried:
                 row = replace(row, is_provisional=True)
-            self._add(changed, row, draft.again)
+            self._add(changed, _NewRow(row, draft.retry_reason, draft.awaits_model))
             changed += self._changed(self._copies_of.get(article_id, ()))
         return changed
 
-    def _add(
-        self, changed: list[_NewRow], row: EnrichedArticle, again: str | None
-    ) -> None:
+    def _add(self, changed: list[_NewRow], new: _NewRow) -> None:
         """Add a row with the theme that a person gave, unless it is stored so."""
-        row = labelled(row, self.plan.labels.get(row.article_id))
-        if not self._is_stored(row, again):
-            changed.append(_NewRow(row, again))
+        row = labelled(new.row, self.plan.labels.get(new.row.article_id))
+        if not self._is_stored(row, awaits_model=new.awaits_model):
+            changed.append(new._replace(row=row))
 
     def _store(self, rows: Rows, changed: Sequence[_NewRow]) -> None:
         """Store rows, with the reasons why some are made again."""
-        reasons: dict[str, str] = {}
-        for row, again in changed:
-            if again is not None:
-                reasons[row.article_id] = again
+        reasons: dict[str, str | None] = {}
+        for row, retry_reason, awaits_model in changed:
+            if retry_reason is not None or awaits_model:
+                reasons[row.article_id] = retry_reason
         kept = store_derived(
             rows,
             self.stage,
             self.keys,
-            [row for row, _ in changed],
+            [new.row for new in changed],
             states_of(self.plan.articles),
             self.clock(),
             reasons,
         )
         self.written.update(row.article_id for row in kept)
 
-    def _is_stored(self, row: EnrichedArticle, again: str | None) -> bool:
+    def _is_stored(self, row: EnrichedArticle, *, awaits_model: bool) -> bool:
         """Whether a row is stored already.
 
         What failed, or is made again, is stored again with the next attempt.
@@ -267,7 +276,7 @@ class _Drafts:
         if stored is None:
             return False
         same = replace(row, enriched_at=stored.enriched_at)
-        if again == DUE_NOW:
+        if awaits_model:
             if self.plan.is_current(self._articles[row.article_id]):
                 return True
             return replace(same, local_reason=stored.local_reason) == stored
@@ -331,17 +340,18 @@ class _Requests:
             requests[article_id] = self._request(
                 article, model, prompts[article_id], branches[article_id]
             )
-        again = DUE_NOW if self._models.entity_model(self._rules) else None
+        awaits_entities = self._models.entity_model(self._rules) is not None
 
         def draft(article: RawArticle, key: str, found: Enrichment) -> Draft:
             made_by = self._models.made_by(model.name, prompts[article.article_id])
-            return Draft(key, found, made_by, again=again)
+            return Draft(key, found, made_by, awaits_model=awaits_entities)
 
         answers = self._answers(model, chosen, requests, draft)
         for one in _unanswered(chosen, requests, answers, model):
-            of_earlier_models = self._drafts[one.article].again or None
-            again_because = of_earlier_models if one.is_closed else one.reason
-            self._drafts.without_answer(one.article, one.reason, again=again_because)
+            retry_reason: str | None = one.reason
+            if one.is_closed:  # an earlier model may still answer
+                retry_reason = self._drafts[one.article].retry_reason
+            self._drafts.without_answer(one.article, one.reason, retry_reason)
         return answers.unavailable or unavailable
 
     def _branches(
@@ -371,7 +381,7 @@ class _Requests:
         ):
             if not is_closed:
                 del found[article.article_id]
-                self._drafts.without_answer(article, reason, again=reason)
+                self._drafts.without_answer(article, reason, reason)
         return found, answers.unavailable
 
     def _add_entities(self) -> None:
@@ -399,8 +409,12 @@ class _Requests:
             articles, requests, answers, model
         ):
             former = self._drafts[article]
-            no_entities = None if is_closed else f"no entities: {reason}"
-            self._drafts[article] = replace(former, again=former.again or no_entities)
+            retry_reason = former.retry_reason
+            if retry_reason is None and not is_closed:
+                retry_reason = f"no entities: {reason}"
+            self._drafts[article] = replace(
+                former, retry_reason=retry_reason, awaits_model=False
+            )
 
     def _request(
         self,
@@ -502,4 +516,4 @@ def _with_entities(former: Draft, key: str, found: Enrichment) -> Draft:
         former.enrichment, entities=found.entities, entities_json=found.entities_json
     )
     both_keys = sha256(f"{former.key}\n{key}")
-    return replace(former, key=both_keys, enrichment=both, again=former.again or None)
+    return replace(former, key=both_keys, enrichment=both, awaits_model=False)

@@ -37,9 +37,6 @@ from news_assets.records.derived import CachedEnrichment, EnrichedArticle, Theme
 from news_assets.records.desks import Desk, EnrichRules
 from news_assets.records.reading import AgencyDays, Enrichment
 
-# in place of the reason why a row is made again: a model is requested next
-DUE_NOW = ""
-
 _LOG = logging.getLogger(__name__)
 
 
@@ -47,15 +44,23 @@ _LOG = logging.getLogger(__name__)
 class Draft:
     """What the row of an article is made of.
 
-    `local_reason` says why it is the local result. `again` is why the row is made
-    again, DUE_NOW where nothing but time is missing, and None for a row that stays.
+    Attributes:
+        key: The hash of the input.
+        enrichment: The result, or why there is none.
+        made_by: What made it.
+        local_reason: Why it is the local result.
+        retry_reason: Why the row is made again later; None for one that stays.
+        awaits_model: Whether a model is to be called next, so that the row is due at
+            once; without a `retry_reason`.
+        reused_from: The article_id of the original of a copy.
     """
 
     key: str
     enrichment: Enrichment | EnrichError
     made_by: MadeBy
     local_reason: str | None = None
-    again: str | None = None
+    retry_reason: str | None = None
+    awaits_model: bool = False
     reused_from: str | None = None
 
 
@@ -321,11 +326,15 @@ def _has_failed(plan: Plan, article: RawArticle) -> bool:
 
 def _of_stored(article: RawArticle, original: _Original, local: Enricher) -> Draft:
     row = original.row
-    again = None
+    retry_reason = None
     if row.is_provisional:
-        again = f"its original {row.article_id} is provisional"
+        retry_reason = f"its original {row.article_id} is provisional"
     draft = Draft(
-        row.input_hash, result_of(row), identity_of(row), row.local_reason, again
+        row.input_hash,
+        result_of(row),
+        identity_of(row),
+        row.local_reason,
+        retry_reason,
     )
     return reused(draft, article, row.article_id, original.text, local)
 

@@ -188,23 +188,29 @@ def retries_of(desk: Desk) -> RetryRule:
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
-    """The last planned run of an agency-day: its number, when the next may follow
-    (epoch seconds), and the state.
+class LastRun:
+    """The last run that was planned for an agency-day.
+
+    Attributes:
+        attempt: Its number among the runs for this state, from 1.
+        next_at: When the next one may follow, in seconds since the epoch.
+        state: The state of the work.
     """
 
-    number: int
+    attempt: int
     next_at: float
     state: str
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The runs to start now, the work that is given up, and the attempts to remember."""
+    """The runs to start now, the work that is given up, and the last run of each
+    agency-day, for the next plan.
+    """
 
     runs: tuple[PlannedRun, ...]
     given_up: tuple[BacklogDay, ...] = ()
-    attempts: Mapping[AgencyDay, Attempt] = field(default_factory=dict)
+    last_runs: Mapping[AgencyDay, LastRun] = field(default_factory=dict)
 
 
 def backlog_days(backlog: "pl.DataFrame", stages: Sequence[str]) -> list[BacklogDay]:
@@ -227,7 +233,7 @@ def backlog_days(backlog: "pl.DataFrame", stages: Sequence[str]) -> list[Backlog
 def plan_runs(
     backlog: Sequence[BacklogDay],
     active: Sequence[ActiveRun],
-    attempts: Mapping[AgencyDay, Attempt],
+    last_runs: Mapping[AgencyDay, LastRun],
     agencies: Sequence[str],
     stages: Sequence[str],
     today: date,
@@ -240,13 +246,13 @@ def plan_runs(
     Args:
         backlog: Every agency-day from `first_day` on that has work.
         active: The desk's runs that are queued or in progress.
-        attempts: The attempts of the last plan.
+        last_runs: Those that the last plan returned.
         agencies: The agencies of the grid, in its order.
         stages: The stages, in their order; a run takes its first stage and all after
             it.
         today: The newest day; older ones come after it.
         now_s: Seconds since the epoch.
-        first_day: Start of the scanned window; attempts of earlier days are kept.
+        first_day: Start of the scanned window; last runs of earlier days are kept.
         retries: Those of the desk.
     """
     due: list[BacklogDay] = []
@@ -254,43 +260,47 @@ def plan_runs(
     for one in backlog:
         if any(run.covers(one) for run in active):
             continue
-        count = _attempts(one, attempts)
+        count = _attempts_made(one, last_runs)
         if retries.pause_s(count) is None:
             given_up.append(one)
-        elif count == 0 or attempts[one.key].next_at <= now_s:
+        elif count == 0 or last_runs[one.key].next_at <= now_s:
             due.append(one)
     room = max(0, MAX_ACTIVE_RUNS - len(active))
-    runs = _runs(due, attempts, agencies, stages, today)[:room]
+    runs = _runs(due, last_runs, agencies, stages, today)[:room]
     waiting = {one.key for one in backlog} - {one.key for one in given_up}
-    kept = {
-        key: attempt
-        for key, attempt in attempts.items()
+    remembered = {
+        key: last_run
+        for key, last_run in last_runs.items()
         if key in waiting or key.day < first_day
     }
-    return Plan(tuple(runs), tuple(given_up), kept | _planned(runs, now_s, retries))
+    remembered |= _planned(runs, now_s, retries)
+    return Plan(tuple(runs), tuple(given_up), remembered)
 
 
 def _planned(
     runs: Iterable[PlannedRun], now_s: float, retries: RetryRule
-) -> dict[AgencyDay, Attempt]:
-    """Return the attempts that these runs are."""
-    planned: dict[AgencyDay, Attempt] = {}
+) -> dict[AgencyDay, LastRun]:
+    """Return these runs by the agency-days that they are planned for."""
+    planned: dict[AgencyDay, LastRun] = {}
     for run in runs:
         # none after the last attempt: what it leaves is given up at once
         pause_s = retries.pause_s(run.attempt) or 0.0
         for one in run.work:
-            planned[one.key] = Attempt(run.attempt, now_s + pause_s, one.state)
+            planned[one.key] = LastRun(run.attempt, now_s + pause_s, one.state)
     return planned
 
 
-def _attempts(one: BacklogDay, attempts: Mapping[AgencyDay, Attempt]) -> int:
-    last = attempts.get(one.key)
-    return last.number if last and last.state == one.state else 0
+def _attempts_made(one: BacklogDay, last_runs: Mapping[AgencyDay, LastRun]) -> int:
+    """Return how many runs were planned for this work in its present state."""
+    last = last_runs.get(one.key)
+    if last is None or last.state != one.state:
+        return 0
+    return last.attempt
 
 
 def _runs(
     due: Sequence[BacklogDay],
-    attempts: Mapping[AgencyDay, Attempt],
+    last_runs: Mapping[AgencyDay, LastRun],
     agencies: Sequence[str],
     stages: Sequence[str],
     today: date,
@@ -299,7 +309,7 @@ def _runs(
     groups: dict[tuple[str, int, int], dict[AgencyDay, BacklogDay]] = {}
     for one in due:
         age = sum((today - one.key.day).days > limit for limit in _AGES)
-        group = one.stage, age, _attempts(one, attempts) + 1
+        group = one.stage, age, _attempts_made(one, last_runs) + 1
         groups.setdefault(group, {})[one.key] = one
     runs: list[PlannedRun] = []
     for (stage, _, attempt), days in groups.items():
@@ -367,21 +377,21 @@ def given_up_failures(
     return failures
 
 
-def attempts_to_json(attempts: Mapping[AgencyDay, Attempt]) -> list[list[object]]:
-    """Return the attempts in a form for JSON."""
-    return [
-        [key.agency, str(key.day), last.number, last.next_at, last.state]
-        for key, last in attempts.items()
-    ]
+def last_runs_to_json(last_runs: Mapping[AgencyDay, LastRun]) -> list[list[object]]:
+    """Return last runs in a form for JSON."""
+    rows: list[list[object]] = []
+    for key, last in last_runs.items():
+        rows.append([key.agency, str(key.day), last.attempt, last.next_at, last.state])
+    return rows
 
 
-def attempts_from_json(rows: Iterable[Sequence[object]]) -> dict[AgencyDay, Attempt]:
-    """Return the attempts that `attempts_to_json` was given."""
-    attempts: dict[AgencyDay, Attempt] = {}
-    for agency, day, number, next_at, state in rows:
+def last_runs_from_json(rows: Iterable[Sequence[object]]) -> dict[AgencyDay, LastRun]:
+    """Return the last runs that `last_runs_to_json` was given."""
+    last_runs: dict[AgencyDay, LastRun] = {}
+    for agency, day, attempt, next_at, state in rows:
         key = AgencyDay(str(agency), date.fromisoformat(str(day)))
-        attempts[key] = Attempt(int(str(number)), float(str(next_at)), str(state))
-    return attempts
+        last_runs[key] = LastRun(int(str(attempt)), float(str(next_at)), str(state))
+    return last_runs
 
 
 def _digest(value: object) -> str:

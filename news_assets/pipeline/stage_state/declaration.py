@@ -24,27 +24,28 @@ class State:
     """The state a row is made from, which the row stores in `column`.
 
     A row is outdated where its stored state differs from the present one, whatever
-    changed it and however long ago. One input without a version is the state itself.
-    Otherwise the state is the SHA-256 of the version, the inputs and the agency's name,
+    changed it and however long ago. One input without a `code_version` is the state itself.
+    Otherwise the state is the SHA-256 of the `code_version`, the inputs and the agency's name,
     joined by newlines; inputs of rows that are missing or failed, and NULLs, count as
     empty. `store/queries/backlog.py` renders the same state in SQL.
     """
 
     column: str
     inputs: tuple[tuple[str, str], ...]  # names of stages and of columns of their rows
-    version: str | None = None  # another version makes every row outdated
+    code_version: str | None = None  # another one makes every row outdated
 
     def of(self, rows: Mapping[str, Any], agency_name: str) -> str:
         """Return the state of these rows, given by stage; a failed row is given as None
         or left out.
         """
-        values = [
-            (getattr(rows[stage], column) or "") if rows.get(stage) else ""
-            for stage, column in self.inputs
-        ]
-        if self.version is None:
+        values: list[str] = []
+        for stage, column in self.inputs:
+            row = rows.get(stage)
+            value = getattr(row, column) if row else None
+            values.append(value or "")
+        if self.code_version is None:
             return str(values[0])
-        return sha256("\n".join((self.version, *values, agency_name)))
+        return sha256("\n".join((self.code_version, *values, agency_name)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +193,7 @@ DOCUMENT_STATE = State(
         ("article_embeddings", "input_hash"),
     ),
     # raise it where documents are built differently: every document is then sent again
-    version="1",
+    code_version="1",
 )
 
 _READ_BY_LATER_STAGES = (
@@ -227,11 +228,9 @@ _OF_AGENDA_ITEMS = (
 
 def content_hash(article: RawArticle) -> str:
     """Return the SHA-256 of everything that later stages read of an article."""
-    read = (
-        (*_READ_BY_LATER_STAGES, *_OF_AGENDA_ITEMS)
-        if article.meeting_id
-        else _READ_BY_LATER_STAGES
-    )
+    read: tuple[str, ...] = _READ_BY_LATER_STAGES
+    if article.meeting_id:
+        read += _OF_AGENDA_ITEMS
     content = [getattr(article, name) for name in read]
     return sha256(json.dumps(content, ensure_ascii=True, default=str))
 

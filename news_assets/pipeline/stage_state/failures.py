@@ -129,32 +129,6 @@ def _store_counted(
     rows.upsert(_counted(failed, stored, retry_at))
 
 
-def _record_provisional(
-    rows: Rows,
-    stage: Stage,
-    provisional: Sequence[Any],
-    versions: Mapping[str, str],
-    reasons: Mapping[str, str],
-    now: datetime,
-) -> None:
-    """Store when each of these rows is made again: rows of outcome ok that something
-    else is to replace. Like an unavailable model they are not given up.
-
-    Args:
-        rows: The transaction.
-        stage: The stage of the rows.
-        provisional: The rows.
-        versions: The states of their articles by article id.
-        reasons: Why they are made again, by article id.
-        now: The time of the attempt.
-    """
-    made: list[Failure] = []
-    for row in provisional:
-        failure = failure_of(row, stage.name, versions[row.article_id], now)
-        made.append(replace(failure, reason=reasons[row.article_id]))
-    _store_counted(rows, stage, made, _retry_without_end)
-
-
 def _retry_without_end(attempts: int, now: datetime) -> datetime | None:
     pause_s = STAGE_OUTAGE.pause_s(attempts)
     return None if pause_s is None else now + timedelta(seconds=pause_s)
@@ -273,7 +247,7 @@ def _next_attempt(
 
 # --- rows made of articles ------------------------------------------------------------
 
-_NONE: Final[Mapping[str, str]] = MappingProxyType({})
+_NONE: Final[Mapping[str, str | None]] = MappingProxyType({})
 
 
 class _Derived(Protocol):
@@ -289,6 +263,17 @@ def states_of(articles: Sequence[RawArticle]) -> dict[str, str]:
     return {article.article_id: article.content_hash for article in articles}
 
 
+def _present_states(rows: Rows, keys: AgencyDays) -> dict[str, str]:
+    """Return the states of the articles with a text, by their ids."""
+    columns = ("article_id", "content_hash", "text_chars")
+    current: dict[str, str] = {}
+    for row in rows.frame(RawArticle, keys, columns, outcome=["ok"]).iter_rows():
+        article_id, state, text_chars = row
+        if text_chars:
+            current[article_id] = state or ""
+    return current
+
+
 def store_derived(
     rows: Rows,
     stage: Stage,
@@ -296,7 +281,7 @@ def store_derived(
     changed: Sequence[Derived],
     read: Mapping[str, str],
     now: datetime,
-    provisional: Mapping[str, str] = _NONE,
+    provisional: Mapping[str, str | None] = _NONE,
 ) -> list[Derived]:
     """Return the rows that were stored: those whose article is still as it was read.
     Rows of lost articles are deleted.
@@ -313,31 +298,44 @@ def store_derived(
         read: The states in which their articles were read, by article id.
         now: The time of attempts that failed.
         provisional: Why rows with `is_provisional` are to be made again, by article id.
-            Rows without a reason are due at once, and leave an earlier failure as it
-            is.
+            Rows with None are due at once, and leave an earlier failure as it is.
     """
-    found = rows.frame(
-        RawArticle, keys, ("article_id", "content_hash", "text_chars"), outcome=["ok"]
-    )
-    current = {
-        article_id: state or ""
-        for article_id, state, text_chars in found.iter_rows()
-        if text_chars
-    }
+    current = _present_states(rows, keys)
     stored = rows.frame(stage.record, keys, ("article_id",)).to_series().to_list()
-    kept = [
-        row for row in changed if current.get(row.article_id) == read[row.article_id]
-    ]
-    if gone := [article_id for article_id in stored if article_id not in current]:
+    gone = set(stored) - current.keys()
+    if gone:
         rows.delete(stage.record, article_id=gone)
         drop_failures(rows, stage, gone)
+    kept: list[Derived] = []
+    for row in changed:
+        if current.get(row.article_id) == read[row.article_id]:
+            kept.append(row)
     if kept:
         rows.upsert(kept)
         if stage.then is not None:
             stage.then(rows, kept)
-    record_outcomes(
-        rows, stage, [row for row in kept if row.article_id not in provisional], now
-    )
-    made_again = [row for row in kept if provisional.get(row.article_id)]
-    _record_provisional(rows, stage, made_again, read, provisional, now)
+    _record_derived(rows, stage, kept, read, now, provisional)
     return kept
+
+
+def _record_derived(
+    rows: Rows,
+    stage: Stage,
+    kept: Sequence[Derived],
+    read: Mapping[str, str],
+    now: datetime,
+    provisional: Mapping[str, str | None],
+) -> None:
+    """Store which of these stored rows failed, and when provisional ones are retried."""
+    final: list[Derived] = []
+    retries: list[Failure] = []
+    for row in kept:
+        reason = provisional.get(row.article_id)
+        if row.article_id not in provisional:
+            final.append(row)
+        elif reason is not None:
+            failure = failure_of(row, stage.name, read[row.article_id], now)
+            retries.append(replace(failure, reason=reason))
+    record_outcomes(rows, stage, final, now)
+    # like those of an unavailable model, retries of provisional rows are not given up
+    _store_counted(rows, stage, retries, _retry_without_end)

@@ -16,7 +16,7 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from news_assets.pipeline import stages
-from news_assets.pipeline.schedule import COMPARED
+from news_assets.pipeline.schedule import CHECKED_AHEAD
 from news_assets.pipeline.stage_state.declaration import Stage, State
 from news_assets.records.desks import Desk
 from news_assets.records.reading import WITHDRAWN, AgencyDays
@@ -68,10 +68,10 @@ def _may_be_provisional(stage: Stage) -> bool:
 
 def state_sql(state: State) -> str:
     """Return `State.of` as an SQL expression over the relations of the stages."""
-    if state.version is None:
+    if state.code_version is None:
         ((stage, column),) = state.inputs
         return f"r_{stage}.{column}"
-    values = [f"'{state.version}'"]
+    values = [f"'{state.code_version}'"]
     for stage, column in state.inputs:
         values.append(
             f"CASE WHEN r_{stage}.outcome = 'ok' THEN r_{stage}.{column} ELSE '' END"
@@ -356,7 +356,7 @@ def pending_entries(
         coming = params | {
             "first_day": max(first_day, today),
             "checking": checking,
-            "near": today + COMPARED,
+            "near": today + CHECKED_AHEAD,
         }
         found.append(lake.query(_UNREAD, params).select(COLUMNS))
         found.append(lake.query(_UNCHECKED, coming).select(COLUMNS))

@@ -10,7 +10,7 @@ import pytest
 from news_assets.pipeline.civic.item_rows import REMOVED
 from news_assets.pipeline.civic.meeting_rows import meeting_changes
 from news_assets.records.meetings import MeetingChange, StoredItem, StoredMeeting
-from news_assets_tests.pipeline.civic.test_answer_storage import VOTED, change
+from news_assets_tests.pipeline.civic.test_meeting_storage import VOTED, change
 from news_assets_tests.support.council import Council
 from news_assets_tests.support.council_room import CouncilRoom
 from news_assets_tests.support.stored_meeting import ITEM, MEETING, ROLL_CALL

@@ -11,14 +11,14 @@ from news_assets.pipeline.freshness.run_planner import (
     MAX_PARTITIONS,
     ActiveRun,
     AgencyDay,
-    Attempt,
     BacklogDay,
+    LastRun,
     Plan,
     PlannedRun,
-    attempts_from_json,
-    attempts_to_json,
     backlog_days,
     given_up_failures,
+    last_runs_from_json,
+    last_runs_to_json,
     plan_runs,
     priority_of,
     retries_of,
@@ -32,7 +32,7 @@ AGENCIES = [f"a{number:03}" for number in range(160)]
 NOW_S = 1_000_000.0
 STAGES = stage_names()
 
-Attempts = dict[AgencyDay, Attempt]
+LastRuns = dict[AgencyDay, LastRun]
 
 agency_days = st.builds(
     lambda agency, age: AgencyDay(AGENCIES[agency], TODAY - timedelta(age)),
@@ -50,16 +50,16 @@ def backlog_day(
 def plan(
     *days: BacklogDay,
     active: tuple[ActiveRun, ...] = (),
-    attempts: Attempts | None = None,
+    last_runs: LastRuns | None = None,
 ) -> Plan:
-    return plan_runs(days, active, attempts or {}, AGENCIES, STAGES, TODAY, NOW_S)
+    return plan_runs(days, active, last_runs or {}, AGENCIES, STAGES, TODAY, NOW_S)
 
 
 def test_new_work_is_planned_at_once_and_the_attempt_is_remembered() -> None:
     key, work = AgencyDay("a003", TODAY), backlog_day(3, 0)
     assert plan(work) == Plan(
         runs=(PlannedRun(STAGES, key, key, attempt=1, work=(work,)),),
-        attempts={key: Attempt(1, NOW_S + RUN.pauses_s[0], "s")},
+        last_runs={key: LastRun(1, NOW_S + RUN.pauses_s[0], "s")},
     )
 
 
@@ -89,31 +89,32 @@ def test_a_run_over_another_stage_agency_or_day_holds_nothing_back(
 
 def test_the_same_state_is_planned_again_after_a_pause_that_doubles() -> None:
     key = AgencyDay("a003", TODAY)
-    early = plan(backlog_day(3, 0), attempts={key: Attempt(3, NOW_S + 1, "s")})
-    assert (early.runs, early.attempts) == ((), {key: Attempt(3, NOW_S + 1, "s")})
-    late = plan(backlog_day(3, 0), attempts={key: Attempt(3, NOW_S, "s")})
+    early = plan(backlog_day(3, 0), last_runs={key: LastRun(3, NOW_S + 1, "s")})
+    assert (early.runs, early.last_runs) == ((), {key: LastRun(3, NOW_S + 1, "s")})
+    late = plan(backlog_day(3, 0), last_runs={key: LastRun(3, NOW_S, "s")})
     assert late.runs[0].attempt == 4
-    assert late.attempts[key] == Attempt(4, NOW_S + 8 * RUN.pauses_s[0], "s")
+    assert late.last_runs[key] == LastRun(4, NOW_S + 8 * RUN.pauses_s[0], "s")
 
 
 def test_another_state_is_planned_at_once_as_a_first_attempt() -> None:
     key = AgencyDay("a003", TODAY)
     found = plan(
-        backlog_day(3, 0, state="new"), attempts={key: Attempt(7, NOW_S + 900, "s")}
+        backlog_day(3, 0, state="new"), last_runs={key: LastRun(7, NOW_S + 900, "s")}
     )
-    assert (found.runs[0].attempt, found.attempts[key].state) == (1, "new")
+    assert (found.runs[0].attempt, found.last_runs[key].state) == (1, "new")
 
 
 def test_attempts_of_finished_work_are_forgotten() -> None:
     assert (
-        plan(attempts={AgencyDay("a003", TODAY): Attempt(2, NOW_S, "s")}).attempts == {}
+        plan(last_runs={AgencyDay("a003", TODAY): LastRun(2, NOW_S, "s")}).last_runs
+        == {}
     )
 
 
 def test_after_the_last_attempt_work_is_given_up() -> None:
     key = AgencyDay("a003", TODAY)
     found = plan(
-        backlog_day(3, 0), attempts={key: Attempt(RUN.max_attempts, NOW_S, "s")}
+        backlog_day(3, 0), last_runs={key: LastRun(RUN.max_attempts, NOW_S, "s")}
     )
     assert found == Plan((), (backlog_day(3, 0),), {})
 
@@ -128,9 +129,9 @@ def test_neighbours_share_a_run_and_later_attempts_take_fewer() -> None:
     sizes = []
     for attempt in range(6):
         attempts = (
-            {day.key: Attempt(attempt, NOW_S, "s") for day in days} if attempt else None
+            {day.key: LastRun(attempt, NOW_S, "s") for day in days} if attempt else None
         )
-        sizes.append(max(len(run.work) for run in plan(*days, attempts=attempts).runs))
+        sizes.append(max(len(run.work) for run in plan(*days, last_runs=attempts).runs))
     assert sizes == [100, 100, 31, 7, 1, 1]
 
 
@@ -191,7 +192,7 @@ def test_work_of_a_civic_desk_is_given_up_after_three_attempts_minutes_apart() -
             [day], (), attempts, agencies, STAGES, TODAY, now_s, retries=retries
         )
         starts += [minute] if found.runs else []
-        attempts = found.attempts
+        attempts = found.last_runs
         if found.given_up:
             break
     assert starts == [0, 5, 15]
@@ -219,7 +220,7 @@ def test_the_key_depends_on_the_work_its_state_and_the_attempt() -> None:
     keys = [
         plan(backlog_day(3, 0)).runs[0].key,
         plan(backlog_day(3, 0)).runs[0].key,
-        plan(backlog_day(3, 0), attempts={key: Attempt(1, NOW_S, "s")}).runs[0].key,
+        plan(backlog_day(3, 0), last_runs={key: LastRun(1, NOW_S, "s")}).runs[0].key,
         plan(backlog_day(3, 0, state="t")).runs[0].key,
     ]
     assert len(set(keys)) == 3
@@ -314,10 +315,10 @@ def test_given_up_work_becomes_failures_of_its_own_agency_days() -> None:
 @given(
     st.dictionaries(
         agency_days,
-        st.builds(Attempt, st.integers(0, 12), st.floats(0, 2e9), st.text(max_size=16)),
+        st.builds(LastRun, st.integers(0, 12), st.floats(0, 2e9), st.text(max_size=16)),
     )
 )
-def test_attempts_survive_the_round_trip_through_json(
-    attempts: dict[AgencyDay, Attempt],
+def test_last_runs_survive_the_round_trip_through_json(
+    last_runs: dict[AgencyDay, LastRun],
 ) -> None:
-    assert attempts_from_json(attempts_to_json(attempts)) == attempts  # type: ignore[arg-type]
+    assert last_runs_from_json(last_runs_to_json(last_runs)) == last_runs  # type: ignore[arg-type]

@@ -13,7 +13,7 @@ from dataclasses import asdict, replace
 from datetime import date, datetime, timedelta
 from typing import Any, Final, TypeVar
 
-from news_assets.pipeline.civic.item_rows import CivicPoll, item_rows, refresh_matters
+from news_assets.pipeline.civic.item_rows import PollToStore, item_rows, refresh_matters
 from news_assets.pipeline.civic.meeting_rows import (
     VANISHED,
     known_rows,
@@ -53,12 +53,12 @@ _Row = TypeVar("_Row", StoredMeeting, StoredItem)
 
 
 def store_meetings(
-    rows: Rows, source: Source, answer: PolledMeetings, now: datetime, trace_id: str
+    rows: Rows, source: Source, found: PolledMeetings, now: datetime, trace_id: str
 ) -> EntryChanges:
     """Store the meetings, items, entries and matters of a poll in the transaction of
     `rows`; return what changed.
     """
-    poll = CivicPoll(source, answer, now, trace_id)
+    poll = PollToStore(source, found, now, trace_id)
     listed, stored = _listed_and_stored(rows, poll)
     meetings = _meetings(rows, poll, listed, stored)
     before = {row.item_id: row for row in rows.read(StoredItem, meeting_id=meetings)}
@@ -70,7 +70,7 @@ def store_meetings(
     new_items = _news({row.item_id: row for row in items}, before)
     rows.upsert(new_items)
     store_votes(rows, new_items, before)
-    _store_roster(rows, source, answer.roster, now)
+    _store_roster(rows, source, found.roster, now)
     matters = _changed_matters(new_items, before)
     refresh_matters(rows, source.desk, source.agency, matters)
     return changes
@@ -78,7 +78,7 @@ def store_meetings(
 
 def _meetings(
     rows: Rows,
-    poll: CivicPoll,
+    poll: PollToStore,
     listed: Mapping[str, str],
     stored: Mapping[str, StoredMeeting],
 ) -> dict[str, StoredMeeting]:
@@ -92,7 +92,7 @@ def _meetings(
 
 
 def _items_of(
-    poll: CivicPoll,
+    poll: PollToStore,
     meetings: Mapping[str, StoredMeeting],
     listed: Mapping[str, str],
     before: Iterable[StoredItem],
@@ -108,14 +108,14 @@ def _items_of(
 
 
 def _listed_and_stored(
-    rows: Rows, poll: CivicPoll
+    rows: Rows, poll: PollToStore
 ) -> tuple[dict[str, str], dict[str, StoredMeeting]]:
     """Return the keys of the listed meetings, and their rows so far, both by
     meeting_id.
     """
     known = _known(rows, poll)
     listed: dict[str, str] = {}
-    for key in poll.answer.meetings:
+    for key in poll.found.meetings:
         row = known.get(key)
         new_id = id_of_key(poll.source.agency, poll.source.kind, key)
         listed[row.meeting_id if row else new_id] = key
@@ -148,9 +148,9 @@ def _changed_matters(
     return matters - {""}
 
 
-def _known(rows: Rows, poll: CivicPoll) -> dict[str, StoredMeeting]:
+def _known(rows: Rows, poll: PollToStore) -> dict[str, StoredMeeting]:
     """Return the stored rows of the listed meetings, by the key of the listing."""
-    source, meetings = poll.source, poll.answer.meetings
+    source, meetings = poll.source, poll.found.meetings
     ids = [id_of_key(source.agency, source.kind, key) for key in meetings]
     found = rows.read(StoredMeeting, meeting_id=ids)
     if len(found) < len(ids):
@@ -158,12 +158,12 @@ def _known(rows: Rows, poll: CivicPoll) -> dict[str, StoredMeeting]:
     return known_rows(source, meetings, found, day_of(poll.now, source.timezone))
 
 
-def _others(rows: Rows, poll: CivicPoll) -> list[StoredMeeting]:
+def _others(rows: Rows, poll: PollToStore) -> list[StoredMeeting]:
     """Return the stored rows that the listed meetings may have under other ids."""
     source = poll.source
     vendor_ids: list[str] = []
-    days = list(poll.answer.whole_days or ())
-    for meeting in poll.answer.meetings.values():
+    days = list(poll.found.whole_days or ())
+    for meeting in poll.found.meetings.values():
         if meeting.vendor_id:
             vendor_ids.append(meeting.vendor_id)
         if meeting.starts_at:
@@ -208,14 +208,14 @@ def _news(found: Mapping[str, _Row], stored: Mapping[str, _Row]) -> list[_Row]:
 
 
 def _vanished(
-    rows: Rows, poll: CivicPoll, listed: Mapping[str, str]
+    rows: Rows, poll: PollToStore, listed: Mapping[str, str]
 ) -> list[StoredMeeting]:
     """Return the future meetings that the answer lacks on the days that it lists
     entirely, with one more missing poll, or cancelled.
     """
-    if poll.answer.whole_days is None:
+    if poll.found.whole_days is None:
         return []
-    days = _days_between(*poll.answer.whole_days)
+    days = _days_between(*poll.found.whole_days)
     found: list[StoredMeeting] = []
     known = rows.read(StoredMeeting, source_id=[poll.source.source_id], day=days)
     for row in known:
@@ -243,7 +243,7 @@ def _missing(row: StoredMeeting) -> StoredMeeting:
 
 def _entry_changes(
     rows: Rows,
-    poll: CivicPoll,
+    poll: PollToStore,
     items: Iterable[StoredItem],
     meetings: Mapping[str, StoredMeeting],
 ) -> EntryChanges:
@@ -276,7 +276,7 @@ def _is_article(item: StoredItem) -> bool:
 
 
 def _entry(
-    poll: CivicPoll, item: StoredItem, meeting: StoredMeeting, known: FeedEntry | None
+    poll: PollToStore, item: StoredItem, meeting: StoredMeeting, known: FeedEntry | None
 ) -> FeedEntry:
     assert item.day is not None
     page = meeting.url or meeting.agenda_url or poll.source.url
@@ -316,14 +316,14 @@ def _entry(
 
 
 def _posted_at(
-    poll: CivicPoll, item: StoredItem, meeting: StoredMeeting, known: FeedEntry | None
+    poll: PollToStore, item: StoredItem, meeting: StoredMeeting, known: FeedEntry | None
 ) -> datetime:
     """Return when the agenda with the item was posted, if the vendor states it, else
     when the item was first seen.
     """
     if known is not None and known.published_at not in (None, meeting.starts_at):
         return known.published_at or item.first_seen_at
-    for one in poll.answer.meetings.values():
+    for one in poll.found.meetings.values():
         if one.vendor_id == meeting.vendor_id and one.posted_at:
             return min(one.posted_at, item.first_seen_at)
     return item.first_seen_at
