@@ -42,6 +42,8 @@ _STAMP = "%Y%m%dT%H%M%SZ"
 _PROFILE = "https://datapackage.org/profiles/2.0/datapackage.json"
 _LICENCE = "notspecified"  # the name for none at licenses.opendefinition.org
 _PARQUET = "FORMAT parquet, COMPRESSION zstd, RETURN_STATS true"
+# more, as after a backfill, make a whole issue: a file is read into memory for its hash
+MOST_CHANGES = 100_000
 # other files of the folder are not deleted
 _OURS = re.compile(r"(articles/day=[\d-]{10}|changes)/\d{8}T\d{6}Z\w*\.parquet")
 _DAY = re.compile(r"day=([\d-]{10})")
@@ -94,11 +96,16 @@ class Issue:
     is_whole: bool
 
 
-def publish(lake: Lake, options: DatasetOptions, now: datetime) -> Issue:
+def publish(
+    lake: Lake,
+    options: DatasetOptions,
+    now: datetime,
+    most_changes: int = MOST_CHANGES,
+) -> Issue:
     """Publish the next issue; an issue with nothing but its date if nothing changed.
 
-    All days are written again if the fields changed, and if the last issue is older than
-    the record of changes.
+    All days are written again if the fields changed, if the last issue is older than the
+    record of changes, and if more than `most_changes` articles changed.
 
     Raises:
         LakeError: The lake cannot be read, or the folder cannot be written.
@@ -106,7 +113,11 @@ def publish(lake: Lake, options: DatasetOptions, now: datetime) -> Issue:
     address = Address("", options.place)
     with lake.latest() as snapshot:
         maker = _Maker(
-            snapshot, DataFolder(address, snapshot.cursor), options, f"{now:{_STAMP}}"
+            snapshot,
+            DataFolder(address, snapshot.cursor),
+            options,
+            f"{now:{_STAMP}}",
+            most_changes,
         )
         try:
             if not address.is_local:
@@ -127,6 +138,7 @@ class _Maker:
     folder: DataFolder
     options: DatasetOptions
     version: str
+    most_changes: int
 
     def publish(self, now: datetime) -> Issue:
         former = self._former()
@@ -168,8 +180,13 @@ class _Maker:
         if former is None or former["fields"] != self._names():
             return None
         with suppress(CursorError):
-            return followed(self.snapshot, Cursor.of(former["cursor"]))
+            since = followed(self.snapshot, Cursor.of(former["cursor"]))
+            return since if self._count_changed(since) <= self.most_changes else None
         return None
+
+    def _count_changed(self, since: Cursor) -> int:
+        sql = f"SELECT count(DISTINCT article_id) FROM ({_CHANGED})"
+        return int(self.snapshot.query(sql, _after(since)).item())
 
     def _all_days(self) -> set[str]:
         found = self.snapshot.query(
@@ -181,9 +198,7 @@ class _Maker:
         """Return the days of changed articles, how many of these there are, and how many
         of them were removed; both as tables `changed` and `removed` of the cursor.
         """
-        changed = self.snapshot.query(
-            _CHANGED, {"commit": since.commit_id, "sequence": since.sequence}
-        )
+        changed = self.snapshot.query(_CHANGED, _after(since))
         self._register("changed", changed)
         removed = self.snapshot.query(_REMOVED + _OF_CHANGED)
         self._register("removed", removed)
@@ -394,6 +409,10 @@ def _table_schema(fields: Iterable[Column]) -> dict[str, Any]:
         field = {"name": column.name, "type": kind, "description": column.meaning}
         described.append(field)
     return {"fields": described, "primaryKey": ["article_id"]}
+
+
+def _after(since: Cursor) -> dict[str, int]:
+    return {"commit": since.commit_id, "sequence": since.sequence}
 
 
 def _path(resource: Resource) -> str:

@@ -276,6 +276,18 @@ def test_other_fields_and_a_lost_record_of_changes_give_a_whole_issue(
     assert issue(lake, shorter, 3).is_whole
 
 
+def test_too_many_changes_give_a_whole_issue(
+    lake: Lake, options: DatasetOptions
+) -> None:
+    upsert(lake, [put(1)])
+    issue(lake, options)
+    upsert(lake, [put(1, text="edited"), put(2)])
+
+    assert publish(lake, options, NOW + timedelta(hours=1), most_changes=1).is_whole
+    assert files(options, "changes") == []
+    assert texts_of_all_files(options) == {"edited", "the text 2"}
+
+
 def test_an_article_that_moved_to_another_day_is_in_one_file(
     lake: Lake, options: DatasetOptions
 ) -> None:
