@@ -62,8 +62,8 @@ scaleout: $(VENV)/.installed  ## start and check Postgres, RabbitMQ and two work
 compose: $(VENV)/.runtime $(TOOLS)/.installed  ## build the image, start deploy/compose.yaml, check it and remove it; with Docker or podman
 	@PATH="$(CURDIR)/$(TOOLS)/bin:$$PATH" $(BIN)/python -m news_assets_tests.compose
 
-bench: $(VENV)/.installed  ## print speed and memory, as ratios where there is a reference
-	@$(call run_all,bench)
+bench: $(VENV)/.installed  ## print speed and memory, keep the numbers in .news/bench, and say what moved; ONLY="startup lake" runs these
+	@$(BIN)/python -m news_assets_tests.benchmarks $(ONLY)
 
 quality: $(VENV)/.installed  ## print scores on ../shared/corpus; fails below a floor
 	@$(call run_all,quality)
